@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "fuzz_target.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/fleet/run_list.hpp"

@@ -57,6 +57,15 @@ env -u CUDACXX cmake -S "$source_dir" -B "$work/stale" -DLINKGAIN_GPU=AUTO -DLIN
   -DLINKGAIN_NVCC="$work/nvcc" >"$work/stale.log" 2>&1 || true
 expect "mpi only (no CUDA compiler was found that works (tried: $work/nvcc))" "$work/stale.log" 'a broken nvcc is none'
 
+# Programs as they are installed are compiled and linked with what makes faults harder to use.
+env -u CUDACXX cmake -S "$source_dir" -B "$work/release" -DLINKGAIN_GPU=OFF -DLINKGAIN_TESTS=OFF \
+  -DCMAKE_BUILD_TYPE=Release >"$work/release.log" 2>&1 || true
+for flag in -fstack-protector-strong -D_FORTIFY_SOURCE=2; do
+  expect "$flag" "$work/release/compile_commands.json" 'sources are hardened'
+done
+grep -rhs -e '-z,now' "$work/release/build.ninja" "$work/release/bench" >"$work/release.link" || true
+expect '-z,relro,-z,now' "$work/release.link" 'programs are hardened'
+
 cmake --install "$build_dir" --prefix "$work/installed" >"$work/install.log" 2>&1 || true
 for file in man/man1/linkgain.1 man/man1/linkgain-run.1 man/man1/linkgain-bench.1 \
   bash-completion/completions/linkgain zsh/site-functions/_linkgain-bench fish/vendor_completions.d/linkgain.fish; do

@@ -2,7 +2,8 @@
 
 What is checked (CONTRIBUTING.md, "Documentation"):
 - Commands of a ```console block are run, and what the block shows must be their output. A comment
-  `<!-- simulated: SCENARIO -->` in front of the block has tests/support/nvml_double answer for the GPUs.
+  `<!-- simulated: SCENARIO -->` in front of the block has tests/support/nvml_double answer for the GPUs;
+  `<!-- wheels: FOLDER... -->` before that puts empty files where these folders of wheels would have NCCL.
 - Commands of other blocks (```sh) need GPUs, root, a network or other machines: not run, but their options exist.
 - Options' tables between `<!-- options: COMMAND -->` and `<!-- end -->` are those of `--help`;
   LINKGAIN_UPDATE_GOLDENS=1 writes them anew.
@@ -33,7 +34,7 @@ LINKGAIN_BENCH = pathlib.Path(os.environ["LINKGAIN_BENCH"])
 UPDATES = os.environ.get("LINKGAIN_UPDATE_GOLDENS") == "1"
 
 BLOCK = re.compile(
-    r"(?:^<!-- simulated: (?P<scenario>[\w-]+) -->\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
+    r"(?:^<!-- wheels: (?P<wheels>[^\n]*) -->\n)?(?:^<!-- simulated: (?P<scenario>[\w-]+) -->\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
 
 
 def name_of(page):
@@ -46,6 +47,7 @@ class Block:
         self.place = f"{name_of(page)}:{source.count(chr(10), 0, match.start('language')) + 1}"
         self.language = match["language"]
         self.scenario = match["scenario"]
+        self.wheels = (match["wheels"] or "").split()
         self.lines = match["text"].splitlines()
 
 
@@ -143,6 +145,10 @@ class Transcripts(unittest.TestCase):
             (work / name).symlink_to(ROOT / name)
         for block in transcripts(page):
             environment = dict(self.environment)
+            for wheel in block.wheels:
+                library = work / wheel / "nvidia/nccl/lib/libnccl.so.2"
+                library.parent.mkdir(parents=True, exist_ok=True)
+                library.touch()
             if block.scenario:
                 environment |= {"LINKGAIN_NVML_LIBRARY": os.environ["NVML_DOUBLE"],
                                 "LINKGAIN_NVML_SCENARIO": block.scenario}

@@ -164,6 +164,16 @@ TEST_F(DoctorProve, SaysThatThereIsNoWorker) {
   expect(run_program(prove), 3, "not checkable", "no proof: 'linkgain-bench' is neither");
 }
 
+TEST_F(DoctorProve, SaysThatThereIsNoPair) {
+  expect(run_program(request({}, "h200x1")), 3, "not checkable",
+         "there is one GPU, and so no pair to send data between");
+  EXPECT_FALSE(std::filesystem::exists(path("climbed")));
+}
+
+TEST_F(DoctorProve, SaysThatThereIsNoGpu) {
+  expect(run_program(request({}, "no-driver")), 3, "not checkable", "there is no GPU");
+}
+
 TEST_F(DoctorProve, ARefusedPairIsNotClimbed) {
   expect(run_program(request({}, "p2p-refused")), 3, "not checkable", "the driver refuses");
 }

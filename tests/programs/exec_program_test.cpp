@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -147,6 +148,51 @@ TEST_F(ExecProgram, KeepsTheRestWhereARunFails) {
   EXPECT_THAT(outcome.output, HasSubstr("warning: host-2 failed"));
 }
 
+TEST_F(ExecProgram, KeepsTheRestWhereLogsCannotBeWritten) {
+  const Outcome outcome = run(
+      {"--rounds", "6", "--variant", "p2p", "--cleanup", "[ {round} -lt 3 ] || rm -rf out/runs"},
+      {"true"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(record().at("samples").at("case"), SizeIs(3)) << outcome.error;
+  EXPECT_THAT(warning_codes(), Contains("run-failed"));
+}
+
+TEST_F(ExecProgram, ShowsNothingThatATerminalObeys) {
+  const Outcome failed =
+      run({"--variant", "p2p"},
+          {"sh", "-c", "printf '\\033[2J\\033]0;title\\007\\377 %0500d' 7; exit 3"});
+  EXPECT_EQ(failed.status, 6);
+  EXPECT_THAT(failed.error + failed.output, Not(HasSubstr("\033")));
+  EXPECT_THAT(failed.error, HasSubstr("\xef\xbf\xbd 000"));
+  EXPECT_THAT(log("p2p-1"), HasSubstr("\033[2J")) << "as it was written";
+  for (const std::string& line : lines_of(failed.output)) EXPECT_LE(line.size(), 120U);
+}
+
+TEST_F(ExecProgram, SaysOnceThatARunFailedAndRepeatsNoOutputThatWasShown) {
+  const auto count_in = [](const std::string& text, const std::string& part) {
+    int count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  const std::vector<std::string> boom{"sh", "-c", "echo boom; exit 3"};
+  const Outcome hidden = run({"--variant", "p2p", "--rounds", "2"}, boom);
+  EXPECT_EQ(count_in(hidden.error, "exit status 3"), 2) << hidden.error;
+  EXPECT_EQ(count_in(hidden.error, "boom"), 2) << hidden.error;
+  const Outcome shown = run({"--variant", "p2p", "--rounds", "1"}, boom);
+  EXPECT_EQ(count_in(shown.error, "boom"), 1) << shown.error;
+}
+
+TEST_F(ExecProgram, HasAnEmptyInput) {
+  ProgramRequest made = request({"--variant", "p2p", "--rounds", "1"}, {"cat"});
+  made.has_input = true;
+  Program program(made);
+  program.send("not for the command");
+  EXPECT_EQ(program.finish(60.0).status, 0);
+  EXPECT_EQ(log("p2p-1"), "");
+}
+
 TEST_F(ExecProgram, EndsTheWholeTreeOfARunThatIsTooLong) {
   // One goes its own way: in a session of its own, an orphan that ignores SIGTERM.
   write_script("hang",
@@ -234,6 +280,20 @@ TEST_P(InterruptedExec, KeepsWhatWasMeasured) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, InterruptedExec, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
+TEST_F(ExecProgram, KeepsARunWhoseCleanupIsInterruptedAndLetsThatEnd) {
+  Program program(
+      request({"--rounds", "50", "--cleanup", "touch cleaning; sleep 1.5; echo cleaned >> cleaned"},
+              {"true"}));
+  ASSERT_TRUE(
+      comes_true([&] { return std::filesystem::exists(folder_.path() / "cleaning"); }, 60.0));
+  program.signal(SIGINT);
+  const Outcome outcome = program.finish(30.0);
+  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  EXPECT_THAT(record().at("samples").at("case"), SizeIs(1));
+  EXPECT_EQ(read_text(folder_.path() / "cleaned"), "cleaned\n");
+}
+
 TEST_F(ExecProgram, ThatIsKilledLeavesAJournal) {
   Program program(request({"--rounds", "50"}, {"sh", "-c", "[ {round} -lt 3 ] || sleep 1000"}));
   ASSERT_TRUE(comes_true([&] { return !program.processes_named("sleep").empty(); }, 60.0));
@@ -285,6 +345,7 @@ TEST_F(ExecProgram, TakesTheCommandAsItStands) {
 TEST_F(ExecProgram, ShowsOutputWhereAskedTo) {
   EXPECT_THAT(run({}, {"echo", "hello"}).error, Not(HasSubstr("hello")));
   EXPECT_THAT(run({"--show-output"}, {"echo", "hello"}).error, HasSubstr("hello"));
+  EXPECT_THAT(run({"--show-output"}, {"printf", "no end"}).error, HasSubstr("no end\n["));
 }
 
 TEST_F(ExecProgram, DryRunStartsNothing) {
@@ -328,12 +389,78 @@ TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
   const Outcome check = said({"check", "after", "--baseline", "baseline.json"});
   EXPECT_THAT(check.status, testing::AnyOf(0, 1, 7)) << check.error;
   EXPECT_THAT(check.output, HasSubstr("of 4 cases"));
+  const Outcome weak = said({"baseline", "before", "--output", "weak.json"});
+  EXPECT_THAT(weak.output + weak.error, HasSubstr("`linkgain exec --rounds 8`"));
   EXPECT_THAT(said({"list", "."}).output, HasSubstr("exec"));
   const Outcome report = said({"report", "before"});
   EXPECT_EQ(report.status, 0) << report.error;
   EXPECT_THAT(report.output, HasSubstr("## Metrics"));
   EXPECT_THAT(said({"report", "before", "--format", "csv"}).output, HasSubstr("exec/cost,exec"));
   EXPECT_EQ(said({"fleet", "before", "after"}).status, 0);
+}
+
+/// Variants with libraries of their own: each a library that the loader takes, with NCCL's name and
+/// a text that only NCCL has.
+class ExecWithLibraries : public ExecProgram {
+ protected:
+  void SetUp() override {
+    if (!is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
+  }
+
+  std::string put_nccl(const std::string& folder, const std::string& version) const {
+    Dl_info libm{};
+    EXPECT_NE(dladdr(dlsym(RTLD_DEFAULT, "cbrt"), &libm), 0);
+    const std::filesystem::path path = folder_.path() / folder;
+    std::filesystem::create_directories(path);
+    std::filesystem::copy_file(libm.dli_fname, path / "libnccl.so.2");
+    std::ofstream(path / "libnccl.so.2", std::ios::app) << "NCCL version " << version;
+    return std::filesystem::canonical(path / "libnccl.so.2").string();
+  }
+
+  static std::vector<std::string> command(const std::string& library = "libnccl.so.2") {
+    return {"python3", "-c", "import ctypes, time; ctypes.CDLL('" + library + "'); time.sleep(1)"};
+  }
+
+  Outcome run_two(const std::string& first, const std::string& second,
+                  const std::vector<std::string>& command) {
+    return run(
+        {"--rounds", "1", "--variant", "one:nccl=" + first, "--variant", "two:host,nccl=" + second},
+        command);
+  }
+};
+
+TEST_F(ExecWithLibraries, EachVariantLoadsItsOwn) {
+  const std::string old = put_nccl("old", "2.27.5+cuda12.9");
+  const std::string wheel = put_nccl("wheel/nvidia/nccl/lib", "2.28.9+cuda13.0");
+  const Outcome outcome = run_two("old", "wheel", command());
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Json settings = record().at("settings");
+  EXPECT_EQ(settings.at("variants")[0].at("nccl"), old);
+  EXPECT_EQ(settings.at("variants")[1].at("environment").at("NCCL_P2P_DISABLE"), "1");
+  const Json software = settings.at("software_in_force");
+  EXPECT_EQ(software[0].at("nccl_path"), old);
+  EXPECT_EQ(software[0].at("nccl_library"), "2.27.5");
+  EXPECT_EQ(software[1].at("nccl_build"), "2.28.9+cuda13.0");
+  EXPECT_EQ(record().at("machine").at("software").at("nccl_library"), nullptr) << "not of all";
+  EXPECT_THAT(warning_codes(), Not(Contains(testing::StartsWith("exec-nccl"))));
+  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"),
+              HasSubstr("NCCL: 2.28.9+cuda13.0, " + wheel));
+
+  std::filesystem::rename(folder_.path() / "out", folder_.path() / "before");
+  EXPECT_EQ(run_two("wheel", "old", command()).status, 0);
+  const Outcome compare = run_program(linkgain(folder_, {"compare", "before", "out", "--json"}));
+  EXPECT_EQ(compare.status, 0) << compare.error;
+  EXPECT_THAT(compare.output, HasSubstr("\"NCCL with one\""));
+  EXPECT_THAT(compare.output, HasSubstr("\"NCCL's file with two\""));
+}
+
+TEST_F(ExecWithLibraries, ThatAProgramDoesNotTakeAreToldOfEachVariant) {
+  put_nccl("old", "2.27.5+cuda12.9");
+  put_nccl("new", "2.28.9+cuda13.0");
+  const std::string other = put_nccl("bundled", "2.21.5+cuda12.4");
+  const Outcome outcome = run_two("old", "new", command(other));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(std::ranges::count(warning_codes(), "exec-nccl-not-replaced"), 2);
 }
 
 TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {

@@ -1,12 +1,30 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
 #include <iterator>
+#include <set>
 #include <stdexcept>
+#include <string_view>
+#include <thread>
 
 #include "programs.hpp"
 
 namespace linkgain::test {
+
+/// How many processes wanted each processor in the last minute, 1 at least. Limits of time hold on
+/// an idle machine; a machine that others work on takes as many times longer.
+inline double slowdown() {
+  double wanted = 0.0;
+  std::ifstream("/proc/loadavg") >> wanted;
+  return std::max(1.0, wanted / std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// The arguments for --timeout.
+inline std::vector<std::string> timeout_of(double seconds) {
+  return {"--timeout", std::to_string(std::lround(seconds * slowdown()))};
+}
 
 /// Long enough for something to happen while it is measured.
 inline const std::vector<std::string> kLong{"--only",     "all_reduce", "--sizes",  "64K:6M:+64K",
@@ -25,21 +43,39 @@ inline std::size_t samples_of(const Json& record, int variant) {
   return count;
 }
 
+/// Where the ranks' shared memory is, of each job.
+inline std::vector<std::string> folders_of_segments(const Program& program) {
+  std::set<std::string> folders;
+  constexpr std::string_view kName = "OMPI_MCA_btl_vader_backing_directory=";
+  for (const pid_t id : program.processes_named("linkgain-bench")) {
+    const std::string environment = read_text("/proc/" + std::to_string(id) + "/environ");
+    const std::size_t begin = environment.find(kName);
+    if (begin == std::string::npos) continue;
+    folders.insert(environment.c_str() + begin + kName.size());  // to the next zero
+  }
+  return {folders.begin(), folders.end()};
+}
+
 /// A run on the mpi backend that something happens to.
 class HarmedRun : public MpiTest {
  protected:
-  /// Runs until `moment`, then does `harm`, and returns how it ended.
+  /// Runs until a case was measured, then does `harm`, and returns how it ended, after at most
+  /// `seconds` of an idle machine.
   template <typename Harm>
   Outcome run_and_harm(const std::vector<std::string>& arguments, Harm harm, double seconds) {
     Program program(run_request(folder_, arguments));
-    if (!comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0)) {
+    if (!comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
+                    60.0 * slowdown())) {
       throw std::runtime_error("no case was measured:\n" + program.error());
     }
+    const std::vector<std::string> segments = folders_of_segments(program);
     harm(program);
     const double start = now();
-    Outcome outcome = program.finish(seconds);
+    Outcome outcome = program.finish(seconds * slowdown());
     outcome.seconds = now() - start;
     EXPECT_THAT(program.processes(), testing::IsEmpty()) << "left behind";
+    EXPECT_THAT(segments, testing::Not(testing::IsEmpty()));
+    for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
     return outcome;
   }
 

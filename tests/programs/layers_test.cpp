@@ -138,9 +138,9 @@ TEST(Includes, GoDownTheTableOnly) {
   EXPECT_THAT(violations("bench/worker/backends/mpi/calls.cpp", engine), IsEmpty());
   EXPECT_THAT(violations("bench/common/cases/case.cpp", engine),
               ElementsAre(AllOf(HasSubstr("runtime"), HasSubstr("cases"))));
-  EXPECT_THAT(violations("include/linkgain/run/job.hpp", engine).size(), 1);
+  EXPECT_THAT(violations("include/linkgain/jobs/job.hpp", engine).size(), 1);
   EXPECT_THAT(
-      violations("bench/coordinator/run/job.cpp", "#include <linkgain/runtime/engine.hpp>").size(),
+      violations("bench/coordinator/jobs/job.cpp", "#include <linkgain/runtime/engine.hpp>").size(),
       1);
   EXPECT_THAT(
       violations("bench/worker/runtime/engine.cpp", "#include \"linkgain/process/process.hpp\"")
@@ -173,7 +173,7 @@ TEST(Includes, OfThirdPartyHeadersKeepToTheirLibraries) {
   EXPECT_THAT(violations("bench/worker/runtime/session.cpp", "#include <mpi.h>"), IsEmpty());
   EXPECT_THAT(violations("include/linkgain/runtime/session.hpp", "#include <mpi.h>"),
               ElementsAre(HasSubstr("too many")));
-  EXPECT_THAT(violations("bench/coordinator/run/job.cpp", "# include  <mpi.h>").size(), 1);
+  EXPECT_THAT(violations("bench/coordinator/jobs/job.cpp", "# include  <mpi.h>").size(), 1);
   EXPECT_THAT(
       violations("include/linkgain/runtime/a.hpp", "#include <benchmark/benchmark.h>").size(), 1);
   for (const char* header : {"mpi.h", "cuda_runtime.h", "nccl.h"}) {

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <csignal>
 
 #include "harmed_run.hpp"
@@ -15,7 +17,7 @@ class RunFailure : public HarmedRun {
  protected:
   Outcome run_to_end(const std::vector<std::string>& arguments, double seconds = 60.0) {
     Program program(run_request(folder_, arguments));
-    const Outcome outcome = program.finish(seconds);
+    const Outcome outcome = program.finish(seconds * slowdown());
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
     return outcome;
   }
@@ -45,7 +47,7 @@ TEST_F(RunFailure, OfADyingRankKeepsTheOtherVariant) {
   expect_job_lost(outcome, "'faulty'");
   const Json record = read_record(folder_);
   EXPECT_GT(samples_of(record, 0), samples_of(record, 1));
-  EXPECT_EQ(samples_of(record, 1), 4U);
+  EXPECT_GE(samples_of(record, 1), 4U);
   for (const Json& result : record.at("cases")) {
     EXPECT_GT(result.at("variants")[0].at("busbw_gb_per_s"), 0.0) << "the other variant goes on";
     EXPECT_EQ(result.at("variants")[0].at("verification").at("wrong"), 0);
@@ -53,12 +55,14 @@ TEST_F(RunFailure, OfADyingRankKeepsTheOtherVariant) {
 }
 
 TEST_F(RunFailure, OfAHangingRankIsFoundByTheDeadline) {
-  const Outcome outcome =
-      run_to_end({"--only", "all_reduce", "--sizes", "64,64K", "--launches", "1", "--timeout", "3",
-                  "--variant", "shared-memory", "--variant", with_fault("hang@1:5")});
+  std::vector<std::string> arguments{
+      "--only", "all_reduce", "--sizes",       "64,64K",    "--launches",
+      "1",      "--variant",  "shared-memory", "--variant", with_fault("hang@1:5")};
+  std::ranges::copy(timeout_of(3.0), std::back_inserter(arguments));
+  const Outcome outcome = run_to_end(arguments);
   expect_job_lost(outcome, "'run'");
   EXPECT_GT(samples_of(read_record(folder_), 0), kNothing);
-  EXPECT_LT(outcome.seconds, 30.0);
+  EXPECT_LT(outcome.seconds, 30.0 * slowdown());
 }
 
 TEST_F(RunFailure, OfTheFirstVariantKeepsTheSecond) {
@@ -98,7 +102,7 @@ TEST_F(RunFailure, OfAKilledRank) {
 
 TEST_F(RunFailure, OfAStoppedRank) {
   const Outcome outcome = run_and_harm(
-      long_run({"--timeout", "3"}),
+      long_run(timeout_of(3.0)),
       [](const Program& program) {
         const std::vector<pid_t> ranks = program.processes_named("linkgain-bench");
         ASSERT_THAT(ranks, SizeIs(4));
@@ -106,6 +110,60 @@ TEST_F(RunFailure, OfAStoppedRank) {
       },
       90.0);
   expect_job_lost(outcome, "variant");
+}
+
+/// The case with the fault is laid aside; the job is there again for the next one.
+TEST_F(RunFailure, OfADyingRankCostsItsCaseAlone) {
+  const Outcome outcome =
+      run_to_end({"--only", "all_reduce", "--sizes", "64,1K,64K", "--launches", "1", "--variant",
+                  "shared-memory", "--variant", with_fault("die@1:2")});
+  expect_job_lost(outcome, "'faulty'");
+  const Json record = read_record(folder_);
+  int with_faulty = 0;
+  for (const Json& result : record.at("cases")) {
+    EXPECT_GT(result.at("variants")[0].at("busbw_gb_per_s"), 0.0);
+    with_faulty += result.at("variants")[1].at("time_s").is_null() ? 0 : 1;
+  }
+  EXPECT_EQ(with_faulty, 3) << "each new job measures a batch before it dies";
+  EXPECT_THAT(outcome.error, HasSubstr("2 of 3"));
+}
+
+TEST_F(RunFailure, OfAFolderThatIsRemovedEndsWithTheTables) {
+  const auto temporary = folder_.path() / "temporary";
+  std::filesystem::create_directory(temporary);
+  ProgramRequest request = run_request(folder_, long_run({}));
+  request.environment["TMPDIR"] = temporary.string();
+  Program program(request);
+  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
+                         60.0 * slowdown()));
+  std::filesystem::remove_all(folder_.path() / "out");
+  const Outcome outcome = program.finish(90.0 * slowdown());
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("all_reduce"));
+  EXPECT_THAT(outcome.output + outcome.error, HasSubstr(temporary.string() + "/"));
+  int records = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(temporary)) {
+    if (!entry.is_regular_file()) continue;
+    ++records;
+    EXPECT_EQ(Json::parse(read_text(entry.path())).at("exit_code"), 6);
+    EXPECT_EQ(run_program(linkgain(folder_, {"report", entry.path().string()})).status, 0);
+  }
+  EXPECT_EQ(records, 1);
+}
+
+/// As on a full disk: of the coordinator's files none may grow, in no folder.
+TEST_F(RunFailure, OfADiskThatIsFullEndsWithTheTables) {
+  const Outcome outcome = run_and_harm(
+      long_run({}),
+      [](const Program& program) {
+        const rlimit none{4096, 4096};
+        ASSERT_EQ(prlimit(program.id(), RLIMIT_FSIZE, &none, nullptr), 0);
+      },
+      90.0);
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("6 MiB"));
+  EXPECT_THAT(outcome.error, HasSubstr("a crash would lose"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "record.json"));
 }
 
 TEST_F(RunFailure, OfAKilledMpirun) {

@@ -76,6 +76,22 @@ TEST_F(RunFolder, OfAKilledRunHasNoRecordOfAnEarlierOne) {
   EXPECT_THAT(linkgain_on({"report", "out"}).output, Not(HasSubstr("incomplete")));
 }
 
+TEST_F(RunFolder, IsOneRunsAtATime) {
+  Program first(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
+                                      "--ci-width", "0.0001", "--budget", "10"}));
+  ASSERT_TRUE(comes_true([&] { return first.error().find("[  1/") != std::string::npos; }, 60.0));
+  const Outcome second = run_to_end("64K");
+  EXPECT_EQ(second.status, 2);
+  EXPECT_THAT(second.error, AllOf(HasSubstr("process " + std::to_string(first.id()) + " on "),
+                                  HasSubstr("--out")));
+  EXPECT_EQ(linkgain_on({"exec", "--out", "out", "--", "true"}).status, 2);
+  const Outcome outcome = first.finish(60.0);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(read_text(out() / "report.md"), HasSubstr("512 KiB"));
+  EXPECT_FALSE(std::filesystem::exists(out() / ".lock"));
+  EXPECT_FALSE(std::filesystem::exists(out() / "record.json.old"));
+}
+
 TEST_F(RunFolder, OfARunThatCouldNotStartHasNoRecordOfAnEarlierOne) {
   ASSERT_EQ(run_to_end("64K").status, 0);
   ProgramRequest request = run_request(folder_, {"--only", "all_reduce", "--sizes", "64K"});

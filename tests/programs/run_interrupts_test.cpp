@@ -18,7 +18,7 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   const Outcome outcome = run_and_harm(
       long_run({}), [](const Program& program) { program.signal(GetParam()); }, 20.0);
   EXPECT_EQ(outcome.status, 128 + GetParam());
-  EXPECT_LT(outcome.seconds, 5.0);
+  EXPECT_LT(outcome.seconds, 5.0 * slowdown());
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("status"), "interrupted");
   EXPECT_EQ(record.at("exit_code"), 128 + GetParam());
@@ -28,7 +28,9 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, RunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP));
+INSTANTIATE_TEST_SUITE_P(Signals, RunSignal,
+                         testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+                                         SIGALRM, SIGXCPU));
 
 /// An mpirun takes about a second to end, and twelve of them must not take twelve.
 TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
@@ -37,7 +39,7 @@ TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
   const Outcome outcome = run_and_harm(
       arguments, [](const Program& program) { program.signal(SIGINT); }, 30.0);
   EXPECT_EQ(outcome.status, 128 + SIGINT);
-  EXPECT_LT(outcome.seconds, 6.0);
+  EXPECT_LT(outcome.seconds, 6.0 * slowdown());
 }
 
 TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
@@ -51,7 +53,7 @@ TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
       },
       20.0);
   EXPECT_EQ(outcome.status, 128 + SIGINT) << outcome.error;
-  EXPECT_LT(outcome.seconds, 10.0);
+  EXPECT_LT(outcome.seconds, 10.0 * slowdown());
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("status"), "interrupted");
   EXPECT_GE(samples_of(record, 0), 4U);
@@ -59,23 +61,28 @@ TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
 
 TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
   Program program(run_request(folder_, long_run({})));
-  ASSERT_TRUE(comes_true([&] { return !program.processes_named("mpirun").empty(); }, 30.0));
+  ASSERT_TRUE(
+      comes_true([&] { return !program.processes_named("mpirun").empty(); }, 30.0 * slowdown()));
   program.signal(SIGINT);
   const double start = now();
-  const Outcome outcome = program.finish(20.0);
+  const Outcome outcome = program.finish(20.0 * slowdown());
   EXPECT_EQ(outcome.status, 128 + SIGINT) << outcome.error;
-  EXPECT_LT(now() - start, 10.0);
+  EXPECT_LT(now() - start, 10.0 * slowdown());
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
 
 TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   {
     Program program(run_request(folder_, long_run({})));
-    ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60));
+    ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
+                           60.0 * slowdown()));
+    const std::vector<std::string> segments = folders_of_segments(program);
+    ASSERT_THAT(segments, SizeIs(2));
     program.signal(SIGKILL);
-    EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
-    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0))
+    EXPECT_EQ(program.finish(10.0 * slowdown()).status, 128 + SIGKILL);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0 * slowdown()))
         << program.processes().size() << " left";
+    for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
   }
   const auto journal = folder_.path() / "out" / "journal.jsonl";
   ASSERT_TRUE(std::filesystem::exists(journal));

@@ -1,3 +1,10 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <functional>
+#include <stdexcept>
+
 #include "redirection.hpp"
 
 /// Runs whose progress or results go nowhere.
@@ -51,6 +58,74 @@ TEST_F(RunOutput, WithoutAReaderOfTheProgressIsAsGood) {
   EXPECT_EQ(read_text(folder_.path() / "status"), "0\n");
   EXPECT_THAT(read_text(folder_.path() / "table"), HasSubstr("all_reduce"));
   expect_record("no reader of the progress");
+}
+
+/// A pipe whose reader stopped: it is full, and stays so.
+class FullPipe {
+ public:
+  explicit FullPipe(const std::filesystem::path& path) {
+    if (mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("no pipe");
+    end_ = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    fcntl(end_, F_SETPIPE_SZ, 4096);
+    const std::string bytes(4096, 'x');
+    while (write(end_, bytes.data(), bytes.size()) > 0) {
+    }
+  }
+  ~FullPipe() { close(end_); }
+  FullPipe(const FullPipe&) = delete;
+  FullPipe& operator=(const FullPipe&) = delete;
+
+ private:
+  int end_ = -1;
+};
+
+TEST_F(RunOutput, WhoseReaderStoppedLeavesTheRunAsItIs) {
+  const FullPipe pipe(folder_.path() / "pipe");
+  EXPECT_EQ(with_streams(folder_, "2>pipe", one_case()).status, 0);
+  expect_record("progress in a full pipe");
+}
+
+/// `linkgain` with its streams in a pipe that is full, and a signal when `moment` has come.
+class StoppedReader : public RunOutput {
+ protected:
+  Outcome signalled(const std::string& redirection, std::vector<std::string> arguments,
+                    const std::function<bool()>& moment) {
+    ProgramRequest request = run_request(folder_, arguments);
+    const std::vector<std::string> shell{"/bin/sh", "-c", "exec \"$@\" " + redirection, "sh"};
+    request.arguments.insert(request.arguments.begin(), shell.begin(), shell.end());
+    Program program(request);
+    if (!comes_true(moment, 60.0)) throw std::runtime_error("the moment did not come");
+    pause_for(0.5);
+    program.signal(SIGINT);
+    const double start = now();
+    Outcome outcome = program.finish(30.0);
+    EXPECT_LT(now() - start, 10.0);
+    EXPECT_THAT(program.processes(), testing::IsEmpty()) << "left behind";
+    return outcome;
+  }
+
+  FullPipe pipe_{folder_.path() / "pipe"};
+};
+
+TEST_F(StoppedReader, OfProgressLeavesTheRunOpenToSignals) {
+  const auto measured = [this] {
+    const auto journal = folder_.path() / "out" / "journal.jsonl";
+    return std::filesystem::exists(journal) && lines_of(read_text(journal)).size() > 2;
+  };
+  const Outcome outcome = signalled(
+      "2>pipe",
+      {"--only", "all_reduce", "--sizes", "64K:6M:+64K", "--launches", "1", "--budget", "30"},
+      measured);
+  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  EXPECT_EQ(read_record(folder_).at("status"), "interrupted");
+}
+
+TEST_F(StoppedReader, OfResultsLeavesTheProgramOpenToSignals) {
+  const Outcome outcome =
+      signalled(">pipe", {"--only", "all_reduce", "--sizes", "64K", "--json"},
+                [this] { return std::filesystem::exists(folder_.path() / "out" / "report.md"); });
+  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  expect_record("nobody reads it");
 }
 
 }  // namespace

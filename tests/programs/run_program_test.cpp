@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 
 #include "programs.hpp"
 
@@ -61,6 +62,24 @@ class RunProgram : public MpiTest {
 
   ScratchFolder folder_;
 };
+
+TEST_F(RunProgram, AVariantHasAWorkerOfItsOwn) {
+  std::filesystem::create_directories(folder_.path() / "other");
+  const auto other = std::filesystem::canonical(folder_.path() / "other") / "linkgain-bench";
+  std::ofstream(other) << "#!/bin/sh\necho \"$@\" >> '" << other.string()
+                       << ".started'\nexec " LINKGAIN_BENCH " \"$@\"\n";
+  std::filesystem::permissions(other, std::filesystem::perms::owner_all);
+  const Outcome outcome =
+      run(quick("64K", {"--variant", "tcp", "--variant", "other:tcp,worker=other"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(lines_of(read_text(other.string() + ".started")).size(), 2U) << "of each rank";
+  const Json settings = read_record(folder_).at("settings");
+  EXPECT_EQ(settings.at("variants")[1].at("worker"), other.string());
+  EXPECT_EQ(settings.at("variants")[1].at("environment"),
+            settings.at("variants")[0].at("environment"));
+  EXPECT_NE(settings.at("software_in_force")[1].at("linkgain"), "");
+  EXPECT_THAT(file("report.md"), HasSubstr("  - linkgain-bench: `" + other.string() + "`, "));
+}
 
 class RunOnRanks : public RunProgram, public testing::WithParamInterface<int> {};
 

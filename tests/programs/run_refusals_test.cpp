@@ -9,6 +9,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -124,6 +125,9 @@ TEST(RunPreview, PrintsAndStartsAndWritesNothing) {
   outcome = run_program(linkgain(folder, {"run", "--list"}), 30.0);
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(outcome.output, HasSubstr("NCCL_P2P_DISABLE=1"));
+  outcome =
+      run_program(run_request(folder, {"--variant", "a:MY_TOKEN=hunter2", "--dry-run"}), 30.0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("MY_TOKEN=***"), Not(HasSubstr("hunter2"))));
   expect_clear(run_program(run_request(folder, {"--dry-run", "--json"}), 30.0), 2, {"--json"});
   EXPECT_THAT(entries(folder), IsEmpty());
 }

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 /// Whether it is in a system call that waits, as for a program or a reader.
 bool is_asleep(pid_t id) {
@@ -88,18 +88,6 @@ class WaitingCommand : public testing::TestWithParam<int> {
 
   ScratchFolder folder_;
 };
-
-TEST_P(WaitingCommand, ThatReadsEnds) {
-  ASSERT_EQ(mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"report", "pipe"},
-                                             {"compare", "pipe", "pipe"},
-                                             {"baseline", "pipe", "--output", "baseline.json"},
-                                             {"check", "pipe", "--baseline", "pipe"},
-                                             {"fleet", "pipe"}}) {
-    expect_end(linkgain(folder_, arguments));
-  }
-}
 
 TEST_P(WaitingCommand, ThatAsksProgramsEnds) {
   const auto mpirun = folder_.path() / "mpirun";

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <fstream>
 #include <string>
 #include <vector>
@@ -100,6 +102,59 @@ TEST_F(UnreadableInput, OfNcclTestsWithoutDevices) {
 TEST_F(UnreadableInput, OfAHostfileWithoutEnd) {
   if (access("/dev/zero", R_OK) != 0) GTEST_SKIP() << "no /dev/zero";
   expect_refusal({"run", "--hostfile", "/dev/zero"});
+}
+
+/// Nobody ever writes into the pipe, and the device has no end.
+TEST_F(UnreadableInput, OfWhatIsNoRegularFile) {
+  ASSERT_EQ(mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(folder_.path() / "out");
+  ASSERT_EQ(mkfifo((folder_.path() / "out" / "journal.jsonl").c_str(), 0600), 0);
+  for (const char* file : {"pipe", "/dev/zero", "out"}) {
+    expect_refused_record(file);
+  }
+  for (const char* file : {"pipe", "/dev/zero"}) {
+    expect_refusal({"fleet", file});
+    expect_refusal({"run", "--hostfile", file});
+    expect_refusal({"run", "--only", "gpt2_step", "--tokens", file});
+    expect_refusal({"run", "--profile", std::string("./") + file});
+  }
+}
+
+/// What another machine's file holds acts on no terminal and in no browser.
+TEST_F(UnreadableInput, OfHostileTextIsShownAndNotCarriedOut) {
+  std::string text = read_text(kRecord);
+  const std::string host = Json::parse(text).at("machine").at("host");
+  const std::string hostile =
+      "h\\u001b]0;title\\u0007\\u202e<img src=x>[click](https://example.com)\\u009b31m";
+  for (std::size_t at = text.find('"' + host + '"'); at != std::string::npos;
+       at = text.find('"' + host + '"', at + 1)) {
+    text.replace(at + 1, host.size(), hostile);
+  }
+  write("record.json", text);
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"report", "record.json"},
+           {"report", "record.json", "--format", "md"},
+           {"report", "record.json", "--format", "csv"},
+           {"compare", kRecord, "record.json"},
+           {"compare", kRecord, "record.json", "--format", "md"},
+           {"check", "record.json", "--baseline", "baseline.json", "--format", "md"},
+           {"fleet", "record.json"},
+           {"fleet", "record.json", "--format", "md"}}) {
+    const Outcome outcome = run_program(linkgain(folder_, arguments));
+    const std::string all = outcome.output + outcome.error;
+    for (const char* acts : {"\x1b", "\x07", "\u202e", "\u009b", "\n::"}) {
+      EXPECT_THAT(all, Not(HasSubstr(acts))) << arguments.front() << " " << arguments.back();
+    }
+    if (arguments.back() != "md") continue;
+    for (const char* marks : {"h<img", "><img", "e<img", "](https"}) {
+      EXPECT_THAT(all, Not(HasSubstr(marks))) << arguments.front();
+    }
+  }
+  EXPECT_THAT(run_program(linkgain(folder_, {"report", "record.json"})).output,
+              HasSubstr("\\x1b]0;title\\x07\\u202e<img src=x>"));
+  write("refused.json", "{\"schema\": \"linkgain.record/1\", \"a\\n::error::b\": 1}");
+  EXPECT_THAT(run_program(linkgain(folder_, {"report", "refused.json"})).error,
+              Not(HasSubstr("\n::")));
 }
 
 TEST_F(UnreadableInput, InAFolderThatIsGone) {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/run/job.hpp"
 
 namespace linkgain::test {
 

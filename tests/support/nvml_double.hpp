@@ -11,6 +11,7 @@
 /// | scenario            | GPUs          | matrix | what is particular                            |
 /// | ------------------- | ------------- | ------ | --------------------------------------------- |
 /// | h200x2              | 2 x H200      | NV18   | NVSwitch; what such a machine answered        |
+/// | h200x1              | 1 x H200      | -      | a GPU alone                                   |
 /// | h200x4, h200x8      | 4, 8 x H200   | NV18   | 8: two sockets of 4 (NODE inside, SYS across) |
 /// | titan-rtx-nv2       | 2 x TITAN RTX | NV2    | an old driver: no link count (field 91) and   |
 /// |                     |               |        | no speed per link (164), the common one (90)  |

@@ -74,6 +74,7 @@ constexpr Scenario with_faults(Scenario scenario, const Fault& first, const Faul
 
 constexpr std::array kScenarios{
     Scenario{.name = "h200x2"},
+    Scenario{.name = "h200x1", .gpus = 1},
     Scenario{.name = "h200x4", .gpus = 4},
     Scenario{.name = "h200x8", .gpus = 8},
     Scenario{.name = "titan-rtx-nv2", .model = kTitanRtx, .fields = Fields::old},

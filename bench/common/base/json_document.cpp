@@ -4,14 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_document.hpp"
+#include "linkgain/base/visible_text.hpp"
 
 namespace linkgain::json {
 namespace {
@@ -40,7 +43,78 @@ std::string text_of_member(const Out& value, Layout layout) {
   return text_of(value);
 }
 
+constexpr std::size_t kMostTextBytes = std::size_t{64} << 10;
+
+/// Makes a document of what the library's parser finds, as the library does itself, which however
+/// takes the last of two members of one name.
+class DocumentBuilder {
+ public:
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(In::number_integer_t value) { return add(value); }
+  bool number_unsigned(In::number_unsigned_t value) { return add(value); }
+  bool number_float(In::number_float_t value, const std::string&) { return add(value); }
+  bool string(const std::string& value) {
+    return add(visible_lines(std::string_view(value).substr(0, kMostTextBytes)));
+  }
+  bool binary(In::binary_t& value) { return add(std::move(value)); }
+  bool start_object(std::size_t) { return open(In::object()); }
+  bool start_array(std::size_t) { return open(In::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(const std::string& name) {
+    if (visible(name) != name) {
+      throw UsageError(fmt::format("the name of member '{}' is no text", visible(name)));
+    }
+    const auto [member, added] = open_.back()->get_ref<In::object_t&>().emplace(name, nullptr);
+    if (!added) throw UsageError(fmt::format("an object has member '{}' twice", name));
+    member_ = &member->second;
+    return true;
+  }
+
+  template <typename Exception>
+  bool parse_error(std::size_t, const std::string&, const Exception& error) {
+    throw error;
+  }
+
+  In take() { return std::move(document_); }
+
+ private:
+  bool add(In value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(In value) {
+    open_.push_back(&place(std::move(value)));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  In& place(In value) {
+    if (open_.empty()) return document_ = std::move(value);
+    if (!open_.back()->is_array()) return *member_ = std::move(value);
+    auto& items = open_.back()->get_ref<In::array_t&>();
+    return items.emplace_back(std::move(value));
+  }
+
+  In document_;
+  std::vector<In*> open_;  ///< arrays and objects without an end so far, each within the one before
+  In* member_ = nullptr;   ///< of the innermost object
+};
+
 }  // namespace
+
+In parse(std::string_view text) {
+  DocumentBuilder builder;
+  In::sax_parse(text, &builder);
+  return builder.take();
+}
 
 std::string text_of(const Out& value, int indent) {
   return value.dump(indent, ' ', false, Out::error_handler_t::replace);

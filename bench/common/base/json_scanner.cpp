@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "linkgain/base/json_library.hpp"
+#include "linkgain/base/visible_text.hpp"
 
 namespace linkgain {
 namespace {
@@ -125,9 +126,9 @@ void JsonScanner::skip() {
 
 std::string JsonScanner::string() {
   const std::string_view raw = raw_string();
-  if (raw.find('\\') == std::string_view::npos) return std::string(raw);
+  if (raw.find('\\') == std::string_view::npos) return visible_lines(raw);
   try {
-    return nlohmann::json::parse(fmt::format("\"{}\"", raw)).get<std::string>();
+    return visible_lines(nlohmann::json::parse(fmt::format("\"{}\"", raw)).get<std::string>());
   } catch (const nlohmann::json::exception&) {
     fail("text");
   }

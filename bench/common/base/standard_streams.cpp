@@ -1,9 +1,11 @@
 #include "linkgain/base/standard_streams.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio_ext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
@@ -19,14 +21,53 @@ void open_closed_standard_descriptors() {
   }
 }
 
-void print_message(std::FILE* stream, std::string_view text) noexcept {
-  struct sigaction ignore {};
-  struct sigaction before {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &before);
-  std::fwrite(text.data(), 1, text.size(), stream);
-  std::fflush(stream);
-  sigaction(SIGPIPE, &before, nullptr);
+namespace {
+
+/// While it lives, writing where nobody reads is an error and not the program's end.
+class IgnoredPipeSignal {
+ public:
+  IgnoredPipeSignal() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &before_);
+  }
+  ~IgnoredPipeSignal() { sigaction(SIGPIPE, &before_, nullptr); }
+  IgnoredPipeSignal(const IgnoredPipeSignal&) = delete;
+  IgnoredPipeSignal& operator=(const IgnoredPipeSignal&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// A pipe that is ready holds as much; a write of more could wait for its reader.
+constexpr std::size_t kBytesAtOnce = 512;
+
+bool is_ready(int descriptor, int milliseconds) {
+  pollfd entry{descriptor, POLLOUT, 0};
+  return ::poll(&entry, 1, milliseconds) == 1;
+}
+
+bool write_some(int descriptor, std::string_view& text) {
+  const ssize_t count = ::write(descriptor, text.data(), std::min(text.size(), kBytesAtOnce));
+  if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+  return count > 0;
+}
+
+}  // namespace
+
+bool print_message(std::FILE* stream, std::string_view text, Seconds patience) noexcept {
+  const IgnoredPipeSignal ignored;
+  const int descriptor = ::fileno(stream);
+  const int milliseconds = static_cast<int>(patience.value * 1e3);
+  while (!text.empty() && is_ready(descriptor, milliseconds) && write_some(descriptor, text)) {
+  }
+  return text.empty();
+}
+
+void print_output(std::string_view text) noexcept {
+  const IgnoredPipeSignal ignored;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 int with_output_in_full(const std::function<int()>& work) {

@@ -78,6 +78,15 @@ std::string spoken_operation(const Case& definition) {
   return name;
 }
 
+std::string_view option_for_launches(const Case& definition) {
+  return is_program(definition.operation) ? "--rounds 8" : "--launches 8";
+}
+
+std::string command_for_launches(const Case& definition) {
+  return fmt::format("linkgain {} {}", is_program(definition.operation) ? "exec" : "run",
+                     option_for_launches(definition));
+}
+
 std::string readable_plan(const TransferPlan& plan) {
   const bool both = !plan.algorithm.empty() && !plan.protocol.empty();
   return fmt::format("{}{}{}", plan.algorithm, both ? " " : "", plan.protocol);

@@ -4,11 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 
@@ -18,12 +19,13 @@ namespace {
 constexpr const char* kAdvice = "see linkgain run --help: its options without -- are the file's";
 
 std::vector<CLI::ConfigItem> items_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::error_code unknown;
-  if (!stream || !std::filesystem::is_regular_file(file, unknown)) {
-    throw UsageError(fmt::format("profile '{}' cannot be read", file.string()),
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  const Reading<std::string> text = read_regular_file(file, kMostBytes);
+  if (!text.measured()) {
+    throw UsageError(fmt::format("profile '{}' cannot be read: {}", file.string(), text.reason()),
                      "give a file of options, or one of the profiles that run --list names");
   }
+  std::istringstream stream(text.value());
   return CLI::ConfigTOML().from_config(stream);
 }
 

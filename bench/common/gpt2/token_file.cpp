@@ -52,8 +52,11 @@ TokenFileStart open_token_file(const std::filesystem::path& path) {
     throw UsageError(fmt::format("{} is a folder, no token file", name), kHowToMake);
   }
   TokenFileStart file;
-  file.stream.open(path, std::ios::binary | std::ios::ate);
-  if (!file.stream) {
+  // A pipe would be waited for.
+  if (std::filesystem::is_regular_file(path, none)) {
+    file.stream.open(path, std::ios::binary | std::ios::ate);
+  }
+  if (!file.stream.is_open() || !file.stream) {
     throw UsageError(fmt::format("cannot read the token file {}", name), kHowToMake);
   }
   const auto bytes = static_cast<std::uint64_t>(std::max<std::streamoff>(file.stream.tellg(), 0));

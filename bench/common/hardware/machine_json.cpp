@@ -106,6 +106,8 @@ PairLink read_link(const In& json) {
           optional_at<int>(json, "nvlinks")};
 }
 
+}  // namespace
+
 Out write_software(const Software& software) {
   return {{"linkgain", software.linkgain},
           {"build", software.build},
@@ -115,6 +117,7 @@ Out write_software(const Software& software) {
           {"cuda_runtime", nullable(software.cuda_runtime)},
           {"nccl_header", nullable(software.nccl_header)},
           {"nccl_library", nullable(software.nccl_library)},
+          {"nccl_build", nullable(software.nccl_build)},
           {"nccl_path", nullable(software.nccl_path)},
           {"nccl_found_by", nullable(software.nccl_found_by)},
           {"nccl_missing", nullable(software.nccl_missing)}};
@@ -130,13 +133,12 @@ Software read_software(const In& json) {
   software.cuda_runtime = optional_at<std::string>(json, "cuda_runtime");
   software.nccl_header = optional_at<std::string>(json, "nccl_header");
   software.nccl_library = optional_at<std::string>(json, "nccl_library");
+  software.nccl_build = optional_at<std::string>(json, "nccl_build");
   software.nccl_path = optional_at<std::string>(json, "nccl_path");
   software.nccl_found_by = optional_at<std::string>(json, "nccl_found_by");
   software.nccl_missing = optional_at<std::string>(json, "nccl_missing");
   return software;
 }
-
-}  // namespace
 
 Out write_link_counters(const LinkCounters& counters) {
   return {{"nvlink_sent", nullable(counters.nvlink_sent)},

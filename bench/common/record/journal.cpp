@@ -9,13 +9,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <random>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
+#include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
+#include "record_check.hpp"
+#include "record_schema.hpp"
 
 namespace linkgain {
 namespace {
@@ -36,24 +40,31 @@ void write_fully(int descriptor, std::string_view text, const std::string& what)
   }
 }
 
-int create(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)),
-                     "name a file, or a directory with --out DIR, that can be written");
-  }
-  return descriptor;
+void require_open(int descriptor, const std::filesystem::path& path) {
+  if (descriptor >= 0) return;
+  throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)),
+                   "name a file, or a directory with --out DIR, that can be written");
 }
 
-/// More cases than any run has.
-constexpr std::int64_t kMostCases = 100'000;
+/// In a line of the journal.
+constexpr std::string_view kBetweenMembers = ",";
+
+/// The schema of a line is a part of the record's.
+void require_line(const json::In& line) {
+  static const JsonSchema schema([] {
+    const json::In record = json::In::parse(record_schema());
+    json::In own = record.at("definitions").at("journal_line");
+    own["definitions"] = record.at("definitions");
+    own["required"] = json::In::array();  // older journals have no digests
+    return own.dump();
+  }());
+  schema.require(line, "line", "give a journal that `linkgain run` left, unchanged");
+}
 
 /// Replaces case `index` and its samples by those of one journal line. `sequence` counts samples.
 /// Cases may come in any order: those before it have no variants until their own line.
 void apply_case(const json::In& line, Record& record, int& sequence) {
-  const auto number = line.at("index").get<std::int64_t>();
-  if (number < 0 || number >= kMostCases) throw UsageError(fmt::format("no case is {}", number));
-  const auto index = static_cast<std::size_t>(number);
+  const auto index = line.at("index").get<std::size_t>();
   record.cases.resize(std::max(record.cases.size(), index + 1));
   record.cases[index] = json::read_case(line.at("case"));
   json::read_samples(line.at("samples"), record.cases, sequence);
@@ -63,7 +74,6 @@ void apply_case(const json::In& line, Record& record, int& sequence) {
 void apply_line(const json::In& line, Record& record, int& sequence) {
   if (line.contains("head")) {
     const json::In& head = line.at("head");
-    json::require_known_schema(head);
     record.started = head.at("started");
     record.machine = json::read_machine(head.at("machine"));
     record.settings = json::read_settings(head.at("settings"));
@@ -83,12 +93,35 @@ void apply_line(const json::In& line, Record& record, int& sequence) {
 
 }  // namespace
 
-JournalWriter::JournalWriter(const std::filesystem::path& path) : descriptor_(create(path)) {}
+JournalWriter::JournalWriter(const std::filesystem::path& path)
+    : descriptor_(open_to_write(path, WriteMode::anew)), digest_(std::make_unique<Digest>()) {
+  require_open(descriptor_, path);
+}
+
+JournalWriter::JournalWriter(const std::filesystem::path& path, const Record& earlier)
+    : JournalWriter(path.string() + ".new") {
+  write_head(earlier);
+  for (std::size_t i = 0; i < earlier.cases.size(); ++i) {
+    write_case(static_cast<int>(i), earlier.cases[i]);
+  }
+  for (const Warning& warning : earlier.warnings) write_warning(warning);
+  if (failure_) throw UsageError(failure_->text, failure_->advice);
+  std::filesystem::rename(path.string() + ".new", path);
+}
 
 JournalWriter::~JournalWriter() { ::close(descriptor_); }
 
+/// A line that is cut ends the journal for its readers, so nothing is written after it.
 void JournalWriter::append(const std::string& line) {
-  write_fully(descriptor_, line + "\n", "the journal");
+  if (failure_) return;
+  try {
+    write_fully(descriptor_, with_digest(line + "\n", kBetweenMembers, *digest_), "the journal");
+  } catch (const UsageError& error) {
+    failure_ =
+        Warning{"journal-lost",
+                fmt::format("{}: a crash would lose what is measured from here on", error.what()),
+                error.advice()};
+  }
 }
 
 void JournalWriter::write_head(const Record& record) {
@@ -119,11 +152,20 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   record.status = RunStatus::incomplete;
   record.exit_code = static_cast<int>(ExitCode::incomplete);
   bool head = false;
+  bool digested = false;
+  Digest digest;
   int number = 1;
   int sequence = 0;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     try {
-      const json::In line = json::In::parse(text.substr(0, end));
+      const std::string_view whole = text.substr(0, end + 1);
+      const json::In line = json::parse(whole);
+      if (line.contains("head")) json::require_known_schema(line.at("head"));
+      const bool has_digest = require_digest(whole, line, kBetweenMembers, digest);
+      if (number > 1 && has_digest != digested)
+        throw UsageError("it has no digest, as others have");
+      digested = has_digest;
+      require_line(line);
       head = head || line.contains("head");
       apply_line(line, record, sequence);
     } catch (const json::In::exception& error) {
@@ -138,13 +180,19 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   }
   if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
   std::erase_if(record.cases, [](const CaseResult& each) { return each.variants.empty(); });
+  try {
+    require_consistent(record, digested ? Agreement::exact : Agreement::within_samples);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
+  }
   return record;
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
   std::filesystem::path temporary = path;
-  temporary += ".tmp";
-  const int descriptor = create(temporary);
+  temporary += fmt::format(".{:08x}.tmp", std::random_device{}());
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  require_open(descriptor, path);
   try {
     write_fully(descriptor, text, path.string());
   } catch (...) {
@@ -171,13 +219,13 @@ Record read_by(Parse parse, const std::filesystem::path& named) {
     path /= "journal.jsonl";
     if (!std::filesystem::exists(path, unknown)) path.replace_filename("record.json");
   }
-  const std::optional<std::string> text = whole_file(path);
-  if (!text) {
-    throw UsageError(fmt::format("cannot read {}", path.string()),
+  const Reading<std::string> text = read_regular_file(path);
+  if (!text.measured()) {
+    throw UsageError(fmt::format("cannot read {}: {}", path.string(), text.reason()),
                      "give a record.json that `linkgain run` wrote");
   }
-  const bool journal = text->starts_with("{\"head\"");
-  return journal ? parse_journal(*text, path.string()) : parse(*text, path.string());
+  const bool journal = text.value().starts_with("{\"head\"") || path.filename() == "journal.jsonl";
+  return journal ? parse_journal(text.value(), path.string()) : parse(text.value(), path.string());
 }
 
 }  // namespace

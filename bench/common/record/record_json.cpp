@@ -9,6 +9,9 @@
 #include "linkgain/base/json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
+#include "linkgain/record/digest.hpp"
+#include "record_check.hpp"
+#include "record_schema.hpp"
 
 namespace linkgain::json {
 namespace {
@@ -276,7 +279,7 @@ std::vector<Sample> read_rows(const In& json) {
 
 /// The case that a sample is of. Throws UsageError where there is no such case, or no such variant.
 CaseResult& owner_of(const Sample& sample, std::size_t place, std::vector<CaseResult>& cases) {
-  const auto variant = static_cast<std::size_t>(sample.variant);
+  const auto variant = static_cast<std::size_t>(sample.variant);  // far too large where below 0
   if (place < cases.size() && variant < cases[place].variants.size()) return cases[place];
   throw UsageError(
       fmt::format("a sample is of case {} and variant {}, which the record does not have",
@@ -391,6 +394,8 @@ Out write_settings(const Settings& settings) {
   const auto write_variant = [](const Variant& variant) {
     Out written{{"name", variant.name}, {"environment", variant.environment}};
     if (!variant.arguments.empty()) written["arguments"] = variant.arguments;
+    if (!variant.nccl.empty()) written["nccl"] = variant.nccl;
+    if (!variant.worker.empty()) written["worker"] = variant.worker;
     return written;
   };
   Out out{{"argv", settings.argv},
@@ -404,9 +409,7 @@ Out write_settings(const Settings& settings) {
           {"budget_s", nullable(seconds_of(settings.budget))},
           {"sample_target_s", settings.sample_target.value},
           {"require_healthy", settings.require_healthy}};
-  out["nccl_in_force"] = array_of(settings.nccl_in_force, [](const OpenedNccl& nccl) {
-    return Out{{"version", nccl.version}, {"path", nccl.path}, {"found_by", nccl.found_by}};
-  });
+  out["software_in_force"] = array_of(settings.software_in_force, write_software);
   if (!settings.label.empty()) out["label"] = settings.label;
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
@@ -422,16 +425,16 @@ Settings read_settings(const In& json) {
   settings.profile = json.at("profile");
   settings.schedule = parse_schedule(json.at("schedule").get<std::string>());
   settings.variants = vector_of<Variant>(json.at("variants"), [](const In& variant) {
-    const In* const arguments = member_of(variant, "arguments");
-    return Variant{variant.at("name"), variant.at("environment").get<Environment>(),
-                   arguments == nullptr ? std::vector<std::string>{}
-                                        : arguments->get<std::vector<std::string>>()};
+    return Variant{.name = variant.at("name"),
+                   .environment = variant.at("environment").get<Environment>(),
+                   .arguments = optional_at<std::vector<std::string>>(variant, "arguments")
+                                    .value_or(std::vector<std::string>{}),
+                   .nccl = optional_at<std::string>(variant, "nccl").value_or(""),
+                   .worker = optional_at<std::string>(variant, "worker").value_or("")};
   });
   settings.environment_in_force = json.at("environment_in_force").get<std::vector<Environment>>();
-  if (const In* nccl = member_of(json, "nccl_in_force")) {
-    settings.nccl_in_force = vector_of<OpenedNccl>(*nccl, [](const In& each) {
-      return OpenedNccl{each.at("version"), each.at("path"), each.at("found_by")};
-    });
+  if (const In* software = member_of(json, "software_in_force")) {
+    settings.software_in_force = vector_of<Software>(*software, read_software);
   }
   settings.launches = json.at("launches");
   settings.precision = optional_at<double>(json, "precision");
@@ -479,9 +482,6 @@ void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequ
 }  // namespace linkgain::json
 
 namespace linkgain {
-
-/// record.schema.json, as it stood when this was built.
-std::string_view record_schema();
 
 namespace {
 
@@ -541,6 +541,8 @@ Record read_document(const json::In& document) {
   return record;
 }
 
+constexpr std::string_view kBetweenMembers = ",\n";
+
 /// A line for each case and each of the samples' columns; machine and settings over several.
 std::string pretty(const json::Out& document) {
   return json::laid_out(document, [](const std::string& key, const json::Out& value) {
@@ -571,25 +573,40 @@ std::string to_json_without_samples(const Record& record) { return pretty(write_
 
 std::string to_json(const Record& record) {
   json::Out document = write_head(record);
+  document["results_digest"] = results_digest(pretty(document));
   document["samples"] = json::write_samples(record.cases);
-  return pretty(document);
+  Digest digest;
+  return with_digest(pretty(document), kBetweenMembers, digest);
 }
 
 namespace {
 
+std::string about(const std::string& origin, std::string_view what) {
+  return origin.empty() ? std::string(what) : fmt::format("{}: {}", origin, what);
+}
+
 Record parse_document(std::string_view text, const std::string& origin, bool whole) {
   try {
-    const json::In document = json::In::parse(text);
+    const json::In document = json::parse(text);
     json::require_known_schema(document);
+    require_results_digest(text, document);
+    Digest digest;
+    const bool digested = require_digest(text, document, kBetweenMembers, digest);
     if (whole) require_schema(document);
-    return read_document(document);
+    Record record = read_document(document);
+    if (whole) {
+      require_consistent(record, digested ? Agreement::exact : Agreement::within_samples);
+    }
+    return record;
   } catch (const json::In::parse_error& error) {
-    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte),
+    throw UsageError(about(origin, fmt::format("not JSON, from byte {} on", error.byte)),
                      "give a record.json that `linkgain run` wrote");
   } catch (const json::In::exception& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()));
+    throw UsageError(about(origin, error.what()));
+  } catch (const json::NotARecord& error) {
+    throw json::NotARecord(about(origin, error.what()), error.advice());
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
+    throw UsageError(about(origin, error.what()), error.advice());
   }
 }
 

@@ -2,18 +2,23 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <system_error>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/whole_number.hpp"
+#include "linkgain/hardware/nccl_file.hpp"
 
 namespace linkgain {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// P2P off, and every other path to NVLink shut: NVLS and, from 2.28.7 on, symmetric windows ignore
 /// NCCL_P2P_DISABLE. Which NCCL there will be is not known before workers run; an older one ignores
@@ -35,59 +40,109 @@ bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
-/// Starts like `VARIABLE=`.
+/// Starts like `VARIABLE=`, with a name that a shell takes.
 bool is_assignment(std::string_view part) {
   const std::size_t equals = part.find('=');
   if (equals == std::string_view::npos || equals == 0) return false;
-  return std::all_of(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
-    return std::isupper(static_cast<unsigned char>(c)) || is_identifier_character(c);
-  });
+  const std::string_view name = part.substr(0, equals);
+  return std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name, [](char c) { return is_identifier_character(c) && c != '-'; });
 }
 
-Environment parse_assignments(std::string_view text, std::string_view whole) {
-  Environment environment;
-  std::string last;
+/// What stands behind a variant's colon. `known`: the built-in ones, of which the first part may
+/// name one; the variant has its name then.
+Variant parse_parts(std::string_view text, std::string_view whole,
+                    const std::vector<Variant>& known) {
+  Variant variant;
   const auto refuse = [whole] {
     throw UsageError(fmt::format("variant '{}' has no VARIABLE=value after its name", whole),
                      "write it as ring:NCCL_ALGO=Ring or ll:NCCL_ALGO=Ring,NCCL_PROTO=LL");
   };
   if (text.empty()) refuse();
+  std::string* last = nullptr;
   for (const std::string& part : split(text, ',')) {
     if (is_assignment(part)) {
       const std::size_t equals = part.find('=');
-      last = part.substr(0, equals);
-      environment[last] = part.substr(equals + 1);
-    } else if (!last.empty()) {
-      environment[last] += "," + part;
+      const std::string key = part.substr(0, equals);
+      last = key == "nccl"     ? &variant.nccl
+             : key == "worker" ? &variant.worker
+                               : &variant.environment[key];
+      *last = part.substr(equals + 1);
+      if (last->empty() && (last == &variant.nccl || last == &variant.worker)) {
+        throw UsageError(fmt::format("variant '{}': {}= names no path", whole, key));
+      }
+    } else if (last != nullptr) {
+      *last += "," + part;
     } else {
-      refuse();
+      const auto base = std::ranges::find(known, part, &Variant::name);
+      if (base == known.end() || !variant.name.empty()) refuse();
+      variant = *base;
     }
   }
-  return environment;
+  return variant;
+}
+
+fs::path without_links(const fs::path& file) {
+  std::error_code failed;
+  const fs::path found = fs::canonical(file, failed);
+  return !failed && fs::is_regular_file(found, failed) ? found : fs::path();
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// The folder that makes the loader find `file`, which `named` leads to: it asks for kNcclFile.
+fs::path loader_folder(const fs::path& named, const fs::path& file) {
+  for (const fs::path& each : {named.parent_path(), file.parent_path()}) {
+    if (without_links(each / kNcclFile) == file) return each;
+  }
+  throw UsageError(fmt::format("nccl={}: programs look for {}, which is not this file",
+                               named.string(), kNcclFile),
+                   fmt::format("give it that name, in a folder of its own: ln -s {} FOLDER/{}",
+                               file.string(), kNcclFile));
 }
 
 /// `nccl=PATH` as the variable that has it opened: by workers their own, by programs the loader's.
-void set_nccl(Environment& environment, BackendKind backend) {
-  const auto given = environment.find("nccl");
-  if (given == environment.end()) return;
-  if (backend == BackendKind::mpi) {
+void set_nccl(Variant& variant, const VariantContext& context) {
+  if (context.backend == BackendKind::mpi) {
     throw UsageError("a variant's nccl=PATH goes with the nccl backend");
   }
-  if (given->second.empty()) {
-    throw UsageError("a variant's nccl= names no library",
-                     "give a file or its folder, as in new:nccl=/opt/nccl/lib/libnccl.so.2");
+  const fs::path path = fs::absolute(variant.nccl).lexically_normal();
+  const fs::path named = is_folder(path) ? nccl_in(path) : path;
+  const fs::path file = without_links(named);
+  if (file.empty() && !context.several_hosts) {
+    throw UsageError(fmt::format("nccl={}: there is no {}", path.string(), kNcclFile),
+                     "name the library, its folder, or the folder that a wheel was unpacked into: "
+                     "pip install --no-deps --target FOLDER nvidia-nccl-cu13==VERSION");
   }
-  const std::filesystem::path path = std::filesystem::absolute(given->second);
-  environment.erase(given);
-  if (backend == BackendKind::exec) {
-    std::error_code ignored;
-    const bool folder = std::filesystem::is_directory(path, ignored);
-    const std::string others = value_of(current_environment(), "LD_LIBRARY_PATH");
-    environment["LD_LIBRARY_PATH"] =
-        (folder ? path : path.parent_path()).string() + (others.empty() ? "" : ":" + others);
+  variant.nccl = (file.empty() ? path : file).string();
+  if (context.backend == BackendKind::exec) {
+    std::string& folders =
+        variant.environment
+            .try_emplace("LD_LIBRARY_PATH", value_of(current_environment(), "LD_LIBRARY_PATH"))
+            .first->second;
+    folders = loader_folder(named, file).string() + (folders.empty() ? "" : ":" + folders);
   } else {
-    environment["LINKGAIN_NCCL"] = path.string();
+    variant.environment["LINKGAIN_NCCL"] = variant.nccl;
   }
+}
+
+void set_worker(Variant& variant, const VariantContext& context) {
+  if (context.backend == BackendKind::exec) {
+    throw UsageError(
+        "a variant's worker=PATH goes with linkgain run",
+        "write a command of a variant's own with {variant}, as in: -- ./{variant}/train");
+  }
+  const fs::path path = fs::absolute(variant.worker).lexically_normal();
+  for (const fs::path& each : {path, path / "linkgain-bench", path / "bin/linkgain-bench"}) {
+    if (is_folder(each) || ::access(each.c_str(), X_OK) != 0) continue;
+    variant.worker = each.string();
+    return;
+  }
+  throw UsageError(fmt::format("worker={}: there is no linkgain-bench", variant.worker),
+                   "name the program of another build of linkgain, or its folder");
 }
 
 }  // namespace
@@ -144,12 +199,17 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
   const auto match = std::find_if(known.begin(), known.end(),
                                   [&](const Variant& variant) { return variant.name == name; });
   if (colon != std::string_view::npos) {
+    Variant variant = parse_parts(text.substr(colon + 1), text, known);
     if (match != known.end()) {
-      throw UsageError(fmt::format("variant '{}' is built in: give yours another name", name));
+      if (!variant.environment.empty() || !variant.name.empty()) {
+        throw UsageError(
+            fmt::format("variant '{}' is built in: give yours another name", name),
+            fmt::format("name it in the first place, as in mine:{},NCCL_ALGO=Ring", name));
+      }
+      variant.environment = match->environment;
     }
-    Environment environment = parse_assignments(text.substr(colon + 1), text);
-    set_nccl(environment, context.backend);
-    return {name, environment};
+    variant.name = name;
+    return variant;
   }
   if (match != known.end()) return *match;
   std::vector<std::string_view> names;
@@ -158,31 +218,47 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
                    "a variant of your own is written name:VARIABLE=value");
 }
 
-std::string nccl_text(const OpenedNccl& nccl) {
-  if (nccl.path.empty()) return nccl.version;
-  return fmt::format("{}, {} ({})", nccl.version, nccl.path, nccl.found_by);
+Variant with_files(Variant variant, const VariantContext& context) {
+  if (!variant.nccl.empty()) set_nccl(variant, context);
+  if (!variant.worker.empty()) set_worker(variant, context);
+  return variant;
 }
 
 std::string nccl_text(const Software& software) {
-  OpenedNccl nccl{software.nccl_library.value_or(""), software.nccl_path.value_or(""),
-                  software.nccl_found_by.value_or("")};
+  const std::optional<std::string>& version =
+      software.nccl_build ? software.nccl_build : software.nccl_library;
   const std::string header = software.nccl_header.value_or("");
-  if (nccl.version.empty() && !header.empty()) nccl.version = "not loaded";
+  std::string text = version.value_or(header.empty() ? "" : "not loaded");
   if (!header.empty() && header != software.nccl_library) {
-    nccl.version += fmt::format(" (built with {})", header);
+    text += fmt::format(" (built with {})", header);
   }
-  return nccl_text(nccl);
+  if (software.nccl_path) {
+    text += fmt::format(", {}", *software.nccl_path);
+    if (software.nccl_found_by) text += fmt::format(" ({})", *software.nccl_found_by);
+  }
+  return text;
 }
 
 bool nccl_differs(const Settings& settings) {
-  const std::vector<OpenedNccl>& all = settings.nccl_in_force;
-  return std::ranges::any_of(all, [&](const OpenedNccl& each) {
-    return each.path != all.front().path || each.version != all.front().version;
+  const std::vector<Software>& all = settings.software_in_force;
+  return std::ranges::any_of(all, [&](const Software& each) {
+    return each.nccl_path != all.front().nccl_path || each.nccl_library != all.front().nccl_library;
   });
 }
 
+bool worker_differs(const Settings& settings) {
+  return std::ranges::any_of(settings.variants,
+                             [](const Variant& each) { return !each.worker.empty(); });
+}
+
 void require_distinct(const std::vector<Variant>& variants) {
+  // A job of each is up at once, of every launch.
+  constexpr std::size_t kMost = 16;
   if (variants.empty()) throw UsageError("no variant to measure");
+  if (variants.size() > kMost) {
+    throw UsageError(fmt::format("{} variants are more than {}", variants.size(), kMost),
+                     "measure them in several runs, each with the reference as its first");
+  }
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (variants[i].name == variants[j].name) {

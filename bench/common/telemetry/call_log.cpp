@@ -7,7 +7,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -66,7 +66,7 @@ std::optional<LoggedCalls> CallLog::watch(const std::function<void()>& work) con
 
 /// What was logged since the last turn.
 std::string CallLog::turn(bool calls_logged) const {
-  std::string text = whole_file(now_).value_or("");
+  std::string text = read_regular_file(now_).value_or("");
   std::ofstream(kept_, std::ios::binary | std::ios::app) << text;
   // NCCL opens its file at its next line only, which may be long after the next turn.
   std::error_code missing;

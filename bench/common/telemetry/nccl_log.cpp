@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/regular_file.hpp"
 
 namespace linkgain {
 
@@ -148,7 +148,7 @@ std::vector<std::string> read_log_files(const std::filesystem::path& directory,
   std::sort(files.begin(), files.end());
   std::vector<std::string> contents;
   for (const std::filesystem::path& file : files) {
-    contents.push_back(whole_file(file).value_or(""));
+    contents.push_back(read_regular_file(file).value_or(""));
   }
   return contents;
 }

@@ -9,7 +9,7 @@
 #include <set>
 #include <system_error>
 
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/regular_file.hpp"
 
 namespace linkgain {
 
@@ -192,7 +192,7 @@ Reading<std::vector<PcieBridge>> bridges_above(const std::filesystem::path& sys,
          folder = folder.parent_path()) {
       const std::string name = folder.filename();
       if (std::ranges::find(bridges, name, &PcieBridge::pci_bus_id) != bridges.end()) break;
-      bridges.push_back({name, acs_redirects(whole_file(folder / "config").value_or(""))});
+      bridges.push_back({name, acs_redirects(read_regular_file(folder / "config").value_or(""))});
     }
   }
   return bridges;

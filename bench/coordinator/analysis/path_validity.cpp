@@ -62,10 +62,11 @@ std::string used_nvlink(const Case& definition, const VariantResult& result) {
 /// Of the variant's library, or where that is not recorded of the machine's.
 std::string nccl_version_of(const Record& record, const std::string& variant) {
   const Settings& settings = record.settings;
-  for (std::size_t i = 0; i < settings.nccl_in_force.size(); ++i) {
-    if (settings.variants[i].name == variant) return settings.nccl_in_force[i].version;
+  const Software* software = &record.machine.software;
+  for (std::size_t i = 0; i < settings.software_in_force.size(); ++i) {
+    if (settings.variants[i].name == variant) software = &settings.software_in_force[i];
   }
-  return record.machine.software.nccl_library.value_or("");
+  return software->nccl_library.value_or("");
 }
 
 /// What is still open for bytes on NVLink where P2P is off.

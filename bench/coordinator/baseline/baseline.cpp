@@ -11,6 +11,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/glob.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -62,14 +63,15 @@ void warn_of_few_launches(Baseline& baseline) {
     fewest = std::min(fewest, reference.launches);
   }
   if (fewest >= kEnoughLaunches) return;
+  const std::string measure =
+      fmt::format("measure with `{}`", command_for_launches(baseline.cases.front().definition));
   baseline.warnings.push_back(
       {"weak-baseline",
        fmt::format("some cases have only {}, {} are wanted", counted(fewest, "launch", "launches"),
                    kEnoughLaunches),
-       fewest < 2 ? "measure with `linkgain run --launches 8`: from one launch nothing is known of "
-                    "how launches differ, so a check against it is inconclusive"
-                  : "measure with `linkgain run --launches 8`, or give more records: checks will "
-                    "often be inconclusive"});
+       measure + (fewest < 2 ? ": from one launch nothing is known of how launches differ, so a "
+                               "check against it is inconclusive"
+                             : ", or give more records: checks will often be inconclusive")});
 }
 
 void warn_of_deviations(Baseline& baseline) {

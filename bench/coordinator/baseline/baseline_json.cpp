@@ -6,7 +6,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/record_json.hpp"
@@ -182,7 +182,7 @@ std::string to_json(const Baseline& baseline) {
 
 Baseline parse_baseline(std::string_view text, const std::string& origin) {
   try {
-    const json::In document = json::In::parse(text);
+    const json::In document = json::parse(text);
     require_known_version(document);
     require_schema(document);
     return read_document(document);
@@ -196,12 +196,11 @@ Baseline parse_baseline(std::string_view text, const std::string& origin) {
 }
 
 Baseline read_baseline(const std::filesystem::path& path) {
-  const std::optional<std::string> text = whole_file(path);
-  std::error_code unknown;
-  if (!text || std::filesystem::is_directory(path, unknown)) {
-    throw UsageError(fmt::format("cannot read {}", path.string()), kAdvice);
+  const Reading<std::string> text = read_regular_file(path);
+  if (!text.measured()) {
+    throw UsageError(fmt::format("cannot read {}: {}", path.string(), text.reason()), kAdvice);
   }
-  return parse_baseline(*text, path.string());
+  return parse_baseline(text.value(), path.string());
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "linkgain/base/glob.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/statistics/false_discovery.hpp"
 
@@ -152,17 +153,19 @@ void judge_other_launch(CaseCheck& check, const CaseLaunches* own, const CaseLau
 /// Why a case without an interval is inconclusive.
 void explain_no_interval(CaseCheck& check) {
   if (check.verdict != RegressionVerdict::inconclusive || check.interval || !check.time) return;
+  const std::string_view more = option_for_launches(check.definition);
   if (!has_one_launch(check)) {
     add_reason(
         check,
         "launches agree to the last digit, as no measured ones do, so how far the next would "
         "differ is not known: was a record copied or edited?");
   } else if (check.launches > 1) {
-    add_reason(check, "one launch in the baseline: make it anew with --launches 8");
+    add_reason(check, fmt::format("one launch in the baseline: make it anew with {}", more));
   } else {
-    add_reason(check, check.reference_launches > 1
-                          ? "one launch: measure with --launches 8"
-                          : "one launch, and one in the baseline: measure both with --launches 8");
+    const char* which = check.reference_launches > 1 ? "one launch: measure"
+                                                     : "one launch, and one in the baseline: "
+                                                       "measure both";
+    add_reason(check, fmt::format("{} with {}", which, more));
   }
 }
 

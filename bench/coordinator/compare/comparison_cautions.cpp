@@ -10,6 +10,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/health.hpp"
 
 namespace linkgain {
@@ -102,7 +103,8 @@ std::string advice_for_launches(const RunComparison& comparison, bool before, bo
   };
   if (before) add(*comparison.before);
   if (after) add(*comparison.after);
-  std::string advice = own ? "measure with linkgain run --launches 8" : "";
+  const Case& some = comparison.cases.front().definition;
+  std::string advice = own ? "measure with " + command_for_launches(some) : "";
   if (foreign) {
     advice += fmt::format(
         "{}run {} several times and give the files of a side together: a1.json,a2.json,a3.json, "

@@ -81,9 +81,10 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          readable_percent(-less_time(each.speed_up->estimate), Whole::no), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::inconclusive:
-      return fmt::format("Inconclusive: {} {} and {} ({}). Repeat both runs with more launches.",
-                         what, sides.before.empty() ? "before" : sides.before, sides.after,
-                         with_interval(*each.speed_up));
+      return fmt::format("Inconclusive: {} {} and {} ({}). Repeat both runs with more {}.", what,
+                         sides.before.empty() ? "before" : sides.before, sides.after,
+                         with_interval(*each.speed_up),
+                         is_program(each.definition.operation) ? "rounds" : "launches");
     case CaseVerdict::not_comparable:
     case CaseVerdict::missing:
       return fmt::format("{}: {}: {}.", what, name_of(each.verdict), each.reason);

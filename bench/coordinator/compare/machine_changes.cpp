@@ -11,6 +11,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/variants.hpp"
 #include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
@@ -128,15 +129,50 @@ double highest_clock(const RunFigures& run) {
   return highest;
 }
 
-void add_software(Changes& changes, const Software& before, const Software& after) {
-  changes.add(ChangeKind::driver, "driver", before.driver, after.driver);
-  changes.add(ChangeKind::nccl, "NCCL", before.nccl_library, after.nccl_library);
-  changes.add(ChangeKind::software, "NCCL built with", before.nccl_header, after.nccl_header);
-  changes.add(ChangeKind::software, "driver's CUDA", before.cuda_driver, after.cuda_driver);
-  changes.add(ChangeKind::software, "CUDA runtime", before.cuda_runtime, after.cuda_runtime);
-  changes.add(ChangeKind::software, "MPI", before.mpi, after.mpi);
-  changes.add(ChangeKind::software, "linkgain", before.linkgain, after.linkgain);
-  changes.add(ChangeKind::software, "build", before.build, after.build);
+/// What may differ from variant to variant; `with` is " with NAME", or empty where all are alike.
+void add_libraries(Changes& changes, const std::string& with, const Software& before,
+                   const Software& after) {
+  // Older records know no build.
+  const bool builds = before.nccl_build && after.nccl_build;
+  changes.add(ChangeKind::nccl, "NCCL" + with, builds ? before.nccl_build : before.nccl_library,
+              builds ? after.nccl_build : after.nccl_library);
+  changes.add(ChangeKind::nccl, "NCCL's file" + with, before.nccl_path, after.nccl_path);
+  changes.add(ChangeKind::software, "NCCL built with" + with, before.nccl_header,
+              after.nccl_header);
+  changes.add(ChangeKind::software, "CUDA runtime" + with, before.cuda_runtime, after.cuda_runtime);
+  changes.add(ChangeKind::software, "MPI" + with, before.mpi, after.mpi);
+  changes.add(ChangeKind::software, "linkgain" + with, before.linkgain, after.linkgain);
+  changes.add(ChangeKind::software, "build" + with, before.build, after.build);
+}
+
+/// What a variant's processes had; what the run had, where that is not recorded.
+const Software& software_of(const RunFigures& run, std::size_t variant) {
+  const std::vector<Software>& own = run.settings.software_in_force;
+  return variant < own.size() ? own[variant] : run.machine.software;
+}
+
+/// By variant where one has a library or a worker of its own.
+void add_software(Changes& changes, const RunFigures& before, const RunFigures& after) {
+  const Software& old = before.machine.software;
+  const Software& now = after.machine.software;
+  changes.add(ChangeKind::driver, "driver", old.driver, now.driver);
+  changes.add(ChangeKind::software, "driver's CUDA", old.cuda_driver, now.cuda_driver);
+  const auto differ = [](const Settings& settings) {
+    return nccl_differs(settings) || worker_differs(settings);
+  };
+  if (!differ(before.settings) && !differ(after.settings)) {
+    add_libraries(changes, "", old, now);
+    return;
+  }
+  const std::vector<Variant>& earlier = before.settings.variants;
+  const std::vector<Variant>& later = after.settings.variants;
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    const auto same = std::ranges::find(earlier, later[i].name, &Variant::name);
+    if (same == earlier.end()) continue;
+    add_libraries(changes, " with " + later[i].name,
+                  software_of(before, static_cast<std::size_t>(same - earlier.begin())),
+                  software_of(after, i));
+  }
 }
 
 void add_host(Changes& changes, const Machine& before, const Machine& after) {
@@ -295,7 +331,7 @@ std::vector<Change> changes_between(const RunFigures& before, const RunFigures& 
   add_gpus(changes, before.machine, after.machine);
   changes.add_rate(ChangeKind::clock, "highest SM clock seen", highest_clock(before),
                    highest_clock(after), "MHz");
-  add_software(changes, before.machine.software, after.machine.software);
+  add_software(changes, before, after);
   add_host(changes, before.machine, after.machine);
   add_settings(changes, before, after);
   return changes.take();

@@ -14,8 +14,9 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
@@ -440,10 +441,12 @@ std::optional<RunSource> source_of(const nlohmann::json& document) {
 
 nlohmann::json parse_document(std::string_view text, const std::string& name) {
   try {
-    return nlohmann::json::parse(text);
+    return json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     throw UsageError(fmt::format("{}: not JSON, from byte {} on", name, error.byte), kWhatToGive);
   } catch (const nlohmann::json::exception& error) {  // as of a number that is out of range
+    throw UsageError(fmt::format("{}: {}", name, error.what()), kWhatToGive);
+  } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", name, error.what()), kWhatToGive);
   }
 }
@@ -480,9 +483,11 @@ RunFigures parse_run(std::string_view text, const std::string& name) {
 namespace {
 
 RunFigures read_file(const fs::path& path) {
-  const std::optional<std::string> text = whole_file(path);
-  if (!text) throw UsageError(fmt::format("cannot read {}", path.string()), kWhatToGive);
-  return parse_run(*text, path.string());
+  const Reading<std::string> text = read_regular_file(path);
+  if (!text.measured()) {
+    throw UsageError(fmt::format("cannot read {}: {}", path.string(), text.reason()), kWhatToGive);
+  }
+  return parse_run(text.value(), path.string());
 }
 
 /// By name.
@@ -529,7 +534,7 @@ RunFigures read_launches(const std::vector<fs::path>& files, const std::string& 
 }  // namespace
 
 RunFigures read_run(const std::filesystem::path& path) {
-  const std::string name = path.string();
+  const std::string name = visible(path.string());
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) {
     const bool own =
@@ -537,9 +542,11 @@ RunFigures read_run(const std::filesystem::path& path) {
     const std::vector<fs::path> files = own ? std::vector<fs::path>{} : documents_in(path);
     return files.empty() ? figures_of(read_record(path), name) : read_launches(files, name);
   }
-  if (name.find(',') == std::string::npos || fs::exists(path, unknown)) return read_file(path);
+  if (path.string().find(',') == std::string::npos || fs::exists(path, unknown)) {
+    return read_file(path);
+  }
   std::vector<fs::path> files;
-  for (const std::string& each : split(name, ',')) files.emplace_back(each);
+  for (const std::string& each : split(path.string(), ',')) files.emplace_back(each);
   return read_launches(files,
                        fmt::format("{} and {} more", files.front().string(), files.size() - 1));
 }

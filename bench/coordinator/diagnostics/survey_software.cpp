@@ -8,8 +8,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/whole_file.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -93,12 +93,12 @@ void add_file(NcclSettings& settings, const std::filesystem::path& path, bool as
     }
     return;
   }
-  const std::optional<std::string> text = whole_file(path);
-  if (!text) {
+  const Reading<std::string> text = read_regular_file(path);
+  if (!text.measured()) {
     settings.faults.push_back(fmt::format("{} cannot be read", path.string()));
     return;
   }
-  NcclSettings of_file = parse_nccl_conf(*text, path.string());
+  NcclSettings of_file = parse_nccl_conf(text.value(), path.string());
   for (NcclSetting& setting : of_file.in_force) add(settings, std::move(setting));
   std::ranges::move(of_file.faults, std::back_inserter(settings.faults));
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
@@ -71,25 +70,6 @@ class WordReader {
   std::vector<std::string> words_;
 };
 
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return result;
-}
-
-/// An option whose value is a secret: its last word is key, token, password or secret.
-bool is_secret_option(std::string_view name) {
-  if (!name.starts_with("--")) return false;
-  const std::string_view last = name.substr(name.find_last_of("-_") + 1);
-  static constexpr std::array<std::string_view, 4> kWords{"key", "token", "password", "secret"};
-  return std::ranges::find(kWords, last) != kWords.end();
-}
-
 }  // namespace
 
 std::vector<std::string> split_words(std::string_view text, const std::string& option) {
@@ -139,59 +119,6 @@ std::string command_line(const std::vector<std::string>& words) {
   std::vector<std::string> quoted;
   for (const std::string& word : words) quoted.push_back(shell_quoted(word));
   return fmt::format("{}", fmt::join(quoted, " "));
-}
-
-bool is_secret(std::string_view variable) {
-  const std::string name = upper(variable);
-  static constexpr std::array<std::string_view, 4> kWords{"TOKEN", "SECRET", "PASSWORD", "KEY"};
-  return std::ranges::any_of(
-      kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
-}
-
-Environment without_secrets(Environment environment) {
-  for (auto& [name, value] : environment) {
-    if (is_secret(name)) value = kMasked;
-  }
-  return environment;
-}
-
-std::string without_secrets(std::string_view text) {
-  std::string result;
-  std::string name;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    result += text[i];
-    if (is_name_character(text[i])) {
-      name += text[i];
-      continue;
-    }
-    // Options, as --max_tokens=8, are in small letters.
-    const bool variable = text[i] == '=' && !name.empty() && name == upper(name) && is_secret(name);
-    name.clear();
-    if (!variable) continue;
-    const std::size_t end = std::min(text.find_first_of(", \t\n;&|", i), text.size());
-    if (end > i + 1) result += kMasked;
-    i = end - 1;
-  }
-  return result;
-}
-
-std::vector<std::string> without_secrets(std::vector<std::string> words) {
-  bool is_value = false;
-  for (std::string& word : words) {
-    if (is_value && !word.starts_with("--")) {
-      word = kMasked;
-      is_value = false;
-      continue;
-    }
-    is_value = is_secret_option(word);
-    const std::size_t equals = word.find('=');
-    if (equals != std::string::npos && is_secret_option(std::string_view(word).substr(0, equals))) {
-      word = word.substr(0, equals + 1) + std::string(kMasked);
-    } else {
-      word = without_secrets(word);
-    }
-  }
-  return words;
 }
 
 }  // namespace linkgain

@@ -13,6 +13,7 @@
 #include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
@@ -81,6 +82,8 @@ class Rounds {
   void keep(const RunReport& report, int position);
   void keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
                    int position);
+  void warn_of_missing(const std::string& run, const std::string& metric, const std::string& why);
+  bool lacks_metric() const;
   int rounds_worth_more() const;
   ExecPace pace() const;
 
@@ -90,8 +93,11 @@ class Rounds {
   JournalWriter& journal_;
   ExecObserver& observer_;
   Clock::time_point start_ = Clock::now();
-  std::vector<int> failures_;    ///< in a row, by variant
+  std::vector<int> failures_;  ///< in a row, by variant
+  /// Runs that lack a metric for a reason.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
   std::vector<double> seconds_;  ///< of the last run with all around it, by variant
+  std::optional<double> running_since_;
   int step_ = 0;
   int steps_ = 0;
   int sequence_ = 0;
@@ -104,8 +110,10 @@ ExecPace Rounds::pace() const {
     sum += seconds;
     known += seconds > 0.0 ? 1 : 0;
   }
-  const double mean = known > 0 ? sum / known : 0.0;
-  return {step_, steps_, mean * (steps_ - step_)};
+  if (known == 0) return {step_, steps_, std::nullopt};
+  const double mean = sum / known;
+  const double of_this = running_since_ ? std::min(elapsed() - *running_since_, mean) : 0.0;
+  return {step_, steps_, mean * (steps_ - step_) - of_this};
 }
 
 void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
@@ -125,6 +133,21 @@ void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const R
   }
 }
 
+/// One warning for all runs of one reason.
+void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
+                             const std::string& why) {
+  std::vector<std::string>& runs = missing_[{metric, why}];
+  const auto warning = [&] {
+    return Warning{"metric-missing", fmt::format("no {} in {}: {}", metric, first_named(runs), why),
+                   "look for the line in its log; --metric reads standard output and standard "
+                   "error, line by line"};
+  };
+  if (!runs.empty()) std::erase(record_.warnings, warning());
+  runs.push_back(run);
+  record_.warnings.push_back(warning());
+  journal_.write_warning(warning());
+}
+
 void Rounds::keep(const RunReport& report, int position) {
   const std::string run = name_of(plan_, report.place);
   ProgramRun& seen = record_.runs.emplace_back();
@@ -142,7 +165,7 @@ void Rounds::keep(const RunReport& report, int position) {
   }
   if (report.failure) {
     const std::string last =
-        report.last_lines.empty() ? "" : "; its last line: " + one_line(report.last_lines.back());
+        report.last_lines.empty() ? "" : "; its last line: " + visible(report.last_lines.back());
     record_.warnings.push_back(
         {"run-failed",
          fmt::format("{} failed and does not count: {}{}", run, *report.failure, last),
@@ -162,18 +185,16 @@ void Rounds::keep(const RunReport& report, int position) {
       summarise(result);
       journal_.write_case(static_cast<int>(i), result);
     } else if (!is_start_up(result.definition)) {
-      const std::string why = values == report.values.end() ? "" : values->second.missing;
-      record_.warnings.push_back({"metric-missing", fmt::format("{} has no {}: {}", run, name, why),
-                                  "look for the line in its log; --metric reads standard output "
-                                  "and standard error, line by line"});
-      journal_.write_warning(record_.warnings.back());
+      warn_of_missing(run, name, values == report.values.end() ? "" : values->second.missing);
     }
   }
 }
 
 void Rounds::run(const RunPlace& place, int position) {
   const double before = elapsed();
+  running_since_ = before;
   const RunReport report = run_once_(place, [&] { observer_.running(pace(), place); });
+  running_since_.reset();
   ++step_;
   const auto variant = static_cast<std::size_t>(place.variant);
   seconds_[variant] = elapsed() - before;
@@ -212,11 +233,25 @@ StopReason Rounds::run_rounds(BalancedOrder& order, int first, int last) {
       observer_.running(pace(), place);
       run(place, position++);
     }
+    if (round == 1 && lacks_metric()) return StopReason::skipped;
     int left = 0;
     for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
     if (left < std::min(2, variant_count())) return StopReason::skipped;
   }
   return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
+}
+
+/// Whether runs ended well and none gave a metric that was asked for, so that more of them would
+/// not either.
+bool Rounds::lacks_metric() const {
+  if (record_.cases.front().samples.empty()) return false;
+  const auto lacking = std::ranges::find_if(record_.cases, [](const CaseResult& result) {
+    return result.samples.empty() && !is_start_up(result.definition);
+  });
+  if (lacking == record_.cases.end()) return false;
+  observer_.note(fmt::format("no run gave {}, so the command is not run again",
+                             lacking->definition.metric->name));
+  return true;
 }
 
 /// The half width of an interval falls as one over the square root of the runs, at least.
@@ -292,15 +327,32 @@ void note_paths(Record& record, const std::vector<ArmEvidence>& arms) {
   }
 }
 
-/// Where all runs had the same.
-void note_nccl(Record& record) {
-  std::set<std::string> versions;
-  for (const ProgramRun& run : record.runs) {
-    for (const MappedNccl& library : run.evidence.nccl) versions.insert(library.version);
+/// Of an NCCL that programs had mapped; nothing where they had several.
+void note_nccl(Software& software, const std::set<std::pair<std::string, std::string>>& mapped) {
+  if (mapped.size() != 1) return;
+  const auto& [path, build] = *mapped.begin();
+  software.nccl_path = path;
+  if (build.empty()) return;
+  software.nccl_build = build;
+  software.nccl_library = build.substr(0, build.find('+'));
+}
+
+/// The library of each variant's runs, and of the machine where all runs had the same.
+void note_software(Record& record) {
+  std::set<std::pair<std::string, std::string>> all;
+  std::vector<Software>& in_force = record.settings.software_in_force;
+  in_force.clear();
+  for (const Variant& variant : record.settings.variants) {
+    std::set<std::pair<std::string, std::string>> own;
+    for (const ProgramRun& run : record.runs) {
+      if (run.variant != variant.name) continue;
+      for (const MappedNccl& library : run.evidence.nccl)
+        own.emplace(library.path, library.version);
+    }
+    note_nccl(in_force.emplace_back(record.machine.software), own);
+    all.merge(own);
   }
-  if (versions.size() == 1 && !versions.begin()->empty()) {
-    record.machine.software.nccl_library = *versions.begin();
-  }
+  note_nccl(record.machine.software, all);
 }
 
 bool has_warning(const Record& record, std::string_view code) {
@@ -362,7 +414,7 @@ ExitCode conclude(Record& record) {
   }
   const std::vector<ArmEvidence> arms = arms_of(record);
   note_paths(record, arms);
-  note_nccl(record);
+  note_software(record);
   const ExecVerdict verdict =
       judge_exec(arms, record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
   std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));

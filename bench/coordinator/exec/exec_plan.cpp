@@ -8,6 +8,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/protocol.hpp"
@@ -51,7 +52,7 @@ Variant read_variant(const ExecOptions& options, const std::string& text) {
     variant.environment.clear();
     return variant;
   }
-  return parse_variant(text, kContext);
+  return with_files(parse_variant(text, kContext), kContext);
 }
 
 Variant& variant_named(std::vector<Variant>& variants, const std::string& name,
@@ -125,6 +126,9 @@ OutputRequest read_output(const ExecOptions& options) {
   if (options.skip > 0 && !reads) {
     throw UsageError("--skip goes with --metric or --step");
   }
+  if (options.metric_use != MetricUse::last && request.metrics.empty()) {
+    throw UsageError("--metric-use goes with --metric");
+  }
   if (options.higher_is_better && request.metrics.empty()) {
     throw UsageError("--higher-is-better goes with --metric");
   }
@@ -150,7 +154,10 @@ std::optional<ServerPlan> read_server(const ExecOptions& options, const Environm
                                              "can be asked"
                                            : "--ready goes with --server");
   }
-  if (options.server.empty()) return std::nullopt;
+  if (options.server.empty()) {
+    if (options.ready_timeout.value == kDefaultReadyTimeout.value) return std::nullopt;
+    throw UsageError("--ready-timeout goes with --server");
+  }
   ServerPlan server{.command = split_words(options.server, "--server"),
                     .ready = LinePattern(options.ready, "--ready"),
                     .ready_timeout = options.ready_timeout};
@@ -268,8 +275,9 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
   settings.budget = plan.budget;
   settings.label = options.label;
   for (const Variant& variant : plan.variants) {
-    settings.variants.push_back(
-        {variant.name, without_secrets(variant.environment), without_secrets(variant.arguments)});
+    Variant& shown = settings.variants.emplace_back(variant);
+    shown.environment = without_secrets(variant.environment);
+    shown.arguments = without_secrets(variant.arguments);
     Environment& in_force = settings.environment_in_force.emplace_back();
     for (const auto& [name, value] : environment_of(variant, environment)) {
       if (protocol::may_be_recorded(name) || variant.environment.contains(name)) {
@@ -287,25 +295,32 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
   return settings;
 }
 
+namespace {
+
+std::string shell_line(const std::string& command, const Placeholders& placeholders) {
+  return "sh -c " + shell_quoted(without_secrets(filled_in(command, placeholders)));
+}
+
+}  // namespace
+
 std::string dry_run_text(const ExecPlan& plan) {
   std::string text;
   for (const RunPlace& place : run_order(plan)) {
     const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
     const Placeholders placeholders = placeholders_of(plan, place);
-    const std::string before = assignments_before(variant.environment);
+    const std::string before = assignments_before(without_secrets(variant.environment));
     text += fmt::format("# {} {}: {}\n", place.warm_up ? "warm-up" : "round", place.round,
                         variant.name);
     if (!plan.prepare.empty()) {
-      text +=
-          fmt::format("{}sh -c {}\n", before, shell_quoted(filled_in(plan.prepare, placeholders)));
+      text += fmt::format("{}{}\n", before, shell_line(plan.prepare, placeholders));
     }
     if (plan.server) {
-      text += fmt::format("{}{} &\n", before, command_line(server_of(plan, place)));
-    }
-    text += fmt::format("{}{}\n", before, command_line(command_of(plan, place)));
-    if (!plan.cleanup.empty()) {
       text +=
-          fmt::format("{}sh -c {}\n", before, shell_quoted(filled_in(plan.cleanup, placeholders)));
+          fmt::format("{}{} &\n", before, command_line(without_secrets(server_of(plan, place))));
+    }
+    text += fmt::format("{}{}\n", before, command_line(without_secrets(command_of(plan, place))));
+    if (!plan.cleanup.empty()) {
+      text += fmt::format("{}{}\n", before, shell_line(plan.cleanup, placeholders));
     }
   }
   return text;

@@ -116,12 +116,22 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
   return table;
 }
 
-/// What a sentence is about: what was asked for first, else the wall time.
+std::vector<const CaseResult*> measured(const Record& record) {
+  std::vector<const CaseResult*> results;
+  for (const CaseResult& result : record.cases) {
+    if (!result.samples.empty()) results.push_back(&result);
+  }
+  return results;
+}
+
+/// What a sentence is about: what was asked for first, else the wall time. Nothing where no run
+/// counts, or there is nothing to compare.
 const CaseResult* main_result(const Record& record) {
+  if (record.settings.variants.size() < 2 || measured(record).empty()) return nullptr;
   const CaseResult* main = nullptr;
   for (const CaseResult& result : record.cases) {
     const std::string& name = result.definition.metric->name;
-    if (name == ProgramMetric::kStartUp || result.ratios.empty()) continue;
+    if (name == ProgramMetric::kStartUp) continue;
     const bool asked = name != ProgramMetric::kTime;
     if (main == nullptr || asked) main = &result;
     if (asked) break;
@@ -156,11 +166,23 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   const std::string& other = result.variants[variant].variant;
   const Ratio* const ratio = ratio_of(result, other);
   if (ratio == nullptr) {
-    return fmt::format("No comparison with {}: it gave no figure.", other);
+    const std::string& first = result.variants[0].variant;
+    const bool some = !launch_medians(result, 0).empty();
+    const bool others = !launch_medians(result, variant).empty();
+    return fmt::format(
+        "No comparison of {} with {}: {}.", result.definition.metric->name, other,
+        some || others ? fmt::format("{} gave none", some ? other : first) : "neither gave one");
   }
   const RatioText text = readable_ratio(*ratio);
   const std::string than = difference == Difference::names ? " than with " + other : "";
   const std::string runs = runs_text(result, 0, variant);
+  const std::string& metric = result.definition.metric->name;
+  const std::string sides = difference == Difference::names
+                                ? fmt::format("{} and {}", subject, other)
+                                : fmt::format("runs with and without {}", subject);
+  if (!ratio->interval && ratio->estimate == 1.0) {
+    return fmt::format("No difference between {}: all runs gave the same {}.", sides, metric);
+  }
   if (!ratio->interval) {
     return fmt::format("With {} {}{} ({}). {}, so there is no confidence interval.", subject,
                        change_text(result.definition, ratio->estimate), than, text.estimate,
@@ -168,12 +190,7 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   }
   const std::string figures = fmt::format("({} {})", text.with_interval(), runs);
   if (ratio->interval->holds(1.0)) {
-    const std::string sides = difference == Difference::names
-                                  ? fmt::format("{} and {}", subject, other)
-                                  : fmt::format("runs with and without {}", subject);
-    const std::string what = result.definition.metric->name == ProgramMetric::kTime
-                                 ? ""
-                                 : fmt::format(" in {}", result.definition.metric->name);
+    const std::string what = metric == ProgramMetric::kTime ? "" : fmt::format(" in {}", metric);
     return fmt::format("No difference shown between {}{} {}.", sides, what, figures);
   }
   return fmt::format("With {} {}{} {}.", subject, change_text(result.definition, ratio->estimate),
@@ -183,7 +200,7 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
 std::string answer_of(const Record& record) {
   const CaseResult* const main = main_result(record);
   if (main == nullptr) {
-    return record.settings.variants.size() > 1 ? "No comparison: not two variants gave a figure."
+    return record.settings.variants.size() > 1 ? "No comparison: no run counts."
                                                : "No comparison: one variant ran.";
   }
   std::vector<std::string> sentences;
@@ -194,14 +211,6 @@ std::string answer_of(const Record& record) {
       std::ranges::find(record.warnings, "exec-path", &Warning::code) != record.warnings.end();
   return fmt::format("{}{}", wrong_path ? "WRONG PATH, see the warning. " : "",
                      fmt::join(sentences, " "));
-}
-
-std::vector<const CaseResult*> measured(const Record& record) {
-  std::vector<const CaseResult*> results;
-  for (const CaseResult& result : record.cases) {
-    if (!result.samples.empty()) results.push_back(&result);
-  }
-  return results;
 }
 
 std::string command_text(const Record& record) {

@@ -50,7 +50,7 @@ std::string why_unseen(const ArmEvidence& arm) {
       }
     }
   }
-  return "no run ended";
+  return "no GPU was seen";
 }
 
 /// The most that an arm with P2P moved.
@@ -66,7 +66,7 @@ double most_with_p2p(const std::vector<ArmEvidence>& arms) {
 void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   std::map<std::string, std::vector<std::string>> unseen;
   for (const ArmEvidence& arm : arms) {
-    if (!nvlink_bytes(arm)) unseen[why_unseen(arm)].push_back(arm.variant);
+    if (!arm.runs.empty() && !nvlink_bytes(arm)) unseen[why_unseen(arm)].push_back(arm.variant);
   }
   for (const auto& [reason, variants] : unseen) {
     verdict.warnings.push_back(
@@ -194,9 +194,40 @@ std::string named(const std::set<std::string>& names) {
   return names.empty() ? "none" : first_named(std::vector<std::string>(names.begin(), names.end()));
 }
 
+constexpr const char* kNoNcclAdvice =
+    "NCCL's variables change nothing in a program without it; a program may have NCCL linked "
+    "statically, or have ended too soon to be seen";
+
+bool had_another(const ArmEvidence& arm) {
+  return std::ranges::any_of(arm.runs, [&](const RunEvidence& run) {
+    return std::ranges::any_of(run.nccl,
+                               [&](const MappedNccl& each) { return each.path != arm.nccl; });
+  });
+}
+
 bool looked(const ArmEvidence& arm) {
   return std::any_of(arm.runs.begin(), arm.runs.end(),
                      [](const RunEvidence& run) { return run.processes_looked > 0; });
+}
+
+/// Of variants that name a library of their own.
+void judge_own_nccl(const ArmEvidence& arm, ExecVerdict& verdict) {
+  if (arm.nccl.empty() || !looked(arm)) return;
+  const std::set<std::string> libraries = libraries_of(arm);
+  if (libraries.empty()) {
+    verdict.warnings.push_back(
+        {"exec-no-nccl",
+         fmt::format("{} asks for NCCL {}, and no process of it was seen with a libnccl mapped",
+                     arm.variant, arm.nccl),
+         kNoNcclAdvice});
+  } else if (had_another(arm)) {
+    verdict.warnings.push_back(
+        {"exec-nccl-not-replaced",
+         fmt::format("{} asks for NCCL {}, and had {}", arm.variant, arm.nccl, named(libraries)),
+         fmt::format("a RUNPATH, LD_PRELOAD or an import by its full path comes before "
+                     "LD_LIBRARY_PATH; {}:LD_PRELOAD={} comes before these",
+                     arm.variant, arm.nccl)});
+  }
 }
 
 void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
@@ -204,31 +235,23 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
                                [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
   if (!any) {
     if (std::none_of(arms.begin(), arms.end(), looked)) return;
-    verdict.warnings.push_back(
-        {"exec-no-nccl", "no process of the command was seen with a libnccl mapped",
-         "NCCL's variables change nothing in a program without it; a program may have NCCL linked "
-         "statically, or have ended too soon to be seen"});
+    verdict.warnings.push_back({"exec-no-nccl",
+                                "no process of the command was seen with a libnccl mapped",
+                                kNoNcclAdvice});
     return;
   }
+  for (const ArmEvidence& arm : arms) judge_own_nccl(arm, verdict);
   for (std::size_t i = 1; i < arms.size(); ++i) {
     if (!looked(arms.front()) || !looked(arms[i])) continue;
+    if (!arms.front().nccl.empty() || !arms[i].nccl.empty()) continue;
     const std::set<std::string> first = libraries_of(arms.front());
     const std::set<std::string> other = libraries_of(arms[i]);
-    const bool asked = arms.front().own_nccl || arms[i].own_nccl;
-    if (!asked && first != other) {
-      verdict.warnings.push_back(
-          {"exec-nccl-differs",
-           fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
-                       arms[i].variant, named(other)),
-           "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"});
-    }
-    if (arms.front().own_nccl != arms[i].own_nccl && !first.empty() && first == other) {
-      verdict.warnings.push_back(
-          {"exec-nccl-not-replaced",
-           fmt::format("{} and {} had the same NCCL, {}", arms.front().variant, arms[i].variant,
-                       named(first)),
-           "a RUNPATH, LD_PRELOAD or an import by its full path comes before LD_LIBRARY_PATH"});
-    }
+    if (first == other) continue;
+    verdict.warnings.push_back(
+        {"exec-nccl-differs",
+         fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
+                     arms[i].variant, named(other)),
+         "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"});
   }
 }
 
@@ -248,6 +271,7 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
     ArmEvidence& arm = arms.emplace_back();
     arm.variant = variant.name;
     arm.p2p_off = is_p2p_off(record, variant.name);
+    arm.nccl = variant.nccl;
     for (const ProgramRun& run : record.runs) {
       const bool counts = run.variant == variant.name && !run.warm_up && run.failure.empty();
       if (counts) arm.runs.push_back(run.evidence);

@@ -14,8 +14,8 @@ namespace linkgain {
 /// The runs of one variant of a command that count.
 struct ArmEvidence {
   std::string variant;
-  bool p2p_off = false;   ///< NCCL_P2P_DISABLE=1 is in force, whoever set it
-  bool own_nccl = false;  ///< the variant names an NCCL library of its own
+  bool p2p_off = false;  ///< NCCL_P2P_DISABLE=1 is in force, whoever set it
+  std::string nccl{};    ///< file of an NCCL of its own, which the variant names
   std::vector<RunEvidence> runs{};
 };
 
@@ -51,12 +51,12 @@ struct ExecVerdict {
 /// |                       | and the same: they differ by no more than the largest deviation of a |
 /// |                       | run from its arm's median (at most half of the larger) or 1 % of it  |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached                         |
-/// | exec-unseen           | an arm's NVLink traffic was not measured                             |
+/// | exec-unseen           | an arm has runs, and their NVLink traffic was not measured           |
 /// | exec-neighbours       | others were on the GPUs                                              |
 /// | exec-throttled        | a GPU was throttled, other than by its power limit                   |
 /// | exec-power-capped     | shares of samples at the power limit differ by more than 0.1         |
-/// | exec-nccl-differs     | arms had other NCCL libraries though no variant asks for one         |
-/// | exec-nccl-not-replaced| a variant's own library is not the one that was mapped               |
+/// | exec-nccl-differs     | arms had other NCCL libraries though neither names one               |
+/// | exec-nccl-not-replaced| a variant names a library, and another one was mapped                |
 /// | exec-no-nccl          | processes were looked at and none had NCCL mapped                    |
 ///
 /// `idle`: ProgramWatch::watch_idle() before the first run.

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <sstream>
+
+#include "linkgain/hardware/nccl_file.hpp"
 
 namespace linkgain {
 namespace {
@@ -28,26 +29,6 @@ std::string_view mapped_path(std::string_view line) {
   return slash == std::string_view::npos ? std::string_view() : line.substr(slash);
 }
 
-/// The version after `prefix`'s first place in `text` where a digit follows, one with "+cuda"
-/// first.
-std::string version_in(std::string_view text) {
-  constexpr std::string_view kPrefix = "NCCL version ";
-  std::string plain;
-  for (std::size_t at = text.find(kPrefix); at != std::string_view::npos;
-       at = text.find(kPrefix, at + 1)) {
-    std::size_t end = at + kPrefix.size();
-    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 ||
-                                 text[end] == '.' || text[end] == '+' || text[end] == '-')) {
-      ++end;
-    }
-    const std::string version(text.substr(at + kPrefix.size(), end - at - kPrefix.size()));
-    if (version.empty() || std::isdigit(static_cast<unsigned char>(version.front())) == 0) continue;
-    if (version.find('+') != std::string::npos) return version;
-    if (plain.empty()) plain = version;
-  }
-  return plain;
-}
-
 }  // namespace
 
 std::optional<MappedNccl> nccl_in_maps(std::string_view maps) {
@@ -63,26 +44,6 @@ std::optional<MappedNccl> nccl_in_maps(std::string_view maps) {
   return std::nullopt;
 }
 
-std::string nccl_version_of(const std::filesystem::path& file) {
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  constexpr std::size_t kMostChunks = 64;
-  constexpr std::size_t kOverlap = 64;
-  std::ifstream stream(file, std::ios::binary);
-  std::string text;
-  std::string plain;
-  for (std::size_t i = 0; i < kMostChunks && stream; ++i) {
-    text.erase(0, text.size() - std::min(text.size(), kOverlap));
-    const std::size_t kept = text.size();
-    text.resize(kept + kChunk);
-    stream.read(text.data() + kept, kChunk);
-    text.resize(kept + static_cast<std::size_t>(stream.gcount()));
-    const std::string version = version_in(text);
-    if (version.find('+') != std::string::npos) return version;
-    if (plain.empty()) plain = version;
-  }
-  return plain;
-}
-
 void NcclFinder::look(const std::vector<ProcessEntry>& processes) {
   for (const ProcessEntry& process : processes) {
     const Identity identity{process.id, process.start};
@@ -93,13 +54,14 @@ void NcclFinder::look(const std::vector<ProcessEntry>& processes) {
     const std::optional<MappedNccl> found = nccl_in_maps(maps);
     if (!found) continue;
     done_.insert(identity);
-    const auto [place, is_new] = libraries_.try_emplace({found->path, found->deleted}, *found);
-    // By its own root: a process in a container has other files.
-    if (is_new && !found->deleted) {
-      place->second.version =
-          nccl_version_of(fmt::format("/proc/{}/root{}", process.id, found->path));
+    MappedNccl& library =
+        libraries_.try_emplace({found->path, found->deleted}, *found).first->second;
+    if (library.version.empty() && !found->deleted) {
+      // By its own root, for a process in a container has other files, unless it has ended.
+      library.version = nccl_build_of(fmt::format("/proc/{}/root{}", process.id, found->path));
+      if (library.version.empty()) library.version = nccl_build_of(found->path);
     }
-    ++place->second.processes;
+    ++library.processes;
   }
 }
 

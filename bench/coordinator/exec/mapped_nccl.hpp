@@ -2,7 +2,6 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,9 +18,6 @@ namespace linkgain {
 /// The file of NCCL that /proc/PID/maps lists, without processes and version; absent where there is
 /// none. Plugins (libnccl-net.so) are not NCCL.
 std::optional<MappedNccl> nccl_in_maps(std::string_view maps);
-
-/// "2.28.9+cuda13.0", as a library's file holds it; empty where it does not in its first 64 MiB.
-std::string nccl_version_of(const std::filesystem::path& file);
 
 /// Finds the libraries that processes have mapped while they run. A process is looked at until it
 /// has NCCL mapped, for programs load it when they need it.

@@ -14,12 +14,14 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::size_t kLinesKept = 12;
-constexpr std::size_t kCharactersKept = 400;
+constexpr std::size_t kColumnsKept = 400;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -164,7 +166,7 @@ void OutputReader::take(Stream& stream) {
       if (const std::optional<double> number = parse_number(text)) {
         found.numbers.push_back(*number);
       } else {
-        found.not_a_number = text.substr(0, kCharactersKept);
+        found.not_a_number = first_columns(plain_text(text), kColumnsKept);
       }
     });
   }
@@ -176,7 +178,7 @@ void OutputReader::take(Stream& stream) {
     }
   }
   if (last_lines_.size() == kLinesKept) last_lines_.erase(last_lines_.begin());
-  last_lines_.push_back(line.substr(0, kCharactersKept));
+  last_lines_.push_back(first_columns(plain_text(line), kColumnsKept));
 }
 
 MetricValues OutputReader::values_of(const MetricRequest& request, const Found& found) const {

@@ -12,6 +12,7 @@
 
 #include "hang_report.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/process/process.hpp"
@@ -73,6 +74,7 @@ class Run {
     }
     if (server_) end_server();
     if (watched_) report_.evidence = gpus_.end();
+    // What was measured counts, and who interrupts it now ends the next run.
     run_shell("--cleanup", plan_.cleanup, &watch_);
     if (report_.failure) report_.values.clear();
     return std::move(report_);
@@ -85,12 +87,16 @@ class Run {
     watched_ = true;
     try {
       if (!plan_.server || start_server()) run_command();
-    } catch (const MachineError& error) {
-      report_.failure = error.what();  // it was there before the first run
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      report_.failure = error.what();  // program and folder were there before the first run
     }
   }
 
+  std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
+  bool ends_well(const char* option, const std::string& text, const SignalWatch* watch);
   bool start_server();
   void end_server();
   bool is_ready(std::ifstream& log, std::string& line) const;
@@ -98,7 +104,7 @@ class Run {
   void follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
   std::optional<std::string> limit_passed(double elapsed, double silent) const;
   double seconds_to_wait(double elapsed, double silent) const;
-  void keep(const Output& output, OutputReader& reader, std::FILE* log) const;
+  void keep(const Output& output, OutputReader& reader, std::FILE* log);
 
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
@@ -108,19 +114,44 @@ class Run {
   Environment environment_;
   RunReport report_;
   std::unique_ptr<Process> server_;
-  bool watched_ = false;  ///< since this run began
+  bool watched_ = false;    ///< since this run began
+  bool is_read_ = true;     ///< what is shown of its output
+  bool line_open_ = false;  ///< what was shown last has no end
 };
+
+/// Until it ends; once an interrupt was caught it may take kHurriedShellLimit more. Throws
+/// Interrupted while nothing was measured that could be lost.
+std::optional<ProcessEnd> Run::wait_for(Process& shell, const SignalWatch* watch) const {
+  if (watch == nullptr) return shell.wait(kHurriedShellLimit);
+  try {
+    return shell.wait(kShellLimit, watch);
+  } catch (const Interrupted&) {
+    if (!watched_) throw;
+    return shell.wait(kHurriedShellLimit);
+  }
+}
 
 /// False where it failed, which the report then says.
 bool Run::run_shell(const char* option, const std::string& text, const SignalWatch* watch) {
   if (text.empty()) return true;
+  try {
+    return ends_well(option, text, watch);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    if (!report_.failure) report_.failure = error.what();
+    return false;
+  }
+}
+
+bool Run::ends_well(const char* option, const std::string& text, const SignalWatch* watch) {
   Process shell(
       {.arguments = {"/bin/sh", "-c", filled_in(text, placeholders_of(plan_, report_.place))},
        .environment = environment_,
        .error_file = report_.log,
        .output_file = report_.log,
        .has_input = false});
-  const auto end = shell.wait(watch != nullptr ? kShellLimit : kHurriedShellLimit, watch);
+  const auto end = wait_for(shell, watch);
   end_whole(shell, option, report_.notes);
   if (end && succeeded(*end)) return true;
   if (!report_.failure) {
@@ -204,10 +235,14 @@ double Run::seconds_to_wait(double elapsed, double silent) const {
   return seconds;
 }
 
-void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) const {
-  std::fwrite(output.text.data(), 1, output.text.size(), log);
-  std::fflush(log);
-  if (surroundings_.show_output) print_message(stderr, output.text);
+void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) {
+  print_message(log, output.text);
+  if (surroundings_.show_output) {
+    // Who reads slowly is waited for, who stopped is not.
+    constexpr Seconds kPatience{1.0};
+    is_read_ = print_message(stderr, output.text, is_read_ ? kPatience : Seconds{});
+    line_open_ = !output.text.ends_with('\n');
+  }
   reader.read(output.is_error, output.text, output.arrived);
 }
 
@@ -248,10 +283,10 @@ void Run::run_command() {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  const std::unique_ptr<std::FILE, Close> log(std::fopen(report_.log.c_str(), "ae"));
+  const int file = open_to_write(report_.log, WriteMode::append);
+  const std::unique_ptr<std::FILE, Close> log(file < 0 ? nullptr : ::fdopen(file, "a"));
   if (!log) {
-    throw UsageError(fmt::format("cannot write {}", report_.log.string()),
-                     "check the space and the permissions of its folder");
+    throw MachineError(fmt::format("cannot write {}", report_.log.string()));
   }
   const ProcessRequest request{.arguments = command_of(plan_, report_.place),
                                .environment = environment_,
@@ -266,11 +301,14 @@ void Run::run_command() {
   const bool ended = !report_.failure.has_value();
   if (!ended) {
     report_.hang = describe(look_at_hang(process.marker()));
-    for (const std::string& line : report_.hang) fmt::print(log.get(), "linkgain: {}\n", line);
+    for (const std::string& line : report_.hang) {
+      print_message(log.get(), fmt::format("linkgain: {}\n", line));
+    }
   }
   end_whole(process, "the command", report_.notes);
   Output output;
   while (process.read_rest(output)) keep(output, reader, log.get());
+  if (line_open_) print_message(stderr, "\n");
   reader.finish();
   report_.last_lines = reader.last_lines();
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
@@ -294,6 +332,7 @@ std::vector<GpuNeighbour> ProgramRunner::watch_idle() const {
 }
 
 RunReport ProgramRunner::run(const RunPlace& place, const std::function<void()>& tick) {
+  watch_.throw_if_caught();
   return Run(plan_, place, surroundings_, watch_, *gpus_, tick).carry_out();
 }
 

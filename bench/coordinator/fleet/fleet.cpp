@@ -14,6 +14,7 @@
 #include "fleet_kinds.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {
@@ -306,8 +307,8 @@ std::string host_in_folder(const std::string& folder) {
 
 /// What to call a record that does not say whose it is: "node7/record.json" is node7's.
 std::string host_by_path(const std::filesystem::path& path) {
-  const std::string stem = path.stem().string();
-  const std::string folder = path.parent_path().filename().string();
+  const std::string stem = visible(path.stem().string());
+  const std::string folder = visible(path.parent_path().filename().string());
   if ((stem != "record" && stem != "journal") || folder.empty()) return stem;
   const std::string host = host_in_folder(folder);
   return host.empty() ? folder : host;
@@ -345,7 +346,8 @@ FleetNode unreadable_node(const std::string& host, const FleetRecord& record) {
 
 /// Beside what another record says of the node. A state that is to be drained stays.
 void add_problem(FleetNode& node, const FleetRecord& record) {
-  node.findings.push_back(fmt::format("{}: {}", record.path.string(), record.problem));
+  node.findings.push_back(
+      fmt::format("{}: {}", visible(record.path.string()), visible(record.problem)));
   if (!is_to_drain(node.state)) node.state = NodeState::unreadable;
 }
 

@@ -1,6 +1,5 @@
 #include "linkgain/fleet/fleet_record.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,7 +15,9 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/record/digest.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
 
@@ -26,6 +27,9 @@ namespace {
 /// Enough for a record of 100 cases with two variants up to its samples.
 constexpr std::size_t kChunk = std::size_t{256} << 10;
 
+/// No record has as much before its samples.
+constexpr std::size_t kMostHead = std::size_t{256} << 20;
+
 /// What stands before the samples in a record as linkgain writes it: within a text there is no line
 /// break, so it can stand nowhere else but as a member.
 constexpr std::string_view kSamplesMember = "\n\"samples\":";
@@ -33,9 +37,10 @@ constexpr std::string_view kSamplesMember = "\n\"samples\":";
 /// A file opened for reading.
 class InputFile {
  public:
-  explicit InputFile(const std::filesystem::path& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw UsageError(fmt::format("cannot be read: {}", std::strerror(errno)));
+  explicit InputFile(const std::filesystem::path& path) {
+    const Reading<int> file = open_regular_file(path);
+    if (!file.measured()) throw UsageError("cannot be read: " + file.reason());
+    descriptor_ = file.value();
   }
   ~InputFile() { ::close(descriptor_); }
   InputFile(const InputFile&) = delete;
@@ -63,14 +68,14 @@ class InputFile {
   }
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
-/// Reads up to the samples and no further than the chunk they begin in; whole what has none.
+/// Reads up to the samples and no further than the chunk they begin in.
 void read_head(const InputFile& file, std::string& text) {
   text.clear();
   std::size_t searched = 0;
-  while (file.append_to(text, kChunk)) {
+  while (text.size() < kMostHead && file.append_to(text, kChunk)) {
     const std::size_t found = text.find(kSamplesMember, searched);
     if (found != std::string::npos) {
       text.resize(found + kSamplesMember.size());
@@ -78,13 +83,6 @@ void read_head(const InputFile& file, std::string& text) {
     }
     searched = text.size() - std::min(text.size(), kSamplesMember.size());
   }
-}
-
-/// Reads what read_head() left.
-std::string_view read_rest(const InputFile& file, std::string& text) {
-  while (file.append_to(text, kChunk)) {
-  }
-  return text;
 }
 
 /// `text` is the file's head. Documents of other programs are no broken records.
@@ -104,7 +102,10 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   read_head(file, text);
   if (text.starts_with("{\"head\"")) return fleet_record_of(read_record(path), names);
   require_document(file, text);
-  return scan_fleet_record(text, names, [&] { return read_rest(file, text); });
+  if (require_results_digest(text)) return scan_fleet_record(text, names);
+  const Reading<std::string> whole = read_regular_file(path);
+  if (!whole.measured()) throw UsageError("cannot be read: " + whole.reason());
+  return fleet_record_of(parse_record(whole.value(), {}), names);
 }
 
 }  // namespace
@@ -399,70 +400,18 @@ void scan_member(JsonScanner& in, std::string_view key, FleetRecord& record, Fle
   }
 }
 
-/// The first member that a record needs and that was not seen; empty where none lacks.
-std::string lacking(const std::vector<std::string>& seen) {
-  for (const std::string needed : {"status", "machine", "settings", "cases", "samples"}) {
-    if (std::find(seen.begin(), seen.end(), needed) == seen.end()) return needed;
-  }
-  return {};
-}
-
-void require_all(const std::vector<std::string>& seen) {
-  const std::string needed = lacking(seen);
-  if (needed.empty()) return;
-  throw UsageError(fmt::format("not a valid record: it has no member '{}'", needed));
-}
-
-/// As records are written: the schema first, the samples last. Nothing where members stand
-/// otherwise, or the text ends before the samples.
-std::optional<FleetRecord> scan_to_samples(std::string_view text, FleetNames& names) try {
-  FleetRecord record;
-  std::vector<std::string> seen;
-  JsonScanner in(text);
-  const bool whole = in.object([&](std::string_view key) {
-    if (seen.empty() && key != "schema") return false;
-    seen.emplace_back(key);
-    if (key == "samples") return false;
-    scan_member(in, key, record, names);
-    return true;
-  });
-  if (whole) require_all(seen);
-  return lacking(seen).empty() ? std::optional(std::move(record)) : std::nullopt;
-} catch (const JsonScanError&) {
-  return std::nullopt;
-}
-
-/// A first pass finds out whether it is a record at all.
-FleetRecord scan_whole(std::string_view text, FleetNames& names) {
-  std::string schema;
-  JsonScanner first(text);
-  first.object([&](std::string_view key) {
-    if (key == "schema") {
-      schema = first.string();
-    } else {
-      first.skip();
-    }
-    return true;
-  });
-  json::require_known_schema(schema);
-  FleetRecord record;
-  std::vector<std::string> seen;
-  JsonScanner in(text);
-  in.object([&](std::string_view key) {
-    seen.emplace_back(key);
-    scan_member(in, key, record, names);
-    return true;
-  });
-  require_all(seen);
-  return record;
-}
-
 }  // namespace
 
-FleetRecord scan_fleet_record(std::string_view text, FleetNames& names, const WholeText& whole) {
+FleetRecord scan_fleet_record(std::string_view text, FleetNames& names) {
   try {
-    std::optional<FleetRecord> record = scan_to_samples(text, names);
-    return record ? *std::move(record) : scan_whole(whole ? whole() : text, names);
+    FleetRecord record;
+    JsonScanner in(text);
+    in.object([&](std::string_view key) {
+      if (key == "samples") return false;
+      scan_member(in, key, record, names);
+      return true;
+    });
+    return record;
   } catch (const JsonScanError& error) {
     throw UsageError(error.what());
   }

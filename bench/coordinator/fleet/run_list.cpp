@@ -9,6 +9,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -138,8 +139,8 @@ std::string run_list(const std::vector<ListedRun>& runs, const std::filesystem::
                {.title = "Cases", .alignment = right, .leave_out = 1},
                {.title = "Status", .leave_out = 4}});
   for (const ListedRun& run : runs) {
-    table.add_row({run.path.lexically_relative(folder).string(), when(run), run.label, run.machine,
-                   run.profile, count_of(run), run.status});
+    table.add_row({visible(run.path.lexically_relative(folder).string()), when(run), run.label,
+                   run.machine, run.profile, count_of(run), run.status});
   }
   return style == TableStyle::text ? table.text(width, Table::FirstColumn::cut) : table.markdown();
 }

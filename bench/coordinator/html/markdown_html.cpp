@@ -10,6 +10,9 @@
 namespace linkgain {
 namespace {
 
+/// Of Markdown without marks.
+std::string text_html(std::string_view markdown) { return xml_escaped(text_of_markdown(markdown)); }
+
 /// `code` and **strong words**; a mark without its other half is text.
 std::string inline_html(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> kMarks[] = {{"`", "code"},
@@ -22,7 +25,7 @@ std::string inline_html(std::string_view text) {
       if (!text.substr(i).starts_with(mark)) continue;
       const std::size_t end = text.find(mark, i + mark.size());
       if (end == std::string_view::npos || end == i + mark.size()) continue;
-      html += fmt::format("{}<{}>{}</{}>", xml_escaped(text.substr(begin, i - begin)), name,
+      html += fmt::format("{}<{}>{}</{}>", text_html(text.substr(begin, i - begin)), name,
                           xml_escaped(text.substr(i + mark.size(), end - i - mark.size())), name);
       i = begin = end + mark.size();
       found = true;
@@ -30,7 +33,7 @@ std::string inline_html(std::string_view text) {
     }
     if (!found) ++i;
   }
-  return html + xml_escaped(text.substr(begin));
+  return html + text_html(text.substr(begin));
 }
 
 /// Turns lines into elements, one block after the other.

@@ -63,17 +63,25 @@ std::string scrolling_table(std::string_view caption, std::string_view head, std
       xml_escaped(caption), head, body, style);
 }
 
-std::string folded(std::string_view summary, const std::string& html) {
+std::string folded(std::string_view summary, const std::string& html, OnPaper on_paper) {
   if (html.empty()) return {};
-  return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n", xml_escaped(summary),
+  return fmt::format("<details{}>\n<summary>{}</summary>\n{}</details>\n",
+                     on_paper == OnPaper::absent ? " class=\"screen\"" : "", xml_escaped(summary),
                      html);
 }
 
 std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
                    const std::string& table) {
+  constexpr std::size_t kMostRowsOnPaper = 60;
+  std::size_t rows = 0;
+  for (std::size_t at = table.find("<tr"); at != std::string::npos;
+       at = table.find("<tr", at + 1)) {
+    ++rows;
+  }
   return fmt::format("<figure>\n<figcaption>{}</figcaption>\n{}{}{}</figure>\n",
                      xml_escaped(caption), picture, legend,
-                     folded(fmt::format("Table: {}", caption), table));
+                     folded(fmt::format("Table: {}", caption), table,
+                            rows > kMostRowsOnPaper ? OnPaper::absent : OnPaper::open));
 }
 
 std::string html_text(const HtmlTable& table) {

@@ -142,6 +142,7 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
   if (sizes.size() == 1) {
     return paragraph(fmt::format("One size of {} was measured: {}.", what, largest.text()));
   }
+  const bool has_interval = largest.comparison->outcome != Outcome::no_interval;
   const std::size_t first = from_which_on(sizes, [](const SizeOfCurve& s) { return s.pays(); });
   if (first == sizes.size()) {
     return paragraph(
@@ -150,7 +151,8 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
                     what, largest.text(), variant));
   }
   const std::string text =
-      first == 0 ? fmt::format("At every measured size of {}, from {} to {}.", what,
+      first == 0 ? fmt::format("{} every measured size of {}, from {} to {}.",
+                               has_interval ? "At" : "In this one launch, at", what,
                                sizes.front().text(), largest.text())
                  : fmt::format("From {} on, up to {}: every such {} is faster with {}.",
                                sizes[first].text(), largest.text(), what, variant);
@@ -159,10 +161,10 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
       from_which_on(sizes, [](const SizeOfCurve& size) { return size.ratio() >= kTwice; });
   std::string html = paragraph(text);
   if (twice > first && twice < sizes.size()) {
-    html += paragraph(fmt::format("Twice as fast or more from {} on.", sizes[twice].text()));
+    html += paragraph(fmt::format("At least twice as fast from {} on.", sizes[twice].text()));
   }
-  if (largest.comparison->outcome == Outcome::no_interval) {
-    html += paragraph("One launch has no interval: small differences may be chance.");
+  if (!has_interval) {
+    html += paragraph("One launch has no interval, so that ratios near 1 may be chance.");
   }
   return html;
 }
@@ -186,16 +188,43 @@ std::string checked_text(const RunSummary& summary) {
                      wrong == 0 ? "none" : fmt::to_string(wrong));
 }
 
+struct Convergence {
+  std::int64_t compared = 0;  ///< cases
+  std::int64_t converged = 0;
+};
+
+Convergence convergence_of(const RunSummary& summary) {
+  Convergence convergence;
+  for (const CaseSummary& each : summary.cases) {
+    if (!each.is_compared) continue;
+    ++convergence.compared;
+    if (each.result->converged) ++convergence.converged;
+  }
+  return convergence;
+}
+
+/// In a sentence, before what it rests on.
+std::string verdict(const RunSummary& summary) {
+  const Record& record = summary.record;
+  const bool is_wrong = std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data) ||
+                        std::ranges::any_of(record.warnings, is_wrong_path);
+  if (is_wrong) return "No: data are wrong, or the path is.";
+  if (record.settings.backend == BackendKind::mpi) {
+    return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
+  }
+  if (summary.launches.most <= 1) return "Large ratios, yes; ratios near 1 may be chance.";
+  const auto [compared, converged] = convergence_of(summary);
+  return converged == compared ? "Yes, within the intervals."
+                               : "Yes, within the intervals, some of which are wide.";
+}
+
 std::string launches_text(const RunSummary& summary) {
   const LaunchRange& launches = summary.launches;
   if (launches.most <= 1) {
     return "Repetition: one launch of each variant, so there is no confidence interval; "
            "--launches 6 gives one.";
   }
-  const auto compared = std::ranges::count_if(summary.cases, &CaseSummary::is_compared);
-  const auto converged = std::ranges::count_if(summary.cases, [](const CaseSummary& each) {
-    return each.is_compared && each.result->converged;
-  });
+  const auto [compared, converged] = convergence_of(summary);
   return fmt::format(
       "Repetition: {} launches of each variant; {} of {} reached the precision "
       "asked for.",
@@ -225,9 +254,7 @@ std::string evidence_text(const RunSummary& summary) {
 
 std::string can_be_trusted(const RunSummary& summary) {
   std::vector<std::string> items{checked_text(summary), launches_text(summary)};
-  if (summary.record.settings.backend == BackendKind::mpi) {
-    items.emplace_back("These are MPI transfers in CPU memory, not GPU figures.");
-  } else {
+  if (summary.record.settings.backend == BackendKind::nccl) {
     items.push_back(evidence_text(summary));
   }
   std::string lines = health_line(summary);
@@ -235,7 +262,7 @@ std::string can_be_trusted(const RunSummary& summary) {
     items.push_back(lines.substr(0, end) + ".");
     lines.erase(0, end + 1);
   }
-  return list(items);
+  return paragraph(verdict(summary)) + list(items);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace linkgain {
 namespace {
 
-/// "p2p (nothing set) and host (NCCL_P2P_DISABLE=1)".
+/// "p2p (sets nothing) and host (NCCL_P2P_DISABLE=1)".
 std::string variants_text(const Settings& settings) {
   std::vector<std::string> parts;
   for (const Variant& variant : settings.variants) {
@@ -27,7 +27,7 @@ std::string variants_text(const Settings& settings) {
     for (const auto& [name, value] : variant.environment) words.push_back(name + "=" + value);
     parts.push_back(
         fmt::format("{} ({})", variant.name,
-                    words.empty() ? "nothing set" : fmt::format("{}", fmt::join(words, " "))));
+                    words.empty() ? "sets nothing" : fmt::format("{}", fmt::join(words, " "))));
   }
   return fmt::format("{}", fmt::join(parts, " and "));
 }
@@ -38,7 +38,9 @@ std::string introduction(const Record& record) {
       "<p>linkgain timed the same operations with each variant in turn: {}. A variant is a set of "
       "environment variables that opens or closes a path between the {}.</p>\n",
       xml_escaped(variants_text(record.settings)),
-      record.settings.backend == BackendKind::mpi ? "ranks" : "GPUs");
+      record.settings.backend == BackendKind::mpi
+          ? "ranks"
+          : "GPUs: P2P (peer-to-peer) is their access to each other's memory, by NVLink or PCIe");
 }
 
 std::string answer_html(const RunSummary& summary) {
@@ -47,10 +49,12 @@ std::string answer_html(const RunSummary& summary) {
   std::string html = fmt::format("<p class=\"answer\"><strong>{}</strong></p>\n",
                                  xml_escaped(answer_sentence(summary, first)));
   if (first != nullptr) {
-    html += fmt::format(
-        "<div class=\"tables\">\n{}{}</div>\n",
-        html_of_markdown(two_row_table(*first, {}).markdown(), "Time with and without"),
-        html_of_markdown(answer_table(cases, {}).markdown(), "Each operation, 95 % intervals"));
+    html +=
+        fmt::format("<div class=\"tables\">\n{}{}</div>\n",
+                    html_of_markdown(two_row_table(*first, {}).markdown(), "Time with and without"),
+                    html_of_markdown(answer_table(cases, {}).markdown(),
+                                     summary.launches.most > 1 ? "Each operation, 95 % intervals"
+                                                               : "Each operation"));
   }
   return html + introduction(summary.record) + questions(summary);
 }

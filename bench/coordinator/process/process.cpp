@@ -21,6 +21,7 @@
 #include <sstream>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/process/descriptor.hpp"
 
 namespace linkgain {
@@ -111,6 +112,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 constexpr int kLookMilliseconds = 200;
 /// How often a program that is expected to end is checked to have done so.
 constexpr int kReapMilliseconds = 2;
+/// More than any program's line should have.
+constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 constexpr Seconds kGraceOfDestructor{2.0};
 constexpr Seconds kKillLimit{5.0};
 
@@ -128,7 +131,7 @@ std::vector<std::string> assignments(const Environment& environment, const std::
 }
 
 Descriptor open_to_append(const std::filesystem::path& path) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  Descriptor file(open_to_write(path, WriteMode::append));
   if (!file) {
     throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
   }
@@ -354,6 +357,7 @@ ReadResult Process::read_line(Seconds deadline, const SignalWatch* watch) {
   bool gone = false;  // then a look into the pipe decides, since the last words may still be there
   while (true) {
     if (auto line = take_line()) return {Transfer::done, std::move(*line)};
+    if (unread_.size() > kLongestLine) return {Transfer::too_long, {}};
     const Transfer transfer = read_more();
     if (transfer == Transfer::done) continue;
     if (transfer == Transfer::ended || gone) {

@@ -13,7 +13,8 @@
 namespace linkgain {
 namespace {
 
-constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP};
+/// Batch systems send the last four before they end a job.
+constexpr std::array kWatched{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 
 /// What the handler may touch. Handlers belong to the process and take no argument of ours.
 struct HandlersState {
@@ -74,8 +75,10 @@ SignalWatch::SignalWatch() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
   pthread_sigmask(SIG_UNBLOCK, &watched, &mask_before_);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  actions_before_.emplace_back(SIGPIPE);
-  sigaction(SIGPIPE, &ignore, &actions_before_.back().action);
+  for (const int signal_number : {SIGPIPE, SIGXFSZ}) {
+    actions_before_.emplace_back(signal_number);
+    sigaction(signal_number, &ignore, &actions_before_.back().action);
+  }
 }
 
 SignalWatch::~SignalWatch() {

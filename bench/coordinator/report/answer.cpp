@@ -213,19 +213,32 @@ Table answer_table(const std::vector<const CaseSummary*>& cases, const ScreenSty
   return table;
 }
 
+namespace {
+
+/// "with P2P on", "in variant tcp".
+std::string words_for(const CaseSummary& each, std::size_t variant) {
+  const std::string title = variant_title(each, variant);
+  const bool is_name = title == each.result->variants[variant].variant;
+  return fmt::format("{} {}", is_name ? "in variant" : "with", title);
+}
+
+}  // namespace
+
 std::string path_sentence(const CaseSummary& each) {
   std::vector<std::string> paths;
   std::vector<std::string> shares;
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const VariantSummary& variant = each.variants[i];
     if (!variant.result->time) continue;
-    paths.push_back(
-        fmt::format("{} with {}", readable_path(variant.result->path), variant_title(each, i)));
-    if (variant.nvlink_share) shares.push_back(rounded_percent(*variant.nvlink_share, 1));
+    paths.push_back(fmt::format("{} {}", readable_path(variant.result->path), words_for(each, i)));
+    if (!variant.nvlink_share) continue;
+    shares.push_back(fmt::format("{}{} {}", rounded_percent(*variant.nvlink_share, 1),
+                                 shares.empty() ? " of the expected bytes" : "",
+                                 words_for(each, i)));
   }
   std::string text = fmt::format("{}.", fmt::join(paths, ", "));
   if (!shares.empty() && shares.size() == paths.size()) {
-    text += fmt::format(" NVLink carried {} of the expected bytes.", fmt::join(shares, " and "));
+    text += fmt::format(" NVLink carried {}.", fmt::join(shares, ", "));
   }
   return text;
 }

@@ -87,7 +87,8 @@ std::string neighbours_line(const Record& record) {
     parts.push_back(
         fmt::format("not looked for{}: {}", looked ? " on all GPUs" : "", neighbours.not_looked));
   }
-  return fmt::format("Neighbours: {}\n", one_line(fmt::format("{}", fmt::join(parts, "; "))));
+  return fmt::format("Neighbours: {}\n",
+                     markdown_text(one_line(fmt::format("{}", fmt::join(parts, "; ")))));
 }
 
 /// health_line(), and SM clock and what held samples back for each variant; or empty.
@@ -150,7 +151,7 @@ constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 std::string assignments(const Environment& environment) {
   std::vector<std::string> words;
   for (const auto& [name, value] : environment) {
-    words.push_back(fmt::format("{}={}", name, shell_quoted(value)));
+    words.push_back(fmt::format("{}={}", one_line(name), shell_quoted(one_line(value))));
   }
   return fmt::format("{}", fmt::join(words, " "));
 }
@@ -184,7 +185,7 @@ std::string paths_of(const Record& record, const std::string& variant) {
 
 void add_item(std::string& text, std::string_view what, const std::optional<std::string>& value) {
   if (value.has_value() && !value->empty()) {
-    text += fmt::format("- {}: {}\n", what, one_line(*value));
+    text += fmt::format("- {}: {}\n", what, markdown_text(one_line(*value)));
   }
 }
 
@@ -316,18 +317,43 @@ std::string report_head(const Record& record) {
       record.settings.backend == BackendKind::mpi ? ", MPI in CPU memory" : "";
   const std::string wall =
       record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
-  return fmt::format("# linkgain: {}{}\n\nMeasured on {} at {}{}: {}.\n", one_line(ranks), backend,
-                     machine.host.empty() ? "an unnamed host" : machine.host,
-                     record.started.empty() ? "an unknown time" : record.started, wall,
-                     name_of(record.status));
+  return fmt::format(
+      "# linkgain: {}{}\n\nMeasured on {} at {}{}: {}.\n", markdown_text(one_line(ranks)), backend,
+      machine.host.empty() ? "an unnamed host" : markdown_text(one_line(machine.host)),
+      record.started.empty() ? "an unknown time" : markdown_text(one_line(record.started)), wall,
+      name_of(record.status));
 }
 
 std::string warnings_section(const Record& record) {
   if (record.warnings.empty()) return {};
   std::string text = "## Warnings\n\n";
   for (const Warning& warning : record.warnings) {
-    text += fmt::format("- `{}`: {}\n", warning.code, one_line(warning.text));
-    if (!warning.advice.empty()) text += fmt::format("  Advice: {}\n", one_line(warning.advice));
+    text += fmt::format("- `{}`: {}\n", warning.code, markdown_text(one_line(warning.text)));
+    if (warning.advice.empty()) continue;
+    text += fmt::format("  Advice: {}\n", markdown_text(one_line(warning.advice)));
+  }
+  return text;
+}
+
+/// "0.1.0 (nccl+mpi, sm_90)".
+std::string build_text(const Software& software) {
+  return software.build.empty() ? software.linkgain
+                                : fmt::format("{} ({})", software.linkgain, software.build);
+}
+
+/// What a variant had of its own, where variants differ in that.
+std::string software_items(const Settings& settings, const Variant& variant,
+                           const Software& software) {
+  std::string text;
+  if (nccl_differs(settings)) {
+    const std::string nccl = nccl_text(software);
+    text +=
+        fmt::format("  - NCCL: {}\n", nccl.empty() ? "not known" : markdown_text(one_line(nccl)));
+  }
+  if (worker_differs(settings)) {
+    const std::string file = variant.worker.empty() ? "" : markdown_code(one_line(variant.worker));
+    text += fmt::format("  - linkgain-bench: {}{}{}\n", file, file.empty() ? "" : ", ",
+                        markdown_text(one_line(build_text(software))));
   }
   return text;
 }
@@ -339,21 +365,25 @@ std::string variants_section(const Record& record) {
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
     const std::string own = assignments(variant.environment);
-    text += fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : "`" + own + "`");
+    text +=
+        fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : markdown_code(own));
     if (settings.program) {
       std::vector<std::string> words;
       for (const std::string& word : variant.arguments) words.push_back(shell_quoted(word));
-      if (!words.empty()) text += fmt::format("  - arguments: `{}`\n", fmt::join(words, " "));
+      if (!words.empty()) {
+        const std::string line = fmt::format("{}", fmt::join(words, " "));
+        text += fmt::format("  - arguments: {}\n", markdown_code(one_line(line)));
+      }
     } else {
       text += fmt::format("  - path: {}\n", paths_of(record, variant.name));
     }
     if (i < settings.environment_in_force.size()) {
       const std::string in_force = assignments(settings.environment_in_force[i]);
       text += fmt::format("  - in force: {}\n",
-                          in_force.empty() ? "nothing set" : "`" + in_force + "`");
+                          in_force.empty() ? "nothing set" : markdown_code(in_force));
     }
-    if (nccl_differs(settings)) {
-      text += fmt::format("  - NCCL: {}\n", one_line(nccl_text(settings.nccl_in_force[i])));
+    if (i < settings.software_in_force.size()) {
+      text += software_items(settings, variant, settings.software_in_force[i]);
     }
   }
   return text;
@@ -370,9 +400,7 @@ std::string machine_section(const Record& record) {
            machine.processor.empty()
                ? std::string{}
                : fmt::format("{}, {} CPUs", machine.processor, machine.processors));
-  add_item(text, "linkgain",
-           software.build.empty() ? software.linkgain
-                                  : fmt::format("{} ({})", software.linkgain, software.build));
+  add_item(text, "linkgain", build_text(software));
   add_item(text, "MPI", software.mpi);
   add_item(text, "NVIDIA driver", software.driver);
   add_item(text, "CUDA", cuda_versions(software));
@@ -392,7 +420,7 @@ std::string machine_section(const Record& record) {
 std::string repeat_section(const Record& record) {
   const Settings& settings = record.settings;
   std::string text = "## Repeat it\n\n";
-  if (!settings.argv.empty()) text += fmt::format("```sh\n{}\n```\n\n", repetition(settings));
+  if (!settings.argv.empty()) text += markdown_shell(repetition(settings) + "\n") + "\n";
   add_item(text, "Label", settings.label);
   if (const std::optional<ProgramPlan>& program = settings.program) {
     for (const std::string& metric : program->metrics) add_item(text, "Metric", metric);

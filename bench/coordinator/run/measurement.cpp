@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "linkgain/record/variants.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -25,9 +27,11 @@ class CaseRun {
         settings_(settings),
         sampled_(jobs.size()),
         handling_(static_cast<int>(jobs.size()),
-                  seed_of(Order::opening, settings.plan.seed, place.launch, place.case_index)),
-        traffic_(jobs.size(), TrafficCount(result.definition, default_plan(result.definition),
-                                           settings.traffic)) {}
+                  seed_of(Order::opening, settings.plan.seed, place.launch, place.case_index)) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      traffic_.push_back(count_by(i, default_plan(result.definition)));
+    }
+  }
 
   void open();
   void sample(int rounds);
@@ -53,7 +57,9 @@ class CaseRun {
   void keep_evidence();
   bool is_compared() const;
   StopReason why_none_is_open() const;
+  Seconds time_to_open() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
+  TrafficCount count_by(std::size_t place, const TransferPlan& plan) const;
   VariantResult& result_of(std::size_t place);
   void lose(std::size_t place, const Error& loss);
 
@@ -70,6 +76,11 @@ class CaseRun {
   bool counts_round_ = false;
   std::optional<protocol::CountersReply> last_reading_;
 };
+
+TrafficCount CaseRun::count_by(std::size_t place, const TransferPlan& plan) const {
+  return {result_.definition, plan, settings_.traffic,
+          jobs_[place].hello.machine.software.nccl_library.value_or("")};
+}
 
 VariantResult& CaseRun::result_of(std::size_t place) {
   return result_.variants.at(static_cast<std::size_t>(jobs_[place].variant));
@@ -103,13 +114,12 @@ void CaseRun::open_in(std::size_t place) {
     result_of(place).skipped = "uses no link between ranks, so one variant is enough";
     return;
   }
-  const TrafficSettings& traffic = settings_.traffic;
   try {
     const protocol::OpenReply reply = jobs_[place].job->open(
-        {case_name(result_.definition), settings_.plan.sample_target, traffic.counting},
-        settings_.plan.timeout);
+        {case_name(result_.definition), settings_.plan.sample_target, settings_.traffic.counting},
+        time_to_open());
     if (reply.plan) {
-      traffic_[place] = TrafficCount(result_.definition, *reply.plan, traffic);
+      traffic_[place] = count_by(place, *reply.plan);
       settings_.observer.probing_took(reply.plan_cost.value);
     }
     result_of(place).execution = reply.execution;
@@ -131,6 +141,13 @@ void CaseRun::open() {
       note_loss(result_of(place));
     }
   }
+}
+
+/// Its first operations are among it, however slow the path.
+Seconds CaseRun::time_to_open() const {
+  constexpr double kSlowestBytesPerSecond = 0.1e9;
+  const auto bytes = static_cast<double>(result_.definition.size.value);
+  return Seconds{settings_.plan.timeout.value + bytes / kSlowestBytesPerSecond};
 }
 
 Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
@@ -310,11 +327,13 @@ void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPl
   summarise(result);
 }
 
-TrafficCount::TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings)
+TrafficCount::TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings,
+                           std::string_view nccl)
     : case_(c),
       plan_(std::move(plan)),
       several_hosts_(settings.several_hosts),
-      why_no_algorithm_(settings.why_no_algorithm) {}
+      why_no_algorithm_(nccl.empty() || has_log_switch(nccl) ? kNoAlgorithmNamed
+                                                             : kCallsNotLogged) {}
 
 void TrafficCount::add(const protocol::CountersReply& before, const protocol::CountersReply& after,
                        std::int64_t operations) {

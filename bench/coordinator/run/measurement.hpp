@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/protocol.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/job.hpp"
 #include "linkgain/run/progress.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
 
@@ -25,6 +25,7 @@ struct VariantJob {
   std::string name;
   std::unique_ptr<Job> job;
   protocol::HelloReply hello{};  ///< once it is up
+  bool lost = false;             ///< in a case, and not started again since
 };
 
 /// Asks all jobs to end whatever they do, without waiting, so that their ends overlap.
@@ -40,8 +41,6 @@ struct TrafficSettings {
   bool several_hosts = false;  ///< ranks are on more than one
   /// Every job's ranks have the same GPUs, so that one job's reading serves the next one too.
   bool same_gpus = false;
-  /// What is said where the library chose an algorithm and none is known.
-  std::string_view why_no_algorithm = kNoAlgorithmNamed;
 };
 
 /// What the links of one job's GPUs carried in the counted batches of a case. A reading takes about
@@ -49,7 +48,9 @@ struct TrafficSettings {
 /// one only while looking has not cost more than a run may pay for it.
 class TrafficCount {
  public:
-  TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings);
+  /// `nccl`: the version of the job's library; empty where it has none.
+  TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings,
+               std::string_view nccl);
 
   /// Readings of every rank just before and just after a batch of `operations`.
   void add(const protocol::CountersReply& before, const protocol::CountersReply& after,

@@ -83,7 +83,8 @@ std::vector<GpuUse> NeighbourWatch::look() {
 void NeighbourWatch::before_start() {
   const double before = elapsed();
   const std::vector<GpuUse> uses = look();
-  Neighbours& found = record_.neighbours.emplace();
+  if (!record_.neighbours) record_.neighbours.emplace();  // a run that goes on has some
+  Neighbours& found = *record_.neighbours;
   found.not_looked = world_.why_not_all_gpus();
   if (uses.empty()) return;
   looking_ = tells_processes(uses) || tells_work(uses);

@@ -43,8 +43,18 @@ void RunPace::plan_steps() {
     for (int launch = 0; launch < launches_; ++launch) {
       if (rounds(static_cast<int>(i), launch) > 0) cases_[i].planned += passes();
     }
+    cases_[i].planned -= cases_[i].kept_steps;
     if (cases_[i].left_out) cases_[i].planned = cases_[i].steps;
   }
+}
+
+void RunPace::keeps(int case_index, int launch) {
+  Spent& spent = cases_[static_cast<std::size_t>(case_index)];
+  const int kept = rounds(case_index, launch);
+  if (kept == 0) return;
+  ++spent.kept_steps;
+  spent.kept_rounds += kept;
+  plan_steps();
 }
 
 RunPace::ToGo RunPace::to_go(std::size_t index, int launches) const {
@@ -56,8 +66,8 @@ RunPace::ToGo RunPace::to_go(std::size_t index, int launches) const {
     all.steps += own > 0 ? 1 : 0;
     all.rounds += own;
   }
-  return {std::max(0, all.steps * passes() - spent.steps),
-          std::max(0, all.rounds * passes() - spent.rounds)};
+  return {std::max(0, all.steps * passes() - spent.kept_steps - spent.steps),
+          std::max(0, all.rounds * passes() - spent.kept_rounds - spent.rounds)};
 }
 
 int RunPace::groups_to_go(int launches) const {

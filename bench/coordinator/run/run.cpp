@@ -4,18 +4,20 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
 
+#include "host_copies.hpp"
 #include "host_watch.hpp"
+#include "kept_out.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
+#include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
 
@@ -27,84 +29,10 @@ namespace {
 /// nothing back of it.
 constexpr double kAffordableEvidence = 0.02;
 
-/// Of each GPU's PCIe link what is more: an idle GPU may have trained it down.
-void keep_highest_links(const Machine& seen, Machine& machine) {
-  for (std::size_t i = 0; i < std::min(seen.ranks.size(), machine.ranks.size()); ++i) {
-    const std::optional<GpuInfo>& busy = seen.ranks[i].gpu;
-    std::optional<GpuInfo>& kept = machine.ranks[i].gpu;
-    if (!busy || !kept) continue;
-    kept->pcie_generation = std::max(kept->pcie_generation, busy->pcie_generation);
-    kept->pcie_width = std::max(kept->pcie_width, busy->pcie_width);
-  }
-}
-
-/// Whether some rank's copies between pinned host memory and its GPU are known.
-bool has_host_copies(const Machine& machine) {
-  return std::any_of(machine.ranks.begin(), machine.ranks.end(),
-                     [](const RankInfo& rank) { return rank.host_copy.has_value(); });
-}
-
-/// Has all ranks of a job measure them and enters them into the machine, with the PCIe links as
-/// they are just after, where that is more than before. Where the job refuses, `observer` is told.
-/// Throws JobLost.
-void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver& observer) {
-  try {
-    const auto rates = job.host_copy(deadline);
-    for (std::size_t i = 0; i < std::min(rates.size(), machine.ranks.size()); ++i) {
-      machine.ranks[i].host_copy = rates[i];
-    }
-  } catch (const JobRefused& refusal) {
-    observer.warn(
-        {"no-host-copy",
-         fmt::format("the rate of pinned host copies was not measured: {}", refusal.what()),
-         refusal.advice()});
-  }
-  if (!has_host_copies(machine)) return;
-  try {
-    keep_highest_links(job.hello(deadline).machine, machine);
-  } catch (const JobRefused& refusal) {
-    observer.warn(
-        {"idle-pcie-links",
-         fmt::format("PCIe links were read while GPUs were idle alone: {}", refusal.what()),
-         refusal.advice()});
-  }
-}
-
 constexpr const char* kJobLost = "job-lost";
 
-/// How often a variant's job was lost in a case, by case and variant.
-using Losses = std::map<std::pair<int, int>, int>;
-
-/// Takes the jobs that are not to measure a case out of a launch while it lives: of variants that
-/// were lost in it twice. What hangs always would cost a deadline in every launch. Counts who is
-/// lost meanwhile.
-class KeptOut {
- public:
-  KeptOut(std::vector<VariantJob>& jobs, int index, Losses& losses)
-      : jobs_(jobs), index_(index), losses_(losses) {
-    for (VariantJob& job : jobs) {
-      constexpr int kMostLosses = 2;
-      const bool out = losses[{index, job.variant}] >= kMostLosses;
-      taken_.push_back(out ? std::move(job.job) : nullptr);
-      measures_.push_back(job.job != nullptr);
-    }
-  }
-  ~KeptOut() {
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      if (measures_[i] && !jobs_[i].job) ++losses_[{index_, jobs_[i].variant}];
-      if (taken_[i]) jobs_[i].job = std::move(taken_[i]);
-    }
-  }
-  KeptOut(const KeptOut&) = delete;
-  KeptOut& operator=(const KeptOut&) = delete;
-
- private:
-  std::vector<VariantJob>& jobs_;
-  int index_;
-  Losses& losses_;
-  std::vector<std::unique_ptr<Job>> taken_;
-  std::vector<bool> measures_;
-};
+/// Of all jobs of a run: a variant that cannot live is not started for ever.
+constexpr int kMostRestarts = 3;
 
 class Run : private RunObserver {
  public:
@@ -126,6 +54,7 @@ class Run : private RunObserver {
     std::string advice;
   };
 
+  bool is_kept(int index, int launch, const std::vector<int>& variants) const;
   void run_planned();
   void leave_out(int number);
   void add_launches();
@@ -139,9 +68,12 @@ class Run : private RunObserver {
   void give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   bool on_same_gpus(const Launch& launch) const;
   void take_settings(const VariantJob& job);
-  void write_head();
   void look_around();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
+  void start_lost(Launch& launch);
+  void start_again(VariantJob& job, int launch);
+  void tell_of_journal();
+  void tell_of_silence(const CaseResult& result);
   void measure(Launch& launch, int index);
   void keep(const Launch& launch, int index);
   void skip(const Launch& launch, int index, const std::string& reason, StopReason stopped);
@@ -152,7 +84,7 @@ class Run : private RunObserver {
 
   Seconds now() const override { return world_.now(); }
   void note(const std::string& text) override { progress_.note(text); }
-  void warn(const Warning& warning) override;
+  void warn(const Warning& said) override;
   void disturbed_since(int sequence) override;
   void probing_took(double seconds) override {
     if (cost_ != nullptr) cost_->probes_s += seconds;
@@ -177,11 +109,17 @@ class Run : private RunObserver {
   MeasurementSettings settings_;
   std::vector<int> all_variants_;
   std::vector<bool> gave_up_;  ///< by variant: not started again
-  Losses losses_;
+  int restarts_ = 0;
+  JobLosses losses_;
   bool some_lost_ = false;  ///< of all jobs
+  Seconds begun_;
+  std::vector<bool> readable_;  ///< by rank: its GPU's temperature was read
   std::optional<MachineError> first_problem_;
   bool machine_known_ = false;
-  bool head_written_ = false;
+  /// Head of what an earlier part of the run left; absent where this is all of it.
+  std::optional<Record> earlier_;
+  bool described_ = false;     ///< what is found once, by the first jobs that are up
+  bool journal_told_ = false;  ///< that it could not be written
   RunPace pace_;
   int launch_ = 0;
   const Case* measured_ = nullptr;  ///< in that launch, now
@@ -200,6 +138,8 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       settings_{plan, {}, *this},
       all_variants_(plan.variants.size()),
       gave_up_(plan.variants.size()),
+      begun_(world.now()),
+      earlier_(head_of_earlier_part(record)),
       pace_(plan, *this),
       neighbours_(world, record, *this),
       host_(plan, world, record, *this) {
@@ -210,22 +150,36 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
   }
   std::iota(all_variants_.begin(), all_variants_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
-  for (const Case& c : plan.cases) {
-    CaseResult result;
-    result.definition = c;
-    for (const Variant& variant : plan.variants) {
-      result.variants.emplace_back();
-      result.variants.back().variant = variant.name;
+  prepare_to_go_on(plan, record);
+  if (!earlier_) return;
+  for (int index = 0; index < static_cast<int>(record_.cases.size()); ++index) {
+    for (int launch = 0; launch < plan.launches; ++launch) {
+      for (const std::vector<int>& variants : variants_at_once(plan)) {
+        if (is_kept(index, launch, variants)) pace_.keeps(index, launch);
+      }
     }
-    record_.cases.push_back(std::move(result));
   }
 }
 
-void Run::warn(const Warning& warning) {
-  some_lost_ = some_lost_ || warning.code == kJobLost;
+/// Whether an earlier part of the run measured it.
+bool Run::is_kept(int index, int launch, const std::vector<int>& variants) const {
+  return earlier_ && is_measured(record_.cases[static_cast<std::size_t>(index)], launch, variants,
+                                 pace_.rounds(index, launch));
+}
+
+void Run::warn(const Warning& said) {
+  const bool lost = said.code == kJobLost;
+  some_lost_ = some_lost_ || lost;
+  const Warning warning = lost ? explained(said, world_.faults_of_gpus(begun_)) : said;
   record_.warnings.push_back(warning);
-  if (head_written_) journal_.write_warning(warning);
+  journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));
+}
+
+/// Once. What is measured stays in memory and goes into the record.
+void Run::tell_of_journal() {
+  if (!journal_.failure() || std::exchange(journal_told_, true)) return;
+  warn(*journal_.failure());
 }
 
 /// Of cases that are written down already the journal gets another line.
@@ -239,7 +193,7 @@ void Run::disturbed_since(int sequence) {
     }
     if (!news) continue;
     summarise(result);
-    if (head_written_) journal_.write_case(static_cast<int>(i), result);
+    journal_.write_case(static_cast<int>(i), result);
   }
 }
 
@@ -248,7 +202,7 @@ void Run::look_around() {
   host_.hand_over();
   const std::size_t seen = record_.neighbours ? record_.neighbours->seen.size() : 0;
   neighbours_.hand_over();
-  if (head_written_ && record_.neighbours && record_.neighbours->seen.size() > seen) write_head();
+  if (record_.neighbours && record_.neighbours->seen.size() > seen) journal_.write_head(record_);
 }
 
 void Run::execute() {
@@ -283,8 +237,10 @@ void Run::leave_out(int number) {
 void Run::add_launches() {
   for (int done = plan_.launches; done < 2 * plan_.launches && !all_gave_up(); ++done) {
     summarise(record_);
-    const std::vector<int> cases = cases_worth_more(record_, plan_.launches, done);
+    std::vector<int> cases = cases_worth_more(record_, plan_.launches, done);
     if (cases.empty() || pace_.out_of_budget() || !pace_.holds(cases)) return;
+    std::erase_if(cases, [&](int index) { return is_kept(index, done, all_variants_); });
+    if (cases.empty()) continue;
     pace_.add_launch(cases);
     run_group(done, done + 1, cases);
   }
@@ -292,10 +248,12 @@ void Run::add_launches() {
 
 /// The launches from `first` until before `end`.
 void Run::run_group(int first, int end, const std::vector<int>& cases) {
-  if (plan_.schedule == Schedule::paired) return run_jobs(first, end, all_variants_, cases);
-  BalancedOrder order(static_cast<int>(all_variants_.size()),
-                      seed_of(Order::start, plan_.seed, first));
-  for (const int variant : order.next()) run_jobs(first, end, {variant}, cases);
+  const std::vector<std::vector<int>> variants = variants_at_once(plan_);
+  BalancedOrder order(static_cast<int>(variants.size()), seed_of(Order::start, plan_.seed, first));
+  for (const int group : order.next()) {
+    run_jobs(first, end, variants[static_cast<std::size_t>(group)], cases);
+  }
+  if (plan_.schedule == Schedule::paired) return;
   if (first == 0) lower_launches();
 }
 
@@ -303,6 +261,11 @@ void Run::run_group(int first, int end, const std::vector<int>& cases) {
 void Run::run_jobs(int first, int end, const std::vector<int>& variants,
                    const std::vector<int>& cases) {
   std::vector<Launch> group = launches_of(first, end, variants);
+  std::erase_if(group, [&](const Launch& launch) {
+    return std::ranges::all_of(cases,
+                               [&](int index) { return is_kept(index, launch.number, variants); });
+  });
+  if (group.empty()) return pace_.leaves_group_out();
   try {
     measure_group(group, cases);
   } catch (...) {
@@ -313,7 +276,6 @@ void Run::run_jobs(int first, int end, const std::vector<int>& variants,
 
 void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& cases) {
   const double started = world_.now().value;
-  const int first = group.front().number;
   pace_.starts_group();
   progress_.starting(pace_);
   std::vector<Missing> missing;
@@ -321,9 +283,14 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   shake_hands(group, started, missing);
   give_up_missing(group, missing);
   pace_.started_group(world_.now().value - started);
-  if (first == 0 && machine_known_) {
+  for (const Launch& launch : group) {
+    for (const VariantJob& job : launch.jobs) {
+      if (earlier_ && job.job) require_same_job(*earlier_, job.variant, job.hello);
+    }
+  }
+  if (machine_known_ && !std::exchange(described_, true)) {
     measure_host_copies(group);
-    write_head();
+    journal_.write_head(record_);
   }
   host_.resume();
   for (Launch& launch : group) {
@@ -429,18 +396,10 @@ void Run::take_settings(const VariantJob& job) {
   const protocol::HelloReply& reply = job.hello;
   const auto variant = static_cast<std::size_t>(job.variant);
   record_.settings.environment_in_force[variant] = reply.environment;
-  const Software& software = reply.machine.software;
-  if (software.nccl_library) {
-    record_.settings.nccl_in_force.resize(plan_.variants.size());
-    record_.settings.nccl_in_force[variant] = {*software.nccl_library,
-                                               software.nccl_path.value_or(""),
-                                               software.nccl_found_by.value_or("")};
-    if (!has_log_switch(*software.nccl_library)) {
-      settings_.traffic.why_no_algorithm = kCallsNotLogged;
-    }
-  }
+  record_.settings.software_in_force.resize(plan_.variants.size());
+  record_.settings.software_in_force[variant] = reply.machine.software;
   if (machine_known_) return;
-  record_.machine = reply.machine;
+  if (!earlier_ || record_.machine.ranks.empty()) record_.machine = reply.machine;
   settings_.traffic.several_hosts = !on_one_host(reply.machine);
   machine_known_ = true;
   const std::string launches =
@@ -456,13 +415,6 @@ void Run::lower_launches() {
         fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
                     pace_.launches(), plan_.launches, plan_.budget->value),
         "give more time with --budget, or measure less with --only and --sizes"});
-}
-
-void Run::write_head() {
-  journal_.write_head(record_);
-  if (head_written_) return;
-  head_written_ = true;
-  for (const Warning& warning : record_.warnings) journal_.write_warning(warning);
 }
 
 bool Run::all_gave_up() const {
@@ -481,7 +433,7 @@ void Run::skip(const Launch& launch, int index, const std::string& reason, StopR
       stopped == StopReason::out_of_time && (result.stopped == StopReason::out_of_rounds ||
                                              result.stopped == StopReason::launches_differ);
   if (!ended || cut) result.stopped = stopped;
-  if (head_written_) journal_.write_case(index, result);
+  journal_.write_case(index, result);
 }
 
 /// Which path the variant took, and how near to that path's limit it came.
@@ -518,6 +470,7 @@ void Run::keep(const Launch& launch, int index) {
   neighbours_.mark_samples();
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   summarise(result);
+  tell_of_silence(result);
   // Where the variants run one after the other no rule can stop them.
   if (!result.ratios.empty() && result.stopped == StopReason::nothing_to_compare) {
     result.stopped = StopReason::out_of_rounds;
@@ -534,14 +487,68 @@ void Run::keep(const Launch& launch, int index) {
   journal_.write_case(index, result);
 }
 
+/// Once of each GPU whose readings were there and are no more.
+void Run::tell_of_silence(const CaseResult& result) {
+  if (result.samples.empty()) return;
+  const std::vector<Health>& ranks = result.samples.back().health;
+  readable_.resize(std::max(readable_.size(), ranks.size()));
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const bool now = ranks[rank].temperature_c.has_value();
+    if (readable_[rank] && !now) {
+      warn({"gpu-silent",
+            fmt::format("the GPU of rank {} no longer tells its temperature, in {}", rank,
+                        case_label(result.definition)),
+            "see linkgain doctor for what the driver says of it"});
+    }
+    readable_[rank] = now;
+  }
+}
+
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
   settings_.traffic.same_gpus = on_same_gpus(launch);
+  std::vector<int> variants;
+  for (const VariantJob& job : launch.jobs) variants.push_back(job.variant);
   for (const int index : cases) {
+    if (is_kept(index, launch.number, variants)) continue;
     if (!pace_.admits(index)) {
       skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
     } else if (pace_.rounds(index, launch.number) > 0) {
+      start_lost(launch);
       measure(launch, index);
     }
+    tell_of_journal();
+  }
+}
+
+/// Jobs that were lost in an earlier case, for this one: as of a case of its own, the samples of a
+/// launch are still of one process.
+void Run::start_lost(Launch& launch) {
+  for (VariantJob& job : launch.jobs) {
+    if (!std::exchange(job.lost, false) || restarts_ == kMostRestarts || pace_.out_of_budget()) {
+      continue;
+    }
+    ++restarts_;
+    progress_.note(fmt::format("the job of variant {} is started again, {} of {} times", job.name,
+                               restarts_, kMostRestarts));
+    start_again(job, launch.number);
+  }
+}
+
+void Run::start_again(VariantJob& job, int launch) {
+  try {
+    job.job = world_.start_job(job.variant, launch);
+    job.hello = job.job->hello(plan_.timeout);
+    neighbours_.add_own(job.hello.machine);
+    host_.add_own(job.hello.machine);
+    take_settings(job);
+    settings_.traffic.same_gpus =
+        settings_.traffic.same_gpus && same_gpus(job.hello.machine, record_.machine);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    job.job.reset();
+    warn({kJobLost, fmt::format("variant {}, started again: {}", job.name, error.what()),
+          error.advice()});
   }
 }
 

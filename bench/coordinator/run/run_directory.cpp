@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -74,11 +75,23 @@ void set_aside_earlier_run(const std::filesystem::path& folder) {
   }
 }
 
-RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site)
-    : RunDirectory(options.out ? *options.out : default_path(plan, site)) {}
+std::optional<FolderLock> take_folder(const std::filesystem::path& folder) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) return std::nullopt;
+  FolderLock lock(folder);
+  set_aside_earlier_run(folder);
+  return lock;
+}
 
-RunDirectory::RunDirectory(const std::filesystem::path& path)
-    : path_(std::filesystem::absolute(path)) {
+RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
+                           std::optional<FolderLock> lock)
+    : RunDirectory(options.resume ? *options.resume
+                   : options.out  ? *options.out
+                                  : default_path(plan, site),
+                   std::move(lock)) {}
+
+RunDirectory::RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock)
+    : path_(std::filesystem::absolute(path)), lock_(std::move(lock)) {
   std::error_code problem;
   std::filesystem::create_directories(path_, problem);
   if (problem) {
@@ -89,6 +102,7 @@ RunDirectory::RunDirectory(const std::filesystem::path& path)
     throw UsageError(fmt::format("cannot write into {}", path_.string()),
                      "name a directory that can be written with --out DIR");
   }
+  if (!lock_) lock_.emplace(path_);
   remove_old_logs();
 }
 

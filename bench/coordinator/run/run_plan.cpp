@@ -18,8 +18,8 @@
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/run/launcher.hpp"
 
 namespace linkgain {
 namespace {
@@ -153,7 +153,7 @@ std::vector<Variant> choose_variants(const RunOptions& options, const RunPlan& p
   if (options.variants.empty()) return default_variants(context);
   std::vector<Variant> variants;
   for (const std::string& text : options.variants) {
-    variants.push_back(parse_variant(text, context));
+    variants.push_back(with_files(parse_variant(text, context), context));
   }
   require_distinct(variants);
   return variants;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <set>
@@ -16,8 +15,9 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
@@ -26,7 +26,6 @@ namespace linkgain {
 namespace {
 
 constexpr std::string_view kSlots = "slots=";
-/// A device, as /dev/zero, may have no end.
 constexpr std::size_t kMostHostfileBytes = std::size_t{16} << 20;
 
 std::optional<int> parse_count(std::string_view text) {
@@ -106,15 +105,9 @@ Hosts parse_hostfile(std::string_view text) {
 }
 
 Hosts read_hostfile(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string text(kMostHostfileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.eof() && file.fail()) throw no_hostfile(fmt::format("cannot read {}", path.string()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMostHostfileBytes) {
-    throw no_hostfile(fmt::format("{} has more than 16 MiB", path.string()));
-  }
-  return parse_hostfile(text);
+  const Reading<std::string> text = read_regular_file(path, kMostHostfileBytes);
+  if (text.measured()) return parse_hostfile(text.value());
+  throw no_hostfile(fmt::format("cannot read {}: {}", path.string(), text.reason()));
 }
 
 std::optional<Hosts> slurm_allocation(const Environment& environment) {

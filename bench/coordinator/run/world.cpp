@@ -8,15 +8,33 @@
 #include <chrono>
 
 #include "linkgain/base/environment.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
+namespace {
+
+constexpr const char* kSharedMemory = "/dev/shm";
+
+/// Null where there can be none: Open MPI then has its own ways.
+std::unique_ptr<TemporaryFolder> folder_for_segments() {
+  try {
+    return std::make_unique<TemporaryFolder>(kSharedMemory);
+  } catch (const UsageError&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
 
 MpiWorld::MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
                    const RunDirectory& directory, const SignalWatch& watch)
-    : options_(options), plan_(plan), directory_(directory), watch_(watch), gpus_(plan, site) {}
+    : options_(options), plan_(plan), directory_(directory), watch_(watch), gpus_(plan, site) {
+  remove_left_folders(folder_for_temporary_files());
+  remove_left_folders(kSharedMemory);
+}
 
 void MpiWorld::rest(Seconds time) {
   pollfd entry{watch_.descriptor(), POLLIN, 0};
@@ -30,7 +48,7 @@ LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
   request.launcher = options_.launcher;
   request.ranks = plan_.ranks;
   request.hostfile = options_.hostfile;
-  request.worker = worker_path();
+  request.worker = variant.worker.empty() ? worker_path() : std::filesystem::path(variant.worker);
   request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan_.backend))};
   std::vector<std::string>& arguments = request.worker_arguments;
   if (!plan_.gpus.empty()) {
@@ -62,9 +80,11 @@ LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
 std::unique_ptr<Job> MpiWorld::start_job(int variant, int launch) {
   const Variant& chosen = plan_.variants[static_cast<std::size_t>(variant)];
   LaunchRequest request = request_for(chosen, launch);
-  request.session_folder = sessions_.path() / fmt::format("{}-{}", variant, launch);
+  request.session_folder = sessions_.path() / fmt::format("{}", started_++);
+  std::unique_ptr<TemporaryFolder> segments = options_.hostfile ? nullptr : folder_for_segments();
+  if (segments) request.segments_folder = segments->path();
   const ProcessRequest process = process_request(request, directory_.job_log(chosen.name, launch));
-  return std::make_unique<MpiJob>(chosen.name, process, &watch_);
+  return std::make_unique<MpiJob>(chosen.name, process, &watch_, std::move(segments));
 }
 
 Path MpiWorld::find_path(int variant, int launch, const protocol::HelloReply& hello,

@@ -6,7 +6,10 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
+
+#include "linkgain/base/visible_text.hpp"
 
 namespace linkgain {
 namespace {
@@ -29,52 +32,130 @@ std::string replaced(std::string_view text, const std::array<Entity, N>& table) 
   return result;
 }
 
-unsigned byte_at(std::string_view text, std::size_t place) {
-  return place < text.size() ? static_cast<unsigned char>(text[place]) : 0U;
+std::size_t longest_run(std::string_view text, char c) {
+  std::size_t longest = 0;
+  std::size_t run = 0;
+  for (const char each : text) {
+    run = each == c ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
 }
 
-/// Bytes of the character that begins at `place`; 0 where none does. By table 3-7 of the Unicode
-/// Standard, which leaves out overlong forms, surrogates and what lies beyond U+10FFFF.
-std::size_t length_at(std::string_view text, std::size_t place) {
-  const unsigned first = byte_at(text, place);
-  const unsigned second = byte_at(text, place + 1);
-  const auto continues = [&](std::size_t i) { return (byte_at(text, place + i) & 0xC0U) == 0x80U; };
-  if (first < 0x80U) return 1;
-  if (first >= 0xC2U && first <= 0xDFU) return continues(1) ? 2 : 0;
-  if (first >= 0xE0U && first <= 0xEFU) {
-    const bool allowed = !(first == 0xE0U && second < 0xA0U) && !(first == 0xEDU && second > 0x9FU);
-    return allowed && continues(1) && continues(2) ? 3 : 0;
+/// What a spreadsheet would compute instead of showing it. A number is none.
+bool is_formula(const std::string& text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string::npos) {
+    return false;
   }
-  if (first >= 0xF0U && first <= 0xF4U) {
-    const bool allowed = !(first == 0xF0U && second < 0x90U) && !(first == 0xF4U && second > 0x8FU);
-    return allowed && continues(1) && continues(2) && continues(3) ? 4 : 0;
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return end == text.c_str() || *end != '\0';
+}
+
+/// HTML's tags and comments, and links, by what follows their "<"; "<0.01" is none.
+bool begins_tag(std::string_view rest) {
+  if (rest.empty()) return false;
+  return std::isalpha(static_cast<unsigned char>(rest.front())) != 0 ||
+         std::string_view("/!?").find(rest.front()) != std::string_view::npos;
+}
+
+/// Bytes of the escape sequence that begins at `place`, by ECMA-48: ESC [ … to a final byte, ESC ]
+/// and the like to BEL or ESC \, else ESC and one character.
+std::size_t escape_length(std::string_view text, std::size_t place) {
+  constexpr std::string_view kStrings = "]PX^_";
+  const char kind = place + 1 < text.size() ? text[place + 1] : '\0';
+  std::size_t end = place + 2;
+  if (kind == '[') {
+    while (end < text.size() && (text[end] < '@' || text[end] > '~')) ++end;
+    return end + 1 - place;
   }
-  return 0;
+  if (kind == '\0' || kStrings.find(kind) == std::string_view::npos) return 2;
+  while (end < text.size() && text[end] != '\a' && text[end] != '\033') ++end;
+  const bool terminated = end + 1 < text.size() && text[end] == '\033';
+  return end + (terminated ? 2 : 1) - place;
 }
 
 }  // namespace
 
+std::string plain_text(std::string_view text) {
+  constexpr std::string_view kBlanks = "\t\n\r";
+  constexpr char kDelete = '\x7f';
+  std::string result;
+  const std::string valid = valid_utf8(text);
+  for (std::size_t place = 0; place < valid.size(); ++place) {
+    const char c = valid[place];
+    // U+0080 to U+009F, which some terminals obey.
+    const bool high = c == '\xc2' && static_cast<unsigned char>(valid[place + 1]) < 0xA0U;
+    if (c == '\033') {
+      place += escape_length(valid, place) - 1;
+    } else if (high) {
+      ++place;
+    } else if (kBlanks.find(c) != std::string_view::npos) {
+      result += ' ';
+    } else if (static_cast<unsigned char>(c) >= 0x20U && c != kDelete) {
+      result += c;
+    }
+  }
+  return result;
+}
+
 std::string valid_utf8(std::string_view text) {
   std::string result;
   for (std::size_t place = 0; place < text.size();) {
-    const std::size_t length = length_at(text, place);
+    const std::size_t length = length_of_character(text, place);
     result += length == 0 ? kReplacement : text.substr(place, length);
     place += length == 0 ? 1 : length;
   }
   return result;
 }
 
+std::string markdown_text(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool opens =
+        text[i] == '<' ? begins_tag(text.substr(i + 1)) : text[i] == '(' && result.ends_with(']');
+    if (opens) result += '\\';
+    result += text[i];
+  }
+  return result;
+}
+
+std::string text_of_markdown(std::string_view markdown) {
+  std::string text;
+  for (std::size_t i = 0; i < markdown.size(); ++i) {
+    const std::string_view rest = markdown.substr(i);
+    if (!rest.starts_with("\\<") && !rest.starts_with("\\(")) text += markdown[i];
+  }
+  return text;
+}
+
+std::string markdown_code(std::string_view text) {
+  const std::string fence(longest_run(text, '`') + 1, '`');
+  const std::string_view space = fence.size() > 1 ? " " : "";
+  return fmt::format("{0}{1}{2}{1}{0}", fence, space, text);
+}
+
+std::string markdown_shell(std::string_view lines) {
+  const std::string fence(std::max<std::size_t>(3, longest_run(lines, '`') + 1), '`');
+  return fmt::format("{0}sh\n{1}{0}\n", fence, lines);
+}
+
 std::string xml_escaped(std::string_view text) {
   static constexpr std::array<Entity, 5> kEntities{
       {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}}};
+  // U+FFFE and U+FFFF.
+  static constexpr std::array<std::string_view, 2> kNoCharacters{"\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+  const std::string marked = replaced(text, kEntities);
   std::string result;
-  for (const char c : replaced(text, kEntities)) {
-    const bool control = static_cast<unsigned char>(c) < 0x20U && c != '\n' && c != '\t';
-    if (control) {
-      result += kReplacement;
-    } else {
-      result += c;
-    }
+  for (std::size_t place = 0; place < marked.size();) {
+    const std::string_view character =
+        std::string_view(marked).substr(place, length_of_character(marked, place));
+    place += character.size();
+    const char first = character.front();
+    const bool control =
+        static_cast<unsigned char>(first) < 0x20U && first != '\n' && first != '\t';
+    const bool none = std::ranges::find(kNoCharacters, character) != kNoCharacters.end();
+    result += control || none ? kReplacement : character;
   }
   return result;
 }
@@ -85,7 +166,8 @@ std::string prometheus_escaped(std::string_view text) {
 }
 
 std::string csv_field(std::string_view text) {
-  const std::string valid = valid_utf8(text);
+  std::string valid = valid_utf8(text);
+  if (is_formula(valid)) valid.insert(0, "'");
   if (valid.find_first_of(",\"\r\n") == std::string::npos) {
     return valid;
   }

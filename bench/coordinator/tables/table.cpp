@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -133,7 +134,8 @@ std::string Table::markdown() const {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const auto& [title, alignment, needs_values, leave_out] = columns_[i];
     std::vector<std::string> cells;
-    for (const std::vector<std::string>& row : rows_) cells.push_back(escape_bars(row[i]));
+    for (const std::vector<std::string>& row : rows_)
+      cells.push_back(escape_bars(markdown_text(row[i])));
     std::size_t width = 0;
     for (const std::string& cell : cells) width = std::max(width, display_width(cell));
     if (needs_values && width == 0) continue;
@@ -188,7 +190,7 @@ std::string Footnotes::text(std::size_t width) const {
 std::string Footnotes::markdown() const {
   std::string result;
   for (const auto& [symbol, meaning] : notes_) {
-    result += fmt::format("- `{}` {}\n", symbol, meaning);
+    result += fmt::format("- `{}` {}\n", symbol, markdown_text(meaning));
   }
   return result;
 }
@@ -207,21 +209,21 @@ void StyledText::heading(const std::string& title) {
 
 void StyledText::paragraph(const std::string& text) {
   separate();
-  text_ +=
-      style_ == TableStyle::markdown ? one_line(text) + "\n" : hanging("", one_line(text), width_);
+  text_ += style_ == TableStyle::markdown ? markdown_text(one_line(text)) + "\n"
+                                          : hanging("", one_line(text), width_);
 }
 
 void StyledText::item(const std::string& text, const std::string& more) {
   const bool markdown = style_ == TableStyle::markdown;
   begin_item();
   if (markdown) {
-    text_ += fmt::format("- {}\n", one_line(text));
+    text_ += fmt::format("- {}\n", markdown_text(one_line(text)));
   } else {
     text_ += hanging("  - ", one_line(text), width_);
   }
   if (!more.empty()) {
-    text_ +=
-        markdown ? fmt::format("  {}\n", one_line(more)) : hanging("    ", one_line(more), width_);
+    text_ += markdown ? fmt::format("  {}\n", markdown_text(one_line(more)))
+                      : hanging("    ", one_line(more), width_);
   }
 }
 

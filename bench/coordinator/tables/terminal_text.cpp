@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -73,7 +74,7 @@ std::string without_marks(std::string_view text) {
     }
     plain += text[i];
   }
-  return plain;
+  return text_of_markdown(plain);
 }
 
 std::vector<std::string> markdown_cells(std::string_view line) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/jobs/job.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/run/job.hpp"
-#include "linkgain/run/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
@@ -108,7 +108,12 @@ class RungJob {
 };
 
 /// Why there can be no jobs; empty where there can.
-std::string obstacle(const SoftwareSurvey& software) {
+std::string obstacle(const Survey& survey) {
+  if (survey.topology.gpus.size() < 2) {
+    return fmt::format("no proof: {}, and so no pair to send data between",
+                       survey.topology.gpus.empty() ? "there is no GPU" : "there is one GPU");
+  }
+  const SoftwareSurvey& software = survey.software;
   if (!software.worker.measured()) return "no proof: " + software.worker.reason();
   const Software& worker = software.worker.value();
   if (worker.nccl_missing) return "no proof: " + *worker.nccl_missing;
@@ -120,7 +125,7 @@ std::string obstacle(const SoftwareSurvey& software) {
 }  // namespace
 
 void survey_delivery(Survey& survey, const SignalWatch& watch) {
-  survey.proof_failure = obstacle(survey.software);
+  survey.proof_failure = obstacle(survey);
   if (!survey.proof_failure.empty()) return;
   const TemporaryFolder folder;
   int jobs_started = 0;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kFooter =
     "The command is run as it stands, without a shell: pipes need -- sh -c '...'.\n"
-    "In it, {variant} and {round} stand for what is being run.\n"
+    "In it, {variant} and {round} stand for what is being run. Its input is empty.\n"
     "\n"
     "Examples:\n"
     "  linkgain exec --metric 'train_runtime.*?([0-9.]+)' -- torchrun train.py\n"
@@ -159,8 +159,8 @@ void declare(CommandLine& line, ExecOptions& options) {
 /// Tells a person how far the runs are.
 class ExecProgress : public ExecObserver {
  public:
-  ExecProgress(const ExecPlan& plan, ProgressStyle style, std::FILE* log)
-      : plan_(plan), output_(std::move(style), log) {}
+  ExecProgress(const ExecPlan& plan, ProgressStyle style, std::FILE* log, bool shows_output)
+      : plan_(plan), output_(std::move(style), log), shows_output_(shows_output) {}
 
   void note(const std::string& text) override { output_.note(text); }
 
@@ -172,15 +172,18 @@ class ExecProgress : public ExecObserver {
   }
 
   void finished(const ExecPace& pace, const RunReport& report) override {
-    const std::string place = fmt::format("{} {}, {}", report.place.warm_up ? "warm-up" : "round",
+    const std::string place = fmt::format("[{:>3}/{}] {} {}, {}", pace.step, pace.steps,
+                                          report.place.warm_up ? "warm-up" : "round",
                                           report.place.round, name(report.place));
-    const std::string what = report.failure ? "FAILED: " + *report.failure : values_of(report);
-    const std::string line = fmt::format("[{:>3}/{}] {}: {}", pace.step, pace.steps, place, what);
-    output_.finished(line, output_.style().terminal ? "" : first_columns(line, output_.columns()));
-    if (!report.failure) return;
+    if (!report.failure) {
+      const std::string line = fmt::format("{}: {}", place, values_of(report));
+      return output_.finished(
+          line, output_.style().terminal ? "" : first_columns(line, output_.columns()));
+    }
     output_.note(
-        fmt::format("{} failed: {}; output in {}", place, *report.failure, report.log.string()));
+        fmt::format("{} FAILED: {}; output in {}", place, *report.failure, report.log.string()));
     for (const std::string& each : report.hang) output_.note("  " + each);
+    if (shows_output_) return;
     constexpr std::size_t kShown = 5;
     const std::vector<std::string>& lines = report.last_lines;
     for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i) {
@@ -207,6 +210,7 @@ class ExecProgress : public ExecObserver {
 
   const ExecPlan& plan_;
   ProgressOutput output_;
+  bool shows_output_;  ///< the program's, so that its last lines are there already
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -229,14 +233,16 @@ int carry_out(const ExecOptions& options) {
     fmt::print("{}", dry_run_text(plan));
     return 0;
   }
-  if (options.out) set_aside_earlier_run(*options.out);
-  const SignalWatch watch;  // before NVML starts threads
+  const std::filesystem::path folder =
+      options.out.value_or(new_run_folder(host_name(), folder_name(plan.command)));
+  std::optional<FolderLock> lock = take_folder(folder);
+  std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
   Record record;
   record.started = utc_now(false);
   record.machine = survey_machine();
   record.settings = settings_of(options, plan, environment);
-  const RunDirectory directory(
-      options.out.value_or(new_run_folder(record.machine.host, folder_name(plan.command))));
+  record.warnings = warnings_of_test_variables(environment, plan.variants);
+  const RunDirectory directory(folder, std::move(lock));
   std::filesystem::create_directories(directory.runs());
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal());
@@ -247,9 +253,9 @@ int carry_out(const ExecOptions& options) {
   try {
     ProgressStyle style = progress_style(options.quiet);
     style.terminal = style.terminal && !show_output;
-    ExecProgress progress(plan, std::move(style), log.get());
+    ExecProgress progress(plan, std::move(style), log.get(), show_output);
     const RunSurroundings surroundings{directory.runs(), environment, show_output};
-    ProgramRunner runner(plan, surroundings, watch);
+    ProgramRunner runner(plan, surroundings, *watch);
     if (!record.machine.ranks.empty()) {
       record.neighbours = Neighbours{.idle_windows = 1, .seen = runner.watch_idle()};
     }
@@ -266,12 +272,10 @@ int carry_out(const ExecOptions& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const ExitCode verdict = conclude(record);
   if (status == 0) status = static_cast<int>(verdict);
+  if (journal.failure()) record.warnings.push_back(*journal.failure());
   record.exit_code = status;
-  write_result(record, directory);
-  return with_output_in_full([&] {
-    print_result(record, directory, options.json, options.color);
-    return status;
-  });
+  keep(record, directory);
+  return print_result(record, directory, {options.json, options.color}, watch);
 }
 
 const Registration kRegistration(Subcommand<ExecOptions>{

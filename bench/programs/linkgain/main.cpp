@@ -1,24 +1,37 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <string>
+#include <string_view>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "subcommand.hpp"
+
+namespace {
+
+/// Names of files and words of others are in it: on one line where they are what is refused.
+void tell(std::string_view begin, std::string_view text, linkgain::ExitCode code) {
+  const std::string shown =
+      code == linkgain::ExitCode::usage ? linkgain::visible(text) : linkgain::visible_lines(text);
+  constexpr linkgain::Seconds kPatience{1.0};
+  linkgain::print_message(stderr, fmt::format("{}{}\n", begin, shown), kPatience);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   linkgain::open_closed_standard_descriptors();
   try {
     return linkgain::with_output_in_full(linkgain::parse_command_line(argc, argv).carry_out);
   } catch (const linkgain::Error& error) {
-    linkgain::print_message(stderr, fmt::format("linkgain: {}\n", error.what()));
-    if (!error.advice().empty()) {
-      linkgain::print_message(stderr, fmt::format("          {}\n", error.advice()));
-    }
+    tell("linkgain: ", error.what(), error.exit_code());
+    if (!error.advice().empty()) tell("          ", error.advice(), error.exit_code());
     return static_cast<int>(error.exit_code());
   } catch (const std::exception& error) {
     // A folder that went away, or too little memory for what was to be read: no verdict.
-    linkgain::print_message(stderr, fmt::format("linkgain: {}\n", error.what()));
+    tell("linkgain: ", error.what(), linkgain::ExitCode::usage);
     return static_cast<int>(linkgain::ExitCode::usage);
   }
 }

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/option_words.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/run/launcher.hpp"
 #include "linkgain/run/progress.hpp"
 
 namespace linkgain {
@@ -34,7 +35,7 @@ std::string row(std::string_view head, const std::string& text) {
 
 std::string variables_of(const Variant& variant) {
   std::vector<std::string> all;
-  for (const auto& [name, value] : variant.environment) {
+  for (const auto& [name, value] : without_secrets(variant.environment)) {
     all.push_back(fmt::format("{}={}", name, value));
   }
   return all.empty() ? "sets nothing" : fmt::format("{}", fmt::join(all, " "));

@@ -36,11 +36,12 @@ std::string bar(double share, std::size_t width, bool utf8) {
   return text;
 }
 
-/// "45 s left", "2 min 5 s left", "12 min left".
+/// "45 s left", "2 min 5 s left", "12 min left"; empty where that is not known.
 std::string time_left(const ProgressPoint& point) {
   constexpr int kMinute = 60;
   constexpr int kCoarse = 10;  // minutes
-  const auto seconds = static_cast<int>(std::ceil(std::max(0.0, point.seconds_left)));
+  if (!point.seconds_left) return {};
+  const auto seconds = static_cast<int>(std::ceil(std::max(0.0, *point.seconds_left)));
   if (seconds < 2 * kMinute) return fmt::format("{} s left", seconds);
   if (seconds >= kCoarse * kMinute) return fmt::format("{} min left", seconds / kMinute);
   return fmt::format("{} min {} s left", seconds / kMinute, seconds % kMinute);
@@ -122,8 +123,11 @@ void ProgressOutput::doing(const ProgressPoint& point, const std::string& part,
 void ProgressOutput::finished(const std::string& line, const std::string& shown) {
   if (log_ != nullptr) print_message(log_, line + "\n");
   if (style_.quiet || shown.empty()) return;
-  if (!style_.terminal) return print_message(stderr, shown + "\n");
-  rows_ += shown + "\n";
+  if (style_.terminal) {
+    rows_ += shown + "\n";
+  } else {
+    print_message(stderr, shown + "\n");
+  }
 }
 
 void Progress::starting(const RunPace& pace) {

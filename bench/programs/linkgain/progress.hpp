@@ -29,7 +29,7 @@ ProgressStyle progress_style(bool quiet);
 struct ProgressPoint {
   int step = 0;  ///< that are over
   int steps = 0;
-  double seconds_left = 0.0;
+  std::optional<double> seconds_left{};  ///< absent where that is not known yet
 };
 
 /// Standard error, and the log, as those who watch see them. On a terminal: rows that stay, and

@@ -11,6 +11,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/exec/exec_report.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
@@ -98,7 +99,7 @@ void declare(CommandLine& line, ReportOptions& options) {
 }
 
 std::string table_report(const Record& record, const std::filesystem::path& path, bool color) {
-  const std::string footer = "Record: " + path.string();
+  const std::string footer = "Record: " + visible(path.string());
   const std::size_t columns = terminal_columns();
   const ScreenStyle style = screen_style(color);
   const std::size_t width = columns == kAnyColumns ? columns : style.columns;

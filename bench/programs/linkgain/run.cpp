@@ -3,22 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <any>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_file.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/run/resumption.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
@@ -144,6 +150,11 @@ void declare_output(CommandLine& line, RunOptions& options) {
   app.get_help_ptr()->group(option_group::kOutput);
   add_out(line, options.out);
   add_label(line, options.label);
+  line.deferred
+      .add("--resume", options.resume, parse_path,
+           "Go on with the unfinished run in this folder, by its options",
+           DeferredOptions::Empty::is_absent)
+      ->type_name("DIR");
   app.add_flag("--require-healthy", options.require_healthy,
                "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "
                "another process was on a GPU");
@@ -163,13 +174,27 @@ void require_text(const RunOptions& options) {
                    "leave one of them out");
 }
 
+/// A run that goes on has its own options.
+void require_resume_alone(const CLI::App& app) {
+  static constexpr std::array<std::string_view, 4> kBeside{"--resume", "--json", "--quiet",
+                                                           "--no-color"};
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->count() == 0 || std::ranges::find(kBeside, option->get_name()) != kBeside.end()) {
+      continue;
+    }
+    throw UsageError(fmt::format("--resume does not go with {}", option->get_name()),
+                     "a run goes on with the options that it began with");
+  }
+}
+
 void declare(CommandLine& line, RunOptions& options) {
   options.argv = line.arguments;
   declare_what(line, options);
   declare_how(line, options);
   declare_where(line, options);
   declare_output(line, options);
-  line.deferred.then([&options] {
+  line.deferred.then([&app = line.app, &options] {
+    if (options.resume) require_resume_alone(app);
     require_text(options);
     if (options.tokens) options.token_facts = survey_token_file(*options.tokens);
   });
@@ -177,11 +202,14 @@ void declare(CommandLine& line, RunOptions& options) {
 
 Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   Settings settings;
-  settings.argv = options.argv;
+  settings.argv = without_secrets(options.argv);
   settings.backend = plan.backend;
   settings.profile = plan.profile;
   settings.schedule = plan.schedule;
-  settings.variants = plan.variants;
+  for (const Variant& variant : plan.variants) {
+    Variant& own = settings.variants.emplace_back(variant);
+    own.environment = without_secrets(variant.environment);
+  }
   settings.launches = plan.launches;
   settings.precision = plan.ci_width;
   settings.budget = plan.budget;
@@ -204,48 +232,106 @@ int preview(const RunOptions& options) {
   return 0;
 }
 
+/// What a run begins with.
+struct Beginning {
+  RunOptions options;
+  std::optional<FolderLock> lock{};  ///< of a folder that is there
+  Record record{};                   ///< of its earlier part, if there is one
+};
+
+/// The options of the run that goes on, as its record has them; what is printed is as `given`.
+RunOptions options_of(const Settings& earlier, const RunOptions& given) {
+  std::vector<const char*> words;
+  for (const std::string& word : earlier.argv) words.push_back(word.c_str());
+  const Request request = parse_command_line(static_cast<int>(words.size()), words.data());
+  const auto* const own = std::any_cast<RunOptions>(&request.options);
+  if (own == nullptr) throw UsageError("its record has no command line of linkgain run");
+  RunOptions options = *own;
+  options.resume = given.resume;
+  options.json = given.json;
+  options.quiet = given.quiet;
+  options.color = given.color;
+  return options;
+}
+
+Beginning begin(const RunOptions& given) {
+  Beginning beginning{given};
+  if (given.resume) {
+    if (!std::filesystem::is_directory(*given.resume)) {
+      throw UsageError(fmt::format("there is no folder {}", given.resume->string()));
+    }
+    beginning.lock.emplace(*given.resume);
+    beginning.record = read_unfinished(*given.resume);
+    beginning.options = options_of(beginning.record.settings, given);
+  } else if (given.out) {
+    if (auto taken = take_folder(*given.out)) beginning.lock.emplace(std::move(*taken));
+  }
+  return beginning;
+}
+
+/// What the record of a run that is to be carried out begins with: of one that goes on, that it
+/// does.
+void prepare_record(Record& record, const RunOptions& options, const RunPlan& plan) {
+  const Settings settings = settings_of(options, plan);
+  if (options.resume) {
+    require_same_settings(record.settings, settings);
+    record.warnings.push_back(
+        {"resumed",
+         fmt::format("the run was ended before its time and went on at {}", utc_now(false)),
+         {}});
+  } else {
+    record.started = utc_now(false);
+    record.settings = settings;
+  }
+  for (const std::vector<Warning>& warnings :
+       {plan.warnings, warnings_of_test_variables(current_environment(), plan.variants)}) {
+    for (const Warning& warning : warnings) {
+      if (std::ranges::find(record.warnings, warning.text, &Warning::text) ==
+          record.warnings.end()) {
+        record.warnings.push_back(warning);
+      }
+    }
+  }
+}
+
 /// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
-int carry_out(const RunOptions& options) {
-  if (options.list || options.dry_run) return preview(options);
-  if (options.out) set_aside_earlier_run(*options.out);
+int carry_out(const RunOptions& given) {
+  if (given.list || given.dry_run) return preview(given);
+  auto [options, lock, record] = begin(given);
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
-  const SignalWatch watch;  // before NVML starts threads
+  std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
   const Site site = survey_site(hosts);
   RunPlan plan = make_plan(options, site);
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
-  const RunDirectory directory(options, plan, site);
+  prepare_record(record, options, plan);
+  const RunDirectory directory(options, plan, site, std::move(lock));
   const LogFile log = open_log(directory);
-  Record record;
-  record.started = utc_now(false);
-  record.settings = settings_of(options, plan);
-  record.warnings = plan.warnings;
-  JournalWriter journal(directory.journal());
-  MpiWorld world(options, plan, site, directory, watch);
+  JournalWriter journal(directory.journal(), record);
+  MpiWorld world(options, plan, site, directory, *watch);
   const double start = world.now().value;
   int status = 0;
   try {
     Progress progress(progress_style(options.quiet), log.get());
-    for (const Warning& warning : plan.warnings) progress.note("notice: " + warning.text);
+    for (const Warning& warning : record.warnings) progress.note("notice: " + warning.text);
     run(plan, world, record, journal, progress);
   } catch (const Interrupted& interruption) {
     record.status = RunStatus::interrupted;
     status = kSignalExitBase + interruption.signal_number();
     print_message(stderr,
-                  fmt::format("linkgain: {}; what was measured is kept\n", interruption.what()));
+                  fmt::format("linkgain: {}; what was measured is kept, and goes on by: linkgain "
+                              "run --resume {}\n",
+                              interruption.what(), shown_path(directory.path())));
   }
-  record.wall_seconds = world.now().value - start;
+  record.wall_seconds = record.wall_seconds.value_or(0.0) + world.now().value - start;
   note_exposed_communication(record);
   const ExitCode verdict = judge(record, options.operations);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
-  write_result(record, directory);
-  return with_output_in_full([&] {
-    print_result(record, directory, options.json, options.color);
-    return status;
-  });
+  keep(record, directory);
+  return print_result(record, directory, {options.json, options.color}, watch);
 }
 
 const Registration kRegistration(Subcommand<RunOptions>{"run",

@@ -2,13 +2,56 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <csignal>
+#include <random>
+#include <system_error>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/exec/exec_report.hpp"
 #include "linkgain/html/run_page.hpp"
+#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/protocol.hpp"
 #include "linkgain/report/report.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
+namespace {
+
+bool contains(const Environment& environment, const std::vector<Variant>& variants,
+              std::string_view name) {
+  const std::string variable(name);
+  return environment.contains(variable) ||
+         std::ranges::any_of(variants, [&](const Variant& variant) {
+           return variant.environment.contains(variable);
+         });
+}
+
+/// Where it was written instead; empty where it could not be either.
+std::string keep_elsewhere(const Record& record) {
+  try {
+    const std::filesystem::path file =
+        folder_for_temporary_files() /
+        fmt::format("linkgain-record-{:08x}.json", std::random_device{}());
+    write_file_atomically(file, to_json(record));
+    return file.string();
+  } catch (const UsageError&) {
+    return {};
+  }
+}
+
+void warn(Record& record, const Warning& warning) {
+  record.warnings.push_back(warning);
+  print_message(stderr, fmt::format("linkgain: warning: {}\n", warning.text), Seconds{1.0});
+  if (record.exit_code < kSignalExitBase) {
+    record.exit_code = static_cast<int>(ExitCode::incomplete);
+  }
+}
+
+}  // namespace
 
 std::string markdown_of(const Record& record) {
   return record.settings.program ? exec_markdown(record) : markdown_report(RunSummary(record));
@@ -28,24 +71,57 @@ std::string details_of(const Record& record) {
 }
 
 LogFile open_log(const RunDirectory& directory) {
-  return LogFile(std::fopen(directory.log().c_str(), "ae"));
+  const int file = open_to_write(directory.log(), WriteMode::append);
+  return LogFile(file < 0 ? nullptr : ::fdopen(file, "a"));
 }
 
-void write_result(const Record& record, const RunDirectory& directory) {
-  write_file_atomically(directory.record(), to_json(record));
-  std::filesystem::remove(directory.journal());  // readers would take the run for unfinished
-  write_file_atomically(directory.report(), markdown_of(record));
-  write_file_atomically(directory.page(), page_of(record));
+std::vector<Warning> warnings_of_test_variables(const Environment& environment,
+                                                const std::vector<Variant>& variants) {
+  std::vector<Warning> warnings;
+  for (const std::string_view name : protocol::kTestVariables) {
+    if (!contains(environment, variants, name)) continue;
+    warnings.push_back({"test-variable",
+                        fmt::format("{} is set, which is for tests: what was measured need not be "
+                                    "what this machine does",
+                                    name),
+                        fmt::format("unset {} and run again", name)});
+  }
+  return warnings;
 }
 
-void print_result(const Record& record, const RunDirectory& directory, bool json, bool color) {
-  if (json) {
-    fmt::print("{}", to_json_without_samples(record));
+void keep(Record& record, const RunDirectory& directory) {
+  try {
+    write_file_atomically(directory.record(), to_json(record));
+  } catch (const UsageError& error) {
+    warn(record, {"record-lost", error.what(), error.advice()});
+    const std::string file = keep_elsewhere(record);
+    if (!file.empty()) warn(record, {"record-elsewhere", "the record is in " + file, {}});
     return;
   }
-  const std::string details =
-      fmt::format("Details: linkgain report {}", shown_path(directory.path()));
-  fmt::print("\n{}", screen_of(record, details, screen_style(color)));
+  std::error_code none;
+  std::filesystem::remove(directory.journal(), none);  // readers would take the run for unfinished
+  try {
+    write_file_atomically(directory.report(), markdown_of(record));
+    write_file_atomically(directory.page(), page_of(record));
+  } catch (const UsageError& error) {
+    warn(record, {"report-lost", error.what(), error.advice()});
+  }
+}
+
+int print_result(const Record& record, const RunDirectory& directory, ResultStyle style,
+                 std::optional<SignalWatch>& watch) {
+  watch.reset();
+  std::signal(SIGPIPE, SIG_IGN);  // what was not printed is told
+  return with_output_in_full([&] {
+    if (style.json) {
+      fmt::print("{}", to_json_without_samples(record));
+    } else {
+      const std::string details =
+          fmt::format("Details: linkgain report {}", shown_path(directory.path()));
+      fmt::print("\n{}", screen_of(record, details, screen_style(style.color)));
+    }
+    return record.exit_code;
+  });
 }
 
 }  // namespace linkgain

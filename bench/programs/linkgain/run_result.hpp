@@ -3,8 +3,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "linkgain/base/environment.hpp"
+#include "linkgain/process/signals.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/screen/screen.hpp"
@@ -24,17 +28,32 @@ std::string screen_of(const Record& record, const std::string& footer, const Scr
 /// What a terminal has below it.
 std::string details_of(const Record& record);
 
-/// The lines of a run's log are appended to it.
+/// The lines of a run's log are appended to it; null where it cannot be written.
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using LogFile = std::unique_ptr<std::FILE, CloseFile>;
 LogFile open_log(const RunDirectory& directory);
 
-/// Writes record, report and page in place of the journal.
-void write_result(const Record& record, const RunDirectory& directory);
+/// A warning for each of the variables by which tests plant faults, in this environment or in a
+/// variant's: such a run measures nothing.
+std::vector<Warning> warnings_of_test_variables(const Environment& environment,
+                                                const std::vector<Variant>& variants);
 
-/// Prints the record as JSON, without samples, or the last screen.
-void print_result(const Record& record, const RunDirectory& directory, bool json, bool color);
+/// Writes record, report and page of a run that is over into its folder, and removes its journal. A
+/// record that cannot be written there, as on a full disk, goes into the folder for temporary
+/// files; a warning says so, and the record's exit code becomes ExitCode::incomplete unless a
+/// signal ended the run. Throws nothing that has to do with files.
+void keep(Record& record, const RunDirectory& directory);
+
+struct ResultStyle {
+  bool json = false;  ///< the record, without samples; else the last screen
+  bool color = true;
+};
+
+/// Ends the watch, so that a signal ends the program again while it prints what nobody may read,
+/// and prints; returns the record's exit code. Throws UsageError where not all could be written.
+int print_result(const Record& record, const RunDirectory& directory, ResultStyle style,
+                 std::optional<SignalWatch>& watch);
 
 }  // namespace linkgain

@@ -13,6 +13,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/fleet/run_list.hpp"
@@ -317,7 +318,7 @@ std::string shown_path(const std::filesystem::path& path) {
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {
   std::vector<NamedRecord> records;
   for (const std::filesystem::path& path : paths) {
-    records.push_back({path.string(), read_record(find_run(path))});
+    records.push_back({visible(path.string()), read_record(find_run(path))});
   }
   return records;
 }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -71,6 +73,13 @@ int refuse(int argc, char** argv, const linkgain::UsageError& error) {
   return status;
 }
 
+/// The folder of this job's shared memory, which `linkgain run` made, where it is empty: a
+/// coordinator that was killed removes it no more.
+void leave_segments_folder() {
+  const char* const folder = std::getenv("OMPI_MCA_btl_vader_backing_directory");
+  if (folder != nullptr && std::strstr(folder, "/linkgain-job.") != nullptr) ::rmdir(folder);
+}
+
 int print_in_full(const std::string& text) {
   return with_output_in_full([&] {
     fmt::print("{}", text);
@@ -94,7 +103,9 @@ int main(int argc, char** argv) {
         return print_in_full(linkgain::to_json_line(linkgain::copy_between_gpus()) + "\n");
       case WorkerOptions::Mode::serve: {
         linkgain::ProtocolChannel channel;
-        return run_ranks(argc, argv, options, &channel);
+        const int status = run_ranks(argc, argv, options, &channel);
+        leave_segments_folder();
+        return status;
       }
       case WorkerOptions::Mode::benchmark:
       case WorkerOptions::Mode::prove:

@@ -132,7 +132,7 @@ std::unique_ptr<NcclTestsFile> open_file(Session& session, const std::string& pa
       const bool wanted = session.is_root() && !path.empty();
       return wanted ? std::make_unique<NcclTestsFile>(path) : nullptr;
     });
-    if (file) print_message(stdout, fmt::format("# Writing JSON output to {}\n", file->name()));
+    if (file) print_output(fmt::format("# Writing JSON output to {}\n", file->name()));
     return file;
   } catch (const AgreedError& error) {
     throw UsageError(error.what(), error.advice());
@@ -205,7 +205,7 @@ class Table {
  private:
   void print(const std::string& text) const {
     if (!session_.is_root()) return;
-    print_message(stdout, text);  // main() tells where it was not written: other ranks wait now
+    print_output(text);  // main() tells where it was not written: other ranks wait now
   }
 
   void leave_out_what_is_empty() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "linkgain/hardware/nccl_file.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain::gpu {
@@ -10,20 +11,9 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr std::string_view kNccl = "libnccl.so.2";
-
 bool is_there(const path& file) {
   std::error_code ignored;
   return std::filesystem::exists(file, ignored);
-}
-
-/// The library in a folder, or in that of an installation; without one where it would be.
-path in_installation(const path& folder, std::string_view name) {
-  for (const char* place : {"", "lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
-    const path file = folder / place / name;
-    if (is_there(file)) return file;
-  }
-  return folder / name;
 }
 
 /// "python3.12" comes before "python3.9".
@@ -85,13 +75,13 @@ std::vector<LibraryFile> nccl_files(const Environment& environment, const path& 
   if (!named.empty()) {
     std::error_code ignored;
     const bool folder = std::filesystem::is_directory(named, ignored);
-    return {{folder ? in_installation(named, kNccl).string() : named, "LINKGAIN_NCCL"}};
+    return {{folder ? nccl_in(named).string() : named, "LINKGAIN_NCCL"}};
   }
   std::vector<LibraryFile> files;
   const std::string home = value_of(environment, "NCCL_HOME");
-  if (!home.empty()) files.push_back({in_installation(home, kNccl).string(), "NCCL_HOME"});
-  files.push_back({std::string(kNccl), "loader"});
-  for (const path& file : wheel_files(environment, {"nccl"}, kNccl, root)) {
+  if (!home.empty()) files.push_back({nccl_in(home).string(), "NCCL_HOME"});
+  files.push_back({kNcclFile, "loader"});
+  for (const path& file : wheel_files(environment, {"nccl"}, kNcclFile, root)) {
     files.push_back({file.string(), "Python wheel"});
   }
   return files;

@@ -12,6 +12,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -151,7 +152,7 @@ Environment environment_in_force() {
     const std::string_view name = text.substr(0, equals);
     if (protocol::may_be_recorded(name)) result[std::string(name)] = text.substr(equals + 1);
   }
-  return result;
+  return without_secrets(std::move(result));
 }
 
 }  // namespace

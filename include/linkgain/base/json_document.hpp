@@ -13,6 +13,11 @@ namespace linkgain::json {
 using Out = nlohmann::ordered_json;
 using In = nlohmann::json;
 
+/// Parses a document of others; its texts are visible_lines() of their first 64 KiB. Throws
+/// nlohmann's exceptions where it is no JSON, UsageError where an object has a member twice or one
+/// whose name holds control characters.
+In parse(std::string_view text);
+
 /// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
 /// replaced.
 std::string text_of(const Out& value, int indent = -1);

@@ -21,6 +21,11 @@ std::string readable_result(const Case& definition, Seconds time);
 /// "all-reduce", as a sentence has it.
 std::string spoken_operation(const Case& definition);
 
+/// What has enough launches of it measured: "--launches 8", of a program "--rounds 8", and the
+/// command that takes it, "linkgain run --launches 8".
+std::string_view option_for_launches(const Case& definition);
+std::string command_for_launches(const Case& definition);
+
 /// Algorithm and protocol, as far as they are known: "RING LL", "SIMPLE".
 std::string readable_plan(const TransferPlan& plan);
 

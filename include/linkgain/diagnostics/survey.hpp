@@ -10,11 +10,11 @@
 
 #include "linkgain/base/reading.hpp"
 #include "linkgain/diagnostics/delivery_proof.hpp"
-#include "linkgain/diagnostics/kernel_log.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/hardware/peer_copies.hpp"
 #include "linkgain/hardware/topology.hpp"
+#include "linkgain/telemetry/kernel_log.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 #include "linkgain/telemetry/pci.hpp"
 

@@ -33,19 +33,4 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders);
 /// The words quoted for a shell, one blank between them.
 std::string command_line(const std::vector<std::string>& words);
 
-/// What hides a secret.
-inline constexpr std::string_view kMasked = "***";
-
-/// Whether a variable is one that holds a secret: TOKEN, SECRET, PASSWORD or KEY is in its name, in
-/// letters of either case.
-bool is_secret(std::string_view variable);
-
-/// The variables with the values of secret ones masked.
-Environment without_secrets(Environment environment);
-
-/// The words with what they hold of secrets masked: the value behind an assignment to a secret
-/// variable in capitals, in or after a word, and that of options such as --api-key and --token.
-std::vector<std::string> without_secrets(std::vector<std::string> words);
-std::string without_secrets(std::string_view text);
-
 }  // namespace linkgain

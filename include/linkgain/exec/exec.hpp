@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "linkgain/exec/exec_plan.hpp"
@@ -15,7 +16,7 @@ namespace linkgain {
 struct ExecPace {
   int step = 0;  ///< runs that are over, warm-up included
   int steps = 0;
-  double seconds_left = 0.0;  ///< by what those of each variant took; 0 before any did
+  std::optional<double> seconds_left{};  ///< by what those of each variant took, once some did
 };
 
 /// Who is told. Nothing needs to be done with any of it.
@@ -37,7 +38,7 @@ using RunOnce = std::function<RunReport(const RunPlace&, const std::function<voi
 /// as many as would narrow it by the deviation seen, and no more than twice the plan's in all. That
 /// is decided once, so that no look at the outcome decides when to stop. A round that would pass
 /// the budget is not begun. A variant of which two runs in a row failed is not run again, and
-/// without two variants nothing is.
+/// without two variants nothing is; nor is anything where no run of the first round gave a metric.
 ///
 /// Fills runs, cases, warnings and status of the record, whose settings must be there. Each run's
 /// samples go to the journal. Throws what `run_once` throws; the record then holds what was

@@ -73,7 +73,7 @@ class OutputReader {
   /// By name: every metric asked for, the step, and start-up where a pattern matched at least
   /// twice: one that matches once, at the end, does not tell when the work began.
   std::map<std::string, MetricValues> values() const;
-  /// The last lines, as many as are kept.
+  /// The last lines, as many and as much of each as is kept, as plain_text().
   const std::vector<std::string>& last_lines() const { return last_lines_; }
 
  private:

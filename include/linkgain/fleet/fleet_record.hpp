@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <shared_mutex>
@@ -65,18 +64,13 @@ struct FleetRecord {
 
 FleetRecord fleet_record_of(const Record& record, FleetNames& names);
 
-/// All of a text of which only the beginning was given. What it returns lives until the next call.
-using WholeText = std::function<std::string_view()>;
+/// Reads the text of a record as linkgain writes it, up to its samples, without building or
+/// checking the document: for text whose results_digest is right. Throws UsageError where what is
+/// needed is not as it is written.
+FleetRecord scan_fleet_record(std::string_view text, FleetNames& names);
 
-/// Reads a record's text up to its samples, without building or checking the document; `text` may
-/// end before them. Where its members stand in another order than they are written in, all of it
-/// is needed: `whole` is asked for it, or `text` is all. Throws UsageError where it is no record
-/// that is known here.
-FleetRecord scan_fleet_record(std::string_view text, FleetNames& names,
-                              const WholeText& whole = {});
-
-/// Reads a file: a record up to its samples, or a journal. Never throws for what is in the file:
-/// `problem` says what is wrong with it.
+/// Reads a file: of a record with a results_digest what stands before the samples, of older ones
+/// and journals all. Never throws for what is in the file: `problem` says what is wrong with it.
 FleetRecord read_fleet_record(const std::filesystem::path& path, FleetNames& names);
 
 /// Files that may be records, sorted: those named, and of each directory all below it that end in

@@ -104,9 +104,11 @@ struct Software {
   std::optional<std::string> cuda_runtime;
   std::optional<std::string> nccl_header;
   std::optional<std::string> nccl_library;
+  std::optional<std::string> nccl_build{};     ///< "2.28.9+cuda13.0", as its file has it
   std::optional<std::string> nccl_path{};      ///< its file; absent in older records
   std::optional<std::string> nccl_found_by{};  ///< what named it, "LINKGAIN_NCCL" or "loader"
   std::optional<std::string> nccl_missing{};   ///< why none was opened
+  bool operator==(const Software&) const = default;
 };
 
 struct Machine {

@@ -17,6 +17,9 @@ Out write_ancestor(const std::optional<Ancestor>& ancestor);
 Out write_machine(const Machine& machine);
 Machine read_machine(const In& json);
 
+Out write_software(const Software& software);
+Software read_software(const In& json);
+
 /// One rank's counters, in bytes.
 Out write_link_counters(const LinkCounters& counters);
 LinkCounters read_link_counters(const In& json);

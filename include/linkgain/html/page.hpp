@@ -40,10 +40,15 @@ HtmlPage page_of_markdown(std::string_view markdown);
 std::string scrolling_table(std::string_view caption, std::string_view head, std::string_view body,
                             std::string_view style = "scroll");
 
-/// What a reader opens to see.
-std::string folded(std::string_view summary, const std::string& html);
+/// Whether what is folded stands open on paper.
+enum class OnPaper { open, absent };
 
-/// A picture with its caption, what explains its marks, and the table behind it.
+/// What a reader opens to see.
+std::string folded(std::string_view summary, const std::string& html,
+                   OnPaper on_paper = OnPaper::open);
+
+/// A picture with its caption, what explains its marks, and the table behind it, which is left out
+/// on paper where it would fill pages.
 std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
                    const std::string& table);
 

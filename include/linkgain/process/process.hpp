@@ -140,8 +140,8 @@ struct ProcessEnd {
 /// "exit status 3", "SIGKILL", "exit status unknown".
 std::string describe(const ProcessEnd& end);
 
-/// What came of reading or writing.
-enum class Transfer { done, ended, timed_out };
+/// What came of reading or writing. A line of more than 64 MiB is too long.
+enum class Transfer { done, ended, timed_out, too_long };
 
 struct ReadResult {
   Transfer outcome = Transfer::ended;

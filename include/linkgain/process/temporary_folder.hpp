@@ -2,14 +2,22 @@
 
 #include <filesystem>
 
+#include "linkgain/process/descriptor.hpp"
+
 namespace linkgain {
 
-/// A folder of this process's own in the one for temporary files ($TMPDIR, else /tmp), removed with
-/// all that is in it at the end. Neither copied nor moved.
+/// $TMPDIR, else /tmp. Throws UsageError where it names no folder.
+std::filesystem::path folder_for_temporary_files();
+
+/// A folder of this process's own, removed with all that is in it at the end. It is locked while
+/// its owner lives, whatever ends that, so that others can tell one that was left behind. Neither
+/// copied nor moved.
 class TemporaryFolder {
  public:
-  /// Throws UsageError where none can be made.
+  /// In the folder for temporary files. Throws UsageError where none can be made.
   TemporaryFolder();
+  /// In this one.
+  explicit TemporaryFolder(const std::filesystem::path& parent);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -18,6 +26,11 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  Descriptor lock_;
 };
+
+/// Removes from `parent` what TemporaryFolder of this user's processes left there that were killed:
+/// folders of its names that nobody has locked and nobody has changed for a minute.
+void remove_left_folders(const std::filesystem::path& parent);
 
 }  // namespace linkgain

@@ -1,19 +1,30 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
 
+class Digest;
+
 /// The growing form of a record: one JSON line for the head, then one for each finished case with
 /// its samples, each synced to disk, so that a crash loses at most the case in flight. A later head
 /// replaces an earlier one, and so does a case of the same index. Cases come as they are measured.
+/// Each line ends in a digest of the file up to there. What cannot be written, as on a full disk,
+/// stops no run: failure() tells of it, and nothing is written from then on.
 class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
   explicit JournalWriter(const std::filesystem::path& path);
+  /// Begins with what a record holds, in place of the file that is there, which stays whole until
+  /// all of it is written: a journal has a head from the first moment on, and one of a run that
+  /// goes on has what was measured. Throws UsageError where it cannot be written.
+  JournalWriter(const std::filesystem::path& path, const Record& earlier);
   ~JournalWriter();
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
@@ -26,9 +37,15 @@ class JournalWriter {
   void write_program_run(const ProgramRun& run);
   void write_warning(const Warning& warning);
 
+  /// The first thing that could not be written; absent while all was.
+  const std::optional<Warning>& failure() const { return failure_; }
+
  private:
   void append(const std::string& line);
+
   int descriptor_ = -1;
+  std::unique_ptr<Digest> digest_;
+  std::optional<Warning> failure_;
 };
 
 /// What the complete lines of a journal hold; a cut last line is dropped. Throws UsageError where

@@ -108,11 +108,19 @@ std::string encode(const Reply& reply);
 Command decode_command(std::string_view line);
 Reply decode_reply(std::string_view line);
 
+/// What every encoded reply begins with, and hardly a line of anybody else.
+inline constexpr std::string_view kReplyBegin = "{\"reply\":";
+
+/// Variables by which tests plant a fault or another NVML: what is measured with them is no
+/// measurement.
+inline constexpr std::array<std::string_view, 2> kTestVariables{"LINKGAIN_TEST_FAULT",
+                                                                "LINKGAIN_NVML_LIBRARY"};
+
 /// Which environment variables may go into a record: NCCL_*, CUBLAS_*, CUBLASLT_*, those of CUDA's
 /// that choose GPUs or change how kernels run (CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER,
 /// CUDA_LAUNCH_BLOCKING, CUDA_DEVICE_MAX_CONNECTIONS, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE),
-/// NVIDIA_TF32_OVERRIDE, and OMPI_MCA_* but for those that Open MPI's launcher sets for its own
-/// use.
+/// NVIDIA_TF32_OVERRIDE, kTestVariables, and OMPI_MCA_* but for those that Open MPI's launcher sets
+/// for its own use.
 bool may_be_recorded(std::string_view variable);
 
 }  // namespace linkgain::protocol

@@ -40,6 +40,8 @@ struct Variant {
   std::string name;
   Environment environment;
   std::vector<std::string> arguments{};  ///< that a user's program is given with it
+  std::string nccl{};                    ///< file of an NCCL of its own; empty: what is found
+  std::string worker{};                  ///< a linkgain-bench of its own; empty: this build's
   bool operator==(const Variant&) const = default;
 };
 
@@ -232,14 +234,6 @@ struct ProgramPlan {
 /// Length of a timed batch, unless another one is asked for.
 inline constexpr Seconds kDefaultSampleTarget{0.005};
 
-/// The NCCL that the workers of a variant opened.
-struct OpenedNccl {
-  std::string version;   ///< "2.28.3"; empty where there was none
-  std::string path;      ///< its file
-  std::string found_by;  ///< what named it, "LINKGAIN_NCCL" or "loader"
-  bool operator==(const OpenedNccl&) const = default;
-};
-
 struct Settings {
   std::vector<std::string> argv;
   BackendKind backend = BackendKind::nccl;
@@ -247,8 +241,9 @@ struct Settings {
   Schedule schedule = Schedule::paired;
   std::vector<Variant> variants;
   std::vector<Environment>
-      environment_in_force;                 ///< per variant, by allow-list, as the worker saw it
-  std::vector<OpenedNccl> nccl_in_force{};  ///< per variant; empty in older records
+      environment_in_force;  ///< per variant, by allow-list, as the worker saw it
+  /// Per variant, what its workers or programs had; empty in older records.
+  std::vector<Software> software_in_force{};
   int launches = 1;
   /// Half width that every ratio's interval was to have; absent: default_precision() of the case.
   std::optional<double> precision;
@@ -344,6 +339,9 @@ std::string to_json(const Record& record);
 
 /// The same without the samples, for `--json`.
 std::string to_json_without_samples(const Record& record);
+
+/// Throws UsageError, which begins with `origin` unless that is empty, where it is no record that
+/// is known here, or was changed.
 Record parse_record(std::string_view text, const std::string& origin);
 
 /// The same up to the samples, which are left out, and of what stands there only what is needed is

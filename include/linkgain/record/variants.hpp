@@ -37,21 +37,29 @@ bool has_log_switch(std::string_view nccl_version);
 std::vector<Variant> default_variants(const VariantContext& context);
 
 /// A built-in name, or `name:VARIABLE=value,VARIABLE=value` (a part without `=` continues the value
-/// before it, so values may hold commas). `nccl=PATH`, a file or its folder, has the variant use
-/// that NCCL: of workers it sets LINKGAIN_NCCL, of programs (BackendKind::exec) LD_LIBRARY_PATH.
-/// Throws UsageError.
+/// before it, so values may hold commas). `nccl=PATH` and `worker=PATH` among them are no variables
+/// but Variant::nccl and ::worker, as they stand. A built-in variant may have these two as well;
+/// one of the user's takes the variables of a built-in one that it names in the first place
+/// (`mine:host,nccl=PATH`). Throws UsageError.
 Variant parse_variant(std::string_view text, const VariantContext& context);
 
-/// "2.28.9, /opt/nccl/libnccl.so.2 (LINKGAIN_NCCL)"; less of it where less is known.
-std::string nccl_text(const OpenedNccl& nccl);
+/// The variant with its files looked for. `nccl`, a file, its folder or that of a wheel, becomes
+/// the file without links: workers open it by LINKGAIN_NCCL, programs (BackendKind::exec) by its
+/// folder in LD_LIBRARY_PATH. With several hosts it may be missing here. `worker` becomes the
+/// program. Throws UsageError for what is not there, or goes with another backend.
+Variant with_files(Variant variant, const VariantContext& context);
 
-/// The same of a machine, with the version of the header where that is another one.
+/// "2.28.9+cuda13.0 (built with 2.28.3), /opt/nccl/libnccl.so.2 (LINKGAIN_NCCL)": what there is of
+/// it, the header's version where it is another one.
 std::string nccl_text(const Software& software);
 
 /// Whether variants used other libraries, so that the machine's does not stand for all.
 bool nccl_differs(const Settings& settings);
 
-/// Throws UsageError on fewer than one variant, or on two of one name.
+/// Whether a variant has a linkgain-bench of its own.
+bool worker_differs(const Settings& settings);
+
+/// Throws UsageError on fewer than one variant, more than 16, or two of one name.
 void require_distinct(const std::vector<Variant>& variants);
 
 }  // namespace linkgain

@@ -2,13 +2,12 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/run/gpu_fault.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/site.hpp"
-#include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
 
@@ -20,13 +19,15 @@ class GpuLookout {
 
   /// Of each GPU in the order of CUDA's numbers; of one that answers nothing the number alone.
   std::vector<GpuUse> look() const;
+  /// gpu_faults() of them.
+  std::vector<GpuFault> faults(Seconds since) const { return gpu_faults(gpus_, since); }
   /// Why GPUs of the run are left out; empty where none is.
   const std::string& why_not_all() const { return why_not_all_; }
 
  private:
   std::string why_not_all_;
   std::shared_ptr<Nvml> nvml_;
-  std::vector<std::pair<int, Nvml::Device>> gpus_;
+  NumberedGpus gpus_;
 };
 
 }  // namespace linkgain

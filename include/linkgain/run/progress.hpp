@@ -55,6 +55,10 @@ class RunPace {
     begun_.reset();
   }
   void ended_group(double seconds) { group_seconds_ += seconds; }
+  /// All that they would measure was kept.
+  void leaves_group_out() { ++groups_; }
+  /// An earlier part of the run measured this case in this launch.
+  void keeps(int case_index, int launch);
 
   /// Before each step. Leaves a case out that has none yet where the budget does not hold
   /// kFewestLaunches of it and of those before; false for one that is left out.
@@ -80,7 +84,9 @@ class RunPace {
     int planned = 0;  ///< steps
     int added = 0;    ///< launches, of those in `planned`
     bool left_out = false;
-    int rounds = 0;  ///< of the finished steps
+    int rounds = 0;      ///< of the finished steps
+    int kept_steps = 0;  ///< of an earlier part of the run, which no other member counts
+    int kept_rounds = 0;
     double seconds = 0.0;
     double rounds_seconds = 0.0;
   };

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "linkgain/run/folder_lock.hpp"
 #include "linkgain/run/run_plan.hpp"
 
 namespace linkgain {
@@ -20,11 +22,13 @@ class RunDirectory {
   static constexpr std::string_view kJournal = "journal.jsonl";
   static constexpr std::string_view kRuns = "runs";
 
-  /// Makes the directory asked for, or results/<UTC time>_<host>_<gpus> below the working one.
-  /// Throws UsageError where it cannot be written.
-  RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site);
+  /// Makes the directory asked for, goes on in that of an earlier part, or makes results/<UTC
+  /// time>_<host>_<gpus> below the working one, and takes it for this run, unless `lock` has it
+  /// already. Throws UsageError where it cannot be written, or another run has it.
+  RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
+               std::optional<FolderLock> lock = {});
   /// The same of any folder.
-  explicit RunDirectory(const std::filesystem::path& path);
+  explicit RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock = {});
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path record() const { return path_ / kRecord; }
@@ -44,6 +48,7 @@ class RunDirectory {
   void remove_old_logs() const;
 
   std::filesystem::path path_;
+  std::optional<FolderLock> lock_;
 };
 
 /// results/<UTC time>_<host>_<what> below the working folder, with a number where that is there.
@@ -53,5 +58,11 @@ std::filesystem::path new_run_folder(const std::string& host, const std::string&
 /// that nothing of it passes for the next one's, however that ends. Nothing where there is no such
 /// directory. Throws UsageError where a file cannot be renamed.
 void set_aside_earlier_run(const std::filesystem::path& folder);
+
+/// Takes a folder that is there for a run, and renames what an earlier run left in it (record,
+/// report, journal, logs) to *.old, so that nothing of it passes for the next one's, however that
+/// ends. Absent where there is no such folder. Throws UsageError where another run has it, or a
+/// file cannot be renamed.
+std::optional<FolderLock> take_folder(const std::filesystem::path& folder);
 
 }  // namespace linkgain

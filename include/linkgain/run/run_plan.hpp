@@ -9,8 +9,8 @@
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/gpt2/token_file.hpp"
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/job.hpp"
 #include "linkgain/run/site.hpp"
 
 namespace linkgain {
@@ -32,8 +32,9 @@ struct RunOptions : SelectionOptions {
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
-  bool dry_run = false;  ///< print the plan
-  bool list = false;     ///< print what options can be
+  std::optional<std::filesystem::path> resume;  ///< a folder; all else but what is printed is its
+  bool dry_run = false;                         ///< print the plan
+  bool list = false;                            ///< print what options can be
   std::string label;
   bool json = false;
   bool quiet = false;
@@ -82,7 +83,7 @@ int launches_at_once(const RunPlan& plan);
 std::int64_t job_memory(const RunPlan& plan);
 
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
-/// machine cannot do. Pure: looks at nothing but its arguments.
+/// machine cannot do. Looks at nothing but its arguments, and the files that variants name.
 RunPlan make_plan(const RunOptions& options, const Site& site);
 
 }  // namespace linkgain

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/run/gpu_lookout.hpp"
-#include "linkgain/run/job.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/site.hpp"
@@ -34,6 +34,8 @@ class RunWorld {
   virtual std::vector<GpuUse> look_at_gpus() = 0;
   /// Why look_at_gpus() leaves GPUs out; empty where it has all.
   virtual std::string why_not_all_gpus() const = 0;
+  /// What is wrong with those GPUs, of Xid errors only later ones than this.
+  virtual std::vector<GpuFault> faults_of_gpus(Seconds /*since*/) { return {}; }
   /// What this host's processors did so far, and these processes of it.
   virtual HostLoad load_of_host(const std::vector<std::int64_t>& pids) = 0;
   /// Lets time pass; throws Interrupted where a signal comes.
@@ -54,6 +56,7 @@ class MpiWorld : public RunWorld {
   Seconds now() const override;
   std::vector<GpuUse> look_at_gpus() override { return gpus_.look(); }
   std::string why_not_all_gpus() const override { return gpus_.why_not_all(); }
+  std::vector<GpuFault> faults_of_gpus(Seconds since) override { return gpus_.faults(since); }
   HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
     return read_host_load(pids);
   }
@@ -68,6 +71,7 @@ class MpiWorld : public RunWorld {
   const SignalWatch& watch_;
   GpuLookout gpus_;
   TemporaryFolder sessions_;  ///< Open MPI's, one for each job
+  int started_ = 0;           ///< jobs
 };
 
 }  // namespace linkgain

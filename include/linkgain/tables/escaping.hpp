@@ -10,14 +10,31 @@ namespace linkgain {
 
 std::string valid_utf8(std::string_view text);
 
-/// For XML 1.0, in an attribute or an element: markup as entities; control characters, which XML
-/// cannot hold in any form, as U+FFFD; line breaks kept.
+/// One line for a terminal: without its escape sequences and other control characters; tabs and
+/// line breaks become spaces.
+std::string plain_text(std::string_view text);
+
+/// For Markdown, within a line: what is found in it is text, neither HTML nor a link or a picture.
+std::string markdown_text(std::string_view text);
+
+/// What markdown_text() was made of.
+std::string text_of_markdown(std::string_view markdown);
+
+/// For Markdown: as code, whatever backticks are in it.
+std::string markdown_code(std::string_view text);
+
+/// For Markdown: lines of shell, ended by a newline, that nothing in them ends.
+std::string markdown_shell(std::string_view lines);
+
+/// For XML 1.0, in an attribute or an element: markup as entities; control characters and
+/// noncharacters, which XML cannot hold in any form, as U+FFFD; line breaks kept.
 std::string xml_escaped(std::string_view text);
 
 /// For the value of a label in Prometheus' text format: backslash, quote and line feed.
 std::string prometheus_escaped(std::string_view text);
 
 /// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
+/// What a spreadsheet would take for a formula begins with "'".
 std::string csv_field(std::string_view text);
 
 /// The shortest digits that read back as the same number; empty where absent.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"
 
@@ -50,7 +50,7 @@ class Manual : public ::testing::Test {
   /// What write_manual() writes there.
   std::string written(const std::string& file) const {
     write_manual(program_, words_of, share_.path());
-    return whole_file(share_.path() / file).value();
+    return read_regular_file(share_.path() / file).value();
   }
 
   CLI::App program_{"Measure links", "linkgain"};

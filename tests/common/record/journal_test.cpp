@@ -2,10 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <regex>
 #include <sstream>
 
 #include "linkgain/base/errors.hpp"
@@ -45,7 +49,6 @@ class Folder {
 CaseResult early_state(const Record& record) {
   CaseResult early = record.cases[0];
   early.stopped = StopReason::interrupted;
-  early.variants[0].time.reset();
   return early;
 }
 
@@ -54,10 +57,12 @@ Record short_record() {
   Record record = full_record();
   record.machine.ranks = {record.machine.ranks[2]};
   record.machine.links.resize(1);
+  record.settings.variants.resize(1);
+  record.settings.environment_in_force.resize(1);
   for (CaseResult& result : record.cases) {
     result.variants.resize(1);
-    result.ratios.resize(1);
     result.samples.resize(1);
+    summarise(result);
   }
   return record;
 }
@@ -110,7 +115,8 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-TEST(Journal, CutAtAnyByteGivesWhatItsCompleteLinesHold) {
+/// Around the ends of lines at each byte, within them at every seventh.
+TEST(Journal, CutAnywhereGivesWhatItsCompleteLinesHold) {
   const Record record = short_record();
   const std::string text = written_journal(record);
   ASSERT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
@@ -118,6 +124,10 @@ TEST(Journal, CutAtAnyByteGivesWhatItsCompleteLinesHold) {
   Record expected;
   for (std::size_t size = 0; size <= text.size(); ++size) {
     if (size > 0 && text[size - 1] == '\n') expected = expected_after(record, ++lines);
+    constexpr std::size_t kStep = 7;
+    const bool near_end =
+        text.substr(size - std::min<std::size_t>(size, 2), 4).find('\n') != std::string::npos;
+    if (!near_end && size % kStep != 0) continue;
     const std::string_view cut = std::string_view(text).substr(0, size);
     if (lines == 0) {
       ASSERT_THROW(parse_journal(cut, ""), UsageError) << size;
@@ -156,6 +166,7 @@ TEST(Journal, RefusesGarbageAndNamesTheLine) {
   const std::string text = written_journal(full_record());
   const std::string head = text.substr(0, text.find('\n') + 1);
   for (const char* garbage : {"", "garbage", "{\"head\"", "{}", "[]", "7", "{\"case\":{}}",
+                              "{\"warning\":{\"code\":\"a\",\"text\":\"\",\"advice\":\"\"}}",
                               "{\"index\":-1,\"case\":{},\"samples\":{}}",
                               "{\"warning\":{\"code\":1,\"text\":\"\",\"advice\":\"\"}}"}) {
     EXPECT_THAT(refusal(head + garbage + "\n"), AllOf(StartsWith("a.jsonl: "), HasSubstr("line 2")))
@@ -183,15 +194,20 @@ TEST(Journal, HasCasesInTheOrderOfTheRunHoweverTheyWereMeasured) {
   EXPECT_EQ(both.cases[0].definition, record.cases[0].definition);
 }
 
+/// A journal as of the time before digests, made to be changed.
+std::string without_digests(const std::string& text) {
+  return std::regex_replace(text, std::regex(",\"digest\": \"[^\"]*\""), "");
+}
+
 TEST(Journal, RefusesACaseThatNoRunHas) {
-  const std::string text = written_journal(full_record());
+  const std::string text = without_digests(written_journal(full_record()));
   const auto with_index = [&text](const std::string& index) {
     std::string changed = text;
     const std::string own = "\"index\":0";
     return changed.replace(changed.find(own), own.size(), "\"index\":" + index);
   };
-  EXPECT_THAT(refusal(with_index("-1")), HasSubstr("no case is"));
-  EXPECT_THAT(refusal(with_index("100000")), HasSubstr("no case is"));
+  EXPECT_THAT(refusal(with_index("-1")), HasSubstr("[index]"));
+  EXPECT_THAT(refusal(with_index("100000")), HasSubstr("[index]"));
   EXPECT_THAT(refusal(with_index("18446744073709551615")), HasSubstr("whole number"));
 }
 
@@ -210,17 +226,74 @@ TEST(WriteFileAtomically, ReplacesTheFileAndLeavesNothingElse) {
 TEST(WriteFileAtomically, LeavesTheOldFileWholeWhereItCannotWrite) {
   const Folder folder;
   write_file_atomically(folder / "record.json", "old");
-  // Whatever stands where the temporary file would go: nobody can open a directory for writing.
-  std::filesystem::create_directory(folder / "record.json.tmp");
-  EXPECT_THROW(write_file_atomically(folder / "record.json", "new"), UsageError);
+  // No file is larger than this, so that the new one cannot be written whole.
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{16, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_THROW(write_file_atomically(folder / "record.json", std::string(100, 'n')), UsageError);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
   EXPECT_EQ(content_of(folder / "record.json"), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(WriteFileAtomically, LeavesNoTemporaryFileWhereItCannotReplace) {
   const Folder folder;
   std::filesystem::create_directory(folder / "record.json");
   EXPECT_THROW(write_file_atomically(folder / "record.json", "new"), UsageError);
-  EXPECT_FALSE(std::filesystem::exists(folder / "record.json.tmp"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+/// Every flipped bit, but for those that make another character of the same meaning.
+TEST(Journal, FindsEveryByteThatChanged) {
+  const std::string text = written_journal(short_record());
+  std::mt19937 random(1);
+  for (int flip = 0; flip < 1000; ++flip) {
+    std::string changed = text;
+    const std::size_t place = random() % (text.size() - 1);  // the last one ends the last line
+    changed[place] = static_cast<char>(changed[place] ^ (1 << (random() % 8)));
+    EXPECT_NE(refusal(changed), "accepted") << "byte " << place;
+  }
+}
+
+TEST(Journal, FindsALineThatIsMissing) {
+  const std::string text = written_journal(short_record());
+  const std::size_t second = text.find('\n') + 1;
+  const std::size_t third = text.find('\n', second) + 1;
+  EXPECT_THAT(refusal(text.substr(0, second) + text.substr(third)), HasSubstr("digest"));
+}
+
+TEST(Journal, OfADiskThatIsFullTellsOnceAndStaysReadable) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  JournalWriter journal("/dev/full");
+  EXPECT_FALSE(journal.failure());
+  const Record record = full_record();
+  EXPECT_NO_THROW(journal.write_head(record));
+  ASSERT_TRUE(journal.failure());
+  EXPECT_EQ(journal.failure()->code, "journal-lost");
+  EXPECT_THAT(journal.failure()->text, HasSubstr("No space left"));
+  EXPECT_NO_THROW(journal.write_case(0, record.cases[0]));
+}
+
+TEST(Journal, DoesNotFollowALink) {
+  const Folder folder;
+  std::ofstream(folder / "target") << "precious";
+  std::filesystem::create_symlink(folder / "target", folder / "journal.jsonl");
+  EXPECT_THROW(JournalWriter(folder / "journal.jsonl"), UsageError);
+  EXPECT_EQ(content_of(folder / "target"), "precious");
+}
+
+TEST(Journal, WithoutALineSaysThatTheRunHadNone) {
+  const Folder folder;
+  std::ofstream(folder / "journal.jsonl").flush();
+  try {
+    read_record(folder.path());
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("first line"));
+  }
 }
 
 }  // namespace

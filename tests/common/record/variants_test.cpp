@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <map>
 
+#include "linkgain/base/errors.hpp"
+#include "support/program.hpp"
+#include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -97,19 +101,107 @@ TEST(ParseVariant, ValuesMayHoldCommas) {
   EXPECT_EQ(nccl("end:NCCL_ALGO=Ring,").environment.at("NCCL_ALGO"), "Ring,");
 }
 
-TEST(ParseVariant, NamesAnNcclForWorkersAndForPrograms) {
-  EXPECT_EQ(nccl("new:nccl=/opt/nccl,NCCL_ALGO=Ring"),
-            (Variant{"new", {{"LINKGAIN_NCCL", "/opt/nccl"}, {"NCCL_ALGO", "Ring"}}}));
-  const std::string relative = nccl("new:nccl=here/libnccl.so.2").environment.at("LINKGAIN_NCCL");
-  EXPECT_EQ(relative, std::filesystem::absolute("here/libnccl.so.2").string())
+TEST(ParseVariant, TakesFilesBesideVariables) {
+  EXPECT_EQ(nccl("new:nccl=/opt/a,b,NCCL_ALGO=Ring,worker=build/bin"),
+            (Variant{.name = "new",
+                     .environment = {{"NCCL_ALGO", "Ring"}},
+                     .nccl = "/opt/a,b",
+                     .worker = "build/bin"}));
+  Variant host = nccl("host");
+  host.nccl = "/opt/nccl";
+  EXPECT_EQ(nccl("host:nccl=/opt/nccl"), host) << "with its own variables";
+  host.name = "new-host";
+  host.environment["NCCL_ALGO"] = "Ring";
+  EXPECT_EQ(nccl("new-host:host,nccl=/opt/nccl,NCCL_ALGO=Ring"), host);
+  EXPECT_EQ(parse_variant("old:tcp,worker=w", {BackendKind::mpi}).environment,
+            parse_variant("tcp", {BackendKind::mpi}).environment);
+}
+
+/// A folder with NCCLs and a worker.
+class VariantFiles : public testing::Test {
+ protected:
+  VariantFiles() {
+    put("wheel/nvidia/nccl/lib/libnccl.so.2");
+    put("system/libnccl.so.2.28.9");
+    std::filesystem::create_symlink("libnccl.so.2.28.9", folder_.path() / "system/libnccl.so.2");
+    put("odd/nccl-debug.so");
+    std::filesystem::permissions(put("bin/linkgain-bench"), std::filesystem::perms::owner_all);
+  }
+
+  std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string put(const std::string& name) const {
+    const std::filesystem::path file = at(name);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << name;
+    return file.string();
+  }
+  static Variant found(const std::string& text, BackendKind backend = BackendKind::nccl,
+                       bool several_hosts = false) {
+    const VariantContext context{backend, several_hosts};
+    return with_files(parse_variant(text, context), context);
+  }
+
+  test::ScratchFolder folder_;
+};
+
+TEST_F(VariantFiles, AreOpenedByWorkersAndFoundByTheLoaderOfPrograms) {
+  const std::string wheel = at("wheel/nvidia/nccl/lib/libnccl.so.2");
+  const std::string system = at("system/libnccl.so.2.28.9");
+  for (const auto& [named, file] :
+       std::map<std::string, std::string>{{at("wheel"), wheel},
+                                          {at("wheel/nvidia/nccl"), wheel},
+                                          {wheel, wheel},
+                                          {at("system"), system},
+                                          {at("system/libnccl.so.2"), system},
+                                          {system, system}}) {
+    const Variant worker = found("new:nccl=" + named);
+    EXPECT_EQ(worker.nccl, file);
+    EXPECT_EQ(worker.environment, (Environment{{"LINKGAIN_NCCL", file}})) << named;
+    const Variant program = found("new:nccl=" + named, BackendKind::exec);
+    EXPECT_EQ(program.nccl, file);
+    EXPECT_EQ(program.environment.at("LD_LIBRARY_PATH"),
+              std::filesystem::path(file).parent_path().string())
+        << named;
+  }
+}
+
+TEST_F(VariantFiles, OfALibraryComeBeforeTheOtherFoldersOfTheLoader) {
+  const ScopedEnvironment others("LD_LIBRARY_PATH", "/opt/other");
+  EXPECT_EQ(found("new:nccl=" + at("system"), BackendKind::exec).environment.at("LD_LIBRARY_PATH"),
+            at("system") + ":/opt/other");
+  EXPECT_EQ(found("new:LD_LIBRARY_PATH=/opt/own,nccl=" + at("system"), BackendKind::exec)
+                .environment.at("LD_LIBRARY_PATH"),
+            at("system") + ":/opt/own");
+}
+
+TEST_F(VariantFiles, OfOtherHostsMayBeMissingHere) {
+  const Variant there = found("new:nccl=there/libnccl.so.2", BackendKind::nccl, true);
+  EXPECT_EQ(there.environment.at("LINKGAIN_NCCL"),
+            std::filesystem::absolute("there/libnccl.so.2").string())
       << "ranks may start in another folder";
-  const auto of_program = [](const char* text) {
-    return parse_variant(text, {BackendKind::exec}).environment.at("LD_LIBRARY_PATH");
-  };
-  ::setenv("LD_LIBRARY_PATH", "/opt/other", 1);
-  EXPECT_EQ(of_program("new:nccl=/opt/nccl/libnccl.so.2"), "/opt/nccl:/opt/other");
-  ::unsetenv("LD_LIBRARY_PATH");
-  EXPECT_EQ(of_program("new:nccl=/usr"), "/usr") << "a folder";
+}
+
+TEST_F(VariantFiles, NameAWorkerByItsFolderToo) {
+  for (const char* name : {"", "bin", "bin/linkgain-bench"}) {
+    EXPECT_EQ(found("old:tcp,worker=" + at(name), BackendKind::mpi).worker,
+              at("bin/linkgain-bench"));
+  }
+}
+
+TEST_F(VariantFiles, AreRefusedWhereTheyAreNotThere) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  Situations answers;
+  answers.refuse("no library", [] { found("new:nccl=/none"); });
+  answers.refuse("no library in a folder", [] { found("new:nccl=/dev"); });
+  answers.refuse("a library for MPI", [] { found("new:tcp,nccl=system", BackendKind::mpi); });
+  answers.refuse("no worker", [] { found("old:worker=system"); });
+  answers.refuse("a worker for a program", [] { found("old:worker=bin", BackendKind::exec); });
+  answers.expect_golden("variant_files_refused.txt");
+  EXPECT_THROW(found("new:nccl=odd/nccl-debug.so", BackendKind::exec), UsageError)
+      << "the loader does not look for that name";
+  EXPECT_EQ(found("new:nccl=odd/nccl-debug.so").nccl, at("odd/nccl-debug.so"));
+  std::filesystem::current_path(before);
 }
 
 TEST(ParseVariant, RefusesWhatIsNoVariant) {
@@ -120,14 +212,21 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.refuse_each({"a b:A=1", "a/b:A=1", "../x:A=1", "a.b:A=1", "µ:A=1"}, nccl);
   answers.about("without variables");
   answers.refuse_each({"ring:", "ring:NCCL_ALGO", "ring:=Ring", "ring:,A=1", "ring:a b=1"}, nccl);
+  answers.about("of variables that no shell takes");
+  answers.refuse_each({"a:1A=1", "a:A-B=1", "a:A B=1"}, nccl);
   answers.about("unknown, or built in");
   answers.refuse_each({"hots", "host:NCCL_ALGO=Ring"}, nccl);
   answers.refuse("p2p over MPI", [] { parse_variant("p2p", {BackendKind::mpi}); });
-  answers.about("an NCCL that is none");
-  answers.refuse_each({"new:nccl=", "new:A=1,nccl="}, nccl);
-  answers.refuse("for MPI", [] { parse_variant("new:nccl=/opt/nccl", {BackendKind::mpi}); });
+  answers.refuse_each({"mine:host,p2p", "mine:ring,A=1"}, nccl);
+  answers.about("files without a path");
+  answers.refuse_each({"new:nccl=", "new:A=1,nccl=", "new:worker=,A=1"}, nccl);
   answers.about("together");
   answers.refuse("none", [] { require_distinct({}); });
+  answers.refuse("17", [] {
+    std::vector<Variant> variants;
+    for (int i = 0; i < 17; ++i) variants.push_back({"v" + std::to_string(i), {}});
+    require_distinct(variants);
+  });
   answers.refuse("a, b and a", [] {
     require_distinct({{"a", {}}, {"b", {}}, {"a", {{"A", "1"}}}});
   });
@@ -135,7 +234,6 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
 }
 
 TEST(NcclText, NamesVersionFileAndWhatNamedIt) {
-  EXPECT_EQ(nccl_text(OpenedNccl{"2.28.9", "", ""}), "2.28.9");
   Software software;
   EXPECT_EQ(nccl_text(software), "");
   software.nccl_header = "2.28.9";
@@ -145,15 +243,25 @@ TEST(NcclText, NamesVersionFileAndWhatNamedIt) {
   EXPECT_EQ(nccl_text(software), "2.28.9, /opt/libnccl.so.2 (loader)");
   software.nccl_library = "2.21.5";
   EXPECT_EQ(nccl_text(software), "2.21.5 (built with 2.28.9), /opt/libnccl.so.2 (loader)");
+  Software of_program;
+  of_program.nccl_library = "2.28.9";
+  of_program.nccl_build = "2.28.9+cuda13.0";
+  EXPECT_EQ(nccl_text(of_program), "2.28.9+cuda13.0");
+  of_program.nccl_path = "/opt/libnccl.so.2";
+  EXPECT_EQ(nccl_text(of_program), "2.28.9+cuda13.0, /opt/libnccl.so.2");
 }
 
 TEST(NcclText, TellsWhetherVariantsDiffer) {
   Settings settings;
   EXPECT_FALSE(nccl_differs(settings));
-  settings.nccl_in_force = {{"2.28.9", "/a", "loader"}, {"2.28.9", "/a", "NCCL_HOME"}};
+  settings.software_in_force.resize(2);
+  for (Software& each : settings.software_in_force) each.nccl_path = "/a";
   EXPECT_FALSE(nccl_differs(settings));
-  settings.nccl_in_force[1].path = "/b";
+  settings.software_in_force[1].nccl_path = "/b";
   EXPECT_TRUE(nccl_differs(settings));
+  settings.software_in_force[1] = settings.software_in_force[0];
+  settings.software_in_force[1].nccl_library = "2.28.9";
+  EXPECT_TRUE(nccl_differs(settings)) << "not known of the first";
 }
 
 TEST(RequireDistinct, TakesTwoNames) { EXPECT_NO_THROW(require_distinct({{"a", {}}, {"b", {}}})); }

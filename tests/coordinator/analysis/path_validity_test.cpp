@@ -196,6 +196,22 @@ std::string with_bytes_off_p2p(const std::string& version, Environment in_force)
   });
 }
 
+TEST(Evidence, AdvisesByTheVersionOfTheVariantsOwnLibrary) {
+  Record record = counted_record(1.004, 0.5);
+  Settings& settings = record.settings;
+  settings.environment_in_force[1] = {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
+  settings.software_in_force.resize(2);
+  const auto advice = [&](const std::string& first, const std::string& second) {
+    settings.software_in_force[0].nccl_library = first;
+    settings.software_in_force[1].nccl_library = second;
+    Record judged = record;
+    judge_paths(judged);
+    return judged.warnings.at(0).advice;
+  };
+  EXPECT_THAT(advice("2.28.3", "2.28.7"), testing::HasSubstr("NCCL_WIN_ENABLE=0"));
+  EXPECT_THAT(advice("2.28.7", "2.28.3"), testing::Not(testing::HasSubstr("NCCL_WIN_ENABLE")));
+}
+
 TEST(Evidence, SaysWhatContradictsAVariantAndWhatIsMissing) {
   std::string text;
   const auto add = [&](const std::string& situation, const Record& record, const auto& change) {

@@ -74,6 +74,28 @@ TEST(Changes, LeaveOutWhatOneSideDoesNotTell) {
   EXPECT_THAT(rows_of(before, two_titans("b", true)), IsEmpty());
 }
 
+TEST(Changes, NameLibrariesAndWorkersByVariantWhereTheyDiffer) {
+  RunFigures before = two_titans("a", true);
+  before.machine.software.nccl_build = "2.28.3+cuda12.9";
+  before.machine.software.linkgain = "0.1.0";
+  before.settings.software_in_force.assign(before.settings.variants.size(),
+                                           before.machine.software);
+  RunFigures after = before;
+  for (Software& each : after.settings.software_in_force) each.nccl_build = "2.28.3+cuda13.0";
+  after.machine.software = after.settings.software_in_force[0];
+  EXPECT_THAT(rows_of(before, after), ElementsAre("NCCL | 2.28.3+cuda12.9 | 2.28.3+cuda13.0"))
+      << "alike in all variants";
+  Software& host = after.settings.software_in_force[1];
+  host.nccl_library = "2.29.7";
+  host.nccl_build.reset();
+  host.linkgain = "0.2.0";
+  after.settings.variants[1].worker = "/opt/linkgain-bench";
+  EXPECT_THAT(
+      rows_of(before, after),
+      ElementsAre("NCCL with p2p | 2.28.3+cuda12.9 | 2.28.3+cuda13.0",
+                  "NCCL with host | 2.28.3 | 2.29.7", "linkgain with host | 0.1.0 | 0.2.0"));
+}
+
 TEST(Changes, NameVariablesByVariant) {
   const RunFigures before = two_titans("a", true);
   RunFigures after = two_titans("b", true);

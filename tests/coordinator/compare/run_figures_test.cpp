@@ -71,6 +71,7 @@ TEST(RunFigures, SayWhyThereIsNoTime) {
 TEST(RunFigures, WithoutSamplesTakeTheMedianAsOneLaunch) {
   Record record = full_record();
   for (CaseResult& result : record.cases) result.samples.clear();
+  record.cases[0].variants[0].time = Seconds{1.0 / 3};
   const RunFigures run = figures_of(record, "r");
   ASSERT_THAT(run.cases[0].launches, SizeIs(1));
   EXPECT_EQ(run.cases[0].launches[0].time, Seconds{1.0 / 3});

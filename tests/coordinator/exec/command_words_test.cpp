@@ -39,26 +39,5 @@ TEST(CommandLine, CanBePasted) {
   EXPECT_EQ(command_line({"a", "b c", "it's", "$x", ""}), "a 'b c' 'it'\\''s' '$x' ''");
 }
 
-TEST(Secrets, AreKnownByTheVariablesName) {
-  for (const char* name : {"HF_TOKEN", "aws_secret_access_key", "PGPASSWORD", "WANDB_API_KEY"}) {
-    EXPECT_TRUE(is_secret(name)) << name;
-  }
-  for (const char* name : {"PATH", "NCCL_ALGO", "PASS"}) EXPECT_FALSE(is_secret(name)) << name;
-  EXPECT_EQ(without_secrets(Environment{{"HF_TOKEN", "hf_abc"}, {"NCCL_ALGO", "Ring"}}),
-            (Environment{{"HF_TOKEN", "***"}, {"NCCL_ALGO", "Ring"}}));
-}
-
-TEST(Secrets, AreMaskedInWordsOfACommand) {
-  EXPECT_EQ(without_secrets("HF_TOKEN=hf_abc python t.py"), "HF_TOKEN=*** python t.py");
-  EXPECT_EQ(without_secrets("x:A=1,MY_KEY=s3,B=2"), "x:A=1,MY_KEY=***,B=2");
-  EXPECT_EQ(without_secrets("a=1; export OPENAI_API_KEY=sk-1"), "a=1; export OPENAI_API_KEY=***");
-  EXPECT_EQ(without_secrets("--max_tokens=128 tokens=3 KEY= end"),
-            "--max_tokens=128 tokens=3 KEY= end");
-  EXPECT_THAT(without_secrets(Words{"serve", "--api-key", "abc", "--max-tokens", "8",
-                                    "--hf-token=def", "--key", "--x"}),
-              ElementsAre("serve", "--api-key", "***", "--max-tokens", "8", "--hf-token=***",
-                          "--key", "--x"));
-}
-
 }  // namespace
 }  // namespace linkgain::test

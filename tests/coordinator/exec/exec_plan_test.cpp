@@ -127,10 +127,12 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
   said.about("the output");
   refuse("one name for two", [](ExecOptions& o) { o.metrics = {"a=(.)", "a=x(.)"}; });
   refuse("--skip alone", [](ExecOptions& o) { o.skip = 1; });
+  refuse("--metric-use alone", [](ExecOptions& o) { o.metric_use = MetricUse::sum; });
   refuse("--higher-is-better alone", [](ExecOptions& o) { o.higher_is_better = true; });
   refuse("a step that is no pattern", [](ExecOptions& o) { o.step = "("; });
   said.about("the server");
   refuse("--ready alone", [](ExecOptions& o) { o.ready = "x"; });
+  refuse("--ready-timeout alone", [](ExecOptions& o) { o.ready_timeout = Seconds{5.0}; });
   refuse("--server alone", [](ExecOptions& o) { o.server = "sleep 1"; });
   refuse("not there", [](ExecOptions& o) {
     o.server = "no-such-server --port 1";

@@ -146,6 +146,20 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   said.add("higher is better, and was lower",
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 5.0}}})));
   options = usual();
+  options.metrics = {"loss=([0-9])"};
+  const auto losses = [&](MetricValues with, MetricValues without) {
+    const auto run = [&](const RunPlace& place) {
+      return report_of(place, {{"time", one_value(1.0 + 0.001 * place.round)},
+                               {"loss", place.variant == 0 ? with : without}});
+    };
+    return answer_of(execute_double(options, make_exec_plan(options, kPath), run).record);
+  };
+  said.add("the same number in all runs", losses(one_value(2.0), one_value(2.0)));
+  said.add("other numbers, each in all runs", losses(one_value(2.0), one_value(4.0)));
+  const MetricValues none{.missing = "no line matched"};
+  said.add("no number of one variant", losses(one_value(2.0), none));
+  said.add("no number at all", losses(none, none));
+  options = usual();
   options.rounds = 1;
   said.add("one round", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
   options.variants = {"p2p"};

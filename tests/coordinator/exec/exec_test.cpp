@@ -137,6 +137,35 @@ TEST_F(Exec, SaysWhenARunLacksANumber) {
   EXPECT_THAT(launch_medians(outcome.record.cases[1], 0), SizeIs(5));
 }
 
+TEST_F(Exec, SaysOnceWhatManyRunsLack) {
+  options_.metrics = {"loss=([0-9]+)"};
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    const bool odd = place.round == 3;
+    const MetricValues missing{.missing = odd ? "'x' is no number" : "no line matched"};
+    return report_of(
+        place, {{"time", one_value(1.0)}, {"loss", place.variant == 0 ? one_value(2.0) : missing}});
+  });
+  std::vector<std::string> texts;
+  for (const Warning& each : outcome.record.warnings) {
+    if (each.code == "metric-missing") texts.push_back(each.text);
+  }
+  EXPECT_THAT(texts, testing::UnorderedElementsAre(
+                         testing::AllOf(testing::StartsWith("no loss in host-1, "),
+                                        testing::HasSubstr(" more: no line matched")),
+                         testing::StartsWith("no loss in host-3: ")));
+}
+
+TEST_F(Exec, EndsAfterARoundThatGaveNoneOfAMetric) {
+  options_.metrics = {"loss=([0-9]+)", "speed=([0-9]+)"};
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    return report_of(place, {{"time", one_value(1.0)},
+                             {"loss", one_value(2.0)},
+                             {"speed", {.missing = "no line matched"}}});
+  });
+  EXPECT_THAT(outcome.order, SizeIs(2));
+  EXPECT_EQ(outcome.code, ExitCode::incomplete);
+}
+
 TEST_F(Exec, TakesTheMedianOfSeveralSamplesOfARun) {
   options_.metrics = {"it=([0-9]+)"};
   options_.metric_use = MetricUse::all;

@@ -131,12 +131,25 @@ TEST(ExecVerdicts, ThrottlingIsToldAndThePowerLimitOnlyWhereArmsDiffer) {
 
 TEST(ExecVerdicts, OtherLibrariesAreToldUnlessTheyAreWanted) {
   std::vector<ArmEvidence> arms = good_arms();
-  arms[1].own_nccl = true;
-  EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-not-replaced"));
-  for (RunEvidence& run : arms[1].runs) run.nccl.front().version = "2.30.3+cuda13.0";
-  EXPECT_THAT(codes_of(arms), IsEmpty());
-  arms[1].own_nccl = false;
+  for (RunEvidence& run : arms[1].runs) run.nccl.front().path = "/opt/wheel/libnccl.so.2";
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-differs"));
+  arms[1].nccl = "/opt/wheel/libnccl.so.2";
+  EXPECT_THAT(codes_of(arms), IsEmpty());
+}
+
+TEST(ExecVerdicts, ALibraryThatWasNotReplacedIsToldOfEachVariantThatNamesOne) {
+  std::vector<ArmEvidence> arms = good_arms();
+  arms[0].nccl = "/opt/old/libnccl.so.2";
+  arms[1].nccl = "/opt/new/libnccl.so.2";
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-not-replaced", "exec-nccl-not-replaced"));
+  for (RunEvidence& run : arms[0].runs) run.nccl.front().path = arms[0].nccl;
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-not-replaced"));
+  for (RunEvidence& run : arms[1].runs) run.nccl.front().path = arms[1].nccl;
+  EXPECT_THAT(codes_of(arms), IsEmpty());
+  arms[1].runs[1].nccl.push_back({.path = "/usr/lib/libnccl.so.2"});
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-not-replaced")) << "one process had another";
+  for (RunEvidence& run : arms[1].runs) run.nccl.clear();
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-no-nccl"));
 }
 
 TEST(ExecVerdicts, NoNcclIsToldWhereSomebodyLooked) {
@@ -174,8 +187,11 @@ TEST(ExecVerdicts, AreSaidInSentences) {
   situations.add("throttled, a neighbour, other libraries",
                  said_of(arms, {{.gpu = 0, .busy_percent = 80.0, .nvlink_gb_per_s = 1.5}}));
   arms = good_arms();
-  arms[1].own_nccl = true;
+  arms[0].nccl = arms[0].runs[0].nccl.front().path;
+  arms[1].nccl = "/opt/wheel/libnccl.so.2";
   situations.add("a library that was not replaced", said_of(arms));
+  for (RunEvidence& run : arms[1].runs) run.nccl.clear();
+  situations.add("a library that was not seen", said_of(arms));
   for (ArmEvidence& arm : arms) {
     for (RunEvidence& run : arm.runs) run.nccl.clear();
   }

@@ -23,19 +23,5 @@ TEST(NcclInMaps, FindsTheLibraryAndNoPlugin) {
                             "[heap]\n" + line));
 }
 
-TEST(NcclVersion, IsReadFromTheFileWhereverItStands) {
-  const TemporaryFolder folder;
-  const auto file = folder.path() / "libnccl.so.2";
-  const auto write = [&](const std::string& text) { std::ofstream(file) << text; };
-  // Across two reads of a mebibyte.
-  write(std::string((1 << 20) - 10, 'x') + "NCCL version 2.28.9+cuda13.0\nNCCL version 9 compiled");
-  EXPECT_EQ(nccl_version_of(file), "2.28.9+cuda13.0");
-  write("NCCL version mismatch NCCL version 2.4.8 compiled ... NCCL version 2.4.8+cuda10.1");
-  EXPECT_EQ(nccl_version_of(file), "2.4.8+cuda10.1");
-  write("NCCL version mismatch");
-  EXPECT_EQ(nccl_version_of(file), "");
-  EXPECT_EQ(nccl_version_of(folder.path() / "none"), "");
-}
-
 }  // namespace
 }  // namespace linkgain::test

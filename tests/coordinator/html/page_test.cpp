@@ -49,6 +49,17 @@ TEST(Page, OfAReportHasASectionForEachHeading) {
   EXPECT_EQ(page.sections[1].body, "");
 }
 
+/// What is behind a plot of every sample would fill ten pages.
+TEST(Page, LeavesLongTablesOfFiguresOutOnPaper) {
+  const auto figure_of = [](int rows) {
+    std::string body;
+    for (int i = 0; i < rows; ++i) body += "<tr><td>1</td></tr>\n";
+    return figure("Power", "", "", scrolling_table("Power", "<th>W</th>", body));
+  };
+  EXPECT_THAT(figure_of(200), HasSubstr("<details class=\"screen\">"));
+  EXPECT_THAT(figure_of(20), HasSubstr("<details>"));
+}
+
 TEST(Page, ForbidsRequestsAndScripts) {
   HtmlPage page{.title = "t"};
   page.add("empty", "Empty", "");

@@ -1,13 +1,19 @@
 #include "linkgain/process/temporary_folder.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <filesystem>
+#include <array>
+#include <fstream>
+#include <string>
 
 #include "linkgain/base/errors.hpp"
+#include "support/process_support.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain::test {
+namespace linkgain {
 namespace {
 
 TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
@@ -24,10 +30,59 @@ TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
 
 TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
   for (const char* place : {"/proc", "/nowhere/at/all"}) {
-    const ScopedEnvironment nowhere("TMPDIR", place);
+    const test::ScopedEnvironment nowhere("TMPDIR", place);
     EXPECT_THROW(TemporaryFolder(), UsageError) << place;
   }
 }
 
+/// As of an hour ago.
+void make_old(const std::filesystem::path& path) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const timespec then{std::chrono::duration_cast<std::chrono::seconds>(now).count() - 3600, 0};
+  const std::array times{then, then};
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW), 0);
+}
+
+TEST(TemporaryFolder, IsRemovedByALaterRunWhereItsOwnerWasKilled) {
+  const test::TemporaryFolder parent;
+  const auto left = parent.path() / "linkgain-job.aBc123";
+  std::filesystem::create_directories(left / "0" / "ompi.node.0");
+  std::ofstream(left / "vader_segment.node.0") << "x";
+  ASSERT_EQ(chmod(left.c_str(), 0700), 0);
+  remove_left_folders(parent.path());
+  EXPECT_TRUE(std::filesystem::exists(left)) << "its owner may not have locked it yet";
+  make_old(left);
+  remove_left_folders(parent.path());
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+TEST(TemporaryFolder, StaysWhileItsOwnerLives) {
+  const test::TemporaryFolder parent;
+  const TemporaryFolder folder(parent.path());
+  make_old(folder.path());
+  remove_left_folders(parent.path());
+  EXPECT_TRUE(std::filesystem::exists(folder.path()));
+}
+
+TEST(TemporaryFolder, OfOthersStays) {
+  const test::TemporaryFolder parent;
+  const auto target = parent.path() / "results";
+  std::filesystem::create_directory(target);
+  std::ofstream(target / "record.json") << "x";
+  std::filesystem::create_directory_symlink(target, parent.path() / "linkgain-job.aaaaaa");
+  for (const char* name : {"linkgain-nvlink", "linkgain-job.a", "linkgain-job.results",
+                           "other-job.aaaaaa", "linkgain-job.bbbbbb"}) {
+    std::filesystem::create_directory(parent.path() / name);
+    ASSERT_EQ(chmod((parent.path() / name).c_str(), 0700), 0);
+  }
+  ASSERT_EQ(chmod((parent.path() / "linkgain-job.bbbbbb").c_str(), 0755), 0) << "not as ours are";
+  for (const auto& entry : std::filesystem::directory_iterator(parent.path())) {
+    make_old(entry.path());
+  }
+  remove_left_folders(parent.path());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(parent.path()), {}), 7);
+  EXPECT_TRUE(std::filesystem::exists(target / "record.json"));
+}
+
 }  // namespace
-}  // namespace linkgain::test
+}  // namespace linkgain

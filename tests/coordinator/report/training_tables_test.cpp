@@ -275,6 +275,7 @@ TEST(TrainingTables, AreEmptyWithoutTrainings) {
 TEST(RecordsOfTrainings, ComeBackFromJson) {
   Record record = page_record();
   record.settings.training->tokens = "/data/wikitext.bin";
+  record.settings.launches = 4;
   note_exposed_communication(record);
   EXPECT_NEAR(record.cases[0].variants[1].training->exposed.value().value, 0.1572, 1e-7);
   const Record read = parse_record(to_json(record), "test");

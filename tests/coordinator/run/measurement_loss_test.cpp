@@ -100,6 +100,16 @@ TEST(MeasureCaseLoss, DeadlinesAllowForSlowOperations) {
   EXPECT_EQ(lost.result.stopped, StopReason::job_lost);
 }
 
+/// A path of 0.1 GB/s takes 11 s for a GiB.
+TEST(MeasureCaseLoss, DeadlinesOfOpeningGrowWithTheSize) {
+  Bench bench({failing({.command = "open", .kind = Kind::hang}), taking(1e-4)});
+  bench.result.definition.size = Bytes{std::int64_t{1} << 30};
+  bench.plan.timeout = Seconds{5.0};
+  bench.rounds = 0;
+  bench.measure();
+  EXPECT_NEAR(bench.clock.now().value, 5.0 + 10.74, 0.01);
+}
+
 TEST(MeasureCaseLoss, AlsoMeansAnOpenedCaseThatIsRefused) {
   for (const char* command : {"run", "verify", "close"}) {
     Bench bench({taking(1e-4), failing({.command = command, .kind = Kind::refuse})});

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/whole_file.hpp"
+#include "linkgain/base/regular_file.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -66,11 +66,12 @@ TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {
   set_aside_earlier_run(folder_);
   for (const std::string& name : left) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
-    EXPECT_EQ(whole_file(folder_ / (name + ".old")), "earlier " + name);
+    EXPECT_EQ(read_regular_file(folder_ / (name + ".old")).value(), "earlier " + name);
   }
-  for (const std::string& name : others) EXPECT_EQ(whole_file(folder_ / name), "other") << name;
+  for (const std::string& name : others)
+    EXPECT_EQ(read_regular_file(folder_ / name).value(), "other") << name;
   set_aside_earlier_run(folder_);
-  EXPECT_EQ(whole_file(folder_ / "record.json.old"), "earlier record.json");
+  EXPECT_EQ(read_regular_file(folder_ / "record.json.old").value(), "earlier record.json");
   EXPECT_NO_THROW(set_aside_earlier_run(folder_ / "none"));
 }
 

@@ -99,6 +99,22 @@ TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
       << "of messages no log speaks";
 }
 
+TEST_F(RunEvidence, IsThatOfEachVariantsLibrary) {
+  for (const int variant : {0, 1}) {
+    FakeScript silent = job(3e-4, kSize);
+    silent.plan.reset();
+    bench.script_of_launch[{variant, 0}] = silent;
+  }
+  bench.nccl_of = {{0, "2.28.9"}, {1, "2.23.4"}};
+  bench.execute();
+  EXPECT_EQ(result(0).evidence.value().reason, kNoAlgorithmNamed);
+  EXPECT_EQ(result(1).evidence.value().reason, kCallsNotLogged);
+  const std::vector<Software>& software = bench.record.settings.software_in_force;
+  ASSERT_EQ(software.size(), 2U);
+  EXPECT_EQ(software[0].nccl_library, "2.28.9");
+  EXPECT_EQ(software[1].nccl_library, "2.23.4");
+}
+
 TEST_F(RunEvidence, ThatContradictsAVariantEndsTheRunAsAWrongPath) {
   bench.plan.variants[1].environment = {{"NCCL_P2P_DISABLE", "1"}};
   bench.machine.links[0].p2p = true;

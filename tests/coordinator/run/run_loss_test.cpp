@@ -104,7 +104,7 @@ TEST(RunLoss, InACaseLeavesTheOtherAndTheNextLaunch) {
   EXPECT_EQ(first.variants[1].path, Path::network) << "no later launch can tell";
   EXPECT_EQ(first.ratios.at(0).ratio.launches, 1);
   EXPECT_FALSE(bench.record.cases[1].variants[1].skipped) << "the second launch has it";
-  EXPECT_EQ(count_samples(bench.record), 2 * 8 + 2 + 2 * 4);
+  EXPECT_EQ(count_samples(bench.record), 2 * 8 + 2 + 3 * 4) << "and the job started again";
   Record journal = read_record(bench.journal_path());
   summarise(journal);
   EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));
@@ -119,11 +119,48 @@ TEST(RunLoss, TwiceInACaseLeavesTheCaseToTheOtherVariant) {
   bench.plan.timeout = Seconds{30.0};
   bench.execute();
   EXPECT_LT(bench.clock.now().value, 2 * 30.0 + 10.0);
+  EXPECT_EQ(bench.started.size(), 2 * 6 + 2U) << "for the second case";
   const CaseResult& first = bench.record.cases[0];
   EXPECT_EQ(first.variants[1].skipped, kJobWasLost);
   const CaseResult& second = bench.record.cases[1];
-  EXPECT_EQ(second.ratios.at(0).ratio.launches, 4) << "the jobs of the other launches live on";
-  EXPECT_EQ(count_samples(bench.record), 6 * 4 + 6 * 4 + 4 * 4);
+  EXPECT_EQ(second.ratios.at(0).ratio.launches, 6);
+  EXPECT_EQ(count_samples(bench.record), 6 * 4 + 6 * 4 + 6 * 4);
+}
+
+/// Dies in every case: what lives so briefly is not started for ever.
+TEST(RunLoss, InEveryCaseEndsAfterThreeRestarts) {
+  RunBench bench({FakeScript{}, failing({.command = "run", .occurrence = 2})});
+  bench.set_cases({1024, 2048, 4096, 8192, 16384, 32768});
+  bench.execute();
+  EXPECT_EQ(bench.started.size(), 2 + 3U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(bench.record.cases[i].variants[1].time.has_value(), i < 4) << i;
+    EXPECT_TRUE(bench.record.cases[i].variants[0].verification) << i;
+  }
+}
+
+TEST(RunLoss, OfAJobThatDoesNotStartAgainIsSaidOnce) {
+  RunBench bench({FakeScript{}, failing({.command = "run", .case_name = kFirst})});
+  bench.set_cases({1024, 2048, 4096});
+  int starts = 0;
+  bench.before_start = [&](int variant, int) {
+    if (variant == 1 && ++starts > 1) throw JobLost("cannot start", "try later");
+  };
+  bench.execute();
+  EXPECT_EQ(starts, 2);
+  ASSERT_EQ(bench.record.warnings.size(), 2U);
+  EXPECT_THAT(bench.record.warnings[1].text, HasSubstr("cannot start"));
+  EXPECT_EQ(bench.record.cases[2].variants[1].skipped, kJobWasLost);
+}
+
+TEST(RunLoss, SaysWhatTheGpusSay) {
+  FakeScript script = failing({.command = "run", .case_name = kFirst});
+  RunBench bench({FakeScript{}, script});
+  bench.faults = {{"GPU 1: Xid 79, the GPU fell off the bus", "check the slot"}};
+  bench.execute();
+  ASSERT_FALSE(bench.record.warnings.empty());
+  EXPECT_THAT(bench.record.warnings[0].text, HasSubstr("\nGPU 1: Xid 79"));
+  EXPECT_THAT(bench.record.warnings[0].advice, ::testing::StartsWith("check the slot"));
 }
 
 TEST(RunLoss, InALaterLaunchKeepsTheEarlierOnes) {
@@ -143,9 +180,12 @@ TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
   bench.execute();
   EXPECT_EQ(bench.record.status, RunStatus::job_lost);
   EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.launches, 0) << "two samples are too few";
-  EXPECT_EQ(bench.record.cases[1].stopped, StopReason::job_lost);
-  EXPECT_EQ(bench.record.cases[1].variants[0].skipped, kJobWasLost);
-  EXPECT_TRUE(same_but_for_order(read_record(bench.journal_path()).cases, bench.record.cases));
+  EXPECT_EQ(bench.started.size(), 2 * 2 + 3U) << "three times in all";
+  EXPECT_FALSE(bench.record.cases[1].variants[0].skipped) << "a job started again measured it";
+  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.launches, 1);
+  Record journal = read_record(bench.journal_path());
+  summarise(journal);
+  EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));
 }
 
 TEST(RunLoss, AtShutdownIsNoLossOfData) {

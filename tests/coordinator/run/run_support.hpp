@@ -48,8 +48,9 @@ class RunBench : private RunWorld {
     record.settings.variants = plan.variants;
     record.settings.backend = plan.backend;
     record.settings.precision = plan.ci_width;
+    record.settings.launches = plan.launches;
     record.settings.schedule = plan.schedule;
-    JournalWriter journal(journal_path());
+    JournalWriter journal(journal_path(), record);
     RunProgress progress;
     run(plan, *this, record, journal, progress);
   }
@@ -64,11 +65,13 @@ class RunBench : private RunWorld {
   std::map<std::pair<int, int>, FakeScript> script_of_launch;
   std::function<void(int variant, int launch)> before_start;
   std::function<Path(int variant, int launch)> path_of;
-  Machine machine;  ///< that jobs describe, where it has ranks
+  Machine machine;                     ///< that jobs describe, where it has ranks
+  std::map<int, std::string> nccl_of;  ///< of variants that have another library
   /// What look_at_gpus() sees; where it is not set there is no GPU.
   std::function<std::vector<GpuUse>(double now)> use_of_gpus;
   /// What load_of_host() reads; where it is not set the kernel tells nothing.
   std::function<HostLoad(double now, const std::vector<std::int64_t>& pids)> host_load;
+  std::vector<GpuFault> faults;  ///< that the driver tells after a loss
   std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
 
  private:
@@ -77,6 +80,7 @@ class RunBench : private RunWorld {
     return use_of_gpus ? use_of_gpus(clock.now().value) : std::vector<GpuUse>{};
   }
   std::string why_not_all_gpus() const override { return use_of_gpus ? "" : "no NVML here"; }
+  std::vector<GpuFault> faults_of_gpus(Seconds) override { return faults; }
   HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
     return host_load ? host_load(clock.now().value, pids) : HostLoad{};
   }
@@ -93,6 +97,9 @@ class RunBench : private RunWorld {
                             : special->second;
     script.hello.machine.host = "node1";
     if (!machine.ranks.empty()) script.hello.machine = machine;
+    if (nccl_of.contains(variant)) {
+      script.hello.machine.software.nccl_library = nccl_of.at(variant);
+    }
     script.hello.environment = {{"OMPI_MCA_btl", "of v" + std::to_string(variant)}};
     return std::make_unique<FakeJob>(script, clock, traces.emplace_back());
   }

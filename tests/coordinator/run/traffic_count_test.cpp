@@ -119,10 +119,10 @@ TEST(TrafficCount, SaysWhyThereIsNothingToJudge) {
 TEST(TrafficCount, SaysWhyPcieBytesAreAbsent) {
   const LinkCounters some{0, 0, 0, {}};
   const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
-  TrafficCount unsupported(all_reduce(64 * kMiB), kRing, {});
+  TrafficCount unsupported(all_reduce(64 * kMiB), kRing, {}, "");
   unsupported.add(reply, reply, 1);
   const LinkCounters all{0, 0, 0, 0};
-  TrafficCount round(all_reduce(1024 * kMiB), kRing, {});
+  TrafficCount round(all_reduce(1024 * kMiB), kRing, {}, "");
   round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
   EXPECT_FALSE(round.evidence()->pcie_sent);
   expect_golden(unsupported.evidence()->pcie_reason + "\n" + round.evidence()->pcie_reason + "\n",

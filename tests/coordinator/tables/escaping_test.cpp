@@ -7,6 +7,19 @@ namespace {
 
 constexpr const char* kMark = "\xEF\xBF\xBD";
 
+TEST(PlainText, HasNothingThatATerminalObeys) {
+  EXPECT_EQ(plain_text("loss 0.5\tacc\r\n"), "loss 0.5 acc  ");
+  EXPECT_EQ(plain_text("\033[1;31mred\033[0m \033[2J\033]0;title\aend\033]8;;url\033\\link"),
+            "red endlink");
+  EXPECT_EQ(plain_text("\033Mup \x07\x7f\xc2\x9b"
+                       "31m"),
+            "up 31m");
+  EXPECT_EQ(plain_text("cut \033"), "cut ");
+  EXPECT_EQ(plain_text("cut \033["), "cut ");
+  EXPECT_EQ(plain_text("cut \033]0;x"), "cut ");
+  EXPECT_EQ(plain_text("\xff\xc3(µ"), "\xef\xbf\xbd\xef\xbf\xbd(µ");
+}
+
 TEST(Escaping, KeepsUtf8AndMarksWhatIsNone) {
   for (const char* text : {"", "plain", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x94\xA5",
                            "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"}) {
@@ -23,6 +36,8 @@ TEST(Escaping, KeepsUtf8AndMarksWhatIsNone) {
 TEST(Escaping, ForXml) {
   EXPECT_EQ(xml_escaped("<a b=\"c\">&'"), "&lt;a b=&quot;c&quot;&gt;&amp;&apos;");
   EXPECT_EQ(xml_escaped("a\x01\n\tb\r"), std::string("a") + kMark + "\n\tb" + kMark);
+  EXPECT_EQ(xml_escaped("a\uFFFEb\uFFFFc\uFFFD"),
+            std::string("a") + kMark + "b" + kMark + "c" + kMark);
 }
 
 TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }
@@ -30,6 +45,13 @@ TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\
 TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
   EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\"\n\"");
+  for (const char* formula : {"=1+1", "+cmd|x", "-1-1", "@SUM(A1)"}) {
+    EXPECT_EQ(csv_field(std::string_view(formula)), std::string("'") + formula);
+  }
+  EXPECT_EQ(csv_field(std::string_view("=a,b")), "\"'=a,b\"");
+  for (const char* number : {"-1.5", "+2", "-1e-5"}) {
+    EXPECT_EQ(csv_field(std::string_view(number)), number);
+  }
 }
 
 TEST(ShellQuoted, IsOneWord) {
@@ -38,6 +60,16 @@ TEST(ShellQuoted, IsOneWord) {
   EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_quoted(""), "''");
   EXPECT_EQ(shell_quoted("$HOME"), "'$HOME'");
+}
+
+TEST(Escaping, LeavesMarkdownNeitherHtmlNorLinks) {
+  EXPECT_EQ(markdown_text("<img src=x> [a](b) ![c](d) (e) [1] a < b <0.01"),
+            "\\<img src=x> [a]\\(b) ![c]\\(d) (e) [1] a < b <0.01");
+  EXPECT_EQ(text_of_markdown("\\<img> [a]\\(b) C:\\x"), "<img> [a](b) C:\\x");
+  EXPECT_EQ(markdown_code("A=1"), "`A=1`");
+  EXPECT_EQ(markdown_code("A=`x` ``y``"), "``` A=`x` ``y`` ```");
+  EXPECT_EQ(markdown_shell("a b\n"), "```sh\na b\n```\n");
+  EXPECT_EQ(markdown_shell("a '\n````\n'\n"), "`````sh\na '\n````\n'\n`````\n");
 }
 
 }  // namespace

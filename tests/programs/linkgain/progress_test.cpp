@@ -135,6 +135,11 @@ TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
   expect_golden(text, "progress_lines.txt");
 }
 
+TEST(ProgressLine, SaysNothingOfATimeThatIsNotKnown) {
+  EXPECT_EQ(progress_line({0, 2, std::nullopt}, "round 1", "p2p", 80, false),
+            "....................  0/2  round 1  p2p");
+}
+
 TEST(Progress, NeedsNoLog) {
   testing::internal::CaptureStderr();
   Progress({}, nullptr).note("a line");

@@ -9,6 +9,7 @@
 
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/hardware/nccl_file.hpp"
 
 #ifdef LINKGAIN_HAVE_DEVICE_API
 #include "kernels/peer/lsa_pointers.hpp"
@@ -150,6 +151,8 @@ void describe_nccl_library(Software& software) {
   try {
     software.nccl_library = nccl_library_version();
     software.nccl_path = nccl().path();
+    const std::string build = nccl_build_of(nccl().path());
+    if (!build.empty()) software.nccl_build = build;
     software.nccl_found_by = nccl().found_by();
   } catch (const MachineError& error) {
     software.nccl_missing = error.what();

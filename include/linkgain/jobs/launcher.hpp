@@ -27,6 +27,8 @@ struct LaunchRequest {
   Environment variant_environment;
   /// A folder of this job's own for Open MPI's session, which mpirun makes; empty: its usual one.
   std::filesystem::path session_folder;
+  /// The same for the files of shared memory of its ranks, which must be there.
+  std::filesystem::path segments_folder;
   /// Names of the caller's own variables that ranks on other hosts must have, too.
   std::vector<std::string> forwarded;
   bool as_root = false;  ///< mpirun refuses to be started by root without an option that allows it
@@ -55,6 +57,8 @@ std::vector<std::string> variables_to_forward(const Environment& current);
 /// and the daemons of one mpirun, which are steps as well, must not wait for those of another.
 /// mpirun on one host gets `session_folder`, unless the user set one: in the usual folder, which
 /// all jobs of a user share, one that ends can remove what one that starts has just found there.
+/// `segments_folder` likewise: of ranks that were killed nobody else would remove the files. No
+/// launcher is to mark the ranks' output, which is a protocol.
 Environment base_environment(const Environment& current, const LaunchRequest& request);
 
 /// Throws MachineError that says what to do where the launcher is not on PATH.

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <functional>
 
-#include "linkgain/run/job.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/job.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/golden.hpp"
 #include "support/process_support.hpp"
@@ -66,6 +66,42 @@ TEST_F(MpiJobTest, ASilentJobIsLostAtItsDeadlineAndGone) {
   EXPECT_THAT(loss.what(), testing::Not(HasSubstr("earlier")));
   EXPECT_EQ(loss.advice(), "see " + log().string());
   EXPECT_THAT(own_children(), IsEmpty());
+}
+
+/// As of a site's own mpirun with a banner, or one that tags each line.
+TEST_F(MpiJobTest, LinesThatAreNoRepliesArePassedOver) {
+  const std::string worker =
+      R"(for i in $(seq "$2"); do echo "Welcome $i"; done; while read -r line; do printf '%s\n' "$1"; done)";
+  MpiJob job("p2p", script(worker, folder_, {done_, "100"}), &watch_);
+  for (int handle = 0; handle < 3; ++handle) EXPECT_NO_THROW(job.close(handle, kPlenty));
+  job.shut_down(kPlenty);
+  MpiJob talks("p2p", script(worker, folder_, {done_, "101"}), &watch_);
+  EXPECT_THAT(lost([&] { talks.close(1, kPlenty); }).what(), HasSubstr("is not understood"));
+}
+
+TEST_F(MpiJobTest, LinesThatAreNoRepliesAreQuotedWhereNoneComes) {
+  MpiJob job("p2p",
+             script(R"(printf 'tag: {}\n\033[31mmore\n'; read -r line; sleep 1000)", folder_),
+             &watch_);
+  EXPECT_THAT(lost([&] { job.hello(Seconds{0.5}); }).what(),
+              AllOf(HasSubstr("2 lines"), HasSubstr("'tag: {}'")));
+}
+
+TEST_F(MpiJobTest, ALineWithoutEndIsNotKeptForEver) {
+  MpiJob job("p2p", script("tr '\\0' a </dev/zero", folder_), &watch_);
+  EXPECT_THAT(lost([&] { job.hello(Seconds{300.0}); }).what(), HasSubstr("a line without end"));
+}
+
+TEST_F(MpiJobTest, FolderOfSharedMemoryGoesWithTheJob) {
+  auto segments = std::make_unique<linkgain::TemporaryFolder>(folder_.path());
+  const std::filesystem::path path = segments->path();
+  std::ofstream(path / "vader_segment") << "x";
+  {
+    MpiJob job("p2p", script("kill -KILL $$", folder_), &watch_, std::move(segments));
+    EXPECT_TRUE(std::filesystem::exists(path));
+    EXPECT_THAT(lost([&] { job.hello(kPlenty); }).what(), HasSubstr("SIGKILL"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(MpiJobTest, ADyingJobTellsItsStatus) {

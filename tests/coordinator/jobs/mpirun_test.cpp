@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/run/job.hpp"
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/job.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/process_support.hpp"
 

@@ -1,4 +1,4 @@
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/launcher.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,6 +24,18 @@ LaunchRequest two_ranks() {
   request.worker_arguments = {"--serve", "--backend=mpi"};
   request.cores = 2;
   return request;
+}
+
+/// But for what every mpirun is started with.
+Environment own_environment(const Environment& current, const LaunchRequest& request) {
+  Environment environment = base_environment(current, request);
+  if (parse_launcher(request.launcher) == LauncherKind::srun) return environment;
+  for (const char* name :
+       {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output", "OMPI_MCA_orte_xml_output"}) {
+    EXPECT_EQ(environment[name], "0") << "ranks' output is a protocol";
+    environment.erase(name);
+  }
+  return environment;
 }
 
 TEST(Launcher, PlainCommand) {
@@ -81,7 +93,7 @@ TEST(Launcher, OversubscribesOnlyBeyondTheCores) {
 TEST(Launcher, TheVariantWinsOverTheEnvironmentEvenWithNothing) {
   LaunchRequest request = two_ranks();
   request.variant_environment = {{"NCCL_ALGO", ""}, {"NCCL_P2P_DISABLE", "1"}};
-  const Environment environment = base_environment(
+  const Environment environment = own_environment(
       {{"HOME", "/root"}, {"NCCL_ALGO", "Tree"}, {"NCCL_P2P_LEVEL", "SYS"}}, request);
   EXPECT_EQ(environment, (Environment{{"HOME", "/root"},
                                       {"NCCL_ALGO", ""},
@@ -97,18 +109,18 @@ TEST(Launcher, SrunIsNotToldOfGpusForEachTask) {
                         {"SLURM_GPU_BIND", "single:1"}};
   LaunchRequest request = two_ranks();
   request.launcher = "srun";
-  EXPECT_EQ(base_environment(job, request),
+  EXPECT_EQ(own_environment(job, request),
             (Environment{{"SLURM_JOB_ID", "7"}, {"SLURM_PMIX_FENCE", "mixed"}}));
   request.launcher = "mpirun";
-  EXPECT_EQ(base_environment(job, request), job) << "for whatever a rank may start";
+  EXPECT_EQ(own_environment(job, request), job) << "for whatever a rank may start";
 }
 
 TEST(Launcher, RanksOfSrunMeetOnARingUnlessAnotherWayIsSet) {
   LaunchRequest request = two_ranks();
   request.launcher = "srun";
-  EXPECT_EQ(base_environment({}, request), (Environment{{"SLURM_PMIX_FENCE", "ring"}}));
+  EXPECT_EQ(own_environment({}, request), (Environment{{"SLURM_PMIX_FENCE", "ring"}}));
   request.launcher = "mpirun";
-  EXPECT_EQ(base_environment({}, request), Environment{});
+  EXPECT_EQ(own_environment({}, request), Environment{});
 }
 
 TEST(Launcher, AJobOnOneHostHasASessionFolderOfItsOwn) {
@@ -116,26 +128,46 @@ TEST(Launcher, AJobOnOneHostHasASessionFolderOfItsOwn) {
   request.session_folder = "/tmp/linkgain-1/0-1";
   const Environment own{{"OMPI_MCA_orte_tmpdir_base", "/tmp/linkgain-1/0-1"},
                         {"PRTE_MCA_prte_tmpdir_base", "/tmp/linkgain-1/0-1"}};
-  EXPECT_EQ(base_environment({}, request), own);
+  EXPECT_EQ(own_environment({}, request), own);
   for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "OMPI_MCA_orte_local_tmpdir_base",
                            "OMPI_MCA_orte_remote_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"}) {
     const Environment users{{name, "/scratch"}};
-    EXPECT_EQ(base_environment(users, request), users);
+    EXPECT_EQ(own_environment(users, request), users);
   }
   request.hostfile = "hosts";
-  EXPECT_EQ(base_environment({}, request), Environment{}) << "nobody removes it on other hosts";
+  EXPECT_EQ(own_environment({}, request), Environment{}) << "nobody removes it on other hosts";
   request.hostfile.reset();
   request.session_folder.clear();
-  EXPECT_EQ(base_environment({}, request), Environment{});
+  EXPECT_EQ(own_environment({}, request), Environment{});
+}
+
+TEST(Launcher, AJobOnOneHostHasItsSharedMemoryInAFolderOfItsOwn) {
+  LaunchRequest request = two_ranks();
+  request.segments_folder = "/dev/shm/linkgain-job.1";
+  EXPECT_EQ(own_environment({}, request),
+            (Environment{{"OMPI_MCA_btl_sm_backing_directory", "/dev/shm/linkgain-job.1"},
+                         {"OMPI_MCA_btl_vader_backing_directory", "/dev/shm/linkgain-job.1"}}));
+  const Environment users{{"OMPI_MCA_btl_vader_backing_directory", "/dev/hugepages"}};
+  EXPECT_EQ(own_environment(users, request).at("OMPI_MCA_btl_vader_backing_directory"),
+            "/dev/hugepages");
+  request.hostfile = "hosts";
+  EXPECT_EQ(own_environment({}, request), Environment{}) << "it is not on other hosts";
+}
+
+TEST(Launcher, RanksOutputIsNotMarked) {
+  LaunchRequest request = two_ranks();
+  EXPECT_EQ(own_environment({{"OMPI_MCA_orte_tag_output", "1"}}, request), Environment{});
+  request.launcher = "srun";
+  EXPECT_FALSE(base_environment({{"SLURM_LABELIO", "1"}}, request).contains("SLURM_LABELIO"));
 }
 
 TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {
   LaunchRequest request = two_ranks();
   const Environment job{{"SLURM_JOB_ID", "7"}};
-  EXPECT_EQ(base_environment(job, request), job) << "no daemon on one host";
+  EXPECT_EQ(own_environment(job, request), job) << "no daemon on one host";
   request.hostfile = "hosts";
-  EXPECT_EQ(base_environment(job, request).at("SLURM_OVERLAP"), "1");
-  EXPECT_TRUE(base_environment({}, request).empty());
+  EXPECT_EQ(own_environment(job, request).at("SLURM_OVERLAP"), "1");
+  EXPECT_TRUE(own_environment({}, request).empty());
 }
 
 TEST(Launcher, RanksOfOtherHostsGetWhatAffectsThem) {

@@ -1,4 +1,4 @@
-#include "linkgain/diagnostics/kernel_log.hpp"
+#include "linkgain/telemetry/kernel_log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

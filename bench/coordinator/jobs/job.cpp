@@ -1,4 +1,4 @@
-#include "linkgain/run/job.hpp"
+#include "linkgain/jobs/job.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/process/process.hpp"
 
 namespace linkgain {
@@ -52,6 +53,32 @@ std::string command_name(const std::string& line) {
   } catch (const Error&) {
     return line;
   }
+}
+
+std::string description_of(Transfer outcome, const std::string& variant, const std::string& command,
+                           Seconds deadline) {
+  switch (outcome) {
+    case Transfer::timed_out:
+      return fmt::format("the job of variant '{}' gave no answer to '{}' for {:g} s", variant,
+                         command, deadline.value);
+    case Transfer::too_long:
+      return fmt::format("the job of variant '{}' answered '{}' with a line without end", variant,
+                         command);
+    case Transfer::done:
+    case Transfer::ended:
+      break;
+  }
+  return fmt::format("the job of variant '{}' ended instead of answering '{}'", variant, command);
+}
+
+/// Of what was no reply, or nothing.
+std::string quoted_first(const std::vector<std::string>& lines) {
+  constexpr std::size_t kMostBytes = 200;
+  if (lines.empty()) return {};
+  return fmt::format("; its standard output has {}, the first: '{}'",
+                     counted(static_cast<std::int64_t>(lines.size()), "line that is no reply",
+                             "lines that are no replies"),
+                     visible(lines.front().substr(0, kMostBytes)));
 }
 
 bool is_frame(const std::string& line) {
@@ -150,7 +177,7 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
     if (is_frame(line)) {
       in_frame = !in_frame;
     } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      (in_frame || tells_of_ended_ranks(line) ? launchers : own).push_back(std::move(line));
+      (in_frame || tells_of_ended_ranks(line) ? launchers : own).push_back(visible(line));
     }
   }
   std::vector<std::string>& words = own.empty() ? launchers : own;
@@ -159,11 +186,13 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
   return words;
 }
 
-MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch)
+MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch,
+               std::unique_ptr<TemporaryFolder> segments)
     : variant_(std::move(variant)),
       log_(request.error_file),
       log_start_(size_or_zero(log_)),
       watch_(watch),
+      segments_(std::move(segments)),
       process_(request) {}
 
 void MpiJob::give_up() noexcept {
@@ -178,23 +207,31 @@ std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
   const Deadline end(deadline);
   const Transfer written = process_.write_line(line, end.remaining(), watch_);
   if (written != Transfer::done) lose(line, written, deadline);
-  ReadResult reply = process_.read_line(end.remaining(), watch_);
+  ReadResult reply = read_reply(end);
   if (reply.outcome != Transfer::done) lose(line, reply.outcome, deadline);
   if (!answered_) process_.remember_tree();
   answered_ = true;
   return std::move(reply.line);
 }
 
+ReadResult MpiJob::read_reply(const Deadline& deadline) {
+  constexpr std::size_t kMostForeignLines = 100;
+  while (true) {
+    ReadResult reply = process_.read_line(deadline.remaining(), watch_);
+    const bool foreign =
+        reply.outcome == Transfer::done && !reply.line.starts_with(protocol::kReplyBegin);
+    if (!foreign || foreign_.size() == kMostForeignLines) return reply;
+    foreign_.push_back(std::move(reply.line));
+  }
+}
+
 void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
-  std::string text = outcome == Transfer::timed_out
-                         ? fmt::format("the job of variant '{}' gave no answer to '{}' for {:g} s",
-                                       variant_, command_name(line), deadline.value)
-                         : fmt::format("the job of variant '{}' ended instead of answering '{}'",
-                                       variant_, command_name(line));
+  std::string text = description_of(outcome, variant_, command_name(line), deadline);
   if (outcome == Transfer::ended) {
     const std::optional<ProcessEnd> end = process_.wait(kStatusWait);
     text += end ? fmt::format(" ({})", describe(*end)) : " (it closed its output)";
   }
+  text += quoted_first(foreign_);
   const std::vector<pid_t> survivors = process_.end_tree(kGrace);
   const std::vector<std::string> words = last_words(log_, log_start_, kLastWords);
   if (!words.empty()) text += fmt::format("; its last words:\n  {}", fmt::join(words, "\n  "));

@@ -1,4 +1,4 @@
-#include "linkgain/run/program_inquiry.hpp"
+#include "linkgain/jobs/program_inquiry.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/protocol.hpp"
-#include "linkgain/run/launcher.hpp"
 
 namespace linkgain {
 namespace {

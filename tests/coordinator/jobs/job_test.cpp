@@ -1,4 +1,4 @@
-#include "linkgain/run/job.hpp"
+#include "linkgain/jobs/job.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

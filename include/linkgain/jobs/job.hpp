@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/record/protocol.hpp"
-#include "linkgain/run/launcher.hpp"
 
 namespace linkgain {
 
@@ -79,24 +80,31 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
 
 /// The job of a variant as processes of this machine. When it does not answer in time or dies, all
 /// its processes are ended before JobLost is thrown. Interrupted is thrown while waiting for an
-/// answer; the job is then of no further use. Not for use by several threads at once.
+/// answer; the job is then of no further use. Up to 100 lines of standard output that are no
+/// replies, as of a launcher with a banner, are passed over. Not for use by several threads at
+/// once.
 class MpiJob : public Job {
  public:
-  /// `watch` may be null; else it must outlive the job. Throws as Process does.
-  MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch);
+  /// `watch` may be null; else it must outlive the job. `segments`, where there is one, is the
+  /// folder of the ranks' shared memory, which goes with the job. Throws as Process does.
+  MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch,
+         std::unique_ptr<TemporaryFolder> segments = nullptr);
   void give_up() noexcept override;
 
  private:
   std::string do_exchange(const std::string& line, Seconds deadline) override;
   void do_finish(Seconds deadline) override;
+  ReadResult read_reply(const Deadline& deadline);
   [[noreturn]] void lose(const std::string& line, Transfer outcome, Seconds deadline);
 
   std::string variant_;
   std::filesystem::path log_;
   std::uintmax_t log_start_;
   const SignalWatch* watch_;
+  std::unique_ptr<TemporaryFolder> segments_;  ///< outlives the processes
   Process process_;
   bool answered_ = false;
+  std::vector<std::string> foreign_;  ///< lines on standard output that were no replies
 };
 
 }  // namespace linkgain

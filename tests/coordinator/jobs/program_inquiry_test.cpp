@@ -1,4 +1,4 @@
-#include "linkgain/run/program_inquiry.hpp"
+#include "linkgain/jobs/program_inquiry.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "linkgain/run/launcher.hpp"
+#include "linkgain/jobs/launcher.hpp"
 
 #include <fmt/format.h>
 
@@ -97,18 +97,49 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
   return names;
 }
 
+namespace {
+
+/// No tags, times or XML around each line of a rank, whatever files of settings say.
+void have_output_unmarked(Environment& environment) {
+  for (const char* name :
+       {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output", "OMPI_MCA_orte_xml_output"}) {
+    environment[name] = "0";
+  }
+}
+
+/// By its names of Open MPI 4 and 5.
+void name_segments_folder(const std::filesystem::path& folder, Environment& environment) {
+  for (const char* name :
+       {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
+    environment.emplace(name, folder.string());
+  }
+}
+
+}  // namespace
+
 Environment base_environment(const Environment& current, const LaunchRequest& request) {
   Environment environment = request.variant_environment;
   environment.insert(current.begin(), current.end());
   if (parse_launcher(request.launcher) == LauncherKind::srun) {
-    for (const char* name : {"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK"}) {
+    for (const char* name :
+         {"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK", "SLURM_LABELIO"}) {
       environment.erase(name);
     }
     environment.emplace("SLURM_PMIX_FENCE", "ring");
-  } else if (request.hostfile) {
+    return environment;
+  }
+  have_output_unmarked(environment);
+  if (request.hostfile) {
     if (current.contains("SLURM_JOB_ID")) environment["SLURM_OVERLAP"] = "1";
-  } else if (!request.session_folder.empty() && !names_session_folder(environment)) {
-    for (const char* name : kSessionFolders) environment[name] = request.session_folder.string();
+  } else {
+    if (!request.session_folder.empty() && !names_session_folder(environment)) {
+      for (const char* name : kSessionFolders) {
+        environment[name] = request.session_folder.string();
+      }
+    }
+    if (!request.segments_folder.empty()) {
+      name_segments_folder(request.segments_folder, environment);
+    }
   }
   return environment;
 }

@@ -1,0 +1,132 @@
+#include "record_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr double kRounding = 1e-9;
+
+[[noreturn]] void refuse(const CaseResult& result, const std::string& what) {
+  throw UsageError(fmt::format("{}: {}", case_name(result.definition), what),
+                   "take an unchanged copy; a record is not made to be edited");
+}
+
+bool agree(double a, double b) {
+  return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
+}
+
+bool lies_within(double value, double least, double most) {
+  return value >= least * (1.0 - kRounding) && value <= most * (1.0 + kRounding);
+}
+
+void require_variants(const CaseResult& result, const std::vector<Variant>& variants) {
+  const bool alike =
+      std::ranges::equal(result.variants, variants, {}, &VariantResult::variant, &Variant::name);
+  if (!alike) refuse(result, "its variants are not those of the settings, in their order");
+}
+
+void require_launches(const CaseResult& result, int planned) {
+  for (const Sample& sample : result.samples) {
+    // As many as planned may be added.
+    if (sample.launch >= 0 && sample.launch < 2 * planned) continue;
+    refuse(result, fmt::format("a sample is of launch {}, of {} planned", sample.launch, planned));
+  }
+}
+
+void require_intervals(const CaseResult& result) {
+  for (const auto& [variant, ratio] : result.ratios) {
+    if (!ratio.interval) continue;
+    if (!lies_within(ratio.estimate, ratio.interval->low, ratio.interval->high)) {
+      refuse(result, fmt::format("the ratio of {} is outside its interval", variant));
+    }
+  }
+}
+
+struct Range {
+  double least = 0.0;
+  double most = 0.0;
+};
+
+/// Of a variant's samples; both 0 where there are none.
+Range range_of(const CaseResult& result, std::size_t variant) {
+  Range range;
+  for (const Sample& sample : result.samples) {
+    const double time = sample.time().value;
+    if (sample.variant != static_cast<int>(variant) || !(time > 0.0)) continue;
+    range.least = range.most > 0.0 ? std::min(range.least, time) : time;
+    range.most = std::max(range.most, time);
+  }
+  return range;
+}
+
+void require_within_samples(const CaseResult& result) {
+  const Range first = range_of(result, 0);
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    const VariantResult& variant = result.variants[i];
+    const Range own = range_of(result, i);
+    if (!variant.time || own.most == 0.0) continue;
+    if (!lies_within(variant.time->value, own.least, own.most)) {
+      refuse(result, fmt::format("the time of {} is outside its samples", variant.variant));
+    }
+    for (const auto& [name, ratio] : result.ratios) {
+      if (name != variant.variant || first.most == 0.0) continue;
+      if (!lies_within(ratio.estimate, own.least / first.most, own.most / first.least)) {
+        refuse(result, fmt::format("the ratio of {} is not that of its samples", name));
+      }
+    }
+  }
+}
+
+bool agree(const std::optional<double>& a, const std::optional<double>& b) {
+  return a.has_value() == b.has_value() && (!a || agree(*a, *b));
+}
+
+/// Numbers of a variant without samples are nobody's to derive.
+void require_exact(const CaseResult& result) {
+  CaseResult derived = result;
+  summarise(derived);
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    const VariantResult& own = result.variants[i];
+    const VariantResult& other = derived.variants[i];
+    if (range_of(result, i).most == 0.0) continue;
+    const bool times = own.time.has_value() == other.time.has_value() &&
+                       (!own.time || agree(own.time->value, other.time->value));
+    if (times && agree(own.algbw, other.algbw) && agree(own.busbw, other.busbw) &&
+        agree(own.skew, other.skew)) {
+      continue;
+    }
+    refuse(result, fmt::format("time or bandwidth of {} is not that of its samples", own.variant));
+  }
+  const bool ratios = std::ranges::equal(
+      result.ratios, derived.ratios, [](const RatioResult& a, const RatioResult& b) {
+        return a.variant == b.variant && agree(a.ratio.estimate, b.ratio.estimate);
+      });
+  if (!ratios && !result.samples.empty()) {
+    refuse(result, "its ratios are not those of its samples");
+  }
+}
+
+}  // namespace
+
+void require_consistent(const Record& record, Agreement agreement) {
+  for (const CaseResult& result : record.cases) {
+    require_variants(result, record.settings.variants);
+    require_launches(result, record.settings.launches);
+    require_intervals(result);
+    if (agreement == Agreement::exact) {
+      require_exact(result);
+    } else {
+      require_within_samples(result);
+    }
+  }
+}
+
+}  // namespace linkgain

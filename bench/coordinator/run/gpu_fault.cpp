@@ -1,0 +1,98 @@
+#include "linkgain/run/gpu_fault.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "linkgain/telemetry/kernel_log.hpp"
+#include "linkgain/telemetry/pci.hpp"
+
+namespace linkgain {
+namespace {
+
+struct CudaErrorRow {
+  std::string_view name;
+  std::string_view advice;
+};
+
+constexpr std::array kCudaErrors{
+    CudaErrorRow{"cudaErrorECCUncorrectable",
+                 "the GPU's memory has an error that was not corrected (214): reset the GPU "
+                 "(nvidia-smi --gpu-reset); if it comes again, have it replaced"},
+    CudaErrorRow{"cudaErrorNvlinkUncorrectable",
+                 "an NVLink has an error that was not corrected (220): run linkgain doctor, reseat "
+                 "the bridge or look at nvidia-fabricmanager's log, and reset the GPUs"},
+    CudaErrorRow{"cudaErrorLaunchFailure",
+                 "a kernel ended in an error (719), often of memory that another GPU took away: "
+                 "look for Xid errors with linkgain doctor"},
+    CudaErrorRow{"cudaErrorSystemNotReady",
+                 "the GPUs are not ready (802): start nvidia-fabricmanager, of the driver's "
+                 "version, and wait until nvidia-smi -q names the fabric's state Completed"},
+};
+
+/// The GPU's number where the address is one of these; "0000:41:00" without a function, as the
+/// driver writes it.
+std::optional<int> owner_of(const XidEvent& event, const NumberedGpus& gpus) {
+  for (const auto& [number, device] : gpus) {
+    const std::string name = sysfs_pci_name(device.pci_bus_id().value_or(""));
+    if (!name.empty() && name.starts_with(event.pci_bus_id)) return number;
+  }
+  return std::nullopt;
+}
+
+void add_events(const NumberedGpus& gpus, Seconds since, const std::filesystem::path& kernel_log,
+                std::vector<GpuFault>& faults) {
+  for (const XidEvent& event : read_kernel_log(kernel_log).value_or({})) {
+    const std::optional<int> gpu = owner_of(event, gpus);
+    if (event.seconds_after_boot < since.value || !(gpu || event.from_switch)) continue;
+    const XidMeaning meaning = meaning_of(event);
+    const std::string where =
+        gpu ? fmt::format("GPU {}: Xid", *gpu) : fmt::format("NVSwitch {}: SXid", event.pci_bus_id);
+    faults.push_back(
+        {fmt::format("{} {}, {}", where, event.code, meaning.what), std::string(meaning.advice)});
+  }
+}
+
+}  // namespace
+
+std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
+                                 const std::filesystem::path& kernel_log) {
+  std::vector<GpuFault> faults;
+  for (const auto& [number, device] : gpus) {
+    if (const std::string silence = device.silence(); !silence.empty()) {
+      faults.push_back({fmt::format("GPU {} does not answer: {}", number, silence),
+                        "restart the machine; check the power cables, the seat in the slot or "
+                        "riser and the cooling"});
+    } else if (device.memory_remap_pending().value_or(false)) {
+      faults.push_back({fmt::format("GPU {} waits for a reset to replace rows of memory", number),
+                        "stop all work on the GPU and reset it (nvidia-smi --gpu-reset)"});
+    }
+  }
+  add_events(gpus, since, kernel_log, faults);
+  return faults;
+}
+
+std::string_view advice_for_cuda_error(std::string_view words) {
+  const auto* const row = std::ranges::find_if(kCudaErrors, [&](const CudaErrorRow& each) {
+    return words.find(each.name) != std::string_view::npos;
+  });
+  return row == kCudaErrors.end() ? std::string_view{} : row->advice;
+}
+
+Warning explained(Warning loss, const std::vector<GpuFault>& faults) {
+  std::vector<std::string> advice;
+  const std::string_view about_error = advice_for_cuda_error(loss.text);
+  if (!about_error.empty()) advice.emplace_back(about_error);
+  for (const GpuFault& fault : faults) {
+    loss.text += "\n" + fault.text;
+    if (std::ranges::find(advice, fault.advice) == advice.end()) advice.push_back(fault.advice);
+  }
+  if (!loss.advice.empty()) advice.push_back(loss.advice);
+  loss.advice = fmt::format("{}", fmt::join(advice, "; "));
+  return loss;
+}
+
+}  // namespace linkgain

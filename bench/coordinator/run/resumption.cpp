@@ -1,0 +1,200 @@
+#include "linkgain/run/resumption.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/base/secrets.hpp"
+#include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/record/journal.hpp"
+#include "linkgain/record/record_json.hpp"
+#include "measurement.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kStartAnew = "measure all of it anew, without --resume";
+
+/// "/ranks/0/gpu/uuid" as "ranks/0/gpu/uuid".
+std::string name_of_member(const json::Out& change) {
+  return change.at("path").get<std::string>().substr(1);
+}
+
+std::string value_at(const json::Out& document, const std::string& pointer) {
+  const json::Out::json_pointer place(pointer);
+  return document.contains(place) ? document.at(place).dump() : "absent";
+}
+
+void require_same(const json::Out& earlier, const json::Out& now) {
+  const json::Out changes = json::Out::diff(earlier, now);
+  if (changes.empty()) return;
+  const json::Out& first = changes.front();
+  const auto pointer = first.at("path").get<std::string>();
+  throw UsageError(
+      fmt::format("this is not what the run began with: {} was {} and is {}", name_of_member(first),
+                  value_at(earlier, pointer), value_at(now, pointer)),
+      kStartAnew);
+}
+
+json::Out comparable(const Settings& settings) {
+  json::Out json = json::write_settings(settings);
+  for (const char* member : {"argv", "environment_in_force", "software_in_force"})
+    json.erase(member);
+  return json;
+}
+
+json::Out comparable(Machine machine) {
+  for (RankInfo& rank : machine.ranks) {
+    rank.pid = 0;
+    rank.host_copy.reset();
+  }
+  return json::write_machine(machine);
+}
+
+json::Out comparable(Environment environment) {
+  environment.erase("NCCL_DEBUG_FILE");  // has the launch in its name
+  return environment;
+}
+
+/// Not one that another process might measure.
+bool is_refused(const VariantResult& variant) {
+  return variant.skipped && *variant.skipped != kJobWasLost && *variant.skipped != kBudgetUsedUp;
+}
+
+void forget_end(CaseResult& result) {
+  result.stopped.reset();
+  for (VariantResult& variant : result.variants) {
+    if (!is_refused(variant)) variant.skipped.reset();
+  }
+}
+
+/// Those of launches that were cut, by the variants that were up together.
+void drop_cut_launches(const RunPlan& plan, CaseResult& result) {
+  std::set<int> launches;
+  for (const Sample& sample : result.samples) launches.insert(sample.launch);
+  for (const int launch : launches) {
+    const int rounds = rounds_in_launch(plan, result.definition, launch, plan.launches);
+    for (const std::vector<int>& variants : variants_at_once(plan)) {
+      if (is_measured(result, launch, variants, rounds)) continue;
+      std::erase_if(result.samples, [&](const Sample& sample) {
+        return sample.launch == launch &&
+               std::ranges::find(variants, sample.variant) != variants.end();
+      });
+    }
+  }
+}
+
+void number_samples(Record& record) {
+  std::vector<Sample*> samples;
+  for (CaseResult& result : record.cases) {
+    for (Sample& sample : result.samples) samples.push_back(&sample);
+  }
+  std::ranges::stable_sort(samples, {}, &Sample::sequence);
+  int sequence = 0;
+  for (Sample* const sample : samples) sample->sequence = sequence++;
+}
+
+/// At the end they are found again.
+void leave_out_verdicts(Record& record) {
+  Record judged = record;
+  judged.warnings.clear();
+  judge(judged, {});
+  std::erase_if(record.warnings, [&](const Warning& warning) {
+    return std::ranges::any_of(judged.warnings,
+                               [&](const Warning& each) { return each.text == warning.text; });
+  });
+}
+
+}  // namespace
+
+Record read_unfinished(const std::filesystem::path& folder) {
+  Record record = read_record(folder);
+  if (record.settings.program) {
+    throw UsageError(fmt::format("{} is of linkgain exec, which cannot go on", folder.string()));
+  }
+  if (record.status == RunStatus::complete) {
+    throw UsageError(fmt::format("the run in {} is complete", folder.string()),
+                     fmt::format("see linkgain report {}", folder.string()));
+  }
+  if (std::ranges::any_of(record.settings.argv, [](const std::string& word) {
+        return word.find(kMasked) != std::string::npos;
+      })) {
+    throw UsageError("the run was given a secret, which its record does not keep", kStartAnew);
+  }
+  leave_out_verdicts(record);
+  record.status = RunStatus::incomplete;
+  return record;
+}
+
+void require_same_settings(const Settings& earlier, const Settings& now) {
+  require_same(comparable(earlier), comparable(now));
+}
+
+std::optional<Record> head_of_earlier_part(const Record& record) {
+  if (record.cases.empty()) return std::nullopt;
+  Record head;
+  head.machine = record.machine;
+  head.settings = record.settings;
+  return head;
+}
+
+void require_same_job(const Record& earlier, int variant, const protocol::HelloReply& now) {
+  if (earlier.machine.ranks.empty()) return;  // it ended before any job was up
+  const auto place = static_cast<std::size_t>(variant);
+  const Settings& settings = earlier.settings;
+  Machine machine = earlier.machine;
+  const std::vector<Software>& software = settings.software_in_force;
+  if (place < software.size() && software[place] != Software{}) machine.software = software[place];
+  require_same(comparable(machine), comparable(now.machine));
+  if (place >= settings.environment_in_force.size()) return;
+  const Environment& environment = settings.environment_in_force[place];
+  if (!environment.empty()) require_same(comparable(environment), comparable(now.environment));
+}
+
+std::vector<std::vector<int>> variants_at_once(const RunPlan& plan) {
+  std::vector<std::vector<int>> groups;
+  for (int variant = 0; variant < static_cast<int>(plan.variants.size()); ++variant) {
+    if (groups.empty() || plan.schedule == Schedule::sequential) groups.emplace_back();
+    groups.back().push_back(variant);
+  }
+  return groups;
+}
+
+bool is_measured(const CaseResult& result, int launch, const std::vector<int>& variants,
+                 int rounds) {
+  return std::ranges::all_of(variants, [&](int variant) {
+    if (is_refused(result.variants[static_cast<std::size_t>(variant)])) return true;
+    return rounds <= std::ranges::count_if(result.samples, [&](const Sample& sample) {
+             return sample.launch == launch && sample.variant == variant;
+           });
+  });
+}
+
+void prepare_to_go_on(const RunPlan& plan, Record& record) {
+  std::vector<CaseResult> earlier = std::exchange(record.cases, {});
+  for (const Case& c : plan.cases) {
+    const auto found = std::ranges::find(earlier, c, &CaseResult::definition);
+    CaseResult& result = record.cases.emplace_back();
+    if (found != earlier.end()) {
+      result = std::move(*found);
+      forget_end(result);
+      drop_cut_launches(plan, result);
+      continue;
+    }
+    result.definition = c;
+    for (const Variant& variant : plan.variants) {
+      result.variants.emplace_back().variant = variant.name;
+    }
+  }
+  number_samples(record);
+  summarise(record);
+}
+
+}  // namespace linkgain

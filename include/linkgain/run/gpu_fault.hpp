@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/record/record.hpp"
+#include "linkgain/telemetry/nvml.hpp"
+
+namespace linkgain {
+
+/// What is wrong with one of a run's GPUs, and what can be done about it.
+struct GpuFault {
+  std::string text;
+  std::string advice;
+};
+
+/// GPUs by CUDA's numbers.
+using NumberedGpus = std::vector<std::pair<int, Nvml::Device>>;
+
+/// What the driver says of GPUs after a job was lost on them: those that no longer answer, those
+/// whose memory waits for a reset, and their Xid errors and the switches' in the kernel's log since
+/// a moment of the monotonic clock, which counts from the machine's start. A log that may not be
+/// read has none.
+std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
+                                 const std::filesystem::path& kernel_log = "/dev/kmsg");
+
+/// What to do about the CUDA error that the last words of a job name, as "cudaErrorSystemNotReady";
+/// empty where they name none that is known here.
+std::string_view advice_for_cuda_error(std::string_view words);
+
+/// The warning of a lost job with what the GPUs say, which may be the cause, and before its advice
+/// what helps against that and against the CUDA error that it names.
+Warning explained(Warning loss, const std::vector<GpuFault>& faults);
+
+}  // namespace linkgain

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "linkgain/record/protocol.hpp"
+#include "linkgain/record/record.hpp"
+#include "linkgain/run/run_plan.hpp"
+
+/// A run that was ended before its time and goes on: what it measured stands, what it was measuring
+/// is measured again.
+namespace linkgain {
+
+/// The journal or record of an unfinished run in `folder`. Warnings that are found anew at the end
+/// of every run are left out. Throws UsageError where there is none, where it is complete or no
+/// run of `linkgain run`, and where it cannot go on because its record hides a secret.
+Record read_unfinished(const std::filesystem::path& folder);
+
+/// Throws UsageError that says what differs, if something that decides what is measured does.
+void require_same_settings(const Settings& earlier, const Settings& now);
+
+/// Machine and settings of a record that has cases already; absent where it has none.
+std::optional<Record> head_of_earlier_part(const Record& record);
+
+/// Throws UsageError that says what differs, where a job of the variant has not the hardware, the
+/// software or the variables in force that the earlier part had. Process ids, and rates of copies
+/// that a run measures itself, may differ.
+void require_same_job(const Record& earlier, int variant, const protocol::HelloReply& now);
+
+/// The variants whose jobs are up together in a launch: all, or one after the other each.
+std::vector<std::vector<int>> variants_at_once(const RunPlan& plan);
+
+/// Whether `launch` of the case holds `rounds` samples of each of these variants that can be
+/// measured at all.
+bool is_measured(const CaseResult& result, int launch, const std::vector<int>& variants,
+                 int rounds);
+
+/// Brings the cases of an earlier part into the plan's order, with those that it did not come to.
+/// Launches that were cut lose their samples; the others are numbered anew, in their order.
+void prepare_to_go_on(const RunPlan& plan, Record& record);
+
+}  // namespace linkgain

@@ -1,0 +1,64 @@
+#include "linkgain/base/regular_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+
+namespace linkgain {
+namespace {
+
+using testing::HasSubstr;
+
+class RegularFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "linkgain_file_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    std::ofstream(folder_ / "file") << "text";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(RegularFile, IsReadWholeUpToItsLimit) {
+  EXPECT_EQ(read_regular_file(folder_ / "file").value(), "text");
+  EXPECT_EQ(read_regular_file(folder_ / "file", 4).value(), "text");
+  EXPECT_THAT(read_regular_file(folder_ / "file", 3).reason(), HasSubstr("more than 3 bytes"));
+  std::filesystem::create_symlink("file", folder_ / "link");
+  EXPECT_EQ(read_regular_file(folder_ / "link").value(), "text");
+  EXPECT_FALSE(read_regular_file("/proc/self/stat").value_or("").empty()) << "states no size";
+}
+
+TEST_F(RegularFile, IsNothingElse) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(read_regular_file(folder_ / "pipe").reason(), HasSubstr("no regular file"));
+  EXPECT_THAT(read_regular_file("/dev/zero").reason(), HasSubstr("no regular file"));
+  EXPECT_THAT(read_regular_file(folder_).reason(), HasSubstr("a folder"));
+  EXPECT_THAT(read_regular_file(folder_ / "none").reason(), HasSubstr("No such file"));
+}
+
+TEST_F(RegularFile, IsWrittenWhereNoLinkStands) {
+  std::filesystem::create_symlink("file", folder_ / "link");
+  for (const WriteMode mode : {WriteMode::anew, WriteMode::append}) {
+    EXPECT_LT(open_to_write(folder_ / "link", mode), 0);
+    EXPECT_EQ(errno, ELOOP);
+  }
+  EXPECT_EQ(read_regular_file(folder_ / "file").value(), "text");
+  const int file = open_to_write(folder_ / "file", WriteMode::append);
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(write(file, "s", 1), 1);
+  close(file);
+  EXPECT_EQ(read_regular_file(folder_ / "file").value(), "texts");
+  close(open_to_write(folder_ / "file", WriteMode::anew));
+  EXPECT_EQ(read_regular_file(folder_ / "file").value(), "");
+}
+
+}  // namespace
+}  // namespace linkgain

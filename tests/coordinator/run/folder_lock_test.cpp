@@ -1,0 +1,65 @@
+#include "linkgain/run/folder_lock.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <utility>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/run/run_directory.hpp"
+#include "support/process_support.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class FolderLockTest : public testing::Test {
+ protected:
+  std::string refusal() const {
+    return test::refusal_of([&] { FolderLock(folder_.path()); });
+  }
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(FolderLockTest, IsOneRunsAndNamesIt) {
+  {
+    FolderLock lock(folder_.path());
+    const FolderLock moved(std::move(lock));
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("in use"),
+                                 HasSubstr("process " + std::to_string(getpid()) + " on ")));
+  }
+  EXPECT_EQ(refusal(), "accepted");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(FolderLockTest, OfARunThatWasKilledIsFree) {
+  std::ofstream(folder_.path() / ".lock") << "process 1 on node1";
+  EXPECT_EQ(refusal(), "accepted");
+}
+
+TEST_F(FolderLockTest, DoesNotWriteThroughALink) {
+  std::ofstream(folder_.path() / "target") << "precious";
+  std::filesystem::create_symlink("target", folder_.path() / ".lock");
+  EXPECT_EQ(refusal(), "accepted") << "without a lock";
+  EXPECT_EQ(test::read_file(folder_.path() / "target"), "precious");
+}
+
+TEST_F(FolderLockTest, ComesBeforeAnEarlierRunIsSetAside) {
+  std::ofstream(folder_.path() / "record.json") << "x";
+  {
+    const FolderLock lock(folder_.path());
+    EXPECT_THROW(take_folder(folder_.path()), UsageError);
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / "record.json"));
+  }
+  EXPECT_TRUE(take_folder(folder_.path()));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "record.json.old"));
+  EXPECT_FALSE(take_folder(folder_.path() / "none"));
+}
+
+}  // namespace
+}  // namespace linkgain

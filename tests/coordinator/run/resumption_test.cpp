@@ -1,0 +1,239 @@
+#include "linkgain/run/resumption.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/cases/case_order.hpp"
+#include "linkgain/process/signals.hpp"
+#include "linkgain/record/record_json.hpp"
+#include "measurement.hpp"
+#include "run_support.hpp"
+#include "support/program.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+/// Two cases, two variants and three launches.
+class ThreeLaunches : public RunBench {
+ public:
+  explicit ThreeLaunches(Schedule schedule) : RunBench({FakeScript{}, FakeScript{}}) {
+    plan.schedule = schedule;
+    plan.launches = 3;
+    plan.launches_at_once = 1;
+    plan.ci_width = 0.5;
+  }
+};
+
+/// How many samples of each case, launch and variant.
+std::map<std::tuple<std::size_t, int, int>, int> counts(const Record& record) {
+  std::map<std::tuple<std::size_t, int, int>, int> counts;
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    for (const Sample& sample : record.cases[i].samples) {
+      ++counts[{i, sample.launch, sample.variant}];
+    }
+  }
+  return counts;
+}
+
+void expect_whole(const Record& record) {
+  EXPECT_EQ(record.status, RunStatus::complete);
+  for (const auto& [place, count] : counts(record)) EXPECT_EQ(count, kRoundsPerLaunch);
+  EXPECT_EQ(counts(record).size(), 2U * 3U * 2U);
+  std::set<int> numbers;
+  for (const CaseResult& result : record.cases) {
+    for (const Sample& sample : result.samples) numbers.insert(sample.sequence);
+  }
+  EXPECT_EQ(static_cast<int>(numbers.size()), count_samples(record)) << "each has its own number";
+  EXPECT_EQ(*numbers.rbegin(), count_samples(record) - 1);
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// A record as a run leaves it that was cut in the last launch of the second case.
+Record cut_record(Schedule schedule) {
+  ThreeLaunches bench(schedule);
+  bench.execute();
+  Record record = bench.record;
+  record.status = RunStatus::interrupted;
+  std::vector<Sample>& samples = record.cases[1].samples;
+  const auto last = std::find_if(samples.rbegin(), samples.rend(), [](const Sample& sample) {
+    return sample.launch == 2 && sample.variant == 1;
+  });
+  samples.erase(std::next(last).base());
+  return record;
+}
+
+TEST(Resumption, MeasuresOnlyWhatIsMissing) {
+  for (const Schedule schedule : kSchedules) {
+    ThreeLaunches bench(schedule);
+    bench.record = cut_record(schedule);
+    const std::vector<CaseResult> earlier = bench.record.cases;
+    bench.execute();
+    expect_whole(bench.record);
+    if (schedule == Schedule::paired) {
+      EXPECT_THAT(bench.started, UnorderedElementsAre("v0 in 2", "v1 in 2"));
+    } else {
+      EXPECT_THAT(bench.started, ElementsAre("v1 in 2"));
+    }
+    EXPECT_TRUE(same_but_for_order({earlier[0]}, {bench.record.cases[0]}));
+  }
+}
+
+TEST(Resumption, OfAllThatIsThereStartsNothing) {
+  ThreeLaunches whole(Schedule::paired);
+  whole.execute();
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = whole.record;
+  bench.record.status = RunStatus::interrupted;
+  bench.execute();
+  expect_whole(bench.record);
+  EXPECT_THAT(bench.started, IsEmpty());
+}
+
+TEST(Resumption, GoesOnFromTheJournalOfEveryMoment) {
+  for (const Schedule schedule : kSchedules) {
+    for (int moment = 0;; ++moment) {
+      ThreeLaunches first(schedule);
+      int readings = 0;
+      first.host_load = [&](double, const std::vector<std::int64_t>&) {
+        if (readings++ == moment) throw Interrupted(SIGTERM);
+        return HostLoad{};
+      };
+      try {
+        first.execute();
+        EXPECT_GT(moment, 3) << "it was hardly ever interrupted";
+        break;
+      } catch (const Interrupted&) {
+      }
+      if (std::filesystem::file_size(first.journal_path()) == 0) continue;  // no job was up
+      ThreeLaunches second(schedule);
+      second.record = read_unfinished(first.journal_path().parent_path());
+      second.execute();
+      expect_whole(second.record);
+      const Record reread = parse_journal(read_text(second.journal_path()), "journal");
+      EXPECT_EQ(counts(reread), counts(second.record));
+    }
+  }
+}
+
+TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.record.status = RunStatus::job_lost;
+  for (CaseResult& result : bench.record.cases) {
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.variant == 1; });
+    result.variants[1].skipped = kJobWasLost;
+    result.variants[1].time.reset();
+  }
+  bench.execute();
+  expect_whole(bench.record);
+  EXPECT_FALSE(bench.record.cases[0].variants[1].skipped);
+}
+
+TEST(Resumption, LeavesWhatWasRefusedRefused) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  for (CaseResult& result : bench.record.cases) {
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.variant == 1; });
+    result.variants[1].skipped = "no such reduction";
+    result.variants[1].time.reset();
+  }
+  bench.execute();
+  EXPECT_THAT(bench.started, IsEmpty());
+  EXPECT_EQ(bench.record.cases[0].variants[1].skipped, "no such reduction");
+}
+
+TEST(Resumption, RefusesAnotherMachine) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.record.machine.ranks.resize(2);
+  bench.machine = bench.record.machine;
+  bench.machine.software.driver = "590.1";
+  bench.record.machine.software.driver = "580.95";
+  EXPECT_THAT(refusal([&] { bench.execute(); }),
+              HasSubstr("software/driver was \"580.95\" and is \"590.1\""));
+  bench.machine.software.driver = "580.95";
+  bench.machine.ranks[0].pid = 4711;
+  EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted") << "every job has other processes";
+}
+
+TEST(Resumption, RefusesOtherVariablesInForce) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.record.machine.ranks.resize(2);
+  bench.machine = bench.record.machine;
+  bench.record.settings.environment_in_force[1] = {{"OMPI_MCA_btl", "self"}};
+  EXPECT_THAT(refusal([&] { bench.execute(); }),
+              HasSubstr("OMPI_MCA_btl was \"self\" and is \"of v1\""));
+}
+
+TEST(Resumption, RefusesOtherSettingsButTheCommandsWords) {
+  Settings earlier;
+  earlier.argv = {"linkgain", "run", "--label", "x"};
+  earlier.label = "x";
+  Settings now = earlier;
+  now.argv = {"./linkgain", "run", "--label=x"};
+  EXPECT_NO_THROW(require_same_settings(earlier, now));
+  now.launches = earlier.launches + 1;
+  EXPECT_THAT(refusal([&] { require_same_settings(earlier, now); }), HasSubstr("launches was 1"));
+}
+
+class UnfinishedRun : public testing::Test {
+ protected:
+  std::string refusal_of(const Record& record) {
+    std::filesystem::create_directories(folder_.path());
+    write_file_atomically(folder_.path() / "record.json", to_json(record));
+    return refusal([&] { read_unfinished(folder_.path()); });
+  }
+  ScratchFolder folder_;
+};
+
+TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
+  Record record = cut_record(Schedule::paired);
+  EXPECT_EQ(refusal_of(record), "accepted");
+  Record complete = record;
+  complete.status = RunStatus::complete;
+  EXPECT_THAT(refusal_of(complete), HasSubstr("is complete"));
+  Record secret = record;
+  secret.settings.argv = {"linkgain", "run", "--variant", "a:API_KEY=***"};
+  EXPECT_THAT(refusal_of(secret), HasSubstr("a secret"));
+  Record program = record;
+  program.settings.program.emplace().command = {"true"};
+  EXPECT_THAT(refusal_of(program), HasSubstr("linkgain exec"));
+  EXPECT_THAT(refusal([&] { read_unfinished(folder_.path() / "none"); }), HasSubstr("cannot read"));
+}
+
+TEST_F(UnfinishedRun, LosesTheWarningsThatAreFoundAnew) {
+  Record record = cut_record(Schedule::paired);
+  judge(record);
+  const std::size_t found = record.warnings.size();
+  record.warnings.push_back({"job-lost", "the job was lost", ""});
+  EXPECT_EQ(refusal_of(record), "accepted");
+  const Record earlier = read_unfinished(folder_.path());
+  EXPECT_GT(found, 0U);
+  ASSERT_EQ(earlier.warnings.size(), 1U);
+  EXPECT_EQ(earlier.warnings[0].code, "job-lost");
+}
+
+}  // namespace
+}  // namespace linkgain::test

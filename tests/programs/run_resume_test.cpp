@@ -1,0 +1,90 @@
+#include <csignal>
+#include <map>
+#include <tuple>
+
+#include "harmed_run.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::vector<std::string> kFewCases{"--only",     "all_reduce", "--sizes",    "64K:256K:+64K",
+                                         "--launches", "2",          "--ci-width", "0.5"};
+
+class RunResume : public HarmedRun {
+ protected:
+  Outcome resume(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"run", "--resume", "out"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(linkgain(folder_, arguments));
+  }
+
+  /// As many samples of every variant of every case in each launch, and no more.
+  void expect_whole() {
+    const Json record = read_record(folder_);
+    EXPECT_EQ(record.at("status"), "complete");
+    EXPECT_EQ(record.at("cases").size(), 4U);
+    std::map<std::tuple<int, int, int>, int> counts;
+    const Json& samples = record.at("samples");
+    for (std::size_t i = 0; i < samples.at("case").size(); ++i) {
+      ++counts[{samples.at("case")[i], samples.at("launch")[i], samples.at("variant")[i]}];
+    }
+    for (int each = 0; each < 4 * 2 * 2; ++each) {
+      const std::tuple<int, int, int> place{each / 4, each / 2 % 2, each % 2};
+      EXPECT_EQ(counts[place], 4) << each;
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
+  }
+};
+
+class RunResumeAfter : public RunResume, public testing::WithParamInterface<int> {};
+
+TEST_P(RunResumeAfter, MakesTheWholeRecord) {
+  {
+    Program program(run_request(folder_, kFewCases));
+    ASSERT_TRUE(comes_true([&] { return program.error().find("[  2/") != std::string::npos; }, 60));
+    program.signal(GetParam());
+    const Outcome ended = program.finish(20.0);
+    EXPECT_EQ(ended.status, 128 + GetParam());
+    if (GetParam() != SIGKILL) {
+      EXPECT_THAT(ended.error, HasSubstr("linkgain run --resume out"));
+    }
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
+  }
+  const Outcome outcome = resume();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.error, Not(HasSubstr("[  1/8]"))) << "not all of it anew";
+  expect_whole();
+  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("went on at"));
+  const Outcome again = resume();
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.error, HasSubstr("is complete"));
+  expect_whole();
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, RunResumeAfter, testing::Values(SIGINT, SIGKILL));
+
+TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
+  EXPECT_EQ(resume().status, 2) << "there is no folder";
+  run_and_harm(
+      kFewCases, [](const Program& program) { program.signal(SIGTERM); }, 20.0);
+  const std::string before = read_text(folder_.path() / "out" / "record.json");
+  Outcome outcome = resume({"--sizes", "8"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("with --sizes"));
+  ProgramRequest request = linkgain(folder_, {"run", "--resume", "out"});
+  request.environment["OMPI_MCA_btl_tcp_eager_limit"] = "1000";
+  outcome = run_program(request);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("OMPI_MCA_btl_tcp_eager_limit"),
+                                   HasSubstr("absent and is \"1000\"")));
+  EXPECT_EQ(read_text(folder_.path() / "out" / "record.json"), before);
+  EXPECT_EQ(resume().status, 0) << "a refusal costs nothing";
+  expect_whole();
+}
+
+}  // namespace
+}  // namespace linkgain::test
