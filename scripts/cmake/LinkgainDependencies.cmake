@@ -17,6 +17,9 @@ linkgain_require(CLI11 libcli11-dev)
 linkgain_require(benchmark libbenchmark-dev)
 linkgain_require(MPI "libopenmpi-dev openmpi-bin" COMPONENTS CXX)
 
+if(LINKGAIN_PORTABLE)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)  # of hwloc only the CPU sets are used, which need no other library
+endif()
 find_path(HWLOC_INCLUDE_DIR hwloc.h)
 find_library(HWLOC_LIBRARY hwloc)
 if(NOT HWLOC_INCLUDE_DIR OR NOT HWLOC_LIBRARY)

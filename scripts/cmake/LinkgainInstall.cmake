@@ -2,14 +2,16 @@
 # records (component development).
 include(CMakePackageConfigHelpers)
 
-install(TARGETS linkgain linkgain-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+foreach(_program linkgain linkgain-bench)
+  install(TARGETS ${_program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${_program})
+endforeach()
 
 install(PROGRAMS scripts/slurm/all-nodes.sbatch scripts/slurm/health-check scripts/slurm/node-check.sbatch
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/linkgain/slurm)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/linkgain/slurm COMPONENT linkgain)
 install(DIRECTORY scripts/grafana scripts/kubernetes scripts/prometheus scripts/reframe
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/linkgain PATTERN __pycache__ EXCLUDE)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/linkgain COMPONENT linkgain PATTERN __pycache__ EXCLUDE)
 install(FILES scripts/modulefiles/linkgain DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/linkgain
-  RENAME ${PROJECT_VERSION})
+  RENAME ${PROJECT_VERSION} COMPONENT linkgain)
 
 # linkgain::record and what it is made of. Its users see headers, fmt and nlohmann/json, nothing of how it was built.
 set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/linkgain)

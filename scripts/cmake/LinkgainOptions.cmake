@@ -110,5 +110,10 @@ function(linkgain_manual_of program)
   add_custom_command(TARGET ${program} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${_share}
     COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:${program}> --write-manual ${_share} VERBATIM)
-  install(DIRECTORY ${_share}/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT ${program})
+  # Of linkgain's subcommand bench and of the worker there is one page by that name: the worker's.
+  set(_others)
+  if(program STREQUAL "linkgain")
+    set(_others PATTERN linkgain-bench.1 EXCLUDE)
+  endif()
+  install(DIRECTORY ${_share}/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT ${program} ${_others})
 endfunction()
