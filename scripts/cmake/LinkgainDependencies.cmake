@@ -18,8 +18,18 @@ linkgain_require(benchmark libbenchmark-dev)
 linkgain_require(MPI "libopenmpi-dev openmpi-bin" COMPONENTS CXX)
 
 if(LINKGAIN_PORTABLE)
-  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)  # of hwloc only the CPU sets are used, which need no other library
+  # Debian has no archive of fmt: one source that keeps every function of its headers makes it.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/fmt.cpp CONTENT "#define FMT_HEADER_ONLY\n#include <fmt/format.h>\n")
+  add_library(linkgain_fmt STATIC ${PROJECT_BINARY_DIR}/fmt.cpp)
+  target_compile_features(linkgain_fmt PRIVATE cxx_std_20)
+  target_compile_options(linkgain_fmt PRIVATE -fkeep-inline-functions -ffunction-sections)
+  target_include_directories(linkgain_fmt PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
+  foreach(_kind "" _NONE _RELEASE)
+    set_target_properties(fmt::fmt PROPERTIES IMPORTED_LOCATION${_kind} ${PROJECT_BINARY_DIR}/liblinkgain_fmt.a)
+  endforeach()
+  add_dependencies(fmt::fmt linkgain_fmt)
 endif()
+# Never its archive: libmpi.so takes hwloc from the program then, which may be of another version than its own.
 find_path(HWLOC_INCLUDE_DIR hwloc.h)
 find_library(HWLOC_LIBRARY hwloc)
 if(NOT HWLOC_INCLUDE_DIR OR NOT HWLOC_LIBRARY)
@@ -29,6 +39,9 @@ add_library(hwloc::hwloc UNKNOWN IMPORTED)
 set_target_properties(hwloc::hwloc PROPERTIES IMPORTED_LOCATION ${HWLOC_LIBRARY}
   INTERFACE_INCLUDE_DIRECTORIES ${HWLOC_INCLUDE_DIR})
 
+if(LINKGAIN_PORTABLE)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+endif()
 find_path(PCRE2_INCLUDE_DIR pcre2.h)
 find_library(PCRE2_LIBRARY pcre2-8)
 if(NOT PCRE2_INCLUDE_DIR OR NOT PCRE2_LIBRARY)

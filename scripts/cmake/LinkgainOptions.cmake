@@ -52,8 +52,7 @@ endif()
 
 # Of the libraries that another machine may lack none is loaded: LinkgainDependencies.cmake takes their archives.
 if(LINKGAIN_PORTABLE)
-  target_compile_definitions(linkgain_options INTERFACE FMT_HEADER_ONLY)
-  target_link_options(linkgain_options INTERFACE -static-libgcc)
+  target_link_options(linkgain_options INTERFACE -static-libgcc -Wl,--gc-sections)
   set(CMAKE_INSTALL_RPATH_USE_LINK_PATH OFF)
   set(CMAKE_BUILD_WITH_INSTALL_RPATH OFF)
 endif()
