@@ -57,8 +57,17 @@ Json small_record() {
   return record;
 }
 
-/// Multiplies the times of one case, of all cases where it is -1.
+/// Multiplies the times of one case, of all cases where it is -1: its samples and what follows from
+/// them.
 void slow_down(Json& record, int case_index, double factor) {
+  for (std::size_t i = 0; i < record["cases"].size(); ++i) {
+    if (case_index >= 0 && static_cast<int>(i) != case_index) continue;
+    for (Json& variant : record["cases"][i]["variants"]) {
+      if (variant["time_s"].is_number()) {
+        variant["time_s"] = factor * variant["time_s"].get<double>();
+      }
+    }
+  }
   for (Json& times : record["samples"]["seconds_by_rank"]) {
     for (std::size_t i = 0; i < times.size(); ++i) {
       const bool meant = case_index < 0 || record["samples"]["case"][i] == case_index;
@@ -298,7 +307,7 @@ TEST_F(CheckOfARun, HoldsTwoRunsAgainstEachOther) {
   EXPECT_TRUE(outcome.status == 0 || outcome.status == 7) << outcome.output << outcome.error;
   const Json json = Json::parse(outcome.output);
   ASSERT_EQ(json["cases"].size(), 2);
-  EXPECT_EQ(json["cases"][0]["launches"], 3);
+  EXPECT_GE(json["cases"][0]["launches"], 3) << "more where the interval is wide";
   EXPECT_EQ(json["key"]["backend"], "mpi");
 }
 

@@ -366,11 +366,11 @@ TEST_F(ExecProgram, DryRunStartsNothing) {
 
 TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
   write_script("work",
-               "#!/bin/sh\n[ \"$NCCL_P2P_DISABLE\" = 1 ] && n=8 || n=4\n"
+               "#!/bin/sh\n[ \"$NCCL_P2P_DISABLE\" = 1 ] && n=8 || n=4\nsleep 0.1\n"
                "echo \"cost $n.$1{round}\"\n");
   for (const std::string name : {"before", "after"}) {
     ProgramRequest made =
-        linkgain(folder_, {"exec", "--rounds", "4", "--ci-width", "50%", "--out", name, "--label",
+        linkgain(folder_, {"exec", "--rounds", "4", "--ci-width", "99%", "--out", name, "--label",
                            name, "--metric", "cost ([0-9.]+)", "--quiet", "--", "sh", "./work",
                            name == "before" ? "1{round}" : "2{round}"});
     ASSERT_EQ(run_program(made).status, 0);

@@ -126,13 +126,5 @@ TEST_F(FleetProgram, RefusesWhatIsNotThere) {
   }
 }
 
-/// What the scanner reads is what all other readers read.
-TEST_F(FleetProgram, AgreesWithTheReportOfTheSameRecord) {
-  const std::string record = "nodes/node00020/record.json";
-  const Outcome report = run_program(linkgain(*folder_, {"report", record}));
-  EXPECT_EQ(report.status, 0) << report.error;
-  EXPECT_THAT(report.output, HasSubstr("4 x NVIDIA H200"));
-}
-
 }  // namespace
 }  // namespace linkgain::test

@@ -151,7 +151,7 @@ TEST_F(UnreadableInput, OfHostileTextIsShownAndNotCarriedOut) {
     }
   }
   EXPECT_THAT(run_program(linkgain(folder_, {"report", "record.json"})).output,
-              HasSubstr("\\x1b]0;title\\x07\\u202e<img src=x>"));
+              HasSubstr("\\x1b]0;title\\x07\\u202e\\<img src=x>"));
   write("refused.json", "{\"schema\": \"linkgain.record/1\", \"a\\n::error::b\": 1}");
   EXPECT_THAT(run_program(linkgain(folder_, {"report", "refused.json"})).error,
               Not(HasSubstr("\n::")));

@@ -9,11 +9,17 @@ namespace linkgain::test {
 /// Sets an environment variable and puts the former state back.
 class ScopedEnvironment {
  public:
-  ScopedEnvironment(std::string name, const std::string& value) : name_(std::move(name)) {
+  /// Without a value the variable is not set.
+  ScopedEnvironment(std::string name, const std::optional<std::string>& value)
+      : name_(std::move(name)) {
     if (const char* before = std::getenv(name_.c_str())) {
       before_ = before;
     }
-    setenv(name_.c_str(), value.c_str(), 1);
+    if (value) {
+      setenv(name_.c_str(), value->c_str(), 1);
+    } else {
+      unsetenv(name_.c_str());
+    }
   }
   ~ScopedEnvironment() {
     if (before_.has_value()) {

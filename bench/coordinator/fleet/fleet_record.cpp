@@ -456,10 +456,11 @@ std::vector<fs::path> find_fleet_files(const std::vector<fs::path>& named) {
     std::error_code error;
     if (fs::is_directory(path, error)) {
       add_below(path, files);
-    } else if (fs::exists(path, error)) {
+    } else if (fs::is_regular_file(path, error)) {
       files.push_back(path);
     } else {
-      throw UsageError(fmt::format("{} is not there", path.string()),
+      throw UsageError(fmt::format("{} is {}", path.string(),
+                                   fs::exists(path, error) ? "no regular file" : "not there"),
                        "give records, or directories with records below them");
     }
   }

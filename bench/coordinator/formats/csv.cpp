@@ -70,16 +70,11 @@ void add_variant_fields(std::vector<std::string>& fields, const Case& definition
                                                     : std::string{});
 }
 
-void add_ratio_fields(std::vector<std::string>& fields, const Ratio* ratio) {
-  if (ratio == nullptr) {
-    fields.insert(fields.end(), 5, "");
-    return;
-  }
-  fields.push_back(csv_field(std::optional(ratio->estimate)));
-  fields.push_back(csv_field(low_of(ratio->interval)));
-  fields.push_back(csv_field(high_of(ratio->interval)));
-  fields.push_back(csv_field(std::optional(less_time(ratio->estimate))));
-  fields.push_back(fmt::format("{}", ratio->launches));
+void add_interval_fields(std::vector<std::string>& fields, double value,
+                         const std::optional<Interval>& interval) {
+  fields.push_back(csv_field(std::optional(value)));
+  fields.push_back(csv_field(low_of(interval)));
+  fields.push_back(csv_field(high_of(interval)));
 }
 
 void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary& summary) {
@@ -145,18 +140,6 @@ std::optional<double> seconds_of(const std::optional<Seconds>& time) {
   return time ? std::optional(time->value) : std::nullopt;
 }
 
-/// With its interval. A step without communication is compared with nothing.
-void add_exposed_fields(std::vector<std::string>& fields, const std::optional<Estimate>& exposed) {
-  if (!exposed) {
-    fields.insert(fields.end(), 4, "");
-    return;
-  }
-  fields.push_back(csv_field(std::optional(exposed->value)));
-  fields.push_back(csv_field(low_of(exposed->interval)));
-  fields.push_back(csv_field(high_of(exposed->interval)));
-  fields.push_back(fmt::format("{}", exposed->replicates));
-}
-
 /// What came of it: the time of all steps that were asked for, and of those that were timed.
 void add_trained_fields(std::vector<std::string>& fields, const Settings& settings,
                         const VariantSummary& summary) {
@@ -171,22 +154,15 @@ void add_trained_fields(std::vector<std::string>& fields, const Settings& settin
   const TrainingResult& training = *variant.training;
   fields.push_back(fmt::format("{}", training.steps));
   fields.push_back(csv_field(std::optional(training.sum.value)));
-  add_exposed_fields(fields, summary.exposed);
+  if (const std::optional<Estimate>& exposed = summary.exposed) {
+    add_interval_fields(fields, exposed->value, exposed->interval);
+    fields.push_back(fmt::format("{}", exposed->replicates));
+  } else {  // a step without communication is compared with nothing
+    fields.insert(fields.end(), 4, "");
+  }
   fields.push_back(csv_field(training.first_loss));
   fields.push_back(csv_field(training.last_loss));
   fields.push_back(csv_field(training.loss_difference));
-}
-
-/// How many times longer NCCL's operation or the copy engine takes than our kernel.
-void add_library_fields(std::vector<std::string>& fields, const std::optional<Ratio>& ratio) {
-  if (!ratio) {
-    fields.insert(fields.end(), 4, "");
-    return;
-  }
-  fields.push_back(csv_field(std::optional(ratio->estimate)));
-  fields.push_back(csv_field(low_of(ratio->interval)));
-  fields.push_back(csv_field(high_of(ratio->interval)));
-  fields.push_back(fmt::format("{}", ratio->launches));
 }
 
 std::string row(const Record& record, const CaseSummary& each, const VariantSummary& summary) {
@@ -199,7 +175,13 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
   std::vector<std::string> fields;
   add_case_fields(fields, definition);
   add_variant_fields(fields, definition, variant);
-  add_ratio_fields(fields, ratio != result.ratios.end() ? &ratio->ratio : nullptr);
+  if (ratio != result.ratios.end()) {
+    add_interval_fields(fields, ratio->ratio.estimate, ratio->ratio.interval);
+    fields.push_back(csv_field(std::optional(less_time(ratio->ratio.estimate))));
+    fields.push_back(fmt::format("{}", ratio->ratio.launches));
+  } else {
+    fields.insert(fields.end(), 5, "");
+  }
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
   fields.push_back(csv_field(std::string_view(variant.skipped.value_or(""))));
   add_evidence_fields(fields, summary);
@@ -212,7 +194,13 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
   } else {
     fields.insert(fields.end(), 20, "");
   }
-  add_library_fields(fields, summary.library_ratio);
+  // How many times longer NCCL's operation or the copy engine takes than our kernel.
+  if (const std::optional<Ratio>& library = summary.library_ratio) {
+    add_interval_fields(fields, library->estimate, library->interval);
+    fields.push_back(fmt::format("{}", library->launches));
+  } else {
+    fields.insert(fields.end(), 4, "");
+  }
   const Disturbance disturbance = disturbance_of(record, variant);
   fields.push_back(field(disturbance.samples));
   fields.push_back(csv_field(disturbance.level_change));

@@ -145,6 +145,7 @@ class VariantFiles : public testing::Test {
 };
 
 TEST_F(VariantFiles, AreOpenedByWorkersAndFoundByTheLoaderOfPrograms) {
+  const ScopedEnvironment no_others("LD_LIBRARY_PATH", std::nullopt);
   const std::string wheel = at("wheel/nvidia/nccl/lib/libnccl.so.2");
   const std::string system = at("system/libnccl.so.2.28.9");
   for (const auto& [named, file] :

@@ -11,6 +11,7 @@
 #include "linkgain/base/json.hpp"
 #include "support/full_record.hpp"
 #include "support/golden.hpp"
+#include "support/program.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -25,7 +26,8 @@ std::string content_of(const std::filesystem::path& path) {
 }
 
 FleetRecord read_as_file(const std::string& text, FleetNames& names) {
-  const std::string path = ::testing::TempDir() + "read-as-file.json";
+  const ScratchFolder folder;
+  const std::filesystem::path path = folder.path() / "record.json";
   std::ofstream(path, std::ios::binary) << text;
   return read_fleet_record(path, names);
 }

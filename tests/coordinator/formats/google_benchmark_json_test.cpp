@@ -52,7 +52,8 @@ TEST(GoogleBenchmarkJson, HasTheMembersThatOtherReadersTake) {
 /// Times, variant and path's variables come back as linkgain-bench's own would.
 TEST(GoogleBenchmarkJson, IsReadByCompare) {
   for (const std::string variant : {"p2p", "host"}) {
-    const Record record = three_launches();
+    Record record = three_launches();
+    summarise(record);
     const RunFigures figures = parse_run(google_benchmark_json(record, {variant, {}}), "r.json");
     ASSERT_EQ(figures.cases.size(), 2U);
     EXPECT_EQ(figures.source, RunSource::google_benchmark);

@@ -172,9 +172,15 @@ TEST(Resumption, RefusesAnotherMachine) {
   bench.record.machine.software.driver = "580.95";
   EXPECT_THAT(refusal([&] { bench.execute(); }),
               HasSubstr("software/driver was \"580.95\" and is \"590.1\""));
-  bench.machine.software.driver = "580.95";
+}
+
+TEST(Resumption, TakesOtherProcessesOfTheSameMachine) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.record.machine.ranks.resize(2);
+  bench.machine = bench.record.machine;
   bench.machine.ranks[0].pid = 4711;
-  EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted") << "every job has other processes";
+  EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted");
 }
 
 TEST(Resumption, RefusesOtherVariablesInForce) {
