@@ -45,8 +45,9 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
     Sums<T, 2> sums;
 #pragma unroll
     for (int from = 0; from < kRanks; ++from) {
-      const uint2 data =
-          from == rank ? own : wait_for_packet(received + from * layout + i, signals.flag());
+      const uint2 data = from == rank ? own
+                                      : wait_for_packet(received + from * layout + i, regions.bound,
+                                                        signals.awaits_packet_of(from));
       sums.add(0, data.x);
       sums.add(1, data.y);
     }
@@ -88,9 +89,9 @@ __global__ void __launch_bounds__(kAllReduceThreads)
 #pragma unroll
     for (int from = 0; from < kRanks; ++from) {
       const LL16Group data =
-          from == rank
-              ? own
-              : wait_for_packets(received + from * kLL16Packets * pitch + i, pitch, signals.flag());
+          from == rank ? own
+                       : wait_for_packets(received + from * kLL16Packets * pitch + i, pitch,
+                                          regions.bound, signals.awaits_packet_of(from));
 #pragma unroll
       for (int v = 0; v < kLL16Vectors; ++v) add(sums[v], data.vectors[v]);
     }

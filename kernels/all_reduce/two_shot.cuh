@@ -127,8 +127,9 @@ __global__ void __launch_bounds__(kAllReduceThreads, two_shot_blocks(kRanks))
 }
 
 /// As above, and a block takes the others' sums of a chunk when it has added the next one up.
+/// Without a number of blocks the compiler spills to make room for more.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
+__global__ void __launch_bounds__(kAllReduceThreads, 1)
     staged_two_shot(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
   TwoShot<T, kRanks> block(arguments, true);

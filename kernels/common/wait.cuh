@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/common/memory_order.cuh"
+#include "kernels/common/wait_report.hpp"
 
 // All waiting that a kernel does by asking again. Nobody may wait here for a block that need not
 // run: whose counterparts a kernel waits for must all fit on their devices at once, or have started
@@ -12,25 +13,82 @@
 
 namespace linkgain::kernels {
 
-/// Asks `is_there` until it says so.
-template <typename IsThere>
-__device__ void spin_until(IsThere is_there) {
-  while (!is_there()) {
+/// Of the device-wide timer, which may advance in steps of a microsecond.
+__device__ inline std::uint64_t global_nanoseconds() {
+  std::uint64_t now = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// Whom a thread waits for.
+struct Awaited {
+  WaitPhase phase;
+  int peer;
+  std::uint32_t expected;
+};
+
+/// Of a wait that lasts: when it was first looked at, in units of 2^20 ns. Where it has no more to
+/// hope for, says whom it waited for and ends this thread; its block goes on without it at
+/// barriers. `first` is 0 at the first look. Out of line, and of words, as registers are scarce
+/// where kernels wait.
+static __device__ __noinline__ std::uint32_t look_at_wait(std::uint32_t first, WaitReport* report,
+                                                          std::uint64_t nanoseconds,
+                                                          std::uint32_t phase_and_peer,
+                                                          std::uint32_t expected,
+                                                          std::uint32_t seen) {
+  constexpr int kUnit = 20;
+  constexpr std::uint64_t kWithoutReport = 30'000'000'000;
+  const auto now = static_cast<std::uint32_t>(global_nanoseconds() >> kUnit);
+  if (first == 0) return now;
+  const bool alone = report == nullptr;
+  const bool expired = now - first >= (alone ? kWithoutReport : nanoseconds) >> kUnit;
+  // Another one that gave up has spoken for all.
+  if (!expired &&
+      (alone || *reinterpret_cast<const volatile WaitPhase*>(&report->phase) == WaitPhase::none)) {
+    return first;
+  }
+  if (alone) __trap();
+  const std::uint32_t peer = phase_and_peer & 0xffffU;
+  store_pair(report, make_uint4(phase_and_peer >> 16U, peer | blockIdx.x << 16U, expected, seen));
+  __threadfence_system();
+  asm volatile("exit;");
+  return first;
+}
+
+/// Asks `is_there` until it says so, which is all that a wait costs that ends in time; now and then
+/// looks whether it takes too long. `seen` is what was there instead.
+template <typename IsThere, typename Seen>
+__device__ void wait_until(IsThere is_there, const WaitBound& bound, const Awaited& awaited,
+                           Seen seen) {
+  constexpr unsigned kAsksBetweenLooks = 1U << 10U;
+  const std::uint32_t phase_and_peer =
+      static_cast<std::uint32_t>(awaited.phase) << 16U | static_cast<std::uint32_t>(awaited.peer);
+  std::uint32_t first = 0;
+  for (unsigned asks = kAsksBetweenLooks; !is_there(); --asks) {
+    if (asks != 0) continue;
+    asks = kAsksBetweenLooks;
+    first = look_at_wait(first, bound.report, bound.nanoseconds, phase_and_peer, awaited.expected,
+                         seen());
   }
 }
 
-/// Waits until *counter, which others count up, is no more than `behind` below `value`; the numbers
-/// may wrap after 2^32. What was written before is seen after.
-__device__ inline void wait_for_count(const std::uint32_t* counter, const std::uint32_t& value,
-                                      std::uint32_t behind = 0) {
-  while (static_cast<std::int32_t>(load_acquire(counter) - (value - behind)) < 0) {
-  }
+/// Waits until *counter, which others count up, has come to `expected`; the numbers may wrap after
+/// 2^32. What was written before is seen after.
+__device__ inline void wait_for_count(const std::uint32_t* counter, const WaitBound& bound,
+                                      const Awaited& awaited) {
+  std::uint32_t count = 0;
+  wait_until(
+      [&] {
+        count = load_acquire(counter);
+        return static_cast<std::int32_t>(count - awaited.expected) >= 0;
+      },
+      bound, awaited, [&] { return count; });
 }
 
 /// Waits until *counter, which blocks of this device write, is `value`. A fence must follow.
 __device__ inline void wait_for_value(const volatile unsigned* counter, unsigned value) {
-  while (*counter != value) {
-  }
+  wait_until([&] { return *counter == value; }, WaitBound{}, Awaited{WaitPhase::turn, 0, value},
+             [&] { return *counter; });
 }
 
 /// Above the clock of any GPU, so that a working timer ends a kernel first.
@@ -61,12 +119,6 @@ class TimeLimit {
   }
 
  private:
-  static __device__ std::uint64_t global_nanoseconds() {
-    std::uint64_t now = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-  }
-
   static __device__ long long cycles() {
     long long now = 0;
     asm volatile("mov.u64 %0, %%clock64;" : "=l"(now));

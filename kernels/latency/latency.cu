@@ -21,7 +21,8 @@ __device__ void receive(const PingPong& side, std::int64_t items, std::uint32_t 
   const auto* inbox = static_cast<const LLPacket*>(side.inbox);
   auto* received = static_cast<uint2*>(side.received);
   for (std::int64_t i = threadIdx.x; i < items; i += blockDim.x) {
-    const uint2 data = wait_for_packet(inbox + i, flag);
+    const uint2 data =
+        wait_for_packet(inbox + i, side.bound, Awaited{WaitPhase::message, side.peer, flag});
     if (keep) received[i] = data;
   }
   __syncthreads();

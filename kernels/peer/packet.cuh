@@ -27,13 +27,16 @@ __device__ inline void store_packet(LLPacket* to, const uint2& data, std::uint32
   store_pair(to, make_uint4(data.x, flag, data.y, flag));
 }
 
-/// Waits until both flags are there.
-__device__ inline uint2 wait_for_packet(const LLPacket* from, std::uint32_t flag) {
+/// Waits until both flags are what is expected.
+__device__ inline uint2 wait_for_packet(const LLPacket* from, const WaitBound& bound,
+                                        const Awaited& awaited) {
   uint4 packet;
-  spin_until([&] {
-    packet = load_pair(from);
-    return packet.y == flag && packet.w == flag;
-  });
+  wait_until(
+      [&] {
+        packet = load_pair(from);
+        return packet.y == awaited.expected && packet.w == awaited.expected;
+      },
+      bound, awaited, [&] { return packet.y == awaited.expected ? packet.w : packet.y; });
   return make_uint2(packet.x, packet.z);
 }
 
@@ -74,18 +77,22 @@ __device__ inline void store_packets(uint4* to, std::int64_t pitch, const LL16Gr
   store_whole(to + 3 * pitch, make_uint4(c.y, c.z, c.w, flag));
 }
 
-/// Waits until all packets are there.
+/// Waits until all packets have the flag that is expected.
 __device__ inline LL16Group wait_for_packets(const uint4* from, std::int64_t pitch,
-                                             std::uint32_t flag) {
+                                             const WaitBound& bound, const Awaited& awaited) {
   uint4 packets[kLL16Packets];
-  spin_until([&] {
-    bool complete = true;
+  wait_until(
+      [&] {
+        bool complete = true;
 #pragma unroll
-    for (int p = 0; p < kLL16Packets; ++p) packets[p] = load_whole(from + p * pitch);
+        for (int p = 0; p < kLL16Packets; ++p) packets[p] = load_whole(from + p * pitch);
 #pragma unroll
-    for (int p = 0; p < kLL16Packets; ++p) complete = complete && packets[p].w == flag;
-    return complete;
-  });
+        for (int p = 0; p < kLL16Packets; ++p) {
+          complete = complete && packets[p].w == awaited.expected;
+        }
+        return complete;
+      },
+      bound, awaited, [&] { return packets[0].w; });
   LL16Group group;
   group.vectors[0] = make_uint4(packets[0].x, packets[0].y, packets[0].z, packets[1].x);
   group.vectors[1] = make_uint4(packets[1].y, packets[1].z, packets[2].x, packets[2].y);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "kernels/common/wait_report.hpp"
+
 namespace linkgain::kernels {
 
 /// The most GPUs that one of our kernels works across.
@@ -18,6 +20,7 @@ struct PeerRegions {
   void* scratch[kMostRanks];
   int ranks;
   int rank;
+  WaitBound bound{};  ///< of every wait for another rank
 };
 
 }  // namespace linkgain::kernels

@@ -57,6 +57,8 @@ class BlockSignals {
   __device__ std::uint32_t set() const { return operations_ % kBufferSets; }
   /// Never 0, which is what fresh buffers hold.
   __device__ std::uint32_t flag() const { return operations_ + 1; }
+  /// The packet of this operation that `peer` sends.
+  __device__ Awaited awaits_packet_of(int peer) const { return {WaitPhase::packet, peer, flag()}; }
 
   /// Signals to every other rank's counterpart that what the block has written so far is there, for
   /// whoever waits until it has counted one more. All threads must call it; only some are held up.
@@ -75,7 +77,7 @@ class BlockSignals {
   template <int kRanks>
   __device__ void wait(const PeerRegions& regions, Stage stage, std::uint32_t behind = 0) {
     const int peer = static_cast<int>(threadIdx.x);
-    if (peer < kRanks && peer != regions.rank) wait_until(stage, peer, behind);
+    if (peer < kRanks && peer != regions.rank) wait_for_peer(regions, stage, peer, behind);
     __syncthreads();
   }
 
@@ -90,8 +92,9 @@ class BlockSignals {
   }
 
   /// As wait(), for `peer` alone.
-  __device__ void wait_for_one(Stage stage, int peer, std::uint32_t behind = 0) {
-    if (threadIdx.x == 0) wait_until(stage, peer, behind);
+  __device__ void wait_for_one(const PeerRegions& regions, Stage stage, int peer,
+                               std::uint32_t behind = 0) {
+    if (threadIdx.x == 0) wait_for_peer(regions, stage, peer, behind);
     __syncthreads();
   }
 
@@ -105,8 +108,11 @@ class BlockSignals {
   }
 
  private:
-  __device__ void wait_until(Stage stage, int peer, std::uint32_t behind) const {
-    wait_for_count(&own_.arrived[stage][blockIdx.x][peer], counted_[stage], behind);
+  __device__ void wait_for_peer(const PeerRegions& regions, Stage stage, int peer,
+                                std::uint32_t behind) const {
+    const WaitPhase phase = stage == kSent ? WaitPhase::sent : WaitPhase::finished;
+    wait_for_count(&own_.arrived[stage][blockIdx.x][peer], regions.bound,
+                   Awaited{phase, peer, counted_[stage] - behind});
   }
 
   Control& own_;

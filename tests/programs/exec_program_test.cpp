@@ -370,7 +370,7 @@ TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
                "echo \"cost $n.$1{round}\"\n");
   for (const std::string name : {"before", "after"}) {
     ProgramRequest made =
-        linkgain(folder_, {"exec", "--rounds", "4", "--ci-width", "99%", "--out", name, "--label",
+        linkgain(folder_, {"exec", "--rounds", "4", "--ci-width", "50%", "--out", name, "--label",
                            name, "--metric", "cost ([0-9.]+)", "--quiet", "--", "sh", "./work",
                            name == "before" ? "1{round}" : "2{round}"});
     ASSERT_EQ(run_program(made).status, 0);

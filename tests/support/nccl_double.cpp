@@ -17,6 +17,7 @@ const char* ncclGetLastError(void*) { return ""; }
 int ncclGetUniqueId() { return 1; }
 int ncclCommInitRankConfig() { return 1; }
 int ncclCommDestroy() { return 1; }
+int ncclCommAbort() { return 1; }
 int ncclCommUserRank() { return 1; }
 int ncclCommCount() { return 1; }
 int ncclCommGetAsyncError() { return 1; }

@@ -36,7 +36,6 @@ constexpr std::array kFixed{
     Fixed{"-p,--parallel_init", "0", "every rank starts by itself, beside the others"},
     Fixed{"-z,--blocking", "0", "operations follow each other without a wait"},
     Fixed{"-y,--stream_null", "0", "operations run on a stream of their own"},
-    Fixed{"-T,--timeout", "0", "let the launcher end what hangs: mpirun --timeout SECONDS"},
     Fixed{"-C,--report_cputime", "0", "a time lasts until the operations are done"},
     Fixed{"-S,--report_timestamps", "0", "rows have no time of day"},
     Fixed{"-M,--memory", "0", "memory is not reported"},
@@ -188,6 +187,11 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
   number("-c,--check", options.checks, 0, kMost, "Checks of the data; 0 for none");
   number("-G,--cudagraph", options.graph_launches, 0, kMost,
          "Launches of a graph of -n operations");
+  app.add_option("-T,--timeout", options.timeout.value,
+                 "Seconds after which a size that hangs is ended; 0 for never")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str()
+      ->type_name("N");
   number("-a,--average", texts.time, 0, 3, "Time of rank 0 (0), mean (1), least (2), most (3)");
   number("-r,--root", options.root, -1, kMost, "Root; -1 for every rank in turn");
   number("-R,--local_register", options.registration, 0, 2,

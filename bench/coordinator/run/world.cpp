@@ -51,6 +51,12 @@ LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
   request.worker = variant.worker.empty() ? worker_path() : std::filesystem::path(variant.worker);
   request.worker_arguments = {"--serve", "--backend", std::string(name_of(plan_.backend))};
   std::vector<std::string>& arguments = request.worker_arguments;
+  // Workers of other builds (worker=PATH) may not know the option.
+  if (plan_.timeout.value != protocol::kDefaultTimeout.value) {
+    arguments.insert(
+        arguments.end(),
+        {"--timeout", fmt::format("{:g}", protocol::timeout_of_ranks(plan_.timeout).value)});
+  }
   if (!plan_.gpus.empty()) {
     arguments.insert(arguments.end(), {"--gpus", fmt::format("{}", fmt::join(plan_.gpus, ","))});
   }

@@ -115,7 +115,7 @@ void declare_how(CommandLine& line, RunOptions& options) {
             return parse_duration(text, "--timeout", Seconds{1.0}, Seconds{86400.0});
           },
           "How long a job may be silent before it is ended, as 90 (seconds) or 5m",
-          DeferredOptions::Empty::is_value, fmt::format("{:g}", kDefaultTimeout.value))
+          DeferredOptions::Empty::is_value, fmt::format("{:g}", protocol::kDefaultTimeout.value))
       ->type_name("TIME");
   line.deferred
       .add("--schedule", options.schedule, parse_schedule,

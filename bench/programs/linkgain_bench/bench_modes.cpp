@@ -49,11 +49,12 @@ std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptio
   const auto settings =
       as_nccl_tests ? CommunicatorSettings::as_nccl_tests : CommunicatorSettings::usual;
   return make_agreed(session, [&] {
-    return make_backend(options.backend, session, {options.gpus, settings, cache});
+    return make_backend(options.backend, session, {options.gpus, settings, cache, options.timeout});
   });
 }
 
-void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel& channel) {
+void serve_mode(Watchdog& watchdog, const WorkerOptions& options, ProtocolChannel& channel) {
+  Session& session = watchdog.session();
   std::unique_ptr<Backend> backend;
   try {
     require_two_ranks(session);
@@ -62,15 +63,16 @@ void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel&
     refuse(session, channel, error);
     return;
   }
-  Engine engine(session, *backend, fault_from_environment(), operation_maker(session, options));
+  Engine engine(watchdog, *backend, fault_from_environment(), operation_maker(session, options));
   serve(session, engine, channel);
 }
 
-int benchmark_mode(Session& session, const WorkerOptions& options) {
+int benchmark_mode(Watchdog& watchdog, const WorkerOptions& options) {
+  Session& session = watchdog.session();
   require_two_ranks(session);
   const std::vector<Case> cases = expand({options.selection}, session.ranks(), options.backend);
   const std::unique_ptr<Backend> backend = make_agreed_backend(session, options);
-  Engine engine(session, *backend, fault_from_environment(), operation_maker(session, options));
+  Engine engine(watchdog, *backend, fault_from_environment(), operation_maker(session, options));
   if (!session.is_root()) {
     engine.follow();
     return 0;

@@ -12,6 +12,7 @@
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/serve.hpp"
 #include "linkgain/runtime/session.hpp"
+#include "linkgain/runtime/watchdog.hpp"
 
 namespace linkgain {
 
@@ -46,21 +47,21 @@ void require_two_ranks(const Session& session);
 std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options);
 
 /// Rank 0 answers the coordinator through `channel`, that the backend cannot be made included.
-void serve_mode(Session& session, const WorkerOptions& options, ProtocolChannel& channel);
+void serve_mode(Watchdog& watchdog, const WorkerOptions& options, ProtocolChannel& channel);
 
 /// Rank 0 runs Google Benchmark's loop; returns the exit status. Throws AgreedError where one of
 /// the ranks cannot make the backend, UsageError on all ranks or on rank 0 after the others left.
-int benchmark_mode(Session& session, const WorkerOptions& options);
+int benchmark_mode(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Measures as nccl-tests does and prints what it prints; collective. All ranks go through the same
 /// cases by themselves, for no count depends on what was measured. Returns the exit status. Throws
 /// UsageError and AgreedError on all ranks alike.
-int nccl_tests_mode(Session& session, const WorkerOptions& options);
+int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Of two ranks: rank 0 prints what arrived of what they sent each other, as a line of JSON. A rank
 /// that still waits after 12 s ends by SIGALRM. Throws what prove_peer_writes() throws, UsageError
 /// on all ranks where there are not two.
-void prove_mode(Session& session, const WorkerOptions& options);
+void prove_mode(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Versions, GPUs and capabilities of this build and machine as one line of JSON.
 std::string describe();

@@ -15,6 +15,7 @@
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/manual/manual.hpp"
+#include "linkgain/record/protocol.hpp"
 
 namespace linkgain {
 namespace {
@@ -72,6 +73,16 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
           },
           "Length of a timed batch of operations, as 0.005 (seconds) or 5ms",
           DeferredOptions::Empty::is_value, fmt::to_string(options.sample_target.value))
+      ->type_name("TIME");
+  deferred
+      .add(
+          "--timeout", options.timeout,
+          [](const std::string& text) {
+            return parse_duration(text, "--timeout", Seconds{0.5}, Seconds{86400.0});
+          },
+          "How long ranks wait for each other before they say for whom and end, as 90 (seconds) or "
+          "5m",
+          DeferredOptions::Empty::is_value, fmt::to_string(options.timeout.value))
       ->type_name("TIME");
   app.add_option(
          "--np", modes.ranks,
@@ -206,10 +217,14 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   if (means_nccl_tests(modes.format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
+    options.timeout = options.nccl_tests.timeout;
     options.ranks_to_start = ranks_of(options.nccl_tests, options.ranks_to_start);
     return options;
   }
   options.mode = mode_of(modes, options);
+  if (options.mode == WorkerOptions::Mode::serve && app.count("--timeout") == 0) {
+    options.timeout = protocol::timeout_of_ranks(protocol::kDefaultTimeout);
+  }
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
   options.training = choose_training(selection);

@@ -36,19 +36,20 @@ int report(const linkgain::Error& error, bool speaks) {
 int run_ranks(int argc, char** argv, const WorkerOptions& options,
               linkgain::ProtocolChannel* channel) {
   linkgain::Session session(argc, argv);
+  linkgain::Watchdog watchdog(session, options.timeout);
   try {
     if (channel != nullptr) {
-      linkgain::serve_mode(session, options, *channel);
+      linkgain::serve_mode(watchdog, options, *channel);
       return 0;
     }
     return with_output_in_full([&] {
       if (options.mode == WorkerOptions::Mode::prove) {
-        linkgain::prove_mode(session, options);
+        linkgain::prove_mode(watchdog, options);
         return 0;
       }
       return options.mode == WorkerOptions::Mode::nccl_tests
-                 ? linkgain::nccl_tests_mode(session, options)
-                 : linkgain::benchmark_mode(session, options);
+                 ? linkgain::nccl_tests_mode(watchdog, options)
+                 : linkgain::benchmark_mode(watchdog, options);
     });
   } catch (const linkgain::UsageError& error) {
     return report(error, session.is_root());

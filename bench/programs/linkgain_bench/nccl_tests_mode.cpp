@@ -40,21 +40,26 @@ bool has_float8(Session& session, const Backend& backend) {
 /// something on rank 0 only.
 class HostClock {
  public:
-  HostClock(Session& session, Backend& backend, const NcclTestsOptions& options)
-      : session_(session),
+  HostClock(Watchdog& watchdog, Backend& backend, const NcclTestsOptions& options)
+      : watchdog_(watchdog),
+        session_(watchdog.session()),
         backend_(backend),
         options_(options),
-        spoil_(spoil_of(fault_from_environment(), session.rank())) {}
+        spoil_(spoil_of(fault_from_environment(), session_.rank())) {}
 
   /// -w operations, on a stream and out of place.
   void warm_up(Case c) {
     c.launch = LaunchMode::stream;
+    const Watchdog::Command current(watchdog_, "warming up " + case_name(c));
+    const InState state(session_.board(), RankState::in_operation);
     const auto operation = open(c, {slots(c), 0});
     operation->run(options_.warm_ups);
     session_.barrier();
   }
 
   NcclTestsResult measure(const Case& c, bool checks) {
+    const Watchdog::Command current(watchdog_, "measuring " + case_name(c));
+    const InState state(session_.board(), RankState::in_operation);
     NcclTestsResult result;
     const bool graph = c.launch == LaunchMode::graph;
     auto operation = open(c, {slots(c), graph ? options_.iterations : 0});
@@ -118,6 +123,7 @@ class HostClock {
     return 0;
   }
 
+  Watchdog& watchdog_;
   Session& session_;
   Backend& backend_;
   const NcclTestsOptions& options_;
@@ -157,20 +163,20 @@ class Table {
  public:
   /// Collective. `hello` means something on rank 0 only. Throws UsageError on all ranks where the
   /// options ask for what there is not.
-  Table(Session& session, Backend& backend, const NcclTestsProgram& program,
+  Table(Watchdog& watchdog, Backend& backend, const NcclTestsProgram& program,
         const NcclTestsOptions& options, const protocol::HelloReply& hello)
-      : session_(session),
+      : session_(watchdog.session()),
         program_(program),
         backend_(backend.kind()),
         options_(options),
-        clock_(session, backend, options_) {
+        clock_(watchdog, backend, options_) {
     report_.program = options.called_as.empty() ? program.name : options.called_as;
     report_.options = options;
     report_.hello = hello;
-    const NcclTestsMachine machine{backend.kind(), session.ranks(), has_float8(session, backend)};
+    const NcclTestsMachine machine{backend.kind(), session_.ranks(), has_float8(session_, backend)};
     curves_ = nccl_tests_curves(options_, program, machine);
     report_.notes = nccl_tests_left_out(options_, program, machine);
-    const Bytes largest = largest_size(session, backend, options_);
+    const Bytes largest = largest_size(session_, backend, options_);
     if (largest < options_.largest) {
       report_.notes.push_back(
           fmt::format("Reducing maxBytes to {} due to memory limitation", largest.value));
@@ -262,15 +268,16 @@ ExitCode outcome_of(const NcclTestsReport& report) {
 
 }  // namespace
 
-int nccl_tests_mode(Session& session, const WorkerOptions& options) {
+int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options) {
+  Session& session = watchdog.session();
   require_two_ranks(session);
   const std::unique_ptr<Backend> backend = make_agreed_backend(session, options);
-  Engine engine(session, *backend, std::nullopt);
+  Engine engine(watchdog, *backend, std::nullopt);
   const protocol::Reply reply = engine.execute(protocol::Hello{});
   const auto* hello = std::get_if<protocol::HelloReply>(&reply);
   std::deque<Table> tables;
   for (const NcclTestsProgram& program : options.nccl_tests.programs) {
-    tables.emplace_back(session, *backend, program, options.nccl_tests,
+    tables.emplace_back(watchdog, *backend, program, options.nccl_tests,
                         hello != nullptr ? *hello : protocol::HelloReply{});
   }
   const auto file = open_file(session, options.nccl_tests.json_file);

@@ -50,9 +50,10 @@ Delivery all_reduce_once(Engine& engine, Bytes size) {
 }
 
 /// By NCCL, or by MPI in CPU memory for tests of the rung itself.
-Delivery prove_all_reduce(Session& session, const WorkerOptions& options) {
+Delivery prove_all_reduce(Watchdog& watchdog, const WorkerOptions& options) {
+  Session& session = watchdog.session();
   const std::unique_ptr<Backend> backend = make_agreed_backend(session, options);
-  Engine engine(session, *backend, fault_from_environment());
+  Engine engine(watchdog, *backend, fault_from_environment());
   if (!session.is_root()) {
     engine.follow();
     return {};
@@ -72,14 +73,15 @@ bool is_all_reduce(ProofRung rung) {
 
 }  // namespace
 
-void prove_mode(Session& session, const WorkerOptions& options) {
+void prove_mode(Watchdog& watchdog, const WorkerOptions& options) {
+  Session& session = watchdog.session();
   if (session.ranks() != 2 || (!options.gpus.empty() && options.gpus.size() != 2)) {
     throw UsageError("--prove is between two ranks, each with a GPU",
                      "mpirun -np 2 linkgain-bench --prove stores --gpus 0,1");
   }
   ::alarm(kMostSeconds);
   const ProofRung rung = options.rung.value();
-  const Delivery delivery = is_all_reduce(rung) ? prove_all_reduce(session, options)
+  const Delivery delivery = is_all_reduce(rung) ? prove_all_reduce(watchdog, options)
                                                 : prove_peer_writes(session, rung, options.gpus,
                                                                     fault_from_environment());
   if (session.is_root()) fmt::print("{}\n", to_json_line(delivery));

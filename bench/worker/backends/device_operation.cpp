@@ -82,13 +82,18 @@ class DeviceOperation : public Operation {
   void do_prepare() override {
     call_->prepare();
     call_->fill(pattern_);
+    synchronize();
+  }
+
+  void do_release() override {
     context_.stream->synchronize();
+    call_->release();
   }
 
   void do_warm_up() override {
     call_->enqueue(0);
     call_->finish();
-    context_.stream->synchronize();
+    synchronize();
     if (definition_.launch != LaunchMode::graph) return;
     graph_ = gpu::capture(*context_.stream, [this] {
       const int turns = plan_.operations_per_graph / plan_.operations_per_slot;
@@ -96,20 +101,21 @@ class DeviceOperation : public Operation {
       call_->finish();
     });
     graph_->launch(*context_.stream);
-    context_.stream->synchronize();
+    synchronize();
   }
 
   std::optional<Seconds> do_time_batch(std::int64_t operations) override {
     const Seconds time = context_.timer->time(
         context_.communicator, *context_.stream, [&] { enqueue(plan_.granularity()); },
         [&] { launch(operations - plan_.granularity()); });
+    require_peers();
     if (!call_->takes_part()) return std::nullopt;
     return time;
   }
 
   void do_run(std::int64_t operations) override {
     launch(operations);
-    context_.stream->synchronize();
+    synchronize();
   }
 
   Verification do_verify(Spoil spoil) override {
@@ -124,7 +130,7 @@ class DeviceOperation : public Operation {
     context_.timer->line_up(context_.communicator, *context_.stream);
     run_burst(slots);
     context_.timer->line_up(context_.communicator, *context_.stream);
-    context_.stream->synchronize();
+    synchronize();
     if (const auto own = call_->check(spoil != Spoil::nothing)) return *own;
     if (parts.empty()) return {};
     if (spoil == Spoil::bit) flip_one_bit(slots - 1, parts.front());
@@ -150,6 +156,16 @@ class DeviceOperation : public Operation {
   }
 
   std::optional<TransferPlan> do_plan() const override { return call_->plan(); }
+
+  void synchronize() const {
+    context_.stream->synchronize();
+    require_peers();
+  }
+
+  /// What kernels left that waited in vain for another rank is no result.
+  void require_peers() const {
+    if (context_.waits != nullptr) context_.waits->require_none();
+  }
 
   /// All of an operation is in the stream after finish().
   void enqueue(std::int64_t operations) {

@@ -24,6 +24,8 @@ class DeviceCall {
   /// Collective, before all that follows: what of the set-up all ranks do together. Throws an Error
   /// where this rank could not.
   void prepare() { do_prepare(); }
+  /// See Operation::release().
+  void release() { do_release(); }
   /// Whether this rank's device does anything; its time counts then.
   bool takes_part() const { return do_takes_part(); }
   /// Puts one turn on a slot into the stream.
@@ -47,6 +49,7 @@ class DeviceCall {
 
  private:
   virtual void do_prepare() = 0;
+  virtual void do_release() {}
   virtual bool do_takes_part() const = 0;
   virtual void do_enqueue(std::int64_t slot) = 0;
   virtual void do_finish() {}

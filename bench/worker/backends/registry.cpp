@@ -18,7 +18,7 @@ namespace {
 
 #ifdef LINKGAIN_HAVE_NCCL
 std::unique_ptr<Backend> make_nccl(Session& session, const BackendOptions& options) {
-  return make_nccl_backend(session, options.gpus, options.settings);
+  return make_nccl_backend(session, options.gpus, options.settings, options.timeout);
 }
 #else
 std::unique_ptr<Backend> make_nccl(Session&, const BackendOptions&) {

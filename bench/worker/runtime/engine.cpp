@@ -157,9 +157,12 @@ Environment environment_in_force() {
 
 }  // namespace
 
-Engine::Engine(Session& session, Backend& backend, std::optional<Fault> fault, OperationMaker make)
-    : session_(session),
+Engine::Engine(Watchdog& watchdog, Backend& backend, std::optional<Fault> fault,
+               OperationMaker make)
+    : watchdog_(watchdog),
+      session_(watchdog.session()),
       backend_(backend),
+      guard_(watchdog, backend),
       fault_(fault),
       make_(std::move(make)),
       monitor_(backend.gpu()),
@@ -167,7 +170,9 @@ Engine::Engine(Session& session, Backend& backend, std::optional<Fault> fault, O
       call_log_(backend.log_switch()),
       processors_(usable_processors()) {
   const std::optional<GpuInfo> gpu = backend.gpu();
-  cpus_ = gpu ? bind_near_pci_device(gpu->pci_bus_id) : bind_to_cpu(session.local_rank());
+  cpus_ = gpu ? bind_near_pci_device(gpu->pci_bus_id) : bind_to_cpu(session_.local_rank());
+  const Watchdog::Command connecting(watchdog, "connecting the ranks");
+  const InState state(session_.board(), RankState::in_operation);
   backend.connect();
 }
 
@@ -176,6 +181,52 @@ protocol::Reply Engine::execute(const protocol::Command& command) {
   if (handle && opened_.find(*handle) == opened_.end()) {
     return usage_error(fmt::format("no open case has handle {}", *handle));
   }
+  const Watchdog::Command current(watchdog_, description_of(command), expected_time(command));
+  return carry_out(command);
+}
+
+std::string Engine::description_of(const protocol::Command& command) const {
+  if (const auto* open = std::get_if<protocol::Open>(&command)) {
+    return "opening " + open->case_name;
+  }
+  if (const std::optional<int> handle = handle_of(command)) {
+    const std::string name = case_name(opened_.at(*handle).definition);
+    if (std::holds_alternative<protocol::Verify>(command)) return "verifying " + name;
+    if (std::holds_alternative<protocol::Close>(command)) return "closing " + name;
+    return fmt::format("batch {} of {}", batches_ + 1, name);
+  }
+  if (std::holds_alternative<protocol::Counters>(command)) return "reading link counters";
+  if (std::holds_alternative<protocol::HostCopy>(command)) return "copies of the host";
+  return std::holds_alternative<protocol::Hello>(command) ? "describing the machine" : "the end";
+}
+
+Seconds Engine::expected_time(const protocol::Command& command) const {
+  // To allocate, fill and check, of memory of any kind.
+  constexpr double kBytesPerSecond = 1e9;
+  // Batches that it takes to find out how long operations take, about.
+  constexpr double kCalibration = 4.0;
+  // Operations of a burst that is verified, about.
+  constexpr double kVerified = 64.0;
+  if (const auto* open = std::get_if<protocol::Open>(&command)) {
+    try {
+      const Case opened = parse_case_name(open->case_name);
+      return Seconds{kCalibration * open->sample_target.value +
+                     static_cast<double>(opened.size.value) / kBytesPerSecond};
+    } catch (const UsageError&) {
+      return {};  // which opening it will say
+    }
+  }
+  const std::optional<int> handle = handle_of(command);
+  if (!handle) return {};
+  const Opened& opened = opened_.at(*handle);
+  if (const auto* run = std::get_if<protocol::Run>(&command)) {
+    return Seconds{opened.per_operation.value * static_cast<double>(run->operations)};
+  }
+  return Seconds{opened.per_operation.value * kVerified +
+                 static_cast<double>(opened.definition.size.value) / kBytesPerSecond};
+}
+
+protocol::Reply Engine::carry_out(const protocol::Command& command) {
   if (std::holds_alternative<protocol::Hello>(command)) return hello();
   if (const auto* open_command = std::get_if<protocol::Open>(&command)) return open(*open_command);
   if (const auto* run_command = std::get_if<protocol::Run>(&command)) return run(*run_command);
@@ -187,6 +238,8 @@ protocol::Reply Engine::execute(const protocol::Command& command) {
   if (const auto* close_command = std::get_if<protocol::Close>(&command)) {
     return close(*close_command);
   }
+  for (const auto& [handle, opened] : opened_) opened.operation->release();
+  opened_.clear();
   return protocol::DoneReply{};
 }
 
@@ -247,7 +300,11 @@ std::variant<Engine::Opened, protocol::ErrorReply> Engine::make_operation(
         make_ ? make_(backend_, opened.definition) : backend_.open(opened.definition);
   };
   if (const auto refusal = agree(session_, make)) return *refusal;
-  if (const auto refusal = agree(session_, [&] { opened.operation->prepare(); })) return *refusal;
+  const InState state(session_.board(), RankState::in_operation);
+  if (const auto refusal = agree(session_, [&] { opened.operation->prepare(); })) {
+    opened.operation->release();
+    return *refusal;
+  }
   return opened;
 }
 
@@ -255,6 +312,7 @@ protocol::Reply Engine::open(const protocol::Open& command) {
   auto made = make_operation(command.case_name);
   if (const auto* refusal = std::get_if<protocol::ErrorReply>(&made)) return *refusal;
   Opened& opened = std::get<Opened>(made);
+  const InState state(session_.board(), RankState::in_operation);
   clock_keeper_.prepare();
   protocol::OpenReply reply;
   warm_up(opened, command.ask_plan, reply);
@@ -266,7 +324,7 @@ protocol::Reply Engine::open(const protocol::Open& command) {
   reply.execution = shared_execution(session_, operation.execution());
   reply.execution.operations_per_sample = fixed.value_or(
       operations_for(command.sample_target.value, per_operation, operation.granularity()));
-  reply.per_operation = Seconds{per_operation};
+  reply.per_operation = opened.per_operation = Seconds{per_operation};
   opened_.emplace(reply.handle, std::move(opened));
   return reply;
 }
@@ -298,7 +356,10 @@ protocol::Reply Engine::run(const protocol::Run& command) {
   obey_fault();
   clock_keeper_.prepare();
   session_.barrier();
-  const std::optional<Seconds> time = target.operation->time_batch(command.operations);
+  const std::optional<Seconds> time = [&] {
+    const InState state(session_.board(), RankState::in_operation);
+    return target.operation->time_batch(command.operations);
+  }();
   const auto per_operation = [&]() -> std::optional<double> {
     if (!time) return std::nullopt;
     return time->value / static_cast<double>(command.operations);
@@ -311,6 +372,7 @@ protocol::Reply Engine::run(const protocol::Run& command) {
 
 protocol::Reply Engine::verify(const protocol::Verify& command) {
   session_.barrier();
+  const InState state(session_.board(), RankState::in_operation);
   const Verification own =
       opened_.at(command.handle).operation->verify(spoil_of(fault_, session_.rank()));
   return protocol::VerifyReply{gather_verification(session_, own)};
@@ -348,13 +410,16 @@ protocol::Reply Engine::host_copy() {
 }
 
 protocol::Reply Engine::close(const protocol::Close& command) {
-  opened_.erase(command.handle);
+  const auto closed = opened_.extract(command.handle);
+  const InState state(session_.board(), RankState::in_operation);
+  closed.mapped().operation->release();
   return protocol::DoneReply{};
 }
 
 void Engine::obey_fault() {
   if (!fault_ || fault_->rank != session_.rank() || fault_->batch != batches_) return;
   if (fault_->kind == Fault::Kind::die) ::raise(SIGKILL);
+  if (fault_->kind == Fault::Kind::stop) ::raise(SIGSTOP);
   while (fault_->kind == Fault::Kind::hang) ::pause();
 }
 

@@ -26,10 +26,12 @@ Fault::Kind parse_kind(std::string_view name) {
   if (name == "stale") return Fault::Kind::stale;
   if (name == "die") return Fault::Kind::die;
   if (name == "hang") return Fault::Kind::hang;
+  if (name == "stop") return Fault::Kind::stop;
   if (name == "drop") return Fault::Kind::drop;
   if (name == "own-window") return Fault::Kind::own_window;
   throw UsageError(fmt::format(
-      "LINKGAIN_TEST_FAULT knows corrupt, stale, die, hang, drop and own-window, not '{}'", name));
+      "LINKGAIN_TEST_FAULT knows corrupt, stale, die, hang, stop, drop and own-window, not '{}'",
+      name));
 }
 
 }  // namespace

@@ -145,6 +145,7 @@ Session::Session(int& argc, char**& argv) : doorbell_(std::make_unique<Doorbell>
   local_rank_ = place.rank;
   on_one_host_ = place.ranks == ranks_;
   some_share_a_host_ = max(place.ranks) > 1;
+  board_.open_others(share(board_.address()), rank_);
   const std::vector<std::string> addresses = gather(doorbell_->address());
   if (is_root()) addresses_.assign(addresses.begin() + 1, addresses.end());
   if (is_root()) doorbell_->ring(addresses_);
@@ -162,15 +163,20 @@ std::string Session::library_version() {
   return whole.substr(0, whole.find(','));
 }
 
-void Session::barrier() { MPI_Barrier(MPI_COMM_WORLD); }
+void Session::barrier() {
+  const InState state(board_, RankState::with_ranks);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 
 double Session::max(double value) {
+  const InState state(board_, RankState::with_ranks);
   double result = 0.0;
   MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return result;
 }
 
 void Session::broadcast(void* data, std::size_t bytes) {
+  const InState state(board_, RankState::with_ranks);
   MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
@@ -192,6 +198,7 @@ std::string Session::broadcast_command(const std::string& line) {
 }
 
 std::vector<std::string> Session::gather(const std::string& own) {
+  const InState state(board_, RankState::with_ranks);
   const int length = static_cast<int>(own.size());
   std::vector<int> lengths(static_cast<std::size_t>(ranks_));
   MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -225,6 +232,7 @@ std::vector<std::string> Session::share(const std::string& own) {
 }
 
 std::vector<double> Session::gather(const std::vector<double>& own) {
+  const InState state(board_, RankState::with_ranks);
   const int count = static_cast<int>(own.size());
   std::vector<double> all(is_root() ? own.size() * static_cast<std::size_t>(ranks_) : 0);
   MPI_Gather(own.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -232,6 +240,7 @@ std::vector<double> Session::gather(const std::vector<double>& own) {
 }
 
 std::optional<std::string> Session::first_text(const std::optional<std::string>& own) {
+  const InState state(board_, RankState::with_ranks);
   const int mine = own ? rank_ : ranks_;
   int first = ranks_;
   MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

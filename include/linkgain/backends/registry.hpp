@@ -9,11 +9,13 @@
 
 namespace linkgain {
 
-/// What the kinds of backends take, see there: `gpus` and `settings` nccl, `cache` mpi.
+/// What the kinds of backends take, see there: `gpus`, `settings` and `timeout` nccl,
+/// `cache` mpi.
 struct BackendOptions {
   std::vector<int> gpus;
   CommunicatorSettings settings = CommunicatorSettings::usual;
   Bytes cache{};
+  Seconds timeout{};
 };
 
 /// The backend of that kind on this rank; local to the rank. Throws MachineError where this build

@@ -65,6 +65,7 @@ class NcclLibrary {
   decltype(&ncclGetUniqueId) get_unique_id = required("ncclGetUniqueId");
   decltype(&ncclCommInitRankConfig) comm_init_rank_config = required("ncclCommInitRankConfig");
   decltype(&ncclCommDestroy) comm_destroy = required("ncclCommDestroy");
+  decltype(&ncclCommAbort) comm_abort = required("ncclCommAbort");
   decltype(&ncclCommUserRank) comm_user_rank = required("ncclCommUserRank");
   decltype(&ncclCommCount) comm_count = required("ncclCommCount");
   decltype(&ncclCommGetAsyncError) comm_get_async_error = required("ncclCommGetAsyncError");

@@ -16,9 +16,6 @@
 
 namespace linkgain {
 
-/// How long a job may be silent beyond the time its work takes, unless another time is asked for.
-inline constexpr Seconds kDefaultTimeout{60.0};
-
 /// A resident job died, hung past its deadline or broke the protocol. It is of no further use.
 class JobLost : public Error {
  public:

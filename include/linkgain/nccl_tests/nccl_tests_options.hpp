@@ -54,6 +54,7 @@ struct NcclTestsOptions {
   int warm_ups = 1;            ///< -w
   int checks = 1;              ///< -c
   int graph_launches = 0;      ///< -G; 0: no graph
+  Seconds timeout{};           ///< -T; 0: none
   int root = 0;                ///< -r; -1: every rank in turn
   int registration = 0;        ///< -R: 0 plain, 1 registered, 2 symmetric buffers
   NcclTestsTime time = NcclTestsTime::mean;            ///< -a

@@ -17,6 +17,14 @@ namespace linkgain::protocol {
 
 inline constexpr int kVersion = 1;
 
+/// How long a job may be silent beyond the time its work takes, unless another time is asked for.
+inline constexpr Seconds kDefaultTimeout{60.0};
+
+/// The same for its ranks, which know who hangs and should say so before the job is ended.
+constexpr Seconds timeout_of_ranks(Seconds timeout_of_job) {
+  return Seconds{0.9 * timeout_of_job.value};
+}
+
 struct Hello {};
 /// Opens a case by name: buffers, warm-up and calibration to `sample_target`.
 struct Open {

@@ -27,7 +27,7 @@ struct RunOptions : SelectionOptions {
   std::optional<Schedule> schedule;
   std::optional<double> ci_width;  ///< of every case, instead of what its size has
   bool require_healthy = false;    ///< exit status 8 where a sample is one of an unhealthy GPU
-  Seconds timeout = kDefaultTimeout;
+  Seconds timeout = protocol::kDefaultTimeout;
   TokenFacts token_facts;           ///< of the file `tokens`
   std::string launcher = "mpirun";  ///< its name or path
   std::optional<std::filesystem::path> hostfile;
@@ -57,7 +57,7 @@ struct RunPlan {
   std::optional<double> ci_width;
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;
-  Seconds timeout = kDefaultTimeout;
+  Seconds timeout = protocol::kDefaultTimeout;
   std::optional<TrainingPlan> training;  ///< where some case is one
   std::string profile;
   std::vector<Warning> warnings;  ///< decisions the reader must know

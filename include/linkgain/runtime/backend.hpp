@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
@@ -80,6 +81,13 @@ class Backend {
   /// The path of the messages where the backend itself can tell.
   std::optional<Path> path() const { return do_path(); }
 
+  /// What has failed of work under way, and would else be waited for in vain. From any thread while
+  /// the backend lives.
+  std::optional<std::string> failure() const { return do_failure(); }
+
+  /// Ends work under way, for a process that is about to end. From any thread.
+  void abort() noexcept { do_abort(); }
+
  private:
   virtual BackendKind do_kind() const = 0;
   virtual std::optional<GpuInfo> do_gpu() const = 0;
@@ -93,6 +101,8 @@ class Backend {
   virtual void do_describe(Software& software) const = 0;
   virtual LogSwitch do_log_switch() const = 0;
   virtual std::optional<Path> do_path() const = 0;
+  virtual std::optional<std::string> do_failure() const { return std::nullopt; }
+  virtual void do_abort() noexcept {}
 };
 
 }  // namespace linkgain

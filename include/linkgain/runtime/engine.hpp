@@ -12,6 +12,7 @@
 #include "linkgain/runtime/device_monitor.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/session.hpp"
+#include "linkgain/runtime/watchdog.hpp"
 #include "linkgain/telemetry/call_log.hpp"
 
 namespace linkgain {
@@ -26,9 +27,10 @@ using OperationMaker = std::function<std::unique_ptr<Operation>(Backend& backend
 class Engine {
  public:
   /// Collective: binds this rank to CPUs near its GPU, or to one of its own where it has none, and
-  /// connects the backend. Both must outlive the engine.
-  /// Without `make` there are only the backend's own operations.
-  Engine(Session& session, Backend& backend, std::optional<Fault> fault, OperationMaker make = {});
+  /// connects the backend. The watchdog, which sees to it that no command takes for ever, and the
+  /// backend must outlive the engine. Without `make` there are only the backend's own operations.
+  Engine(Watchdog& watchdog, Backend& backend, std::optional<Fault> fault,
+         OperationMaker make = {});
 
   /// Errors that all ranks can agree on come back as ErrorReply and leave the job usable; anything
   /// thrown means that the ranks may have parted and the job must be aborted.
@@ -43,7 +45,13 @@ class Engine {
   struct Opened {
     Case definition;
     std::unique_ptr<Operation> operation;
+    Seconds per_operation{};  ///< as calibrated
   };
+
+  protocol::Reply carry_out(const protocol::Command& command);
+  /// For the watchdog: what the command is, and how long it should take.
+  std::string description_of(const protocol::Command& command) const;
+  Seconds expected_time(const protocol::Command& command) const;
 
   protocol::Reply hello();
   protocol::Reply open(const protocol::Open& command);
@@ -60,8 +68,10 @@ class Engine {
   void warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply);
   void obey_fault();
 
+  Watchdog& watchdog_;
   Session& session_;
   Backend& backend_;
+  Watchdog::Guard guard_;
   std::optional<Fault> fault_;
   OperationMaker make_;
   DeviceMonitor monitor_;

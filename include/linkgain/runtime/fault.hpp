@@ -15,11 +15,12 @@ enum class Spoil {
 
 /// A failure that tests order through LINKGAIN_TEST_FAULT=kind@rank[:N]: `corrupt` flips one output
 /// element of that rank at verification, `stale` puts an earlier operation's output there, `die`
-/// ends and `hang` stops the rank at the N-th timed batch (1 is the first, calibration not
-/// counted). Of what `--prove` writes into the other GPU's memory: `drop` writes nothing, `stale`
-/// only the first data, `own-window` writes into the rank's own memory, and `hang` stops before.
+/// ends, `hang` holds up and `stop` stops the rank (by SIGSTOP) at the N-th timed batch (1 is the
+/// first, calibration not counted). Of what `--prove` writes into the other GPU's memory: `drop`
+/// writes nothing, `stale` only the first data, `own-window` writes into the rank's own memory, and
+/// `hang` stops before.
 struct Fault {
-  enum class Kind { corrupt, stale, die, hang, drop, own_window };
+  enum class Kind { corrupt, stale, die, hang, stop, drop, own_window };
   Kind kind = Kind::corrupt;
   int rank = 0;
   std::int64_t batch = 1;

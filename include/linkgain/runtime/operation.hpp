@@ -18,6 +18,11 @@ class Operation {
   /// ranks then agree to give the operation up.
   void prepare() { do_prepare(); }
 
+  /// After prepare(), on every rank, before the operation goes: closes what this rank has of
+  /// others' memory, and returns when all have, so that nobody frees what is still open elsewhere.
+  /// Nothing but destruction may follow.
+  void release() { do_release(); }
+
   /// Runs the operation once, untimed, with the algorithm, protocol and peers that the timed ones
   /// use.
   void warm_up() { do_warm_up(); }
@@ -55,6 +60,7 @@ class Operation {
 
  private:
   virtual void do_prepare() {}
+  virtual void do_release() {}
   virtual void do_warm_up() = 0;
   virtual std::optional<Seconds> do_time_batch(std::int64_t operations) = 0;
   virtual void do_run(std::int64_t operations) = 0;

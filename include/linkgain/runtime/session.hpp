@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/runtime/rank_board.hpp"
+
 namespace linkgain {
 
 class Doorbell;
@@ -31,6 +33,8 @@ class Session {
   bool on_one_host() const { return on_one_host_; }
   /// Whether some host has several ranks.
   bool some_share_a_host() const { return some_share_a_host_; }
+  /// What the ranks of this host are at; calls below that spin set this rank's state.
+  RankBoard& board() { return board_; }
   /// "Open MPI v4.1.6"; needs no session.
   static std::string library_version();
 
@@ -66,6 +70,7 @@ class Session {
   int local_rank_ = 0;
   bool on_one_host_ = true;
   bool some_share_a_host_ = false;
+  RankBoard board_;
   std::unique_ptr<Doorbell> doorbell_;
   std::vector<std::string> addresses_;  ///< of the other ranks' doorbells; rank 0 only
   bool can_be_rung_ = false;

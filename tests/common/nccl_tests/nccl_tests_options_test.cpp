@@ -210,7 +210,7 @@ TEST(NcclTestsOptions, AreRefusedWithAReason) {
   refusals.add({"-t", "-1"});
   refusals.add({"-x", "0"});
   for (const char* flag :
-       {"-m", "-N", "-p", "-z", "-y", "-T", "-C", "-S", "-M", "-u", "-I", "-K", "-D", "-V"}) {
+       {"-m", "-N", "-p", "-z", "-y", "-C", "-S", "-M", "-u", "-I", "-K", "-D", "-V"}) {
     refusals.add({flag, "7"});
   }
   refusals.about("what nccl-tests guesses at");

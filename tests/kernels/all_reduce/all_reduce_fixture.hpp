@@ -140,6 +140,7 @@ class AllReduceKernels : public gpu::GpuTest {
     PeerRegions regions{};
     regions.ranks = setting_.ranks;
     regions.rank = rank;
+    regions.bound = bound_;
     const bool all = traits_of(setting_.method).has(kReachesData);
     for (int peer = 0; peer < setting_.ranks; ++peer) {
       const Rank& other = *ranks_[static_cast<std::size_t>(peer)];
@@ -186,6 +187,7 @@ class AllReduceKernels : public gpu::GpuTest {
   }
 
   Setting setting_;
+  WaitBound bound_{};
   Pattern pattern_{};
   std::vector<std::unique_ptr<Rank>> ranks_;
 };

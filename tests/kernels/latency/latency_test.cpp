@@ -61,6 +61,30 @@ TEST_F(LatencyKernels, ExchangeWholeMessagesOverManyRoundsAndLaunches) {
   }
 }
 
+TEST_F(LatencyKernels, GiveUpWhereTheOtherSideDoesNotAnswer) {
+  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
+  auto* const report = static_cast<WaitReport*>(memory.data());
+  *report = {};
+  const Side own(8192, 0x11);
+  const Side other(8192, 0x22);
+  check(cudaDeviceSynchronize());
+  PingPong side{own.inbox.data(),
+                other.inbox.data(),
+                own.message.data(),
+                own.received.data(),
+                8192,
+                true,
+                1,
+                {report, 50'000'000}};
+  check(ping_pong(side, 40, 7, own.stream.get()));
+  own.stream.synchronize();
+  EXPECT_EQ(report->phase, WaitPhase::message);
+  EXPECT_EQ(report->peer, 1);
+  EXPECT_EQ(report->expected, 8U);
+  EXPECT_EQ(report->seen, 0U);
+  EXPECT_EQ(bytes_of(own.received), std::vector<std::uint8_t>(8192, 0));
+}
+
 TEST_F(LatencyKernels, FollowAChainFromWhereTheyWere) {
   constexpr std::uint64_t kLines = 101;
   std::vector<std::uint64_t> chain(kLines * 16);

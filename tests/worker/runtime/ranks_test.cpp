@@ -116,7 +116,8 @@ class EngineOnRanks : public Ranks {
  protected:
   template <typename Lead>
   void lead(Lead lead, std::optional<Fault> fault = {}) {
-    Engine engine(*session, backend_, fault);
+    Watchdog watchdog(*session, Seconds{60.0});
+    Engine engine(watchdog, backend_, fault);
     if (!session->is_root()) return engine.follow();
     lead(engine);
     EXPECT_TRUE(std::holds_alternative<protocol::DoneReply>(engine.lead(protocol::Shutdown{})));

@@ -105,6 +105,13 @@ ncclDataType_t nccl_type(DataType type) {
   throw std::logic_error("unhandled data type");
 }
 
+std::optional<std::string> asynchronous_error(ncclComm_t communicator) {
+  ncclResult_t state = ncclSuccess;
+  if (nccl().comm_get_async_error(communicator, &state) != ncclSuccess) return std::nullopt;
+  if (state == ncclSuccess || state == ncclInProgress) return std::nullopt;
+  return fmt::format("NCCL: {} while operations were under way", nccl().get_error_string(state));
+}
+
 NcclExchanges nccl_exchanges() {
   return nccl().exchanges.present() ? nccl().exchanges : NcclExchanges{};
 }

@@ -43,6 +43,9 @@ ncclDataType_t nccl_type(DataType type);
 /// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
 ncclConfig_t communicator_config(CommunicatorSettings settings);
 
+/// What has failed in a communicator's work under way; absent where nothing has. From any thread.
+std::optional<std::string> asynchronous_error(ncclComm_t communicator);
+
 /// None of them where the library loaded has not all (before 2.28).
 NcclExchanges nccl_exchanges();
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -171,22 +172,25 @@ class GpuHostCopy : public HostCopy {
 
 class NcclBackend : public Backend {
  public:
-  NcclBackend(Session& session, const std::vector<int>& gpus, CommunicatorSettings settings)
+  NcclBackend(Session& session, const std::vector<int>& gpus, CommunicatorSettings settings,
+              Seconds timeout)
       : session_(session),
         settings_(settings),
-        info_(gpu::device_info(take_device(session, gpus))) {}
+        info_(gpu::device_info(take_device(session, gpus))),
+        waits_(session.rank(), timeout) {}
 
  private:
   BackendKind do_kind() const override { return BackendKind::nccl; }
   std::optional<GpuInfo> do_gpu() const override { return info_; }
   void do_connect() override {
     communicator_ = make_communicator(session_, settings_);
+    watched_ = communicator_.get();
     world_ = survey_ranks(session_, info_);
   }
 
   std::unique_ptr<Operation> do_open(const Case& c,
                                      const std::optional<Rotation>& rotation) override {
-    const NcclContext context{communicator_.get(), session_.rank(), &stream_, &timer_};
+    const NcclContext context{communicator_.get(), session_.rank(), &stream_, &timer_, &waits_};
     const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
     return make_device_operation(c, plan, context,
                                  make_device_call(c, plan, context, session_, world_));
@@ -213,12 +217,25 @@ class NcclBackend : public Backend {
   LogSwitch do_log_switch() const override { return nccl().reset_debug_init; }
   std::optional<Path> do_path() const override { return std::nullopt; }
 
+  std::optional<std::string> do_failure() const override {
+    if (auto waited = waits_.failure()) return waited;
+    const ncclComm_t communicator = watched_;
+    return communicator != nullptr ? asynchronous_error(communicator) : std::nullopt;
+  }
+
+  void do_abort() noexcept override {
+    const ncclComm_t communicator = watched_.exchange(nullptr);
+    if (communicator != nullptr) nccl().comm_abort(communicator);
+  }
+
   Session& session_;
   CommunicatorSettings settings_;
   GpuInfo info_;
+  gpu::DeviceWaits waits_;
   gpu::Stream stream_;
   BatchTimer timer_;
   Communicator communicator_;
+  std::atomic<ncclComm_t> watched_ = nullptr;  ///< by the watchdog's thread
   RankWorld world_;
 };
 
@@ -259,9 +276,9 @@ int load_links(Seconds time) {
 }
 
 std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,
-                                           CommunicatorSettings settings) {
+                                           CommunicatorSettings settings, Seconds timeout) {
   nccl();  // where there is none, that is the reason, not what CUDA lacks as well
-  return std::make_unique<NcclBackend>(session, gpus, settings);
+  return std::make_unique<NcclBackend>(session, gpus, settings, timeout);
 }
 
 }  // namespace linkgain

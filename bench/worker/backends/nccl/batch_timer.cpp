@@ -2,25 +2,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include <atomic>
-
-#include "kernels/timing/stream_gate.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl/api.hpp"
 
 namespace linkgain {
-
-StreamGate::StreamGate() : memory_(Bytes{sizeof(std::uint32_t)}) { *unblocked() = 0; }
-
-void StreamGate::block_stream(const gpu::Stream& stream) {
-  constexpr double kMostMicroseconds = 1000.0;
-  ++blocks_;
-  gpu::check(kernels::block_stream(stream.get(), unblocked(), blocks_, kMostMicroseconds));
-}
-
-void StreamGate::unblock() {
-  std::atomic_ref<std::uint32_t>(*unblocked()).store(blocks_, std::memory_order_release);
-}
 
 BatchTimer::BatchTimer() : alignment_(Bytes{2 * sizeof(float)}) {
   gpu::check(cudaMemset(alignment_.data(), 0, 2 * sizeof(float)));

@@ -2,33 +2,15 @@
 
 #include <nccl.h>
 
-#include <cstdint>
 #include <functional>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
+#include "linkgain/gpu/stream_gate.hpp"
+#include "linkgain/gpu/waits.hpp"
 
 namespace linkgain {
-
-/// Keeps a stream from what is to be timed until the host has enqueued the start of it; not for
-/// ever, as gpu::wait_for_flag() would. Of one stream and thread.
-class StreamGate {
- public:
-  /// Throws CudaError.
-  StreamGate();
-
-  /// Nothing that `stream` is given from now on begins before unblock(), or before a millisecond
-  /// has passed: enqueueing may itself wait for the stream. Throws CudaError.
-  void block_stream(const gpu::Stream& stream);
-  void unblock();
-
- private:
-  std::uint32_t* unblocked() const { return static_cast<std::uint32_t*>(memory_.data()); }
-
-  gpu::PinnedBuffer memory_;  ///< a counter of unblock() calls, which the device looks at
-  std::uint32_t blocks_ = 0;
-};
 
 /// Times batches of operations on a rank's device, so that a batch takes what its operations do and
 /// nothing else. Of one stream and thread, on the device that was current at construction.
@@ -48,7 +30,7 @@ class BatchTimer {
                const std::function<void()>& first, const std::function<void()>& rest);
 
  private:
-  StreamGate gate_;
+  gpu::StreamGate gate_;
   gpu::Event start_;
   gpu::Event stop_;
   /// Two floats: an all-reduce from the first to the second lines the GPUs up.
@@ -60,7 +42,8 @@ struct NcclContext {
   ncclComm_t communicator = nullptr;
   int rank = 0;
   gpu::Stream* stream = nullptr;
-  BatchTimer* timer = nullptr;  ///< of `stream`
+  BatchTimer* timer = nullptr;              ///< of `stream`
+  const gpu::DeviceWaits* waits = nullptr;  ///< of our own kernels; absent: their own limit holds
 };
 
 }  // namespace linkgain

@@ -156,6 +156,7 @@ class MemoryCopy : public DeviceCall {
     if (own_) worker_.tune(target(0), source(0), definition_.size, *context_.stream);
   }
 
+  void do_release() override { pools_.release(); }
   bool do_takes_part() const override { return own_.has_value(); }
   void do_enqueue(std::int64_t slot) override {
     if (own_) worker_.copy(target(slot), source(slot), definition_.size, *context_.stream);

@@ -24,6 +24,7 @@ class KernelAllReduce : public DeviceCall {
 
  private:
   void do_prepare() override;
+  void do_release() override { pools_.release(); }
   bool do_takes_part() const override { return true; }
   void do_enqueue(std::int64_t slot) override;
   void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }

@@ -34,6 +34,7 @@ class PingPong : public DeviceCall {
 
  private:
   void do_prepare() override { pools_.join(); }
+  void do_release() override { pools_.release(); }
   bool do_takes_part() const override { return peer_ >= 0; }
   void do_enqueue(std::int64_t slot) override {
     if (peer_ < 0) return;
@@ -43,7 +44,9 @@ class PingPong : public DeviceCall {
                                  .message = pools_.own().input(slot),
                                  .received = pools_.own().output(slot),
                                  .bytes = definition_.size.value,
-                                 .starts = context_.rank == definition_.pair->from};
+                                 .starts = context_.rank == definition_.pair->from,
+                                 .peer = peer_,
+                                 .bound = regions.bound};
     gpu::check(kernels::ping_pong(side, rounds_, rounds_done_, context_.stream->get()));
     rounds_done_ += static_cast<std::uint32_t>(rounds_);
   }
@@ -102,6 +105,7 @@ class PointerChase : public DeviceCall {
     context_.stream->synchronize();
   }
 
+  void do_release() override { memory_.release(); }
   bool do_takes_part() const override { return context_.rank == definition_.pair->to; }
   void do_enqueue(std::int64_t) override {
     if (!do_takes_part()) return;

@@ -71,6 +71,7 @@ PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data,
   }
   regions_.ranks = session.ranks();
   regions_.rank = session.rank();
+  if (context_.waits != nullptr) regions_.bound = context_.waits->bound();
   if (transport_.through_host) regions_.data[session.rank()] = data_.emplace(data_bytes_).data();
 }
 
@@ -88,6 +89,11 @@ void PeerMemory::join() {
   windows_.reset();
   join_by_ipc();
   taken_ = fmt::format("CUDA IPC ({})", *problem);
+}
+
+void PeerMemory::release() {
+  imported_.clear();
+  session_.barrier();
 }
 
 /// What was in the way of the lowest rank that could not, on every rank. Ranks agree after each

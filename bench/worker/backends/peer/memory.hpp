@@ -31,7 +31,7 @@ struct PeerTransport {
 /// reach each other's data and scratch through NCCL's windows; where NCCL has no device API, or a
 /// rank cannot use it, all by CUDA IPC, which every NCCL and driver has. Through the host scratch
 /// is in host memory that the ranks share, and data are the rank's own affair. Every rank must ask
-/// for the same, and let it go only when all work with it is done; that takes no other rank then.
+/// for the same, and let it go only when all work with it is done, after release().
 /// The communicator must outlive it. Movable, not copyable.
 class PeerMemory {
  public:
@@ -45,7 +45,11 @@ class PeerMemory {
   /// may not know.
   void join();
 
-  /// Valid after join() and as long as this lives.
+  /// Collective, when no rank works with it any more: closes what is another rank's, and returns
+  /// when all have. CUDA says nothing of memory that is freed while it is open elsewhere.
+  void release();
+
+  /// Valid after join() until release().
   const kernels::PeerRegions& regions() const { return regions_; }
   void* data() const { return regions_.data[regions_.rank]; }
   /// After join() what was taken, the same on every rank: "LSA pointers", "CUDA IPC (why no LSA
@@ -97,6 +101,8 @@ class PeerPools {
 
   /// Collective. Throws what PeerMemory::join() throws.
   void join();
+  /// Collective. See PeerMemory::release().
+  void release() { memory_.release(); }
 
   /// Valid after join(); another rank's not through the host.
   void* input(int rank, std::int64_t slot) const { return of(rank).input(slot); }

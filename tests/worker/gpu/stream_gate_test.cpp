@@ -1,3 +1,5 @@
+#include "linkgain/gpu/stream_gate.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/gpu/stream.hpp"
-#include "nccl/batch_timer.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::test {
@@ -39,7 +40,7 @@ TEST_F(StreamGateTest, KeepsTheHostsTimeOutOfTheFirstOperations) {
   const auto nothing = [] {};
   time_of([](const gpu::Stream&) {}, nothing);
   EXPECT_GE(time_of([](const gpu::Stream&) {}, nothing).value, 450e-6);
-  StreamGate gate;
+  gpu::StreamGate gate;
   Seconds best{1.0};
   for (int sample = 0; sample < 5; ++sample) {
     const Seconds time = time_of([&](const gpu::Stream& stream) { gate.block_stream(stream); },
@@ -52,7 +53,7 @@ TEST_F(StreamGateTest, KeepsTheHostsTimeOutOfTheFirstOperations) {
 }
 
 TEST_F(StreamGateTest, IsNotShutByTheNextBlock) {
-  StreamGate gate;
+  gpu::StreamGate gate;
   const gpu::Stream stream;
   for (int i = 0; i < 20; ++i) {
     gate.block_stream(stream);
@@ -65,7 +66,7 @@ TEST_F(StreamGateTest, IsNotShutByTheNextBlock) {
 
 /// Who enqueues may have to wait for the stream.
 TEST_F(StreamGateTest, DoesNotHoldForLong) {
-  StreamGate gate;
+  gpu::StreamGate gate;
   const gpu::Stream stream;
   gate.block_stream(stream);  // which loads the kernel
   stream.synchronize();

@@ -1,0 +1,63 @@
+#include "linkgain/gpu/waits.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "linkgain/base/errors.hpp"
+
+namespace linkgain::gpu {
+namespace {
+
+constexpr double kShareOfTimeout = 0.8;
+
+const char* awaited(kernels::WaitPhase phase) {
+  switch (phase) {
+    case kernels::WaitPhase::none:
+      return "nothing";
+    case kernels::WaitPhase::sent:
+      return "its signal that data are there";
+    case kernels::WaitPhase::finished:
+      return "its signal that it is done";
+    case kernels::WaitPhase::packet:
+      return "its flags in the data";
+    case kernels::WaitPhase::message:
+      return "its message";
+    case kernels::WaitPhase::turn:
+      return "its turn";
+  }
+  return "";
+}
+
+}  // namespace
+
+DeviceWaits::DeviceWaits(int rank, Seconds timeout) : rank_(rank) {
+  std::memset(memory_.data(), 0, sizeof(kernels::WaitReport));
+  bound_.report = static_cast<kernels::WaitReport*>(memory_.data());
+  bound_.nanoseconds = timeout.value > 0.0
+                           ? static_cast<std::uint64_t>(kShareOfTimeout * timeout.value * 1e9)
+                           : std::numeric_limits<std::uint64_t>::max();
+}
+
+std::optional<std::string> DeviceWaits::failure() const {
+  // The device writes it; no reading of before may stand for it.
+  const auto* const written = static_cast<const volatile std::uint32_t*>(memory_.data());
+  if (written[0] == 0) return std::nullopt;
+  kernels::WaitReport report{};
+  std::memcpy(&report, memory_.data(), sizeof report);
+  return fmt::format(
+      "a kernel of rank {} waited {:.3g} s for rank {} in vain: block {} wanted {}, number {}, and "
+      "saw {}",
+      rank_, static_cast<double>(bound_.nanoseconds) * 1e-9, report.peer, report.block,
+      awaited(report.phase), report.expected, report.seen);
+}
+
+void DeviceWaits::require_none() const {
+  if (const auto found = failure()) {
+    throw MachineError(*found, "see what ended or delayed that rank: its log, linkgain doctor");
+  }
+}
+
+}  // namespace linkgain::gpu

@@ -1,0 +1,103 @@
+#include "linkgain/runtime/rank_board.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <fstream>
+#include <new>
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kName = "linkgain-rank-board";
+
+/// "/proc/4711/fd/5" gives 4711.
+int process_of(const std::string& address) {
+  constexpr std::size_t kProc = 6;  // "/proc/"
+  int pid = 0;
+  if (address.size() > kProc) std::from_chars(&address[kProc], &address.back(), pid);
+  return pid;
+}
+
+void* map(int file, int protection, std::size_t size) {
+  void* const memory = ::mmap(nullptr, size, protection, MAP_SHARED, file, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+/// Seen from another container the process of that number is another one.
+bool is_board(int file) {
+  char target[64] = {};
+  const std::string link = fmt::format("/proc/self/fd/{}", file);
+  const ssize_t length = ::readlink(link.c_str(), target, sizeof target - 1);
+  return length > 0 && std::string(target).starts_with(fmt::format("/memfd:{}", kName));
+}
+
+/// As in /proc/PID/stat: 'T' for a process that a signal has stopped; 0 where there is none.
+char state_of_process(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(file, line)) return '\0';
+  const std::size_t end = line.rfind(')');
+  return end != std::string::npos && end + 2 < line.size() ? line[end + 2] : '\0';
+}
+
+}  // namespace
+
+RankBoard::RankBoard() : file_(::memfd_create(kName, MFD_CLOEXEC)) {
+  if (file_ < 0 || ::ftruncate(file_, sizeof(Page)) != 0) return;
+  if (void* const memory = map(file_, PROT_READ | PROT_WRITE, sizeof(Page)))
+    own_ = new (memory) Page;
+}
+
+RankBoard::~RankBoard() {
+  for (const Other& other : others_) ::munmap(const_cast<Page*>(other.page), sizeof(Page));
+  if (own_ != &spare_) ::munmap(own_, sizeof(Page));
+  if (file_ >= 0) ::close(file_);
+}
+
+std::string RankBoard::address() const {
+  if (own_ == &spare_) return {};
+  return fmt::format("/proc/{}/fd/{}", ::getpid(), file_);
+}
+
+void RankBoard::open_others(const std::vector<std::string>& addresses, int own_rank) {
+  for (int rank = 0; rank < static_cast<int>(addresses.size()); ++rank) {
+    const std::string& address = addresses[static_cast<std::size_t>(rank)];
+    if (rank == own_rank || address.empty()) continue;
+    const int file = ::open(address.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) continue;
+    void* const memory = is_board(file) ? map(file, PROT_READ, sizeof(Page)) : nullptr;
+    ::close(file);
+    if (memory == nullptr) continue;
+    others_.push_back({rank, process_of(address), static_cast<const Page*>(memory)});
+  }
+}
+
+std::optional<std::string> RankBoard::lag_of(const Other& other) const {
+  const char process = state_of_process(other.pid);
+  if (process == '\0' || process == 'Z') return "it is gone";
+  if (process == 'T' || process == 't') return "a signal has stopped it";
+  const auto behind = static_cast<std::int32_t>(own_->commands - other.page->commands);
+  if (behind > 0) return "it has not begun";
+  if (behind < 0) return std::nullopt;
+  const auto state = static_cast<RankState>(other.page->state.load());
+  if (state == RankState::at_work && own() != RankState::at_work) return "it is at work of its own";
+  const bool apart = own() == RankState::with_ranks && state == RankState::in_operation;
+  return apart ? std::optional<std::string>("it is still in the operation") : std::nullopt;
+}
+
+std::string RankBoard::who_is_missing() const {
+  std::vector<std::string> missing;
+  for (const Other& other : others_) {
+    if (const auto lag = lag_of(other)) {
+      missing.push_back(fmt::format("rank {} has not come: {}", other.rank, *lag));
+    }
+  }
+  return fmt::format("{}", fmt::join(missing, "; "));
+}
+
+}  // namespace linkgain

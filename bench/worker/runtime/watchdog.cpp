@@ -1,0 +1,108 @@
+#include "linkgain/runtime/watchdog.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <future>
+#include <utility>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+/// What ends a rank ends all; others may have something to say, too.
+constexpr std::chrono::milliseconds kForTheOthers{300};
+
+/// A library that hangs may hang in its own end.
+constexpr std::chrono::seconds kForTheBackend{2};
+
+/// Of how much longer than expected a command may take.
+constexpr double kSlack = 10.0;
+
+const char* where(RankState state) {
+  switch (state) {
+    case RankState::idle:
+      return "waiting for a command";
+    case RankState::at_work:
+      return "at work of its own";
+    case RankState::with_ranks:
+      return "waiting for the other ranks";
+    case RankState::in_operation:
+      return "in the operation";
+  }
+  return "";
+}
+
+}  // namespace
+
+Watchdog::Command::Command(Watchdog& watchdog, std::string what, Seconds expected)
+    : watchdog_(watchdog), before_(watchdog.session_.board().set(RankState::at_work)) {
+  watchdog_.session_.board().begins_command();
+  const std::lock_guard lock(watchdog_.mutex_);
+  watchdog_.current_ = {std::move(what), Clock::now(),
+                        Seconds{watchdog_.limit_.value + kSlack * expected.value}};
+}
+
+Watchdog::Command::~Command() {
+  {
+    const std::lock_guard lock(watchdog_.mutex_);
+    watchdog_.current_.reset();
+  }
+  watchdog_.session_.board().set(before_);
+}
+
+Watchdog::Guard::Guard(Watchdog& watchdog, Backend& backend) : watchdog_(watchdog) {
+  const std::lock_guard lock(watchdog_.mutex_);
+  watchdog_.backend_ = &backend;
+}
+
+Watchdog::Guard::~Guard() {
+  const std::lock_guard lock(watchdog_.mutex_);
+  watchdog_.backend_ = nullptr;
+}
+
+Watchdog::Watchdog(Session& session, Seconds limit)
+    : session_(session),
+      limit_(limit),
+      thread_([this](const std::stop_token& stop) { look(stop); }) {}
+
+Watchdog::~Watchdog() = default;
+
+void Watchdog::look(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, stop, kBetweenLooks, [] { return false; }) &&
+         !stop.stop_requested()) {
+    if (const std::optional<std::string> found = problem()) end_process(*found);
+  }
+}
+
+std::optional<std::string> Watchdog::problem() const {
+  if (backend_ != nullptr) {
+    if (auto failure = backend_->failure()) return failure;
+  }
+  if (!current_ || limit_.value <= 0.0) return std::nullopt;
+  const std::chrono::duration<double> time = Clock::now() - current_->began;
+  if (time.count() < current_->allowed.value) return std::nullopt;
+  const std::string missing = session_.board().who_is_missing();
+  return fmt::format("{:.0f} s were not enough for {}: it is {}{}{}", time.count(), current_->what,
+                     where(session_.board().own()), missing.empty() ? "" : "; ", missing);
+}
+
+/// The mutex is held, so that no backend goes meanwhile.
+void Watchdog::end_process(const std::string& problem) {
+  print_message(stderr, fmt::format("linkgain-bench: rank {}: {}\n", session_.rank(), problem));
+  std::this_thread::sleep_for(kForTheOthers);
+  if (backend_ != nullptr) {
+    std::packaged_task<void()> abort([backend = backend_] { backend->abort(); });
+    std::future<void> done = abort.get_future();
+    std::thread(std::move(abort)).detach();
+    done.wait_for(kForTheBackend);
+  }
+  ::_exit(static_cast<int>(ExitCode::incomplete));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/session.hpp"
+
+namespace linkgain {
+
+/// Ends a rank that waits in vain, whatever it waits in: a thread that looks ten times a second
+/// whether the command that the rank is at takes too long, or its backend knows of a failure. It
+/// then says on standard error who waits where and for whom, has the backend end its work on the
+/// device, and ends the process with status 6, upon which the launcher ends the other ranks.
+class Watchdog {
+ public:
+  /// No limit where it is 0. The session must outlive it.
+  Watchdog(Session& session, Seconds limit);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// For as long as it lives this rank is at a command, `what`, which may take the limit and ten
+  /// times as long as `expected`.
+  class Command {
+   public:
+    Command(Watchdog& watchdog, std::string what, Seconds expected = {});
+    ~Command();
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+    RankState before_;
+  };
+
+  /// For as long as it lives the backend's failures count, too.
+  class Guard {
+   public:
+    Guard(Watchdog& watchdog, Backend& backend);
+    ~Guard();
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+  };
+
+  Session& session() { return session_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Current {
+    std::string what;
+    Clock::time_point began;
+    Seconds allowed;
+  };
+
+  void look(const std::stop_token& stop);
+  std::optional<std::string> problem() const;
+  [[noreturn]] void end_process(const std::string& problem);
+
+  Session& session_;
+  Seconds limit_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<Current> current_;
+  Backend* backend_ = nullptr;
+  std::jthread thread_;
+};
+
+}  // namespace linkgain

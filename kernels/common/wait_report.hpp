@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+namespace linkgain::kernels {
+
+/// What a kernel waits for; in WaitReport.
+enum class WaitPhase : std::uint32_t {
+  none,
+  sent,      ///< the signal that data are there
+  finished,  ///< the signal that a peer is done with an operation, or with a chunk of it
+  packet,    ///< a flag that lies in the data
+  message,   ///< a message of a ping-pong
+  turn,      ///< that a block of the same device is done
+};
+
+/// What a thread that waited in vain leaves in page-locked host memory, zeros at first: 16 bytes,
+/// which are written at once. Of several such threads one of the last is found there.
+struct alignas(16) WaitReport {
+  WaitPhase phase;
+  std::uint16_t peer;      ///< the rank that did not come
+  std::uint16_t block;     ///< of the kernel that waited
+  std::uint32_t expected;  ///< counter or flag
+  std::uint32_t seen;
+};
+static_assert(sizeof(WaitReport) == 16);
+
+/// How long a thread waits, and where it says that it did so in vain: it ends then, so that its
+/// kernel does, and later kernels that wait with the same report end soon. Without a report it
+/// waits for half a minute and then ends the kernel with an error (cudaErrorLaunchFailure).
+struct WaitBound {
+  WaitReport* report = nullptr;  ///< as the device sees it
+  std::uint64_t nanoseconds = 0;
+};
+
+}  // namespace linkgain::kernels
