@@ -24,12 +24,14 @@ ExitCode exit_code_from(int status) {
   return is_known ? static_cast<ExitCode>(status) : ExitCode::problem_found;
 }
 
-protocol::Reply decoded(const protocol::Command& command, const std::string& line) {
+/// `name` is the job's.
+protocol::Reply decoded(const std::string& name, const protocol::Command& command,
+                        const std::string& line) {
   try {
     return protocol::decode_reply(line);
   } catch (const Error& error) {
-    throw JobLost(fmt::format("the reply to '{}' is not understood: {}", protocol::name_of(command),
-                              error.what()),
+    throw JobLost(fmt::format("{}: its reply to '{}' is not understood: {}", name,
+                              protocol::name_of(command), error.what()),
                   std::string(kMismatchAdvice));
   }
 }
@@ -39,6 +41,8 @@ constexpr Seconds kGrace{3.0};
 /// For a launcher that has closed its output to come to its end and give its exit status.
 constexpr Seconds kStatusWait{2.0};
 constexpr std::size_t kLastWords = 5;
+/// What a rank says begins with.
+constexpr std::string_view kRanksWords = "linkgain-bench: ";
 constexpr std::uintmax_t kLongestTail = 16384;
 
 std::uintmax_t size_or_zero(const std::filesystem::path& path) {
@@ -92,6 +96,15 @@ bool tells_of_ended_ranks(const std::string& line) {
                     line.find("CANCELLED AT") != std::string::npos);
 }
 
+/// "[host:4711] [ 7] mpirun(+0x13b9)" and the lines around it, where the launcher itself crashes.
+bool is_trace(const std::string& line) {
+  const std::size_t end = line.find("] ");
+  if (!line.starts_with('[') || end == std::string::npos) return false;
+  const std::string_view rest = std::string_view(line).substr(end + 2);
+  return rest.starts_with("[ ") || rest.starts_with("[1") || rest.starts_with("*** ") ||
+         rest.starts_with("Signal");
+}
+
 std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
   const std::uintmax_t size = size_or_zero(log);
   const std::uintmax_t start = std::max(offset, size - std::min(size, kLongestTail));
@@ -106,21 +119,22 @@ std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
 
 template <typename ReplyType>
 ReplyType Job::exchange(const protocol::Command& command, Seconds deadline) {
-  protocol::Reply reply = decoded(command, do_exchange(protocol::encode(command), deadline));
+  protocol::Reply reply =
+      decoded(do_name(), command, do_exchange(protocol::encode(command), deadline));
   if (auto* expected = std::get_if<ReplyType>(&reply)) return std::move(*expected);
   if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
     throw JobRefused(error->text, error->advice, exit_code_from(error->exit_code));
   }
-  throw JobLost(
-      fmt::format("the reply to '{}' belongs to another command", protocol::name_of(command)),
-      std::string(kMismatchAdvice));
+  throw JobLost(fmt::format("{}: its reply to '{}' belongs to another command", do_name(),
+                            protocol::name_of(command)),
+                std::string(kMismatchAdvice));
 }
 
 protocol::HelloReply Job::hello(Seconds deadline) {
   auto reply = exchange<protocol::HelloReply>(protocol::Hello{}, deadline);
   if (reply.version != protocol::kVersion) {
-    throw JobLost(fmt::format("linkgain-bench has version {} of the protocol, linkgain {}",
-                              reply.version, protocol::kVersion),
+    throw JobLost(fmt::format("{}: linkgain-bench has version {} of the protocol, linkgain {}",
+                              do_name(), reply.version, protocol::kVersion),
                   std::string(kMismatchAdvice));
   }
   return reply;
@@ -177,14 +191,20 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
     if (is_frame(line)) {
       in_frame = !in_frame;
     } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      (in_frame || tells_of_ended_ranks(line) ? launchers : own).push_back(visible(line));
+      const bool launchers_own = in_frame || tells_of_ended_ranks(line) || is_trace(line);
+      (launchers_own ? launchers : own).push_back(visible(line));
     }
   }
   std::vector<std::string>& words = own.empty() ? launchers : own;
-  const std::size_t surplus = words.size() - std::min(words.size(), lines);
+  std::size_t surplus = words.size() - std::min(words.size(), lines);
+  std::erase_if(words, [&](const std::string& line) {
+    return surplus > 0 && !line.starts_with(kRanksWords) && surplus-- > 0;
+  });
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(surplus));
   return words;
 }
+
+std::string MpiJob::do_name() const { return fmt::format("the job of variant '{}'", variant_); }
 
 MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch,
                std::unique_ptr<TemporaryFolder> segments)

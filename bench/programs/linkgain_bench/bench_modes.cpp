@@ -42,7 +42,10 @@ void require_two_ranks(const Session& session) {
       "linkgain bench ..., linkgain-bench --np 2 ... or mpirun -np 2 linkgain-bench ...");
 }
 
-std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options) {
+std::unique_ptr<Backend> make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options) {
+  Session& session = watchdog.session();
+  const Watchdog::Command starting(watchdog, "the start");
+  obey(fault_from_environment(), session.rank(), Fault::Place::start);
   const Bytes cache{
       std::min(last_level_cache().value_or(kUnknownCache.value), kLargestCache.value)};
   const bool as_nccl_tests = options.mode == WorkerOptions::Mode::nccl_tests;
@@ -58,20 +61,20 @@ void serve_mode(Watchdog& watchdog, const WorkerOptions& options, ProtocolChanne
   std::unique_ptr<Backend> backend;
   try {
     require_two_ranks(session);
-    backend = make_agreed_backend(session, options);
+    backend = make_agreed_backend(watchdog, options);
   } catch (const Error& error) {
     refuse(session, channel, error);
     return;
   }
   Engine engine(watchdog, *backend, fault_from_environment(), operation_maker(session, options));
-  serve(session, engine, channel);
+  serve(session, engine, channel, fault_from_environment());
 }
 
 int benchmark_mode(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
   require_two_ranks(session);
   const std::vector<Case> cases = expand({options.selection}, session.ranks(), options.backend);
-  const std::unique_ptr<Backend> backend = make_agreed_backend(session, options);
+  const std::unique_ptr<Backend> backend = make_agreed_backend(watchdog, options);
   Engine engine(watchdog, *backend, fault_from_environment(), operation_maker(session, options));
   if (!session.is_root()) {
     engine.follow();

@@ -44,7 +44,7 @@ auto make_agreed(Session& session, Make make) {
 void require_two_ranks(const Session& session);
 
 /// Collective: throws AgreedError on every rank where one of them cannot make the backend.
-std::unique_ptr<Backend> make_agreed_backend(Session& session, const WorkerOptions& options);
+std::unique_ptr<Backend> make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Rank 0 answers the coordinator through `channel`, that the backend cannot be made included.
 void serve_mode(Watchdog& watchdog, const WorkerOptions& options, ProtocolChannel& channel);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <string>
 
@@ -172,6 +171,7 @@ Engine::Engine(Watchdog& watchdog, Backend& backend, std::optional<Fault> fault,
   const std::optional<GpuInfo> gpu = backend.gpu();
   cpus_ = gpu ? bind_near_pci_device(gpu->pci_bus_id) : bind_to_cpu(session_.local_rank());
   const Watchdog::Command connecting(watchdog, "connecting the ranks");
+  obey(fault_, session_.rank(), Fault::Place::connect);
   const InState state(session_.board(), RankState::in_operation);
   backend.connect();
 }
@@ -353,9 +353,10 @@ protocol::Reply Engine::run(const protocol::Run& command) {
                                    command.operations, granularity));
   }
   ++batches_;
-  obey_fault();
+  obey(fault_, session_.rank(), Fault::Place::batch, batches_);
   clock_keeper_.prepare();
   session_.barrier();
+  obey(fault_, session_.rank(), Fault::Place::operation, batches_);
   const std::optional<Seconds> time = [&] {
     const InState state(session_.board(), RankState::in_operation);
     return target.operation->time_batch(command.operations);
@@ -414,13 +415,6 @@ protocol::Reply Engine::close(const protocol::Close& command) {
   const InState state(session_.board(), RankState::in_operation);
   closed.mapped().operation->release();
   return protocol::DoneReply{};
-}
-
-void Engine::obey_fault() {
-  if (!fault_ || fault_->rank != session_.rank() || fault_->batch != batches_) return;
-  if (fault_->kind == Fault::Kind::die) ::raise(SIGKILL);
-  if (fault_->kind == Fault::Kind::stop) ::raise(SIGSTOP);
-  while (fault_->kind == Fault::Kind::hang) ::pause();
 }
 
 }  // namespace linkgain

@@ -1,10 +1,18 @@
 #include "linkgain/runtime/fault.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <array>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 
@@ -16,38 +24,65 @@ std::int64_t parse_number(std::string_view text, std::string_view whole) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < 0 || number > kMost) {
-    throw UsageError(fmt::format("LINKGAIN_TEST_FAULT '{}' is not kind@rank[:batch]", whole));
+    throw UsageError(
+        fmt::format("LINKGAIN_TEST_FAULT '{}' is not kind@rank[:batch][/place]", whole));
   }
   return number;
 }
 
-Fault::Kind parse_kind(std::string_view name) {
-  if (name == "corrupt") return Fault::Kind::corrupt;
-  if (name == "stale") return Fault::Kind::stale;
-  if (name == "die") return Fault::Kind::die;
-  if (name == "hang") return Fault::Kind::hang;
-  if (name == "stop") return Fault::Kind::stop;
-  if (name == "drop") return Fault::Kind::drop;
-  if (name == "own-window") return Fault::Kind::own_window;
-  throw UsageError(fmt::format(
-      "LINKGAIN_TEST_FAULT knows corrupt, stale, die, hang, stop, drop and own-window, not '{}'",
-      name));
+constexpr std::array kKinds{std::pair{"corrupt", Fault::Kind::corrupt},
+                            std::pair{"stale", Fault::Kind::stale},
+                            std::pair{"die", Fault::Kind::die},
+                            std::pair{"hang", Fault::Kind::hang},
+                            std::pair{"late", Fault::Kind::late},
+                            std::pair{"stop", Fault::Kind::stop},
+                            std::pair{"garbage", Fault::Kind::garbage},
+                            std::pair{"drop", Fault::Kind::drop},
+                            std::pair{"own-window", Fault::Kind::own_window}};
+
+constexpr std::array kPlaces{
+    std::pair{"start", Fault::Place::start}, std::pair{"connect", Fault::Place::connect},
+    std::pair{"batch", Fault::Place::batch}, std::pair{"operation", Fault::Place::operation},
+    std::pair{"reply", Fault::Place::reply}};
+
+template <typename Names>
+auto parse_name(const Names& names, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const auto& [own, value] : names) {
+    if (own == name) return value;
+    known.push_back(own);
+  }
+  throw UsageError(
+      fmt::format("LINKGAIN_TEST_FAULT knows {}, not '{}'", fmt::join(known, ", "), name));
 }
 
 }  // namespace
 
 std::optional<Fault> parse_fault(std::string_view text) {
   if (text.empty()) return std::nullopt;
-  const std::size_t at = text.find('@');
-  const std::size_t colon = text.find(':');
   Fault fault;
-  fault.kind = parse_kind(text.substr(0, at));
+  std::string_view rest = text;
+  if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
+    fault.place = parse_name(kPlaces, rest.substr(slash + 1));
+    rest = rest.substr(0, slash);
+  }
+  const std::size_t at = rest.find('@');
+  fault.kind = parse_name(kKinds, rest.substr(0, at));
   if (at == std::string_view::npos) throw UsageError("LINKGAIN_TEST_FAULT names no rank");
-  const std::string_view rank = text.substr(
-      at + 1, colon == std::string_view::npos ? std::string_view::npos : colon - at - 1);
-  fault.rank = static_cast<int>(parse_number(rank, text));
-  if (colon != std::string_view::npos) fault.batch = parse_number(text.substr(colon + 1), text);
+  rest = rest.substr(at + 1);
+  const std::size_t colon = rest.find(':');
+  fault.rank = static_cast<int>(parse_number(rest.substr(0, colon), text));
+  if (colon != std::string_view::npos) fault.batch = parse_number(rest.substr(colon + 1), text);
   return fault;
+}
+
+void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::int64_t batch) {
+  constexpr std::chrono::seconds kLate{2};
+  if (!fault || fault->rank != rank || fault->place != place || fault->batch != batch) return;
+  if (fault->kind == Fault::Kind::die) ::raise(SIGKILL);
+  if (fault->kind == Fault::Kind::stop) ::raise(SIGSTOP);
+  if (fault->kind == Fault::Kind::late) std::this_thread::sleep_for(kLate);
+  while (fault->kind == Fault::Kind::hang) ::pause();
 }
 
 Spoil spoil_of(const std::optional<Fault>& fault, int rank) {

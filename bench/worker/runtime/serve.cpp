@@ -46,7 +46,8 @@ void ProtocolChannel::write_line(const std::string& line) {
   }
 }
 
-void serve(Session& session, Engine& engine, ProtocolChannel& channel) {
+void serve(Session& session, Engine& engine, ProtocolChannel& channel,
+           const std::optional<Fault>& fault) {
   if (!session.is_root()) {
     engine.follow();
     return;
@@ -60,7 +61,12 @@ void serve(Session& session, Engine& engine, ProtocolChannel& channel) {
           protocol::ErrorReply{error.what(), error.advice(), static_cast<int>(ExitCode::usage)}));
       continue;
     }
-    channel.write_line(protocol::encode(engine.lead(command)));
+    const std::string reply = protocol::encode(engine.lead(command));
+    const bool timed = std::holds_alternative<protocol::Run>(command);
+    if (timed) obey(fault, session.rank(), Fault::Place::reply, engine.batches());
+    const bool garbles =
+        timed && fault && fault->kind == Fault::Kind::garbage && fault->batch == engine.batches();
+    channel.write_line(garbles ? reply.substr(0, reply.size() / 2) : reply);
     if (std::holds_alternative<protocol::Shutdown>(command)) return;
   }
   engine.lead(protocol::Shutdown{});

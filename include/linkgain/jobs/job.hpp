@@ -56,6 +56,8 @@ class Job {
   virtual void give_up() noexcept {}
 
  private:
+  /// For what is said of it: "the job of variant 'p2p'".
+  virtual std::string do_name() const { return "the job"; }
   /// Sends one line and returns the reply's, without newlines.
   virtual std::string do_exchange(const std::string& line, Seconds deadline) = 0;
   /// Waits for the processes to be gone; kills what is left at the deadline.
@@ -69,9 +71,10 @@ class Job {
 /// Throws MachineError where the launcher is missing.
 ProcessRequest process_request(const LaunchRequest& request, const std::filesystem::path& log);
 
-/// The last lines that were appended to `log` since it had `offset` bytes. Empty lines are left
-/// out, and so are the banners that mpirun frames in dashes and Slurm's lines on ranks that it
-/// ended because another one had, unless there is nothing else.
+/// The last lines that were appended to `log` since it had `offset` bytes, before others those of
+/// linkgain-bench. Empty lines are left out, and so are the banners that mpirun frames in dashes,
+/// its traces, and Slurm's lines on ranks that it ended because another one had, unless there is
+/// nothing else.
 std::vector<std::string> last_words(const std::filesystem::path& log, std::uintmax_t offset,
                                     std::size_t lines);
 
@@ -89,6 +92,7 @@ class MpiJob : public Job {
   void give_up() noexcept override;
 
  private:
+  std::string do_name() const override;
   std::string do_exchange(const std::string& line, Seconds deadline) override;
   void do_finish(Seconds deadline) override;
   ReadResult read_reply(const Deadline& deadline);

@@ -36,6 +36,9 @@ class Engine {
   /// thrown means that the ranks may have parted and the job must be aborted.
   protocol::Reply execute(const protocol::Command& command);
 
+  /// Timed batches so far.
+  std::int64_t batches() const { return batches_; }
+
   /// Rank 0: hands a command to the other ranks and takes part itself.
   protocol::Reply lead(const protocol::Command& command);
   /// Other ranks: take part in what rank 0 leads until it sends shutdown.
@@ -66,7 +69,6 @@ class Engine {
   std::variant<Opened, protocol::ErrorReply> make_operation(const std::string& case_name);
   /// The first operation, with what the library chose for it where that is asked for.
   void warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply);
-  void obey_fault();
 
   Watchdog& watchdog_;
   Session& session_;

@@ -13,18 +13,32 @@ enum class Spoil {
   stale,  ///< it is what the operation before had left, as if this one had been skipped
 };
 
-/// A failure that tests order through LINKGAIN_TEST_FAULT=kind@rank[:N]: `corrupt` flips one output
-/// element of that rank at verification, `stale` puts an earlier operation's output there, `die`
-/// ends, `hang` holds up and `stop` stops the rank (by SIGSTOP) at the N-th timed batch (1 is the
-/// first, calibration not counted). Of what `--prove` writes into the other GPU's memory: `drop`
-/// writes nothing, `stale` only the first data, `own-window` writes into the rank's own memory, and
-/// `hang` stops before.
+/// A failure that tests order through LINKGAIN_TEST_FAULT=kind@rank[:N][/place]. `corrupt` flips
+/// one output element of that rank at verification, `stale` puts an earlier operation's output
+/// there. `die` ends the rank, `hang` holds it up for ever and `late` for two seconds, `stop` stops
+/// it (by SIGSTOP), `garbage` has rank 0 answer with what is no reply: at a place, which is `batch`
+/// unless another one is named, of the N-th timed batch (1 is the first, calibration not counted).
+/// Of what
+/// `--prove` writes into the other GPU's memory: `drop` writes nothing, `stale` only the first
+/// data, `own-window` writes into the rank's own memory, and `hang` stops before.
 struct Fault {
-  enum class Kind { corrupt, stale, die, hang, stop, drop, own_window };
+  enum class Kind { corrupt, stale, die, hang, late, stop, garbage, drop, own_window };
+  enum class Place {
+    start,      ///< before the ranks make their backends
+    connect,    ///< before they connect
+    batch,      ///< before the barrier in front of a batch
+    operation,  ///< behind it: the others are in the operation, and wait
+    reply,      ///< before rank 0 tells what the batch took
+  };
   Kind kind = Kind::corrupt;
   int rank = 0;
   std::int64_t batch = 1;
+  Place place = Place::batch;
 };
+
+/// What becomes of this rank at that place by `fault`: it may not return, or late. `batch` counts
+/// timed ones from 1.
+void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::int64_t batch = 1);
 
 /// Absent for an empty text; throws UsageError for any other that is no fault.
 std::optional<Fault> parse_fault(std::string_view text);

@@ -24,7 +24,8 @@ class ProtocolChannel {
 };
 
 /// Answers the coordinator until shutdown or end of input. Collective: rank 0 reads and leads, the
-/// others follow.
-void serve(Session& session, Engine& engine, ProtocolChannel& channel);
+/// others follow. `fault` is for tests: what becomes of rank 0 at its replies.
+void serve(Session& session, Engine& engine, ProtocolChannel& channel,
+           const std::optional<Fault>& fault = {});
 
 }  // namespace linkgain

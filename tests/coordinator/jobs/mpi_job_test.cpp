@@ -165,6 +165,16 @@ TEST_F(MpiJobTest, LastWordsNameTheRankThatFailedRatherThanThoseThatSlurmEnded) 
   EXPECT_THAT(last_words(log(), 0, 1), ElementsAre("srun: Force Terminated StepId=4.0"));
 }
 
+TEST_F(MpiJobTest, LastWordsAreTheRanksWhereTheLauncherCrashes) {
+  const std::string said = "linkgain-bench: rank 0: no answer";
+  std::ofstream(log()) << said << "\n[vm:11] *** Process received signal ***\n"
+                       << "[vm:11] Signal: Segmentation fault (11)\n[vm:11] [ 7] mpirun(+0x1)\n"
+                       << "[vm:11] [10] mpirun(+0x2)\n[vm:11] *** End of error message ***\n";
+  EXPECT_THAT(last_words(log(), 0, 5), ElementsAre(said));
+  std::ofstream(log()) << said << "\none\ntwo\nthree\n";
+  EXPECT_THAT(last_words(log(), 0, 3), ElementsAre(said, "two", "three"));
+}
+
 TEST_F(MpiJobTest, LastWordsOfALongLogAreReadFromItsEnd) {
   std::ofstream file(log());
   for (int line = 0; line < 20000; ++line) file << "line " << line << '\n';

@@ -25,12 +25,21 @@ TEST(Fault, HasKindRankAndBatch) {
   expect_fault("own-window@1", Fault::Kind::own_window, 1, 1);
 }
 
+TEST(Fault, HasAPlace) {
+  EXPECT_EQ(parse_fault("die@1")->place, Fault::Place::batch);
+  expect_fault("hang@1:3/operation", Fault::Kind::hang, 1, 3);
+  EXPECT_EQ(parse_fault("hang@1:3/operation")->place, Fault::Place::operation);
+  EXPECT_EQ(parse_fault("die@0/start")->place, Fault::Place::start);
+  EXPECT_EQ(parse_fault("late@0/connect")->place, Fault::Place::connect);
+  EXPECT_EQ(parse_fault("garbage@0:2/reply")->place, Fault::Place::reply);
+}
+
 TEST(Fault, IsAbsentForAnEmptyText) { EXPECT_FALSE(parse_fault("")); }
 
 TEST(Fault, RefusesEverythingElse) {
   for (const std::string_view text :
        {"melt@1", "die", "die@", "die@x", "die@-1", "die@1:", "die@1:x", "die@1:-2", "die@1:2:3",
-        "die:1@2", "@1", " die@1", "die@1 ", "die@99999999999", "die@1:99999999999999999999"}) {
+        "die:1@2", "@1", " die@1", "die@1/", "die@1/lunch", "die/start", "die@1/start:2", "die@1 ", "die@99999999999", "die@1:99999999999999999999"}) {
     EXPECT_THROW(parse_fault(text), UsageError) << text;
   }
 }

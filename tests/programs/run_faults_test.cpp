@@ -1,0 +1,64 @@
+#include "harmed_run.hpp"
+
+/// What a rank does wrong, at every place of a job's life: how the run ends, and what it says.
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Planted {
+  const char* fault;  ///< of LINKGAIN_TEST_FAULT
+  int status;
+  const char* said;  ///< in the warning, beside the variant's name
+};
+
+/// Only who cannot say so himself is not named by his rank.
+constexpr Planted kPlanted[] = {
+    {"die@1/start", 6, "signal 9"},
+    {"hang@1/start", 6, "rank 1 has not come"},
+    {"die@0/connect", 6, "signal 9"},
+    {"stop@1/connect", 6, "rank 1 has not come: a signal has stopped it"},
+    {"die@1:2/operation", 6, "'run'"},
+    {"hang@1:2/operation", 6, "batch 2 of all_reduce/float32/sum/1KiB/np2"},
+    {"stop@1:2", 6, "rank 1 has not come: a signal has stopped it"},
+    {"garbage@0:2/reply", 6, "its reply to 'run' is not understood"},
+    {"die@0:2/reply", 6, "'run'"},
+    {"late@1:2", 0, ""},
+};
+
+class RunFault : public HarmedRun, public testing::WithParamInterface<Planted> {};
+
+TEST_P(RunFault, EndsInTimeAndKeepsTheOtherVariant) {
+  const Planted& planted = GetParam();
+  std::vector<std::string> arguments{"--only",     "all_reduce", "--sizes",   "1K",
+                                     "--launches", "1",          "--variant", "shared-memory"};
+  arguments.insert(arguments.end(),
+                   {"--variant", std::string("faulty:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,") +
+                                     "LINKGAIN_TEST_FAULT=" + planted.fault});
+  constexpr double kTimeout = 2.0;
+  std::ranges::copy(timeout_of(kTimeout), std::back_inserter(arguments));
+  Program program(run_request(folder_, arguments));
+  const double start = now();
+  const Outcome outcome = program.finish(60.0 * slowdown());
+  EXPECT_LT(now() - start, (kTimeout + 5.0 + 3.0) * slowdown()) << "3 s of work";
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  ASSERT_EQ(outcome.status, planted.status) << outcome.error;
+  const Json record = read_record(folder_);
+  EXPECT_GE(samples_of(record, 0), 4U) << "the other variant goes on";
+  std::string warnings;
+  for (const Json& warning : record.at("warnings")) {
+    if (warning.at("code") == "job-lost") warnings += warning.at("text");
+  }
+  if (planted.status == 0) {
+    EXPECT_THAT(warnings, IsEmpty());
+    return;
+  }
+  EXPECT_THAT(warnings, HasSubstr("'faulty'"));
+  EXPECT_THAT(warnings, HasSubstr(planted.said));
+}
+
+INSTANTIATE_TEST_SUITE_P(Planted, RunFault, testing::ValuesIn(kPlanted));
+
+}  // namespace
+}  // namespace linkgain::test
