@@ -39,7 +39,8 @@ TEST(Fault, IsAbsentForAnEmptyText) { EXPECT_FALSE(parse_fault("")); }
 TEST(Fault, RefusesEverythingElse) {
   for (const std::string_view text :
        {"melt@1", "die", "die@", "die@x", "die@-1", "die@1:", "die@1:x", "die@1:-2", "die@1:2:3",
-        "die:1@2", "@1", " die@1", "die@1/", "die@1/lunch", "die/start", "die@1/start:2", "die@1 ", "die@99999999999", "die@1:99999999999999999999"}) {
+        "die:1@2", "@1", " die@1", "die@1/", "die@1/lunch", "die/start", "die@1/start:2", "die@1 ",
+        "die@99999999999", "die@1:99999999999999999999"}) {
     EXPECT_THROW(parse_fault(text), UsageError) << text;
   }
 }
