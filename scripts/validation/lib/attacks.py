@@ -1,7 +1,8 @@
 """The attacks of scripts/validation/attack: each does something to linkgain and says what came of it."""
 
-import dataclasses
+import csv
 import fcntl
+import io
 import json
 import os
 import pathlib
@@ -12,118 +13,14 @@ import signal
 import subprocess
 import tempfile
 import time
+import xml.etree.ElementTree
+
+from attack_place import (INCOMPLETE, MACHINE, PATIENCE, USAGE, Attack, Place, Row, Surprise, require,
+                          require_nothing_left, require_status)
 
 LONG = ["--only", "all_reduce", "--sizes", "64K:6M:+64K", "--launches", "1", "--budget", "20"]
 SHORT = ["--only", "all_reduce", "--sizes", "64,64K", "--launches", "2"]
 F_SETPIPE_SZ = 1031
-USAGE, MACHINE, INCOMPLETE = 2, 3, 6
-PATIENCE = 90.0
-
-
-class Surprise(Exception):
-    """Something came that must not."""
-
-
-@dataclasses.dataclass
-class Attack:
-    finding: str
-    name: str
-    expected: str
-    do: object
-
-
-@dataclasses.dataclass
-class Row:
-    finding: str
-    name: str
-    expected: str
-    outcome: str
-    held: bool
-
-
-class Place:
-    """A folder of an attack's own, and linkgain in it."""
-
-    def __init__(self, linkgain, folder):
-        self.linkgain = linkgain
-        self.folder = folder
-        self.out = folder / "out"
-        self.processes = []
-
-    def environment(self, more):
-        return {**os.environ, "TMPDIR": str(self.folder / "tmp"), "OMPI_MCA_mpi_yield_when_idle": "1",
-                "LINKGAIN_ATTACK": str(self.folder), **more}
-
-    def start(self, words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **environment):
-        process = subprocess.Popen(  # pylint: disable=consider-using-with
-            [str(self.linkgain), *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
-            env=self.environment(environment), text=True, errors="replace")
-        self.processes.append(process)
-        return process
-
-    def run(self, words, **more):
-        process = self.start(words, **more)
-        output, error = process.communicate(timeout=PATIENCE)
-        return process.returncode, output or "", error or ""
-
-    def measure(self, words, **more):
-        return self.run(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
-
-    def start_measuring(self, words, **more):
-        return self.start(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
-
-    def wait_for_case(self, cases=1):
-        """Until so many cases stand in the journal."""
-        journal = self.out / "journal.jsonl"
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if journal.exists() and journal.read_bytes().count(b'{"index"') >= cases:
-                return
-            time.sleep(0.05)
-        raise Surprise("no case was measured")
-
-    def own_processes(self, name=""):
-        """Ids of all that was started here and lives, by a variable in their environment."""
-        mark, found = f"LINKGAIN_ATTACK={self.folder}".encode(), []
-        for entry in pathlib.Path("/proc").iterdir():
-            try:
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                if mark in (entry / "environ").read_bytes().split(b"\0") and state != "Z":
-                    if name in ("", (entry / "comm").read_text().strip()):
-                        found.append(int(entry.name))
-            except (OSError, IndexError):
-                continue
-        return sorted(found)
-
-    def segments(self):
-        """The folders of shared memory that the ranks have."""
-        folders = set()
-        for each in self.own_processes("linkgain-bench"):
-            for word in pathlib.Path(f"/proc/{each}/environ").read_bytes().split(b"\0"):
-                if word.startswith(b"OMPI_MCA_btl_vader_backing_directory="):
-                    folders.add(word.partition(b"=")[2].decode())
-        return folders
-
-    def record(self):
-        return json.loads((self.out / "record.json").read_text(encoding="utf-8"))
-
-
-def require(condition, what):
-    if not condition:
-        raise Surprise(what)
-
-
-def require_status(status, wanted, error=""):
-    require(status == wanted, f"status {status}, not {wanted}: {' '.join(error.split())[-200:]}")
-
-
-def require_nothing_left(place, segments):
-    end = time.monotonic() + 15.0
-    while place.own_processes() and time.monotonic() < end:
-        time.sleep(0.1)
-    require(not place.own_processes(), "processes are left")
-    for folder in segments:
-        require(not os.path.exists(folder), f"{folder} is left")
 
 
 def full_pipe():
@@ -351,6 +248,101 @@ def hostile_text(place):
     return "shown as text"
 
 
+def record_with(place, text):
+    """A measured record whose second variant was skipped for this reason, on a host of this name."""
+    status, _, error = place.measure(SHORT)
+    require_status(status, 0, error)
+    record = place.record()
+    del record["digest"], record["results_digest"]
+    record["machine"]["host"] = text
+    for case in record["cases"]:
+        case["variants"][1].update(skipped=text, time_s=None, algbw_gb_per_s=None, busbw_gb_per_s=None)
+        case["ratios"] = []
+    (place.folder / "told.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def formula(place):
+    record_with(place, "=HYPERLINK(1)")
+    status, output, error = place.run(["report", "told.json", "--format", "csv"])
+    require_status(status, 0, error)
+    require("HYPERLINK" in output, "the reason is missing")
+    fields = [field for row in csv.reader(io.StringIO(output)) for field in row]
+    require(not any(field.startswith(("=", "@")) for field in fields), "a spreadsheet would compute it")
+    return "a text"
+
+
+def broken_xml(place):
+    record_with(place, "a\ufffe]]>\x01<&")
+    status, _, error = place.run(["baseline", "out/record.json", "-o", "b.json"])
+    require_status(status, 0, error)
+    status, _, error = place.run(["check", "told.json", "--baseline", "b.json", "--junit", "c.xml"])
+    require(status in (1, 7), f"status {status}: {error[-200:]}")
+    names = [case.get("name") for case in xml.etree.ElementTree.parse(place.folder / "c.xml").iter("testcase")]
+    require(names, "there is no testcase")
+    return "XML that parsers read"
+
+
+def faulty(fault, said, status=INCOMPLETE):
+    """One of two variants has the fault at its second batch or before. `said`: in the warning, beside the variant."""
+    timeout = 3.0
+
+    def attack(place):
+        variants = ["--variant", "shared-memory", "--variant",
+                    f"faulty:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT={fault}"]
+        start = time.monotonic()
+        process = place.start_measuring(["--only", "all_reduce", "--sizes", "1K", "--launches", "1", "--timeout",
+                                         f"{timeout:g}", *variants])
+        segments = set()
+        while process.poll() is None:
+            segments |= place.segments()
+            time.sleep(0.1)
+        _, error = process.communicate()
+        took = time.monotonic() - start
+        require_status(process.returncode, status, error)
+        require_nothing_left(place, segments)
+        require(took < timeout + 5.0 + 5.0, f"it took {took:.0f} s")
+        record = place.record()
+        require(record["samples"]["variant"].count(0) >= 4, "the other variant has no samples")
+        warnings = " ".join(each["text"] for each in record["warnings"] if each["code"] == "job-lost")
+        require(bool(warnings) == (status != 0), f"warnings: {warnings}")
+        require(status == 0 or ("'faulty'" in warnings and said in warnings), f"it says: {warnings}")
+        return f"status {status} after {took:.0f} s" + (", variant and cause are named" if status else "")
+    return attack
+
+
+def faults():
+    """Point by point through a job's life."""
+    came, stopped = "rank 1 has not come", "a signal has stopped it"
+    planted = [
+        ("die@1/start", "signal 9"), ("hang@1/start", came), ("stop@1/start", stopped),
+        ("die@0/connect", "signal 9"), ("hang@1/connect", came), ("stop@1/connect", stopped),
+        ("die@1:2", "'run'"), ("hang@1:2", came), ("stop@1:2", stopped),
+        ("die@1:2/operation", "'run'"), ("hang@1:2/operation", "batch 2 of"), ("stop@1:2/operation", stopped),
+        ("die@0:2/reply", "'run'"), ("hang@0:2/reply", "'run'"), ("garbage@0:2/reply", "is not understood"),
+    ]
+    for fault, said in planted:
+        yield Attack("4", f"a rank has the fault {fault}", "status 6 in time, variant and cause named", faulty(fault, said))
+    for place in ("start", "connect", "batch", "operation", "reply"):
+        yield Attack("4", f"a rank is 2 s late at {place}", "status 0", faulty(f"late@0:1/{place}", "", 0))
+
+
+def hangs_alone(place):
+    """linkgain-bench without linkgain."""
+    mpirun = ["mpirun", "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), "-np", "2"]
+    bench = place.linkgain.with_name("linkgain-bench")
+    start = time.monotonic()
+    done = subprocess.run(
+        [*mpirun, bench, "--backend", "mpi", "--only", "all_reduce", "--sizes", "1K", "--timeout", "2"],
+        cwd=place.folder, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env=place.environment({"LINKGAIN_TEST_FAULT": "hang@1:1"}))
+    took = time.monotonic() - start
+    require_status(done.returncode, INCOMPLETE, done.stderr)
+    require("rank 1 has not come" in done.stderr, done.stderr[-200:])
+    require(took < 12.0, f"it took {took:.0f} s")
+    require_nothing_left(place, set())
+    return f"status 6 after {took:.0f} s, the rank is named"
+
+
 def tagged(place):
     status, _, error = place.measure(SHORT, OMPI_MCA_orte_tag_output="1", OMPI_MCA_orte_timestamp_output="1")
     require_status(status, 0, error)
@@ -466,6 +458,8 @@ ATTACKS = [
     Attack("F11", "a sample of launch 99", "status 2", harmed_record(set_launch)),
     Attack("F11", "100 flipped bits", "all found", flipped),
     Attack("F12", "a host's name with escapes, HTML and a link", "shown as text", hostile_text),
+    Attack("F12", "a reason that is a formula, in CSV", "a text", formula),
+    Attack("F12", "a reason that is no XML, in JUnit", "XML that parsers read", broken_xml),
     Attack("F13", "mpirun is told to tag output", "status 0", tagged),
     Attack("F13", "mpirun prints a banner", "status 0", with_banner),
     Attack("F13", "mpirun prints a line without end", "status 3, names the line", with_endless_line),
@@ -473,12 +467,14 @@ ATTACKS = [
     Attack("F14", "SIGKILL to linkgain", "journal kept, /dev/shm clean", killed(signal.SIGKILL, "coordinator")),
     Attack("F15", "secrets in variables", "masked", secret),
     Attack("F15", "links where files are to be written", "not followed", planted_links),
+    Attack("F16", "a rank of linkgain-bench alone hangs", "status 6 in time, the rank named", hangs_alone),
     *signals(),
     Attack("F17", "a folder that a killed run left", "removed", left_folder),
     Attack("F18", "17 variants", "status 2", many_variants),
     Attack("F18", "an option given twice", "status 2", refused("run", "--budget", "5", "--budget", "6")),
     Attack("F18", "a variable that no shell takes", "status 2",
            refused("run", "--backend", "mpi", "--variant", "a:1A=1")),
+    *faults(),
 ]
 
 

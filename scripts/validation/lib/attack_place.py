@@ -1,0 +1,117 @@
+"""Where an attack of scripts/validation/attack takes place, and what it requires there."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+USAGE, MACHINE, INCOMPLETE = 2, 3, 6
+PATIENCE = 90.0
+
+
+class Surprise(Exception):
+    """Something came that must not."""
+
+
+@dataclasses.dataclass
+class Attack:
+    finding: str
+    name: str
+    expected: str
+    do: object
+
+
+@dataclasses.dataclass
+class Row:
+    finding: str
+    name: str
+    expected: str
+    outcome: str
+    held: bool
+
+
+class Place:
+    """A folder of an attack's own, and linkgain in it."""
+
+    def __init__(self, linkgain, folder):
+        self.linkgain = linkgain
+        self.folder = folder
+        self.out = folder / "out"
+        self.processes = []
+
+    def environment(self, more):
+        return {**os.environ, "TMPDIR": str(self.folder / "tmp"), "OMPI_MCA_mpi_yield_when_idle": "1",
+                "LINKGAIN_ATTACK": str(self.folder), **more}
+
+    def start(self, words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **environment):
+        process = subprocess.Popen(  # pylint: disable=consider-using-with
+            [str(self.linkgain), *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+            env=self.environment(environment), text=True, errors="replace")
+        self.processes.append(process)
+        return process
+
+    def run(self, words, **more):
+        process = self.start(words, **more)
+        output, error = process.communicate(timeout=PATIENCE)
+        return process.returncode, output or "", error or ""
+
+    def measure(self, words, **more):
+        return self.run(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
+
+    def start_measuring(self, words, **more):
+        return self.start(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
+
+    def wait_for_case(self, cases=1):
+        """Until so many cases stand in the journal."""
+        journal = self.out / "journal.jsonl"
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if journal.exists() and journal.read_bytes().count(b'{"index"') >= cases:
+                return
+            time.sleep(0.05)
+        raise Surprise("no case was measured")
+
+    def own_processes(self, name=""):
+        """Ids of all that was started here and lives, by a variable in their environment."""
+        mark, found = f"LINKGAIN_ATTACK={self.folder}".encode(), []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                if mark in (entry / "environ").read_bytes().split(b"\0") and state != "Z":
+                    if name in ("", (entry / "comm").read_text().strip()):
+                        found.append(int(entry.name))
+            except (OSError, IndexError):
+                continue
+        return sorted(found)
+
+    def segments(self):
+        """The folders of shared memory that the ranks have."""
+        folders = set()
+        for each in self.own_processes("linkgain-bench"):
+            for word in pathlib.Path(f"/proc/{each}/environ").read_bytes().split(b"\0"):
+                if word.startswith(b"OMPI_MCA_btl_vader_backing_directory="):
+                    folders.add(word.partition(b"=")[2].decode())
+        return folders
+
+    def record(self):
+        return json.loads((self.out / "record.json").read_text(encoding="utf-8"))
+
+
+def require(condition, what):
+    if not condition:
+        raise Surprise(what)
+
+
+def require_status(status, wanted, error=""):
+    require(status == wanted, f"status {status}, not {wanted}: {' '.join(error.split())[-200:]}")
+
+
+def require_nothing_left(place, segments):
+    end = time.monotonic() + 15.0
+    while place.own_processes() and time.monotonic() < end:
+        time.sleep(0.1)
+    require(not place.own_processes(), "processes are left")
+    for folder in segments:
+        require(not os.path.exists(folder), f"{folder} is left")
