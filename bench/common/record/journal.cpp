@@ -14,6 +14,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/hardware/link_errors_json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
 #include "linkgain/record/digest.hpp"
@@ -80,6 +81,9 @@ void apply_line(const json::In& line, Record& record, int& sequence) {
     if (head.contains("neighbours")) {
       record.neighbours = json::read_neighbours(head.at("neighbours"));
     }
+    if (head.contains("link_errors")) {
+      record.link_errors = json::read_link_errors(head.at("link_errors"));
+    }
   } else if (line.contains("case")) {
     apply_case(line, record, sequence);
   } else if (line.contains("run")) {
@@ -130,6 +134,7 @@ void JournalWriter::write_head(const Record& record) {
                     {"machine", json::write_machine(record.machine)},
                     {"settings", json::write_settings(record.settings)}};
   if (record.neighbours) head["neighbours"] = json::write_neighbours(*record.neighbours);
+  if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
   append(json::text_of(json::Out{{"head", head}}));
 }
 

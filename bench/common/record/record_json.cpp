@@ -7,6 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/hardware/link_errors_json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
 #include "linkgain/record/digest.hpp"
@@ -507,6 +508,7 @@ json::Out write_head(const Record& record) {
                                                         : json::Out(nullptr)},
                  {"neighbours", record.neighbours ? json::write_neighbours(*record.neighbours)
                                                   : json::Out(nullptr)}};
+  if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
   if (!record.runs.empty()) head["runs"] = json::array_of(record.runs, json::write_program_run);
   head["cases"] = json::array_of(record.cases, json::write_case);
   head["warnings"] = json::array_of(record.warnings, json::write_warning);
@@ -531,6 +533,9 @@ Record read_document(const json::In& document) {
   }
   if (const json::In* neighbours = json::member_of(document, "neighbours")) {
     record.neighbours = json::read_neighbours(*neighbours);
+  }
+  if (const json::In* errors = json::member_of(document, "link_errors")) {
+    record.link_errors = json::read_link_errors(*errors);
   }
   if (const json::In* runs = json::member_of(document, "runs")) {
     record.runs = json::vector_of<ProgramRun>(*runs, json::read_program_run);

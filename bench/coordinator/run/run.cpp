@@ -8,12 +8,12 @@
 #include <numeric>
 #include <utility>
 
+#include "gpu_watch.hpp"
 #include "host_copies.hpp"
 #include "host_watch.hpp"
 #include "kept_out.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
-#include "linkgain/cases/case_label.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/run/progress.hpp"
@@ -73,7 +73,6 @@ class Run : private RunObserver {
   void start_lost(Launch& launch);
   void start_again(VariantJob& job, int launch);
   void tell_of_journal();
-  void tell_of_silence(const CaseResult& result);
   void measure(Launch& launch, int index);
   void keep(const Launch& launch, int index);
   void skip(const Launch& launch, int index, const std::string& reason, StopReason stopped);
@@ -112,8 +111,6 @@ class Run : private RunObserver {
   int restarts_ = 0;
   JobLosses losses_;
   bool some_lost_ = false;  ///< of all jobs
-  Seconds begun_;
-  std::vector<bool> readable_;  ///< by rank: its GPU's temperature was read
   std::optional<MachineError> first_problem_;
   bool machine_known_ = false;
   /// Head of what an earlier part of the run left; absent where this is all of it.
@@ -125,6 +122,7 @@ class Run : private RunObserver {
   const Case* measured_ = nullptr;  ///< in that launch, now
   NeighbourWatch neighbours_;
   HostWatch host_;
+  GpuWatch gpus_;
   EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
@@ -138,11 +136,11 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       settings_{plan, {}, *this},
       all_variants_(plan.variants.size()),
       gave_up_(plan.variants.size()),
-      begun_(world.now()),
       earlier_(head_of_earlier_part(record)),
       pace_(plan, *this),
       neighbours_(world, record, *this),
-      host_(plan, world, record, *this) {
+      host_(plan, world, record, *this),
+      gpus_(world, record, *this) {
   settings_.traffic.counting = plan.backend == BackendKind::nccl;
   if (settings_.traffic.counting) {
     cost_ = &record_.evidence_cost.emplace();
@@ -170,7 +168,7 @@ bool Run::is_kept(int index, int launch, const std::vector<int>& variants) const
 void Run::warn(const Warning& said) {
   const bool lost = said.code == kJobLost;
   some_lost_ = some_lost_ || lost;
-  const Warning warning = lost ? explained(said, world_.faults_of_gpus(begun_)) : said;
+  const Warning warning = lost ? explained(said, world_.faults_of_gpus(gpus_.begun())) : said;
   record_.warnings.push_back(warning);
   journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));
@@ -208,6 +206,7 @@ void Run::look_around() {
 void Run::execute() {
   host_.before_start();
   if (plan_.backend == BackendKind::nccl) neighbours_.before_start();
+  gpus_.read_errors();
   host_.end_of_start_window();
   run_planned();
   add_launches();
@@ -296,6 +295,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
     measure_launch(launch, cases);
+    if (gpus_.read_errors()) journal_.write_head(record_);
     if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
   }
   host_.pause();
@@ -470,7 +470,7 @@ void Run::keep(const Launch& launch, int index) {
   neighbours_.mark_samples();
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   summarise(result);
-  tell_of_silence(result);
+  gpus_.look_at_health(result);
   // Where the variants run one after the other no rule can stop them.
   if (!result.ratios.empty() && result.stopped == StopReason::nothing_to_compare) {
     result.stopped = StopReason::out_of_rounds;
@@ -485,23 +485,6 @@ void Run::keep(const Launch& launch, int index) {
            own ? *own : world_.find_path(job.variant, launch.number, job.hello, algorithm));
   }
   journal_.write_case(index, result);
-}
-
-/// Once of each GPU whose readings were there and are no more.
-void Run::tell_of_silence(const CaseResult& result) {
-  if (result.samples.empty()) return;
-  const std::vector<Health>& ranks = result.samples.back().health;
-  readable_.resize(std::max(readable_.size(), ranks.size()));
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const bool now = ranks[rank].temperature_c.has_value();
-    if (readable_[rank] && !now) {
-      warn({"gpu-silent",
-            fmt::format("the GPU of rank {} no longer tells its temperature, in {}", rank,
-                        case_label(result.definition)),
-            "see linkgain doctor for what the driver says of it"});
-    }
-    readable_[rank] = now;
-  }
 }
 
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {

@@ -157,7 +157,7 @@ void declare_output(CommandLine& line, RunOptions& options) {
       ->type_name("DIR");
   app.add_flag("--require-healthy", options.require_healthy,
                "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "
-               "another process was on a GPU");
+               "another process was on a GPU, or a link had errors");
   app.add_flag("--dry-run", options.dry_run,
                "Print cases, variables of each variant, memory and expected time, and end");
   app.add_flag("--list", options.list,

@@ -89,6 +89,7 @@ Record expected_after(const Record& record, int lines) {
   expected.machine = record.machine;
   expected.settings = record.settings;
   expected.neighbours = record.neighbours;
+  expected.link_errors = record.link_errors;
   if (lines >= 2) expected.warnings = {record.warnings[0]};
   if (lines >= 3) {
     expected.cases = {early_state(record)};

@@ -175,6 +175,7 @@ bool is_optional(const std::string& key) {
                                        "label",
                                        "level_shift",
                                        "limit",
+                                       "link_errors",
                                        "loss",
                                        "nccl_build",
                                        "nccl_found_by",
