@@ -64,8 +64,8 @@ inline auto members(const Sample& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
 }
 
 template <typename T>
@@ -274,6 +274,7 @@ inline Record full_record() {
   record.link_errors = {.readings = 3,
                         .counters = {{crc, 4, 12}, {{1, ErrorKind::xid, {}, {}}, 0, 0}},
                         .grown = {{6.5, crc, 5}, {14.0, crc, 7}}};
+  record.launch_begins_s = {0.5, 7.25};
   record.machine = full_machine();
   record.settings = {.argv = {"linkgain", "run", "--out", "my \\ results"},
                      .backend = BackendKind::nccl,

@@ -459,8 +459,8 @@ std::string health_line(const RunSummary& summary) {
 
 std::string markdown_details(const RunSummary& summary) {
   const Record& record = summary.record;
-  return joined_sections({headline(summary), health_section(summary), warnings_section(record),
-                          sizes_section(summary), pairs_section(summary),
+  return joined_sections({headline(summary), soak_section(summary), health_section(summary),
+                          warnings_section(record), sizes_section(summary), pairs_section(summary),
                           nvlink_traffic_section(summary), variants_section(record),
                           machine_section(record), repeat_section(record)});
 }

@@ -20,6 +20,7 @@
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
+#include "soak_pace.hpp"
 
 namespace linkgain {
 namespace {
@@ -55,6 +56,7 @@ class Run : private RunObserver {
   };
 
   bool is_kept(int index, int launch, const std::vector<int>& variants) const;
+  bool is_kept(int launch) const;
   void run_planned();
   void leave_out(int number);
   void add_launches();
@@ -123,6 +125,7 @@ class Run : private RunObserver {
   NeighbourWatch neighbours_;
   HostWatch host_;
   GpuWatch gpus_;
+  SoakPace soak_;
   EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
@@ -140,7 +143,8 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       pace_(plan, *this),
       neighbours_(world, record, *this),
       host_(plan, world, record, *this),
-      gpus_(world, record, *this) {
+      gpus_(world, record, *this),
+      soak_(plan, world, record) {
   settings_.traffic.counting = plan.backend == BackendKind::nccl;
   if (settings_.traffic.counting) {
     cost_ = &record_.evidence_cost.emplace();
@@ -163,6 +167,11 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
 bool Run::is_kept(int index, int launch, const std::vector<int>& variants) const {
   return earlier_ && is_measured(record_.cases[static_cast<std::size_t>(index)], launch, variants,
                                  pace_.rounds(index, launch));
+}
+
+bool Run::is_kept(int launch) const {
+  return std::ranges::all_of(pace_.order(),
+                             [&](int index) { return is_kept(index, launch, all_variants_); });
 }
 
 void Run::warn(const Warning& said) {
@@ -209,7 +218,12 @@ void Run::execute() {
   gpus_.read_errors();
   host_.end_of_start_window();
   run_planned();
-  add_launches();
+  if (plan_.is_soak) {
+    record_.settings.launches =
+        std::max(1, count_launches(record_));  // as many as there was time for
+  } else {
+    add_launches();
+  }
   neighbours_.at_end();
   host_.tell();
   record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
@@ -219,7 +233,11 @@ void Run::run_planned() {
   const int at_once = launches_at_once(plan_);
   for (int first = 0; first < pace_.launches(); first += at_once) {
     if (first > 0 && all_gave_up()) return;
-    if (first > 0 && pace_.out_of_budget()) return leave_out(first);
+    if (plan_.is_soak) {
+      if (!is_kept(first) && !soak_.begins(first)) return;
+    } else if (first > 0 && pace_.out_of_budget()) {
+      return leave_out(first);
+    }
     run_group(first, std::min(pace_.launches(), first + at_once), pace_.order());
   }
 }
@@ -295,7 +313,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
     measure_launch(launch, cases);
-    if (gpus_.read_errors()) journal_.write_head(record_);
+    if (gpus_.read_errors() || plan_.is_soak) journal_.write_head(record_);
     if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
   }
   host_.pause();
@@ -410,7 +428,7 @@ void Run::take_settings(const VariantJob& job) {
 
 /// To what the budget holds, by the time of the first launch's cases.
 void Run::lower_launches() {
-  if (!pace_.lower_launches()) return;
+  if (plan_.is_soak || !pace_.lower_launches()) return;
   warn({"fewer-launches",
         fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
                     pace_.launches(), plan_.launches, plan_.budget->value),
@@ -433,7 +451,7 @@ void Run::skip(const Launch& launch, int index, const std::string& reason, StopR
       stopped == StopReason::out_of_time && (result.stopped == StopReason::out_of_rounds ||
                                              result.stopped == StopReason::launches_differ);
   if (!ended || cut) result.stopped = stopped;
-  journal_.write_case(index, result);
+  journal_.extend_case(index, result);
 }
 
 /// Which path the variant took, and how near to that path's limit it came.
@@ -484,7 +502,7 @@ void Run::keep(const Launch& launch, int index) {
     locate(variant, result.definition,
            own ? *own : world_.find_path(job.variant, launch.number, job.hello, algorithm));
   }
-  journal_.write_case(index, result);
+  journal_.extend_case(index, result);
 }
 
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {

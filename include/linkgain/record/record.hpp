@@ -297,7 +297,10 @@ struct Record {
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no counters were read
   std::optional<Neighbours> neighbours{};   ///< absent of a run without GPUs, and in older records
   std::optional<LinkErrors> link_errors{};  ///< absent where no counter of them could be read
-  std::vector<ProgramRun> runs{};           ///< of `linkgain exec`, in their order
+  /// Of a soak: when each launch began, in seconds since the run did; empty of others, whose
+  /// launches are up at once.
+  std::vector<double> launch_begins_s{};
+  std::vector<ProgramRun> runs{};  ///< of `linkgain exec`, in their order
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;

@@ -173,6 +173,7 @@ bool is_optional(const std::string& key) {
                                        "fraction_of_limit",
                                        "host_copy",
                                        "label",
+                                       "launch_begins_s",
                                        "level_shift",
                                        "limit",
                                        "link_errors",
