@@ -1,5 +1,5 @@
 // Writes the record of a made-up run of a profile, as large as a real one: profile_generator FILE
-// PROFILE GPUS.
+// PROFILE GPUS [LAUNCHES].
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -10,14 +10,13 @@
 
 int main(int argc, char** argv) {
   using namespace linkgain;
-  if (argc != 4) {
-    fmt::print(stderr, "usage: profile_generator FILE PROFILE GPUS\n");
+  if (argc != 4 && argc != 5) {
+    fmt::print(stderr, "usage: profile_generator FILE PROFILE GPUS [LAUNCHES]\n");
     return 2;
   }
-  constexpr int kLaunches = 8;
+  const int launches = argc == 5 ? std::atoi(argv[4]) : 8;
   const Profile profile = parse_profile(argv[2]);
-  const Record record =
-      test::profile_record(profile, std::atoi(argv[3]), kLaunches, kFewestSamples);
+  const Record record = test::profile_record(profile, std::atoi(argv[3]), launches, kFewestSamples);
   std::ofstream(argv[1], std::ios::binary) << to_json(record);
   return 0;
 }

@@ -64,8 +64,8 @@ inline auto members(const Sample& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
 }
 
 template <typename T>
@@ -270,6 +270,11 @@ inline Record full_record() {
       .not_looked = "those of other hosts are not looked at",
       .seen = {{0, std::nullopt, 97.5, std::nullopt, {{4711, "python3", std::int64_t{1} << 33}}},
                {1, 12.5, std::nullopt, 3.25, {{12, "", std::nullopt}}}}};
+  const ErrorCounter crc{0, ErrorKind::nvlink_crc_errors, 3, 1};
+  record.link_errors = {.readings = 3,
+                        .counters = {{crc, 4, 12}, {{1, ErrorKind::xid, {}, {}}, 0, 0}},
+                        .grown = {{6.5, crc, 5}, {14.0, crc, 7}}};
+  record.launch_begins_s = {0.5, 7.25};
   record.machine = full_machine();
   record.settings = {.argv = {"linkgain", "run", "--out", "my \\ results"},
                      .backend = BackendKind::nccl,

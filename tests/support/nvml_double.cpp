@@ -73,6 +73,15 @@ Result find_link(Handle device, unsigned int link, Gpu*& gpu) {
   return link < static_cast<unsigned int>(links) ? kSuccess : kInvalidArgument;
 }
 
+Result set(nvml_api::FieldValue& out, nvml_api::ValueType type, unsigned long long value) {
+  out.type = type;
+  out.value.unsigned_long_long = value;
+  if (type == nvml_api::ValueType::unsigned_int) {
+    out.value.unsigned_int = static_cast<unsigned int>(value);
+  }
+  return kSuccess;
+}
+
 bool link_active(unsigned int link) {
   const int down = machine().scenario->link_down;
   return down != kAll && static_cast<int>(link) != down;
@@ -357,15 +366,6 @@ bool driver_has(unsigned int field) {
   return false;
 }
 
-Result set(FieldValue& out, ValueType type, unsigned long long value) {
-  out.type = type;
-  out.value.unsigned_long_long = value;
-  if (type == ValueType::unsigned_int) {
-    out.value.unsigned_int = static_cast<unsigned int>(value);
-  }
-  return kSuccess;
-}
-
 /// Bytes since nvmlInit_v2; this is a reading.
 unsigned long long advance(Gpu& gpu, const FieldValue& out, unsigned long long by) {
   return gpu.readings[out.field]++ * by;
@@ -384,27 +384,6 @@ Result answer_payload(Gpu& gpu, FieldValue& out) {
 Result answer_pcie(Gpu& gpu, FieldValue& out) {
   return set(out, ValueType::unsigned_int,
              kPcieStart + advance(gpu, out, step("LINKGAIN_NVML_PCIE_STEP")));
-}
-
-Result answer_errors(FieldValue& out, unsigned long long errors) {
-  const bool has_them = out.scope == kAllLinks || out.scope == 0;
-  return set(out, ValueType::unsigned_long_long,
-             has_them ? errors * machine().scenario->link_errors : 0);
-}
-
-/// Hopper's field; GPUs before it count per link by a function.
-Result answer_error_field(FieldValue& out) {
-  if (!machine().scenario->model.nvswitch) {
-    return kNotSupported;
-  }
-  switch (out.field) {
-    case kFieldNvlinkReplays:
-      return answer_errors(out, 3);
-    case kFieldNvlinkRecoveries:
-      return answer_errors(out, 1);
-    default:
-      return answer_errors(out, 5);
-  }
 }
 
 /// The links' nominal speed, whether they are up or not.
@@ -447,7 +426,7 @@ Result answer_field(Gpu& gpu, FieldValue& out) {
     case kFieldNvlinkReplays:
     case kFieldNvlinkRecoveries:
     case kFieldNvlinkCrcErrors:
-      return answer_error_field(out);
+      return answer_error_field(gpu, out);
     default:
       return kInvalidArgument;
   }
@@ -518,26 +497,6 @@ Result nvmlDeviceGetNvLinkState(Handle device, unsigned int link, EnableState* s
 Result nvmlDeviceGetNvLinkVersion(Handle device, unsigned int link, unsigned int* version) {
   return answer_link(device, link, version,
                      [](const Gpu&) { return machine().scenario->model.nvlink_version; });
-}
-
-/// The first link has all the errors. A healthy H200 counted 42 here as data errors, where its
-/// field 163 (CRC errors) was 0.
-Result nvmlDeviceGetNvLinkErrorCounter(Handle device, unsigned int link, NvlinkErrorCounter counter,
-                                       unsigned long long* errors) {
-  const unsigned int scale = link == 0 ? machine().scenario->link_errors : 0;
-  return answer_link(device, link, errors, [&](const Gpu&) -> unsigned long long {
-    switch (counter) {
-      case NvlinkErrorCounter::replay:
-        return 3ULL * scale;
-      case NvlinkErrorCounter::recovery:
-        return 1ULL * scale;
-      case NvlinkErrorCounter::crc_flit:
-        return 4ULL * scale;
-      case NvlinkErrorCounter::crc_data:
-        return machine().scenario->model.nvswitch ? 42ULL : 1ULL * scale;
-    }
-    return 0;
-  });
 }
 
 Result nvmlDeviceGetP2PStatus(Handle from, Handle to, P2pCapability capability, P2pStatus* status) {

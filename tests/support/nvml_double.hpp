@@ -62,6 +62,10 @@
 /// LINKGAIN_NVML_TRAFFIC names, read anew at every reading, adds to both of NVLink's: a program
 /// under test says with it what it moved.
 ///
+/// Errors: a line "GPU LINK COUNTER COUNT" of the file that LINKGAIN_NVML_ERRORS names, read anew
+/// at every reading, adds to a counter: `0 3 crc_errors 12`. Counters are replays, recoveries and
+/// crc_errors, of PCIe pcie_replays with any link.
+///
 /// Use: the file that LINKGAIN_NVML_USE names is read anew at every question, so that a test can
 /// change it meanwhile. A line is a GPU's number, its utilization in percent and its processes as
 /// pid:MiB:name, where MiB may be ? and the name too: `0 97 4711:10240:/usr/bin/python3`. GPUs
@@ -183,6 +187,10 @@ Result find_link(Handle device, unsigned int link, Gpu*& gpu);
 bool link_active(unsigned int link);
 /// Bytes that LINKGAIN_NVML_TRAFFIC has of a GPU.
 unsigned long long traffic_of(const Gpu& gpu);
+/// Hopper's fields of errors; GPUs before it count per link by a function.
+Result answer_error_field(const Gpu& gpu, nvml_api::FieldValue& out);
+/// The value of a field.
+Result set(nvml_api::FieldValue& out, nvml_api::ValueType type, unsigned long long value);
 const char* uuid_of(const Gpu& gpu);
 /// Fills in NVML's PCI structure of a GPU.
 nvml_api::PciInfo pci_info_of(const Gpu& gpu);

@@ -16,8 +16,8 @@
 namespace linkgain {
 namespace {
 
-constexpr std::array<std::string_view, 5> kProfileNames{"quick", "default", "bridge", "full",
-                                                        "node"};
+constexpr std::array<std::string_view, 6> kProfileNames{"quick", "default", "bridge",
+                                                        "full",  "node",    "soak"};
 
 Selection size_sweep(OperationKind operation, std::string_view sizes) {
   Selection selection;
@@ -236,6 +236,23 @@ ProfilePlan bridge_plan(BackendKind backend) {
   return plan;
 }
 
+/// What every link carries, once large and once small, again and again: each pair of GPUs has a
+/// time of its own, by which a link that degrades is found.
+ProfilePlan soak_plan(BackendKind backend) {
+  const bool gpu = backend == BackendKind::nccl;
+  ProfilePlan plan;
+  plan.budget = Seconds{3600};
+  Selection pairs = size_sweep(OperationKind::send_recv, gpu ? "256M" : "4M");
+  pairs.patterns = {Pattern::both_ways};
+  plan.selections = {size_sweep(OperationKind::all_reduce, gpu ? "8,256M" : "8,4M"), pairs};
+  if (gpu) {
+    Selection copies = size_sweep(OperationKind::copy_push, "256M");
+    copies.patterns = {Pattern::both_ways};
+    plan.selections.push_back(copies);
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::string_view name_of(Profile profile) {
@@ -294,6 +311,8 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
                          pair_matrix(backend)};
       plan.launches = 8;
       return plan;
+    case Profile::soak:
+      return with_lenient_own_work(soak_plan(backend));
   }
   throw std::logic_error("unhandled profile");
 }

@@ -10,10 +10,12 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <span>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/hardware/link_errors_json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
 #include "linkgain/record/digest.hpp"
@@ -66,9 +68,18 @@ void require_line(const json::In& line) {
 void apply_case(const json::In& line, Record& record, int& sequence) {
   const auto index = line.at("index").get<std::size_t>();
   record.cases.resize(std::max(record.cases.size(), index + 1));
+  std::vector<Sample> kept = std::move(record.cases[index].samples);
+  const auto before = line.value("samples_before", std::size_t{0});
+  if (before > kept.size()) throw UsageError("it adds to samples that are not there");
+  kept.resize(before);
   record.cases[index] = json::read_case(line.at("case"));
+  const auto variants = static_cast<int>(record.cases[index].variants.size());
+  if (std::ranges::any_of(kept, [&](const Sample& each) { return each.variant >= variants; })) {
+    throw UsageError("it has fewer variants than its samples");
+  }
+  record.cases[index].samples = std::move(kept);
   json::read_samples(line.at("samples"), record.cases, sequence);
-  sequence += static_cast<int>(record.cases[index].samples.size());
+  sequence += static_cast<int>(record.cases[index].samples.size() - before);
 }
 
 void apply_line(const json::In& line, Record& record, int& sequence) {
@@ -79,6 +90,12 @@ void apply_line(const json::In& line, Record& record, int& sequence) {
     record.settings = json::read_settings(head.at("settings"));
     if (head.contains("neighbours")) {
       record.neighbours = json::read_neighbours(head.at("neighbours"));
+    }
+    if (head.contains("launch_begins_s")) {
+      record.launch_begins_s = head.at("launch_begins_s").get<std::vector<double>>();
+    }
+    if (head.contains("link_errors")) {
+      record.link_errors = json::read_link_errors(head.at("link_errors"));
     }
   } else if (line.contains("case")) {
     apply_case(line, record, sequence);
@@ -130,13 +147,25 @@ void JournalWriter::write_head(const Record& record) {
                     {"machine", json::write_machine(record.machine)},
                     {"settings", json::write_settings(record.settings)}};
   if (record.neighbours) head["neighbours"] = json::write_neighbours(*record.neighbours);
+  if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
+  if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
   append(json::text_of(json::Out{{"head", head}}));
 }
 
+void JournalWriter::write_case(int index, const CaseResult& result, std::size_t samples_before) {
+  json::Out line{{"index", index}, {"case", json::write_case(result)}};
+  if (samples_before > 0) line["samples_before"] = samples_before;
+  line["samples"] = json::write_samples(index, std::span(result.samples).subspan(samples_before));
+  append(json::text_of(line));
+  samples_[index] = result.samples.size();
+}
+
 void JournalWriter::write_case(int index, const CaseResult& result) {
-  append(json::text_of(json::Out{{"index", index},
-                                 {"case", json::write_case(result)},
-                                 {"samples", json::write_samples(index, result.samples)}}));
+  write_case(index, result, 0);
+}
+
+void JournalWriter::extend_case(int index, const CaseResult& result) {
+  write_case(index, result, std::min(samples_[index], result.samples.size()));
 }
 
 void JournalWriter::write_program_run(const ProgramRun& run) {

@@ -7,6 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/hardware/link_errors_json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/hardware/neighbours_json.hpp"
 #include "linkgain/record/digest.hpp"
@@ -463,7 +464,7 @@ Out write_samples(const std::vector<CaseResult>& cases) {
   return write_rows(rows);
 }
 
-Out write_samples(int case_index, const std::vector<Sample>& samples) {
+Out write_samples(int case_index, std::span<const Sample> samples) {
   Rows rows;
   for (const Sample& sample : samples) rows.push_back({case_index, &sample});
   return write_rows(rows);
@@ -507,6 +508,8 @@ json::Out write_head(const Record& record) {
                                                         : json::Out(nullptr)},
                  {"neighbours", record.neighbours ? json::write_neighbours(*record.neighbours)
                                                   : json::Out(nullptr)}};
+  if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
+  if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
   if (!record.runs.empty()) head["runs"] = json::array_of(record.runs, json::write_program_run);
   head["cases"] = json::array_of(record.cases, json::write_case);
   head["warnings"] = json::array_of(record.warnings, json::write_warning);
@@ -531,6 +534,12 @@ Record read_document(const json::In& document) {
   }
   if (const json::In* neighbours = json::member_of(document, "neighbours")) {
     record.neighbours = json::read_neighbours(*neighbours);
+  }
+  if (const json::In* errors = json::member_of(document, "link_errors")) {
+    record.link_errors = json::read_link_errors(*errors);
+  }
+  if (const json::In* begins = json::member_of(document, "launch_begins_s")) {
+    record.launch_begins_s = begins->get<std::vector<double>>();
   }
   if (const json::In* runs = json::member_of(document, "runs")) {
     record.runs = json::vector_of<ProgramRun>(*runs, json::read_program_run);

@@ -127,6 +127,7 @@ void NvmlLibrary::resolve_links() {
   resolve(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
   resolve(most_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
   resolve(most_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
+  resolve(pcie_replays, "nvmlDeviceGetPcieReplayCounter");
 }
 
 std::string NvmlLibrary::describe(nvml_api::Result result) const {

@@ -108,6 +108,7 @@ struct NvmlLibrary {
   Function<nvml_api::Handle, unsigned int*> pcie_width;
   Function<nvml_api::Handle, unsigned int*> most_pcie_generation;
   Function<nvml_api::Handle, unsigned int*> most_pcie_width;
+  Function<nvml_api::Handle, unsigned int*> pcie_replays;
   Function<nvml_api::Handle, int, nvml_api::FieldValue*> field_values;
 
  private:

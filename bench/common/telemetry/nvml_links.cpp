@@ -168,43 +168,55 @@ LinkCounters Nvml::Device::link_counters(AbsentCounters* why) const {
           .pcie_received = values[3].optional()};
 }
 
-Reading<NvlinkErrors> Nvml::Device::nvlink_errors() const {
-  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkReplays, kAllLinks},
-                                                 {nvml_api::kFieldNvlinkRecoveries, kAllLinks},
-                                                 {nvml_api::kFieldNvlinkCrcErrors, kAllLinks}});
-  if (values[0].measured() && values[1].measured() && values[2].measured()) {
-    return NvlinkErrors{
-        .replays = values[0].value(), .recoveries = values[1].value(), .crc = values[2].value()};
+/// Hopper's. Missing where one of the three is.
+Reading<NvlinkErrors> Nvml::Device::error_fields(unsigned int scope) const {
+  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkReplays, scope},
+                                                 {nvml_api::kFieldNvlinkRecoveries, scope},
+                                                 {nvml_api::kFieldNvlinkCrcErrors, scope}});
+  for (const Reading<std::int64_t>& value : values) {
+    if (!value.measured()) return Reading<NvlinkErrors>::missing(value.reason());
   }
-  return count_errors_by_link();
+  return NvlinkErrors{
+      .replays = values[0].value(), .recoveries = values[1].value(), .crc = values[2].value()};
 }
 
-Reading<NvlinkErrors> Nvml::Device::count_errors_by_link() const {
-  const Reading<int> count = nvlink_count();
-  if (!count.measured()) {
-    return Reading<NvlinkErrors>::missing(count.reason());
+Reading<NvlinkErrors> Nvml::Device::nvlink_errors(int link) const {
+  const auto number = static_cast<unsigned int>(link);
+  if (const Reading<NvlinkErrors> all = error_fields(number); all.measured()) return all;
+  NvlinkErrors found;
+  // Not crc_data: a healthy H200 counts there, too, where its field of CRC errors stays 0.
+  for (const auto& [counter, value] : {std::pair(NvlinkErrorCounter::replay, &found.replays),
+                                       std::pair(NvlinkErrorCounter::recovery, &found.recoveries),
+                                       std::pair(NvlinkErrorCounter::crc_flit, &found.crc)}) {
+    const auto errors = library_->read<unsigned long long>(library_->nvlink_error_counter, handle_,
+                                                           number, counter);
+    if (!errors.measured()) return Reading<NvlinkErrors>::missing(errors.reason());
+    *value = static_cast<std::int64_t>(errors.value());
   }
+  return found;
+}
+
+Reading<NvlinkErrors> Nvml::Device::nvlink_errors() const {
+  if (const Reading<NvlinkErrors> all = error_fields(kAllLinks); all.measured()) return all;
+  const Reading<int> count = nvlink_count();
+  if (!count.measured()) return Reading<NvlinkErrors>::missing(count.reason());
   NvlinkErrors sum;
   for (int link = 0; link < count.value(); ++link) {
-    const auto number = static_cast<unsigned int>(link);
-    const auto state =
-        library_->read<nvml_api::EnableState>(library_->nvlink_state, handle_, number);
-    if (state.value_or(nvml_api::EnableState::off) == nvml_api::EnableState::off) {
-      continue;
-    }
-    // Not crc_data: a healthy H200 counts there, too, where its field of CRC errors stays 0.
-    for (const auto& [counter, total] : {std::pair(NvlinkErrorCounter::replay, &sum.replays),
-                                         std::pair(NvlinkErrorCounter::recovery, &sum.recoveries),
-                                         std::pair(NvlinkErrorCounter::crc_flit, &sum.crc)}) {
-      const auto errors = library_->read<unsigned long long>(library_->nvlink_error_counter,
-                                                             handle_, number, counter);
-      if (!errors.measured()) {
-        return Reading<NvlinkErrors>::missing(errors.reason());
-      }
-      *total += static_cast<std::int64_t>(errors.value());
-    }
+    const auto state = library_->read<EnableState>(library_->nvlink_state, handle_,
+                                                   static_cast<unsigned int>(link));
+    if (state.value_or(EnableState::off) == EnableState::off) continue;
+    const Reading<NvlinkErrors> own = nvlink_errors(link);
+    if (!own.measured()) return own;
+    sum.replays += own.value().replays;
+    sum.recoveries += own.value().recoveries;
+    sum.crc += own.value().crc;
   }
   return sum;
+}
+
+Reading<std::int64_t> Nvml::Device::pcie_replays() const {
+  return convert<std::int64_t>(library_->read<unsigned int>(library_->pcie_replays, handle_),
+                               [](unsigned int count) { return std::int64_t{count}; });
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/analysis/soak.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
@@ -449,9 +450,26 @@ void judge_losses(Record& record) {
   }
 }
 
+/// Whether a counter of errors grew.
+bool judge_link_errors(Record& record) {
+  if (!record.link_errors) return false;
+  std::vector<std::string> grown;
+  for (const CountedErrors& each : grown_counters(*record.link_errors)) {
+    grown.push_back(describe(each.counter, each.growth));
+  }
+  if (grown.empty()) return false;
+  add_once(
+      record.warnings,
+      {"link-errors", fmt::format("errors were counted during the run: {}", first_named(grown)),
+       kLinkErrorsAdvice});
+  return true;
+}
+
 /// Whether the run must end as unhealthy: asked for, and some sample's GPU was throttled or did not
-/// tell, or others were on a GPU.
+/// tell, a link had errors, a soak's times drifted, or others were on a GPU.
 bool judge_health(Record& record) {
+  const bool link_errors = judge_link_errors(record);
+  const bool drifted = judge_soak(record);
   const HealthSummary summary = summary_of(record);
   if (summary.unhealthy_samples > 0) {
     const auto ranks =
@@ -475,7 +493,7 @@ bool judge_health(Record& record) {
   if (!record.settings.require_healthy) return false;
   const bool unknown = warn_of_unmeasured(record);
   const bool neighbours = record.neighbours && !record.neighbours->seen.empty();
-  return unknown || neighbours || summary.unhealthy_samples > 0;
+  return unknown || neighbours || link_errors || drifted || summary.unhealthy_samples > 0;
 }
 
 }  // namespace

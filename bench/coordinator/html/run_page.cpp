@@ -148,6 +148,7 @@ std::string run_page(const Record& record) {
   HtmlPage page = page_of_markdown(report_head(record));
   page.add("answer", "The answer", answer_html(summary));
   page.add("warnings", "Warnings", warnings_html({}, record));
+  page.add("soak", "Over time", body_of(soak_section(summary)));
   page.add("machine", "Machine", machine_html(record, "gpus"));
   page.add("sizes", "By size", size_pictures({&run, 1}) + size_tables_html(summary));
   page.add("pairs", "Pairs", pairs_html(summary));

@@ -246,7 +246,8 @@ std::string path_sentence(const CaseSummary& each) {
 std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case) {
   const std::string wrong = wrong_data(summary);
   if (!wrong.empty()) return wrong;
-  const std::string conclusion = headline_case != nullptr
+  const std::string conclusion = summary.soak ? soak_sentence(*summary.soak)
+                                 : headline_case != nullptr
                                      ? answer_of(*headline_case)
                                      : "No conclusion: nothing was measured with two variants.";
   const bool wrong_path = std::ranges::any_of(summary.record.warnings, is_wrong_path);

@@ -22,6 +22,7 @@ GpuLookout::GpuLookout(const RunPlan& plan, const Site& site) {
       why_not_all_ = fmt::format("NVML does not find GPU {} again", gpu);
     }
   }
+  errors_ = ErrorCounterReader(gpus_);
   if (gpus_.empty()) {
     why_not_all_ = "this host has none of the run's GPUs";
   } else if (plan.hosts > 1) {

@@ -102,6 +102,7 @@ void HostWatch::pause() {
       0.0, static_cast<double>(now.load.involuntary_switches - began_->load.involuntary_switches));
   began_.reset();
   segment_.reset();
+  own_.clear();  // our jobs end now, and others may get their numbers
 }
 
 void HostWatch::tell() {

@@ -90,7 +90,8 @@ bool RunPace::admits(int case_index) {
   begun_ = clock_.now().value;
   measuring_ = case_index;
   if (own.left_out || own.steps > 0 || !plan_.budget || step() == 0) return !own.left_out;
-  own.left_out = seconds_for(std::min(launches_, kFewestLaunches), &own) > seconds_of_budget_left();
+  const int fewest = plan_.is_soak ? 1 : kFewestLaunches;
+  own.left_out = seconds_for(std::min(launches_, fewest), &own) > seconds_of_budget_left();
   if (own.left_out) plan_steps();
   return !own.left_out;
 }

@@ -8,18 +8,19 @@
 #include <numeric>
 #include <utility>
 
+#include "gpu_watch.hpp"
 #include "host_copies.hpp"
 #include "host_watch.hpp"
 #include "kept_out.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
-#include "linkgain/cases/case_label.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/run/progress.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
+#include "soak_pace.hpp"
 
 namespace linkgain {
 namespace {
@@ -55,6 +56,7 @@ class Run : private RunObserver {
   };
 
   bool is_kept(int index, int launch, const std::vector<int>& variants) const;
+  bool is_kept(int launch) const;
   void run_planned();
   void leave_out(int number);
   void add_launches();
@@ -73,7 +75,6 @@ class Run : private RunObserver {
   void start_lost(Launch& launch);
   void start_again(VariantJob& job, int launch);
   void tell_of_journal();
-  void tell_of_silence(const CaseResult& result);
   void measure(Launch& launch, int index);
   void keep(const Launch& launch, int index);
   void skip(const Launch& launch, int index, const std::string& reason, StopReason stopped);
@@ -112,8 +113,6 @@ class Run : private RunObserver {
   int restarts_ = 0;
   JobLosses losses_;
   bool some_lost_ = false;  ///< of all jobs
-  Seconds begun_;
-  std::vector<bool> readable_;  ///< by rank: its GPU's temperature was read
   std::optional<MachineError> first_problem_;
   bool machine_known_ = false;
   /// Head of what an earlier part of the run left; absent where this is all of it.
@@ -125,6 +124,8 @@ class Run : private RunObserver {
   const Case* measured_ = nullptr;  ///< in that launch, now
   NeighbourWatch neighbours_;
   HostWatch host_;
+  GpuWatch gpus_;
+  SoakPace soak_;
   EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
@@ -138,11 +139,12 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       settings_{plan, {}, *this},
       all_variants_(plan.variants.size()),
       gave_up_(plan.variants.size()),
-      begun_(world.now()),
       earlier_(head_of_earlier_part(record)),
       pace_(plan, *this),
       neighbours_(world, record, *this),
-      host_(plan, world, record, *this) {
+      host_(plan, world, record, *this),
+      gpus_(world, record, *this),
+      soak_(plan, world, record) {
   settings_.traffic.counting = plan.backend == BackendKind::nccl;
   if (settings_.traffic.counting) {
     cost_ = &record_.evidence_cost.emplace();
@@ -167,10 +169,15 @@ bool Run::is_kept(int index, int launch, const std::vector<int>& variants) const
                                  pace_.rounds(index, launch));
 }
 
+bool Run::is_kept(int launch) const {
+  return std::ranges::all_of(pace_.order(),
+                             [&](int index) { return is_kept(index, launch, all_variants_); });
+}
+
 void Run::warn(const Warning& said) {
   const bool lost = said.code == kJobLost;
   some_lost_ = some_lost_ || lost;
-  const Warning warning = lost ? explained(said, world_.faults_of_gpus(begun_)) : said;
+  const Warning warning = lost ? explained(said, world_.faults_of_gpus(gpus_.begun())) : said;
   record_.warnings.push_back(warning);
   journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));
@@ -208,9 +215,15 @@ void Run::look_around() {
 void Run::execute() {
   host_.before_start();
   if (plan_.backend == BackendKind::nccl) neighbours_.before_start();
+  gpus_.read_errors();
   host_.end_of_start_window();
   run_planned();
-  add_launches();
+  if (plan_.is_soak) {
+    record_.settings.launches =
+        std::max(1, count_launches(record_));  // as many as there was time for
+  } else {
+    add_launches();
+  }
   neighbours_.at_end();
   host_.tell();
   record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
@@ -220,7 +233,11 @@ void Run::run_planned() {
   const int at_once = launches_at_once(plan_);
   for (int first = 0; first < pace_.launches(); first += at_once) {
     if (first > 0 && all_gave_up()) return;
-    if (first > 0 && pace_.out_of_budget()) return leave_out(first);
+    if (plan_.is_soak) {
+      if (!is_kept(first) && !soak_.begins(first)) return;
+    } else if (first > 0 && pace_.out_of_budget()) {
+      return leave_out(first);
+    }
     run_group(first, std::min(pace_.launches(), first + at_once), pace_.order());
   }
 }
@@ -296,6 +313,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
     measure_launch(launch, cases);
+    if (gpus_.read_errors() || plan_.is_soak) journal_.write_head(record_);
     if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
   }
   host_.pause();
@@ -410,7 +428,7 @@ void Run::take_settings(const VariantJob& job) {
 
 /// To what the budget holds, by the time of the first launch's cases.
 void Run::lower_launches() {
-  if (!pace_.lower_launches()) return;
+  if (plan_.is_soak || !pace_.lower_launches()) return;
   warn({"fewer-launches",
         fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
                     pace_.launches(), plan_.launches, plan_.budget->value),
@@ -433,7 +451,7 @@ void Run::skip(const Launch& launch, int index, const std::string& reason, StopR
       stopped == StopReason::out_of_time && (result.stopped == StopReason::out_of_rounds ||
                                              result.stopped == StopReason::launches_differ);
   if (!ended || cut) result.stopped = stopped;
-  journal_.write_case(index, result);
+  journal_.extend_case(index, result);
 }
 
 /// Which path the variant took, and how near to that path's limit it came.
@@ -470,7 +488,7 @@ void Run::keep(const Launch& launch, int index) {
   neighbours_.mark_samples();
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   summarise(result);
-  tell_of_silence(result);
+  gpus_.look_at_health(result);
   // Where the variants run one after the other no rule can stop them.
   if (!result.ratios.empty() && result.stopped == StopReason::nothing_to_compare) {
     result.stopped = StopReason::out_of_rounds;
@@ -484,24 +502,7 @@ void Run::keep(const Launch& launch, int index) {
     locate(variant, result.definition,
            own ? *own : world_.find_path(job.variant, launch.number, job.hello, algorithm));
   }
-  journal_.write_case(index, result);
-}
-
-/// Once of each GPU whose readings were there and are no more.
-void Run::tell_of_silence(const CaseResult& result) {
-  if (result.samples.empty()) return;
-  const std::vector<Health>& ranks = result.samples.back().health;
-  readable_.resize(std::max(readable_.size(), ranks.size()));
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const bool now = ranks[rank].temperature_c.has_value();
-    if (readable_[rank] && !now) {
-      warn({"gpu-silent",
-            fmt::format("the GPU of rank {} no longer tells its temperature, in {}", rank,
-                        case_label(result.definition)),
-            "see linkgain doctor for what the driver says of it"});
-    }
-    readable_[rank] = now;
-  }
+  journal_.extend_case(index, result);
 }
 
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {

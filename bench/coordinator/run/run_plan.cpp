@@ -436,7 +436,7 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   }
   if (plan.schedule == Schedule::sequential) return;
   const LaunchGroups groups =
-      launch_groups(site, {.launches = plan.launches,
+      launch_groups(site, {.launches = plan.is_soak ? 1 : plan.launches,
                            .variants = static_cast<int>(plan.variants.size()),
                            .ranks = static_cast<int>(divide_up(plan.ranks, plan.hosts)),
                            .backend = plan.backend,
@@ -446,6 +446,25 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   if (groups.sequential) plan.schedule = Schedule::sequential;
   plan.launches_at_once = groups.launches;
   if (groups.warning) plan.warnings.push_back(*groups.warning);
+}
+
+/// A soak has so few launches that its samples fit into memory and files, whatever its budget, and
+/// so long batches that its links carry something for about half of the time.
+void plan_soak(const RunOptions& options, RunPlan& plan) {
+  constexpr double kSecondsPerLaunch = 60.0;
+  constexpr double kFewest = 8.0;
+  constexpr double kMost = 240.0;
+  constexpr double kBusy = 0.5;
+  constexpr double kLongestSample = 2.0;
+  const double budget = plan.budget->value;
+  plan.is_soak = true;
+  if (!options.launches) {
+    plan.launches = static_cast<int>(std::clamp(budget / kSecondsPerLaunch, kFewest, kMost));
+  }
+  const auto samples = static_cast<double>(plan.cases.size() * plan.variants.size()) *
+                       kRoundsPerLaunch * plan.launches;
+  plan.sample_target = Seconds{std::clamp(kBusy * budget / std::max(1.0, samples),
+                                          kDefaultSampleTarget.value, kLongestSample)};
 }
 
 }  // namespace
@@ -465,6 +484,7 @@ int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launche
 }
 
 int launches_at_once(const RunPlan& plan) {
+  if (plan.is_soak) return 1;
   return plan.schedule == Schedule::sequential ? 1 : plan.launches_at_once.value_or(plan.launches);
 }
 
@@ -505,6 +525,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   require_range(plan.launches, 1, 1000, "--launches");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
   fit_ranks(options, plan);
+  if (options.profile == Profile::soak) plan_soak(options, plan);
   plan.training = choose_training(options, plan);
   choose_schedule(options, site, plan);
   fit_memory(options, site, plan);

@@ -11,10 +11,10 @@
 namespace linkgain {
 
 /// What `linkgain run --profile` measures.
-enum class Profile { quick, standard, bridge, full, node };
+enum class Profile { quick, standard, bridge, full, node, soak };
 
 inline constexpr std::array kProfiles{Profile::quick, Profile::standard, Profile::bridge,
-                                      Profile::full, Profile::node};
+                                      Profile::full,  Profile::node,     Profile::soak};
 
 std::string_view name_of(Profile profile);  ///< standard is called "default"
 Profile parse_profile(std::string_view name);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +16,10 @@ class Digest;
 
 /// The growing form of a record: one JSON line for the head, then one for each finished case with
 /// its samples, each synced to disk, so that a crash loses at most the case in flight. A later head
-/// replaces an earlier one, and so does a case of the same index. Cases come as they are measured.
-/// Each line ends in a digest of the file up to there. What cannot be written, as on a full disk,
-/// stops no run: failure() tells of it, and nothing is written from then on.
+/// replaces an earlier one, and so does a case of the same index, or adds samples to it. Cases come
+/// as they are measured. Each line ends in a digest of the file up to there. What cannot be
+/// written, as on a full disk, stops no run: failure() tells of it, and nothing is written from
+/// then on.
 class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
@@ -34,6 +37,9 @@ class JournalWriter {
   void write_head(const Record& record);
   /// The latest state of case `index` with all its samples; a later line replaces an earlier one.
   void write_case(int index, const CaseResult& result);
+  /// The same where the samples that were written before stand as they were: only later ones are
+  /// written, so that a journal grows with the samples, however many launches they come in.
+  void extend_case(int index, const CaseResult& result);
   void write_program_run(const ProgramRun& run);
   void write_warning(const Warning& warning);
 
@@ -42,9 +48,11 @@ class JournalWriter {
 
  private:
   void append(const std::string& line);
+  void write_case(int index, const CaseResult& result, std::size_t samples_before);
 
   int descriptor_ = -1;
   std::unique_ptr<Digest> digest_;
+  std::map<int, std::size_t> samples_;  ///< written, by case
   std::optional<Warning> failure_;
 };
 

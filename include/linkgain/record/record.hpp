@@ -14,6 +14,7 @@
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/case_order.hpp"
 #include "linkgain/hardware/health.hpp"
+#include "linkgain/hardware/link_errors.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/evidence.hpp"
@@ -294,8 +295,12 @@ struct Record {
   Machine machine;
   Settings settings;
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no counters were read
-  std::optional<Neighbours> neighbours{};  ///< absent of a run without GPUs, and in older records
-  std::vector<ProgramRun> runs{};          ///< of `linkgain exec`, in their order
+  std::optional<Neighbours> neighbours{};   ///< absent of a run without GPUs, and in older records
+  std::optional<LinkErrors> link_errors{};  ///< absent where no counter of them could be read
+  /// Of a soak: when each launch began, in seconds since the run did; empty of others, whose
+  /// launches are up at once.
+  std::vector<double> launch_begins_s{};
+  std::vector<ProgramRun> runs{};  ///< of `linkgain exec`, in their order
   std::vector<CaseResult> cases;
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,7 @@ void require_known_schema(const std::string& found);
 /// array of times for each rank.
 Out write_samples(const std::vector<CaseResult>& cases);
 /// The same of one case.
-Out write_samples(int case_index, const std::vector<Sample>& samples);
+Out write_samples(int case_index, std::span<const Sample> samples);
 /// Gives every sample to its case, numbered from `first_sequence` on. Throws UsageError where one
 /// is of a case or a variant that is not there.
 void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequence = 0);

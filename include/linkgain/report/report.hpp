@@ -23,6 +23,11 @@ std::string variants_section(const Record& record);
 std::string machine_section(const Record& record);
 std::string repeat_section(const Record& record);
 
+/// Such a section of a soak's launches: when each began, errors that were counted meanwhile, the
+/// highest temperature, and times, of which those that drifted come first; and what degraded. Of
+/// many launches some, and those with errors. Empty of other runs.
+std::string soak_section(const RunSummary& summary);
+
 /// Such a section of what the links' counters say: a row for every case and variant, or for every
 /// variant where the summary is condensed.
 std::string nvlink_traffic_section(const RunSummary& summary);

@@ -11,6 +11,7 @@
 
 #include "linkgain/analysis/curve_steps.hpp"
 #include "linkgain/analysis/pair_matrix.hpp"
+#include "linkgain/analysis/soak.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/record/record.hpp"
 
@@ -177,6 +178,8 @@ class RunSummary {
 
   std::vector<const CaseSummary*> trainings;  ///< that communicate and were measured
   std::vector<const CaseSummary*> missing_trainings;
+
+  std::optional<SoakSummary> soak;  ///< absent of other profiles
 
   /// Of all samples; absent where there is nothing to say of GPUs.
   std::optional<HealthSummary> health;

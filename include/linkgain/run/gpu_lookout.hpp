@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "linkgain/hardware/neighbours.hpp"
-#include "linkgain/run/gpu_fault.hpp"
 #include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/site.hpp"
+#include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {
 
@@ -21,6 +21,8 @@ class GpuLookout {
   std::vector<GpuUse> look() const;
   /// gpu_faults() of them.
   std::vector<GpuFault> faults(Seconds since) const { return gpu_faults(gpus_, since); }
+  /// Their counters of errors: ErrorCounterReader::read().
+  ErrorCounts error_counts(Seconds since) { return errors_.read(since); }
   /// Why GPUs of the run are left out; empty where none is.
   const std::string& why_not_all() const { return why_not_all_; }
 
@@ -28,6 +30,7 @@ class GpuLookout {
   std::string why_not_all_;
   std::shared_ptr<Nvml> nvml_;
   NumberedGpus gpus_;
+  ErrorCounterReader errors_;
 };
 
 }  // namespace linkgain

@@ -53,7 +53,9 @@ struct RunPlan {
   /// Launches whose jobs, one of every variant each, are up at once; absent: all.
   std::optional<int> launches_at_once;
   Schedule schedule = Schedule::paired;  ///< sequential: one job at a time
-  unsigned seed = 1;                     ///< of every random order
+  /// Launches come one after the other, evenly over the budget, until that is used up.
+  bool is_soak = false;
+  unsigned seed = 1;  ///< of every random order
   std::optional<double> ci_width;
   std::optional<Seconds> budget;
   Seconds sample_target = kDefaultSampleTarget;

@@ -34,6 +34,8 @@ class RunWorld {
   virtual std::vector<GpuUse> look_at_gpus() = 0;
   /// Why look_at_gpus() leaves GPUs out; empty where it has all.
   virtual std::string why_not_all_gpus() const = 0;
+  /// What those GPUs' counters of errors say; Xid errors count from a moment on.
+  virtual ErrorCounts error_counts_of_gpus(Seconds /*since*/) { return {}; }
   /// What is wrong with those GPUs, of Xid errors only later ones than this.
   virtual std::vector<GpuFault> faults_of_gpus(Seconds /*since*/) { return {}; }
   /// What this host's processors did so far, and these processes of it.
@@ -56,6 +58,7 @@ class MpiWorld : public RunWorld {
   Seconds now() const override;
   std::vector<GpuUse> look_at_gpus() override { return gpus_.look(); }
   std::string why_not_all_gpus() const override { return gpus_.why_not_all(); }
+  ErrorCounts error_counts_of_gpus(Seconds since) override { return gpus_.error_counts(since); }
   std::vector<GpuFault> faults_of_gpus(Seconds since) override { return gpus_.faults(since); }
   HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
     return read_host_load(pids);

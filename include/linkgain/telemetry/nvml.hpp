@@ -61,11 +61,12 @@ struct NvlinkState {
   std::string remote_pci_bus_id;  ///< empty where the driver does not say
 };
 
-/// Since the driver was loaded, over all links.
+/// Since the driver was loaded, of one link or over all.
 struct NvlinkErrors {
   std::int64_t replays = 0;
   std::int64_t recoveries = 0;
-  std::int64_t crc = 0;  ///< CRC errors, corrected by replay; link by link those of flits only
+  std::int64_t crc = 0;  ///< CRC errors, corrected by replay; before Hopper those of flits only
+  bool operator==(const NvlinkErrors&) const = default;
 };
 
 struct PowerState {
@@ -104,6 +105,10 @@ class Nvml::Device {
   /// Summed over the links that are active: by fields 161-163 (Hopper; about 3 ms), else link by
   /// link (about 1 ms for each counter of each link).
   Reading<NvlinkErrors> nvlink_errors() const;
+  /// Of one link, in the same two ways.
+  Reading<NvlinkErrors> nvlink_errors(int link) const;
+  /// Of packets over PCIe, since the driver was loaded.
+  Reading<std::int64_t> pcie_replays() const;
   /// NVLink payload (fields 138, 139 over all links; about 0.8 ms), converted from the driver's
   /// KiB, and PCIe bytes (197, 198; 0.35 ms), which the driver counts modulo 2^32: the difference
   /// of two readings means something only modulo 2^32, and only while less than that moved.
@@ -148,7 +153,7 @@ class Nvml::Device {
   friend class Nvml;
   Device(const NvmlLibrary* library, void* handle) : library_(library), handle_(handle) {}
   Reading<double> nvlink_rate(unsigned int link) const;
-  Reading<NvlinkErrors> count_errors_by_link() const;
+  Reading<NvlinkErrors> error_fields(unsigned int scope) const;
   Reading<P2pStatus> p2p(const Device& peer, nvml_api::P2pCapability capability) const;
   const NvmlLibrary* library_;
   void* handle_;

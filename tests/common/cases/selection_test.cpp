@@ -110,6 +110,20 @@ TEST(Profiles, BridgeHasFewSizesOfWhatABridgeChanges) {
                           "all_reduce/float32/sum/64MiB/np2", "send_recv/float32/64MiB/np2"));
 }
 
+TEST(Profiles, SoakHasALargeAndASmallSizeAndEveryPair) {
+  const ProfilePlan plan = plan_of(Profile::soak, BackendKind::nccl);
+  EXPECT_EQ(plan.budget, Seconds{3600});
+  EXPECT_THAT(
+      names_of(cases_of(Profile::soak, BackendKind::nccl)),
+      ElementsAre("all_reduce/float32/sum/8B/np2/graph", "all_reduce/float32/sum/256MiB/np2",
+                  "send_recv/float32/256MiB/np2/pair=0-1/both",
+                  "copy_push/256MiB/np2/pair=0-1/both"));
+  EXPECT_EQ(cases_of(Profile::soak, BackendKind::nccl, 8).size(), 2U + 2U * 28U);
+  EXPECT_THAT(names_of(cases_of(Profile::soak, BackendKind::mpi)),
+              ElementsAre("all_reduce/float32/sum/8B/np2", "all_reduce/float32/sum/4MiB/np2",
+                          "send_recv/float32/4MiB/np2/pair=0-1/both"));
+}
+
 TEST(Profiles, FullHasEveryTypeReductionLaunchModeAndPair) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
     std::set<DataType> types;

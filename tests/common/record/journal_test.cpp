@@ -89,6 +89,8 @@ Record expected_after(const Record& record, int lines) {
   expected.machine = record.machine;
   expected.settings = record.settings;
   expected.neighbours = record.neighbours;
+  expected.link_errors = record.link_errors;
+  expected.launch_begins_s = record.launch_begins_s;
   if (lines >= 2) expected.warnings = {record.warnings[0]};
   if (lines >= 3) {
     expected.cases = {early_state(record)};
@@ -113,6 +115,68 @@ std::string refusal(const std::string& text) {
     return error.what();
   }
   return "accepted";
+}
+
+/// A case's samples of three launches, in a line each.
+std::string extended_journal(const Record& record, const CaseResult& result) {
+  const Folder folder;
+  JournalWriter journal(folder / "journal.jsonl");
+  journal.write_head(record);
+  CaseResult growing = result;
+  growing.samples.clear();
+  for (const std::size_t size : {4U, 9U, 16U}) {
+    growing.samples.assign(result.samples.begin(), result.samples.begin() + size);
+    summarise(growing);
+    journal.extend_case(0, growing);
+  }
+  return content_of(folder / "journal.jsonl");
+}
+
+TEST(Journal, LinesThatAddSamplesGiveAllOfThem) {
+  Record record = full_record();
+  CaseResult result = record.cases[0];
+  ASSERT_GE(result.samples.size(), 16U);
+  result.samples.resize(16);
+  summarise(result);
+  const std::string text = extended_journal(record, result);
+  EXPECT_EQ(text.find("samples_before"), text.find("samples_before\":4"));
+  const Record read = parse_journal(text, "");
+  ASSERT_EQ(read.cases.size(), 1U);
+  ASSERT_EQ(read.cases[0].samples.size(), 16U);
+  for (std::size_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(read.cases[0].samples[i].seconds, result.samples[i].seconds) << i;
+    EXPECT_EQ(read.cases[0].samples[i].sequence, static_cast<int>(i));
+  }
+}
+
+/// A later whole line replaces all: what was marked late stands in it.
+TEST(Journal, AWholeLineReplacesThoseThatAdded) {
+  const Record record = full_record();
+  const Folder folder;
+  JournalWriter journal(folder / "journal.jsonl");
+  journal.write_head(record);
+  CaseResult result = record.cases[0];
+  journal.extend_case(0, result);
+  result.samples[2].disturbed = true;
+  journal.write_case(0, result);
+  journal.extend_case(0, result);
+  const Record read = parse_journal(content_of(folder / "journal.jsonl"), "");
+  ASSERT_EQ(read.cases[0].samples.size(), result.samples.size());
+  EXPECT_TRUE(read.cases[0].samples[2].disturbed);
+}
+
+TEST(Journal, RefusesALineThatAddsToSamplesThatAreNotThere) {
+  const Record record = full_record();
+  CaseResult result = record.cases[0];
+  std::string text = extended_journal(record, result);
+  const auto without_digests = [](const std::string& lines) {
+    return std::regex_replace(lines, std::regex(",\"digest\": \"mix64:[0-9a-f]*\""), "");
+  };
+  text = without_digests(text);
+  const std::size_t number = text.find("samples_before\":4");
+  ASSERT_NE(number, std::string::npos);
+  text.replace(number, std::string("samples_before\":4").size(), "samples_before\":5");
+  EXPECT_THAT(refusal(text), HasSubstr("line 3"));
 }
 
 /// Around the ends of lines at each byte, within them at every seventh.

@@ -133,6 +133,20 @@ TEST(HealthLine, SaysWhatNeighboursWereSeen) {
   expect_golden(lines.text(), "neighbours.md");
 }
 
+TEST(HealthLine, SaysWhatErrorsWereCounted) {
+  Situations lines;
+  Record record = complete(h200_record());
+  LinkErrors& errors = record.link_errors.emplace();
+  errors.readings = 7;
+  errors.counters = {{{0, ErrorKind::nvlink_crc_errors, 3, 1}, 40, 0},
+                     {{1, ErrorKind::pcie_replays, {}, {}}, 2, 0}};
+  lines.add("none", health_line(RunSummary(record)));
+  errors.counters[0].growth = 1;
+  errors.counters[1].growth = 12;
+  lines.add("of two counters", health_line(RunSummary(record)));
+  expect_golden(lines.text(), "link_errors.md");
+}
+
 TEST(HealthLine, IsNotThereWithoutGpusOrTimes) {
   EXPECT_EQ(health_line(RunSummary(mpi_record())), "");
   EXPECT_EQ(health_line(RunSummary(two_gpus())), "");

@@ -71,6 +71,8 @@ class RunBench : private RunWorld {
   std::function<std::vector<GpuUse>(double now)> use_of_gpus;
   /// What load_of_host() reads; where it is not set the kernel tells nothing.
   std::function<HostLoad(double now, const std::vector<std::int64_t>& pids)> host_load;
+  /// What error_counts_of_gpus() reads; where it is not set the driver tells nothing.
+  std::function<ErrorCounts()> error_counts;
   std::vector<GpuFault> faults;  ///< that the driver tells after a loss
   std::deque<FakeTrace> traces;  ///< of the jobs in order of their start
 
@@ -80,6 +82,9 @@ class RunBench : private RunWorld {
     return use_of_gpus ? use_of_gpus(clock.now().value) : std::vector<GpuUse>{};
   }
   std::string why_not_all_gpus() const override { return use_of_gpus ? "" : "no NVML here"; }
+  ErrorCounts error_counts_of_gpus(Seconds) override {
+    return error_counts ? error_counts() : ErrorCounts{};
+  }
   std::vector<GpuFault> faults_of_gpus(Seconds) override { return faults; }
   HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
     return host_load ? host_load(clock.now().value, pids) : HostLoad{};

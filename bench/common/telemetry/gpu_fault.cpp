@@ -1,4 +1,4 @@
-#include "linkgain/run/gpu_fault.hpp"
+#include "linkgain/telemetry/gpu_fault.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,6 +36,7 @@ constexpr std::array kCudaErrors{
 /// The GPU's number where the address is one of these; "0000:41:00" without a function, as the
 /// driver writes it.
 std::optional<int> owner_of(const XidEvent& event, const NumberedGpus& gpus) {
+  if (event.from_switch) return std::nullopt;
   for (const auto& [number, device] : gpus) {
     const std::string name = sysfs_pci_name(device.pci_bus_id().value_or(""));
     if (!name.empty() && name.starts_with(event.pci_bus_id)) return number;
@@ -80,6 +81,19 @@ std::string_view advice_for_cuda_error(std::string_view words) {
     return words.find(each.name) != std::string_view::npos;
   });
   return row == kCudaErrors.end() ? std::string_view{} : row->advice;
+}
+
+std::optional<std::map<int, std::int64_t>> count_xid_errors(
+    const NumberedGpus& gpus, Seconds since, const std::filesystem::path& kernel_log) {
+  const Reading<std::vector<XidEvent>> events = read_kernel_log(kernel_log);
+  if (!events.measured()) return std::nullopt;
+  std::map<int, std::int64_t> counts;
+  for (const auto& [number, device] : gpus) counts[number] = 0;
+  for (const XidEvent& event : events.value()) {
+    const std::optional<int> gpu = owner_of(event, gpus);
+    if (gpu && event.seconds_after_boot >= since.value) ++counts[*gpu];
+  }
+  return counts;
 }
 
 Warning explained(Warning loss, const std::vector<GpuFault>& faults) {

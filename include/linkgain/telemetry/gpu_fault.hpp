@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +30,10 @@ using NumberedGpus = std::vector<std::pair<int, Nvml::Device>>;
 /// read has none.
 std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
                                  const std::filesystem::path& kernel_log = "/dev/kmsg");
+
+/// By GPU how many Xid errors that log has of it since then; absent where it may not be read.
+std::optional<std::map<int, std::int64_t>> count_xid_errors(
+    const NumberedGpus& gpus, Seconds since, const std::filesystem::path& kernel_log);
 
 /// What to do about the CUDA error that the last words of a job name, as "cudaErrorSystemNotReady";
 /// empty where they name none that is known here.

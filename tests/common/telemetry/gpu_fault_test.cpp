@@ -1,4 +1,4 @@
-#include "linkgain/run/gpu_fault.hpp"
+#include "linkgain/telemetry/gpu_fault.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

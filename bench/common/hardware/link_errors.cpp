@@ -1,0 +1,85 @@
+#include "linkgain/hardware/link_errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+namespace {
+
+struct KindRow {
+  std::string_view name;
+  std::string_view one;
+  std::string_view many;
+};
+
+constexpr std::array kKinds{
+    KindRow{"replays", "replay", "replays"},
+    KindRow{"recoveries", "recovery", "recoveries"},
+    KindRow{"crc_errors", "CRC error", "CRC errors"},
+    KindRow{"pcie_replays", "replay", "replays"},
+    KindRow{"xid", "Xid error", "Xid errors"},
+};
+
+const KindRow& row_of(ErrorKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+template <typename Entries>
+auto find(Entries& entries, const ErrorCounter& counter) {
+  return std::ranges::find_if(entries, [&](const auto& each) { return each.counter == counter; });
+}
+
+}  // namespace
+
+std::string_view name_of(ErrorKind kind) { return row_of(kind).name; }
+
+ErrorKind parse_error_kind(std::string_view name) {
+  const auto* const row = std::ranges::find(kKinds, name, &KindRow::name);
+  if (row == kKinds.end()) throw UsageError(fmt::format("unknown counter of errors '{}'", name));
+  return static_cast<ErrorKind>(row - kKinds.begin());
+}
+
+std::string place_of(const ErrorCounter& counter) {
+  if (counter.link) {
+    return fmt::format("NVLink {} of GPU {}{}", *counter.link, counter.gpu,
+                       counter.peer ? fmt::format(" (to GPU {})", *counter.peer) : "");
+  }
+  return fmt::format("{}GPU {}", counter.kind == ErrorKind::pcie_replays ? "the PCIe link of " : "",
+                     counter.gpu);
+}
+
+std::string describe(const ErrorCounter& counter, std::int64_t errors) {
+  const KindRow& row = row_of(counter.kind);
+  return fmt::format("{} of {}", counted(errors, row.one, row.many), place_of(counter));
+}
+
+void add_reading(LinkErrors& errors, const ErrorCounts& before, const ErrorCounts& now,
+                 double after_s) {
+  ++errors.readings;
+  for (const ErrorCount& each : now) {
+    const auto earlier = find(before, each.counter);
+    auto own = find(errors.counters, each.counter);
+    if (own == errors.counters.end()) {
+      own = errors.counters.insert(own, {each.counter, each.value, 0});
+    }
+    if (earlier == before.end() || earlier->value >= each.value) continue;
+    const std::int64_t growth = each.value - earlier->value;
+    own->growth += growth;
+    errors.grown.push_back({after_s, each.counter, growth});
+  }
+}
+
+std::vector<CountedErrors> grown_counters(const LinkErrors& errors) {
+  std::vector<CountedErrors> grown;
+  std::ranges::copy_if(errors.counters, std::back_inserter(grown),
+                       [](const CountedErrors& each) { return each.growth > 0; });
+  std::ranges::stable_sort(grown, std::greater{}, &CountedErrors::growth);
+  return grown;
+}
+
+}  // namespace linkgain

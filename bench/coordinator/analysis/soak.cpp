@@ -1,0 +1,165 @@
+#include "linkgain/analysis/soak.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/statistics/level_change.hpp"
+
+namespace linkgain {
+namespace {
+
+/// A change of a time that is less than this is none, however sure it is.
+double least_drift(const Record& record, const Case& definition) {
+  if (record.settings.backend == BackendKind::mpi) return kAssumedCpuDeviation;
+  return precision_of(record.settings, definition);
+}
+
+/// Launches' medians stand for a launch each, in the order of time.
+std::optional<Drift> find_drift(const std::vector<LaunchMedian>& launches, double least) {
+  std::vector<double> logs;
+  for (const LaunchMedian& each : launches) logs.push_back(std::log(each.time.value));
+  const std::vector<std::vector<double>> series{logs};
+  const std::optional<LevelChange> change = find_level_change(series, std::log1p(least));
+  if (!change || change->log <= 0.0) return std::nullopt;
+  return Drift{launches[change->before].launch, std::exp(change->log)};
+}
+
+SoakColumn column_of(const Record& record, const CaseResult& result, std::size_t variant,
+                     const std::vector<SoakRow>& rows) {
+  const std::vector<LaunchMedian> launches = launch_medians(result, variant);
+  SoakColumn column{result.definition, result.variants[variant].variant};
+  column.times.resize(rows.size());
+  for (const LaunchMedian& each : launches) {
+    const auto place = static_cast<std::size_t>(each.launch);
+    if (place < rows.size()) column.times[place] = each.time;
+  }
+  column.drift = find_drift(launches, least_drift(record, result.definition));
+  return column;
+}
+
+/// The row whose launch was the last to begin before that time.
+SoakRow& row_at(std::vector<SoakRow>& rows, double after_s) {
+  const auto next = std::ranges::upper_bound(rows, after_s, {}, &SoakRow::after_s);
+  return next == rows.begin() ? rows.front() : *std::prev(next);
+}
+
+std::vector<SoakRow> rows_of(const Record& record) {
+  std::vector<SoakRow> rows;
+  for (const double begin : record.launch_begins_s) {
+    rows.push_back({.launch = static_cast<int>(rows.size()), .after_s = begin});
+  }
+  for (const CaseResult& result : record.cases) {
+    for (const Sample& sample : result.samples) {
+      const auto place = static_cast<std::size_t>(sample.launch);
+      if (place >= rows.size()) continue;
+      std::optional<int>& highest = rows[place].highest_temperature_c;
+      for (const Health& health : sample.health) highest = std::max(highest, health.temperature_c);
+    }
+  }
+  if (record.link_errors) {
+    for (const ErrorGrowth& each : record.link_errors->grown) {
+      row_at(rows, each.after_s).errors += each.growth;
+    }
+  }
+  return rows;
+}
+
+/// "GPU 0", of a run without GPUs "rank 0".
+std::string name_of_rank(const Record& record, int rank) {
+  const auto place = static_cast<std::size_t>(rank);
+  const auto& ranks = record.machine.ranks;
+  if (place < ranks.size() && ranks[place].gpu) {
+    return fmt::format("GPU {}", ranks[place].gpu->cuda_index);
+  }
+  return fmt::format("rank {}", rank);
+}
+
+/// "between GPU 0 and GPU 1 send_recv 256 MiB with p2p takes 1.31x the time from launch 41 on".
+std::string describe(const Record& record, const SoakColumn& column) {
+  const std::optional<Pair>& pair = column.definition.pair;
+  const std::string where =
+      pair ? fmt::format("between {} and {} ", name_of_rank(record, pair->from),
+                         name_of_rank(record, pair->to))
+           : std::string();
+  return fmt::format("{}{} with {} takes {:.3g}x the time from launch {} on", where,
+                     case_label(column.definition), column.variant, column.drift->ratio,
+                     column.drift->launch + 1);
+}
+
+/// Those of pairs first: they tell which link it is.
+std::vector<std::string> drifted(const Record& record, const std::vector<SoakColumn>& columns) {
+  std::vector<const SoakColumn*> found;
+  for (const SoakColumn& each : columns) {
+    if (each.drift) found.push_back(&each);
+  }
+  std::ranges::stable_sort(found, std::greater{}, [](const SoakColumn* each) {
+    return std::pair(each->definition.pair.has_value(), each->drift->ratio);
+  });
+  std::vector<std::string> words;
+  for (const SoakColumn* each : found) words.push_back(describe(record, *each));
+  return words;
+}
+
+/// "50 s", "15 min", "7.9 h".
+std::string readable_span(double seconds) {
+  constexpr double kMinute = 60.0;
+  constexpr double kHour = 3600.0;
+  if (seconds < 2.0 * kMinute) return fmt::format("{:.0f} s", seconds);
+  return seconds < 2.0 * kHour ? fmt::format("{:.0f} min", seconds / kMinute)
+                               : fmt::format("{:.1f} h", seconds / kHour);
+}
+
+}  // namespace
+
+std::optional<SoakSummary> soak_summary(const Record& record) {
+  if (record.launch_begins_s.empty()) return std::nullopt;
+  SoakSummary soak;
+  soak.rows = rows_of(record);
+  for (const CaseResult& result : record.cases) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      soak.columns.push_back(column_of(record, result, i, soak.rows));
+    }
+  }
+  soak.counted_errors = record.link_errors.has_value();
+  if (soak.counted_errors) {
+    for (const CountedErrors& each : grown_counters(*record.link_errors)) {
+      soak.degraded.push_back(describe(each.counter, each.growth));
+    }
+  }
+  const std::vector<std::string> slower = drifted(record, soak.columns);
+  soak.degraded.insert(soak.degraded.end(), slower.begin(), slower.end());
+  return soak;
+}
+
+std::string soak_sentence(const SoakSummary& soak) {
+  const std::string over = fmt::format(
+      "in {} within {}", counted(static_cast<std::int64_t>(soak.rows.size()), "launch", "launches"),
+      readable_span(soak.rows.back().after_s - soak.rows.front().after_s));
+  if (soak.degraded.empty()) {
+    return fmt::format(
+        "No link degraded {}: {}, and no time drifted beyond its noise.", over,
+        soak.counted_errors ? "no errors were counted" : "counters of errors could not be read");
+  }
+  constexpr std::size_t kNamed = 2;
+  return fmt::format("Degraded {}: {}.", over, first_named(soak.degraded, kNamed, "; "));
+}
+
+bool judge_soak(Record& record) {
+  const std::optional<SoakSummary> soak = soak_summary(record);
+  if (!soak) return false;
+  const std::vector<std::string> slower = drifted(record, soak->columns);
+  if (slower.empty()) return false;
+  add_once(record.warnings,
+           {"soak-drift", fmt::format("times drifted: {}", first_named(slower, 3, "; ")),
+            "the report has every launch's time, temperature and errors: look for heat and other "
+            "work at that time; a pair alone points to its link, linkgain doctor looks at it"});
+  return true;
+}
+
+}  // namespace linkgain

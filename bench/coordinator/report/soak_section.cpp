@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/report/report.hpp"
+#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/table.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::size_t kMostColumns = 6;
+constexpr std::size_t kMostRows = 24;
+/// Of rows with errors, beside those.
+constexpr std::size_t kMostErrorRows = 24;
+
+/// What drifted first, then the first variant's in their order.
+std::vector<const SoakColumn*> shown_columns(const SoakSummary& soak) {
+  std::vector<const SoakColumn*> shown;
+  for (const SoakColumn& each : soak.columns) shown.push_back(&each);
+  const std::string& first = soak.columns.front().variant;
+  std::ranges::stable_sort(shown, std::greater{}, [&](const SoakColumn* each) {
+    return std::pair(each->drift ? each->drift->ratio : 0.0, each->variant == first);
+  });
+  shown.resize(std::min(shown.size(), kMostColumns));
+  return shown;
+}
+
+/// Evenly over the run, the last one included, and those in which errors were counted.
+std::vector<std::size_t> shown_rows(const SoakSummary& soak) {
+  const std::size_t count = soak.rows.size();
+  const std::size_t step = (count + kMostRows - 1) / kMostRows;
+  std::size_t with_errors = 0;
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool errors = soak.rows[i].errors > 0 && ++with_errors <= kMostErrorRows;
+    if (errors || i % step == 0 || i + 1 == count) shown.push_back(i);
+  }
+  return shown;
+}
+
+/// "1:02:05" of hours, minutes and seconds.
+std::string clock_time(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace
+
+std::string soak_section(const RunSummary& summary) {
+  if (!summary.soak || summary.soak->columns.empty()) return {};
+  const SoakSummary& soak = *summary.soak;
+  constexpr auto kRight = Table::Alignment::right;
+  std::vector<Table::Column> titles{{"Launch", kRight}, {"Begin", kRight}};
+  if (soak.counted_errors) titles.push_back({"Errors", kRight});
+  titles.push_back({"°C", kRight, true});
+  const std::vector<const SoakColumn*> columns = shown_columns(soak);
+  for (const SoakColumn* each : columns) {
+    titles.push_back({fmt::format("{}, {}", case_label(each->definition), each->variant), kRight});
+  }
+  Table table(titles);
+  const std::vector<std::size_t> rows = shown_rows(soak);
+  for (const std::size_t place : rows) {
+    const SoakRow& row = soak.rows[place];
+    std::vector<std::string> cells{std::to_string(row.launch + 1), clock_time(row.after_s)};
+    if (soak.counted_errors) cells.push_back(std::to_string(row.errors));
+    const auto& temperature = row.highest_temperature_c;
+    cells.push_back(temperature ? std::to_string(*temperature) : "");
+    for (const SoakColumn* each : columns) {
+      const std::optional<Seconds>& time = each->times[place];
+      cells.push_back(time ? readable_result(each->definition, *time) : "");
+    }
+    table.add_row(cells);
+  }
+  std::string text = "## Over time\n\n" + table.markdown();
+  if (rows.size() < soak.rows.size() || columns.size() < soak.columns.size()) {
+    text += fmt::format("\n{} of {} launches and {} of {} times are shown; the record has all.\n",
+                        rows.size(), soak.rows.size(), columns.size(), soak.columns.size());
+  }
+  if (!soak.degraded.empty()) text += "\n";
+  for (const std::string& each : soak.degraded) text += fmt::format("- {}\n", markdown_text(each));
+  return text;
+}
+
+}  // namespace linkgain

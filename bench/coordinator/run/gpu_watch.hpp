@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "linkgain/record/record.hpp"
+#include "linkgain/run/progress.hpp"
+#include "linkgain/run/world.hpp"
+
+namespace linkgain {
+
+/// What a run's GPUs tell on the way: errors on their links, and that they have fallen silent.
+class GpuWatch {
+ public:
+  /// All must outlive it; time counts from now on.
+  GpuWatch(RunWorld& world, Record& record, RunObserver& observer);
+
+  /// Since when Xid errors are the run's.
+  Seconds begun() const { return begun_; }
+  /// Before the first launch and after each, while no job works. What grew stands in the record and
+  /// is told at once: a long run is looked at meanwhile. Whether something did.
+  bool read_errors();
+  /// Warns, once, of each GPU whose readings were there and are no more in the last sample.
+  void look_at_health(const CaseResult& result);
+
+ private:
+  RunWorld& world_;
+  Record& record_;
+  RunObserver& observer_;
+  Seconds begun_;
+  ErrorCounts last_;
+  std::vector<bool> readable_;  ///< by rank: its GPU's temperature was read
+};
+
+}  // namespace linkgain

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "linkgain/record/record.hpp"
+#include "linkgain/run/run_plan.hpp"
+#include "linkgain/run/world.hpp"
+
+namespace linkgain {
+
+/// When the launches of a soak begin: evenly over the budget, one after the other, and none that
+/// the rest of the budget does not hold.
+class SoakPace {
+ public:
+  /// All must outlive it; time counts from now on.
+  SoakPace(const RunPlan& plan, RunWorld& world, Record& record);
+
+  /// Rests until it is time for the launch and writes its begin into the record; false where the
+  /// budget does not hold another one as long as the longest so far. Throws Interrupted.
+  bool begins(int launch);
+
+ private:
+  double elapsed() const { return world_.now().value - start_; }
+
+  const RunPlan& plan_;
+  RunWorld& world_;
+  Record& record_;
+  double start_;
+  double earlier_s_;  ///< what an earlier part of the run took
+  std::optional<int> first_{};
+  double begun_ = 0.0;
+  double longest_ = 0.0;
+};
+
+}  // namespace linkgain

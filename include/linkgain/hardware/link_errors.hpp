@@ -1,0 +1,85 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Errors on the links of a run's GPUs: what the driver counted when the run began, and what was
+/// added meanwhile.
+namespace linkgain {
+
+enum class ErrorKind {
+  nvlink_replays,     ///< of packets that arrived damaged
+  nvlink_recoveries,  ///< of links that were trained anew
+  nvlink_crc_errors,
+  pcie_replays,
+  xid,  ///< errors that the driver logged of the GPU; there are none when a run begins
+};
+
+/// "replays", "recoveries", "crc_errors", "pcie_replays", "xid".
+std::string_view name_of(ErrorKind kind);
+/// Throws UsageError.
+ErrorKind parse_error_kind(std::string_view name);
+
+/// One counter of one GPU; NVLink's are of one link each.
+struct ErrorCounter {
+  int gpu = 0;  ///< as CUDA numbers the visible ones
+  ErrorKind kind = ErrorKind::pcie_replays;
+  std::optional<int> link{};  ///< counts from 0
+  std::optional<int> peer{};  ///< the GPU at the link's other end, if the driver names one
+  auto operator<=>(const ErrorCounter&) const = default;
+};
+
+/// "NVLink 3 of GPU 0 (to GPU 1)", "GPU 0's PCIe link", "GPU 0".
+std::string place_of(const ErrorCounter& counter);
+/// "12 CRC errors of NVLink 3 of GPU 0 (to GPU 1)".
+std::string describe(const ErrorCounter& counter, std::int64_t errors);
+
+/// What a counter said at one reading.
+struct ErrorCount {
+  ErrorCounter counter;
+  std::int64_t value = 0;
+};
+using ErrorCounts = std::vector<ErrorCount>;
+
+/// A counter over a run.
+struct CountedErrors {
+  ErrorCounter counter;
+  std::int64_t at_begin = 0;
+  std::int64_t growth = 0;
+  bool operator==(const CountedErrors&) const = default;
+};
+
+/// What was added between two readings.
+struct ErrorGrowth {
+  double after_s = 0.0;  ///< since the run began, of the later one
+  ErrorCounter counter;
+  std::int64_t growth = 0;
+  bool operator==(const ErrorGrowth&) const = default;
+};
+
+/// What a run saw of them: before its first launch and at the end of each.
+struct LinkErrors {
+  int readings = 0;
+  std::vector<CountedErrors> counters{};
+  std::vector<ErrorGrowth> grown{};  ///< in the order of time
+  bool operator==(const LinkErrors&) const = default;
+};
+
+/// Adds a reading by what each counter gained since the one `before`; one that it lacks begins now.
+/// A counter that went back, as of a driver that was loaded anew, gained nothing.
+void add_reading(LinkErrors& errors, const ErrorCounts& before, const ErrorCounts& now,
+                 double after_s);
+
+/// Those that grew, most first.
+std::vector<CountedErrors> grown_counters(const LinkErrors& errors);
+
+/// What is to be done about it.
+inline constexpr const char* kLinkErrorsAdvice =
+    "run linkgain doctor: it says what each counter means; reseat bridge or card, and have a part "
+    "replaced whose errors go on";
+
+}  // namespace linkgain

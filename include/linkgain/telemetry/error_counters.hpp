@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/hardware/link_errors.hpp"
+#include "linkgain/telemetry/gpu_fault.hpp"
+
+namespace linkgain {
+
+/// Reads the counters of errors of some GPUs: of each NVLink that was active when it was made, of
+/// PCIe, and the Xid errors in the kernel's log. What the driver does not tell is left out.
+class ErrorCounterReader {
+ public:
+  ErrorCounterReader() = default;  ///< of no GPU
+  /// The Nvml that they came from must outlive it.
+  explicit ErrorCounterReader(NumberedGpus gpus);
+
+  /// Xid errors are counted from `since` on, as gpu_faults() does. About 3 ms a GPU whose NVLinks
+  /// have no new errors, 1 ms a counter and link otherwise.
+  ErrorCounts read(Seconds since, const std::filesystem::path& kernel_log = "/dev/kmsg");
+
+ private:
+  struct Link {
+    int number = 0;
+    std::optional<int> peer;
+  };
+  struct Gpu {
+    int number = 0;
+    Nvml::Device device;
+    std::vector<Link> links{};
+    /// At the last reading that was done link by link.
+    std::optional<NvlinkErrors> sum{};
+    ErrorCounts by_link{};
+  };
+
+  static void read_links(Gpu& gpu);
+
+  NumberedGpus gpus_;
+  std::vector<Gpu> links_;
+};
+
+}  // namespace linkgain

@@ -1,0 +1,176 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/soak.hpp"
+#include "linkgain/run/gpu_lookout.hpp"
+#include "run_support.hpp"
+#include "support/golden.hpp"
+#include "support/process_support.hpp"
+#include "support/scoped_environment.hpp"
+#include "support/situations.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::Gt;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int kLaunches = 12;
+constexpr double kBudget = 240.0;
+
+FakeScript job() {
+  FakeScript script;
+  script.seconds = 1e-3;
+  script.noise = 2e-3;
+  script.open_time = Seconds{0.5};
+  return script;
+}
+
+/// A soak of fake jobs over a pair and an all-reduce, beside NVML's double.
+class Soak : public ::testing::Test {
+ protected:
+  Soak() : bench_({job(), job()}) {
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    bench_.plan.backend = BackendKind::nccl;
+    bench_.plan.is_soak = true;
+    bench_.plan.launches = kLaunches;
+    bench_.plan.budget = Seconds{kBudget};
+    bench_.set_cases({1 << 24, 1 << 24});
+    bench_.plan.cases[1].operation = OperationKind::send_recv;
+    bench_.plan.cases[1].pair = Pair{0, 1, true};
+    for (int rank = 0; rank < 2; ++rank) {
+      GpuInfo gpu;
+      gpu.cuda_index = rank;
+      bench_.machine.ranks.push_back({rank, "node1", 10 + rank, "", gpu, {}});
+    }
+  }
+
+  void run() {
+    lookout_.emplace(bench_.plan, survey_site(std::nullopt));
+    bench_.error_counts = [this] {
+      if (++readings_ == grows_at_) std::ofstream(file_) << "0 3 crc_errors 12\n";
+      return lookout_->error_counts(Seconds{0.0});
+    };
+    bench_.use_of_gpus = [](double) {
+      return std::vector<GpuUse>{{0, 0.0, std::vector<GpuProcess>{}, 0}};
+    };
+    bench_.execute();
+    for (CaseResult& result : bench_.record.cases) {
+      for (Sample& sample : result.samples) {
+        for (Health& each : sample.health) each.clock_event_reasons = 0;
+      }
+    }
+    bench_.record.settings.require_healthy = true;
+  }
+
+  /// In variant 0 from the launch on.
+  void slow_down(int launch, const std::string& case_of_it, double seconds) {
+    for (int each = 0; each < kLaunches; ++each) {
+      FakeScript script = job();
+      script.seed = static_cast<unsigned>(each) + 1;
+      if (each >= launch) script.seconds_of_case[case_of_it] = seconds;
+      bench_.script_of_launch[{0, each}] = script;
+    }
+  }
+
+  SoakSummary summary() const { return soak_summary(bench_.record).value(); }
+
+  TemporaryFolder folder_;
+  std::filesystem::path file_ = folder_.path() / "errors";
+  ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
+  ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "rtx3090-nv4"};
+  ScopedEnvironment errors_{"LINKGAIN_NVML_ERRORS", file_};
+  ScopedEnvironment visible_{"CUDA_VISIBLE_DEVICES", ""};
+  ScopedEnvironment order_{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"};
+  RunBench bench_;
+  std::optional<GpuLookout> lookout_;
+  int readings_ = 0;
+  int grows_at_ = 0;  ///< the reading at which errors are there
+};
+
+TEST_F(Soak, LaunchesEvenlyUntilTheBudgetIsUsedUp) {
+  run();
+  const std::vector<double>& begins = bench_.record.launch_begins_s;
+  ASSERT_THAT(begins, SizeIs(kLaunches));
+  for (std::size_t i = 1; i < begins.size(); ++i) {
+    EXPECT_NEAR(begins[i] - begins[i - 1], kBudget / kLaunches, 1.5) << i;
+  }
+  EXPECT_LE(bench_.clock.now().value, kBudget);
+  EXPECT_EQ(bench_.record.settings.launches, kLaunches);
+  EXPECT_EQ(judge(bench_.record), ExitCode::success);
+  EXPECT_THAT(summary().degraded, IsEmpty());
+  EXPECT_THAT(parse_record(to_json(bench_.record), "").launch_begins_s, SizeIs(kLaunches));
+}
+
+/// They come one after the other, without a pause, as far as they fit in.
+TEST_F(Soak, OfLaunchesThatTakeLongHasFewerOfThem) {
+  constexpr double kShort = 15.0;
+  bench_.plan.budget = Seconds{kShort};
+  run();
+  const int launches = count_launches(bench_.record);
+  EXPECT_THAT(launches, Gt(2));
+  EXPECT_LT(launches, kLaunches);
+  EXPECT_EQ(bench_.record.settings.launches, launches);
+  EXPECT_LE(bench_.clock.now().value, kShort + 1.0) << "looking for neighbours comes first";
+  EXPECT_EQ(judge(bench_.record), ExitCode::success);
+  for (const Warning& each : bench_.record.warnings) {
+    EXPECT_NE(each.code, "fewer-launches");
+    EXPECT_NE(each.code, "budget-used-up");
+  }
+}
+
+TEST_F(Soak, NamesTheLinkWhoseErrorsGrow) {
+  grows_at_ = 7;
+  run();
+  const SoakSummary soak = summary();
+  EXPECT_THAT(soak.degraded, SizeIs(1));
+  EXPECT_EQ(soak.rows[5].errors, 12);
+  EXPECT_EQ(soak.rows[4].errors, 0);
+  expect_golden(soak_sentence(soak) + "\n", "soak_errors.txt");
+  EXPECT_EQ(judge(bench_.record), ExitCode::unhealthy);
+}
+
+TEST_F(Soak, NamesThePairWhoseTimeDrifts) {
+  slow_down(8, case_name(bench_.plan.cases[1]), 1.3e-3);
+  run();
+  const SoakSummary soak = summary();
+  ASSERT_THAT(soak.degraded, SizeIs(1));
+  for (const SoakColumn& each : soak.columns) {
+    EXPECT_EQ(each.drift.has_value(), each.definition.pair.has_value() && each.variant == "v0");
+    if (!each.drift) continue;
+    EXPECT_EQ(each.drift->launch, 8);
+    EXPECT_NEAR(each.drift->ratio, 1.3, 0.01);
+  }
+  Situations texts;
+  texts.add("the answer", soak_sentence(soak));
+  EXPECT_EQ(judge(bench_.record), ExitCode::unhealthy);
+  for (const Warning& each : bench_.record.warnings) {
+    if (each.code == "soak-drift") texts.add("the warning", each.text);
+  }
+  expect_golden(texts.text(), "soak_drift.txt");
+}
+
+/// Each line of the journal has its launch's samples alone.
+TEST_F(Soak, HasAJournalThatGrowsWithTheSamples) {
+  run();
+  const std::uintmax_t whole = std::filesystem::file_size(bench_.journal_path());
+  EXPECT_LT(whole, 4 * to_json(bench_.record).size() + std::size_t{kLaunches} * 20000);
+  Record journal = read_record(bench_.journal_path());
+  EXPECT_TRUE(same_but_for_order(journal.cases, bench_.record.cases) ||
+              count_samples(journal) == count_samples(bench_.record));
+  EXPECT_EQ(journal.launch_begins_s, bench_.record.launch_begins_s);
+}
+
+TEST_F(Soak, OfARunWithoutOneThereIsNothing) {
+  bench_.plan.is_soak = false;
+  run();
+  EXPECT_FALSE(soak_summary(bench_.record));
+}
+
+}  // namespace
+}  // namespace linkgain::test

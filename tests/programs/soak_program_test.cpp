@@ -1,0 +1,55 @@
+#include <chrono>
+
+#include "programs.hpp"
+
+/// Soaks of seconds.
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+class SoakProgram : public MpiTest {
+ protected:
+  Outcome run(const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"run",  "--backend", "mpi", "--profile",
+                                   "soak", "--out",     "out", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(linkgain(folder_, words));
+  }
+
+  ScratchFolder folder_;
+};
+
+/// What starting and ending a program takes under sanitizers is beside its budget.
+TEST_F(SoakProgram, EndsWithinItsBudgetWithARowForEachLaunch) {
+  constexpr double kBudget = 20.0;
+  constexpr double kBeside = 8.0;
+  const Clock::time_point begin = Clock::now();
+  const Outcome outcome = run({"--budget", "20"});
+  const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_LT(took, kBudget + kBeside);
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("status"), "complete");
+  EXPECT_EQ(record.at("settings").at("profile"), "soak");
+  const std::size_t launches = record.at("launch_begins_s").size();
+  EXPECT_GE(launches, 2U);
+  EXPECT_EQ(record.at("settings").at("launches"), launches);
+  EXPECT_LT(record.at("launch_begins_s").back(), kBudget);
+  EXPECT_FALSE(record.contains("link_errors")) << "no GPU, no counters";
+  EXPECT_EQ(run_program(linkgain(folder_, {"report", "out"})).status, 0);
+  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("## Over time"));
+  EXPECT_THAT(read_text(folder_.path() / "out" / "report.html"), HasSubstr("Over time"));
+}
+
+TEST_F(SoakProgram, TakesItsLaunchesAsPlanned) {
+  const Outcome plan = run({"--budget", "8h", "--dry-run"});
+  EXPECT_EQ(plan.status, 0) << plan.error;
+  EXPECT_THAT(plan.output, HasSubstr("240 of every variant"));
+  const Outcome short_plan = run({"--budget", "20m", "--launches", "7", "--dry-run"});
+  EXPECT_THAT(short_plan.output, HasSubstr("7 of every variant"));
+}
+
+}  // namespace
+}  // namespace linkgain::test
