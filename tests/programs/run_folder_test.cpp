@@ -78,7 +78,7 @@ TEST_F(RunFolder, OfAKilledRunHasNoRecordOfAnEarlierOne) {
 
 TEST_F(RunFolder, IsOneRunsAtATime) {
   Program first(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
-                                      "--ci-width", "0.0001", "--budget", "10"}));
+                                      "--ci-width", "0.0001", "--budget", "6"}));
   ASSERT_TRUE(comes_true([&] { return first.error().find("[  1/") != std::string::npos; }, 60.0));
   const Outcome second = run_to_end("64K");
   EXPECT_EQ(second.status, 2);

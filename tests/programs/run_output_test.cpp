@@ -16,8 +16,8 @@ using testing::HasSubstr;
 class RunOutput : public MpiTest {
  protected:
   ProgramRequest one_case() const {
-    return run_request(
-        folder_, {"--only", "all_reduce", "--sizes", "64K", "--ci-width", "0.5", "--budget", "60"});
+    return run_request(folder_, {"--only", "all_reduce", "--sizes", "64K", "--launches", "1",
+                                 "--ci-width", "0.5", "--budget", "60"});
   }
 
   void expect_record(const std::string& of) const {
@@ -122,7 +122,7 @@ TEST_F(StoppedReader, OfProgressLeavesTheRunOpenToSignals) {
 
 TEST_F(StoppedReader, OfResultsLeavesTheProgramOpenToSignals) {
   const Outcome outcome =
-      signalled(">pipe", {"--only", "all_reduce", "--sizes", "64K", "--json"},
+      signalled(">pipe", {"--only", "all_reduce", "--sizes", "64K", "--launches", "1", "--json"},
                 [this] { return std::filesystem::exists(folder_.path() / "out" / "report.md"); });
   EXPECT_EQ(outcome.status, 128 + SIGINT);
   expect_record("nobody reads it");

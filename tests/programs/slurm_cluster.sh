@@ -116,11 +116,12 @@ cluster_processes_of() {
 
 no_jobs_left() { [[ -z $(squeue --noheader 2>/dev/null) ]]; }
 
+# Without a controller Slurm's commands would try for half a minute to reach it.
 stop_cluster() {
-  [[ -n ${SLURM_CONF:-} ]] || return 0
+  ((${#cluster_processes[@]} > 0)) || return 0
   scancel --user=root 2>/dev/null || true
   wait_until 15 no_jobs_left || true
-  ((${#cluster_processes[@]} == 0)) || kill "${cluster_processes[@]}" 2>/dev/null || true
+  kill "${cluster_processes[@]}" 2>/dev/null || true
   wait "${cluster_processes[@]}" 2>/dev/null || true
   cluster_processes_of 'slurmd|slurmstepd|slurmctld|linkgain' | grep -vxF $$ | xargs --no-run-if-empty kill -KILL 2>/dev/null ||
     true

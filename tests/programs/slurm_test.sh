@@ -25,8 +25,20 @@ expect_nothing_left() {
   wait_until 5 no_processes_left || complain "workers are left: $(cluster_processes_of "$workers")"
 }
 
-# What a batch job printed, which may be nothing.
-add_output() { output+=$(cat "$work/$1" 2>/dev/null || true); }
+job_ended() { [[ $(scontrol --oneliner show job "$1") =~ \ JobState=(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL) ]]; }
+
+# run_batch FILE ARGUMENT...: a batch job to its end, its status, and what it printed into FILE. sbatch --wait would look
+# after 2, 10 and 42 s only.
+run_batch() {
+  local file=$1 job
+  shift
+  run sbatch --parsable --output="$file" "$@"
+  [[ $status -eq 0 ]] || return 0
+  job=$output
+  wait_until 120 job_ended "$job" || complain "job $job has not ended"
+  status=$(scontrol --oneliner show job "$job" | sed -n 's/.* ExitCode=\([0-9]*\):.*/\1/p')
+  output=$(cat "$work/$file" 2>/dev/null || true)
+}
 
 readonly short=(--backend mpi --only all_reduce --sizes 1K:64K:x64 --ci-width 0.2 --budget 20 --launches 1)
 
@@ -139,9 +151,8 @@ SCRIPT
 }
 
 test_node_check_writes_a_record_per_node_then_fleet() {
-  run sbatch --wait --nodes=2 --output=node-check.out "$repository/scripts/slurm/node-check.sbatch" \
+  run_batch node-check.out --nodes=2 "$repository/scripts/slurm/node-check.sbatch" \
     --out checked --linkgain "$program" -- --backend mpi --only all_reduce --sizes 1K:64K:x64 --launches 2 --ci-width 0.2 --budget 15
-  add_output node-check.out
   expect_status 0
   expect_value checked/node1/record.json 'set(k["host"] for k in r["machine"]["ranks"])' "{'node1'}"
   expect_value checked/node2/record.json 'set(k["host"] for k in r["machine"]["ranks"])' "{'node2'}"
@@ -166,10 +177,9 @@ test_node_check_compares_nodes_with_a_baseline() {
         case["degrees_of_freedom"] = 10
         del case["busbw_gb_per_s"]
     json.dump(baseline, open(sys.argv[1], "w"))' "$work/baseline.json" || complain "no baseline to edit"
-  run sbatch --wait --nodes=2 --output=against.out "$repository/scripts/slurm/node-check.sbatch" \
+  run_batch against.out --nodes=2 "$repository/scripts/slurm/node-check.sbatch" \
     --out against --baseline baseline.json --linkgain "$program" \
     -- --backend mpi --only all_reduce --sizes 1K:64K:x64 --launches 2 --ci-width 0.2 --budget 15
-  add_output against.out
   expect_status 1
   expect_output 'check node1: exit status 1'
   expect_output 'check node2: exit status 1'
@@ -185,9 +195,8 @@ test_node_check_says_which_node_has_no_record() {
 exec '$program' "\$@"
 SCRIPT
   chmod +x "$work/program"
-  run sbatch --wait --nodes=2 --output=broken.out "$repository/scripts/slurm/node-check.sbatch" \
+  run_batch broken.out --nodes=2 "$repository/scripts/slurm/node-check.sbatch" \
     --out checked --linkgain "$work/program" -- --backend mpi --only all_reduce --sizes 1K --launches 1 --budget 10
-  add_output broken.out
   expect_status 1
   expect_output 'exit status 3'
   expect_output 'missing'
@@ -196,18 +205,16 @@ SCRIPT
 
 test_node_check_does_not_measure_cpus_for_gpus() {
   ! nvidia-smi -L >/dev/null 2>&1 || return 0
-  run sbatch --wait --nodes=1 --output=no-gpus.out "$repository/scripts/slurm/node-check.sbatch" \
+  run_batch no-gpus.out --nodes=1 "$repository/scripts/slurm/node-check.sbatch" \
     --out no-gpus --linkgain "$program" -- --only all_reduce --sizes 1K --launches 1 --budget 10
-  add_output no-gpus.out
   expect_status 1
   expect_output 'missing'
 }
 
 test_all_nodes_is_one_job_over_all() {
-  run sbatch --wait --nodes=2 --ntasks-per-node=1 --output=all-nodes.out \
+  run_batch all-nodes.out --nodes=2 --ntasks-per-node=1 \
     "$repository/scripts/slurm/all-nodes.sbatch" --out all --linkgain "$program" \
     -- --backend mpi --sizes 64K --launches 2 --ci-width 0.2 --budget 20
-  add_output all-nodes.out
   expect_status 0
   expect_value all/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['node1', 'node2']"
   expect_value all/record.json 'r["cases"][0]["case"]' all_reduce/float32/sum/64KiB/np2

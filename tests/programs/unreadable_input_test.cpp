@@ -15,7 +15,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string kRecord = RESULTS_FOLDER "/2xH200-all_reduce-1/record.json";
+/// The smallest: it is read again and again.
+const std::string kRecord = RESULTS_FOLDER "/2xH200-training/record.json";
 
 class UnreadableInput : public testing::Test {
  protected:

@@ -114,10 +114,13 @@ TEST(RecordJson, NamesThePairsAsTheMatrixDoes) {
   EXPECT_EQ(links[2]["label"], "?");
 }
 
+/// Larger ones hold more cases and samples, and nothing of another kind; their reports are tested.
+constexpr std::uintmax_t kLargest = 256 << 10;
+
 TEST(RecordJson, ReadsTheRecordsInResults) {
   int read = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
-    if (entry.path().filename() != "record.json") continue;
+    if (entry.path().filename() != "record.json" || entry.file_size() > kLargest) continue;
     const Record record = read_record(entry.path());
     EXPECT_GT(count_samples(record), 0) << entry.path();
     // Times of the time before launches were the replicates are not exactly those of the samples.
@@ -125,7 +128,7 @@ TEST(RecordJson, ReadsTheRecordsInResults) {
     EXPECT_TRUE(same(parse_record(again.dump(), ""), record)) << entry.path();
     ++read;
   }
-  EXPECT_GE(read, 4);
+  EXPECT_GE(read, 12);
 }
 
 TEST(RecordJson, ReplacesBytesThatAreNoText) {
@@ -300,7 +303,7 @@ TEST(ReadRecord, ReadsAFile) {
 TEST(RecordDigest, FindsEveryByteThatChanged) {
   const std::string text = to_json(full_record());
   std::mt19937 random(2);
-  for (int flip = 0; flip < 1000; ++flip) {
+  for (int flip = 0; flip < 250; ++flip) {
     std::string changed = text;
     // What stands behind the last bracket is no part of the document.
     const std::size_t place = random() % (text.size() - 1);
