@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -377,6 +378,28 @@ TEST(RecordJson, ShowsWhatWouldActOnATerminal) {
   const Record back = parse_record(to_json(record), "");
   EXPECT_EQ(back.machine.host, "node\\x1b[31m\\u202e1");
   EXPECT_EQ(back.warnings[0].text, "first\nsecond\\x07");
+}
+
+/// Each number of a column is asked for, wherever it stands, of each type that it may have.
+TEST(RecordSchema, RefusesOneNumberAmongMany) {
+  const auto refused = [](const char* column, std::size_t place, const Json& value) {
+    Json document = full_document();
+    Json& cells = document["samples"][column];
+    (cells[0].is_array() ? cells[0] : cells)[place] = value;
+    return refusal(document);
+  };
+  for (const std::size_t place : {0U, 13U, 31U}) {
+    const std::string where = fmt::format("[{}]", place);
+    EXPECT_THAT(refused("round", place, -1), HasSubstr("[round]" + where));
+    EXPECT_THAT(refused("round", place, 1.5), HasSubstr("[round]" + where));
+    EXPECT_THAT(refused("round", place, nullptr), HasSubstr("[round]" + where));
+    EXPECT_THAT(refused("operations", place, "5"), HasSubstr("[operations]" + where));
+    EXPECT_THAT(refused("temperature_c_by_rank", place, 40.5),
+                HasSubstr("[temperature_c_by_rank][0]" + where));
+    EXPECT_THAT(refused("seconds_by_rank", place, -1e-3),
+                HasSubstr("[seconds_by_rank][0]" + where));
+    EXPECT_THAT(refused("seconds_by_rank", place, Json::array()), HasSubstr("[seconds_by_rank]"));
+  }
 }
 
 }  // namespace
