@@ -140,7 +140,8 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
-                       std::int64_t most_elements, int blocks, cudaStream_t stream) {
+                       std::int64_t most_elements, int blocks, cudaStream_t stream,
+                       const WaitBound& bound) {
   if (elements < 1 || most_elements < elements || blocks < 1 || blocks > kMostBlocks ||
       regions.rank < 0 || regions.rank >= regions.ranks) {
     return cudaErrorInvalidValue;
@@ -154,7 +155,7 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
   AllReduceKernel kernel = nullptr;
   const cudaError_t status = find_kernel(method, type, regions.ranks, blocks, &kernel);
   if (status != cudaSuccess) return status;
-  const AllReduceArguments arguments{regions, offsets, items, whole_lines(most)};
+  const AllReduceArguments arguments{regions, offsets, items, whole_lines(most), bound};
   return launch_pdl(kernel, static_cast<unsigned>(blocks), threads_for(traits, items, blocks),
                     stream, arguments);
 }

@@ -7,6 +7,7 @@
 #include "kernels/all_reduce/methods.hpp"
 #include "kernels/common/element.hpp"
 #include "kernels/common/mutant.hpp"
+#include "kernels/common/wait_report.hpp"
 #include "kernels/peer/peer_regions.hpp"
 
 namespace linkgain::kernels {
@@ -64,13 +65,14 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 /// Launches the sum over all ranks of `elements` into every rank's output, where no operation on
 /// the same scratch has more than `most_elements`, and none has fewer where flags are in the data.
 /// All of `blocks` must run at once on every device, as they wait for their counterparts: nothing
-/// else may be there. Buffers are padded to 16 bytes. Where the device can (compute capability
-/// 9.0), a launch starts while the one before it in the stream ends. cudaErrorInvalidValue for
-/// other types, numbers, ranks or blocks, cudaErrorNotSupported where the compiler lacked what
-/// the method takes, cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room
-/// for.
+/// else may be there. `bound` is how long they do. Buffers are padded to 16 bytes. Where the device
+/// can (compute capability 9.0), a launch starts while the one before it in the stream ends.
+/// cudaErrorInvalidValue for other types, numbers, ranks or blocks, cudaErrorNotSupported where the
+/// compiler lacked what the method takes, cudaErrorCooperativeLaunchTooLarge for more blocks than
+/// the device has room for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
-                       std::int64_t most_elements, int blocks, cudaStream_t stream);
+                       std::int64_t most_elements, int blocks, cudaStream_t stream,
+                       const WaitBound& bound = {});
 
 }  // namespace linkgain::kernels

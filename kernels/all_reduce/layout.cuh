@@ -15,12 +15,15 @@
 
 namespace linkgain::kernels {
 
+/// What every thread reads stands close together: a launch's arguments are in no cache yet, and
+/// small operations wait for each line of them.
 struct AllReduceArguments {
   PeerRegions regions;
   AllReduceOffsets offsets;
   // Both of the size that the method goes by, padding included.
   std::int64_t items;   ///< of this operation
   std::int64_t layout;  ///< of the largest one that shares the scratch, up to a whole line
+  WaitBound bound;      ///< of every wait for another rank; nobody reads it who does not wait long
 };
 
 using AllReduceKernel = void (*)(const AllReduceArguments);

@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const int rank = regions.rank;
   const std::int64_t items = arguments.items;
   const std::int64_t chunks = divide_up(items, blockDim.x);
-  BlockSignals signals(regions);
+  BlockSignals signals(regions, arguments.bound);
   const std::int64_t layout = arguments.layout;
   const std::int64_t buffers = buffers_of(signals, kRanks * layout);
   const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);

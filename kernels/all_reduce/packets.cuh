@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const uint2 first_item = first < items ? input[first] : uint2{};
-  BlockSignals signals(regions);
+  BlockSignals signals(regions, arguments.bound);
   const std::int64_t layout = arguments.layout;
   const std::int64_t buffers = buffers_of(signals, kRanks * layout);
   for (std::int64_t i = first; i < items; i += stride) {
@@ -45,9 +45,10 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
     Sums<T, 2> sums;
 #pragma unroll
     for (int from = 0; from < kRanks; ++from) {
-      const uint2 data = from == rank ? own
-                                      : wait_for_packet(received + from * layout + i, regions.bound,
-                                                        signals.awaits_packet_of(from));
+      const uint2 data = from == rank
+                             ? own
+                             : wait_for_packet(received + from * layout + i, arguments.bound,
+                                               signals.awaits_packet_of(from));
       sums.add(0, data.x);
       sums.add(1, data.y);
     }
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const LL16Group first_group = first < groups ? read_group(input, first, items) : LL16Group{};
-  BlockSignals signals(regions);
+  BlockSignals signals(regions, arguments.bound);
   const std::int64_t buffers = buffers_of(signals, kRanks * kLL16Packets * pitch);
   for (std::int64_t i = first; i < groups; i += stride) {
     const LL16Group own = i == first ? first_group : read_group(input, i, items);
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(kAllReduceThreads)
       const LL16Group data =
           from == rank ? own
                        : wait_for_packets(received + from * kLL16Packets * pitch + i, pitch,
-                                          regions.bound, signals.awaits_packet_of(from));
+                                          arguments.bound, signals.awaits_packet_of(from));
 #pragma unroll
       for (int v = 0; v < kLL16Vectors; ++v) add(sums[v], data.vectors[v]);
     }

@@ -29,7 +29,7 @@ class Ring {
       : regions_(arguments.regions),
         offsets_(arguments.offsets),
         shares_(arguments.items, arguments.layout),
-        signals_(arguments.regions),
+        signals_(arguments.regions, arguments.bound),
         buffers_(buffers_of(signals_, kRanks * shares_.pitch())) {}
 
   /// Of a share.
@@ -66,7 +66,7 @@ class Ring {
 
   /// Waits until the previous rank has done all steps but `behind` that this one has.
   __device__ void wait(std::uint32_t behind) {
-    signals_.wait_for_one(regions_, kSent, (regions_.rank + kRanks - 1) % kRanks, behind);
+    signals_.wait_for_one(kSent, (regions_.rank + kRanks - 1) % kRanks, behind);
   }
 
   __device__ void commit() { signals_.commit(); }

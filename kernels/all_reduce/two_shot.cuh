@@ -27,7 +27,7 @@ class TwoShot {
       : regions_(arguments.regions),
         offsets_(arguments.offsets),
         shares_(arguments.items, arguments.layout),
-        signals_(arguments.regions),
+        signals_(arguments.regions, arguments.bound),
         buffers_(buffers_of(signals_, (staged ? kRanks + 1 : kRanks) * shares_.pitch())) {}
 
   __device__ std::int64_t chunks() const { return shares_.chunks(kVectors); }

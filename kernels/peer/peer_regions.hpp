@@ -1,7 +1,5 @@
 #pragma once
 
-#include "kernels/common/wait_report.hpp"
-
 namespace linkgain::kernels {
 
 /// The most GPUs that one of our kernels works across.
@@ -20,7 +18,6 @@ struct PeerRegions {
   void* scratch[kMostRanks];
   int ranks;
   int rank;
-  WaitBound bound{};  ///< of every wait for another rank
 };
 
 }  // namespace linkgain::kernels

@@ -49,8 +49,10 @@ inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 /// done with k.
 class BlockSignals {
  public:
-  __device__ explicit BlockSignals(const PeerRegions& regions)
+  /// `bound` must outlive it.
+  __device__ BlockSignals(const PeerRegions& regions, const WaitBound& bound)
       : own_(*control_of(regions, regions.rank)),
+        bound_(bound),
         operations_(own_.operations[blockIdx.x]),
         counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]} {}
 
@@ -77,7 +79,7 @@ class BlockSignals {
   template <int kRanks>
   __device__ void wait(const PeerRegions& regions, Stage stage, std::uint32_t behind = 0) {
     const int peer = static_cast<int>(threadIdx.x);
-    if (peer < kRanks && peer != regions.rank) wait_for_peer(regions, stage, peer, behind);
+    if (peer < kRanks && peer != regions.rank) wait_for_peer(stage, peer, behind);
     __syncthreads();
   }
 
@@ -92,9 +94,8 @@ class BlockSignals {
   }
 
   /// As wait(), for `peer` alone.
-  __device__ void wait_for_one(const PeerRegions& regions, Stage stage, int peer,
-                               std::uint32_t behind = 0) {
-    if (threadIdx.x == 0) wait_for_peer(regions, stage, peer, behind);
+  __device__ void wait_for_one(Stage stage, int peer, std::uint32_t behind = 0) {
+    if (threadIdx.x == 0) wait_for_peer(stage, peer, behind);
     __syncthreads();
   }
 
@@ -108,14 +109,14 @@ class BlockSignals {
   }
 
  private:
-  __device__ void wait_for_peer(const PeerRegions& regions, Stage stage, int peer,
-                                std::uint32_t behind) const {
+  __device__ void wait_for_peer(Stage stage, int peer, std::uint32_t behind) const {
     const WaitPhase phase = stage == kSent ? WaitPhase::sent : WaitPhase::finished;
-    wait_for_count(&own_.arrived[stage][blockIdx.x][peer], regions.bound,
+    wait_for_count(&own_.arrived[stage][blockIdx.x][peer], bound_,
                    Awaited{phase, peer, counted_[stage] - behind});
   }
 
   Control& own_;
+  const WaitBound& bound_;
   std::uint32_t operations_;
   std::uint32_t counted_[kStages];
 };

@@ -362,13 +362,14 @@ void Run::start(std::vector<Launch>& group, std::vector<Missing>& missing) {
   }
 }
 
-/// All have the deadline from their common start on.
+/// All have the deadline from their common start on, and time to start: ranks count from then.
 void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing) {
   constexpr double kLeast = 1.0;
+  constexpr double kToStart = 3.0;
   for (Launch& launch : group) {
     for (VariantJob& job : launch.jobs) {
       if (!job.job) continue;
-      const double left = plan_.timeout.value - (world_.now().value - started);
+      const double left = kToStart + plan_.timeout.value - (world_.now().value - started);
       try {
         job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
         neighbours_.add_own(job.hello.machine);

@@ -140,7 +140,6 @@ class AllReduceKernels : public gpu::GpuTest {
     PeerRegions regions{};
     regions.ranks = setting_.ranks;
     regions.rank = rank;
-    regions.bound = bound_;
     const bool all = traits_of(setting_.method).has(kReachesData);
     for (int peer = 0; peer < setting_.ranks; ++peer) {
       const Rank& other = *ranks_[static_cast<std::size_t>(peer)];
@@ -156,7 +155,7 @@ class AllReduceKernels : public gpu::GpuTest {
   cudaError_t enqueue(int rank, std::int64_t elements) const {
     const Rank& own = *ranks_[static_cast<std::size_t>(rank)];
     return all_reduce(setting_.method, regions_of(rank), own.offsets(), setting_.type, elements,
-                      setting_.elements, setting_.blocks, own.stream().get());
+                      setting_.elements, setting_.blocks, own.stream().get(), bound_);
   }
 
   void refill(std::int64_t first_index) {

@@ -46,4 +46,9 @@ struct NcclContext {
   const gpu::DeviceWaits* waits = nullptr;  ///< of our own kernels; absent: their own limit holds
 };
 
+/// How long our own kernels wait.
+inline kernels::WaitBound bound_of_waits(const NcclContext& context) {
+  return context.waits != nullptr ? context.waits->bound() : kernels::WaitBound{};
+}
+
 }  // namespace linkgain

@@ -71,7 +71,6 @@ PeerMemory::PeerMemory(Session& session, const NcclContext& context, Bytes data,
   }
   regions_.ranks = session.ranks();
   regions_.rank = session.rank();
-  if (context_.waits != nullptr) regions_.bound = context_.waits->bound();
   if (transport_.through_host) regions_.data[session.rank()] = data_.emplace(data_bytes_).data();
 }
 
