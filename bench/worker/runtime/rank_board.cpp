@@ -7,15 +7,20 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
 #include <fstream>
 #include <new>
 
 namespace linkgain {
 namespace {
 
-constexpr const char* kName = "linkgain-rank-board";
+/// Ranks of several hosts and containers may have the same number.
+std::string new_name() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return fmt::format("linkgain-rank-{}-{}", ::getpid(), now);
+}
 
-/// "/proc/4711/fd/5" gives 4711.
+/// "/proc/4711/fd/5 name" gives 4711.
 int process_of(const std::string& address) {
   constexpr std::size_t kProc = 6;  // "/proc/"
   int pid = 0;
@@ -28,12 +33,12 @@ void* map(int file, int protection, std::size_t size) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-/// Seen from another container the process of that number is another one.
-bool is_board(int file) {
-  char target[64] = {};
+/// Seen from another host or container the process of that number is another one.
+bool has_name(int file, const std::string& name) {
+  char target[128] = {};
   const std::string link = fmt::format("/proc/self/fd/{}", file);
   const ssize_t length = ::readlink(link.c_str(), target, sizeof target - 1);
-  return length > 0 && std::string(target).starts_with(fmt::format("/memfd:{}", kName));
+  return length > 0 && std::string(target) == fmt::format("/memfd:{} (deleted)", name);
 }
 
 /// As in /proc/PID/stat: 'T' for a process that a signal has stopped; 0 where there is none.
@@ -47,7 +52,7 @@ char state_of_process(int pid) {
 
 }  // namespace
 
-RankBoard::RankBoard() : file_(::memfd_create(kName, MFD_CLOEXEC)) {
+RankBoard::RankBoard() : name_(new_name()), file_(::memfd_create(name_.c_str(), MFD_CLOEXEC)) {
   if (file_ < 0 || ::ftruncate(file_, sizeof(Page)) != 0) return;
   if (void* const memory = map(file_, PROT_READ | PROT_WRITE, sizeof(Page)))
     own_ = new (memory) Page;
@@ -61,16 +66,18 @@ RankBoard::~RankBoard() {
 
 std::string RankBoard::address() const {
   if (own_ == &spare_) return {};
-  return fmt::format("/proc/{}/fd/{}", ::getpid(), file_);
+  return fmt::format("/proc/{}/fd/{} {}", ::getpid(), file_, name_);
 }
 
 void RankBoard::open_others(const std::vector<std::string>& addresses, int own_rank) {
   for (int rank = 0; rank < static_cast<int>(addresses.size()); ++rank) {
     const std::string& address = addresses[static_cast<std::size_t>(rank)];
-    if (rank == own_rank || address.empty()) continue;
-    const int file = ::open(address.c_str(), O_RDWR | O_CLOEXEC);
+    const std::size_t space = address.find(' ');
+    if (rank == own_rank || space == std::string::npos) continue;
+    const int file = ::open(address.substr(0, space).c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) continue;
-    void* const memory = is_board(file) ? map(file, PROT_READ, sizeof(Page)) : nullptr;
+    const bool meant = has_name(file, address.substr(space + 1));
+    void* const memory = meant ? map(file, PROT_READ, sizeof(Page)) : nullptr;
     ::close(file);
     if (memory == nullptr) continue;
     others_.push_back({rank, process_of(address), static_cast<const Page*>(memory)});

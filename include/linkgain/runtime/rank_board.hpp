@@ -59,6 +59,7 @@ class RankBoard {
 
   Page spare_{};
   Page* own_ = &spare_;
+  std::string name_;
   int file_ = -1;
   std::vector<Other> others_;
 };
