@@ -89,7 +89,12 @@ TEST_F(BenchProgram, BatchesAreAsLongAsAskedFor) {
                               "--benchmark_min_time=0.0001", "--sample", seconds}));
     return Json::parse(outcome.output).at("benchmarks").at(0).at("iterations").get<double>();
   };
-  EXPECT_GT(operations("0.1"), 4 * operations("0.001")) << "one batch each";
+  // Others that work on the processors may slow one of the two down.
+  bool longer = false;
+  for (int attempt = 0; attempt < 4 && !longer; ++attempt) {
+    longer = operations("0.1") > 4 * operations("0.001");
+  }
+  EXPECT_TRUE(longer) << "one batch each";
 }
 
 TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
