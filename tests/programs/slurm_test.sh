@@ -121,7 +121,10 @@ test_a_stopped_rank_is_given_up_at_the_deadline() {
 
 test_two_mpiruns_over_a_hostfile_share_an_allocation() {
   printf 'node1 slots=1\nnode2 slots=1\n' >"$work/hosts"
-  run salloc --nodes=2 --ntasks-per-node=1 "$program" run --hostfile hosts "${short[@]}" --out hostfile
+  local -r measure=(salloc --nodes=2 --ntasks-per-node=1 "$program" run --hostfile hosts "${short[@]}" --out hostfile)
+  run "${measure[@]}"
+  # Of two at once mpirun's daemon now and then does not find the way back: Open MPI's own words.
+  if [[ $output == *'communicating back to mpirun'* ]]; then run "${measure[@]}"; fi
   expect_status 0
   expect_value hostfile/record.json '[k["host"] for k in r["machine"]["ranks"]]' "['node1', 'node2']"
   # A rank a host: both variants are TCP.
