@@ -1,14 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "linkgain/analysis/run_validity.hpp"
-#include "linkgain/run/gpu_lookout.hpp"
-#include "run_support.hpp"
+#include "run_beside_nvml.hpp"
 #include "support/golden.hpp"
-#include "support/process_support.hpp"
-#include "support/scoped_environment.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -17,18 +12,12 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 /// A run of three launches of fake jobs beside NVML's double, whose counters grow in the middle.
-class RunWithLinkErrors : public ::testing::Test {
+class RunWithLinkErrors : public RunBesideNvml {
  protected:
-  RunWithLinkErrors() : bench_({job(), job()}) {
-    unsetenv("CUDA_VISIBLE_DEVICES");
-    bench_.plan.backend = BackendKind::nccl;
+  RunWithLinkErrors() : RunBesideNvml({job(), job()}) {
     bench_.plan.launches = 3;
     bench_.plan.ranks = 2;
-    bench_.error_counts = [this] {
-      // Nothing has been read in a run's first reading, and once after each launch.
-      if (++readings_ == 3) std::ofstream(file_) << lines_;
-      return lookout_->error_counts(Seconds{0.0});
-    };
+    grows_at_ = 3;
   }
 
   static FakeScript job() {
@@ -39,16 +28,11 @@ class RunWithLinkErrors : public ::testing::Test {
   }
 
   void run_with(const std::string& lines) {
-    lines_ = lines;
-    lookout_.emplace(bench_.plan, survey_site(std::nullopt));
-    bench_.use_of_gpus = [](double) {
-      return std::vector<GpuUse>{{0, 0.0, std::vector<GpuProcess>{}, 0}};
-    };
-    bench_.execute();
+    errors_by_then_ = lines;
+    execute();
     for (CaseResult& result : bench_.record.cases) {
       for (Sample& sample : result.samples) sample.health = {{40, 300.0, 1980, 0}, {{}, {}, {}, 0}};
     }
-    bench_.record.settings.require_healthy = true;
   }
 
   std::string warnings() const {
@@ -58,18 +42,6 @@ class RunWithLinkErrors : public ::testing::Test {
     }
     return text;
   }
-
-  TemporaryFolder folder_;
-  std::filesystem::path file_ = folder_.path() / "errors";
-  ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
-  ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "rtx3090-nv4"};
-  ScopedEnvironment errors_{"LINKGAIN_NVML_ERRORS", file_};
-  ScopedEnvironment visible_{"CUDA_VISIBLE_DEVICES", ""};
-  ScopedEnvironment order_{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"};
-  RunBench bench_;
-  std::string lines_;
-  std::optional<GpuLookout> lookout_;
-  int readings_ = 0;
 };
 
 TEST_F(RunWithLinkErrors, NamesLinkAndCounterAndIsUnhealthyWhereThatWasAsked) {

@@ -1,15 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/soak.hpp"
-#include "linkgain/run/gpu_lookout.hpp"
-#include "run_support.hpp"
+#include "run_beside_nvml.hpp"
 #include "support/golden.hpp"
-#include "support/process_support.hpp"
-#include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -32,11 +27,10 @@ FakeScript job() {
 }
 
 /// A soak of fake jobs over a pair and an all-reduce, beside NVML's double.
-class Soak : public ::testing::Test {
+class Soak : public RunBesideNvml {
  protected:
-  Soak() : bench_({job(), job()}) {
-    unsetenv("CUDA_VISIBLE_DEVICES");
-    bench_.plan.backend = BackendKind::nccl;
+  Soak() : RunBesideNvml({job(), job()}) {
+    errors_by_then_ = "0 3 crc_errors 12\n";
     bench_.plan.is_soak = true;
     bench_.plan.launches = kLaunches;
     bench_.plan.budget = Seconds{kBudget};
@@ -51,21 +45,12 @@ class Soak : public ::testing::Test {
   }
 
   void run() {
-    lookout_.emplace(bench_.plan, survey_site(std::nullopt));
-    bench_.error_counts = [this] {
-      if (++readings_ == grows_at_) std::ofstream(file_) << "0 3 crc_errors 12\n";
-      return lookout_->error_counts(Seconds{0.0});
-    };
-    bench_.use_of_gpus = [](double) {
-      return std::vector<GpuUse>{{0, 0.0, std::vector<GpuProcess>{}, 0}};
-    };
-    bench_.execute();
+    execute();
     for (CaseResult& result : bench_.record.cases) {
       for (Sample& sample : result.samples) {
         for (Health& each : sample.health) each.clock_event_reasons = 0;
       }
     }
-    bench_.record.settings.require_healthy = true;
   }
 
   /// In variant 0 from the launch on.
@@ -79,18 +64,6 @@ class Soak : public ::testing::Test {
   }
 
   SoakSummary summary() const { return soak_summary(bench_.record).value(); }
-
-  TemporaryFolder folder_;
-  std::filesystem::path file_ = folder_.path() / "errors";
-  ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
-  ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "rtx3090-nv4"};
-  ScopedEnvironment errors_{"LINKGAIN_NVML_ERRORS", file_};
-  ScopedEnvironment visible_{"CUDA_VISIBLE_DEVICES", ""};
-  ScopedEnvironment order_{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"};
-  RunBench bench_;
-  std::optional<GpuLookout> lookout_;
-  int readings_ = 0;
-  int grows_at_ = 0;  ///< the reading at which errors are there
 };
 
 TEST_F(Soak, LaunchesEvenlyUntilTheBudgetIsUsedUp) {
