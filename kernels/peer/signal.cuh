@@ -49,8 +49,7 @@ inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 /// done with k.
 class BlockSignals {
  public:
-  /// `bound` must outlive it.
-  __device__ BlockSignals(const PeerRegions& regions, const WaitBound& bound)
+  __device__ BlockSignals(const PeerRegions& regions, WaitBound* bound)
       : own_(*control_of(regions, regions.rank)),
         bound_(bound),
         operations_(own_.operations[blockIdx.x]),
@@ -116,7 +115,7 @@ class BlockSignals {
   }
 
   Control& own_;
-  const WaitBound& bound_;
+  WaitBound* bound_;
   std::uint32_t operations_;
   std::uint32_t counted_[kStages];
 };

@@ -1,6 +1,6 @@
 // A line of the protocol between coordinator and worker: a command or a reply.
 #include "fuzz_target.hpp"
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 namespace linkgain {
 namespace {

@@ -386,7 +386,7 @@ class Messages(unittest.TestCase):
 
     def test_every_warning_is_explained(self):
         source = "\n".join(path.read_text() for part in ("common/record", "coordinator/analysis", "coordinator/jobs",
-                                                         "coordinator/run", "programs/linkgain")
+                                                         "coordinator/plan", "coordinator/run", "programs/linkgain")
                            for path in (ROOT / "bench" / part).glob("*.cpp"))
         made = set(re.findall(r'(?:\{|\n\s+)"([a-z]+(?:-[a-z]+)+)",\s(?!\{\{)', source))  # no variant
         explained = self.named("Warning")

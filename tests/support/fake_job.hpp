@@ -86,9 +86,10 @@ struct FakeScript {
   /// What every rank's links carry in one operation; empty: no counters anywhere.
   std::vector<LinkCounters> carried{};
   std::vector<std::optional<HostCopyRates>> host_copy{};
-  Seconds health_time{};               ///< that reading health takes after every batch
-  Seconds counters_time{};             ///< that reading counters takes
-  std::optional<TransferPlan> plan{};  ///< told of every case, where it is asked for
+  Seconds health_time{};                ///< that reading health takes after every batch
+  Seconds counters_time{};              ///< that reading counters takes
+  std::optional<TransferPlan> plan{};   ///< told of every case, where it is asked for
+  std::vector<std::string> products{};  ///< chosen where none are told
   std::vector<FakeFailure> failures{};
 };
 
@@ -97,6 +98,8 @@ struct FakeTrace {
   std::vector<std::string> commands;  ///< by name, in order
   std::map<std::string, int> runs;    ///< of every case
   std::map<std::string, int> opens;
+  std::map<std::string, std::vector<std::optional<std::int64_t>>> operations;  ///< told of a case
+  std::vector<std::optional<Seconds>> rests;             ///< that commands to open told of
   std::set<int> open_handles;                            ///< opened and not closed
   bool finished = false;                                 ///< was shut down and waited for the end
   bool gone = false;                                     ///< the Job was destroyed
@@ -191,6 +194,7 @@ class FakeJob : public Job {
     opened_[++last_handle_] = {parse_case_name(open.case_name), open.case_name, seconds};
     trace_.open_handles.insert(last_handle_);
     ++trace_.opens[open.case_name];
+    trace_.rests.push_back(open.rested);
     protocol::OpenReply reply;
     reply.handle = last_handle_;
     reply.per_operation = Seconds{seconds};
@@ -198,8 +202,10 @@ class FakeJob : public Job {
       reply.plan = script_.plan;
       reply.plan_cost = Seconds{0.125};
     }
-    reply.execution.operations_per_sample =
-        std::max<std::int64_t>(1, std::llround(open.sample_target.value / seconds));
+    reply.execution.operations_per_sample = open.operations.value_or(
+        std::max<std::int64_t>(1, std::llround(open.sample_target.value / seconds)));
+    reply.execution.products = open.products.empty() ? script_.products : open.products;
+    trace_.operations[open.case_name].push_back(open.operations);
     return reply;
   }
 

@@ -28,8 +28,8 @@ inline auto members(const Verification& value) {
   return std::tie(a, b, c, d, e);
 }
 inline auto members(const Execution& value) {
-  const auto& [a, b, c, d, e, f, g] = value;
-  return std::tie(a, b, c, d, e, f, g);
+  const auto& [a, b, c, d, e, f, g, h] = value;
+  return std::tie(a, b, c, d, e, f, g, h);
 }
 inline auto members(const VariantResult& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
@@ -64,8 +64,8 @@ inline auto members(const Sample& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j);
 }
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
 }
 
 template <typename T>
@@ -201,7 +201,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
                      .power_capped_samples = 3};
   measured.disturbed_samples = 4;
   measured.level_shift = LevelShift{1, 3, 2.5};
-  measured.execution = {12, 1, 6, 7, true, "grouped send/recv", false};
+  measured.execution = {12, 1, 6, 7, true, "grouped send/recv", false, {"algo 66", "algo 7"}};
   measured.training = TrainingResult{
       200, Seconds{101.9}, 10.98, 9.5, 1e-6, Estimate{-1e-4, Interval{-3e-4, 2e-4}}, 13};
   VariantResult wrong;
@@ -263,6 +263,7 @@ inline Record full_record() {
   record.started = "2026-11-20T16:40:00Z";
   record.wall_seconds = 14.125;
   record.evidence_cost = {0.75, 0.25, 0.125};
+  record.time_spent = {3.5, 0.5, 0.75, 0.25, 4.0, 1.0, 0.125, 1.5, 0.875, 2.5, 1.75, 0.625};
   record.neighbours = {
       .looks = 12,
       .idle_windows = 3,

@@ -8,7 +8,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/cases/sizes.hpp"
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 
 namespace linkgain::test {
 

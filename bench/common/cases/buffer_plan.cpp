@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kAlignment = 128;
 constexpr std::int64_t kGraphBytes = std::int64_t{64} << 20;
-/// A sample of 5 ms holds about as many of the shortest operations. It depends on the size alone,
+/// A sample of 3 ms holds about as many of the shortest operations. It depends on the size alone,
 /// so that all variants of a case find their data in the same place.
 constexpr std::int64_t kMostWalked = 512;
 /// A pool of small operations, over which their slots are distributed.

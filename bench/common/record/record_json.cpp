@@ -348,13 +348,15 @@ Verification read_verification(const In& json) {
 }
 
 Out write_execution(const Execution& execution) {
-  return {{"operations_per_sample", execution.operations_per_sample},
+  Out out{{"operations_per_sample", execution.operations_per_sample},
           {"discarded_per_sample", execution.discarded_per_sample},
           {"operations_per_graph", execution.operations_per_graph},
           {"buffer_slots", execution.buffer_slots},
           {"cold_data", execution.cold_data},
           {"form", execution.form},
           {"through_host", nullable(execution.through_host)}};
+  if (!execution.products.empty()) out["products"] = execution.products;
+  return out;
 }
 
 Execution read_execution(const In& json) {
@@ -364,7 +366,8 @@ Execution read_execution(const In& json) {
           json.at("buffer_slots"),
           json.at("cold_data"),
           optional_at<std::string>(json, "form").value_or(""),
-          optional_at<bool>(json, "through_host")};
+          optional_at<bool>(json, "through_host"),
+          json.value("products", std::vector<std::string>())};
 }
 
 Out write_warning(const Warning& warning) {
@@ -499,6 +502,18 @@ EvidenceCost read_evidence_cost(const json::In& json) {
   return {json.at("probes_s"), json.at("counters_s"), json::optional_at<double>(json, "health_s")};
 }
 
+json::Out write_time_spent(const TimeSpent& spent) {
+  json::Out out;
+  for (const auto& [name, member] : kTimesSpent) out[name] = spent.*member;
+  return out;
+}
+
+TimeSpent read_time_spent(const json::In& in) {
+  TimeSpent spent;
+  for (const auto& [name, member] : kTimesSpent) spent.*member = in.at(name);
+  return spent;
+}
+
 json::Out write_head(const Record& record) {
   json::Out head{{"schema", kRecordSchema},
                  {"started", record.started},
@@ -511,6 +526,7 @@ json::Out write_head(const Record& record) {
                                                         : json::Out(nullptr)},
                  {"neighbours", record.neighbours ? json::write_neighbours(*record.neighbours)
                                                   : json::Out(nullptr)}};
+  if (record.time_spent) head["time_spent"] = write_time_spent(*record.time_spent);
   if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
   if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
   if (!record.runs.empty()) head["runs"] = json::array_of(record.runs, json::write_program_run);
@@ -595,6 +611,9 @@ Record read_document(const json::In& document) {
   }
   if (const json::In* neighbours = json::member_of(document, "neighbours")) {
     record.neighbours = json::read_neighbours(*neighbours);
+  }
+  if (const json::In* spent = json::member_of(document, "time_spent")) {
+    record.time_spent = read_time_spent(*spent);
   }
   if (const json::In* errors = json::member_of(document, "link_errors")) {
     record.link_errors = json::read_link_errors(*errors);

@@ -11,7 +11,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/escaping.hpp"

@@ -144,9 +144,8 @@ protocol::OpenReply Job::open(const protocol::Open& command, Seconds deadline) {
   return exchange<protocol::OpenReply>(command, deadline);
 }
 
-protocol::RunReply Job::run(int handle, std::int64_t operations, Seconds deadline) {
-  return exchange<protocol::RunReply>(protocol::Run{.handle = handle, .operations = operations},
-                                      deadline);
+protocol::RunReply Job::run(const protocol::Run& command, Seconds deadline) {
+  return exchange<protocol::RunReply>(command, deadline);
 }
 
 Verification Job::verify(int handle, Seconds deadline) {

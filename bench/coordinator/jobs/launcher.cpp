@@ -11,7 +11,7 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {

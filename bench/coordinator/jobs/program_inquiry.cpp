@@ -8,7 +8,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/jobs/launcher.hpp"
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 namespace linkgain {
 namespace {

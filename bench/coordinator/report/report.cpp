@@ -435,6 +435,24 @@ std::string machine_section(const Record& record) {
   return text.empty() ? text : "## Machine\n\n" + text;
 }
 
+/// What the run's time went into, the parts of starting and opening in brackets.
+std::string time_text(const Record& record) {
+  if (!record.time_spent || !record.wall_seconds) return {};
+  const TimeSpent& spent = *record.time_spent;
+  const auto time = [](double seconds) { return readable_time(Seconds{seconds}); };
+  const double known =
+      spent.starting_s + spent.opening_s + spent.sampling_s + spent.verifying_s + spent.ending_s;
+  return fmt::format(
+      "{}: starting jobs {} (ranks {}, GPUs {}, communicator {}), opening cases {} (buffers {}, "
+      "clocks {}, first operations {}, calibration {}), sampling {}, verifying {}, ending jobs {}, "
+      "all else {}",
+      time(*record.wall_seconds), time(spent.starting_s), time(spent.ranks_s), time(spent.gpus_s),
+      time(spent.connecting_s), time(spent.opening_s), time(spent.buffers_s), time(spent.clocks_s),
+      time(spent.first_operations_s), time(spent.calibrating_s), time(spent.sampling_s),
+      time(spent.verifying_s), time(spent.ending_s),
+      time(std::max(0.0, *record.wall_seconds - known)));
+}
+
 std::string repeat_section(const Record& record) {
   const Settings& settings = record.settings;
   std::string text = "## Repeat it\n\n";
@@ -448,6 +466,7 @@ std::string repeat_section(const Record& record) {
   add_item(text, "Interval asked for", precision_text(settings));
   if (!settings.program) add_item(text, "Sample", readable_time(settings.sample_target));
   if (settings.require_healthy) add_item(text, "Healthy GPUs", "required");
+  add_item(text, "Time", time_text(record));
   return text;
 }
 

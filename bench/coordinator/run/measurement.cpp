@@ -15,6 +15,12 @@ void note_loss(VariantResult& result) {
   if (!result.time && !result.skipped) result.skipped = kJobWasLost;
 }
 
+/// Whether two trainings have the same matrix products, whatever they communicate.
+bool multiply_alike(const TrainingParameters& one, const TrainingParameters& other) {
+  return one.model == other.model && one.precision == other.precision &&
+         one.samples == other.samples && one.length == other.length;
+}
+
 /// One case in one launch, from opening to closing.
 class CaseRun {
  public:
@@ -54,6 +60,10 @@ class CaseRun {
   void sample_one(const Opened& opened, const Turn& turn);
   protocol::RunReply run_batch(const Opened& opened, std::int64_t operations);
   protocol::CountersReply read_counters(Job& job) const;
+  void took(const protocol::OpenReply& reply) const;
+  std::optional<Seconds> rested() const;
+  std::optional<std::int64_t> operations_before(std::size_t place);
+  std::vector<std::string> products() const;
   void keep_evidence();
   bool is_compared() const;
   StopReason why_none_is_open() const;
@@ -116,8 +126,11 @@ void CaseRun::open_in(std::size_t place) {
   }
   try {
     const protocol::OpenReply reply = jobs_[place].job->open(
-        {case_name(result_.definition), settings_.plan.sample_target, settings_.traffic.counting},
+        {case_name(result_.definition), settings_.plan.sample_target, settings_.traffic.counting,
+         rested(), operations_before(place), products()},
         time_to_open());
+    settings_.observer.worked();
+    took(reply);
     if (reply.plan) {
       traffic_[place] = count_by(place, *reply.plan);
       settings_.observer.probing_took(reply.plan_cost.value);
@@ -130,6 +143,33 @@ void CaseRun::open_in(std::size_t place) {
   } catch (const JobLost& loss) {
     lose(place, loss);
   }
+}
+
+/// Of the GPUs, if all jobs have the same.
+std::optional<Seconds> CaseRun::rested() const {
+  return settings_.traffic.same_gpus ? settings_.observer.rested() : std::nullopt;
+}
+
+/// In a sample of an earlier launch of this variant.
+std::optional<std::int64_t> CaseRun::operations_before(std::size_t place) {
+  const VariantResult& result = result_of(place);
+  return result.time ? std::optional(result.execution.operations_per_sample) : std::nullopt;
+}
+
+/// Of any variant: the products are to be the same in all.
+std::vector<std::string> CaseRun::products() const {
+  for (const Opened& opened : opened_) {
+    if (!opened.reply.execution.products.empty()) return opened.reply.execution.products;
+  }
+  return place_.products;
+}
+
+void CaseRun::took(const protocol::OpenReply& reply) const {
+  RunObserver& observer = settings_.observer;
+  observer.spent(&TimeSpent::buffers_s, reply.buffers_time);
+  observer.spent(&TimeSpent::clocks_s, reply.clocks_time);
+  observer.spent(&TimeSpent::first_operations_s, reply.first_operations_time);
+  observer.spent(&TimeSpent::calibrating_s, reply.calibrating_time);
 }
 
 void CaseRun::open() {
@@ -162,10 +202,11 @@ Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
 protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations) {
   Job& job = *jobs_[opened.place].job;
   const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
-  if (!counts_round_) return job.run(opened.reply.handle, operations, deadline);
+  const protocol::Run run{opened.reply.handle, operations, rested()};
+  if (!counts_round_) return job.run(run, deadline);
   const protocol::CountersReply before = last_reading_ ? *last_reading_ : read_counters(job);
   last_reading_.reset();
-  protocol::RunReply reply = job.run(opened.reply.handle, operations, deadline);
+  protocol::RunReply reply = job.run(run, deadline);
   const protocol::CountersReply after = read_counters(job);
   traffic_[opened.place].add(before, after,
                              operations + opened.reply.execution.discarded_per_sample);
@@ -183,6 +224,7 @@ protocol::CountersReply CaseRun::read_counters(Job& job) const {
 void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   const std::int64_t operations = opened.reply.execution.operations_per_sample;
   const protocol::RunReply reply = run_batch(opened, operations);
+  settings_.observer.worked();
   settings_.observer.health_took(reply.health_seconds);
   Sample sample;
   sample.sequence = next_sequence_++;
@@ -273,6 +315,7 @@ void CaseRun::finish() {
     const double operations = std::max(1, one.reply.execution.operations_per_graph);
     try {
       const Verification verification = job.verify(one.reply.handle, deadline_for(one, operations));
+      settings_.observer.worked();
       auto& known = result_of(one.place).verification;
       if (!known || known->wrong == 0) known = verification;
       job.close(one.reply.handle, settings_.plan.timeout);
@@ -314,15 +357,35 @@ unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index) {
          static_cast<unsigned>(launch) * 0xc2b2ae3dU + static_cast<unsigned>(case_index) * 7919U;
 }
 
+std::vector<std::string> products_before(const Record& record, const Case& c) {
+  if (!c.training) return {};
+  for (const CaseResult& result : record.cases) {
+    const std::optional<TrainingParameters>& other = result.definition.training;
+    if (!other || !multiply_alike(*other, *c.training)) continue;
+    for (const VariantResult& variant : result.variants) {
+      if (!variant.execution.products.empty()) return variant.execution.products;
+    }
+  }
+  return {};
+}
+
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
                   int rounds, const MeasurementSettings& settings) {
   const bool lost_before = result.stopped == StopReason::job_lost;
   result.stopped = StopReason::interrupted;
   result.converged = false;
   CaseRun run(jobs, result, place, settings);
+  double last = settings.observer.now().value;
+  const auto spent = [&](double TimeSpent::*what) {
+    const double before = std::exchange(last, settings.observer.now().value);
+    settings.observer.spent(what, Seconds{last - before});
+  };
   run.open();
+  spent(&TimeSpent::opening_s);
   run.sample(rounds);
+  spent(&TimeSpent::sampling_s);
   run.finish();
+  spent(&TimeSpent::verifying_s);
   if (lost_before) result.stopped = StopReason::job_lost;
   summarise(result);
 }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "linkgain/jobs/job.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/evidence.hpp"
-#include "linkgain/record/protocol.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/run/progress.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
@@ -79,7 +79,13 @@ struct RunPlace {
   int case_index = 0;
   int launch = 0;
   int samples_before = 0;  ///< of all cases
+  /// As products_before() has them.
+  std::vector<std::string> products{};
 };
+
+/// The algorithms that the run's first job to train this model in this precision took for its
+/// matrix products; empty where none has yet, or the case is no training.
+std::vector<std::string> products_before(const Record& record, const Case& c);
 
 /// The seed of an order within a run of that seed.
 enum class Order { rounds, opening, start };

@@ -20,14 +20,14 @@
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
+#include "run_costs.hpp"
 #include "soak_pace.hpp"
 
 namespace linkgain {
 namespace {
 
 /// The part of a run's time that reading counters and health may take before readings that can be
-/// left out are. What asking NCCL for algorithms took does not count: leaving readings out wins
-/// nothing back of it.
+/// left out are.
 constexpr double kAffordableEvidence = 0.02;
 
 constexpr const char* kJobLost = "job-lost";
@@ -35,7 +35,7 @@ constexpr const char* kJobLost = "job-lost";
 /// Of all jobs of a run: a variant that cannot live is not started for ever.
 constexpr int kMostRestarts = 3;
 
-class Run : private RunObserver {
+class Run : private RunCosts {
  public:
   Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
       RunProgress& progress);
@@ -87,19 +87,9 @@ class Run : private RunObserver {
   void note(const std::string& text) override { progress_.note(text); }
   void warn(const Warning& said) override;
   void disturbed_since(int sequence) override;
-  void probing_took(double seconds) override {
-    if (cost_ != nullptr) cost_->probes_s += seconds;
-  }
   void sampled() override { progress_.measuring(pace_, launch_, *measured_); }
-  void counting_took(double seconds) override {
-    if (cost_ != nullptr) cost_->counters_s += seconds;
-  }
-  void health_took(double seconds) override {
-    if (cost_ != nullptr) *cost_->health_s += seconds;
-  }
   bool may_count_again() const override {
-    if (cost_ == nullptr) return true;
-    return cost_->counters_s + *cost_->health_s <= kAffordableEvidence * pace_.elapsed();
+    return looking_costs_within(kAffordableEvidence, pace_.elapsed());
   }
 
   const RunPlan& plan_;
@@ -126,12 +116,12 @@ class Run : private RunObserver {
   HostWatch host_;
   GpuWatch gpus_;
   SoakPace soak_;
-  EvidenceCost* cost_ = nullptr;  ///< the record's, where links can be counted
 };
 
 Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
          RunProgress& progress)
-    : plan_(plan),
+    : RunCosts(record, plan.backend == BackendKind::nccl),
+      plan_(plan),
       world_(world),
       record_(record),
       journal_(journal),
@@ -146,10 +136,6 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       gpus_(world, record, *this),
       soak_(plan, world, record) {
   settings_.traffic.counting = plan.backend == BackendKind::nccl;
-  if (settings_.traffic.counting) {
-    cost_ = &record_.evidence_cost.emplace();
-    cost_->health_s = 0.0;
-  }
   std::iota(all_variants_.begin(), all_variants_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
   prepare_to_go_on(plan, record);
@@ -299,7 +285,9 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   start(group, missing);
   shake_hands(group, started, missing);
   give_up_missing(group, missing);
-  pace_.started_group(world_.now().value - started);
+  const Seconds start_time{world_.now().value - started};
+  pace_.started_group(start_time.value);
+  spent(&TimeSpent::starting_s, start_time);
   for (const Launch& launch : group) {
     for (const VariantJob& job : launch.jobs) {
       if (earlier_ && job.job) require_same_job(*earlier_, job.variant, job.hello);
@@ -324,7 +312,9 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   }
   const double measured = world_.now().value;
   end_together(jobs, kShutdownTime, *this);
-  pace_.ended_group(world_.now().value - measured);
+  const Seconds end_time{world_.now().value - measured};
+  pace_.ended_group(end_time.value);
+  spent(&TimeSpent::ending_s, end_time);
 }
 
 /// One job of each of these variants in each launch, not started yet.
@@ -413,6 +403,7 @@ bool Run::on_same_gpus(const Launch& launch) const {
 
 void Run::take_settings(const VariantJob& job) {
   const protocol::HelloReply& reply = job.hello;
+  started(reply);
   const auto variant = static_cast<std::size_t>(job.variant);
   record_.settings.environment_in_force[variant] = reply.environment;
   record_.settings.software_in_force.resize(plan_.variants.size());
@@ -568,8 +559,10 @@ void Run::measure(Launch& launch, int index) {
   measured_ = &result.definition;
   progress_.measuring(pace_, launch_, *measured_);
   try {
-    measure_case(launch.jobs, result, {index, launch.number, samples_before},
-                 pace_.rounds(index, launch.number), settings_);
+    measure_case(
+        launch.jobs, result,
+        {index, launch.number, samples_before, products_before(record_, result.definition)},
+        pace_.rounds(index, launch.number), settings_);
   } catch (const Interrupted&) {
     keep(launch, index);
     throw;

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 
 /// What `linkgain run` says instead of measuring.
 namespace linkgain {

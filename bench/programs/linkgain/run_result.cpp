@@ -13,8 +13,8 @@
 #include "linkgain/exec/exec_report.hpp"
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/process/temporary_folder.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/record/protocol.hpp"
 #include "linkgain/report/report.hpp"
 #include "subcommand.hpp"
 

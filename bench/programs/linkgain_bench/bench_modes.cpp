@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/build_info.hpp"
@@ -27,9 +28,11 @@ void refuse(Session& session, ProtocolChannel& channel, const Error& error) {
 
 /// The backend's operations, and those that are built on it.
 OperationMaker operation_maker(Session& session, const WorkerOptions& options) {
-  return [&session, training = options.training](Backend& backend, const Case& c) {
-    return is_training(c.operation) ? make_training_operation(session, backend, c, training)
-                                    : backend.open(c);
+  return [&session, training = options.training](Backend& backend, const Case& c,
+                                                 const std::vector<std::string>& products) {
+    return is_training(c.operation)
+               ? make_training_operation(session, backend, c, training, products)
+               : backend.open(c);
   };
 }
 

@@ -15,7 +15,7 @@
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/manual/manual.hpp"
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 namespace linkgain {
 namespace {

@@ -117,11 +117,18 @@ Value setting(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAtt
 }
 
 std::string describe(const cublasLtMatmulAlgo_t& algorithm) {
-  return fmt::format("algo {}, tile {}, stages {}, split {}",
-                     setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
-                     setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
-                     setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
-                     setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  return fmt::format(
+      "algo {}, tile {}, stages {}, split {}, reduction {}, swizzle {}, custom {}, "
+      "inner {}, cluster {}",
+      setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
+      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
+      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
+      setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
+      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME),
+      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
+      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION),
+      setting<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID),
+      setting<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
 }
 
 void require_aligned(const void* address) {
@@ -196,9 +203,22 @@ const ProductPlan& MatrixProducts::plan(const ProductShape& shape, const Product
   if (const auto known = plans_.find(shape); known != plans_.end()) return *known->second;
   std::unique_ptr<ProductPlan> made(new ProductPlan(shape));
   ask(*made);
-  if (search_.measure && made->candidates_.size() > 1) time_candidates(*made, scratch, stream);
-  made->chosen_ = choose_candidate(made->candidates_);
+  choose(*made, scratch, stream);
+  chosen_.push_back(made->candidates_[made->chosen_].algorithm);
   return *plans_.emplace(shape, std::move(made)).first->second;
+}
+
+void MatrixProducts::choose(ProductPlan& plan, const ProductOperands& scratch,
+                            const Stream& stream) {
+  const std::vector<ProductCandidate>& candidates = plan.candidates_;
+  if (chosen_.size() < search_.chosen.size()) {
+    const auto found =
+        std::ranges::find(candidates, search_.chosen[chosen_.size()], &ProductCandidate::algorithm);
+    plan.chosen_ = static_cast<std::size_t>(found - candidates.begin());
+    if (found != candidates.end()) return;
+  }
+  if (search_.measure && candidates.size() > 1) time_candidates(plan, scratch, stream);
+  plan.chosen_ = choose_candidate(candidates);
 }
 
 void MatrixProducts::ask(ProductPlan& plan) const {

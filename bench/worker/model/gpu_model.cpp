@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "gpu_products.hpp"
@@ -99,6 +100,7 @@ class GpuModel : public TrainingModel {
   FlatMemory do_loss() override { return memory(state_.floats(state_.memory().loss), 1); }
   void* do_stream() override { return state_.stream().get(); }
   void do_synchronize() override { state_.stream().synchronize(); }
+  std::vector<std::string> do_products() const override { return products_.chosen(); }
 
   void do_start_timing() override { timing_start_.record(state_.stream()); }
 

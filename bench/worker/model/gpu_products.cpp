@@ -56,7 +56,9 @@ std::vector<std::int64_t> parts_of_sum(const State& state) {
 }  // namespace
 
 Products::Products(State& state)
-    : state_(state), products_({.measure = state.options().measures_products}) {
+    : state_(state),
+      products_(
+          {.measure = state.options().measures_products, .chosen = state.options().products}) {
   for (std::size_t i = 0; i < kProjections; ++i) blocks_[i] = plans_of(static_cast<Projection>(i));
   head_ = plans_of_head();
   for (const std::int64_t tokens : parts_of_sum(state_)) {

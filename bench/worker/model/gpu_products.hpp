@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "gpu_state.hpp"
@@ -21,6 +22,9 @@ class Products {
  public:
   /// Makes all plans. Overwrites the arena and the gradients.
   explicit Products(State& state);
+
+  /// In the order of the plans.
+  const std::vector<std::string>& chosen() const { return products_.chosen(); }
 
   /// output = input weight + bias
   void forward(Projection projection, int block, const void* input, void* output);

@@ -11,7 +11,7 @@ namespace {
 /// Long enough for a GPU to rise from its idle clock.
 constexpr Seconds kFirstTime{0.15};
 /// A GPU left alone for longer may have fallen back.
-constexpr std::chrono::milliseconds kRested{100};
+constexpr Seconds kRested{0.1};
 constexpr Seconds kAgain{0.02};
 /// Below this share of the highest SM clock seen, it is not at its working clock.
 constexpr double kWorkingShare = 0.9;
@@ -69,12 +69,13 @@ std::vector<PairLink> DeviceMonitor::links(const std::vector<RankInfo>& ranks) c
   return links;
 }
 
-void ClockKeeper::prepare() {
-  if (!last_work_) {
-    backend_.keep_busy(kFirstTime);
-  } else if (Clock::now() - *last_work_ > kRested) {
-    backend_.keep_busy(kAgain);
+void ClockKeeper::prepare(const std::optional<Seconds>& rested) {
+  std::optional<Seconds> rest = rested;
+  if (last_work_) {
+    const Seconds own{std::chrono::duration<double>(Clock::now() - *last_work_).count()};
+    rest = rest ? std::min(*rest, own) : own;
   }
+  if (!rest || *rest > kRested) backend_.keep_busy(rest ? kAgain : kFirstTime);
   for (int i = 0; i < kMostRepeats; ++i) {
     const int clock = monitor_.sm_clock_mhz().value_or(highest_mhz_);
     highest_mhz_ = std::max(highest_mhz_, clock);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -12,6 +11,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
+#include "linkgain/base/stopwatch.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -102,10 +102,39 @@ double calibrate(Session& session, Operation& operation, Seconds target) {
 /// Seconds of one operation by the clock of the host, the slowest rank's.
 double time_once(Session& session, Operation& operation) {
   session.barrier();
-  const auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   operation.run(1);
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  return session.max(time.count());
+  return session.max(watch.lap().value);
+}
+
+struct SampleSize {
+  std::int64_t operations;
+  Seconds per_operation;
+};
+
+/// What another job of the variant found, if a batch of a quarter of it shows that it is no more
+/// than twice and no less than half of what suits the target here.
+std::optional<SampleSize> taken_over(Session& session, Operation& operation,
+                                     const protocol::Open& command) {
+  const std::int64_t granularity = operation.granularity();
+  const std::int64_t known = command.operations.value_or(0);
+  if (known < granularity || known % granularity != 0) return std::nullopt;
+  const std::int64_t batch = std::max<std::int64_t>(1, known / granularity / 4) * granularity;
+  const double per_operation =
+      std::max(slowest_time(session, operation, batch), 1e-9) / static_cast<double>(batch);
+  const std::int64_t own = operations_for(command.sample_target.value, per_operation, granularity);
+  if (own > 2 * known || known > 2 * own) return std::nullopt;
+  return SampleSize{known, Seconds{per_operation}};
+}
+
+SampleSize size_of_sample(Session& session, Operation& operation, const protocol::Open& command) {
+  if (const std::optional<std::int64_t> fixed = operation.fixed_batch()) {
+    return {*fixed, Seconds{time_once(session, operation)}};
+  }
+  if (const auto known = taken_over(session, operation, command)) return *known;
+  const double per_operation = calibrate(session, operation, command.sample_target);
+  return {operations_for(command.sample_target.value, per_operation, operation.granularity()),
+          Seconds{per_operation}};
 }
 
 // The rates of pinned host copies that one rank measures. Local to the rank; all throw what
@@ -167,13 +196,16 @@ Engine::Engine(Watchdog& watchdog, Backend& backend, std::optional<Fault> fault,
       monitor_(backend.gpu()),
       clock_keeper_(backend, monitor_),
       call_log_(backend.log_switch()),
-      processors_(usable_processors()) {
+      processors_(usable_processors()),
+      gpus_time_(session_.since_start().lap()) {
   const std::optional<GpuInfo> gpu = backend.gpu();
   cpus_ = gpu ? bind_near_pci_device(gpu->pci_bus_id) : bind_to_cpu(session_.local_rank());
   const Watchdog::Command connecting(watchdog, "connecting the ranks");
   obey(fault_, session_.rank(), Fault::Place::connect);
   const InState state(session_.board(), RankState::in_operation);
+  Stopwatch watch;
   backend.connect();
+  connecting_time_ = watch.lap();
 }
 
 protocol::Reply Engine::execute(const protocol::Command& command) {
@@ -284,20 +316,23 @@ protocol::Reply Engine::hello() {
   reply.machine.links = monitor_.links(ranks);
   reply.environment = environment_in_force();
   reply.path = backend_.path();
+  reply.ranks_time = session_.start_time();
+  reply.gpus_time = gpus_time_;
+  reply.connecting_time = connecting_time_;
   return reply;
 }
 
 std::variant<Engine::Opened, protocol::ErrorReply> Engine::make_operation(
-    const std::string& case_name) {
+    const protocol::Open& command) {
   Opened opened;
   const auto make = [&] {
-    opened.definition = parse_case_name(case_name);
+    opened.definition = parse_case_name(command.case_name);
     if (opened.definition.ranks != session_.ranks()) {
-      throw UsageError(fmt::format("{} is for {} ranks, this job has {}", case_name,
+      throw UsageError(fmt::format("{} is for {} ranks, this job has {}", command.case_name,
                                    opened.definition.ranks, session_.ranks()));
     }
-    opened.operation =
-        make_ ? make_(backend_, opened.definition) : backend_.open(opened.definition);
+    opened.operation = make_ ? make_(backend_, opened.definition, command.products)
+                             : backend_.open(opened.definition);
   };
   if (const auto refusal = agree(session_, make)) return *refusal;
   const InState state(session_.board(), RankState::in_operation);
@@ -309,22 +344,23 @@ std::variant<Engine::Opened, protocol::ErrorReply> Engine::make_operation(
 }
 
 protocol::Reply Engine::open(const protocol::Open& command) {
-  auto made = make_operation(command.case_name);
+  protocol::OpenReply reply;
+  Stopwatch watch;
+  auto made = make_operation(command);
   if (const auto* refusal = std::get_if<protocol::ErrorReply>(&made)) return *refusal;
   Opened& opened = std::get<Opened>(made);
   const InState state(session_.board(), RankState::in_operation);
-  clock_keeper_.prepare();
-  protocol::OpenReply reply;
+  reply.buffers_time = watch.lap();
+  clock_keeper_.prepare(command.rested);
+  reply.clocks_time = watch.lap();
   warm_up(opened, command.ask_plan, reply);
-  Operation& operation = *opened.operation;
-  const std::optional<std::int64_t> fixed = operation.fixed_batch();
-  const double per_operation = fixed ? time_once(session_, operation)
-                                     : calibrate(session_, operation, command.sample_target);
+  reply.first_operations_time = watch.lap();
+  const SampleSize sample = size_of_sample(session_, *opened.operation, command);
+  reply.calibrating_time = watch.lap();
   reply.handle = next_handle_++;
-  reply.execution = shared_execution(session_, operation.execution());
-  reply.execution.operations_per_sample = fixed.value_or(
-      operations_for(command.sample_target.value, per_operation, operation.granularity()));
-  reply.per_operation = opened.per_operation = Seconds{per_operation};
+  reply.execution = shared_execution(session_, opened.operation->execution());
+  reply.execution.operations_per_sample = sample.operations;
+  reply.per_operation = opened.per_operation = sample.per_operation;
   opened_.emplace(reply.handle, std::move(opened));
   return reply;
 }
@@ -354,7 +390,7 @@ protocol::Reply Engine::run(const protocol::Run& command) {
   }
   ++batches_;
   obey(fault_, session_.rank(), Fault::Place::batch, batches_);
-  clock_keeper_.prepare();
+  clock_keeper_.prepare(command.rested);
   session_.barrier();
   obey(fault_, session_.rank(), Fault::Place::operation, batches_);
   const std::optional<Seconds> time = [&] {
@@ -365,10 +401,10 @@ protocol::Reply Engine::run(const protocol::Run& command) {
     if (!time) return std::nullopt;
     return time->value / static_cast<double>(command.operations);
   }();
-  const auto before = std::chrono::steady_clock::now();
+  Stopwatch reading;
   const Health health = monitor_.health();
-  const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - before;
-  return gather_run(session_, {per_operation, target.operation->loss(), health, reading.count()});
+  return gather_run(session_,
+                    {per_operation, target.operation->loss(), health, reading.lap().value});
 }
 
 protocol::Reply Engine::verify(const protocol::Verify& command) {

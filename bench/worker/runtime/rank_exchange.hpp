@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/runtime/session.hpp"
 
 /// What ranks tell rank 0. All collective; the results mean something on rank 0 only.

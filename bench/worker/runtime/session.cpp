@@ -151,6 +151,7 @@ Session::Session(int& argc, char**& argv) : doorbell_(std::make_unique<Doorbell>
   if (is_root()) doorbell_->ring(addresses_);
   barrier();
   can_be_rung_ = doorbell_->wait(0);
+  start_time_ = since_start_.lap();
 }
 
 Session::~Session() { MPI_Finalize(); }

@@ -32,7 +32,8 @@ BatchShape shape_of(const TrainingParameters& training) {
   return {training.samples, training.length};
 }
 
-std::unique_ptr<TrainingModel> make_model(const TrainingParameters& training) {
+std::unique_ptr<TrainingModel> make_model(
+    const TrainingParameters& training, [[maybe_unused]] const std::vector<std::string>& products) {
   const Gpt2Config config = gpt2_config(training.model);
   if (training.precision == TrainingPrecision::fp64) {
     return make_reference_model({config, shape_of(training), training.dropout, kWeightSeed});
@@ -44,6 +45,7 @@ std::unique_ptr<TrainingModel> make_model(const TrainingParameters& training) {
   options.precision = precision_on_gpu(training.precision);
   options.dropout = training.dropout;
   options.seed = kWeightSeed;
+  options.products = products;
   return make_gpu_model(options);
 #else
   throw MachineError(fmt::format("{} is computed by GPUs, which this build knows nothing of",
@@ -74,11 +76,12 @@ TrainingSettings settings_of(const TrainingParameters& training, const TrainingP
 
 class TrainingOperation : public Operation {
  public:
-  TrainingOperation(Session& session, Backend& backend, const Case& c, const TrainingPlan& plan)
+  TrainingOperation(Session& session, Backend& backend, const Case& c, const TrainingPlan& plan,
+                    const std::vector<std::string>& products)
       : session_(session),
         backend_(backend),
         settings_(settings_of(*c.training, plan)),
-        parts_{make_model(*c.training), nullptr, make_tokens(*c.training, plan)} {}
+        parts_{make_model(*c.training, products), nullptr, make_tokens(*c.training, plan)} {}
 
  private:
   void do_prepare() override {
@@ -107,6 +110,7 @@ class TrainingOperation : public Operation {
   Execution do_execution() const override {
     Execution execution;
     execution.discarded_per_sample = 1;
+    execution.products = run_->model().products();
     return execution;
   }
 
@@ -194,8 +198,9 @@ Verification TrainingOperation::do_verify(Spoil spoil) {
 }  // namespace
 
 std::unique_ptr<Operation> make_training_operation(Session& session, Backend& backend,
-                                                   const Case& c, const TrainingPlan& plan) {
-  return std::make_unique<TrainingOperation>(session, backend, c, plan);
+                                                   const Case& c, const TrainingPlan& plan,
+                                                   const std::vector<std::string>& products) {
+  return std::make_unique<TrainingOperation>(session, backend, c, plan, products);
 }
 
 }  // namespace linkgain

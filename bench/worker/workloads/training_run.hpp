@@ -58,6 +58,7 @@ class TrainingRun {
   std::uint64_t parameter_hash();
 
   TrainingModel& model() { return *parts_.model; }
+  const TrainingModel& model() const { return *parts_.model; }
   TrainingCommunication& communication() { return *parts_.communication; }
   const TrainingSettings& settings() const { return settings_; }
   const StrategyPlan& plan() const { return plan_; }

@@ -58,12 +58,17 @@ struct ProductSearch {
   int candidates = 8;         ///< algorithms that cuBLASLt is asked for, best first by its estimate
   bool measure = true;        ///< whether they are timed; else the first one is taken
   Bytes workspace{32 << 20};  ///< what NVIDIA recommends for Hopper
+  /// Algorithms to take without a search, by the order in which shapes are planned. Where cuBLASLt
+  /// does not offer one for its shape, or there is none, the search goes on as always.
+  std::vector<std::string> chosen{};
 };
 
 /// One algorithm that a plan could have.
 struct ProductCandidate {
-  std::string algorithm;  ///< cuBLASLt's numbers: "algo 66, tile 20, stages 35, split 1"
-  Seconds time;           ///< of a product, the shortest of some runs; 0 where it was not timed
+  /// All of cuBLASLt's numbers: "algo 66, tile 20, stages 35, split 1, reduction 0, swizzle 0,
+  /// custom 0, inner 0, cluster 3".
+  std::string algorithm;
+  Seconds time;  ///< of a product, the shortest of some runs; 0 where it was not timed
 };
 
 /// How products of one shape are computed. Owned by MatrixProducts.
@@ -90,8 +95,8 @@ class ProductPlan {
 
 /// A later candidate is taken only where it takes less than this part of the first one's time.
 ///
-/// Ranks and variants are processes of their own, each with a search of its own, and two algorithms
-/// that add in another order differ in the last bits: with float32 sums by about 1e-7 of a result,
+/// Ranks are processes of their own, each with a search of its own, and two algorithms that add in
+/// another order differ in the last bits: with float32 sums by about 1e-7 of a result,
 /// far below the 1e-5 within which losses have to agree. The margin is so that nearly always all
 /// take the same one nevertheless: the shortest of several runs of one algorithm strays by less
 /// than a percent on a quiet GPU, so only candidates that happen to be 3 % faster, within that, are
@@ -122,10 +127,14 @@ class MatrixProducts {
   /// Enqueues one product, with a plan of this object. Neither allocates nor waits.
   void multiply(const ProductPlan& plan, const ProductOperands& operands, const Stream& stream);
 
+  /// Algorithms in the order in which their shapes were planned, as ProductSearch::chosen has them.
+  const std::vector<std::string>& chosen() const { return chosen_; }
+
  private:
   struct Library;
 
   void ask(ProductPlan& plan) const;
+  void choose(ProductPlan& plan, const ProductOperands& scratch, const Stream& stream);
   void drop_those_that_fail(ProductPlan& plan, const ProductOperands& scratch,
                             const Stream& stream) const;
   void time_candidates(ProductPlan& plan, const ProductOperands& scratch, const Stream& stream);
@@ -138,6 +147,7 @@ class MatrixProducts {
   std::unique_ptr<Library> library_;
   DeviceBuffer workspace_;
   std::map<ProductShape, std::unique_ptr<ProductPlan>> plans_;
+  std::vector<std::string> chosen_;
   bool is_warm_ = false;
 };
 

@@ -12,7 +12,7 @@
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/process/temporary_folder.hpp"
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 namespace linkgain {
 
@@ -41,7 +41,7 @@ class Job {
 
   protocol::HelloReply hello(Seconds deadline);
   protocol::OpenReply open(const protocol::Open& command, Seconds deadline);
-  protocol::RunReply run(int handle, std::int64_t operations, Seconds deadline);
+  protocol::RunReply run(const protocol::Run& command, Seconds deadline);
   Verification verify(int handle, Seconds deadline);
   protocol::CountersReply counters(Seconds deadline);
   std::vector<std::optional<HostCopyRates>> host_copy(Seconds deadline);

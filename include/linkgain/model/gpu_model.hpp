@@ -18,10 +18,11 @@ kernels::TrainingPrecision precision_on_gpu(TrainingPrecision precision);
 /// stream. The host may run ahead of the device by some steps: begin_step() waits where it is more.
 /// No other call of a step waits or allocates.
 ///
-/// With measures_products off runs repeat bit by bit, on GPUs of one kind with one cuBLASLt. With
-/// it two models may multiply by different algorithms (gpu/matrix_product.hpp says when): losses
-/// then differ by float32's rounding, less than 1e-5 of them in fp32's first 20 steps. Ranks keep
-/// equal parameters nevertheless, as what they update with are the same reduced gradients.
+/// With measures_products off, or with another model's products, runs repeat bit by bit, on GPUs of
+/// one kind with one cuBLASLt. Else two models may multiply by different algorithms
+/// (gpu/matrix_product.hpp says when): losses then differ by float32's rounding, less than 1e-5 of
+/// them in fp32's first 20 steps. Ranks keep equal parameters nevertheless, as what they update
+/// with are the same reduced gradients.
 ///
 /// Products over the padded vocabulary read up to 63 rows behind token_embedding: parameters that
 /// follow it, or zeros. Forward masks what comes of them and backward multiplies them with zeros,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kernels/common/element.hpp"
 #include "linkgain/base/units.hpp"
@@ -38,6 +39,8 @@ struct GpuModelOptions {
   /// Whether algorithms of matrix products are timed when the model is made, which takes about a
   /// second; without, cuBLASLt's first choice is taken, the same in every process.
   bool measures_products = true;
+  /// Algorithms to take instead, as TrainingModel::products() of a model of this shape told them.
+  std::vector<std::string> products{};
   StepObserver* observer = nullptr;  ///< not owned; may be null
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "linkgain/gpt2/flat_memory.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
@@ -111,6 +113,10 @@ class TrainingModel {
   /// Waits for all that was enqueued and throws MachineError if that failed.
   void synchronize() { do_synchronize(); }
 
+  /// The algorithms of its matrix products, where it chose among several; another model of this
+  /// shape that is to compute in the same way takes them over.
+  std::vector<std::string> products() const { return do_products(); }
+
   /// These three are for checks: they synchronize and convert. `values` has range.count elements.
   void read_parameters(const ParameterRange& range, double* values);
   void read_gradients(const ParameterRange& range, double* values);
@@ -149,6 +155,7 @@ class TrainingModel {
   virtual void do_add_squared_norm(const ParameterRange& range) = 0;
   virtual void do_update(const ParameterRange& range, const OptimizerStep& step) = 0;
   virtual void do_synchronize() = 0;
+  virtual std::vector<std::string> do_products() const { return {}; }
   virtual void do_read_parameters(const ParameterRange& range, double* values) = 0;
   virtual void do_read_gradients(const ParameterRange& range, double* values) = 0;
   virtual void do_write_parameters(const ParameterRange& range, const double* values) = 0;

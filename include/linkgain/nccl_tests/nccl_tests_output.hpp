@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "linkgain/nccl_tests/nccl_tests_options.hpp"
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 /// nccl-tests' table and JSON, as of its version 2.19.6, from plain values.
 namespace linkgain {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -93,6 +94,9 @@ struct Execution {
   /// Whether our own work went through host memory instead of straight to other GPUs' memory;
   /// absent where the library chose.
   std::optional<bool> through_host{};
+  /// Of a training: its matrix products' algorithms, in the library's numbers, by the order in
+  /// which the model plans them; all variants take those of the first job.
+  std::vector<std::string> products{};
 };
 
 /// What came of a training, beside the time of a step.
@@ -233,7 +237,7 @@ struct ProgramPlan {
 };
 
 /// Length of a timed batch, unless another one is asked for.
-inline constexpr Seconds kDefaultSampleTarget{0.005};
+inline constexpr Seconds kDefaultSampleTarget{0.003};
 
 struct Settings {
   std::vector<std::string> argv;
@@ -265,6 +269,41 @@ struct EvidenceCost {
   bool operator==(const EvidenceCost&) const = default;
 };
 
+/// What a run's wall time went into, in seconds; the rest of it looked for neighbours, computed and
+/// wrote.
+struct TimeSpent {
+  double starting_s = 0.0;  ///< jobs, until all that are to be up together are
+  // Of starting, in the job in which it took longest.
+  double ranks_s = 0.0;       ///< MPI's start
+  double gpus_s = 0.0;        ///< taking the GPUs
+  double connecting_s = 0.0;  ///< the communicator
+  double opening_s = 0.0;     ///< cases
+  // Of opening.
+  double buffers_s = 0.0;           ///< allocating and filling
+  double clocks_s = 0.0;            ///< working until the GPUs have left their idle clock
+  double first_operations_s = 0.0;  ///< connections that are made when needed, and graphs
+  double calibrating_s = 0.0;       ///< how many operations make a sample
+  double sampling_s = 0.0;
+  double verifying_s = 0.0;  ///< and closing cases
+  double ending_s = 0.0;     ///< jobs
+  bool operator==(const TimeSpent&) const = default;
+};
+
+/// Its members by their names in a record.
+inline constexpr std::array kTimesSpent{
+    std::pair{"starting_s", &TimeSpent::starting_s},
+    std::pair{"ranks_s", &TimeSpent::ranks_s},
+    std::pair{"gpus_s", &TimeSpent::gpus_s},
+    std::pair{"connecting_s", &TimeSpent::connecting_s},
+    std::pair{"opening_s", &TimeSpent::opening_s},
+    std::pair{"buffers_s", &TimeSpent::buffers_s},
+    std::pair{"clocks_s", &TimeSpent::clocks_s},
+    std::pair{"first_operations_s", &TimeSpent::first_operations_s},
+    std::pair{"calibrating_s", &TimeSpent::calibrating_s},
+    std::pair{"sampling_s", &TimeSpent::sampling_s},
+    std::pair{"verifying_s", &TimeSpent::verifying_s},
+    std::pair{"ending_s", &TimeSpent::ending_s}};
+
 /// How a run ended.
 enum class RunStatus {
   complete,
@@ -295,6 +334,7 @@ struct Record {
   Machine machine;
   Settings settings;
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no counters were read
+  std::optional<TimeSpent> time_spent{};      ///< absent in older records, and of programs' runs
   std::optional<Neighbours> neighbours{};   ///< absent of a run without GPUs, and in older records
   std::optional<LinkErrors> link_errors{};  ///< absent where no counter of them could be read
   /// Of a soak: when each launch began, in seconds since the run did; empty of others, whose

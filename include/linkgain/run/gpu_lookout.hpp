@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linkgain/hardware/neighbours.hpp"
-#include "linkgain/run/run_plan.hpp"
-#include "linkgain/run/site.hpp"
+#include "linkgain/plan/run_plan.hpp"
+#include "linkgain/plan/site.hpp"
 #include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {

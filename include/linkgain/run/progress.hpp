@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/run_plan.hpp"
 
 namespace linkgain {
 
@@ -24,6 +24,11 @@ class RunObserver {
   virtual void sampled() {}  ///< each variant once more, or a part of a training
   virtual void counting_took(double /*seconds*/) {}
   virtual void health_took(double /*seconds*/) {}
+  /// What some of the run's time went into.
+  virtual void spent(double TimeSpent::* /*what*/, Seconds /*time*/) {}
+  virtual void worked() {}  ///< a job, until now
+  /// Since then; absent where none has.
+  virtual std::optional<Seconds> rested() const { return std::nullopt; }
   /// Whether counting once more leaves the run's cost within bounds.
   virtual bool may_count_again() const { return true; }
 };

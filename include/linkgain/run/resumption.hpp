@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/plan/run_plan.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/run_plan.hpp"
 
 /// A run that was ended before its time and goes on: what it measured stands, what it was measuring
 /// is measured again.

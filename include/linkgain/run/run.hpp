@@ -1,8 +1,8 @@
 #pragma once
 
+#include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/progress.hpp"
-#include "linkgain/run/run_plan.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {

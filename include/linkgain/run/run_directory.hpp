@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/plan/run_plan.hpp"
 #include "linkgain/run/folder_lock.hpp"
-#include "linkgain/run/run_plan.hpp"
 
 namespace linkgain {
 

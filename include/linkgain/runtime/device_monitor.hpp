@@ -45,8 +45,8 @@ class ClockKeeper {
       : backend_(backend), monitor_(monitor) {}
 
   /// Local to the rank. Returns within microseconds where the GPU worked lately and its clock is
-  /// up.
-  void prepare();
+  /// up. `rested`: since other processes last worked there, where that is known.
+  void prepare(const std::optional<Seconds>& rested);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -6,8 +6,9 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/device_monitor.hpp"
 #include "linkgain/runtime/fault.hpp"
@@ -18,8 +19,9 @@
 namespace linkgain {
 
 /// Makes the operation of a case: a backend's own, or what is built on it. Local to the rank;
-/// throws what Backend::open() throws.
-using OperationMaker = std::function<std::unique_ptr<Operation>(Backend& backend, const Case& c)>;
+/// throws what Backend::open() throws. `products` as in Execution, or none.
+using OperationMaker = std::function<std::unique_ptr<Operation>(
+    Backend& backend, const Case& c, const std::vector<std::string>& products)>;
 
 /// Carries out the protocol's commands on every rank of a job. Rank 0 gets a command and hands it
 /// to all; execute() is collective and must see the same commands in the same order everywhere.
@@ -66,7 +68,7 @@ class Engine {
 
   /// The backend's operation for a case, prepared. Where any rank cannot make it all return the
   /// reason of the first that cannot.
-  std::variant<Opened, protocol::ErrorReply> make_operation(const std::string& case_name);
+  std::variant<Opened, protocol::ErrorReply> make_operation(const protocol::Open& command);
   /// The first operation, with what the library chose for it where that is asked for.
   void warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply);
 
@@ -79,7 +81,9 @@ class Engine {
   DeviceMonitor monitor_;
   ClockKeeper clock_keeper_;
   CallLog call_log_;
-  int processors_;  ///< usable before this rank was bound
+  int processors_;     ///< usable before this rank was bound
+  Seconds gpus_time_;  ///< from MPI's start until this rank had its GPU
+  Seconds connecting_time_{};
   std::string cpus_;
   std::map<int, Opened> opened_;
   int next_handle_ = 1;

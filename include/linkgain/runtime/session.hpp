@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/stopwatch.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/runtime/rank_board.hpp"
 
 namespace linkgain {
@@ -33,6 +35,10 @@ class Session {
   bool on_one_host() const { return on_one_host_; }
   /// Whether some host has several ranks.
   bool some_share_a_host() const { return some_share_a_host_; }
+  /// What MPI's start took.
+  Seconds start_time() const { return start_time_; }
+  /// Runs since MPI was up.
+  Stopwatch since_start() const { return since_start_; }
   /// What the ranks of this host are at; calls below that spin set this rank's state.
   RankBoard& board() { return board_; }
   /// "Open MPI v4.1.6"; needs no session.
@@ -74,6 +80,8 @@ class Session {
   std::unique_ptr<Doorbell> doorbell_;
   std::vector<std::string> addresses_;  ///< of the other ranks' doorbells; rank 0 only
   bool can_be_rung_ = false;
+  Stopwatch since_start_;
+  Seconds start_time_{};
 };
 
 }  // namespace linkgain

@@ -45,7 +45,7 @@ def summary(record, report):
     return {"started": record["started"], "linkgain": record["machine"]["software"]["linkgain"],
             "machine": ", ".join(f"{count} × {name}" for name, count in gpus.items()),
             "launches": record["settings"]["launches"], "rows": rows, "without": without,
-            "neighbours": record.get("neighbours"), "warnings": [each["code"] for each in record["warnings"]],
+            "time_spent": record.get("time_spent"), "neighbours": record.get("neighbours"), "warnings": [each["code"] for each in record["warnings"]],
             "reported": "\n".join(line for line in report.splitlines() if line.startswith("Neighbours:"))}
 
 

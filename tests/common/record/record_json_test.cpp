@@ -55,6 +55,7 @@ TEST(RecordJson, RoundTripsEveryMember) {
   EXPECT_EQ(back.started, record.started);
   EXPECT_EQ(back.wall_seconds, record.wall_seconds);
   EXPECT_EQ(back.evidence_cost, record.evidence_cost);
+  EXPECT_EQ(back.time_spent, record.time_spent);
   EXPECT_EQ(back.status, record.status);
   EXPECT_EQ(back.exit_code, record.exit_code);
   EXPECT_TRUE(same(back.machine, record.machine));
@@ -191,7 +192,9 @@ bool is_optional(const std::string& key) {
                                        "training",
                                        "require_healthy",
                                        "software_in_force",
-                                       "through_host"};
+                                       "through_host",
+                                       "time_spent",
+                                       "products"};
   const std::vector<std::string> starts{
       "nvlink_", "pcie_",        "lowest_",       "highest_", "clock_event_reasons",
       "most_",   "application_", "power_limit_w", "exposed_"};

@@ -82,7 +82,7 @@ TEST(Job, OpenSendsTheCaseByName) {
 
 TEST(Job, RunGivesEveryRanksTime) {
   CannedJob job(protocol::RunReply{.seconds = {0.5, std::nullopt, 0.25}, .health = {}});
-  EXPECT_THAT(job.run(7, 100, kDeadline).seconds, testing::ElementsAre(0.5, std::nullopt, 0.25));
+  EXPECT_THAT(job.run({7, 100}, kDeadline).seconds, testing::ElementsAre(0.5, std::nullopt, 0.25));
   const auto sent = std::get<protocol::Run>(last_command(job));
   EXPECT_EQ(sent.handle, 7);
   EXPECT_EQ(sent.operations, 100);
@@ -140,7 +140,7 @@ TEST(Job, ARefusalWithAnUnknownExitCodeIsStillAProblem) {
 TEST(Job, AReplyToAnotherCommandLosesTheJob) {
   CannedJob job(protocol::DoneReply{});
   try {
-    job.run(1, 1, kDeadline);
+    job.run({1, 1}, kDeadline);
     FAIL() << "accepted";
   } catch (const JobLost& lost) {
     EXPECT_THAT(lost.what(), HasSubstr("'run'"));

@@ -60,7 +60,7 @@ TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
 TEST_F(MpiJobTest, ASilentJobIsLostAtItsDeadlineAndGone) {
   std::ofstream(log()) << "of an earlier launch\n";
   MpiJob job("host", script("echo stuck >&2; sleep 1000", folder_), &watch_);
-  const JobLost loss = lost([&] { job.run(1, 10, Seconds{0.5}); });
+  const JobLost loss = lost([&] { job.run({1, 10}, Seconds{0.5}); });
   EXPECT_THAT(loss.what(), AllOf(HasSubstr("'host'"), HasSubstr("'run'"), HasSubstr("0.5 s")));
   EXPECT_THAT(loss.what(), HasSubstr("\n  stuck"));
   EXPECT_THAT(loss.what(), testing::Not(HasSubstr("earlier")));
@@ -116,7 +116,7 @@ TEST_F(MpiJobTest, ADyingJobTellsItsStatus) {
 
 TEST_F(MpiJobTest, ALostJobSaysHow) {
   MpiJob silent("host", script("echo stuck >&2; sleep 1000", folder_), &watch_);
-  std::string text = lost([&] { silent.run(1, 10, Seconds{0.5}); }).what();
+  std::string text = lost([&] { silent.run({1, 10}, Seconds{0.5}); }).what();
   MpiJob exits("host", script("read -r line; echo no memory >&2; exit 9", folder_), &watch_);
   text += std::string("\n") + lost([&] { exits.hello(kPlenty); }).what() + "\n";
   expect_golden(text, "lost_jobs.txt");

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
 

@@ -80,8 +80,9 @@ TEST(MeasureCaseLoss, OfAJobThatSaysNothingComesAtItsDeadline) {
   bench.plan.timeout = Seconds{30.0};
   bench.measure();
   EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
-  // 21 batches of 5 ms, and the silence: the deadline and twenty times what the batch should take.
-  EXPECT_NEAR(bench.clock.now().value, 21 * 0.005 + 30.0 + 20 * 0.005, 1e-9);
+  // 21 batches, and the silence: the deadline and twenty times what the batch should take.
+  const double batch = kDefaultSampleTarget.value;
+  EXPECT_NEAR(bench.clock.now().value, 21 * batch + 30.0 + 20 * batch, 1e-9);
 }
 
 TEST(MeasureCaseLoss, DeadlinesAllowForSlowOperations) {

@@ -102,9 +102,9 @@ TEST(MeasureCase, OpensInRandomOrderAndVerifiesInItsMirrorImage) {
 
 TEST(MeasureCase, BalancedRoundsCancelDrift) {
   FakeScript first = taking(1e-4);
-  first.drift = 5.0;
+  first.drift = 8.0;
   FakeScript other = taking(2e-4);
-  other.drift = 5.0;
+  other.drift = 8.0;
   Bench bench({first, other});
   bench.rounds = kRoundsPerLaunch;
   bench.measure();

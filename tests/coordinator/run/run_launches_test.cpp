@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/run/run.hpp"
@@ -209,6 +211,63 @@ FakeScript opening_in(double seconds) {
   return script;
 }
 
+TEST(RunLaunches, TheRecordSaysWhatTheTimeWentInto) {
+  FakeScript script = opening_in(1.0);
+  script.hello.ranks_time = Seconds{0.25};
+  script.hello.connecting_time = Seconds{0.5};
+  FakeScript slow = script;
+  slow.hello.connecting_time = Seconds{0.75};
+  RunBench bench({script, script});
+  bench.script_of_launch[{1, 0}] = slow;
+  bench.before_start = [&](int, int) { bench.clock.advance(Seconds{0.125}); };
+  bench.plan.launches = 2;
+  bench.execute();
+  const TimeSpent spent = bench.record.time_spent.value();
+  EXPECT_NEAR(spent.starting_s, 4 * 0.125, 1e-9) << "two jobs of each of two variants";
+  EXPECT_EQ(spent.ranks_s, 0.25);
+  EXPECT_EQ(spent.connecting_s, 0.75) << "the slowest job's";
+  EXPECT_NEAR(spent.opening_s, 2 * 2 * 2 * 1.0, 1e-9) << "cases, launches, variants";
+  double sampling = 0.0;
+  for (const CaseResult& result : bench.record.cases) {
+    for (const Sample& sample : result.samples) {
+      sampling += sample.time().value * static_cast<double>(sample.operations);
+    }
+  }
+  EXPECT_NEAR(spent.sampling_s, sampling, 1e-9);
+}
+
+/// A GPU that another job has just left needs no work to be at its clock.
+TEST(RunLaunches, JobsAreToldSinceWhenTheGpusRest) {
+  RunBench bench({opening_in(1.0), opening_in(1.0)});
+  bench.set_cases({1024});
+  bench.plan.launches = 2;
+  bench.execute();
+  std::vector<std::optional<Seconds>> rests;
+  for (const FakeTrace& trace : bench.traces) {
+    rests.insert(rests.end(), trace.rests.begin(), trace.rests.end());
+  }
+  ASSERT_THAT(rests, SizeIs(4));
+  EXPECT_EQ(std::count(rests.begin(), rests.end(), std::nullopt), 1) << "the first one of all";
+  for (const std::optional<Seconds>& rest : rests) EXPECT_LT(rest.value_or(Seconds{}).value, 0.1);
+}
+
+TEST(RunLaunches, LaterOnesMeasureAsManyOperationsAsTheFirst) {
+  RunBench bench({opening_in(1.0), opening_in(1.0)});
+  bench.set_cases({1024});
+  bench.plan.launches = 3;
+  bench.execute();
+  std::vector<std::optional<std::int64_t>> told;
+  for (const FakeTrace& trace : bench.traces) {
+    for (const auto& [name, operations] : trace.operations) {
+      told.insert(told.end(), operations.begin(), operations.end());
+    }
+  }
+  ASSERT_THAT(told, SizeIs(6));
+  EXPECT_EQ(std::count(told.begin(), told.end(), std::nullopt), 2) << "of each variant's first";
+  const std::int64_t first = bench.record.cases[0].samples[0].operations;
+  EXPECT_EQ(std::count(told.begin(), told.end(), first), 4);
+}
+
 TEST(RunLaunches, ABudgetTooShortLowersThemAndSaysSo) {
   RunBench bench({opening_in(1.0), opening_in(1.0)});
   bench.plan.launches = 6;
@@ -290,7 +349,9 @@ TEST(RunLaunches, AreNotAddedWhereThatWouldNotDoOrNoBudgetIsLeft) {
   EXPECT_THAT(launches_of(far.record), Each(SizeIs(4)));
   RunBench short_of_time({taking(1e-4), taking(1e-4)});
   differing(short_of_time, 0.03);
-  short_of_time.plan.budget = Seconds{0.33};  // four launches take 0.32 s
+  // Four launches of two cases in two variants, and no more.
+  const double four = 4 * 2 * 2 * kRoundsPerLaunch * kDefaultSampleTarget.value;
+  short_of_time.plan.budget = Seconds{1.03 * four};
   short_of_time.execute();
   EXPECT_THAT(launches_of(short_of_time.record), Each(SizeIs(4)));
 }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "linkgain/analysis/training_summary.hpp"
 #include "run_support.hpp"
@@ -54,6 +56,35 @@ TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
     };
     EXPECT_NEAR(exposed(0), 0.0, 1e-12) << name_of(schedule);
     EXPECT_NEAR(exposed(1), 0.25, 1e-12) << name_of(schedule);
+  }
+}
+
+/// Else a difference between variants, or to the step without communication, could be that of two
+/// algorithms.
+TEST(RunOfTrainings, AllMultiplyAsTheFirstJobOfAll) {
+  for (const Schedule schedule : kSchedules) {
+    RunBench bench({taking(0.1), taking(0.3)});
+    bench.plan.cases = {parse_case_name("gpt2_step/fp64/tiny/np2"),
+                        parse_case_name("gpt2_step/fp64/tiny/np2/none")};
+    bench.plan.training = TrainingPlan{.steps = 100, .tokens = {}};
+    bench.plan.launches = 2;
+    bench.plan.schedule = schedule;
+    int job = 0;
+    for (const int variant : {0, 1}) {
+      for (const int launch : {0, 1}) {
+        FakeScript& script = bench.script_of_launch[{variant, launch}] = taking(0.1);
+        script.products = {"algo " + std::to_string(++job)};
+      }
+    }
+    bench.execute();
+    std::set<std::vector<std::string>> products;
+    for (const CaseResult& result : bench.record.cases) {
+      for (const VariantResult& variant : result.variants) {
+        if (variant.time) products.insert(variant.execution.products);
+      }
+    }
+    ASSERT_EQ(products.size(), 1U) << name_of(schedule);
+    EXPECT_EQ(products.begin()->size(), 1U);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 #include "parsing.hpp"
 #include "support/golden.hpp"
 #include "support/process_support.hpp"

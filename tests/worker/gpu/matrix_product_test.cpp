@@ -1,8 +1,12 @@
 #include "linkgain/gpu/matrix_product.hpp"
 
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <stdexcept>
+#include <string>
 
 #include "gpu_fixture.hpp"
 #include "kernels/random/philox.hpp"
@@ -206,6 +210,39 @@ TEST_F(MatrixProductTest, takes_the_first_choice_where_it_must_not_measure) {
   for (const ProductCandidate& candidate : plan.candidates()) {
     EXPECT_EQ(candidate.time.value, 0.0);
   }
+}
+
+TEST_F(MatrixProductTest, takes_what_another_has_chosen_without_a_search) {
+  const Stream stream;
+  const DeviceBuffer memory({2 << 20});
+  const ProductOperands operands{memory.data(), memory.data(), nullptr,
+                                 static_cast<char*>(memory.data()) + (1 << 20)};
+  const ProductShape shape{.rows = 128, .columns = 256, .inner = 512};
+  MatrixProducts offering({.measure = false});
+  const auto candidates = offering.plan(shape, operands, stream).candidates();
+  const std::string last = candidates.back().algorithm;
+  MatrixProducts told({.chosen = {last, "none that there is"}});
+  const ProductPlan& plan = told.plan(shape, operands, stream);
+  EXPECT_EQ(plan.candidates()[plan.chosen()].algorithm, last);
+  EXPECT_EQ(plan.candidates()[0].time.value, 0.0) << "not timed";
+  const ProductPlan& other =
+      told.plan({.rows = 256, .columns = 128, .inner = 512}, operands, stream);
+  EXPECT_LT(other.chosen(), other.candidates().size()) << "found by a search of its own";
+  EXPECT_THAT(told.chosen(),
+              ::testing::ElementsAre(last, other.candidates()[other.chosen()].algorithm));
+}
+
+TEST_F(MatrixProductTest, names_no_two_candidates_alike) {
+  const Stream stream;
+  MatrixProducts products({.measure = false});
+  const DeviceBuffer memory({2 << 20});
+  const ProductOperands operands{memory.data(), memory.data(), nullptr,
+                                 static_cast<char*>(memory.data()) + (1 << 20)};
+  std::set<std::string> names;
+  const auto candidates =
+      products.plan({.rows = 128, .columns = 256, .inner = 512}, operands, stream).candidates();
+  for (const ProductCandidate& each : candidates) names.insert(each.algorithm);
+  EXPECT_EQ(names.size(), candidates.size());
 }
 
 TEST_F(MatrixProductTest, refuses_addresses_that_are_not_aligned) {

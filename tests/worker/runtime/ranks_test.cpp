@@ -9,6 +9,7 @@
 #include <ctime>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/runtime/engine.hpp"
@@ -180,6 +181,24 @@ TEST_F(EngineOnRanks, TellWhatTheLibraryChoseForTheWarmUp) {
   for (const char* ending : {"", ".now", ".kept"}) std::remove((log + ending).c_str());
 }
 
+TEST_F(EngineOnRanks, AGpuThatAnotherJobHasJustLeftIsNotRaisedToItsClock) {
+  lead([](Engine& engine) {
+    protocol::Open command = all_reduce("64B");
+    command.rested = Seconds{0.01};
+    get<protocol::OpenReply>(engine.lead(command));
+  });
+  EXPECT_THAT(backend_.busy, SizeIs(0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  lead([](Engine& engine) {
+    protocol::Open command = all_reduce("64B");
+    command.rested = Seconds{1.0};
+    get<protocol::OpenReply>(engine.lead(command));
+    command.rested = Seconds{0.01};
+    EXPECT_GT(get<protocol::OpenReply>(engine.lead(command)).buffers_time.value, 0.0);
+  });
+  EXPECT_THAT(backend_.busy, SizeIs(1)) << "once for a job that has not worked yet";
+}
+
 TEST_F(EngineOnRanks, BatchesAreWholeGraphs) {
   backend_.granularity = 4;
   lead([](Engine& engine) {
@@ -198,6 +217,20 @@ TEST_F(EngineOnRanks, OneHeldUpBatchDoesNotDecideTheBatchLength) {
   lead([](Engine& engine) {
     const auto opened = get<protocol::OpenReply>(engine.lead(all_reduce("64B")));
     EXPECT_EQ(opened.execution.operations_per_sample, 10);
+  });
+}
+
+TEST_F(EngineOnRanks, TakeOverWhatAnotherLaunchFoundWhereItStillSuits) {
+  lead([this](Engine& engine) {
+    const auto operations = [&](std::int64_t known) {
+      protocol::Open command = all_reduce("64B");
+      command.operations = known;
+      return get<protocol::OpenReply>(engine.lead(command)).execution.operations_per_sample;
+    };
+    EXPECT_EQ(operations(12), 12) << "near the 10 that would fill the time";
+    EXPECT_EQ(operations(21), 10) << "more than twice as many";
+    EXPECT_EQ(operations(4), 10) << "less than half as many";
+    EXPECT_EQ(operations(0), 10);
   });
 }
 

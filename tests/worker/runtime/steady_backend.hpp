@@ -94,6 +94,7 @@ class SteadyBackend : public Backend {
   std::int64_t granularity = 1;
   int held_up = 0;  ///< batches that take a second per operation
   CopyScript copies{};
+  std::vector<Seconds> busy{};  ///< how long it was kept so, each time
 
  private:
   BackendKind do_kind() const override { return BackendKind::mpi; }
@@ -116,7 +117,7 @@ class SteadyBackend : public Backend {
   std::unique_ptr<HostCopy> do_open_host_copy() override {
     return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>(copies);
   }
-  void do_keep_busy(Seconds) override {}
+  void do_keep_busy(Seconds time) override { busy.push_back(time); }
   void do_describe(Software& software) const override { software.nccl_library = "steady"; }
   LogSwitch do_log_switch() const override { return &CallLogDouble::switch_lazily; }
   std::optional<Path> do_path() const override { return Path::host_memory; }

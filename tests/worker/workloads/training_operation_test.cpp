@@ -27,7 +27,7 @@ class TrainingCheck : public RankTest {
     std::string name = "gpt2_step/fp64/tiny/np" + std::to_string(session->ranks());
     if (!strategy.empty()) name += '/' + strategy;
     operation_ = make_training_operation(*session, backend_, parse_case_name(name),
-                                         TrainingPlan{.steps = 10, .tokens = {}});
+                                         TrainingPlan{.steps = 10, .tokens = {}}, {});
     operation_->prepare();
     operation_->warm_up();
     faults() = {};

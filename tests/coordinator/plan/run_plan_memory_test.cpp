@@ -3,7 +3,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/sizes.hpp"
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain::test {

@@ -31,11 +31,17 @@ struct Open {
   std::string case_name;
   Seconds sample_target = kDefaultSampleTarget;
   bool ask_plan = false;  ///< have the backend's library tell what it chose for the warm-up
+  /// Since any job last worked on these GPUs; absent where nobody knows of others.
+  std::optional<Seconds> rested{};
+  /// In a sample, as another job of the variant found: taken over where they still suit the target.
+  std::optional<std::int64_t> operations{};
+  std::vector<std::string> products{};  ///< as another job's Execution has them, or none
 };
 /// One timed batch of `operations`.
 struct Run {
   int handle = 0;
   std::int64_t operations = 1;
+  std::optional<Seconds> rested{};  ///< as in Open
 };
 struct Verify {
   int handle = 0;
@@ -72,6 +78,10 @@ struct HelloReply {
   /// Set where the backend itself knows the path its messages take (mpi); else found from NCCL's
   /// log.
   std::optional<Path> path;
+  // What rank 0's start took.
+  Seconds ranks_time{};       ///< MPI's start
+  Seconds gpus_time{};        ///< from there until it had its GPU
+  Seconds connecting_time{};  ///< the backend's connections
 };
 struct OpenReply {
   int handle = 0;
@@ -80,6 +90,11 @@ struct OpenReply {
   /// Absent where it was not asked for, or where the library cannot be asked within a process.
   std::optional<TransferPlan> plan;
   Seconds plan_cost{};  ///< that asking took, the warm-up itself left out
+  // What opening took, one after the other, on rank 0.
+  Seconds buffers_time{};
+  Seconds clocks_time{};
+  Seconds first_operations_time{};
+  Seconds calibrating_time{};
 };
 struct RunReply {
   std::vector<std::optional<double>> seconds;  ///< per operation, per rank

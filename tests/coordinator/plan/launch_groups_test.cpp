@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/cases/sizes.hpp"
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain::test {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "linkgain/plan/site.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/site.hpp"
 
 namespace linkgain {
 

@@ -1,4 +1,4 @@
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "linkgain/run/site.hpp"
+#include "linkgain/plan/site.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "linkgain/run/site.hpp"
+#include "linkgain/plan/site.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/run/run_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
 #include "support/process_support.hpp"
 #include "support/scoped_environment.hpp"

@@ -1,4 +1,4 @@
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 #include <fmt/format.h>
 
@@ -31,10 +31,14 @@ Out write_command(const Command& command) {
                           out["case"] = open.case_name;
                           out["sample_target_s"] = open.sample_target.value;
                           out["ask_plan"] = open.ask_plan;
+                          if (open.rested) out["rested_s"] = open.rested->value;
+                          if (open.operations) out["operations"] = *open.operations;
+                          if (!open.products.empty()) out["products"] = open.products;
                         },
                         [&](const Run& run) {
                           out["handle"] = run.handle;
                           out["operations"] = run.operations;
+                          if (run.rested) out["rested_s"] = run.rested->value;
                         },
                         [&](const Verify& verify) { out["handle"] = verify.handle; },
                         [&](const Close& close) { out["handle"] = close.handle; }},
@@ -64,7 +68,10 @@ Out write_reply(const HelloReply& reply) {
           {"capabilities", write_capabilities(reply.capabilities)},
           {"machine", json::write_machine(reply.machine)},
           {"environment", reply.environment},
-          {"path", reply.path ? Out(linkgain::name_of(*reply.path)) : Out(nullptr)}};
+          {"path", reply.path ? Out(linkgain::name_of(*reply.path)) : Out(nullptr)},
+          {"ranks_s", reply.ranks_time.value},
+          {"gpus_s", reply.gpus_time.value},
+          {"connecting_s", reply.connecting_time.value}};
 }
 
 Out write_plan(const TransferPlan& plan) {
@@ -77,7 +84,11 @@ Out write_reply(const OpenReply& reply) {
           {"execution", json::write_execution(reply.execution)},
           {"per_operation_s", reply.per_operation.value},
           {"plan", reply.plan ? write_plan(*reply.plan) : Out(nullptr)},
-          {"plan_cost_s", reply.plan_cost.value}};
+          {"plan_cost_s", reply.plan_cost.value},
+          {"buffers_s", reply.buffers_time.value},
+          {"clocks_s", reply.clocks_time.value},
+          {"first_operations_s", reply.first_operations_time.value},
+          {"calibrating_s", reply.calibrating_time.value}};
 }
 
 Out write_reply(const RunReply& reply) {
@@ -116,6 +127,14 @@ Out write_reply(const ErrorReply& reply) {
           {"exit_code", reply.exit_code}};
 }
 
+/// Absent from workers of other versions, which a variant may name.
+Seconds time_at(const In& in, const char* name) { return Seconds{in.value(name, 0.0)}; }
+
+std::optional<Seconds> rest_in(const In& in) {
+  const auto seconds = json::optional_at<double>(in, "rested_s");
+  return seconds ? std::optional(Seconds{*seconds}) : std::nullopt;
+}
+
 HelloReply read_hello(const In& in) {
   HelloReply reply;
   reply.version = in.at("version");
@@ -124,6 +143,9 @@ HelloReply read_hello(const In& in) {
   reply.machine = json::read_machine(in.at("machine"));
   reply.environment = in.at("environment").get<Environment>();
   if (const auto path = json::optional_at<std::string>(in, "path")) reply.path = parse_path(*path);
+  reply.ranks_time = time_at(in, "ranks_s");
+  reply.gpus_time = time_at(in, "gpus_s");
+  reply.connecting_time = time_at(in, "connecting_s");
   return reply;
 }
 
@@ -135,6 +157,10 @@ OpenReply read_open(const In& in) {
   const In& plan = in.at("plan");
   if (!plan.is_null()) reply.plan = TransferPlan{plan.at("algorithm"), plan.at("protocol")};
   reply.plan_cost = Seconds{in.at("plan_cost_s")};
+  reply.buffers_time = time_at(in, "buffers_s");
+  reply.clocks_time = time_at(in, "clocks_s");
+  reply.first_operations_time = time_at(in, "first_operations_s");
+  reply.calibrating_time = time_at(in, "calibrating_s");
   return reply;
 }
 
@@ -163,9 +189,14 @@ Command read_command(const In& in) {
   const std::string name = in.at("command");
   if (name == "hello") return Hello{};
   if (name == "open") {
-    return Open{in.at("case"), Seconds{in.at("sample_target_s")}, in.value("ask_plan", false)};
+    return Open{in.at("case"),
+                Seconds{in.at("sample_target_s")},
+                in.value("ask_plan", false),
+                rest_in(in),
+                json::optional_at<std::int64_t>(in, "operations"),
+                in.value("products", std::vector<std::string>())};
   }
-  if (name == "run") return Run{in.at("handle"), in.at("operations")};
+  if (name == "run") return Run{in.at("handle"), in.at("operations"), rest_in(in)};
   if (name == "verify") return Verify{in.at("handle")};
   if (name == "counters") return Counters{};
   if (name == "host_copy") return HostCopy{};

@@ -1,4 +1,4 @@
-#include "linkgain/record/protocol.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,16 @@ TEST(Protocol, CommandsRoundTrip) {
   EXPECT_EQ(open.case_name, "send_recv/float32/1KiB/np2");
   EXPECT_EQ(open.sample_target, Seconds{0.0075});
   EXPECT_FALSE(open.ask_plan);
-  EXPECT_TRUE(command_back(Open{"send_recv/float32/1KiB/np2", Seconds{1.0}, true}).ask_plan);
+  EXPECT_FALSE(open.rested);
+  EXPECT_FALSE(open.operations);
+  EXPECT_THAT(open.products, ElementsAre());
+  const Open later = command_back(Open{
+      "send_recv/float32/1KiB/np2", Seconds{1.0}, true, Seconds{0.5}, 40, {"algo 66", "algo 7"}});
+  EXPECT_EQ(later.operations, 40);
+  EXPECT_THAT(later.products, ElementsAre("algo 66", "algo 7"));
+  EXPECT_TRUE(later.ask_plan);
+  EXPECT_EQ(later.rested, Seconds{0.5});
+  EXPECT_EQ(command_back(protocol::Run{3, 8, Seconds{0.25}}).rested, Seconds{0.25});
   const protocol::Run run = command_back(protocol::Run{3, 5'000'000'000});
   EXPECT_EQ(run.handle, 3);
   EXPECT_EQ(run.operations, 5'000'000'000);
@@ -62,6 +71,9 @@ TEST(Protocol, HelloRepliesRoundTrip) {
   reply.machine = full_machine();
   reply.environment = {{"NCCL_ALGO", "Ring,Tree"}, {"NCCL_DEBUG", ""}};
   reply.path = Path::network;
+  reply.ranks_time = Seconds{0.5};
+  reply.gpus_time = Seconds{0.25};
+  reply.connecting_time = Seconds{0.125};
   const HelloReply back = reply_back(reply);
   EXPECT_EQ(back.version, 7);
   EXPECT_EQ(back.backend, BackendKind::nccl);
@@ -73,6 +85,9 @@ TEST(Protocol, HelloRepliesRoundTrip) {
   EXPECT_TRUE(same(back.machine, reply.machine));
   EXPECT_EQ(back.environment, reply.environment);
   EXPECT_EQ(back.path, Path::network);
+  EXPECT_EQ(back.ranks_time, reply.ranks_time);
+  EXPECT_EQ(back.gpus_time, reply.gpus_time);
+  EXPECT_EQ(back.connecting_time, reply.connecting_time);
   EXPECT_FALSE(reply_back(HelloReply{}).path);
 }
 
@@ -94,7 +109,15 @@ TEST(Protocol, OtherRepliesRoundTrip) {
                                               {100, 1, 4, 25, true, "grouped"},
                                               Seconds{1.0 / 3},
                                               TransferPlan{"RING", "LL"},
-                                              Seconds{0.25}});
+                                              Seconds{0.25},
+                                              Seconds{0.5},
+                                              Seconds{0.75},
+                                              Seconds{1.25},
+                                              Seconds{1.5}});
+  EXPECT_EQ(open.buffers_time, Seconds{0.5});
+  EXPECT_EQ(open.clocks_time, Seconds{0.75});
+  EXPECT_EQ(open.first_operations_time, Seconds{1.25});
+  EXPECT_EQ(open.calibrating_time, Seconds{1.5});
   EXPECT_EQ(open.handle, 9);
   EXPECT_TRUE(same(open.execution, Execution{100, 1, 4, 25, true, "grouped"}));
   EXPECT_EQ(open.per_operation, Seconds{1.0 / 3});

@@ -10,8 +10,8 @@
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/jobs/job.hpp"
+#include "linkgain/plan/site.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/site.hpp"
 
 namespace linkgain {
 
