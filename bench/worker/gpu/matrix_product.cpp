@@ -117,18 +117,11 @@ Value setting(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAtt
 }
 
 std::string describe(const cublasLtMatmulAlgo_t& algorithm) {
-  return fmt::format(
-      "algo {}, tile {}, stages {}, split {}, reduction {}, swizzle {}, custom {}, "
-      "inner {}, cluster {}",
-      setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
-      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
-      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
-      setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
-      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME),
-      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
-      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION),
-      setting<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID),
-      setting<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+  return fmt::format("algo {}, tile {}, stages {}, split {}",
+                     setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
+                     setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
+                     setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
+                     setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
 }
 
 void require_aligned(const void* address) {
@@ -253,7 +246,9 @@ void MatrixProducts::ask(ProductPlan& plan) const {
   for (const cublasLtMatmulHeuristicResult_t& each : found) {
     if (each.state != CUBLAS_STATUS_SUCCESS) continue;
     handles.algorithms.push_back(each.algo);
-    plan.candidates_.push_back({describe(each.algo), {}});
+    // Algorithms may differ in what the description leaves out.
+    plan.candidates_.push_back(
+        {fmt::format("{}, offer {}", describe(each.algo), plan.candidates_.size() + 1), {}});
   }
   if (handles.algorithms.empty()) check_cublas(CUBLAS_STATUS_NOT_SUPPORTED, &plan.shape_);
 }

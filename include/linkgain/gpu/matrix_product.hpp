@@ -65,8 +65,8 @@ struct ProductSearch {
 
 /// One algorithm that a plan could have.
 struct ProductCandidate {
-  /// All of cuBLASLt's numbers: "algo 66, tile 20, stages 35, split 1, reduction 0, swizzle 0,
-  /// custom 0, inner 0, cluster 3".
+  /// cuBLASLt's numbers, and where it stood among those offered: "algo 66, tile 20, stages 35,
+  /// split 1, offer 3". No two of a plan are alike.
   std::string algorithm;
   Seconds time;  ///< of a product, the shortest of some runs; 0 where it was not timed
 };

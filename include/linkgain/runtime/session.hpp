@@ -19,7 +19,7 @@ class Doorbell;
 class Session {
  public:
   /// Bytes of the longest line that broadcast_command() takes.
-  static constexpr std::size_t kLongestCommand = 1023;
+  static constexpr std::size_t kLongestCommand = 2047;
 
   /// Throws MachineError where MPI does not start.
   Session(int& argc, char**& argv);

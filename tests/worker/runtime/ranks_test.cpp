@@ -327,6 +327,15 @@ TEST_F(EngineOnRanks, VerificationAddsUpOverRanks) {
       Fault{Fault::Kind::corrupt, 1, 1});
 }
 
+/// GPT-2 has 16 shapes at most.
+TEST_F(EngineOnRanks, ACommandHoldsTheProductsOfATraining) {
+  lead([](Engine& engine) {
+    protocol::Open open = all_reduce("64B");
+    open.products.assign(16, "algo 66, tile 600, stages 35, split 16, offer 8");
+    get<protocol::OpenReply>(engine.lead(open));
+  });
+}
+
 TEST_F(EngineOnRanks, ATooLongCommandIsRefusedBeforeItIsSent) {
   lead([](Engine& engine) {
     const protocol::Open open{std::string(Session::kLongestCommand, 'x'), Seconds{0.01}};
