@@ -73,6 +73,6 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
                        std::int64_t most_elements, int blocks, cudaStream_t stream,
-                       WaitBound* bound = nullptr);
+                       const WaitBound& bound = {});
 
 }  // namespace linkgain::kernels

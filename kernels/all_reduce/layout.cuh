@@ -23,7 +23,7 @@ struct AllReduceArguments {
   // Both of the size that the method goes by, padding included.
   std::int64_t items;   ///< of this operation
   std::int64_t layout;  ///< of the largest one that shares the scratch, up to a whole line
-  WaitBound* bound;     ///< of every wait for another rank; nobody reads it who does not wait long
+  WaitBound bound;      ///< of every wait for another rank; nobody reads it who does not wait long
 };
 
 using AllReduceKernel = void (*)(const AllReduceArguments);

@@ -13,10 +13,9 @@
 
 namespace linkgain::kernels {
 
-/// A block sends all its chunks and signals them at once. Items are of 16 bytes. Without a number
-/// of blocks the compiler spills to make room for more.
+/// A block sends all its chunks and signals them at once. Items are of 16 bytes.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, 1)
+__global__ void __launch_bounds__(kAllReduceThreads)
     one_shot(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
   constexpr int kVectors = 1;

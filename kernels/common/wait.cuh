@@ -29,26 +29,27 @@ struct Awaited {
 
 /// Of a wait that lasts: when it was first looked at, in units of 2^20 ns. Where it has no more to
 /// hope for, says whom it waited for and ends this thread; its block goes on without it at
-/// barriers. `first` is 0 at the first look. A call would cost even kernels that hardly wait: what
-/// it takes would be in registers before.
-static __device__ __forceinline__ std::uint32_t look_at_wait(std::uint32_t first, WaitBound* bound,
-                                                             const Awaited& awaited,
-                                                             std::uint32_t seen) {
+/// barriers. `first` is 0 at the first look. Out of line, and of words, as registers are scarce
+/// where kernels wait.
+static __device__ __noinline__ std::uint32_t look_at_wait(std::uint32_t first, WaitReport* report,
+                                                          std::uint64_t nanoseconds,
+                                                          std::uint32_t phase_and_peer,
+                                                          std::uint32_t expected,
+                                                          std::uint32_t seen) {
   constexpr int kUnit = 20;
-  constexpr std::uint64_t kWithoutBound = 30'000'000'000;
+  constexpr std::uint64_t kWithoutReport = 30'000'000'000;
   const auto now = static_cast<std::uint32_t>(global_nanoseconds() >> kUnit);
   if (first == 0) return now;
-  const bool alone = bound == nullptr;
-  const std::uint64_t allowed = alone ? kWithoutBound : bound->nanoseconds;
+  const bool alone = report == nullptr;
+  const bool expired = now - first >= (alone ? kWithoutReport : nanoseconds) >> kUnit;
   // Another one that gave up has spoken for all.
-  const bool others_wait = alone || *reinterpret_cast<const volatile WaitPhase*>(
-                                        &bound->report.phase) == WaitPhase::none;
-  if (now - first < allowed >> kUnit && others_wait) return first;
+  if (!expired &&
+      (alone || *reinterpret_cast<const volatile WaitPhase*>(&report->phase) == WaitPhase::none)) {
+    return first;
+  }
   if (alone) __trap();
-  store_pair(&bound->report,
-             make_uint4(static_cast<std::uint32_t>(awaited.phase),
-                        static_cast<std::uint32_t>(awaited.peer) | blockIdx.x << 16U,
-                        awaited.expected, seen));
+  const std::uint32_t peer = phase_and_peer & 0xffffU;
+  store_pair(report, make_uint4(phase_and_peer >> 16U, peer | blockIdx.x << 16U, expected, seen));
   __threadfence_system();
   asm volatile("exit;");
   return first;
@@ -57,21 +58,23 @@ static __device__ __forceinline__ std::uint32_t look_at_wait(std::uint32_t first
 /// Asks `is_there` until it says so, which is all that a wait costs that ends in time; now and then
 /// looks whether it takes too long. `seen` is what was there instead.
 template <typename IsThere, typename Seen>
-__device__ void wait_until(IsThere is_there, WaitBound* bound, const Awaited& awaited, Seen seen) {
+__device__ void wait_until(IsThere is_there, const WaitBound& bound, const Awaited& awaited,
+                           Seen seen) {
   constexpr unsigned kAsksBetweenLooks = 1U << 10U;
+  const std::uint32_t phase_and_peer =
+      static_cast<std::uint32_t>(awaited.phase) << 16U | static_cast<std::uint32_t>(awaited.peer);
   std::uint32_t first = 0;
-  for (;;) {
-#pragma unroll 1
-    for (unsigned asks = kAsksBetweenLooks; asks != 0; --asks) {
-      if (is_there()) return;
-    }
-    first = look_at_wait(first, bound, awaited, seen());
+  for (unsigned asks = kAsksBetweenLooks; !is_there(); --asks) {
+    if (asks != 0) continue;
+    asks = kAsksBetweenLooks;
+    first = look_at_wait(first, bound.report, bound.nanoseconds, phase_and_peer, awaited.expected,
+                         seen());
   }
 }
 
 /// Waits until *counter, which others count up, has come to `expected`; the numbers may wrap after
 /// 2^32. What was written before is seen after.
-__device__ inline void wait_for_count(const std::uint32_t* counter, WaitBound* bound,
+__device__ inline void wait_for_count(const std::uint32_t* counter, const WaitBound& bound,
                                       const Awaited& awaited) {
   std::uint32_t count = 0;
   wait_until(
@@ -84,7 +87,7 @@ __device__ inline void wait_for_count(const std::uint32_t* counter, WaitBound* b
 
 /// Waits until *counter, which blocks of this device write, is `value`. A fence must follow.
 __device__ inline void wait_for_value(const volatile unsigned* counter, unsigned value) {
-  wait_until([&] { return *counter == value; }, nullptr, Awaited{WaitPhase::turn, 0, value},
+  wait_until([&] { return *counter == value; }, WaitBound{}, Awaited{WaitPhase::turn, 0, value},
              [&] { return *counter; });
 }
 

@@ -26,13 +26,11 @@ struct alignas(16) WaitReport {
 static_assert(sizeof(WaitReport) == 16);
 
 /// How long a thread waits, and where it says that it did so in vain: it ends then, so that its
-/// kernel does, and later kernels that wait with the same one end soon. In page-locked host memory;
-/// kernels take it by a pointer as the device sees it, of which they read nothing before a wait has
-/// lasted. Without one (null) a thread waits for half a minute and then ends the kernel with an
-/// error (cudaErrorLaunchFailure).
+/// kernel does, and later kernels that wait with the same report end soon. Without a report it
+/// waits for half a minute and then ends the kernel with an error (cudaErrorLaunchFailure).
 struct WaitBound {
-  WaitReport report;  ///< zeros at first
-  std::uint64_t nanoseconds;
+  WaitReport* report = nullptr;  ///< as the device sees it
+  std::uint64_t nanoseconds = 0;
 };
 
 }  // namespace linkgain::kernels

@@ -21,8 +21,8 @@ struct PingPong {
   void* received;       ///< what the other one sent, of the last round
   std::int64_t bytes;   ///< of a message, a multiple of 8
   bool starts;
-  int peer = 0;                ///< the other side's rank, for what is said where it does not answer
-  WaitBound* bound = nullptr;  ///< of every wait for a message
+  int peer = 0;       ///< the other side's rank, for what is said where it does not answer
+  WaitBound bound{};  ///< of every wait for a message
 };
 
 /// `rounds` round trips. Both sides must launch it with the same rounds, in the same order and

@@ -28,7 +28,7 @@ __device__ inline void store_packet(LLPacket* to, const uint2& data, std::uint32
 }
 
 /// Waits until both flags are what is expected.
-__device__ inline uint2 wait_for_packet(const LLPacket* from, WaitBound* bound,
+__device__ inline uint2 wait_for_packet(const LLPacket* from, const WaitBound& bound,
                                         const Awaited& awaited) {
   uint4 packet;
   wait_until(
@@ -79,7 +79,7 @@ __device__ inline void store_packets(uint4* to, std::int64_t pitch, const LL16Gr
 
 /// Waits until all packets have the flag that is expected.
 __device__ inline LL16Group wait_for_packets(const uint4* from, std::int64_t pitch,
-                                             WaitBound* bound, const Awaited& awaited) {
+                                             const WaitBound& bound, const Awaited& awaited) {
   uint4 packets[kLL16Packets];
   wait_until(
       [&] {

@@ -49,7 +49,8 @@ inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 /// done with k.
 class BlockSignals {
  public:
-  __device__ BlockSignals(const PeerRegions& regions, WaitBound* bound)
+  /// `bound` must outlive it.
+  __device__ BlockSignals(const PeerRegions& regions, const WaitBound& bound)
       : own_(*control_of(regions, regions.rank)),
         bound_(bound),
         operations_(own_.operations[blockIdx.x]),
@@ -115,7 +116,7 @@ class BlockSignals {
   }
 
   Control& own_;
-  WaitBound* bound_;
+  const WaitBound& bound_;
   std::uint32_t operations_;
   std::uint32_t counted_[kStages];
 };

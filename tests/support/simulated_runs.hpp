@@ -71,13 +71,13 @@ class SimulatedRun {
   const Record& measure() {
     start(0, kLaunches, all_cases());
     summarise(record_);
-    for (int launch = kLaunches; launch < 2 * kLaunches; ++launch) {
-      const std::vector<int> worth = cases_worth_more(record_, kLaunches, launch);
-      if (worth.empty()) break;
-      start(launch, 1, worth);
+    for (int done = kLaunches;;) {
+      const MoreLaunches more = launches_worth_adding(record_, kLaunches, done);
+      if (more.launches == 0) return record_;
+      start(done, more.launches, more.cases);
       summarise(record_);
+      done += more.launches;
     }
-    return record_;
   }
 
   static constexpr double kRatio = 1.7;

@@ -348,23 +348,28 @@ void summarise(Record& record) {
   }
 }
 
-std::vector<int> cases_worth_more(const Record& record, int planned, int launches) {
-  std::vector<int> worth;
+MoreLaunches launches_worth_adding(const Record& record, int planned, int launches) {
+  MoreLaunches more;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     const CaseResult& result = record.cases[i];
     if (result.converged || result.ratios.empty() || result.definition.training) continue;
-    const double precision = precision_of(record.settings, result.definition);
-    const double gain = std::sqrt(static_cast<double>(launches) / (2.0 * planned));
-    const auto comes_within = [&](double share) {
-      return std::all_of(result.ratios.begin(), result.ratios.end(), [&](const RatioResult& each) {
-        const std::optional<double> width = each.ratio.relative_half_width();
-        return width && *width * share <= precision;
-      });
-    };
+    // Of its width over what it is to be; absent where some ratio has none.
+    std::optional<double> excess = 0.0;
+    for (const RatioResult& each : result.ratios) {
+      const std::optional<double> width = each.ratio.relative_half_width();
+      if (excess && width) excess = std::max(*excess, *width);
+      if (!width) excess.reset();
+    }
+    if (!excess) continue;
+    *excess /= precision_of(record.settings, result.definition);
+    // A width goes with the root of their number.
+    const double needed = std::ceil(launches * *excess * *excess);
     // One that lost a job has not converged, however narrow it is.
-    if (comes_within(gain) && !comes_within(1.0)) worth.push_back(static_cast<int>(i));
+    if (needed <= launches || needed > 2.0 * planned) continue;
+    more.cases.push_back(static_cast<int>(i));
+    more.launches = std::max(more.launches, static_cast<int>(needed) - launches);
   }
-  return worth;
+  return more;
 }
 
 std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDeviation>& a,

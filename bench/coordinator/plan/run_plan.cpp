@@ -470,7 +470,7 @@ void plan_soak(const RunOptions& options, RunPlan& plan) {
 }  // namespace
 
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches) {
-  constexpr std::int64_t kMostAlone = 3;
+  constexpr std::int64_t kMostAlone = 2;
   if (!c.training) return kRoundsPerLaunch;
   std::int64_t blocks = plan.training->steps / kStepsPerBlock;
   std::int64_t over = plan.launches;

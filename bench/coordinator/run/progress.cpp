@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -73,7 +74,7 @@ RunPace::ToGo RunPace::to_go(std::size_t index, int launches) const {
 int RunPace::groups_to_go(int launches) const {
   const int at_once = launches_at_once(plan_);
   const int groups = static_cast<int>(divide_up(launches, at_once));
-  return std::max(0, (groups + added_) * passes() - groups_);
+  return std::max(0, (groups + added_groups_) * passes() - groups_);
 }
 
 double RunPace::seconds_for(int launches, const Spent* first) const {
@@ -113,21 +114,24 @@ bool RunPace::lower_launches() {
   return launches_ < before;
 }
 
-bool RunPace::holds(const std::vector<int>& cases) const {
-  if (!plan_.budget) return true;
+int RunPace::holds(const std::vector<int>& cases, int launches) const {
+  if (!plan_.budget) return launches;
   const bool all =
       launches_ == plan_.launches &&
       std::none_of(cases_.begin(), cases_.end(), [](const Spent& each) { return each.left_out; });
-  double seconds = group_seconds_;
+  double seconds = 0.0;
   for (const int index : cases) {
     seconds += seconds_of(static_cast<std::size_t>(index), {1, kRoundsPerLaunch}).value_or(0.0);
   }
-  return all && seconds * passes() <= seconds_of_budget_left();
+  const double left = seconds_of_budget_left() / passes() - group_seconds_;
+  if (!all || left <= 0.0) return 0;
+  return static_cast<int>(std::min<double>(launches, std::floor(left / std::max(seconds, 1e-9))));
 }
 
-void RunPace::add_launch(const std::vector<int>& cases) {
-  ++added_;
-  for (const int index : cases) ++cases_[static_cast<std::size_t>(index)].added;
+void RunPace::add_group(const std::vector<int>& cases, int launches) {
+  added_ += launches;
+  ++added_groups_;
+  for (const int index : cases) cases_[static_cast<std::size_t>(index)].added += launches;
   plan_steps();
 }
 

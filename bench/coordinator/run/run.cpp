@@ -236,16 +236,23 @@ void Run::leave_out(int number) {
   }
 }
 
-/// One after the other, for the cases that are worth it.
+/// For the cases that are worth it, as many at once as these are expected to need.
 void Run::add_launches() {
-  for (int done = plan_.launches; done < 2 * plan_.launches && !all_gave_up(); ++done) {
+  int done = plan_.launches;
+  while (!all_gave_up()) {
     summarise(record_);
-    std::vector<int> cases = cases_worth_more(record_, plan_.launches, done);
-    if (cases.empty() || pace_.out_of_budget() || !pace_.holds(cases)) return;
-    std::erase_if(cases, [&](int index) { return is_kept(index, done, all_variants_); });
-    if (cases.empty()) continue;
-    pace_.add_launch(cases);
-    run_group(done, done + 1, cases);
+    const MoreLaunches more = launches_worth_adding(record_, plan_.launches, done);
+    const int at_once = std::min(more.launches, launches_at_once(plan_));
+    const int end = done + pace_.holds(more.cases, at_once);
+    if (end == done) return;
+    pace_.add_group(more.cases, end - done);
+    for (int launch = done; launch < end; ++launch) {
+      for (const int index : more.cases) {
+        if (is_kept(index, launch, all_variants_)) pace_.keeps(index, launch);
+      }
+    }
+    run_group(done, end, more.cases);
+    done = end;
   }
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <new>
 
 #include "linkgain/base/errors.hpp"
 
@@ -34,11 +33,12 @@ const char* awaited(kernels::WaitPhase phase) {
 
 }  // namespace
 
-DeviceWaits::DeviceWaits(int rank, Seconds timeout)
-    : rank_(rank), bound_(new (memory_.data()) kernels::WaitBound{}) {
-  bound_->nanoseconds = timeout.value > 0.0
-                            ? static_cast<std::uint64_t>(kShareOfTimeout * timeout.value * 1e9)
-                            : std::numeric_limits<std::uint64_t>::max();
+DeviceWaits::DeviceWaits(int rank, Seconds timeout) : rank_(rank) {
+  std::memset(memory_.data(), 0, sizeof(kernels::WaitReport));
+  bound_.report = static_cast<kernels::WaitReport*>(memory_.data());
+  bound_.nanoseconds = timeout.value > 0.0
+                           ? static_cast<std::uint64_t>(kShareOfTimeout * timeout.value * 1e9)
+                           : std::numeric_limits<std::uint64_t>::max();
 }
 
 std::optional<std::string> DeviceWaits::failure() const {
@@ -50,7 +50,7 @@ std::optional<std::string> DeviceWaits::failure() const {
   return fmt::format(
       "a kernel of rank {} waited {:.3g} s for rank {} in vain: block {} wanted {}, number {}, and "
       "saw {}",
-      rank_, static_cast<double>(bound_->nanoseconds) * 1e-9, report.peer, report.block,
+      rank_, static_cast<double>(bound_.nanoseconds) * 1e-9, report.peer, report.block,
       awaited(report.phase), report.expected, report.seen);
 }
 

@@ -92,10 +92,15 @@ Ratio ratio_between(const LaunchMean& own, const LaunchMean& other);
 /// records of any age are read by the same rule.
 void summarise(Record& record);
 
+struct MoreLaunches {
+  std::vector<int> cases;
+  int launches = 0;
+};
+
 /// Cases that more launches are expected to bring to their precision: those that `launches`
-/// launches have not, and twice as many of the run's will (`planned`), if they scatter as before.
-/// No training, whose steps were asked for in all.
-std::vector<int> cases_worth_more(const Record& record, int planned, int launches);
+/// launches have not, and twice as many of the run's will (`planned`), if they scatter as before;
+/// and how many more the one that needs most does. No training, whose steps were asked for in all.
+MoreLaunches launches_worth_adding(const Record& record, int planned, int launches);
 
 /// Both together, weighted by their degrees of freedom; where one of them stands alone the larger
 /// of the two. Absent where both are.

@@ -17,7 +17,7 @@ class DeviceWaits {
   DeviceWaits(int rank, Seconds timeout);
 
   /// For the kernels; valid as long as this lives.
-  kernels::WaitBound* bound() const { return bound_; }
+  kernels::WaitBound bound() const { return bound_; }
 
   /// "a kernel of rank 0 waited 48 s for rank 1 ..."; absent where none did. From any thread.
   std::optional<std::string> failure() const;
@@ -27,8 +27,8 @@ class DeviceWaits {
 
  private:
   int rank_;
-  PinnedBuffer memory_{Bytes{sizeof(kernels::WaitBound)}};
-  kernels::WaitBound* bound_;  ///< in it
+  PinnedBuffer memory_{Bytes{sizeof(kernels::WaitReport)}};
+  kernels::WaitBound bound_;
 };
 
 }  // namespace linkgain::gpu

@@ -71,10 +71,11 @@ class RunPace {
   /// After the first launch: lowers the launches to what the budget holds; whether it did. Where it
   /// does not hold a second launch of all, leaves out those that do not fit in, in order().
   bool lower_launches();
-  /// Whether nothing was left out or lowered, and the budget holds a launch more of these cases.
-  bool holds(const std::vector<int>& cases) const;
-  /// Counts a launch more of these cases in.
-  void add_launch(const std::vector<int>& cases);
+  /// How many more launches of these cases, up together, the budget holds of so many; none where
+  /// something was left out or lowered.
+  int holds(const std::vector<int>& cases, int launches) const;
+  /// Counts such a group in.
+  void add_group(const std::vector<int>& cases, int launches);
 
   int step() const { return total(&Spent::steps); }
   int steps() const { return total(&Spent::planned); }
@@ -128,6 +129,7 @@ class RunPace {
   int launches_;  ///< of those planned
   std::vector<int> order_;
   int added_ = 0;
+  int added_groups_ = 0;            ///< that these are up in
   int groups_ = 0;                  ///< begun
   double group_seconds_ = 0.0;      ///< that starting and ending the last one took
   std::optional<double> begun_{};   ///< when the jobs, or the case, that have no end yet were

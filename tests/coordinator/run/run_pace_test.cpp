@@ -202,7 +202,7 @@ TEST_F(RunPaceTest, ACaseThatTakesMoreThanWasExpectedIsLeftOutOfTheOtherLaunches
   EXPECT_EQ(p.launches(), 3);
   EXPECT_EQ(p.rounds(39, 1), 0);
   EXPECT_EQ(p.rounds(38, 1), kRoundsPerLaunch);
-  EXPECT_FALSE(p.holds({0})) << "while something was left out";
+  EXPECT_EQ(p.holds({0}, 1), 0) << "while something was left out";
 }
 
 TEST_F(RunPaceTest, ALargeCaseTellsNothingOfSmallOnesAndTheNearestSizeMost) {
@@ -274,21 +274,23 @@ TEST_F(RunPaceTest, FewerLaunchesSaveATrainingsOpeningAlone) {
   EXPECT_EQ(p.launches(), 5);
 }
 
-TEST_F(RunPaceTest, HoldsALaunchMoreOfSomeCases) {
+TEST_F(RunPaceTest, HoldsMoreLaunchesOfSomeCases) {
   plan.budget = Seconds{10.0};
   RunPace p = pace();
   p.finished(0, 0, 2.0, 0.0);
   p.finished(1, 0, 6.0, 0.0);
   time = 102.0;
-  EXPECT_TRUE(p.holds({0, 1}));
+  EXPECT_EQ(p.holds({0, 1}, 3), 1);
+  EXPECT_EQ(p.holds({0}, 3), 3);
+  EXPECT_EQ(p.holds({0}, 6), 4);
   p.started_group(0.5);
-  EXPECT_FALSE(p.holds({0, 1})) << "with the start of its jobs";
+  EXPECT_EQ(p.holds({0, 1}, 3), 0) << "with the start of its jobs";
   p.started_group(0.0);
   p.ended_group(0.5);
-  EXPECT_FALSE(p.holds({0, 1})) << "and their end";
-  p.add_launch({0});
-  EXPECT_EQ(p.launches(), 2);
-  EXPECT_EQ(p.steps(), 41);
+  EXPECT_EQ(p.holds({0, 1}, 3), 0) << "and their end";
+  p.add_group({0}, 2);
+  EXPECT_EQ(p.launches(), 3);
+  EXPECT_EQ(p.steps(), 42);
 }
 
 TEST_F(RunPaceTest, ALaunchMoreIsOneOfEveryVariantInTurn) {
@@ -299,9 +301,9 @@ TEST_F(RunPaceTest, ALaunchMoreIsOneOfEveryVariantInTurn) {
   p.finished(0, 0, 2.0, 0.0);
   time = 104.0;
   p.started_group(1.0);
-  EXPECT_TRUE(p.holds({0})) << "two steps and two starts";
+  EXPECT_EQ(p.holds({0}, 2), 1) << "two steps and two starts";
   p.started_group(1.1);
-  EXPECT_FALSE(p.holds({0}));
+  EXPECT_EQ(p.holds({0}, 2), 0);
 }
 
 TEST(RoundsInLaunch, DistributesATrainingsStepsOverTheLaunches) {
@@ -318,10 +320,10 @@ TEST(RoundsInLaunch, DistributesATrainingsStepsOverTheLaunches) {
   const std::string ddp = "gpt2_step/fp32/gpt2/np2";
   using Blocks = std::vector<int>;
   EXPECT_EQ(blocks(ddp), (Blocks{20}));
-  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{3}));
+  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{2}));
   plan.launches = lowered = 6;
   EXPECT_EQ(blocks(ddp), (Blocks{4, 4, 3, 3, 3, 3}));
-  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{3, 3, 3, 3, 3, 3}));
+  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{2, 2, 2, 2, 2, 2}));
   EXPECT_EQ(blocks("all_reduce/float32/sum/1KiB/np2"), (Blocks{4, 4, 4, 4, 4, 4}));
   lowered = 3;
   EXPECT_EQ(blocks(ddp), (Blocks{4, 8, 8, 0, 0, 0})) << "none is lost";

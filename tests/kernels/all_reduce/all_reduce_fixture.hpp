@@ -186,7 +186,7 @@ class AllReduceKernels : public gpu::GpuTest {
   }
 
   Setting setting_;
-  WaitBound* bound_ = nullptr;
+  WaitBound bound_{};
   Pattern pattern_{};
   std::vector<std::unique_ptr<Rank>> ranks_;
 };

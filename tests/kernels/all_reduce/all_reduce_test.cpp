@@ -179,15 +179,15 @@ TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
 
 /// The kernels end without an error, and later ones soon.
 TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
-  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitBound)});
-  bound_ = static_cast<WaitBound*>(memory.data());
-  const WaitReport& report = bound_->report;
+  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
+  auto* const report = static_cast<WaitReport*>(memory.data());
   for (const AllReduceMethod method : {ll, ll16, one_shot, two_shot, ring, staged_two_shot}) {
     for (const bool host_scratch : {false, true}) {
       const Setting setting{method, ElementType::float32, 40'000, 2, 3, false, host_scratch};
       SCOPED_TRACE(describe(setting));
       if (!is_built(method)) continue;
-      *bound_ = {{}, 200'000'000};
+      *report = {};
+      bound_ = {report, 200'000'000};
       set_up(setting);
       const auto start = std::chrono::steady_clock::now();
       for (int operation = 0; operation < 100; ++operation) check(enqueue(0));
@@ -196,11 +196,11 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
       EXPECT_GT(time.count(), 0.19);
       EXPECT_LT(time.count(), 1.5);
       const bool packets = method == ll || method == ll16;
-      EXPECT_EQ(report.phase, packets ? WaitPhase::packet : WaitPhase::sent);
-      EXPECT_EQ(report.peer, 1);
-      EXPECT_LT(report.block, 3);
-      EXPECT_GE(report.expected, 1U);
-      EXPECT_EQ(report.seen, 0U);
+      EXPECT_EQ(report->phase, packets ? WaitPhase::packet : WaitPhase::sent);
+      EXPECT_EQ(report->peer, 1);
+      EXPECT_LT(report->block, 3);
+      EXPECT_GE(report->expected, 1U);
+      EXPECT_EQ(report->seen, 0U);
     }
   }
 }

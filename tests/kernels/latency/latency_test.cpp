@@ -62,9 +62,9 @@ TEST_F(LatencyKernels, ExchangeWholeMessagesOverManyRoundsAndLaunches) {
 }
 
 TEST_F(LatencyKernels, GiveUpWhereTheOtherSideDoesNotAnswer) {
-  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitBound)});
-  auto* const bound = static_cast<WaitBound*>(memory.data());
-  *bound = {{}, 50'000'000};
+  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
+  auto* const report = static_cast<WaitReport*>(memory.data());
+  *report = {};
   const Side own(8192, 0x11);
   const Side other(8192, 0x22);
   check(cudaDeviceSynchronize());
@@ -75,13 +75,13 @@ TEST_F(LatencyKernels, GiveUpWhereTheOtherSideDoesNotAnswer) {
                 8192,
                 true,
                 1,
-                bound};
+                {report, 50'000'000}};
   check(ping_pong(side, 40, 7, own.stream.get()));
   own.stream.synchronize();
-  EXPECT_EQ(bound->report.phase, WaitPhase::message);
-  EXPECT_EQ(bound->report.peer, 1);
-  EXPECT_EQ(bound->report.expected, 8U);
-  EXPECT_EQ(bound->report.seen, 0U);
+  EXPECT_EQ(report->phase, WaitPhase::message);
+  EXPECT_EQ(report->peer, 1);
+  EXPECT_EQ(report->expected, 8U);
+  EXPECT_EQ(report->seen, 0U);
   EXPECT_EQ(bytes_of(own.received), std::vector<std::uint8_t>(8192, 0));
 }
 

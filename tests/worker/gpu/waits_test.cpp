@@ -14,17 +14,17 @@ class DeviceWaitsTest : public GpuTest {};
 
 TEST_F(DeviceWaitsTest, SayWhomAKernelWaitedFor) {
   const DeviceWaits waits(0, Seconds{10.0});
-  EXPECT_EQ(waits.bound()->nanoseconds, 8'000'000'000U);
+  EXPECT_EQ(waits.bound().nanoseconds, 8'000'000'000U);
   EXPECT_EQ(waits.failure(), std::nullopt);
   EXPECT_NO_THROW(waits.require_none());
-  waits.bound()->report = {kernels::WaitPhase::packet, 1, 3, 18, 17};
+  *waits.bound().report = {kernels::WaitPhase::packet, 1, 3, 18, 17};
   ASSERT_TRUE(waits.failure());
   EXPECT_THROW(waits.require_none(), MachineError);
   test::expect_golden(*waits.failure() + "\n", "failed_wait.txt");
 }
 
 TEST_F(DeviceWaitsTest, HaveNoLimitWithoutOne) {
-  EXPECT_GT(DeviceWaits(0, Seconds{}).bound()->nanoseconds, std::uint64_t{1} << 62U);
+  EXPECT_GT(DeviceWaits(0, Seconds{}).bound().nanoseconds, std::uint64_t{1} << 62U);
 }
 
 }  // namespace

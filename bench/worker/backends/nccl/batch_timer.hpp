@@ -47,8 +47,8 @@ struct NcclContext {
 };
 
 /// How long our own kernels wait.
-inline kernels::WaitBound* bound_of_waits(const NcclContext& context) {
-  return context.waits != nullptr ? context.waits->bound() : nullptr;
+inline kernels::WaitBound bound_of_waits(const NcclContext& context) {
+  return context.waits != nullptr ? context.waits->bound() : kernels::WaitBound{};
 }
 
 }  // namespace linkgain
