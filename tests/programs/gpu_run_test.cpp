@@ -19,7 +19,7 @@ TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnPaths) {
     }
     EXPECT_NE(result.variants[1].path, Path::nvlink) << case_name(result.definition);
     EXPECT_NE(result.variants[1].path, Path::pcie_p2p) << case_name(result.definition);
-    EXPECT_GE(result.ratios.at(0).ratio.launches, 2);
+    EXPECT_GE(result.ratios.at(0).ratio.replicates, 2);
   }
   if (nvlink) {
     EXPECT_THAT(outcome.output, HasSubstr("NVLink  all_reduce 64 MiB"));

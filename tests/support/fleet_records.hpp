@@ -128,7 +128,7 @@ inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus =
 inline void set_launches(Record& record, int launches) {
   record.settings.launches = launches;
   for (CaseResult& result : record.cases) {
-    for (RatioResult& each : result.ratios) each.ratio.launches = launches;
+    for (RatioResult& each : result.ratios) each.ratio.replicates = launches;
   }
 }
 

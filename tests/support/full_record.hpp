@@ -15,10 +15,6 @@
 /// structured bindings name all members: adding one without comparing it does not compile.
 namespace linkgain::test {
 
-inline auto members(const Ratio& value) {
-  const auto& [a, b, c] = value;
-  return std::tie(a, b, c);
-}
 inline auto members(const RatioResult& value) {
   const auto& [a, b] = value;
   return std::tie(a, b);
@@ -240,10 +236,10 @@ inline void take_derived(CaseResult& result, bool interval) {
     own.skew = derived.variants[i].skew;
   }
   result.ratios = derived.ratios;
-  Ratio& ratio = result.ratios.at(0).ratio;
-  ratio.launches = interval ? 6 : 1;
+  Estimate& ratio = result.ratios.at(0).ratio;
+  ratio.replicates = interval ? 6 : 1;
   if (!interval) return;
-  ratio.interval = Interval{0.75 * ratio.estimate, 1.25 * ratio.estimate};
+  ratio.interval = Interval{0.75 * ratio.value, 1.25 * ratio.value};
 }
 
 inline Record full_record() {

@@ -40,7 +40,7 @@ inline VariantResult skipped(std::string variant, std::string reason) {
 
 inline RatioResult ratio(std::string variant, double estimate, double low, double high) {
   return {std::move(variant),
-          {.estimate = estimate, .interval = Interval{low, high}, .launches = 6}};
+          {.value = estimate, .interval = Interval{low, high}, .replicates = 6}};
 }
 
 inline CaseResult converged(Case definition, std::vector<VariantResult> variants,

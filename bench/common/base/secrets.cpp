@@ -5,18 +5,13 @@
 #include <cctype>
 #include <cstddef>
 
+#include "linkgain/base/text.hpp"
+
 namespace linkgain {
 namespace {
 
 bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return result;
 }
 
 /// An option whose value is a secret: its last word is key, token, password or secret.

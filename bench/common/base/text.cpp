@@ -64,6 +64,14 @@ std::string unknown_name(std::string_view what, std::string_view name,
   return fmt::format("unknown {} '{}'{} ({})", what, name, did_you_mean(name, candidates), all);
 }
 
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  });
+  return result;
+}
+
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   bool in_color = false;

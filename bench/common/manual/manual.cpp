@@ -36,11 +36,6 @@ std::string plain(std::string_view text) {
 std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", plain(text)); }
 std::string italic(std::string_view text) { return fmt::format("\\fI{}\\fR", plain(text)); }
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char each) { return std::toupper(each); });
-  return text;
-}
-
 /// ".TP", its tag, its text.
 std::string entry(const std::string& tag, std::string_view text) {
   return fmt::format(".TP\n{}\n{}\n", tag, plain(text));

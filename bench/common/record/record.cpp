@@ -263,8 +263,8 @@ void summarise(CaseResult& result) {
     }
     const std::optional<Seconds>& first = result.variants.front().time;
     if (i == 0 || !first || by_variant.front().empty()) continue;
-    Ratio ratio;
-    ratio.estimate = variant.time->value / first->value;
+    Estimate ratio;
+    ratio.value = variant.time->value / first->value;
     result.ratios.push_back({variant.variant, ratio});
   }
 }

@@ -44,7 +44,7 @@ void require_launches(const CaseResult& result, int planned) {
 void require_intervals(const CaseResult& result) {
   for (const auto& [variant, ratio] : result.ratios) {
     if (!ratio.interval) continue;
-    if (!lies_within(ratio.estimate, ratio.interval->low, ratio.interval->high)) {
+    if (!lies_within(ratio.value, ratio.interval->low, ratio.interval->high)) {
       refuse(result, fmt::format("the ratio of {} is outside its interval", variant));
     }
   }
@@ -78,7 +78,7 @@ void require_within_samples(const CaseResult& result) {
     }
     for (const auto& [name, ratio] : result.ratios) {
       if (name != variant.variant || first.most == 0.0) continue;
-      if (!lies_within(ratio.estimate, own.least / first.most, own.most / first.least)) {
+      if (!lies_within(ratio.value, own.least / first.most, own.most / first.least)) {
         refuse(result, fmt::format("the ratio of {} is not that of its samples", name));
       }
     }
@@ -107,7 +107,7 @@ void require_exact(const CaseResult& result) {
   }
   const bool ratios = std::ranges::equal(
       result.ratios, derived.ratios, [](const RatioResult& a, const RatioResult& b) {
-        return a.variant == b.variant && agree(a.ratio.estimate, b.ratio.estimate);
+        return a.variant == b.variant && agree(a.ratio.value, b.ratio.value);
       });
   if (!ratios && !result.samples.empty()) {
     refuse(result, "its ratios are not those of its samples");

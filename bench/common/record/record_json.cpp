@@ -58,12 +58,12 @@ std::optional<Interval> read_interval(const In& json, const char* low, const cha
 }
 
 Out write_ratio(const RatioResult& result) {
-  const Ratio& ratio = result.ratio;
+  const Estimate& ratio = result.ratio;
   return {{"variant", result.variant},
-          {"ratio", ratio.estimate},
+          {"ratio", ratio.value},
           {"low", nullable(low_of(ratio.interval))},
           {"high", nullable(high_of(ratio.interval))},
-          {"launches", ratio.launches}};
+          {"launches", ratio.replicates}};
 }
 
 RatioResult read_ratio(const In& json) {

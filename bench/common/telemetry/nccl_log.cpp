@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 
@@ -228,10 +229,8 @@ bool is_name(std::string_view word) {
 std::string take_name(std::string_view& text) {
   const std::string_view word = take_word(text);
   if (!is_name(word)) return {};
-  std::string upper;
-  std::transform(word.begin(), word.end(), std::back_inserter(upper),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return upper == "UNKNOWN" ? std::string{} : upper;
+  std::string name = upper(word);
+  return name == "UNKNOWN" ? std::string{} : name;
 }
 
 /// Takes a collective's name by ncclFuncToString() and its colon; absent where there is none.

@@ -104,7 +104,7 @@ bool wanders(const CaseResult& result) {
   constexpr double kMost = 0.02;
   return !result.converged &&
          std::any_of(result.ratios.begin(), result.ratios.end(), [](const RatioResult& each) {
-           return each.ratio.relative_half_width().value_or(1.0) > kMost;
+           return relative_half_width(each.ratio).value_or(1.0) > kMost;
          });
 }
 

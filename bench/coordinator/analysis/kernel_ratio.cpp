@@ -19,8 +19,8 @@ const LaunchMean* right_mean(const CaseResult& result,
 
 }  // namespace
 
-std::optional<Ratio> library_ratio(const Record& record, const LaunchMeans& means,
-                                   std::size_t place, std::string_view variant) {
+std::optional<Estimate> library_ratio(const Record& record, const LaunchMeans& means,
+                                      std::size_t place, std::string_view variant) {
   const CaseResult& result = record.cases.at(place);
   if (!result.definition.kernel) return std::nullopt;
   Case definition = result.definition;

@@ -289,8 +289,8 @@ std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& 
   return student_t_quantile(0.975, freedom) * std::sqrt(variance);
 }
 
-bool is_precise(const Ratio& ratio, double precision) {
-  const std::optional<double> width = ratio.relative_half_width();
+bool is_precise(const Estimate& ratio, double precision) {
+  const std::optional<double> width = relative_half_width(ratio);
   return width && *width <= precision;
 }
 
@@ -320,13 +320,19 @@ std::size_t place_of(const CaseResult& result, const std::string& variant) {
 
 }  // namespace
 
-Ratio ratio_between(const LaunchMean& own, const LaunchMean& other) {
-  Ratio ratio;
-  ratio.estimate = other.time.value / own.time.value;
-  ratio.launches = std::min(own.launches, other.launches);
+std::optional<Interval> LaunchMean::interval() const {
+  if (!deviation || launches < 2) return std::nullopt;
+  const double half = student_t_quantile(0.975, deviation->degrees_of_freedom) *
+                      deviation->deviation / std::sqrt(launches);
+  return Interval{time.value * std::exp(-half), time.value * std::exp(half)};
+}
+
+Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
+  Estimate ratio;
+  ratio.value = other.time.value / own.time.value;
+  ratio.replicates = std::min(own.launches, other.launches);
   if (const auto half_width = welch_half_width(own, other)) {
-    ratio.interval = {ratio.estimate * std::exp(-*half_width),
-                      ratio.estimate * std::exp(*half_width)};
+    ratio.interval = {ratio.value * std::exp(-*half_width), ratio.value * std::exp(*half_width)};
   }
   return ratio;
 }
@@ -356,7 +362,7 @@ MoreLaunches launches_worth_adding(const Record& record, int planned, int launch
     // Of its width over what it is to be; absent where some ratio has none.
     std::optional<double> excess = 0.0;
     for (const RatioResult& each : result.ratios) {
-      const std::optional<double> width = each.ratio.relative_half_width();
+      const std::optional<double> width = relative_half_width(each.ratio);
       if (excess && width) excess = std::max(*excess, *width);
       if (!width) excess.reset();
     }

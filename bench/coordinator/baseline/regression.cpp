@@ -10,6 +10,7 @@
 
 #include "linkgain/base/glob.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/cases/program_metric.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/statistics/false_discovery.hpp"
 
@@ -86,6 +87,18 @@ bool has_one_launch(const CaseCheck& check) {
   return check.launches == 1 || check.reference_launches == 1;
 }
 
+/// All launches of either side agree to the last digit. Of what a program prints in few digits that
+/// is no wonder, and their shift is what it is; measured times are not known then.
+void judge_agreeing(CaseCheck& check, const std::optional<ProgramMetric>& metric, double lower,
+                    double upper) {
+  if (!metric || is_timed(*metric)) return;
+  const double shift = *check.shift;
+  check.interval = Interval{shift, shift};
+  check.chance_slower = shift > upper ? 0.0 : 1.0;
+  check.chance_faster = shift < lower ? 0.0 : 1.0;
+  if (!fails(check.verdict)) check.verdict = RegressionVerdict::same;
+}
+
 void measure(CaseCheck& check, const CaseLaunches& launches,
              const std::optional<LaunchDeviation>& between_launches, ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return;
@@ -98,12 +111,13 @@ void measure(CaseCheck& check, const CaseLaunches& launches,
   }
   check.disturbance = launches.disturbance;
   if (const std::string text = describe(check.disturbance); !text.empty()) add_reason(check, text);
-  if (!between_launches || has_one_launch(check)) return;
+  if (has_one_launch(check)) return;
+  const double lower = log_lower(check.tolerance);
+  const double upper = log_upper(check.tolerance);
+  if (!between_launches) return judge_agreeing(check, launches.definition.metric, lower, upper);
   const LaunchShift shift{*check.shift, *between_launches, check.reference_launches,
                           check.launches};
   check.interval = interval_of(shift, quantiles);
-  const double lower = log_lower(check.tolerance);
-  const double upper = log_upper(check.tolerance);
   check.chance_slower = chance_above(shift, upper);
   check.chance_faster = chance_below(shift, lower);
   if (fails(check.verdict)) return;

@@ -20,14 +20,14 @@ bool is_change(const CaseComparison& each) {
 
 /// Absolute, of the log of the time.
 double change_in(const CaseComparison& each) {
-  return is_change(each) ? std::abs(std::log(each.speed_up->estimate)) : 0.0;
+  return is_change(each) ? std::abs(std::log(each.speed_up->value)) : 0.0;
 }
 
 bool is_compared(const CaseComparison& each) { return each.speed_up.has_value(); }
 
 std::string change_text(const CaseComparison& each) {
   const std::vector<std::string> speed_up = speed_up_cells(each);
-  const double saved = less_time(each.speed_up->estimate);
+  const double saved = less_time(each.speed_up->value);
   const std::string variant = each.variant.empty() ? "" : fmt::format(" ({})", each.variant);
   return fmt::format(
       "Largest change: {}{}, {} ({}, 95 % CI {}).", case_label(each.definition), variant,

@@ -30,7 +30,7 @@ RowChart differences_of(const RunComparison& comparison) {
     if (each.speed_up) shown.push_back(&each);
   }
   std::ranges::stable_sort(shown, std::ranges::greater{}, [](const CaseComparison* each) {
-    return std::abs(std::log(each->speed_up->estimate));
+    return std::abs(std::log(each->speed_up->value));
   });
   const std::size_t all = shown.size();
   shown.resize(std::min(all, kMostRows));
@@ -43,9 +43,9 @@ RowChart differences_of(const RunComparison& comparison) {
   for (const CaseComparison* each : shown) {
     chart.rows.push_back(
         {.label = label_of(*each),
-         .value = each->speed_up->estimate,
+         .value = each->speed_up->value,
          .interval = each->speed_up->interval,
-         .text = fmt::format("{} {}", axis_text(Quantity::ratio, each->speed_up->estimate),
+         .text = fmt::format("{} {}", axis_text(Quantity::ratio, each->speed_up->value),
                              name_of(each->verdict))});
   }
   return chart;
@@ -76,7 +76,7 @@ std::string curves_of(const std::vector<RunComparison>& comparisons) {
       auto series = std::ranges::find(plot.series, name, &Plot::Series::name);
       if (series == plot.series.end()) series = plot.series.insert(series, {name});
       series->points.push_back({static_cast<double>(each.definition.size.value),
-                                each.speed_up->estimate, each.speed_up->interval});
+                                each.speed_up->value, each.speed_up->interval});
     }
   }
   constexpr std::size_t kFewestSizes = 3;

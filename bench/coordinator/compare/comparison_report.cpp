@@ -179,10 +179,10 @@ void add_difference(std::vector<std::string>& fields, const CaseComparison& each
     fields.insert(fields.end(), 6, "");
     return;
   }
-  fields.push_back(csv_field(each.speed_up->estimate));
+  fields.push_back(csv_field(each.speed_up->value));
   fields.push_back(csv_field(low_of(each.speed_up->interval)));
   fields.push_back(csv_field(high_of(each.speed_up->interval)));
-  fields.push_back(csv_field(less_time(each.speed_up->estimate)));
+  fields.push_back(csv_field(less_time(each.speed_up->value)));
   fields.push_back(csv_field(each.between_launches->deviation));
   fields.emplace_back(each.between_launches->degrees_of_freedom ? "false" : "true");
 }
@@ -267,10 +267,10 @@ Out write_side(const CaseFigures* figures) {
 /// Times and speed-ups, from which less time follows.
 Out write_speed_up(const CaseComparison& each) {
   if (!each.speed_up) return nullptr;
-  return {{"speed_up", each.speed_up->estimate},
+  return {{"speed_up", each.speed_up->value},
           {"low", each.speed_up->interval->low},
           {"high", each.speed_up->interval->high},
-          {"less_time", less_time(each.speed_up->estimate)},
+          {"less_time", less_time(each.speed_up->value)},
           {"launch_spread", each.between_launches->deviation},
           {"degrees_of_freedom", nullable(each.between_launches->degrees_of_freedom)}};
 }

@@ -23,7 +23,7 @@
 namespace linkgain {
 namespace {
 
-std::string with_interval(const Ratio& speed_up) {
+std::string with_interval(const Estimate& speed_up) {
   return readable_ratio(speed_up).with_interval();
 }
 
@@ -60,7 +60,7 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
     return {"", "", ""};
   }
   const RatioText text = readable_ratio(*each.speed_up);
-  return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->estimate))};
+  return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->value))};
 }
 
 std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
@@ -74,11 +74,11 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          readable_percent(threshold), with_interval(*each.speed_up));
     case CaseVerdict::faster:
       return fmt::format("{}, {} takes {} less time{} ({}).", begin, what,
-                         readable_percent(less_time(each.speed_up->estimate)), than,
+                         readable_percent(less_time(each.speed_up->value)), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::slower:
       return fmt::format("{}, {} is {} slower{} ({}).", begin, what,
-                         readable_percent(-less_time(each.speed_up->estimate), Whole::no), than,
+                         readable_percent(-less_time(each.speed_up->value), Whole::no), than,
                          with_interval(*each.speed_up));
     case CaseVerdict::inconclusive:
       return fmt::format("Inconclusive: {} {} and {} ({}). Repeat both runs with more {}.", what,

@@ -116,8 +116,8 @@ class BothDeviations {
   Deviations after_deviations_;
 };
 
-Ratio speed_up_of(const CaseFigures& before, const CaseFigures& after,
-                  const BetweenLaunchDeviation& between_launches, ShiftQuantiles& quantiles) {
+Estimate speed_up_of(const CaseFigures& before, const CaseFigures& after,
+                     const BetweenLaunchDeviation& between_launches, ShiftQuantiles& quantiles) {
   const int degrees = between_launches.degrees_of_freedom.value_or(1);
   const LaunchShift shift{mean_log(after.launches) - mean_log(before.launches),
                           {between_launches.deviation, degrees},
@@ -127,15 +127,15 @@ Ratio speed_up_of(const CaseFigures& before, const CaseFigures& after,
       between_launches.degrees_of_freedom ? quantiles.at(degrees) : kNormalQuantile;
   const double half_width = quantile * standard_error(shift);
   return {
-      .estimate = std::exp(-shift.log),
+      .value = std::exp(-shift.log),
       .interval = Interval{std::exp(-shift.log - half_width), std::exp(-shift.log + half_width)},
-      .launches = std::min(shift.before, shift.after)};
+      .replicates = std::min(shift.before, shift.after)};
 }
 
 /// The threshold is meant on the log scale, so that twice as fast and half as fast weigh the same.
-CaseVerdict judge(const Ratio& speed_up, double threshold) {
+CaseVerdict judge(const Estimate& speed_up, double threshold) {
   const double bound = std::log1p(threshold);
-  const double shift = std::log(speed_up.estimate);
+  const double shift = std::log(speed_up.value);
   const Interval& interval = *speed_up.interval;
   if (std::log(interval.low) > -bound && std::log(interval.high) < bound) return CaseVerdict::same;
   if (interval.low > 1.0 && shift > bound) return CaseVerdict::faster;

@@ -189,12 +189,6 @@ void check_software(const Survey& survey, Findings& findings) {
 
 namespace {
 
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 const std::string* value_of(const NcclSettings& settings, std::string_view name) {
   const auto found = std::ranges::find(settings.in_force, name, &NcclSetting::name);
   return found == settings.in_force.end() ? nullptr : &found->value;

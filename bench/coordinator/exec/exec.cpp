@@ -263,7 +263,7 @@ int Rounds::rounds_worth_more() const {
     if (is_start_up(result.definition)) continue;
     const double asked = precision_of(copy.settings, result.definition);
     for (const RatioResult& each : result.ratios) {
-      const double width = each.ratio.relative_half_width().value_or(0.0);
+      const double width = relative_half_width(each.ratio).value_or(0.0);
       factor = std::max(factor, std::pow(width / asked, 2));
     }
   }
@@ -296,7 +296,7 @@ void warn_of_wide_intervals(Record& record) {
     const bool has_interval = std::ranges::any_of(
         result.ratios, [](const RatioResult& each) { return each.ratio.interval.has_value(); });
     const bool one_run = std::ranges::any_of(
-        result.ratios, [](const RatioResult& each) { return each.ratio.launches < 2; });
+        result.ratios, [](const RatioResult& each) { return each.ratio.replicates < 2; });
     if (!remedy || is_start_up(result.definition) || !(has_interval || one_run)) continue;
     time = time || *remedy == Remedy::time;
     wide.push_back(case_label(result.definition));

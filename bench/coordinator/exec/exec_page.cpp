@@ -31,11 +31,9 @@ RowChart values_of(const CaseResult& result, const std::vector<std::optional<Lau
     RowChart::Row row{.label = result.variants[i].variant,
                       .value = from_sample(metric, mean->time),
                       .text = readable_result(result.definition, mean->time)};
-    if (mean->deviation && mean->launches > 1) {
-      const double half = student_t_quantile(0.975, mean->deviation->degrees_of_freedom) *
-                          mean->deviation->deviation / std::sqrt(mean->launches);
-      const double one = from_sample(metric, Seconds{mean->time.value * std::exp(-half)});
-      const double other = from_sample(metric, Seconds{mean->time.value * std::exp(half)});
+    if (const std::optional<Interval> interval = mean->interval()) {
+      const double one = from_sample(metric, Seconds{interval->low});
+      const double other = from_sample(metric, Seconds{interval->high});
       row.interval = Interval{std::min(one, other), std::max(one, other)};
     }
     chart.description += fmt::format("{}{}: {}.", i == 0 ? "" : " ", row.label, row.text);

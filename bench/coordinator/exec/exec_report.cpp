@@ -61,7 +61,7 @@ std::string what_of(const Case& definition) {
   return definition.metric->name == ProgramMetric::kTime ? "Time" : definition.metric->name;
 }
 
-const Ratio* ratio_of(const CaseResult& result, const std::string& variant) {
+const Estimate* ratio_of(const CaseResult& result, const std::string& variant) {
   const auto found = std::ranges::find(result.ratios, variant, &RatioResult::variant);
   return found == result.ratios.end() ? nullptr : &found->ratio;
 }
@@ -107,7 +107,7 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       const bool first = result == results.front();
       if (counted_bytes) cells.push_back(bytes && first ? readable_traffic(*bytes) : "");
       cells.push_back(fmt::to_string(launch_medians(*result, i).size()));
-      const Ratio* const ratio = ratio_of(*result, result->variants[i].variant);
+      const Estimate* const ratio = ratio_of(*result, result->variants[i].variant);
       cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).estimate);
       cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).interval());
       table.add_row(cells);
@@ -164,7 +164,7 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   const Difference difference = difference_of(record);
   const std::string subject = subject_of(difference, record);
   const std::string& other = result.variants[variant].variant;
-  const Ratio* const ratio = ratio_of(result, other);
+  const Estimate* const ratio = ratio_of(result, other);
   if (ratio == nullptr) {
     const std::string& first = result.variants[0].variant;
     const bool some = !launch_medians(result, 0).empty();
@@ -180,20 +180,20 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   const std::string sides = difference == Difference::names
                                 ? fmt::format("{} and {}", subject, other)
                                 : fmt::format("runs with and without {}", subject);
-  if (!ratio->interval && ratio->estimate == 1.0) {
+  if (!ratio->interval && ratio->value == 1.0) {
     return fmt::format("No difference between {}: all runs gave the same {}.", sides, metric);
   }
   if (!ratio->interval) {
     return fmt::format("With {} {}{} ({}). {}, so there is no confidence interval.", subject,
-                       change_text(result.definition, ratio->estimate), than, text.estimate,
-                       ratio->launches < 2 ? "These are too few runs" : "All runs agree");
+                       change_text(result.definition, ratio->value), than, text.estimate,
+                       ratio->replicates < 2 ? "These are too few runs" : "All runs agree");
   }
   const std::string figures = fmt::format("({} {})", text.with_interval(), runs);
   if (ratio->interval->holds(1.0)) {
     const std::string what = metric == ProgramMetric::kTime ? "" : fmt::format(" in {}", metric);
     return fmt::format("No difference shown between {}{} {}.", sides, what, figures);
   }
-  return fmt::format("With {} {}{} {}.", subject, change_text(result.definition, ratio->estimate),
+  return fmt::format("With {} {}{} {}.", subject, change_text(result.definition, ratio->value),
                      than, figures);
 }
 

@@ -134,7 +134,7 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
     const std::string name = case_name(result.definition);
     int launches = 0;
     for (const RatioResult& each : result.ratios) {
-      launches = std::max(launches, each.ratio.launches);
+      launches = std::max(launches, each.ratio.replicates);
     }
     for (const VariantResult& variant : result.variants) {
       own.values.push_back({names.number_of(name, variant.variant),

@@ -176,9 +176,9 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
   add_case_fields(fields, definition);
   add_variant_fields(fields, definition, variant);
   if (ratio != result.ratios.end()) {
-    add_interval_fields(fields, ratio->ratio.estimate, ratio->ratio.interval);
-    fields.push_back(csv_field(std::optional(less_time(ratio->ratio.estimate))));
-    fields.push_back(fmt::format("{}", ratio->ratio.launches));
+    add_interval_fields(fields, ratio->ratio.value, ratio->ratio.interval);
+    fields.push_back(csv_field(std::optional(less_time(ratio->ratio.value))));
+    fields.push_back(fmt::format("{}", ratio->ratio.replicates));
   } else {
     fields.insert(fields.end(), 5, "");
   }
@@ -195,9 +195,9 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
     fields.insert(fields.end(), 20, "");
   }
   // How many times longer NCCL's operation or the copy engine takes than our kernel.
-  if (const std::optional<Ratio>& library = summary.library_ratio) {
-    add_interval_fields(fields, library->estimate, library->interval);
-    fields.push_back(fmt::format("{}", library->launches));
+  if (const std::optional<Estimate>& library = summary.library_ratio) {
+    add_interval_fields(fields, library->value, library->interval);
+    fields.push_back(fmt::format("{}", library->replicates));
   } else {
     fields.insert(fields.end(), 4, "");
   }

@@ -132,7 +132,7 @@ class HostPicture {
     return fmt::format("{}: {}", ranks_.front()->host, one_line(describe_ranks(own)));
   }
 
-  std::size_t rows() const { return (ordered_.size() + kMostInRow - 1) / kMostInRow; }
+  std::size_t rows() const { return divide_up(ordered_.size(), kMostInRow); }
   double gpus_top() const { return top_ + 24.0 + (has_gpus_ ? kLinkHeight : 0.0); }
   double gpus_bottom() const {
     return gpus_top() + static_cast<double>(rows()) * (kGpuHeight + 6.0) - 6.0;

@@ -97,7 +97,7 @@ struct SizeOfCurve {
   Bytes size;
   const Comparison* comparison = nullptr;
 
-  double ratio() const { return comparison->ratio->estimate; }
+  double ratio() const { return comparison->ratio->value; }
   bool pays() const {
     return comparison->outcome == Outcome::less_time ||
            (comparison->outcome == Outcome::no_interval && ratio() > 1.0);

@@ -81,7 +81,7 @@ constexpr std::size_t kMostPoints = 150;  ///< of a curve; more are averaged
 template <typename Value>
 Plot::Series readings_of(const std::vector<Reading>& readings, std::string name, Value value) {
   Plot::Series series{.name = std::move(name)};
-  const std::size_t step = (readings.size() + kMostPoints - 1) / kMostPoints;
+  const std::size_t step = divide_up(readings.size(), kMostPoints);
   for (std::size_t begin = 0; begin < readings.size(); begin += step) {
     double sum = 0.0;
     int count = 0;

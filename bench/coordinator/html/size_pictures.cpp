@@ -64,29 +64,6 @@ std::vector<Family> families_of(std::span<const ShownRun> runs) {
   return families;
 }
 
-/// Intervals of times: what a run's launches say of each case and variant.
-class TimeIntervals {
- public:
-  explicit TimeIntervals(const Record& record) : record_(record), means_(launch_means(record)) {}
-
-  /// 95 %, in seconds; absent where it is not known.
-  std::optional<Interval> of(const CaseSummary& each, std::size_t variant) const {
-    const auto place = static_cast<std::size_t>(each.result - record_.cases.data());
-    const std::optional<LaunchMean>& mean = means_[place][variant];
-    if (!mean || !mean->deviation || mean->launches < 2) return std::nullopt;
-    const double half = student_t_quantile(0.975, mean->deviation->degrees_of_freedom) *
-                        mean->deviation->deviation / std::sqrt(mean->launches);
-    return Interval{mean->time.value * std::exp(-half), mean->time.value * std::exp(half)};
-  }
-
- private:
-  const Record& record_;
-  LaunchMeans means_;
-};
-
-/// By run: what is found out once for all pictures.
-using IntervalsOfRuns = std::map<const ShownRun*, TimeIntervals>;
-
 std::string library_of(const Family& family) {
   if (is_copy(family.definition().operation)) return "copy engine";
   const Record& record = family.members.front().run->summary->record;
@@ -128,12 +105,10 @@ void add_series(Plot& plot, Plot::Series series) {
 
 enum class Shown { time, bandwidth };
 
-std::optional<Plot::Point> point_of(const CaseSummary& each, std::size_t place, Shown shown,
-                                    const TimeIntervals& intervals) {
-  const VariantSummary& variant = each.variants[place];
-  const Case& definition = each.definition();
+std::optional<Plot::Point> point_of(const Case& definition, const VariantSummary& variant,
+                                    Shown shown) {
   if (variant.wrong_data || !variant.result->time) return std::nullopt;
-  const std::optional<Interval> interval = intervals.of(each, place);
+  const std::optional<Interval>& interval = variant.time_interval;
   Plot::Point point{.x = static_cast<double>(definition.size.value),
                     .y = variant.result->time->value};
   point.interval = interval;
@@ -147,15 +122,15 @@ std::optional<Plot::Point> point_of(const CaseSummary& each, std::size_t place, 
   return point;
 }
 
-void add_variants(Plot& plot, const Family& family, Shown shown, const IntervalsOfRuns& intervals) {
+void add_variants(Plot& plot, const Family& family, Shown shown) {
   for (const Family::Member& member : family.members) {
     for (const std::string& name : member.curve->variants) {
       Plot::Series series{.name = series_name(family, member, name)};
       for (const CaseSummary* each : member.curve->cases) {
-        for (std::size_t i = 0; i < each->variants.size(); ++i) {
-          if (each->variants[i].result->variant != name) continue;
-          const auto point = point_of(*each, i, shown, intervals.at(member.run));
-          if (point) series.points.push_back(*point);
+        const VariantSummary* variant = each->find(name);
+        if (variant == nullptr) continue;
+        if (const auto point = point_of(each->definition(), *variant, shown)) {
+          series.points.push_back(*point);
         }
       }
       add_series(plot, std::move(series));
@@ -191,7 +166,7 @@ void add_speed_ups(Plot& plot, const Family& family) {
         for (const Comparison& comparison : each->comparisons) {
           if (!comparison.has_speed_up() || comparison.other->variant != variants[i]) continue;
           series.points.push_back({static_cast<double>(each->definition().size.value),
-                                   comparison.ratio->estimate, comparison.ratio->interval});
+                                   comparison.ratio->value, comparison.ratio->interval});
         }
       }
       add_series(plot, std::move(series));
@@ -205,7 +180,7 @@ std::string figure_of(Plot plot, const std::string& id) {
   return plot_figure(plot, id);
 }
 
-std::string figures_of(const Family& family, const IntervalsOfRuns& intervals, std::size_t number) {
+std::string figures_of(const Family& family, std::size_t number) {
   const Case definition = family.definition();
   Case plain = definition;
   plain.kernel = false;
@@ -219,11 +194,11 @@ std::string figures_of(const Family& family, const IntervalsOfRuns& intervals, s
   Plot bandwidth = plot_of("bus bandwidth", "GB/s", Quantity::bandwidth);
   const bool is_latency = definition.operation == OperationKind::latency;
   if (moves_its_size(definition.operation) && !is_latency) {
-    add_variants(bandwidth, family, Shown::bandwidth, intervals);
+    add_variants(bandwidth, family, Shown::bandwidth);
     add_limits(bandwidth, family);
   }
   Plot time = plot_of("time of one operation", "time", Quantity::seconds);
-  add_variants(time, family, Shown::time, intervals);
+  add_variants(time, family, Shown::time);
   Plot speed_up = plot_of("speed-up", "times as fast", Quantity::ratio);
   add_speed_ups(speed_up, family);
   speed_up.reference = 1.0;
@@ -241,8 +216,6 @@ std::string heading(int level, const std::string& text) {
 
 std::string size_pictures(std::span<const ShownRun> runs) {
   const std::vector<Family> families = families_of(runs);
-  IntervalsOfRuns intervals;
-  for (const ShownRun& run : runs) intervals.emplace(&run, TimeIntervals(run.summary->record));
   std::string text;
   std::string more;
   std::size_t number = 0;
@@ -251,7 +224,7 @@ std::string size_pictures(std::span<const ShownRun> runs) {
     Case definition = family.definition();
     definition.kernel = false;
     const std::string label = curve_label(definition);
-    const std::string figures = figures_of(family, intervals, ++number);
+    const std::string figures = figures_of(family, ++number);
     if (figures.empty()) continue;
     if (family.in_full) {
       text += heading(3, label) + figures;

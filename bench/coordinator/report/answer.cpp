@@ -71,7 +71,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
     return fmt::format("{} makes no significant difference to {}: {} {}.", subject, what,
                        text.estimate, figures);
   }
-  const double ratio = comparison.ratio->estimate;
+  const double ratio = comparison.ratio->value;
   const bool latency = is_latency(definition.operation);
   const auto [more, less] = latency ? std::pair("lower", "higher") : std::pair("faster", "slower");
   constexpr double kTimes = 2.0;

@@ -29,7 +29,7 @@ class CaseRows {
       : summary_(summary), curve_(curve), rows_(rows) {
     for (const CaseSummary* each : curve.cases) {
       for (const Comparison& comparison : each->comparisons) {
-        if (comparison.has_speed_up()) launches_.add(comparison.ratio->launches);
+        if (comparison.has_speed_up()) launches_.add(comparison.ratio->replicates);
       }
     }
   }
@@ -114,8 +114,8 @@ Cells CaseRows::ratio_cells(const Comparison& comparison) {
   if (!comparison.has_speed_up()) return Cells(ratio_columns().size());
   const RatioText text = readable_ratio(*comparison.ratio);
   Cells cells{text.estimate, interval_cell(text)};
-  if (!launches_.is_one()) cells.push_back(fmt::format("{}", comparison.ratio->launches));
-  cells.push_back(readable_percent(less_time(comparison.ratio->estimate)));
+  if (!launches_.is_one()) cells.push_back(fmt::format("{}", comparison.ratio->replicates));
+  cells.push_back(readable_percent(less_time(comparison.ratio->value)));
   return cells;
 }
 

@@ -31,8 +31,9 @@ Sentence sentence_of(const CaseSummary& each, const Comparison& comparison) {
           named ? fmt::format(" than with {}", comparison.other->variant) : std::string{}};
 }
 
-std::string interval_of(const Ratio& ratio) {
-  return fmt::format("{} over {} launches", readable_ratio(ratio).with_interval(), ratio.launches);
+std::string interval_of(const Estimate& ratio) {
+  return fmt::format("{} over {} launches", readable_ratio(ratio).with_interval(),
+                     ratio.replicates);
 }
 
 std::string wrong_data_sentence(const CaseSummary& each, const Comparison& comparison) {
@@ -72,13 +73,12 @@ std::string same_path_sentence(const CaseSummary& each, const Comparison& compar
       comparison.first->variant, comparison.other->variant, path);
 }
 
-std::string no_interval_sentence(const Sentence& words, const Ratio& ratio) {
+std::string no_interval_sentence(const Sentence& words, const Estimate& ratio) {
   const std::string estimate = readable_ratio(ratio).estimate;
   const std::string took =
-      ratio.estimate > 1.0
-          ? fmt::format("took {} less time{}", readable_percent(less_time(ratio.estimate)),
-                        words.than)
-          : fmt::format("was {} slower{}", readable_percent(-less_time(ratio.estimate), Whole::no),
+      ratio.value > 1.0
+          ? fmt::format("took {} less time{}", readable_percent(less_time(ratio.value)), words.than)
+          : fmt::format("was {} slower{}", readable_percent(-less_time(ratio.value), Whole::no),
                         words.than);
   return fmt::format("{} {} ({}) in one launch, too few for a confidence interval.", words.subject,
                      took, estimate);
@@ -134,11 +134,11 @@ std::string outcome_sentence(const CaseSummary& each, const Comparison& comparis
       return no_difference_sentence(each, comparison);
     case Outcome::less_time:
       return fmt::format("{} takes {} less time{} ({}).", words.subject,
-                         readable_percent(less_time(comparison.ratio->estimate)), words.than,
+                         readable_percent(less_time(comparison.ratio->value)), words.than,
                          interval_of(*comparison.ratio));
     case Outcome::more_time:
       return fmt::format("{} is {} slower{} ({}).", words.subject,
-                         readable_percent(-less_time(comparison.ratio->estimate), Whole::no),
+                         readable_percent(-less_time(comparison.ratio->value), Whole::no),
                          words.than, interval_of(*comparison.ratio));
   }
   return {};
@@ -160,7 +160,7 @@ std::string convergence_sentence(const RunSummary& summary, const CaseSummary& e
     return {};
   }
   const double precision = precision_of(summary.record.settings, each.definition());
-  const double half_width = comparison.ratio->relative_half_width().value_or(0.0);
+  const double half_width = relative_half_width(*comparison.ratio).value_or(0.0);
   if (half_width <= precision) return {};
   const std::optional<StopReason>& stopped = each.result->stopped;
   const std::string why = stopped ? fmt::format(" ({})", name_of(*stopped)) : "";

@@ -17,7 +17,7 @@
 namespace linkgain {
 namespace {
 
-Outcome judge(const Ratio& ratio) {
+Outcome judge(const Estimate& ratio) {
   if (!ratio.interval) {
     return Outcome::no_interval;
   }
@@ -81,6 +81,9 @@ VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::s
   const CaseResult& result = record.cases[index];
   const VariantResult& variant = result.variants[place];
   VariantSummary summary{.result = &variant, .wrong_data = has_wrong_data(variant)};
+  if (const std::optional<LaunchMean>& mean = means[index][place]) {
+    summary.time_interval = mean->interval();
+  }
   summary.limit_share = shown_fraction(result.definition, variant);
   summary.library_ratio = library_ratio(record, means, index, variant.variant);
   if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
@@ -290,7 +293,7 @@ RunSummary::RunSummary(const Record& of)
     cases.push_back(summary_of(record, means, i));
   }
   for (const CaseResult& result : record.cases) {
-    for (const RatioResult& each : result.ratios) launches.add(each.ratio.launches);
+    for (const RatioResult& each : result.ratios) launches.add(each.ratio.replicates);
   }
   if (launches.most == 0) launches.add(count_launches(record));
   find_mixed_launches();

@@ -108,15 +108,15 @@ std::string first_curves(const RunSummary& summary) {
 /// A ratio and the case that it is of; the lower and the higher end of what a group has.
 struct Ends {
   struct End {
-    const Ratio* ratio = nullptr;
+    const Estimate* ratio = nullptr;
     const CaseSummary* of = nullptr;
   };
   End least{};
   End most{};
 
-  void add(const Ratio& ratio, const CaseSummary& of) {
-    if (least.of == nullptr || ratio.estimate < least.ratio->estimate) least = {&ratio, &of};
-    if (most.of == nullptr || ratio.estimate > most.ratio->estimate) most = {&ratio, &of};
+  void add(const Estimate& ratio, const CaseSummary& of) {
+    if (least.of == nullptr || ratio.value < least.ratio->value) least = {&ratio, &of};
+    if (most.of == nullptr || ratio.value > most.ratio->value) most = {&ratio, &of};
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -30,7 +31,7 @@ std::vector<const SoakColumn*> shown_columns(const SoakSummary& soak) {
 /// Evenly over the run, the last one included, and those in which errors were counted.
 std::vector<std::size_t> shown_rows(const SoakSummary& soak) {
   const std::size_t count = soak.rows.size();
-  const std::size_t step = (count + kMostRows - 1) / kMostRows;
+  const std::size_t step = divide_up(count, kMostRows);
   std::size_t with_errors = 0;
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < count; ++i) {

@@ -263,7 +263,7 @@ std::vector<std::string> ratio_cells(const CaseSummary& each, const Comparison& 
     legend.not_converged = true;
     if (each.remedy) legend.remedies.insert(*each.remedy);
   }
-  return {readable_percent(less_time(comparison.ratio->estimate)),
+  return {readable_percent(less_time(comparison.ratio->value)),
           speed_up(readable_ratio(*comparison.ratio)) + (each.result->converged ? "" : "*")};
 }
 

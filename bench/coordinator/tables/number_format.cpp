@@ -18,8 +18,8 @@ bool hides_difference(double bound, int decimals) {
   return bound != 1.0 && times(bound, decimals) == times(1.0, decimals);
 }
 
-int decimals_for(const Ratio& ratio) {
-  int decimals = ratio.estimate >= 9.995 ? 1 : 2;
+int decimals_for(const Estimate& ratio) {
+  int decimals = ratio.value >= 9.995 ? 1 : 2;
   const bool distinct = ratio.interval && !ratio.interval->holds(1.0);
   while (distinct && decimals < kMostDecimals &&
          (hides_difference(ratio.interval->low, decimals) ||
@@ -35,10 +35,10 @@ int percent_decimals(double margin) {
 
 }  // namespace
 
-RatioText readable_ratio(const Ratio& ratio) {
+RatioText readable_ratio(const Estimate& ratio) {
   const int decimals = decimals_for(ratio);
   RatioText text;
-  text.estimate = times(ratio.estimate, decimals);
+  text.estimate = times(ratio.value, decimals);
   if (ratio.interval) {
     text.low = times(ratio.interval->low, decimals);
     text.high = times(ratio.interval->high, decimals);

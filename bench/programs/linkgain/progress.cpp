@@ -189,7 +189,7 @@ std::string summary_of(const CaseResult& result, Detail detail) {
     }
   }
   for (const RatioResult& entry : result.ratios) {
-    parts.push_back(fmt::format("{:.3f}x", entry.ratio.estimate));
+    parts.push_back(fmt::format("{:.3f}x", entry.ratio.value));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -44,7 +44,7 @@ struct PairEntry {
   /// The variant's result and its ratio to the first variant's; null where there is none. They live
   /// as long as the record.
   const VariantResult* result = nullptr;
-  const Ratio* ratio = nullptr;
+  const Estimate* ratio = nullptr;
 };
 
 /// From this size on pairs are told apart by bandwidth, below it by time.

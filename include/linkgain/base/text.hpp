@@ -22,6 +22,9 @@ std::string did_you_mean(std::string_view name, std::span<const std::string_view
 std::string unknown_name(std::string_view what, std::string_view name,
                          std::span<const std::string_view> candidates);
 
+/// In capital letters of ASCII.
+std::string upper(std::string_view text);
+
 /// What fits on a line of most terminals.
 inline constexpr std::size_t kTerminalColumns = 120;
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace linkgain {
 
@@ -20,7 +22,8 @@ struct Seconds {
 };
 
 /// value / divisor rounded up; neither is negative, the divisor not zero.
-constexpr std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
+template <std::integral Value, std::integral Divisor>
+constexpr std::common_type_t<Value, Divisor> divide_up(Value value, Divisor divisor) {
   return (value + divisor - 1) / divisor;
 }
 

@@ -36,7 +36,7 @@ struct CaseComparison {
   const CaseFigures* before = nullptr;
   const CaseFigures* after = nullptr;
   /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
-  std::optional<Ratio> speed_up;
+  std::optional<Estimate> speed_up;
   std::optional<BetweenLaunchDeviation> between_launches;  ///< what the interval was made of
   CaseVerdict verdict = CaseVerdict::missing;
   std::string reason;  ///< of not_comparable and missing; what disturbed either side of others

@@ -156,7 +156,7 @@ std::string describe_wrong(const Case& definition, const Verification& verificat
 /// A variant's time compared with the first variant's.
 struct RatioResult {
   std::string variant;
-  Ratio ratio;
+  Estimate ratio;
 };
 
 /// Why the sampling of a case ended.

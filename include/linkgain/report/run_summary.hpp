@@ -41,7 +41,7 @@ enum class Outcome {
 struct Comparison {
   const VariantResult* first = nullptr;
   const VariantResult* other = nullptr;
-  const Ratio* ratio = nullptr;  ///< null where there is none
+  const Estimate* ratio = nullptr;  ///< null where there is none
   Outcome outcome = Outcome::not_measured;
 
   /// Whether the ratio is one to be shown.
@@ -55,10 +55,11 @@ struct Comparison {
 struct VariantSummary {
   const VariantResult* result = nullptr;
   bool wrong_data = false;
-  std::optional<double> limit_share{};   ///< shown_fraction()
-  std::optional<double> nvlink_share{};  ///< of the bytes expected; absent where not judged
-  std::optional<Ratio> library_ratio{};  ///< of our own kernel's cases
-  std::optional<Estimate> exposed{};     ///< in seconds, of trainings that communicate
+  std::optional<Interval> time_interval{};  ///< as LaunchMean has it
+  std::optional<double> limit_share{};      ///< shown_fraction()
+  std::optional<double> nvlink_share{};     ///< of the bytes expected; absent where not judged
+  std::optional<Estimate> library_ratio{};  ///< of our own kernel's cases
+  std::optional<Estimate> exposed{};        ///< in seconds, of trainings that communicate
   bool losses_parted = false;
 };
 

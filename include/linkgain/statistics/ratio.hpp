@@ -4,17 +4,13 @@
 
 #include "linkgain/statistics/statistics.hpp"
 
+// A ratio is the estimate of how many times longer the other takes, t(other)/t(own); its replicates
+// are the launches of the side that has fewer.
+
 namespace linkgain {
 
-/// How many times longer the other takes, t(other)/t(own).
-struct Ratio {
-  double estimate = 1.0;
-  std::optional<Interval> interval{};  ///< 95 %, over launches; one launch has none
-  int launches = 0;                    ///< of the side that has fewer
-
-  /// Half the interval's width over the estimate, on the log scale; absent without an interval.
-  std::optional<double> relative_half_width() const;
-};
+/// Half the interval's width over the ratio, on the log scale; absent without an interval.
+std::optional<double> relative_half_width(const Estimate& ratio);
 
 /// 1 - 1/ratio: the share of time saved by the first variant, the guide's "23 %".
 double less_time(double ratio);

@@ -18,7 +18,7 @@ struct RatioText {
   std::string interval() const;       ///< "11.8–12.0x", empty without one
   std::string with_interval() const;  ///< "11.9x, 95 % CI 11.8x to 12.0x", "11.9x" without one
 };
-RatioText readable_ratio(const Ratio& ratio);
+RatioText readable_ratio(const Estimate& ratio);
 
 /// Whether 1 is all that there can be of a share, so that what is near it has decimals.
 enum class Whole { yes, no };

@@ -7,7 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(ParseJson, LeavesWhatIsNoJsonToTheLibrary) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

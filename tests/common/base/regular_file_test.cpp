@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST_F(RegularFile, IsWrittenWhereNoLinkStands) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

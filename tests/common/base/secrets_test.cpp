@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -38,4 +38,4 @@ TEST(Secrets, AreMaskedInWordsOfACommand) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 TEST(VisibleText, ShowsWhatActsOnATerminal) {
@@ -33,4 +33,4 @@ TEST(VisibleText, IsTheSameWhenShownAgain) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -56,4 +56,4 @@ TEST(LinkErrors, AreNamedByTheirPlace) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

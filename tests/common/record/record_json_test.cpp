@@ -369,7 +369,7 @@ TEST(RecordDigest, DoesNotHideNumbersThatTheSamplesDoNotGive) {
     const std::string name = place;
     if (name.ends_with("time_s")) result.variants[0].time->value *= 1.0 + 1e-6;
     if (name.ends_with("busbw_gb_per_s")) *result.variants[0].busbw *= 1.0 + 1e-6;
-    if (name.ends_with("ratio")) result.ratios[0].ratio.estimate *= 1.0 + 1e-6;
+    if (name.ends_with("ratio")) result.ratios[0].ratio.value *= 1.0 + 1e-6;
     EXPECT_THAT(refusal(to_json(record)), HasSubstr("of its samples")) << place;
   }
 }

@@ -75,7 +75,7 @@ TEST(Summarise, TakesTheGeometricMeanOfLaunchMedians) {
   EXPECT_FALSE(result.variants[2].time);
   ASSERT_EQ(result.ratios.size(), 1U) << "the third variant was not sampled";
   EXPECT_EQ(result.ratios[0].variant, "1");
-  EXPECT_EQ(result.ratios[0].ratio.estimate,
+  EXPECT_EQ(result.ratios[0].ratio.value,
             result.variants[1].time->value / result.variants[0].time->value)
       << "the quotient of the times shown";
 }
@@ -85,7 +85,7 @@ TEST(Summarise, KeepsTheTimeOfALaunchThatWasCutShort) {
   result.samples = {sample(0, 0, 0, {1.0}), sample(1, 0, 0, {2.0}), sample(0, 0, 1, {3.0})};
   summarise(result);
   EXPECT_EQ(result.variants[0].time, Seconds{2.0});
-  EXPECT_EQ(result.ratios.at(0).ratio.estimate, 1.0);
+  EXPECT_EQ(result.ratios.at(0).ratio.value, 1.0);
   EXPECT_TRUE(launch_medians(result, 0).empty());
 }
 
@@ -168,7 +168,7 @@ TEST(Summarise, GivesNumbersThatTheRecordsSamplesGiveAgain) {
       EXPECT_EQ(shown.variants[variant].busbw, bus_bandwidth(shown.definition, time));
       EXPECT_THAT(shown.variants[variant].skew, Optional(::testing::DoubleNear(2.0 / 3, 1e-12)));
     }
-    EXPECT_DOUBLE_EQ(shown.ratios.at(0).ratio.estimate, std::sqrt(product[1] / product[0]));
+    EXPECT_DOUBLE_EQ(shown.ratios.at(0).ratio.value, std::sqrt(product[1] / product[0]));
   }
 }
 

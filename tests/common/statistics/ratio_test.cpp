@@ -11,9 +11,9 @@ namespace {
 
 using testing::Optional;
 
-Ratio with_interval(double estimate, double half_width) {
-  Ratio ratio;
-  ratio.estimate = estimate;
+Estimate with_interval(double estimate, double half_width) {
+  Estimate ratio;
+  ratio.value = estimate;
   ratio.interval = {estimate * std::exp(-half_width), estimate * std::exp(half_width)};
   return ratio;
 }
@@ -26,9 +26,9 @@ TEST(LessTime, IsThePagesShare) {
 }
 
 TEST(RelativeHalfWidth, IsHalfTheLogOfHighOverLow) {
-  EXPECT_THAT(with_interval(3.0, 0.02).relative_half_width(),
+  EXPECT_THAT(relative_half_width(with_interval(3.0, 0.02)),
               Optional(testing::DoubleNear(0.02, 1e-12)));
-  EXPECT_EQ(Ratio{}.relative_half_width(), std::nullopt);
+  EXPECT_EQ(relative_half_width(Estimate{}), std::nullopt);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "support/nvml_scenario.hpp"
 #include "support/process_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::IsEmpty;
@@ -104,4 +104,4 @@ TEST_F(ErrorCounters, AreLeftOutWhereTheDriverTellsNothing) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -8,7 +8,7 @@
 #include "support/nvml_scenario.hpp"
 #include "support/process_support.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::AllOf;
@@ -79,4 +79,4 @@ TEST(CudaErrorAdvice, KnowsThoseThatAJobDoesNotSurvive) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

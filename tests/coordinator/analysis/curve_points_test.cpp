@@ -103,7 +103,7 @@ TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
     CaseResult& result = record.cases[2];
     result.converged = converged;
     result.ratios = {{"host", {}}};
-    result.ratios[0].ratio.estimate = 2.0;
+    result.ratios[0].ratio.value = 2.0;
     result.ratios[0].ratio.interval = {2.0 * (1.0 - half), 2.0 * (1.0 + half)};
     return curve_points(record, kCurve, "p2p").size();
   };

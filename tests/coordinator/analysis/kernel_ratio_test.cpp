@@ -33,16 +33,16 @@ void add(Record& record, int place, int variant, int launch, const std::vector<d
   }
 }
 
-std::optional<Ratio> library_ratio_of(const Record& record, std::size_t place,
-                                      std::string_view variant) {
+std::optional<Estimate> library_ratio_of(const Record& record, std::size_t place,
+                                         std::string_view variant) {
   return library_ratio(record, launch_means(record), place, variant);
 }
 
 TEST(LibraryRatio, OfTimesHasNoInterval) {
   Record record = two_cases();
   record.cases[0].definition.kernel = true;
-  const Ratio ratio = library_ratio_of(record, 0, "host").value();
-  EXPECT_DOUBLE_EQ(ratio.estimate, 1.5);
+  const Estimate ratio = library_ratio_of(record, 0, "host").value();
+  EXPECT_DOUBLE_EQ(ratio.value, 1.5);
   EXPECT_FALSE(ratio.interval);
 }
 
@@ -56,9 +56,9 @@ TEST(LibraryRatio, IsThatOfLaunches) {
         launch == 0 ? std::vector<double>{1.0, 1.0, 9.0} : std::vector<double>{1.0, 0.1, 1.0});
     add(record, 1, 0, launch, std::vector<double>(3, launch == 0 ? 2.0 : 8.0));
   }
-  const Ratio ratio = library_ratio_of(record, 0, "p2p").value();
-  EXPECT_NEAR(ratio.estimate, 4.0, 1e-9);
-  EXPECT_EQ(ratio.launches, 2);
+  const Estimate ratio = library_ratio_of(record, 0, "p2p").value();
+  EXPECT_NEAR(ratio.value, 4.0, 1e-9);
+  EXPECT_EQ(ratio.replicates, 2);
   EXPECT_FALSE(ratio.interval) << "nothing is known of how the kernel's launches scatter";
   add(record, 0, 0, 2, {1.1, 1.1, 1.1});
   EXPECT_TRUE(library_ratio_of(record, 0, "p2p").value().interval);
@@ -67,7 +67,7 @@ TEST(LibraryRatio, IsThatOfLaunches) {
 TEST(LibraryRatio, HoldsAKernelAgainstItsTwin) {
   Record record = two_cases();
   record.cases[0].definition.kernel = true;
-  EXPECT_DOUBLE_EQ(library_ratio_of(record, 0, "p2p").value().estimate, 1.5);
+  EXPECT_DOUBLE_EQ(library_ratio_of(record, 0, "p2p").value().value, 1.5);
   EXPECT_FALSE(library_ratio_of(record, 1, "p2p")) << "is no kernel's";
   record.cases[1].variants[0].verification =
       Verification{.checked = 8, .wrong = 1, .first_wrong = {}};

@@ -22,7 +22,7 @@ inline CaseResult case_of(std::int64_t size, Path first, Path other) {
   CaseResult result;
   result.definition.size = Bytes{size};
   result.variants = {measured("p2p", first), measured("host", other)};
-  result.ratios = {{"host", {.estimate = 2.0, .interval = Interval{1.99, 2.01}, .launches = 6}}};
+  result.ratios = {{"host", {.value = 2.0, .interval = Interval{1.99, 2.01}, .replicates = 6}}};
   result.converged = true;
   result.stopped = StopReason::converged;
   return result;

@@ -219,6 +219,15 @@ TEST(Check, SaysWhy) {
   const auto alike = launches_of(sized(8), std::vector<double>(8, 1e-3));
   const Baseline alike_too = baseline_of(std::vector{alike}, {});
   add("launches that are all alike", alike_too, alike);
+  Case printed = sized(8);
+  printed.metric = ProgramMetric{.name = "loss"};
+  const auto runs = [&](double value) {
+    return launches_of(printed, std::vector<double>(8, value));
+  };
+  const Baseline of_program = baseline_of(std::vector{runs(2.5)}, {});
+  add("runs of a program that all print the same", of_program, runs(2.5));
+  add("runs that all print a tenth more", of_program, runs(2.75));
+  add("runs that all print a tenth less", of_program, runs(2.25));
   add("one launch against such", alike_too, launches_of(sized(8), {1e-3}));
   add("not measured", reference(), launches_of(sized(16), eight(1e-3)));
   Case graph = sized(8);

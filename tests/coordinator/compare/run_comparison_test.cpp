@@ -47,7 +47,7 @@ TEST(CompareRuns, TakesTheLaunchAsReplicate) {
   const RunComparison comparison = compare_runs(before, after, {});
   const CaseComparison& row = comparison.cases.at(0);
   EXPECT_EQ(row.verdict, CaseVerdict::faster);
-  EXPECT_THAT(row.speed_up->estimate, DoubleNear(2.0, 1e-9));
+  EXPECT_THAT(row.speed_up->value, DoubleNear(2.0, 1e-9));
   // Student's t of 14 degrees of freedom at 97.5 % is 2.144787.
   const double half = 2.144787 * 0.01 * std::sqrt(2.0 / 8.0);
   EXPECT_THAT(row.speed_up->interval->low, DoubleNear(2.0 * std::exp(-half), 1e-6));
@@ -78,7 +78,7 @@ TEST(CompareRuns, HasTheRatioOfTheTimesThatItShows) {
   const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0, 0.7})});
   const RunComparison comparison = compare_runs(before, after, {});
   const CaseComparison& row = comparison.cases.at(0);
-  EXPECT_THAT(row.speed_up->estimate,
+  EXPECT_THAT(row.speed_up->value,
               DoubleNear(row.before->time->value / row.after->time->value, 1e-12));
 }
 

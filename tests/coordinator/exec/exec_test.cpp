@@ -49,9 +49,9 @@ TEST_F(Exec, ComparesByRuns) {
   });
   EXPECT_EQ(outcome.code, ExitCode::success);
   EXPECT_THAT(outcome.order, SizeIs(12));
-  const Ratio& ratio = outcome.record.cases.at(0).ratios.at(0).ratio;
-  EXPECT_NEAR(ratio.estimate, 1.3, 0.001);
-  EXPECT_EQ(ratio.launches, 6);
+  const Estimate& ratio = outcome.record.cases.at(0).ratios.at(0).ratio;
+  EXPECT_NEAR(ratio.value, 1.3, 0.001);
+  EXPECT_EQ(ratio.replicates, 6);
   EXPECT_TRUE(outcome.record.cases[0].converged);
   EXPECT_LT(ratio.interval->low, 1.3);
   EXPECT_GT(ratio.interval->high, 1.3);
@@ -70,7 +70,7 @@ TEST_F(Exec, KeepsRatesAsTimesSoThatEveryRatioIsASpeedUp) {
   const CaseResult& rate = outcome.record.cases.at(1);
   EXPECT_EQ(case_name(rate.definition), "exec/rate/higher");
   EXPECT_NEAR(from_sample(*rate.definition.metric, *rate.variants[0].time), 500.0, 0.5);
-  EXPECT_NEAR(rate.ratios.at(0).ratio.estimate, 1.25, 0.001);
+  EXPECT_NEAR(rate.ratios.at(0).ratio.value, 1.25, 0.001);
 }
 
 TEST_F(Exec, AddsRoundsOnceWhereTheIntervalIsTooWide) {
@@ -174,7 +174,7 @@ TEST_F(Exec, TakesTheMedianOfSeveralSamplesOfARun) {
                              {"it", {.samples = {1.0, 100.0, 5.0 + 0.001 * place.round}}}});
   });
   EXPECT_NEAR(outcome.record.cases[1].variants[0].time->value, 5.0, 0.01);
-  EXPECT_EQ(outcome.record.cases[1].ratios[0].ratio.launches, 6);
+  EXPECT_EQ(outcome.record.cases[1].ratios[0].ratio.replicates, 6);
 }
 
 TEST_F(Exec, KeepsWhatWasMeasuredWhenInterrupted) {

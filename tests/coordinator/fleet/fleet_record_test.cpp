@@ -102,7 +102,7 @@ TEST(FleetRecord, OfEveryOddityIsTheSame) {
 TEST(FleetRecord, HasTheLaunchesThatWereTaken) {
   Record record = full_record();
   record.settings.launches = 6;
-  record.cases[0].ratios.at(0).ratio.launches = 3;
+  record.cases[0].ratios.at(0).ratio.replicates = 3;
   FleetNames names;
   const FleetRecord parsed = fleet_record_of(record, names);
   EXPECT_EQ(parsed.values.at(0).launches, 3);

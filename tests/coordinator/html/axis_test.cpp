@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
@@ -57,4 +57,4 @@ TEST(Axis, HasAPlaceForASingleValue) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -5,7 +5,7 @@
 
 #include "support/golden.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using namespace linkgain::test;
@@ -63,4 +63,4 @@ TEST(MachinePicture, HasRanksInThePlaceOfGpusAndEveryHost) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::HasSubstr;
@@ -68,4 +68,4 @@ TEST(Page, ForbidsRequestsAndScripts) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

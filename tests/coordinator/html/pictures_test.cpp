@@ -10,7 +10,7 @@
 #include "support/golden.hpp"
 #include "svg.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using namespace linkgain::test;
@@ -118,4 +118,4 @@ TEST(HeatMap, LeavesLikeValuesPale) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

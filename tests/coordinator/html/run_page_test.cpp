@@ -10,7 +10,7 @@
 #include "support/profile_record.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using namespace linkgain::test;
@@ -122,4 +122,4 @@ TEST(RunPage, EscapesAllTextOfOthers) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 /// Variables of one block: "bg" and its colour, as 0xrrggbb.
@@ -74,4 +74,4 @@ TEST(Style, FetchesNothing) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

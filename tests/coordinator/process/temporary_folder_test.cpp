@@ -13,8 +13,10 @@
 #include "support/process_support.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
+
+using linkgain::TemporaryFolder;  // of which the tests' own is not
 
 TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
   std::filesystem::path path;
@@ -85,4 +87,4 @@ TEST(TemporaryFolder, OfOthersStays) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

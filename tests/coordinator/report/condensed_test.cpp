@@ -179,7 +179,7 @@ TEST(CondensedReport, LeavesNoFigureOutThatIsNotInTheCsv) {
     }
     for (const Comparison& comparison : each.comparisons) {
       Row& row = rows[{name, comparison.other->variant}];
-      EXPECT_EQ(std::stod(row["ratio"]), comparison.ratio->estimate) << name;
+      EXPECT_EQ(std::stod(row["ratio"]), comparison.ratio->value) << name;
       EXPECT_EQ(std::stod(row["ratio_low"]), comparison.ratio->interval->low) << name;
       EXPECT_EQ(std::stod(row["ratio_high"]), comparison.ratio->interval->high) << name;
     }

@@ -71,9 +71,9 @@ TEST(Headline, SaysWhatWasFoundOfTwoVariants) {
   record.settings.environment_in_force[0]["NCCL_P2P_DISABLE"] = "1";
   add("P2P forbidden from outside", record);
   record = usual;
-  record.cases[0].ratios[0].ratio = {.estimate = 11.9, .interval = {}, .launches = 1};
+  record.cases[0].ratios[0].ratio = {.value = 11.9, .interval = {}, .replicates = 1};
   add("one launch", record);
-  record.cases[0].ratios[0].ratio = {.estimate = 0.8, .interval = {}, .launches = 1};
+  record.cases[0].ratios[0].ratio = {.value = 0.8, .interval = {}, .replicates = 1};
   add("one launch, slower", record);
   record = one_case(3.0e-3, 36.0e-3, 11.4, 12.6);
   record.cases[0].converged = false;

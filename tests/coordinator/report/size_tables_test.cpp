@@ -63,7 +63,7 @@ TEST(SizeTable, MarksGroupedOperations) {
 
 TEST(SizeTable, OneLaunchHasNoInterval) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
-  record.cases[0].ratios[0].ratio = {.estimate = 12.0, .interval = {}, .launches = 1};
+  record.cases[0].ratios[0].ratio = {.value = 12.0, .interval = {}, .replicates = 1};
   EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|    12.0x | one launch |"));
 }
 
@@ -348,10 +348,10 @@ TEST(StepLines, AreNotInTheCsv) {
 /// Launches are added for some cases; others lose theirs to a job that died.
 TEST(SizeTables, SayOverHowManyLaunchesWhereTheyDiffer) {
   Record record = h200_record();
-  record.cases[0].ratios[0].ratio.launches = 12;
+  record.cases[0].ratios[0].ratio.replicates = 12;
   expect_golden(size_tables(RunSummary(record)), "sizes_launches.md");
   Record three = three_variants_record();
-  three.cases[0].ratios[1].ratio.launches = 2;
+  three.cases[0].ratios[1].ratio.replicates = 2;
   expect_golden(size_tables(RunSummary(three)), "sizes_launches_three_variants.md");
 }
 

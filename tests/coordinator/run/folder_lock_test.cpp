@@ -12,7 +12,7 @@
 #include "support/process_support.hpp"
 #include "support/situations.hpp"
 
-namespace linkgain {
+namespace linkgain::test {
 namespace {
 
 using testing::AllOf;
@@ -62,4 +62,4 @@ TEST_F(FolderLockTest, ComesBeforeAnEarlierRunIsSetAside) {
 }
 
 }  // namespace
-}  // namespace linkgain
+}  // namespace linkgain::test

@@ -33,7 +33,7 @@ TEST(MeasureCase, FindsTheScriptedRatio) {
   EXPECT_EQ(bench.result.samples.size(), 40U);
   ASSERT_EQ(bench.result.ratios.size(), 1U);
   EXPECT_EQ(bench.result.ratios[0].variant, "v1");
-  EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 3.7, 1e-12);
+  EXPECT_NEAR(bench.result.ratios[0].ratio.value, 3.7, 1e-12);
   EXPECT_EQ(bench.result.variants[0].time, Seconds{1e-4});
   EXPECT_EQ(bench.result.variants[1].time, Seconds{3.7e-4});
   EXPECT_THAT(bench.warnings, IsEmpty());
@@ -110,7 +110,7 @@ TEST(MeasureCase, BalancedRoundsCancelDrift) {
   bench.measure();
   const std::vector<Sample> own = bench.of_variant(0);
   EXPECT_GT(own.back().time().value, 1.15 * own.front().time().value) << "the drift is there";
-  EXPECT_NEAR(bench.result.ratios.at(0).ratio.estimate, 2.0, 0.02);
+  EXPECT_NEAR(bench.result.ratios.at(0).ratio.value, 2.0, 0.02);
 }
 
 TEST(MeasureCase, VerifiesAndClosesAfterSampling) {
@@ -141,7 +141,7 @@ TEST(MeasureCase, ARefusedCaseIsSkippedAndTheOthersGoOn) {
   EXPECT_FALSE(bench.result.variants[1].time);
   ASSERT_EQ(bench.result.ratios.size(), 1U);
   EXPECT_EQ(bench.result.ratios[0].variant, "v2");
-  EXPECT_NEAR(bench.result.ratios[0].ratio.estimate, 4.0, 1e-9);
+  EXPECT_NEAR(bench.result.ratios[0].ratio.value, 4.0, 1e-9);
   EXPECT_TRUE(bench.jobs[1].job) << "the job lives on";
   EXPECT_THAT(bench.warnings, IsEmpty());
 }
@@ -154,7 +154,7 @@ TEST(MeasureCase, RefusedInALaterLaunchKeepsWhatWasMeasured) {
                                                 bench.clock, trace);
   bench.measure(1);
   EXPECT_FALSE(bench.result.variants[1].skipped);
-  EXPECT_NEAR(bench.result.ratios.at(0).ratio.estimate, 2.0, 1e-9);
+  EXPECT_NEAR(bench.result.ratios.at(0).ratio.value, 2.0, 1e-9);
   ASSERT_EQ(bench.warnings.size(), 1U);
   EXPECT_EQ(bench.warnings[0].code, "launch-refused");
 }

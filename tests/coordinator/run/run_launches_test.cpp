@@ -133,7 +133,7 @@ TEST(RunLaunches, SequentialVariantsAreNeverUpTogetherAndInRandomOrder) {
     EXPECT_EQ(sorted({bench.started.begin(), bench.started.begin() + 2}),
               (std::vector<std::string>{"v0 in 0", "v1 in 0"}));
     for (const CaseResult& result : bench.record.cases) {
-      EXPECT_NEAR(result.ratios.at(0).ratio.estimate, 2.0, 1e-9);
+      EXPECT_NEAR(result.ratios.at(0).ratio.value, 2.0, 1e-9);
       EXPECT_EQ(result.variants[0].path, Path::nvlink);
     }
     Record journal = read_record(bench.journal_path());
@@ -173,7 +173,7 @@ TEST(RunLaunches, LosingOneJobLeavesTheOthersOfItsVariant) {
     }
     EXPECT_THAT(of_other, testing::IsSupersetOf({0, 2}));
     EXPECT_FALSE(result.variants[1].skipped);
-    EXPECT_NEAR(result.ratios.at(0).ratio.estimate, 2.0, 1e-9);
+    EXPECT_NEAR(result.ratios.at(0).ratio.value, 2.0, 1e-9);
   }
 }
 
@@ -190,7 +190,7 @@ TEST(RunLaunches, OneJobThatDoesNotStartLeavesTheOthersOfItsVariant) {
               AllOf(StartsWith("variant v1, launch 1: "), HasSubstr("fake was lost")));
   for (const CaseResult& result : bench.record.cases) {
     EXPECT_FALSE(result.variants[1].skipped);
-    EXPECT_EQ(result.ratios.at(0).ratio.launches, 2);
+    EXPECT_EQ(result.ratios.at(0).ratio.replicates, 2);
   }
 }
 
@@ -291,7 +291,7 @@ TEST(RunLaunches, ABudgetForLessThanThreeLeavesCasesOutSoThatTheOthersHaveThree)
     EXPECT_EQ(variant.skipped, kBudgetUsedUp);
   }
   EXPECT_EQ(bench.record.cases[2].stopped, StopReason::out_of_time);
-  EXPECT_EQ(bench.record.cases[3].ratios.at(0).ratio.launches, 3);
+  EXPECT_EQ(bench.record.cases[3].ratios.at(0).ratio.replicates, 3);
   EXPECT_LT(bench.clock.now().value, 14.0);
 }
 

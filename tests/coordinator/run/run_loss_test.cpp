@@ -102,7 +102,7 @@ TEST(RunLoss, InACaseLeavesTheOtherAndTheNextLaunch) {
   EXPECT_EQ(first.stopped, StopReason::job_lost);
   EXPECT_EQ(first.variants[1].time, Seconds{1e-4});
   EXPECT_EQ(first.variants[1].path, Path::network) << "no later launch can tell";
-  EXPECT_EQ(first.ratios.at(0).ratio.launches, 1);
+  EXPECT_EQ(first.ratios.at(0).ratio.replicates, 1);
   EXPECT_FALSE(bench.record.cases[1].variants[1].skipped) << "the second launch has it";
   EXPECT_EQ(count_samples(bench.record), 2 * 8 + 2 + 3 * 4) << "and the job started again";
   Record journal = read_record(bench.journal_path());
@@ -123,7 +123,7 @@ TEST(RunLoss, TwiceInACaseLeavesTheCaseToTheOtherVariant) {
   const CaseResult& first = bench.record.cases[0];
   EXPECT_EQ(first.variants[1].skipped, kJobWasLost);
   const CaseResult& second = bench.record.cases[1];
-  EXPECT_EQ(second.ratios.at(0).ratio.launches, 6);
+  EXPECT_EQ(second.ratios.at(0).ratio.replicates, 6);
   EXPECT_EQ(count_samples(bench.record), 6 * 4 + 6 * 4 + 6 * 4);
 }
 
@@ -169,7 +169,7 @@ TEST(RunLoss, InALaterLaunchKeepsTheEarlierOnes) {
   bench.script_of_launch[{1, 1}] = failing({.command = "hello"});
   bench.execute();
   EXPECT_EQ(bench.record.status, RunStatus::job_lost);
-  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.launches, 2);
+  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.replicates, 2);
   EXPECT_FALSE(bench.record.cases[1].variants[1].skipped);
 }
 
@@ -179,10 +179,10 @@ TEST(RunLoss, OfAllJobsMidwayEndsTheRunWithReasons) {
   bench.plan.launches = 2;
   bench.execute();
   EXPECT_EQ(bench.record.status, RunStatus::job_lost);
-  EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.launches, 0) << "two samples are too few";
+  EXPECT_EQ(bench.record.cases[0].ratios.at(0).ratio.replicates, 0) << "two samples are too few";
   EXPECT_EQ(bench.started.size(), 2 * 2 + 3U) << "three times in all";
   EXPECT_FALSE(bench.record.cases[1].variants[0].skipped) << "a job started again measured it";
-  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.launches, 1);
+  EXPECT_EQ(bench.record.cases[1].ratios.at(0).ratio.replicates, 1);
   Record journal = read_record(bench.journal_path());
   summarise(journal);
   EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));

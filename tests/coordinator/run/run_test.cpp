@@ -52,7 +52,7 @@ TEST(Run, MeasuresEveryCaseInEveryVariant) {
   ASSERT_EQ(bench.record.cases.size(), 2U);
   for (const CaseResult& result : bench.record.cases) {
     EXPECT_EQ(result.stopped, StopReason::launches_differ) << "one launch cannot tell";
-    EXPECT_NEAR(result.ratios.at(0).ratio.estimate, 3.0, 1e-12);
+    EXPECT_NEAR(result.ratios.at(0).ratio.value, 3.0, 1e-12);
     EXPECT_EQ(result.variants[0].path, Path::nvlink);
     EXPECT_EQ(result.variants[1].path, Path::network);
     EXPECT_TRUE(result.variants[1].verification);
@@ -73,9 +73,9 @@ TEST(Run, LaunchesAreReplicates) {
   bench.script_of_launch[{1, 2}] = taking(2e-4 * std::exp(0.6));
   bench.execute();
   EXPECT_EQ(bench.started.size(), 6U);
-  const Ratio& ratio = bench.record.cases[0].ratios.at(0).ratio;
-  EXPECT_NEAR(ratio.estimate, 2.0 * std::exp(0.3), 1e-3);
-  EXPECT_EQ(ratio.launches, 3);
+  const Estimate& ratio = bench.record.cases[0].ratios.at(0).ratio;
+  EXPECT_NEAR(ratio.value, 2.0 * std::exp(0.3), 1e-3);
+  EXPECT_EQ(ratio.replicates, 3);
   EXPECT_GT(ratio.interval->high, 2.0 * std::exp(0.6));
   EXPECT_EQ(bench.record.cases.back().samples.back().launch, 2);
   expect_journal_equals_record(bench);
@@ -89,7 +89,7 @@ TEST(Run, SkipsWhatNoBudgetIsLeftFor) {
   bench.plan.budget = Seconds{5.0};
   bench.plan.launches = 4;
   bench.execute();
-  EXPECT_EQ(bench.record.cases[2].ratios.at(0).ratio.launches, 2) << "the second begun in time";
+  EXPECT_EQ(bench.record.cases[2].ratios.at(0).ratio.replicates, 2) << "the second begun in time";
   const CaseResult& last = bench.record.cases[1];
   EXPECT_EQ(last.stopped, StopReason::out_of_time);
   EXPECT_FALSE(last.variants[0].time);
@@ -130,7 +130,7 @@ TEST(Run, InterruptedKeepsWhatWasMeasured) {
   EXPECT_EQ(bench.record.cases[0].stopped, StopReason::launches_differ);
   const CaseResult& cut = bench.record.cases[1];
   EXPECT_EQ(cut.stopped, StopReason::interrupted);
-  EXPECT_EQ(cut.ratios.at(0).ratio.launches, 1);
+  EXPECT_EQ(cut.ratios.at(0).ratio.replicates, 1);
   EXPECT_EQ(cut.variants[1].time, Seconds{1e-4});
   EXPECT_EQ(cut.variants[1].path, Path::host_memory);
   for (const FakeTrace& trace : bench.traces) EXPECT_TRUE(trace.gone);

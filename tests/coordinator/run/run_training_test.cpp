@@ -100,7 +100,7 @@ TEST(RunOfTrainings, AllStepsAreTakenInFewerLaunchesToo) {
     bench.plan.budget = Seconds{36.0};
     bench.execute();
     const CaseResult& training = bench.record.cases[0];
-    EXPECT_EQ(training.ratios.at(0).ratio.launches, 3) << name_of(schedule);
+    EXPECT_EQ(training.ratios.at(0).ratio.replicates, 3) << name_of(schedule);
     EXPECT_EQ(training.samples.size(), 2U * 20U);
   }
 }

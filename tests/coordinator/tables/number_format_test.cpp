@@ -8,7 +8,7 @@ namespace linkgain::test {
 namespace {
 
 RatioText text_of(double estimate, std::optional<Interval> interval = {}) {
-  return readable_ratio({.estimate = estimate, .interval = interval});
+  return readable_ratio({.value = estimate, .interval = interval});
 }
 
 TEST(ReadableRatio, HasAFittingNumberOfDecimals) {

@@ -26,7 +26,7 @@ CaseResult measured_case() {
     result.variants.back().variant = name;
     result.variants.back().time = Seconds{time};
   }
-  result.ratios = {{"host", {.estimate = 4.31, .interval = Interval{4.30, 4.33}, .launches = 6}}};
+  result.ratios = {{"host", {.value = 4.31, .interval = Interval{4.30, 4.33}, .replicates = 6}}};
   return result;
 }
 
