@@ -5,7 +5,6 @@
 #include <cctype>
 #include <charconv>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>

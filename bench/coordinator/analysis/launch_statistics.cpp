@@ -359,21 +359,20 @@ MoreLaunches launches_worth_adding(const Record& record, int planned, int launch
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     const CaseResult& result = record.cases[i];
     if (result.converged || result.ratios.empty() || result.definition.training) continue;
-    // Of its width over what it is to be; absent where some ratio has none.
-    std::optional<double> excess = 0.0;
+    const double precision = precision_of(record.settings, result.definition);
+    std::optional<double> needed = 0.0;
     for (const RatioResult& each : result.ratios) {
       const std::optional<double> width = relative_half_width(each.ratio);
-      if (excess && width) excess = std::max(*excess, *width);
-      if (!width) excess.reset();
+      if (!width) needed.reset();
+      if (!needed) break;
+      // A width goes with the root of their number.
+      const double excess = *width / precision;
+      needed = std::max(*needed, std::ceil(each.ratio.replicates * excess * excess));
     }
-    if (!excess) continue;
-    *excess /= precision_of(record.settings, result.definition);
-    // A width goes with the root of their number.
-    const double needed = std::ceil(launches * *excess * *excess);
     // One that lost a job has not converged, however narrow it is.
-    if (needed <= launches || needed > 2.0 * planned) continue;
+    if (!needed || *needed <= launches || *needed > 2.0 * planned) continue;
     more.cases.push_back(static_cast<int>(i));
-    more.launches = std::max(more.launches, static_cast<int>(needed) - launches);
+    more.launches = std::max(more.launches, static_cast<int>(*needed) - launches);
   }
   return more;
 }

@@ -92,7 +92,8 @@ bool has_one_launch(const CaseCheck& check) {
 void judge_agreeing(CaseCheck& check, const std::optional<ProgramMetric>& metric, double lower,
                     double upper) {
   if (!metric || is_timed(*metric)) return;
-  const double shift = *check.shift;
+  constexpr double kRounding = 1e-12;  // of the logs
+  const double shift = std::abs(*check.shift) < kRounding ? 0.0 : *check.shift;
   check.interval = Interval{shift, shift};
   check.chance_slower = shift > upper ? 0.0 : 1.0;
   check.chance_faster = shift < lower ? 0.0 : 1.0;

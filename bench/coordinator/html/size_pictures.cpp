@@ -1,18 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/statistics/distributions.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "run_pictures.hpp"
 

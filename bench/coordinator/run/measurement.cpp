@@ -61,7 +61,9 @@ class CaseRun {
   protocol::RunReply run_batch(const Opened& opened, std::int64_t operations);
   protocol::CountersReply read_counters(Job& job) const;
   void took(const protocol::OpenReply& reply) const;
+  bool takes_all_gpus() const;
   std::optional<Seconds> rested() const;
+  void worked() const;
   std::optional<std::int64_t> operations_before(std::size_t place);
   std::vector<std::string> products() const;
   void keep_evidence();
@@ -129,7 +131,7 @@ void CaseRun::open_in(std::size_t place) {
         {case_name(result_.definition), settings_.plan.sample_target, settings_.traffic.counting,
          rested(), operations_before(place), products()},
         time_to_open());
-    settings_.observer.worked();
+    worked();
     took(reply);
     if (reply.plan) {
       traffic_[place] = count_by(place, *reply.plan);
@@ -145,9 +147,18 @@ void CaseRun::open_in(std::size_t place) {
   }
 }
 
-/// Of the GPUs, if all jobs have the same.
+/// Whether every GPU of the run works in this case.
+bool CaseRun::takes_all_gpus() const {
+  const Case& c = result_.definition;
+  return settings_.traffic.same_gpus && (!c.pair || c.ranks == 2);
+}
+
 std::optional<Seconds> CaseRun::rested() const {
-  return settings_.traffic.same_gpus ? settings_.observer.rested() : std::nullopt;
+  return takes_all_gpus() ? settings_.observer.rested() : std::nullopt;
+}
+
+void CaseRun::worked() const {
+  if (takes_all_gpus()) settings_.observer.worked();
 }
 
 /// In a sample of an earlier launch of this variant.
@@ -224,7 +235,7 @@ protocol::CountersReply CaseRun::read_counters(Job& job) const {
 void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   const std::int64_t operations = opened.reply.execution.operations_per_sample;
   const protocol::RunReply reply = run_batch(opened, operations);
-  settings_.observer.worked();
+  worked();
   settings_.observer.health_took(reply.health_seconds);
   Sample sample;
   sample.sequence = next_sequence_++;
@@ -315,7 +326,7 @@ void CaseRun::finish() {
     const double operations = std::max(1, one.reply.execution.operations_per_graph);
     try {
       const Verification verification = job.verify(one.reply.handle, deadline_for(one, operations));
-      settings_.observer.worked();
+      worked();
       auto& known = result_of(one.place).verification;
       if (!known || known->wrong == 0) known = verification;
       job.close(one.reply.handle, settings_.plan.timeout);

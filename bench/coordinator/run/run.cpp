@@ -57,6 +57,7 @@ class Run : private RunCosts {
 
   bool is_kept(int index, int launch, const std::vector<int>& variants) const;
   bool is_kept(int launch) const;
+  void keep_steps(const std::vector<int>& cases, int first, int end);
   void run_planned();
   void leave_out(int number);
   void add_launches();
@@ -139,10 +140,14 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
   std::iota(all_variants_.begin(), all_variants_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
   prepare_to_go_on(plan, record);
-  if (!earlier_) return;
-  for (int index = 0; index < static_cast<int>(record_.cases.size()); ++index) {
-    for (int launch = 0; launch < plan.launches; ++launch) {
-      for (const std::vector<int>& variants : variants_at_once(plan)) {
+  keep_steps(pace_.order(), 0, plan.launches);
+}
+
+/// Tells the pace what of these launches an earlier part of the run measured.
+void Run::keep_steps(const std::vector<int>& cases, int first, int end) {
+  for (int launch = first; launch < end; ++launch) {
+    for (const std::vector<int>& variants : variants_at_once(plan_)) {
+      for (const int index : cases) {
         if (is_kept(index, launch, variants)) pace_.keeps(index, launch);
       }
     }
@@ -246,11 +251,7 @@ void Run::add_launches() {
     const int end = done + pace_.holds(more.cases, at_once);
     if (end == done) return;
     pace_.add_group(more.cases, end - done);
-    for (int launch = done; launch < end; ++launch) {
-      for (const int index : more.cases) {
-        if (is_kept(index, launch, all_variants_)) pace_.keeps(index, launch);
-      }
-    }
+    keep_steps(more.cases, done, end);
     run_group(done, end, more.cases);
     done = end;
   }
@@ -263,8 +264,7 @@ void Run::run_group(int first, int end, const std::vector<int>& cases) {
   for (const int group : order.next()) {
     run_jobs(first, end, variants[static_cast<std::size_t>(group)], cases);
   }
-  if (plan_.schedule == Schedule::paired) return;
-  if (first == 0) lower_launches();
+  if (plan_.schedule != Schedule::paired && first == 0) lower_launches();
 }
 
 /// Those of these variants, all up together.
@@ -294,7 +294,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   give_up_missing(group, missing);
   const Seconds start_time{world_.now().value - started};
   pace_.started_group(start_time.value);
-  spent(&TimeSpent::starting_s, start_time);
+  all_started(start_time);
   for (const Launch& launch : group) {
     for (const VariantJob& job : launch.jobs) {
       if (earlier_ && job.job) require_same_job(*earlier_, job.variant, job.hello);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/protocol/protocol.hpp"
@@ -13,9 +14,11 @@ namespace linkgain {
 /// Sums up in a record what a run's time goes into, and what looking costs.
 class RunCosts : public RunObserver {
  public:
-  /// What the record had of an earlier part of the run is forgotten. It must outlive this. Looking
-  /// costs where links could be counted.
-  RunCosts(Record& record, bool counts_links) : spent_(record.time_spent.emplace()) {
+  /// The record must outlive this. Of an earlier part of the run only the cost of looking is
+  /// forgotten, which there is where links could be counted.
+  RunCosts(Record& record, bool counts_links)
+      : spent_(record.time_spent && record.wall_seconds ? *record.time_spent
+                                                        : record.time_spent.emplace()) {
     if (!counts_links) return;
     looking_ = &record.evidence_cost.emplace();
     looking_->health_s = 0.0;
@@ -43,16 +46,25 @@ class RunCosts : public RunObserver {
   bool looking_costs_within(double share, double elapsed) const {
     return looking_ == nullptr || looking_->counters_s + *looking_->health_s <= share * elapsed;
   }
-  /// By the job in which it took longest.
+  /// A job of those that start together, of which the slowest counts.
   void started(const protocol::HelloReply& reply) {
-    spent_.ranks_s = std::max(spent_.ranks_s, reply.ranks_time.value);
-    spent_.gpus_s = std::max(spent_.gpus_s, reply.gpus_time.value);
-    spent_.connecting_s = std::max(spent_.connecting_s, reply.connecting_time.value);
+    starting_.ranks_s = std::max(starting_.ranks_s, reply.ranks_time.value);
+    starting_.gpus_s = std::max(starting_.gpus_s, reply.gpus_time.value);
+    starting_.connecting_s = std::max(starting_.connecting_s, reply.connecting_time.value);
+  }
+  /// All of them, in this time.
+  void all_started(Seconds time) {
+    const TimeSpent slowest = std::exchange(starting_, {});
+    spent_.starting_s += time.value;
+    spent_.ranks_s += slowest.ranks_s;
+    spent_.gpus_s += slowest.gpus_s;
+    spent_.connecting_s += slowest.connecting_s;
   }
 
  private:
   TimeSpent& spent_;                  ///< the record's
   EvidenceCost* looking_ = nullptr;   ///< the record's, where links can be counted
+  TimeSpent starting_{};              ///< by the slowest of the jobs that are starting
   std::optional<Seconds> last_work_;  ///< of any job, when it ended
 };
 

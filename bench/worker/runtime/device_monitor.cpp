@@ -75,7 +75,7 @@ void ClockKeeper::prepare(const std::optional<Seconds>& rested) {
     const Seconds own{std::chrono::duration<double>(Clock::now() - *last_work_).count()};
     rest = rest ? std::min(*rest, own) : own;
   }
-  if (!rest || *rest > kRested) backend_.keep_busy(rest ? kAgain : kFirstTime);
+  if (!rest || *rest > kRested) backend_.keep_busy(last_work_ ? kAgain : kFirstTime);
   for (int i = 0; i < kMostRepeats; ++i) {
     const int clock = monitor_.sm_clock_mhz().value_or(highest_mhz_);
     highest_mhz_ = std::max(highest_mhz_, clock);

@@ -113,7 +113,7 @@ struct SampleSize {
 };
 
 /// What another job of the variant found, if a batch of a quarter of it shows that it is no more
-/// than twice and no less than half of what suits the target here.
+/// than one and a half times what suits the target here, and this no more than that.
 std::optional<SampleSize> taken_over(Session& session, Operation& operation,
                                      const protocol::Open& command) {
   const std::int64_t granularity = operation.granularity();
@@ -123,7 +123,7 @@ std::optional<SampleSize> taken_over(Session& session, Operation& operation,
   const double per_operation =
       std::max(slowest_time(session, operation, batch), 1e-9) / static_cast<double>(batch);
   const std::int64_t own = operations_for(command.sample_target.value, per_operation, granularity);
-  if (own > 2 * known || known > 2 * own) return std::nullopt;
+  if (2 * own > 3 * known || 2 * known > 3 * own) return std::nullopt;
   return SampleSize{known, Seconds{per_operation}};
 }
 

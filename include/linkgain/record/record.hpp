@@ -273,7 +273,7 @@ struct EvidenceCost {
 /// wrote.
 struct TimeSpent {
   double starting_s = 0.0;  ///< jobs, until all that are to be up together are
-  // Of starting, in the job in which it took longest.
+  // Of starting, in the slowest of the jobs that start together.
   double ranks_s = 0.0;       ///< MPI's start
   double gpus_s = 0.0;        ///< taking the GPUs
   double connecting_s = 0.0;  ///< the communicator

@@ -228,8 +228,8 @@ TEST_F(EngineOnRanks, TakeOverWhatAnotherLaunchFoundWhereItStillSuits) {
       return get<protocol::OpenReply>(engine.lead(command)).execution.operations_per_sample;
     };
     EXPECT_EQ(operations(12), 12) << "near the 10 that would fill the time";
-    EXPECT_EQ(operations(21), 10) << "more than twice as many";
-    EXPECT_EQ(operations(4), 10) << "less than half as many";
+    EXPECT_EQ(operations(16), 10) << "more than half as many again";
+    EXPECT_EQ(operations(6), 10) << "too few";
     EXPECT_EQ(operations(0), 10);
   });
 }
