@@ -176,13 +176,19 @@ TEST_F(MatrixProductTest, adds_to_what_is_there) {
                  stream);
 }
 
+constexpr Bytes kTwoMatrices{2 << 20};
+
+/// Both factors in the first half, the product in the second.
+ProductOperands operands_in(const DeviceBuffer& memory) {
+  return {memory.data(), memory.data(), nullptr, static_cast<char*>(memory.data()) + (1 << 20)};
+}
+
 TEST_F(MatrixProductTest, plans_each_shape_once) {
   const Stream stream;
   MatrixProducts products;
   const ProductShape shape{.rows = 128, .columns = 256, .inner = 512};
-  const DeviceBuffer memory({2 << 20});
-  const ProductOperands operands{memory.data(), memory.data(), nullptr,
-                                 static_cast<char*>(memory.data()) + (1 << 20)};
+  const DeviceBuffer memory(kTwoMatrices);
+  const ProductOperands operands = operands_in(memory);
   enqueue_fill(memory.data(), 0, memory.size(), stream);
   const ProductPlan& first = products.plan(shape, operands, stream);
   EXPECT_EQ(&products.plan(shape, operands, stream), &first);
@@ -201,9 +207,8 @@ TEST_F(MatrixProductTest, plans_each_shape_once) {
 TEST_F(MatrixProductTest, takes_the_first_choice_where_it_must_not_measure) {
   const Stream stream;
   MatrixProducts products({.measure = false});
-  const DeviceBuffer memory({2 << 20});
-  const ProductOperands operands{memory.data(), memory.data(), nullptr,
-                                 static_cast<char*>(memory.data()) + (1 << 20)};
+  const DeviceBuffer memory(kTwoMatrices);
+  const ProductOperands operands = operands_in(memory);
   const ProductPlan& plan =
       products.plan({.rows = 128, .columns = 256, .inner = 512}, operands, stream);
   EXPECT_EQ(plan.chosen(), 0U);
@@ -214,9 +219,8 @@ TEST_F(MatrixProductTest, takes_the_first_choice_where_it_must_not_measure) {
 
 TEST_F(MatrixProductTest, takes_what_another_has_chosen_without_a_search) {
   const Stream stream;
-  const DeviceBuffer memory({2 << 20});
-  const ProductOperands operands{memory.data(), memory.data(), nullptr,
-                                 static_cast<char*>(memory.data()) + (1 << 20)};
+  const DeviceBuffer memory(kTwoMatrices);
+  const ProductOperands operands = operands_in(memory);
   const ProductShape shape{.rows = 128, .columns = 256, .inner = 512};
   MatrixProducts offering({.measure = false});
   const auto candidates = offering.plan(shape, operands, stream).candidates();
@@ -235,9 +239,8 @@ TEST_F(MatrixProductTest, takes_what_another_has_chosen_without_a_search) {
 TEST_F(MatrixProductTest, names_no_two_candidates_alike) {
   const Stream stream;
   MatrixProducts products({.measure = false});
-  const DeviceBuffer memory({2 << 20});
-  const ProductOperands operands{memory.data(), memory.data(), nullptr,
-                                 static_cast<char*>(memory.data()) + (1 << 20)};
+  const DeviceBuffer memory(kTwoMatrices);
+  const ProductOperands operands = operands_in(memory);
   std::set<std::string> names;
   const auto candidates =
       products.plan({.rows = 128, .columns = 256, .inner = 512}, operands, stream).candidates();

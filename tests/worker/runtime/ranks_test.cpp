@@ -196,7 +196,8 @@ TEST_F(EngineOnRanks, AGpuThatAnotherJobHasJustLeftIsNotRaisedToItsClock) {
     command.rested = Seconds{0.01};
     EXPECT_GT(get<protocol::OpenReply>(engine.lead(command)).buffers_time.value, 0.0);
   });
-  EXPECT_THAT(backend_.busy, SizeIs(1)) << "once for a job that has not worked yet";
+  ASSERT_THAT(backend_.busy, SizeIs(1)) << "once for a job that has not worked yet";
+  EXPECT_EQ(backend_.busy[0], Seconds{0.15}) << "as long as an idle GPU's clock needs";
 }
 
 TEST_F(EngineOnRanks, BatchesAreWholeGraphs) {
