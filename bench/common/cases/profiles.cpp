@@ -293,6 +293,7 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
   switch (profile) {
     case Profile::quick:
       plan.selections = {all_reduce};
+      plan.adds_launches = false;
       if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
       return with_lenient_own_work(plan);
     case Profile::standard:

@@ -470,7 +470,6 @@ void plan_soak(const RunOptions& options, RunPlan& plan) {
 }  // namespace
 
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches) {
-  constexpr std::int64_t kMostAlone = 2;
   if (!c.training) return kRoundsPerLaunch;
   std::int64_t blocks = plan.training->steps / kStepsPerBlock;
   std::int64_t over = plan.launches;
@@ -480,7 +479,7 @@ int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launche
     --launch;
   }
   const std::int64_t own = launch < over ? blocks / over + (launch < blocks % over ? 1 : 0) : 0;
-  return static_cast<int>(uses_link(c) ? own : std::min(own, kMostAlone));
+  return static_cast<int>(uses_link(c) ? own : std::min<std::int64_t>(own, 1));
 }
 
 int launches_at_once(const RunPlan& plan) {
@@ -521,6 +520,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.launches = options.launches.value_or(profile.launches);
   plan.budget = options.budget ? options.budget : profile.budget;
   plan.ci_width = options.ci_width;
+  plan.adds_launches = profile.adds_launches || plan.budget || plan.ci_width;
   plan.timeout = options.timeout;
   require_range(plan.launches, 1, 1000, "--launches");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);

@@ -212,7 +212,7 @@ void Run::execute() {
   if (plan_.is_soak) {
     record_.settings.launches =
         std::max(1, count_launches(record_));  // as many as there was time for
-  } else {
+  } else if (plan_.adds_launches) {
     add_launches();
   }
   neighbours_.at_end();

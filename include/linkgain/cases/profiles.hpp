@@ -23,6 +23,7 @@ struct ProfilePlan {
   std::vector<Selection> selections;
   int launches = 6;
   std::optional<Seconds> budget;
+  bool adds_launches = true;  ///< where they make an interval narrow enough
 };
 
 /// What a profile measures, as far as its operations exist. The mpi backend's sweeps end at 64

@@ -50,6 +50,7 @@ struct RunPlan {
   int hosts = 1;  ///< that the ranks are put on
   std::vector<int> gpus;
   int launches = 1;
+  bool adds_launches = true;  ///< up to as many again, where they make an interval narrow enough
   /// Launches whose jobs, one of every variant each, are up at once; absent: all.
   std::optional<int> launches_at_once;
   Schedule schedule = Schedule::paired;  ///< sequential: one job at a time
@@ -75,7 +76,7 @@ inline constexpr int kFewestLaunches = 3;
 /// Rounds of a case in a launch of `launches`, to which the plan's may have been lowered after the
 /// first one. A training's are blocks of its steps: all of the plan's, distributed evenly over the
 /// launches, the first ones having one more, so that it may have none in the last; without
-/// communication three at most.
+/// communication, which only stands beside them, one at most.
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);
 
 /// Launches whose jobs may be up at once.

@@ -139,6 +139,18 @@ TEST(Ranges, AreNamed) {
   EXPECT_EQ(usage_error(options), "--launches 0 is outside 1 to 1000");
 }
 
+TEST(Launches, AreAddedByQuickOnlyWhereItIsAskedFor) {
+  RunOptions options;
+  EXPECT_TRUE(make_plan(options, with_gpus(2)).adds_launches);
+  options.profile = Profile::quick;
+  EXPECT_FALSE(make_plan(options, with_gpus(2)).adds_launches);
+  options.ci_width = 0.01;
+  EXPECT_TRUE(make_plan(options, with_gpus(2)).adds_launches);
+  options.ci_width.reset();
+  options.budget = Seconds{60.0};
+  EXPECT_TRUE(make_plan(options, with_gpus(2)).adds_launches);
+}
+
 TEST(Selections, CopiesThatWereAskedForAreRefusedWhereTheyCannotBe) {
   RunOptions options;
   options.sizes = {Bytes{4}};

@@ -320,10 +320,10 @@ TEST(RoundsInLaunch, DistributesATrainingsStepsOverTheLaunches) {
   const std::string ddp = "gpt2_step/fp32/gpt2/np2";
   using Blocks = std::vector<int>;
   EXPECT_EQ(blocks(ddp), (Blocks{20}));
-  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{2}));
+  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{1}));
   plan.launches = lowered = 6;
   EXPECT_EQ(blocks(ddp), (Blocks{4, 4, 3, 3, 3, 3}));
-  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(blocks(ddp + "/none"), (Blocks{1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(blocks("all_reduce/float32/sum/1KiB/np2"), (Blocks{4, 4, 4, 4, 4, 4}));
   lowered = 3;
   EXPECT_EQ(blocks(ddp), (Blocks{4, 8, 8, 0, 0, 0})) << "none is lost";
