@@ -139,7 +139,7 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 }
 
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
-                       const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
+                       const DataOffsets& offsets, ElementType type, std::int64_t elements,
                        std::int64_t most_elements, int blocks, cudaStream_t stream,
                        const WaitBound& bound) {
   if (elements < 1 || most_elements < elements || blocks < 1 || blocks > kMostBlocks ||

@@ -12,12 +12,6 @@
 
 namespace linkgain::kernels {
 
-/// Where an operation finds its buffers in every rank's data, in bytes, multiples of the alignment.
-struct AllReduceOffsets {
-  std::int64_t input = 0;
-  std::int64_t output = 0;  ///< may be `input`
-};
-
 struct AllReduceChoice {
   AllReduceMethod method = AllReduceMethod::ll;
   int blocks = 1;
@@ -71,7 +65,7 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 /// compiler lacked what the method takes, cudaErrorCooperativeLaunchTooLarge for more blocks than
 /// the device has room for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
-                       const AllReduceOffsets& offsets, ElementType type, std::int64_t elements,
+                       const DataOffsets& offsets, ElementType type, std::int64_t elements,
                        std::int64_t most_elements, int blocks, cudaStream_t stream,
                        const WaitBound& bound = {});
 

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 
-#include "kernels/all_reduce/all_reduce.hpp"
+#include "kernels/all_reduce/methods.hpp"
 #include "kernels/common/element.cuh"
 #include "kernels/common/math.hpp"
 #include "kernels/common/mutant.hpp"
 #include "kernels/common/vectors.cuh"
+#include "kernels/common/wait_report.hpp"
 #include "kernels/peer/peer_regions.hpp"
 
 // What the all-reduce kernels are launched with, how data lie in scratch, and sums of them.
@@ -19,7 +20,7 @@ namespace linkgain::kernels {
 /// small operations wait for each line of them.
 struct AllReduceArguments {
   PeerRegions regions;
-  AllReduceOffsets offsets;
+  DataOffsets offsets;
   // Both of the size that the method goes by, padding included.
   std::int64_t items;   ///< of this operation
   std::int64_t layout;  ///< of the largest one that shares the scratch, up to a whole line

@@ -107,7 +107,7 @@ class Ring {
   }
 
   const PeerRegions& regions_;
-  const AllReduceOffsets& offsets_;
+  const DataOffsets& offsets_;
   Shares<kRanks> shares_;
   BlockSignals signals_;
   std::int64_t buffers_;

@@ -99,7 +99,7 @@ class TwoShot {
   }
 
   const PeerRegions& regions_;
-  const AllReduceOffsets& offsets_;
+  const DataOffsets& offsets_;
   Shares<kRanks> shares_;
   BlockSignals signals_;
   std::int64_t buffers_;

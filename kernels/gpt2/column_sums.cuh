@@ -9,7 +9,7 @@
 #include "kernels/common/math.hpp"
 #include "kernels/common/pdl.cuh"
 #include "kernels/gpt2/activation_vectors.cuh"
-#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/column_sums.hpp"
 
 // Sums over the columns of a matrix whose values are read, or made, in passing. Two phases, two
 // launches: blocks leave rows of partial sums in scratch, which the second adds up in order.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 namespace linkgain::kernels {
 
 /// The most GPUs that one of our kernels works across.
@@ -18,6 +20,12 @@ struct PeerRegions {
   void* scratch[kMostRanks];
   int ranks;
   int rank;
+};
+
+/// Where an operation finds its buffers in every rank's data, in bytes, multiples of the alignment.
+struct DataOffsets {
+  std::int64_t input = 0;
+  std::int64_t output = 0;  ///< may be `input`
 };
 
 }  // namespace linkgain::kernels

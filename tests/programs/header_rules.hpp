@@ -150,8 +150,7 @@ inline std::optional<std::string> place_violation(const SourceFile& header,
 }
 
 /// A unit is a source and the header of its name, or a header that has no source. Pairs of units
-/// whose files include each other's headers. Templates of kernels (.cuh) that have no source are a
-/// part of those that include them.
+/// whose files include each other's headers.
 inline std::vector<std::string> units_that_include_each_other(
     const std::vector<SourceFile>& files) {
   const auto stem_of = [](const std::string& path) { return path.substr(0, path.find('.')); };
@@ -170,7 +169,6 @@ inline std::vector<std::string> units_that_include_each_other(
   };
   std::set<std::pair<std::string, std::string>> uses;
   for (const auto& [header, includers] : users_of(files)) {
-    if (header.ends_with(".cuh") && !sources.contains(key_of(header))) continue;
     for (const SourceFile* file : includers) uses.emplace(unit_of(file->path), unit_of(header));
   }
   std::vector<std::string> found;

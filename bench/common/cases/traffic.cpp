@@ -13,6 +13,8 @@ struct Name {
   std::string_view name;
   Enum value;
 };
+template <typename Enum>  // clang before 17 finds none by itself
+Name(std::string_view, Enum)->Name<Enum>;
 
 constexpr std::array kAlgorithms{
     Name{"", Algorithm::unnamed},          Name{"RING", Algorithm::ring},

@@ -96,7 +96,7 @@ std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_cas
 
 std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
   std::vector<Warning> warnings = record.warnings;
-  std::ranges::stable_partition(warnings, is_wrong_path);
+  std::stable_partition(warnings.begin(), warnings.end(), is_wrong_path);
   std::string text;
   const std::size_t shown_warnings = std::min(warnings.size(), most);
   const std::size_t more = warnings.size() - shown_warnings;

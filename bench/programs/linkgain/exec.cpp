@@ -129,8 +129,7 @@ void declare_output(CommandLine& line, ExecOptions& options) {
                "Show what the program writes, too; of a single run it is shown anyway");
   app.add_flag("--dry-run", options.dry_run,
                "Print the command line and variables of each run in order, and end");
-  app.add_flag("--json", options.json, "Print the record (without samples) instead of a table");
-  app.add_flag("--quiet", options.quiet, "No progress on standard error");
+  add_record_output(line, options.json, options.quiet);
   add_no_color(line, options.color);
 }
 

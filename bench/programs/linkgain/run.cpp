@@ -162,8 +162,7 @@ void declare_output(CommandLine& line, RunOptions& options) {
                "Print cases, variables of each variant, memory and expected time, and end");
   app.add_flag("--list", options.list,
                "Print operations, profiles, variants and other names that options take, and end");
-  app.add_flag("--json", options.json, "Print the record (without samples) instead of tables");
-  app.add_flag("--quiet", options.quiet, "No progress on standard error");
+  add_record_output(line, options.json, options.quiet);
   add_no_color(line, options.color);
 }
 

@@ -270,6 +270,11 @@ CLI::Option* add_file(CommandLine& line, const char* name,
   return line.deferred.add(name, file, parse, help)->type_name("FILE");
 }
 
+void add_record_output(CommandLine& line, bool& json, bool& quiet) {
+  line.app.add_flag("--json", json, "Print the record (without samples) instead of tables");
+  line.app.add_flag("--quiet", quiet, "No progress on standard error");
+}
+
 void add_no_color(CommandLine& line, bool& color) {
   line.app.add_flag_callback(
       "--no-color", [&color] { color = false; },

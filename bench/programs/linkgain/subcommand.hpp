@@ -95,6 +95,8 @@ CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share);
 CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget);
 CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out);
 CLI::Option* add_label(CommandLine& line, std::string& label);
+/// "--json" and "--quiet" of the same.
+void add_record_output(CommandLine& line, bool& json, bool& quiet);
 
 /// "--junit", "--prometheus": a file for other programs, written beside what is printed.
 CLI::Option* add_file(CommandLine& line, const char* name,

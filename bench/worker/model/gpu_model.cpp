@@ -22,8 +22,6 @@
 namespace linkgain {
 namespace {
 
-using on_gpu::Report;
-
 constexpr std::int64_t kFloat = sizeof(float);
 
 /// Steps that the host may be ahead of the device.
@@ -126,7 +124,7 @@ class GpuModel : public TrainingModel {
   }
 
   void do_backward(int segment, GradientListener& listener) override {
-    const Report report = [&](TensorKind kind) {
+    const GradientReport report = [&](TensorKind kind) {
       listener.gradient_is_final(state_.table().index_of(kind, segment - 1));
     };
     if (segment == last_segment()) {

@@ -1,6 +1,6 @@
 #include "gpu_segments.hpp"
 
-#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/column_sums.hpp"
 #include "kernels/gpt2/cross_entropy.hpp"
 #include "kernels/gpt2/embedding.hpp"
 #include "kernels/gpt2/gelu.hpp"
@@ -131,13 +131,13 @@ void Block::forward_feed_forward() {
                     state_.at(state_.memory().branch));
 }
 
-void Block::backward(const Report& report) {
+void Block::backward(const GradientReport& report) {
   backward_feed_forward(report);
   backward_projection(report);
   backward_attention(report);
 }
 
-void Block::backward_feed_forward(const Report& report) {
+void Block::backward_feed_forward(const GradientReport& report) {
   void* const branch = state_.at(state_.memory().branch);
   void* const gradient = state_.at(state_.memory().wide_gradient);
   report(TensorKind::contraction_bias);
@@ -162,7 +162,7 @@ void Block::backward_feed_forward(const Report& report) {
   report(TensorKind::projection_bias);
 }
 
-void Block::backward_projection(const Report& report) {
+void Block::backward_projection(const GradientReport& report) {
   const GpuModelMemory& memory = state_.memory();
   void* const branch = state_.at(memory.branch);
   products_.weight_gradient(Projection::projection, index_, state_.at(spans_.attention), branch);
@@ -179,7 +179,7 @@ void Block::backward_projection(const Report& report) {
   });
 }
 
-void Block::backward_attention(const Report& report) {
+void Block::backward_attention(const GradientReport& report) {
   const GpuModelMemory& memory = state_.memory();
   void* const gradient = state_.at(memory.qkv_gradient);
   const int columns = 3 * state_.channels();
@@ -211,7 +211,7 @@ void embedding_forward(State& state) {
   });
 }
 
-void embedding_backward(State& state, const Report& report) {
+void embedding_backward(State& state, const GradientReport& report) {
   const GpuModelMemory& memory = state.memory();
   const kernels::MatrixDropout dropout = state.stream_dropout(kernels::kEmbeddingDropout);
   const float* const gradient = state.floats(memory.stream_gradient);
@@ -248,7 +248,7 @@ void head_forward(State& state, Products& products) {
   });
 }
 
-void head_backward(State& state, Products& products, const Report& report) {
+void head_backward(State& state, Products& products, const GradientReport& report) {
   const GpuModelMemory& memory = state.memory();
   void* const gradient = state.at(memory.logits);
   products.logits_input_gradient(gradient, state.at(memory.branch));

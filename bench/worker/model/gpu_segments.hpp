@@ -2,6 +2,7 @@
 
 #include "gpu_products.hpp"
 #include "gpu_state.hpp"
+#include "linkgain/model/training_model.hpp"
 
 // The segments of a model: embedding, blocks, head. Tokens are where the model left them.
 namespace linkgain::on_gpu {
@@ -10,7 +11,7 @@ namespace linkgain::on_gpu {
 void embedding_forward(State& state);
 
 /// From the gradient of the stream. Adds to the gradient of token_embedding.
-void embedding_backward(State& state, const Report& report);
+void embedding_backward(State& state, const GradientReport& report);
 
 /// One block. What its halves bring back into the residual stream is added by the norm that comes
 /// next: that of the second half by the next block's first or the final one. So is, backward, the
@@ -24,14 +25,14 @@ class Block {
   /// before, to `middle` and the branch.
   void forward();
   /// From the gradients of stream and branch to those of the stream and branch before.
-  void backward(const Report& report);
+  void backward(const GradientReport& report);
 
  private:
   void forward_attention();
   void forward_feed_forward();
-  void backward_feed_forward(const Report& report);
-  void backward_projection(const Report& report);
-  void backward_attention(const Report& report);
+  void backward_feed_forward(const GradientReport& report);
+  void backward_projection(const GradientReport& report);
+  void backward_attention(const GradientReport& report);
 
   State& state_;
   Products& products_;
@@ -44,6 +45,6 @@ void head_forward(State& state, Products& products);
 
 /// To the gradients of stream and branch of the last block. Overwrites the gradient of
 /// token_embedding, which is not final yet.
-void head_backward(State& state, Products& products, const Report& report);
+void head_backward(State& state, Products& products, const GradientReport& report);
 
 }  // namespace linkgain::on_gpu

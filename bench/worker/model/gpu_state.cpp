@@ -8,7 +8,7 @@
 
 #include "initial_weights.hpp"
 #include "kernels/gpt2/adamw.hpp"
-#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/column_sums.hpp"
 #include "kernels/gpt2/embedding.hpp"
 #include "kernels/gpt2/weights.hpp"
 #include "linkgain/base/errors.hpp"

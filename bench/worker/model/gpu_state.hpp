@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <source_location>
 
 #include "gpu_memory.hpp"
@@ -16,9 +15,6 @@
 #include "linkgain/model/gpu_options.hpp"
 
 namespace linkgain::on_gpu {
-
-/// Told of the kinds of tensors whose gradients are final, in order.
-using Report = std::function<void(TensorKind)>;
 
 /// A norm's tensors, what it normalises, and what its backward needs of its forward.
 struct NormPlace {

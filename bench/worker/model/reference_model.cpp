@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -45,9 +44,6 @@ struct StepDropout {
   }
 };
 
-/// Told of the kinds of tensors whose gradients are final, in order.
-using Report = std::function<void(TensorKind)>;
-
 /// The weight and bias of one projection and what they multiply.
 struct Projection {
   TensorKind weight;
@@ -67,7 +63,7 @@ void project(const Tensors& parameters, const Projection& projection, ConstMatri
 
 /// The gradients of bias and weight, in this order.
 void project_backward(const Tensors& gradients, const Projection& projection, ConstMatrix input,
-                      ConstMatrix output_gradient, const Report& report) {
+                      ConstMatrix output_gradient, const GradientReport& report) {
   sum_rows(output_gradient, gradients.at(projection.bias));
   report(projection.bias);
   transposed_multiply(input, output_gradient, gradients.matrix(projection.weight));
@@ -118,7 +114,7 @@ class Block {
 
   /// `stream` is the gradient of the output, then that of the input.
   void backward(const Tensors& parameters, const Tensors& gradients, const StepDropout& dropout,
-                Matrix stream, const Report& report) {
+                Matrix stream, const GradientReport& report) {
     backward_feed_forward(parameters, gradients, dropout, stream, report);
     backward_attention(parameters, gradients, dropout, stream, report);
   }
@@ -148,7 +144,7 @@ class Block {
   }
 
   void backward_attention(const Tensors& parameters, const Tensors& gradients,
-                          const StepDropout& dropout, Matrix stream, const Report& report) {
+                          const StepDropout& dropout, Matrix stream, const GradientReport& report) {
     std::vector<double> branch = copy_of(stream);
     stream_dropout(dropout, kernels::attention_dropout(index_)).apply(branch);
     project_backward(gradients, kProjection, rows(attention_), rows(branch), report);
@@ -167,7 +163,8 @@ class Block {
   }
 
   void backward_feed_forward(const Tensors& parameters, const Tensors& gradients,
-                             const StepDropout& dropout, Matrix stream, const Report& report) {
+                             const StepDropout& dropout, Matrix stream,
+                             const GradientReport& report) {
     std::vector<double> branch = copy_of(stream);
     stream_dropout(dropout, kernels::feed_forward_dropout(index_)).apply(branch);
     project_backward(gradients, kContraction, rows(activated_), rows(branch), report);
@@ -240,7 +237,7 @@ class Embedding {
 
   /// Overwrites `stream`, the gradient of the output. Adds to the gradient of token_embedding.
   void backward(const Tensors& gradients, const StepDropout& dropout,
-                std::span<const std::int32_t> tokens, Matrix stream, const Report& report) {
+                std::span<const std::int32_t> tokens, Matrix stream, const GradientReport& report) {
     dropout_at(dropout).apply(
         {stream.data, static_cast<std::size_t>(stream.rows * stream.columns)});
     const Matrix positions = gradients.matrix(TensorKind::position_embedding);
@@ -294,7 +291,7 @@ class Head {
   /// `stream` becomes the gradient of the input. Overwrites the gradient of token_embedding, which
   /// is not final yet.
   void backward(const Tensors& parameters, const Tensors& gradients, Matrix stream,
-                const Report& report) {
+                const GradientReport& report) {
     const Matrix embedding = parameters.matrix(TensorKind::token_embedding);
     const ConstMatrix logits{logits_.data(), stream.rows, embedding.rows};
     const ConstMatrix normalised{normalised_.data(), stream.rows, stream.columns};
@@ -322,7 +319,6 @@ class Head {
 namespace {
 
 using reference::ConstMatrix;
-using reference::Report;
 using reference::Tensors;
 
 /// The rows of length + 1 tokens, apart.
@@ -396,7 +392,7 @@ class ReferenceModel : public TrainingModel {
   }
 
   void do_backward(int segment, GradientListener& listener) override {
-    const Report report = [&](TensorKind kind) {
+    const GradientReport report = [&](TensorKind kind) {
       listener.gradient_is_final(table_.index_of(kind, segment - 1));
     };
     const Tensors parameters = tensors(parameters_, segment);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ class GradientListener {
  private:
   virtual void do_gradient_is_final(int tensor) = 0;
 };
+
+/// Told of the kinds of tensors whose gradients are final, in order: what models report within.
+using GradientReport = std::function<void(TensorKind)>;
 
 /// What one step of one rank computes.
 struct StepInput {

@@ -6,7 +6,6 @@
 
 #include "kernels/common/element.hpp"
 #include "kernels/gpt2/attention/shape.hpp"
-#include "kernels/random/model_random.hpp"
 
 // Causal multi-head attention, softmax(Q K^T / sqrt(head_channels)) V with dropout on the
 // probabilities, which are never in global memory: they are made tile by tile with a running
@@ -16,15 +15,6 @@
 // No sum's order depends on timing: the same call gives the same bits.
 
 namespace linkgain::kernels {
-
-/// Probabilities' dropout. Of sample b, head h, query q and key k the element's number is
-/// first_element + ((b * heads + h) * length + q) * length + k; what is_kept() keeps is multiplied
-/// with `mask.scale`. Numbers that are multiples of 4 at the start of each query cost least.
-struct AttentionDropout {
-  bool enabled;
-  DropoutMask mask;
-  std::int64_t first_element;
-};
 
 /// Fills `output` and `lse`, and `dropout_bits` where dropout is enabled.
 ///

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "kernels/common/device_attribute.hpp"
-#include "kernels/gpt2/attention/attention.hpp"
 #include "kernels/gpt2/attention/backward.cuh"
 #include "kernels/gpt2/attention/forward.cuh"
+#include "kernels/gpt2/attention/shape.hpp"
 
 // What attention.hpp's functions hand on to those of a precision, once it is in order.
 

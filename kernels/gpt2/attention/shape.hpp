@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/common/math.hpp"
+#include "kernels/random/model_random.hpp"
 
 // Sizes of attention, for those too who have no GPU.
 
@@ -43,5 +44,14 @@ constexpr std::int64_t attention_scratch_bytes(const AttentionShape& shape) {
   return (std::int64_t{shape.samples} * shape.heads * (shape.length + additions) + 1) *
          static_cast<std::int64_t>(sizeof(float));
 }
+
+/// Probabilities' dropout. Of sample b, head h, query q and key k the element's number is
+/// first_element + ((b * heads + h) * length + q) * length + k; what is_kept() keeps is multiplied
+/// with `mask.scale`. Numbers that are multiples of 4 at the start of each query cost least.
+struct AttentionDropout {
+  bool enabled;
+  DropoutMask mask;
+  std::int64_t first_element;
+};
 
 }  // namespace linkgain::kernels

@@ -58,7 +58,7 @@ class Rank {
   void* data() const { return data_.data(); }
   void* scratch() const { return host_scratch_ ? host_scratch_->data() : scratch_->data(); }
   void* output() const { return static_cast<char*>(data()) + offsets().output; }
-  AllReduceOffsets offsets() const { return {0, in_place_ ? 0 : padded_}; }
+  DataOffsets offsets() const { return {0, in_place_ ? 0 : padded_}; }
   const gpu::Stream& stream() const { return stream_; }
 
   void refill(const Pattern& pattern, std::int64_t first_index, int rank) {

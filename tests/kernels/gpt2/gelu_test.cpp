@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/column_sums.hpp"
 #include "kernels/gpt2/device_array.hpp"
 
 namespace linkgain::kernels {

@@ -4,7 +4,7 @@
 
 #include "kernels/copy/copy.hpp"
 #include "kernels/gpt2/adamw.hpp"
-#include "kernels/gpt2/bias_gradient.hpp"
+#include "kernels/gpt2/column_sums.hpp"
 #include "kernels/gpt2/cross_entropy.hpp"
 #include "kernels/gpt2/embedding.hpp"
 #include "kernels/gpt2/gelu.hpp"

@@ -71,7 +71,7 @@ class SizeMeasurement {
     gpu::check(cudaDeviceSynchronize());
     session_.barrier();
     return time([&](std::int64_t slot) {
-      const kernels::AllReduceOffsets where{2 * slot * pitch_, (2 * slot + 1) * pitch_};
+      const kernels::DataOffsets where{2 * slot * pitch_, (2 * slot + 1) * pitch_};
       gpu::check(kernels::all_reduce(method, memory_.regions(), where,
                                      kernels::ElementType::float32, elements(), elements(), blocks,
                                      stream_.get()));

@@ -87,7 +87,7 @@ class PeerMemoryTest : public RankTest {
     ASSERT_LE(
         kernels::all_reduce_scratch(kMethod, static_cast<std::int64_t>(bytes), session->ranks()),
         kScratch.value);
-    const kernels::AllReduceOffsets offsets{0, static_cast<std::int64_t>(bytes)};
+    const kernels::DataOffsets offsets{0, static_cast<std::int64_t>(bytes)};
     gpu::check(kernels::all_reduce(kMethod, memory.regions(), offsets,
                                    kernels::ElementType::float32, kElements, kElements, 8,
                                    stream_.get()));

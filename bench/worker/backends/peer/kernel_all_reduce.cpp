@@ -64,8 +64,8 @@ void KernelAllReduce::do_fill(const kernels::Pattern& pattern) {
 }
 
 void KernelAllReduce::do_enqueue(std::int64_t slot) {
-  kernels::AllReduceOffsets where{offset_of(pools_.own().input(slot)),
-                                  offset_of(pools_.own().output(slot))};
+  kernels::DataOffsets where{offset_of(pools_.own().input(slot)),
+                             offset_of(pools_.own().output(slot))};
   const std::int64_t element = size_of(definition_.type);
   const std::int64_t most = piece_bytes_ / element;
   for (std::int64_t left = definition_.size.value; left > 0; left -= piece_bytes_) {

@@ -1,5 +1,5 @@
-#include "kernels/gpt2/bias_gradient.hpp"
 #include "kernels/gpt2/column_sums.cuh"
+#include "kernels/gpt2/column_sums.hpp"
 
 namespace linkgain::kernels {
 namespace {
