@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <csignal>
 
 #include "harmed_run.hpp"
@@ -126,44 +124,6 @@ TEST_F(RunFailure, OfADyingRankCostsItsCaseAlone) {
   }
   EXPECT_EQ(with_faulty, 3) << "each new job measures a batch before it dies";
   EXPECT_THAT(outcome.error, HasSubstr("2 of 3"));
-}
-
-TEST_F(RunFailure, OfAFolderThatIsRemovedEndsWithTheTables) {
-  const auto temporary = folder_.path() / "temporary";
-  std::filesystem::create_directory(temporary);
-  ProgramRequest request = run_request(folder_, long_run({}));
-  request.environment["TMPDIR"] = temporary.string();
-  Program program(request);
-  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
-                         60.0 * slowdown()));
-  std::filesystem::remove_all(folder_.path() / "out");
-  const Outcome outcome = program.finish(90.0 * slowdown());
-  EXPECT_EQ(outcome.status, 6) << outcome.error;
-  EXPECT_THAT(outcome.output, HasSubstr("all_reduce"));
-  EXPECT_THAT(outcome.output + outcome.error, HasSubstr(temporary.string() + "/"));
-  int records = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(temporary)) {
-    if (!entry.is_regular_file()) continue;
-    ++records;
-    EXPECT_EQ(Json::parse(read_text(entry.path())).at("exit_code"), 6);
-    EXPECT_EQ(run_program(linkgain(folder_, {"report", entry.path().string()})).status, 0);
-  }
-  EXPECT_EQ(records, 1);
-}
-
-/// As on a full disk: of the coordinator's files none may grow, in no folder.
-TEST_F(RunFailure, OfADiskThatIsFullEndsWithTheTables) {
-  const Outcome outcome = run_and_harm(
-      long_run({}),
-      [](const Program& program) {
-        const rlimit none{4096, 4096};
-        ASSERT_EQ(prlimit(program.id(), RLIMIT_FSIZE, &none, nullptr), 0);
-      },
-      90.0);
-  EXPECT_EQ(outcome.status, 6) << outcome.error;
-  EXPECT_THAT(outcome.output, HasSubstr("6 MiB"));
-  EXPECT_THAT(outcome.error, HasSubstr("a crash would lose"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "record.json"));
 }
 
 TEST_F(RunFailure, OfAKilledMpirun) {

@@ -1,6 +1,8 @@
+#include <sys/resource.h>
+
 #include <csignal>
 
-#include "programs.hpp"
+#include "harmed_run.hpp"
 
 /// What a run finds in its folder, and what it leaves there, as other commands see it.
 namespace linkgain::test {
@@ -99,6 +101,46 @@ TEST_F(RunFolder, OfARunThatCouldNotStartHasNoRecordOfAnEarlierOne) {
   EXPECT_EQ(run_program(request).status, 3);
   EXPECT_FALSE(std::filesystem::exists(out() / "record.json"));
   EXPECT_TRUE(std::filesystem::exists(out() / "record.json.old"));
+}
+
+class LostFolder : public HarmedRun {};
+
+TEST_F(LostFolder, ThatIsRemovedEndsTheRunWithTheTables) {
+  const auto temporary = folder_.path() / "temporary";
+  std::filesystem::create_directory(temporary);
+  ProgramRequest request = run_request(folder_, long_run({}));
+  request.environment["TMPDIR"] = temporary.string();
+  Program program(request);
+  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
+                         60.0 * slowdown()));
+  std::filesystem::remove_all(folder_.path() / "out");
+  const Outcome outcome = program.finish(90.0 * slowdown());
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("all_reduce"));
+  EXPECT_THAT(outcome.output + outcome.error, HasSubstr(temporary.string() + "/"));
+  int records = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(temporary)) {
+    if (!entry.is_regular_file()) continue;
+    ++records;
+    EXPECT_EQ(Json::parse(read_text(entry.path())).at("exit_code"), 6);
+    EXPECT_EQ(run_program(linkgain(folder_, {"report", entry.path().string()})).status, 0);
+  }
+  EXPECT_EQ(records, 1);
+}
+
+/// As on a full disk: of the coordinator's files none may grow, in no folder.
+TEST_F(LostFolder, OnAFullDiskEndsTheRunWithTheTables) {
+  const Outcome outcome = run_and_harm(
+      long_run({}),
+      [](const Program& program) {
+        const rlimit none{4096, 4096};
+        ASSERT_EQ(prlimit(program.id(), RLIMIT_FSIZE, &none, nullptr), 0);
+      },
+      90.0);
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("6 MiB"));
+  EXPECT_THAT(outcome.error, HasSubstr("a crash would lose"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "record.json"));
 }
 
 }  // namespace
