@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -177,13 +179,25 @@ double RunPace::guessed_seconds(std::size_t index, ToGo part) const {
   const bool gpus = plan_.backend == BackendKind::nccl;
   const auto variants = static_cast<double>(plan_.variants.size()) / passes();
   const double opening = gpus ? 0.05 : 0.15;
-  const double a_mebibyte = gpus ? 0.0005 : 0.08;
+  const double a_mebibyte = gpus ? 0.0005 : 0.02;
   const Case& c = plan_.cases[index];
   const double mebibytes = static_cast<double>(c.size.value) / (1 << 20);
   if (!c.training) return variants * part.steps * (opening + a_mebibyte * mebibytes);
   const double training_opening = gpus ? 1.0 : 0.5;
   const double block = gpus ? 0.8 : 0.3;
   return variants * (part.steps * training_opening + part.rounds * block);
+}
+
+double RunPace::growth_to(std::size_t index) const {
+  double growth = std::numeric_limits<double>::infinity();
+  const Case& own = plan_.cases[index];
+  for (std::size_t i = 0; i < cases_.size() && !own.training; ++i) {
+    const Case& other = plan_.cases[i];
+    if (cases_[i].steps == 0 || other.training || other.size > own.size) continue;
+    growth = std::min(growth, static_cast<double>(own.size.value) /
+                                  static_cast<double>(std::max<std::int64_t>(1, other.size.value)));
+  }
+  return growth;
 }
 
 double RunPace::seconds_of_group() const {
@@ -206,9 +220,11 @@ double RunPace::seconds_left() const {
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const ToGo part = to_go(i, launches_);
     if (part.steps == 0) continue;
-    const double like = seconds_of(i, part).value_or(0.0);
-    // Smaller sizes, which are measured first, take less.
-    seconds += cases_[i].steps > 0 ? like : std::max(like, guessed_seconds(i, part));
+    const std::optional<double> like = seconds_of(i, part);
+    // Smaller sizes, which are measured first, take less, but no less than in proportion.
+    const double most = like ? std::max(*like, *like * growth_to(i)) : guessed_seconds(i, part);
+    seconds += cases_[i].steps > 0 ? *like
+                                   : std::clamp(guessed_seconds(i, part), like.value_or(0.0), most);
   }
   const bool starting = begun_ && !measuring_;
   if (starting) seconds += seconds_of_group();

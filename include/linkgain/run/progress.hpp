@@ -117,6 +117,9 @@ class RunPace {
   /// A training and a case without one tell nothing of each other, and with a budget neither does a
   /// far larger case: of one that is small the time is found by measuring it.
   std::optional<double> seconds_of(std::size_t index, ToGo part) const;
+  /// How many times as large a case is as the nearest one below it that was measured; infinite
+  /// where none was.
+  double growth_to(std::size_t index) const;
   /// By what such cases take on usual machines.
   double guessed_seconds(std::size_t index, ToGo part) const;
   double seconds_of_group() const;

@@ -229,6 +229,18 @@ TEST_F(RunPaceTest, ALargeCaseTellsNothingOfSmallOnesAndTheNearestSizeMost) {
   EXPECT_DOUBLE_EQ(p.seconds_left(), 2 * (12.0 + 1.0 + 2.0));
 }
 
+TEST_F(RunPaceTest, ALargerCaseTakesNoLongerThanInProportion) {
+  plan.cases.resize(2);
+  plan.cases[0].size = Bytes{std::int64_t{16} << 20};
+  plan.cases[1].size = Bytes{std::int64_t{64} << 20};
+  plan.launches = 1;
+  RunPace p = pace();
+  const double guessed = p.seconds_left();
+  ASSERT_TRUE(p.admits(0));
+  p.finished(0, 0, 0.01, 0.0);
+  EXPECT_DOUBLE_EQ(p.seconds_left(), 0.04) << guessed;
+}
+
 TEST_F(RunPaceTest, ABudgetIsSpentOnSizesBetweenLast) {
   plan.cases.resize(3);
   for (std::size_t i = 0; i < 3; ++i) plan.cases[i].size = Bytes{std::int64_t{1024} << i};
