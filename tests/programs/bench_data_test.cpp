@@ -93,13 +93,16 @@ TEST_P(BenchWrongData, IsFoundInEveryReductionAndWayOfSending) {
   expect_wrong(ways, "rank 0");
 }
 
-/// A rank whose last operation leaves what the one before did.
-TEST_P(BenchWrongData, IsFoundWhereAnOperationWasSkipped) {
-  const Json runs =
-      measure({"--only", "all_reduce,send_recv,all_gather", "--sizes", "64K"}, 4, "stale@1");
-  ASSERT_THAT(runs, SizeIs(3));
-  for (const Json& run : runs) {
-    EXPECT_THAT(run.value("error_message", ""), HasSubstr("first: rank 1, element ")) << run;
+/// A rank whose last operation leaves what the one before did, another rank's data, and others.
+TEST_P(BenchWrongData, IsFoundHoweverItCameAbout) {
+  for (const std::string fault : {"element@1", "last@1", "stale@1", "wrong-rank@1", "swapped@1"}) {
+    const Json runs =
+        measure({"--only", "all_reduce,send_recv,all_gather", "--sizes", "64K"}, 4, fault);
+    ASSERT_THAT(runs, SizeIs(3));
+    for (const Json& run : runs) {
+      EXPECT_THAT(run.value("error_message", ""), HasSubstr("first: rank 1, element "))
+          << fault << ": " << run;
+    }
   }
 }
 

@@ -100,12 +100,14 @@ TEST_P(GpuOperations, AreRightInPlaceAndFromAnotherRoot) {
 }
 
 /// On many slots and on one.
-TEST_P(GpuOperations, AreWrongWhereOneWasSkipped) {
-  const Outcome outcome =
-      run_worker("--only all_reduce,send_recv,all_gather --sizes 64K,256M " + kBothLaunches,
-                 "-x LINKGAIN_TEST_FAULT=stale@1 ");
-  EXPECT_EQ(outcome.status, 4) << outcome.output;
-  EXPECT_EQ(count_of(outcome.output, "WRONG DATA: "), 3 * 2 * 2) << outcome.output;
+TEST_P(GpuOperations, AreWrongWhereAnOutputWasSpoilt) {
+  for (const std::string kind : {"stale", "element", "last", "wrong-rank", "swapped"}) {
+    const Outcome outcome =
+        run_worker("--only all_reduce,send_recv,all_gather --sizes 64K,256M " + kBothLaunches,
+                   "-x LINKGAIN_TEST_FAULT=" + kind + "@1 ");
+    EXPECT_EQ(outcome.status, 4) << kind << ": " << outcome.output;
+    EXPECT_EQ(count_of(outcome.output, "WRONG DATA: "), 3 * 2 * 2) << kind << outcome.output;
+  }
 }
 
 TEST_P(GpuOperations, AreRightInBuffersThatNcclAllocated) {

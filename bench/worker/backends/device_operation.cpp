@@ -133,11 +133,12 @@ class DeviceOperation : public Operation {
     synchronize();
     if (const auto own = call_->check(spoil != Spoil::nothing)) return *own;
     if (parts.empty()) return {};
-    if (spoil == Spoil::bit) flip_one_bit(slots - 1, parts.front());
     if (spoil == Spoil::stale) {
       const void* before = earlier ? earlier->data() : call_->output(slots - 2);
       gpu::enqueue_copy(call_->output(slots - 1), before,
                         rank_buffers(definition_, context_.rank).output, *context_.stream);
+    } else if (spoil != Spoil::nothing) {
+      spoil_output(slots - 1, spoil == Spoil::last ? parts.back() : parts.front(), spoil);
     }
     std::vector<const void*> outputs;
     for (std::int64_t slot = 0; slot < slots; ++slot) outputs.push_back(call_->output(slot));
@@ -205,14 +206,17 @@ class DeviceOperation : public Operation {
     return copy;
   }
 
-  /// In the middle of a part: not every byte of an output need be anybody's data.
-  void flip_one_bit(std::int64_t slot, const ExpectedPart& part) const {
-    const std::int64_t element = part.begin + part.count / 2;
-    char* byte = static_cast<char*>(call_->output(slot)) + element * size_of(definition_.type);
-    char value = 0;
-    gpu::check(cudaMemcpy(&value, byte, 1, cudaMemcpyDeviceToHost));
-    value = static_cast<char>(value ^ 1);
-    gpu::check(cudaMemcpy(byte, &value, 1, cudaMemcpyHostToDevice));
+  void spoil_output(std::int64_t slot, const ExpectedPart& part, Spoil spoil) const {
+    const int size = size_of(definition_.type);
+    char* begin = static_cast<char*>(call_->output(slot)) + part.begin * size;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(part.count * size));
+    gpu::check(cudaMemcpy(bytes.data(), begin, bytes.size(), cudaMemcpyDeviceToHost));
+    spoil_part(bytes, Bytes{size}, spoil);
+    gpu::check(cudaMemcpy(begin, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    if (spoil != Spoil::wrong_rank) return;
+    const int wrong_source = (part.source + 1) % definition_.ranks;
+    gpu::check(kernels::fill_input(begin, part.count, 0, later_pattern(pattern_, slot),
+                                   wrong_source, context_.stream->get()));
   }
 
   Case definition_;

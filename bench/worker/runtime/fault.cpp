@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -31,7 +32,11 @@ std::int64_t parse_number(std::string_view text, std::string_view whole) {
 }
 
 constexpr std::array kKinds{std::pair{"corrupt", Fault::Kind::corrupt},
+                            std::pair{"element", Fault::Kind::element},
+                            std::pair{"last", Fault::Kind::last},
                             std::pair{"stale", Fault::Kind::stale},
+                            std::pair{"wrong-rank", Fault::Kind::wrong_rank},
+                            std::pair{"swapped", Fault::Kind::swapped},
                             std::pair{"die", Fault::Kind::die},
                             std::pair{"hang", Fault::Kind::hang},
                             std::pair{"late", Fault::Kind::late},
@@ -87,8 +92,38 @@ void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::
 
 Spoil spoil_of(const std::optional<Fault>& fault, int rank) {
   if (!fault || fault->rank != rank) return Spoil::nothing;
-  if (fault->kind == Fault::Kind::corrupt) return Spoil::bit;
-  return fault->kind == Fault::Kind::stale ? Spoil::stale : Spoil::nothing;
+  constexpr std::array kSpoils{std::pair{Fault::Kind::corrupt, Spoil::bit},
+                               std::pair{Fault::Kind::element, Spoil::element},
+                               std::pair{Fault::Kind::last, Spoil::last},
+                               std::pair{Fault::Kind::stale, Spoil::stale},
+                               std::pair{Fault::Kind::wrong_rank, Spoil::wrong_rank},
+                               std::pair{Fault::Kind::swapped, Spoil::swapped}};
+  const auto found =
+      std::ranges::find(kSpoils, fault->kind, [](const auto& each) { return each.first; });
+  return found == kSpoils.end() ? Spoil::nothing : found->second;
+}
+
+void spoil_part(std::span<std::byte> part, Bytes element, Spoil spoil) {
+  const auto size = static_cast<std::size_t>(element.value);
+  const std::size_t middle = part.size() / size / 2;
+  switch (spoil) {
+    case Spoil::bit:
+      part[middle * size] ^= std::byte{1};
+      break;
+    case Spoil::element:
+      for (std::byte& each : part.subspan(middle * size, size)) each = ~each;
+      break;
+    case Spoil::last:
+      part[part.size() - size] ^= std::byte{1};
+      break;
+    case Spoil::swapped:
+      std::ranges::swap_ranges(part.first(middle * size), part.last(middle * size));
+      break;
+    case Spoil::nothing:
+    case Spoil::stale:
+    case Spoil::wrong_rank:
+      break;
+  }
 }
 
 std::optional<Fault> fault_from_environment() {

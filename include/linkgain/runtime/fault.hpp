@@ -1,28 +1,50 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
+
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 
 /// What a test has wrong with one of a rank's outputs when it is verified.
 enum class Spoil {
   nothing,
-  bit,    ///< one is flipped
-  stale,  ///< it is what the operation before had left, as if this one had been skipped
+  bit,         ///< one is flipped, in the middle
+  element,     ///< all bits of one in the middle are
+  last,        ///< a bit of the last element is
+  stale,       ///< it is what the operation before had left, as if this one had been skipped
+  wrong_rank,  ///< a part of it is another rank's input
+  swapped,     ///< the halves of a part have each other's place
 };
 
-/// A failure that tests order through LINKGAIN_TEST_FAULT=kind@rank[:N][/place]. `corrupt` flips
-/// one output element of that rank at verification, `stale` puts an earlier operation's output
-/// there. `die` ends the rank, `hang` holds it up for ever and `late` for two seconds, `stop` stops
-/// it (by SIGSTOP), `garbage` has rank 0 answer with what is no reply: at a place, which is `batch`
-/// unless another one is named, of the N-th timed batch (1 is the first, calibration not counted).
-/// Of what
-/// `--prove` writes into the other GPU's memory: `drop` writes nothing, `stale` only the first
-/// data, `own-window` writes into the rank's own memory, and `hang` stops before.
+/// A failure that tests order through LINKGAIN_TEST_FAULT=kind@rank[:N][/place]. `corrupt`,
+/// `element`, `last`, `stale`, `wrong-rank` and `swapped` spoil an output of that rank before it is
+/// verified, as Spoil says (`corrupt`: a bit). `die` ends the rank, `hang` holds it up for ever and
+/// `late` for two seconds, `stop` stops it (by SIGSTOP), `garbage` has rank 0 answer with what is
+/// no reply: at a place, which is `batch` unless another one is named, of the N-th timed batch (1
+/// is the first, calibration not counted). Of what `--prove` writes into the other GPU's memory:
+/// `drop` writes nothing, `stale` only the first data, `own-window` writes into the rank's own
+/// memory, and `hang` stops before.
 struct Fault {
-  enum class Kind { corrupt, stale, die, hang, late, stop, garbage, drop, own_window };
+  enum class Kind {
+    corrupt,
+    element,
+    last,
+    stale,
+    wrong_rank,
+    swapped,
+    die,
+    hang,
+    late,
+    stop,
+    garbage,
+    drop,
+    own_window,
+  };
   enum class Place {
     start,      ///< before the ranks make their backends
     connect,    ///< before they connect
@@ -45,6 +67,10 @@ std::optional<Fault> parse_fault(std::string_view text);
 
 /// What a rank's verifications have wrong by `fault`.
 Spoil spoil_of(const std::optional<Fault>& fault, int rank);
+
+/// Spoils the bytes of a part of an output, whole elements of that size, where it takes no other
+/// data: with Spoil::bit, element, last and swapped. Others leave them as they are.
+void spoil_part(std::span<std::byte> part, Bytes element, Spoil spoil);
 
 /// What LINKGAIN_TEST_FAULT orders.
 std::optional<Fault> fault_from_environment();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
@@ -61,6 +62,8 @@ TEST(StudentTUpperTail, KeepsItsDigitsFarOut) {
   // With two degrees of freedom the tail is (1 - t / sqrt(2 + t^2)) / 2, about 1 / (2 t^2).
   EXPECT_NEAR(student_t_upper_tail(1e6, 2) / 5e-13, 1.0, 1e-6);
   EXPECT_EQ(student_t_upper_tail(0.0, 5), 0.5);
+  EXPECT_EQ(student_t_upper_tail(std::numeric_limits<double>::infinity(), 5), 0.0);
+  EXPECT_EQ(student_t_upper_tail(-std::numeric_limits<double>::infinity(), 5), 1.0);
   EXPECT_THROW(student_t_upper_tail(1.0, 0), std::invalid_argument);
   EXPECT_THROW(student_t_upper_tail(std::nan(""), 3), std::invalid_argument);
 }

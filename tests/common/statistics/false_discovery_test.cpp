@@ -40,6 +40,10 @@ TEST(BenjaminiHochbergBeyond, DoesNotPayForCasesWellWithinTheBound) {
   p[41] = 0.02;
   EXPECT_FALSE(benjamini_hochberg(p, 0.05)[41]);
   EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05)[41]);
+  EXPECT_FALSE(benjamini_hochberg_beyond(p, 0.05)[0]);
+  p[0] = 0.001;
+  EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05)[0]) << "whatever its place";
+  p[0] = 0.999;
   p[41] = 0.03;
   EXPECT_THAT(benjamini_hochberg_beyond(p, 0.05), Each(false)) << "twice 0.03 is above 0.05";
 }

@@ -150,6 +150,21 @@ TEST(LevelChange, BetweenLaunchesIsNone) {
   EXPECT_EQ(find_level_change(launches, 0.02), std::nullopt);
 }
 
+/// Of eight samples, four of 0 and then four of 1, all of them `scatter` off by turns, Student's t
+/// of the change is 1 / (scatter sqrt(8 / 6 (1 / 4 + 1 / 4))) with 6 degrees of freedom. With six
+/// places to look at in two directions, 12 times the tail is 0.001 at t = 8.29207.
+TEST(LevelChange, IsFoundUpToTheChanceThatIsAllowed) {
+  const auto found = [](double scatter) {
+    Launches launches(1);
+    for (int i = 0; i < 8; ++i) {
+      launches[0].push_back((i < 4 ? 0.0 : 1.0) + (i % 2 == 0 ? -scatter : scatter));
+    }
+    return find_level_change(launches, 0.02);
+  };
+  EXPECT_THAT(found(0.1473), Optional(testing::Field(&LevelChange::before, 4U)));
+  EXPECT_EQ(found(0.1481), std::nullopt) << "0.1477 is the bound";
+}
+
 TEST(LevelChange, NeedsFourSamplesAndSomeDifference) {
   EXPECT_EQ(find_level_change(Launches{}, 0.0), std::nullopt);
   EXPECT_EQ(find_level_change(Launches{{0.0, 0.0, 9.0}, {}, {1.0}}, 0.02), std::nullopt);

@@ -46,6 +46,10 @@ TEST(StudentMean, HasAnIntervalFromTwoValuesOn) {
   EXPECT_NEAR(mean.interval->high, 2.0 + 4.302653 / std::sqrt(3.0), 1e-6);
   EXPECT_TRUE(mean.may_be(0.0));
   EXPECT_FALSE(mean.may_be(5.0));
+  // Of two values it is the half difference times Student's t of 1, 12.706205.
+  const Estimate of_two = student_mean(Values{1, 3});
+  ASSERT_TRUE(of_two.interval.has_value());
+  EXPECT_NEAR(of_two.interval->high, 2.0 + 12.706205, 1e-5);
   EXPECT_EQ(student_mean(Values{5}), (Estimate{.value = 5.0, .replicates = 1}));
   EXPECT_FALSE(student_mean(Values{5}).may_be(5.0)) << "there is no interval";
 }

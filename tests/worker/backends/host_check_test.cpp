@@ -12,6 +12,7 @@
 
 #include "data_mapping.hpp"
 #include "linkgain/cases/backend.hpp"
+#include "linkgain/runtime/fault.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -250,6 +251,34 @@ TEST(HostCheck, FindsWhatWasLeftInPlace) {
     const std::int64_t others = operation == OperationKind::alltoall ? 2 : 3;
     EXPECT_GT(found.wrong, others * kElements / 2) << name_of(operation);
     EXPECT_LE(found.wrong, others * kElements) << name_of(operation);
+  }
+}
+
+TEST(Spoil, IsFoundInEveryTypeAndPart) {
+  const std::vector<ExpectedPart> parts{{.begin = 0, .count = 40, .source = 0},
+                                        {.begin = 40, .count = 57, .source = 1}};
+  for (const DataType type :
+       {DataType::float32, DataType::float64, DataType::int8, DataType::uint8, DataType::int64}) {
+    const Case c = reduction_of(type, Reduction::sum, 2);
+    const Bytes element{size_of(type)};
+    const auto bytes_of = [&](std::vector<std::byte>& output, const ExpectedPart& part) {
+      return std::span(output).subspan(static_cast<std::size_t>(part.begin * element.value),
+                                       static_cast<std::size_t>(part.count * element.value));
+    };
+    std::vector<std::byte> right(static_cast<std::size_t>(c.size.value));
+    for (const ExpectedPart& part : parts) {
+      fill_input(bytes_of(right, part), verification_pattern(c), part.source);
+    }
+    ASSERT_EQ(check_parts(right, verification_pattern(c), parts).wrong, 0);
+    for (const Spoil spoil : {Spoil::bit, Spoil::element, Spoil::last}) {
+      std::vector<std::byte> wrong = right;
+      spoil_part(bytes_of(wrong, spoil == Spoil::last ? parts.back() : parts.front()), element,
+                 spoil);
+      EXPECT_EQ(check_parts(wrong, verification_pattern(c), parts).wrong, 1) << name_of(type);
+    }
+    std::vector<std::byte> wrong = right;
+    spoil_part(bytes_of(wrong, parts.front()), element, Spoil::swapped);
+    EXPECT_GT(check_parts(wrong, verification_pattern(c), parts).wrong, 10) << name_of(type);
   }
 }
 

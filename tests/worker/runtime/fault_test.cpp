@@ -48,6 +48,10 @@ TEST(Fault, RefusesEverythingElse) {
 TEST(Fault, SpoilsTheVerificationOfItsRankAlone) {
   EXPECT_EQ(spoil_of(parse_fault("corrupt@1"), 1), Spoil::bit);
   EXPECT_EQ(spoil_of(parse_fault("stale@1"), 1), Spoil::stale);
+  EXPECT_EQ(spoil_of(parse_fault("element@1"), 1), Spoil::element);
+  EXPECT_EQ(spoil_of(parse_fault("last@1"), 1), Spoil::last);
+  EXPECT_EQ(spoil_of(parse_fault("wrong-rank@1"), 1), Spoil::wrong_rank);
+  EXPECT_EQ(spoil_of(parse_fault("swapped@1"), 1), Spoil::swapped);
   EXPECT_EQ(spoil_of(parse_fault("stale@1"), 0), Spoil::nothing);
   EXPECT_EQ(spoil_of(parse_fault("die@1"), 1), Spoil::nothing);
   EXPECT_EQ(spoil_of(std::nullopt, 0), Spoil::nothing);

@@ -127,15 +127,25 @@ class MpiOperation : public Operation {
     const std::vector<ExpectedPart> parts = expected_parts(definition_, rank_);
     const std::span<std::byte> last = output(burst_ - 1);
     if (last.empty() || parts.empty()) return total;
-    if (spoil == Spoil::bit) last[last.size() / 2] ^= std::byte{1};
     if (spoil == Spoil::stale) {
       const std::span<const std::byte> before = burst_ > 1 ? output(burst_ - 2) : earlier;
       std::ranges::copy(before, last.begin());
+    } else if (spoil != Spoil::nothing) {
+      spoil_output(last, spoil == Spoil::last ? parts.back() : parts.front(), spoil);
     }
     for (std::int64_t turn = 0; turn < burst_; ++turn) {
       add(total, check_parts(output(turn), later_pattern(pattern_, turn), parts));
     }
     return total;
+  }
+
+  void spoil_output(std::span<std::byte> output, const ExpectedPart& part, Spoil spoil) const {
+    const int size = size_of(definition_.type);
+    const auto bytes = part_of(output, Bytes{part.begin * size}, Bytes{part.count * size});
+    const int wrong_source = (part.source + 1) % definition_.ranks;
+    spoil_part(bytes, Bytes{size}, spoil);
+    if (spoil != Spoil::wrong_rank) return;
+    fill_input(bytes, later_pattern(pattern_, burst_ - 1), wrong_source);
   }
 
   std::int64_t do_granularity() const override { return plan_.granularity(); }
