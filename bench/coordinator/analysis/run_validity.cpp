@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/analysis/path_validity.hpp"
@@ -185,22 +187,33 @@ void judge_budget(Record& record) {
             "give more with --budget, or ask for less with --only and --sizes"});
 }
 
+/// "variant p2p", "variants a, b", "all variants".
+std::string named_variants(const std::vector<std::string>& names, std::size_t all) {
+  if (names.size() == 1) return "variant " + names.front();
+  return names.size() == all ? "all variants" : fmt::format("variants {}", fmt::join(names, ", "));
+}
+
 void judge_environment(Record& record) {
-  for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
-    const bool costs_nvlink = offers_nvlink(record.machine);
+  const std::vector<Variant>& variants = record.settings.variants;
+  // By assignment, and by whether it closes the way that the run is about.
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> holding;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
     const std::string forbidding = forbidden_by_caller(record, i);
     for (const std::string& assignment : inherited_switches(record, i)) {
-      const bool closes = costs_nvlink && assignment == forbidding;
-      add_once(
-          record.warnings,
-          {"inherited-variable",
-           fmt::format("{} was already set and holds for variant {}{}", assignment,
-                       record.settings.variants[i].name,
-                       closes ? ": it keeps messages off the NVLink that joins every pair" : ""),
-           closes ? "unset it, also in NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf, and run "
-                    "again"
-                  : "unset it unless it is meant: it changes what the variants compare"});
+      const bool closes = offers_nvlink(record.machine) && assignment == forbidding;
+      holding[{!closes, assignment}].push_back(variants[i].name);
     }
+  }
+  for (const auto& [key, names] : holding) {
+    const bool closes = !key.first;
+    add_once(record.warnings,
+             {"inherited-variable",
+              fmt::format("{} was already set and holds for {}{}", key.second,
+                          named_variants(names, variants.size()),
+                          closes ? ": it keeps messages off the NVLink that joins every pair" : ""),
+              closes ? "unset it, also in NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf, and run "
+                       "again"
+                     : "unset it unless it is meant: it changes what the variants compare"});
   }
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <limits>
+#include <set>
 
 #include "case_table.hpp"
 #include "less_time_sentences.hpp"
@@ -225,21 +227,33 @@ std::string words_for(const CaseSummary& each, std::size_t variant) {
 }  // namespace
 
 std::string path_sentence(const CaseSummary& each) {
+  std::set<Path> kinds;
   std::vector<std::string> paths;
   std::vector<std::string> shares;
+  double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const VariantSummary& variant = each.variants[i];
     if (!variant.result->time) continue;
+    kinds.insert(variant.result->path);
     paths.push_back(fmt::format("{} {}", readable_path(variant.result->path), words_for(each, i)));
     if (!variant.nvlink_share) continue;
+    least = std::min(least, *variant.nvlink_share);
     shares.push_back(fmt::format("{}{} {}", rounded_percent(*variant.nvlink_share, 1),
                                  shares.empty() ? " of the expected bytes" : "",
                                  words_for(each, i)));
   }
-  std::string text = fmt::format("{}.", fmt::join(paths, ", "));
-  if (!shares.empty() && shares.size() == paths.size()) {
-    text += fmt::format(" NVLink carried {}.", fmt::join(shares, ", "));
+  const bool all_have_shares = !shares.empty() && shares.size() == paths.size();
+  if (kinds.size() == 1 && paths.size() > 2) {
+    std::string text =
+        fmt::format("{} in all {} variants.", readable_path(*kinds.begin()), paths.size());
+    if (all_have_shares) {
+      text += fmt::format(" NVLink carried {} of the expected bytes in each, or more.",
+                          rounded_percent(least, 1));
+    }
+    return text;
   }
+  std::string text = fmt::format("{}.", fmt::join(paths, ", "));
+  if (all_have_shares) text += fmt::format(" NVLink carried {}.", fmt::join(shares, ", "));
   return text;
 }
 

@@ -86,6 +86,12 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
   }
   add("without the largest size", cut_short);
   add("three variants", three_variants_record());
+  Record one_path = three_variants_record();
+  one_path.cases.pop_back();
+  for (CaseResult& result : one_path.cases) {
+    for (VariantResult& variant : result.variants) variant.path = Path::nvlink;
+  }
+  add("three variants of one path", one_path);
   add("MPI", mpi_record());
   add("nothing", Record{});
   expect_golden(screens.text(), "screen_situations.txt");
