@@ -122,5 +122,60 @@ TEST(CombinedDeviations, KeepTheLargerOneThatStandsAlone) {
   EXPECT_EQ(combine_deviations(alone, pooled), alone);
 }
 
+/// Of time 1 and deviation s by n launches: log half width t s / sqrt(n).
+TEST(LaunchMean, HasAnIntervalFromTwoLaunchesOn) {
+  const LaunchDeviation deviation{0.01, 14};
+  const LaunchMean four{Seconds{1.0}, 4, deviation};
+  ASSERT_TRUE(four.interval());
+  EXPECT_NEAR(std::log(four.interval()->high), 2.144787 * 0.005, 1e-6);
+  EXPECT_NEAR(std::log(four.interval()->low), -2.144787 * 0.005, 1e-6);
+  EXPECT_TRUE((LaunchMean{Seconds{1.0}, 2, deviation}.interval()));
+  EXPECT_FALSE((LaunchMean{Seconds{1.0}, 1, deviation}.interval()));
+  EXPECT_FALSE((LaunchMean{Seconds{1.0}, 4, {}}.interval()));
+}
+
+/// Welch: variances of 1e-4 / 4 and 4e-4 / 8 add up to 7.5e-5, with 7.5e-5^2 / (2.5e-5^2 / 7 +
+/// 5e-5^2 / 7) = 12.6 degrees of freedom, rounded down, of which Student's t is 2.178813.
+TEST(RatioBetween, HasWelchsIntervalAndTheFewerLaunches) {
+  const LaunchMean own{Seconds{1.0}, 4, LaunchDeviation{0.01, 7}};
+  const LaunchMean other{Seconds{3.0}, 8, LaunchDeviation{0.02, 7}};
+  const Estimate ratio = ratio_between(own, other);
+  EXPECT_EQ(ratio.value, 3.0);
+  EXPECT_EQ(ratio.replicates, 4);
+  ASSERT_TRUE(ratio.interval);
+  EXPECT_NEAR(std::log(ratio.interval->high / 3.0), 2.178813 * std::sqrt(7.5e-5), 1e-7);
+  EXPECT_EQ(ratio_between(own, {Seconds{3.0}, 1, LaunchDeviation{0.02, 7}}).interval, std::nullopt);
+  const LaunchMean same{Seconds{1.0}, 4, LaunchDeviation{0.0, 7}};
+  EXPECT_EQ(ratio_between(same, same).interval, (Interval{1.0, 1.0}));
+}
+
+/// A case whose one ratio is 1, with that half width, over six launches.
+CaseResult of_half_width(std::int64_t bytes, std::optional<double> half_width) {
+  CaseResult result;
+  result.definition = sized(bytes);
+  Estimate ratio{.value = 1.0, .replicates = 6};
+  if (half_width) ratio.interval = Interval{std::exp(-*half_width), std::exp(*half_width)};
+  result.ratios.push_back({"host", ratio});
+  result.converged = half_width && *half_width <= 0.01;
+  return result;
+}
+
+/// With a precision of 1 %, six launches of 1.2 % come to it by 6 * 1.2^2 = 8.64, so nine.
+TEST(LaunchesWorthAdding, AreThoseThatTheNeediestCaseOfThemNeeds) {
+  Record record;
+  record.settings.precision = 0.01;
+  record.cases = {of_half_width(8, 0.012), of_half_width(64, 0.005), of_half_width(512, 0.013),
+                  of_half_width(4096, 0.02), of_half_width(32768, std::nullopt)};
+  MoreLaunches more = launches_worth_adding(record, 6, 6);
+  EXPECT_EQ(more.cases, (std::vector<int>{0, 2}));
+  EXPECT_EQ(more.launches, 5) << "6 * 1.3^2 = 10.14";
+  record.cases.resize(2);
+  more = launches_worth_adding(record, 6, 6);
+  EXPECT_EQ(more.cases, std::vector<int>{0});
+  EXPECT_EQ(more.launches, 3);
+  EXPECT_TRUE(launches_worth_adding(record, 4, 6).cases.empty()) << "nine are more than twice four";
+  EXPECT_TRUE(launches_worth_adding(record, 6, 9).cases.empty()) << "there are nine already";
+}
+
 }  // namespace
 }  // namespace linkgain::test
