@@ -78,9 +78,14 @@ struct Residuals {
 Residuals residuals_of(const CaseLaunches& launches, std::size_t place) {
   Residuals residuals;
   residuals.place = place;
-  const double mean = mean_log(launches.launches);
+  // Logs of what is relative to the first, so that launches that agree have no residual at all.
+  const double first = launches.launches.front().time.value;
+  double mean = 0.0;
   for (const LaunchMedian& launch : launches.launches) {
-    const double residual = std::log(launch.time.value) - mean;
+    mean += std::log(launch.time.value / first) / static_cast<double>(launches.launches.size());
+  }
+  for (const LaunchMedian& launch : launches.launches) {
+    const double residual = std::log(launch.time.value / first) - mean;
     residuals.by_launch.emplace_back(launch.launch, residual);
     residuals.sum_of_squares += residual * residual;
   }

@@ -97,6 +97,15 @@ TEST(PooledDeviations, LeaveAnUnsteadyCaseAlone) {
 TEST(PooledDeviations, OfIdenticalLaunchesAreNotKnown) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.0, 0.0, 0.0})};
   EXPECT_EQ(pooled_deviations(cases)[0], std::nullopt) << "zero would make any difference certain";
+  // Whatever their logs' sum is rounded to.
+  for (int i = 1; i <= 200; ++i) {
+    const double time = 0.0123 * i;
+    for (const std::size_t launches : {3U, 6U, 8U}) {
+      const CaseLaunches alike = launches_of(sized(8), std::vector<double>(launches, time));
+      EXPECT_EQ(pooled_deviations(std::vector{alike})[0], std::nullopt)
+          << launches << " of " << time;
+    }
+  }
 }
 
 TEST(AssumedDeviation, ChangesAt1MiB) {
