@@ -54,7 +54,13 @@ remove_hosts() {
 }
 
 # linkgain run on both hosts.
+# Once more where a daemon of Open MPI 4.1 found its folder of sessions gone, as one that ends removes the host's.
 run_on_both() {
+  try_on_both "$@"
+  [[ $output != *session_dir.c* ]] || try_on_both "$@"
+}
+
+try_on_both() {
   run env OMPI_MCA_plm_rsh_agent="$work/agent" OMPI_MCA_oob_tcp_if_include="$subnet.0/24" \
     OMPI_MCA_btl_tcp_if_include="$subnet.0/24" OMPI_MCA_mpi_yield_when_idle=1 \
     "$program" run --backend mpi --only all_reduce --sizes 1K:64K:x64 --ci-width 0.2 --budget 20 --launches 1 "$@"

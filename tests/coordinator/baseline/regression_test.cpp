@@ -54,6 +54,18 @@ TEST(Check, FindsSlowerAndSuspiciouslyFast) {
   EXPECT_EQ(faster.settling, std::nullopt);
 }
 
+TEST(Check, JudgesEveryCase) {
+  const auto run = [](double second, double third) {
+    return std::vector{launches_of(sized(8), eight(1e-3)), launches_of(sized(64), eight(second)),
+                       launches_of(sized(512), eight(third))};
+  };
+  const CheckResult result = check_launches(run(0.9e-3, 1.08e-3), baseline_of(run(1e-3, 1e-3), {}));
+  ASSERT_THAT(result.cases, SizeIs(3));
+  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::same);
+  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::faster);
+  EXPECT_EQ(result.cases[2].verdict, RegressionVerdict::slower);
+}
+
 /// On either side: a launch of another placement takes another time, and one does not tell.
 TEST(Check, DecidesNothingByOneLaunch) {
   const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
@@ -214,7 +226,7 @@ TEST(Check, SaysWhy) {
   };
   add("one launch", reference(), launches_of(sized(8), {1.08e-3}));
   const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
-  add("several launches against one", one, launches_of(sized(8), eight(2e-3)));
+  add("two launches against one", one, launches_of(sized(8), {2e-3, 2.01e-3}));
   add("one launch against one", one, launches_of(sized(8), {2e-3}));
   const auto alike = launches_of(sized(8), std::vector<double>(8, 1e-3));
   const Baseline alike_too = baseline_of(std::vector{alike}, {});
