@@ -210,9 +210,9 @@ class DeviceOperation : public Operation {
     const int size = size_of(definition_.type);
     char* begin = static_cast<char*>(call_->output(slot)) + part.begin * size;
     std::vector<std::byte> bytes(static_cast<std::size_t>(part.count * size));
-    gpu::check(cudaMemcpy(bytes.data(), begin, bytes.size(), cudaMemcpyDeviceToHost));
-    spoil_part(bytes, Bytes{size}, spoil);
-    gpu::check(cudaMemcpy(begin, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    gpu::enqueue_copy(bytes.data(), begin, Bytes{part.count * size}, *context_.stream);
+    spoil_part(bytes, Bytes{size}, spoil);  // pageable memory: the copy is done by now
+    gpu::enqueue_copy(begin, bytes.data(), Bytes{part.count * size}, *context_.stream);
     if (spoil != Spoil::wrong_rank) return;
     const int wrong_source = (part.source + 1) % definition_.ranks;
     gpu::check(kernels::fill_input(begin, part.count, 0, later_pattern(pattern_, slot),
