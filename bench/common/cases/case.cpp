@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,8 +27,7 @@ Bytes nearest_multiple(Bytes size, std::int64_t granule) {
   const std::int64_t rest = size.value % granule;
   const std::int64_t below = size.value - rest;
   if (below == 0) return Bytes{granule};
-  const bool fits = below <= std::numeric_limits<std::int64_t>::max() - granule;
-  return Bytes{fits && rest > granule / 2 ? below + granule : below};
+  return Bytes{rest > granule / 2 ? below + granule : below};
 }
 
 /// A training has its own parameters and none of the others'.

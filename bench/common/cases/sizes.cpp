@@ -54,7 +54,7 @@ void add_sweep(std::set<Bytes>& sizes, const std::vector<std::string>& parts,
   const std::int64_t amount =
       times ? parse_factor(step.substr(1), text) : parse_bytes(step.substr(1)).value;
   std::int64_t value = begin.value;
-  // The bound is rearranged so that nothing overflows near the largest size.
+  // The bound is rearranged so that no step overflows.
   while (value < end.value) {
     add(sizes, Bytes{value}, text);
     const bool beyond = times ? value > end.value / amount : value > end.value - amount;

@@ -73,12 +73,12 @@ std::optional<int> exponent_of_unit(std::string_view rest) {
 /// `flag`, for what nccl-tests refuses, for what is no number of bytes (nan) and for less than
 /// `least`.
 Bytes parse_nccl_tests_size(std::string_view flag, const std::string& text, Bytes least) {
-  constexpr double kTooMuch = 0x1p60;
+  constexpr double kMostSize = 0x1p50;  // as for parse_bytes()
   char* rest = nullptr;
   const double number = std::strtod(text.c_str(), &rest);
   const std::optional<int> exponent = exponent_of_unit(rest);
   const double bytes = std::ldexp(number, exponent.value_or(0));
-  const bool is_size = rest != text.c_str() && exponent && bytes >= 0.0 && bytes < kTooMuch;
+  const bool is_size = rest != text.c_str() && exponent && bytes >= 0.0 && bytes <= kMostSize;
   if (is_size && static_cast<std::int64_t>(bytes) >= least.value) {
     return Bytes{static_cast<std::int64_t>(bytes)};
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -223,11 +222,9 @@ std::string deviation_pool(const Case& definition, const std::string& variant) {
   constexpr std::int64_t kFactor = 16;
   std::int64_t low = 1;
   while (low <= definition.size.value / kFactor) low *= kFactor;
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const Bytes high{low > kMost / kFactor ? kMost : low * kFactor};
   return fmt::format("{}/{}/{}{}/{}-{}", variant, name_of(definition.operation),
                      name_of(definition.launch), definition.kernel ? "/kernel" : "",
-                     exact_bytes(Bytes{low}), exact_bytes(high));
+                     exact_bytes(Bytes{low}), exact_bytes(Bytes{low * kFactor}));
 }
 
 std::vector<std::optional<LaunchDeviation>> pooled_deviations(std::span<const CaseLaunches> cases) {

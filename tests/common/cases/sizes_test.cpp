@@ -40,10 +40,9 @@ TEST(ParseSizes, JoinsListsAndSweepsAscendingWithoutRepetition) {
 }
 
 TEST(ParseSizes, ReachesTheLargestCountWithoutOverflow) {
-  EXPECT_THAT(sizes_of("4611686018427387905:9223372036854775807:x2"),
-              ElementsAre(4611686018427387905, 9223372036854775807));
-  EXPECT_THAT(sizes_of("9223372036854775806:9223372036854775807:+8T"),
-              ElementsAre(9223372036854775806, 9223372036854775807));
+  EXPECT_THAT(sizes_of("562949953421313:1024T:x2"), ElementsAre(562949953421313, 1125899906842624));
+  EXPECT_THAT(sizes_of("1125899906842623:1024T:+1024T"),
+              ElementsAre(1125899906842623, 1125899906842624));
   EXPECT_THAT(sizes_of("1:2:x9223372036854775807"), ElementsAre(1, 2));
 }
 
@@ -68,7 +67,7 @@ TEST(ParseSizes, RefusesOtherTextWithTheAcceptedForms) {
                        "8:1Q:x2",
                        "1:10001:+1",
                        "1:5000:+1,5001:10001:+1",
-                       "1:8388607T:+1"},
+                       "1:1024T:+1"},
                       parse_sizes);
   answers.expect_golden("sizes_refused.txt");
 }

