@@ -25,8 +25,9 @@ constexpr std::array kBinaryUnits{
     BinaryUnit{"B", 1},
 };
 
-/// More than a node's memory, and so little that the sum over all ranks is a count as well.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+/// More than a node's memory, and so little that the sum of all buffers of 1,024 ranks in 16
+/// variants is a count as well.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
 
 struct TimeUnit {
   std::string_view name;
@@ -39,7 +40,7 @@ constexpr std::array kTimeUnits{TimeUnit{"ns", 1e-9}, TimeUnit{"us", 1e-6}, Time
 [[noreturn]] void refuse_size(std::string_view text, std::string_view reason) {
   throw UsageError(
       fmt::format("size '{}' {}: write a whole number from 1 and at most one of "
-                  "B, K, M, G, T (8, 64K, 1GiB; K is 1024), at most 1024T",
+                  "B, K, M, G, T (8, 64K, 1GiB; K is 1024), at most 64T",
                   text, reason));
 }
 

@@ -253,8 +253,6 @@ void fit_ranks(const RunOptions& options, RunPlan& plan) {
 
 /// A job's context, communicator and graphs on its GPU beside the buffers.
 constexpr std::int64_t kJobOverheadBytes = std::int64_t{1} << 30;
-/// No memory holds a case of this size; the sums of several jobs still fit into 64 bits.
-constexpr std::int64_t kBeyondAllMemory = std::int64_t{1} << 50;
 
 std::string gibibytes(std::int64_t bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
@@ -266,7 +264,6 @@ bool is_a_training(const Case& c) { return c.training.has_value(); }
 std::int64_t case_bytes(const Case& c, BackendKind backend) {
   const bool host = backend == BackendKind::mpi;
   if (c.training) return training_memory(*c.training) * (host ? c.ranks : 1);
-  if (c.size.value >= kBeyondAllMemory) return host ? kBeyondAllMemory * c.ranks : kBeyondAllMemory;
   const BufferPlan buffers = plan_buffers(c, kLargestCache);
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
 }

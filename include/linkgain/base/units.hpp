@@ -34,7 +34,7 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 
 /// Reads a size: digits, then nothing, B, K, M, G, T, or KB…TB, KiB…TiB in any letter case. All
 /// suffixes are binary: K is 1024. Throws UsageError naming the accepted form; zero is refused, and
-/// so is more than 1024T, which no node has.
+/// so is more than 64T, which no node has.
 Bytes parse_bytes(std::string_view text);
 
 /// Exact and short, as case names have it: the largest binary unit that divides the value, without

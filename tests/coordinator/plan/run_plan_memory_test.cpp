@@ -110,7 +110,7 @@ TEST(FitMemory, SaysWhatDoesNotFitAndWhatWould) {
   RunOptions in_turn = reduce;
   in_turn.schedule = Schedule::sequential;
   add("1 GiB in 5 GiB, --schedule sequential", in_turn, 5 * kGiB);
-  for (const char* size : {"1T", "1024T"}) {
+  for (const char* size : {"1T", "64T"}) {
     add(size, of_size(size), 140 * kGiB);
   }
   RunOptions on_host = in_turn;
@@ -119,8 +119,10 @@ TEST(FitMemory, SaysWhatDoesNotFitAndWhatWould) {
   on_host.ranks = 5;
   add("5 ranks of 2 GiB in 8 GiB of the host", on_host, kGiB);
   on_host.ranks = 1024;
-  on_host.sizes = parse_sizes("1024T");
-  add("1024 ranks of 1024T on the host", on_host, kGiB);
+  on_host.sizes = parse_sizes("64T");
+  on_host.schedule = Schedule::paired;
+  for (int i = 0; i < 16; ++i) on_host.variants.push_back("v" + std::to_string(i) + ":LG=1");
+  add("1024 ranks of 64T in 16 variants at once on the host", on_host, kGiB);
   RunOptions gather_on_host = in_turn;
   gather_on_host.operations = {OperationKind::gather};
   gather_on_host.backend = BackendKind::mpi;
