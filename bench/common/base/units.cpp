@@ -25,10 +25,6 @@ constexpr std::array kBinaryUnits{
     BinaryUnit{"B", 1},
 };
 
-/// More than a node's memory, and so little that the sum of all buffers of 1,024 ranks in 16
-/// variants is a count as well.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
-
 struct TimeUnit {
   std::string_view name;
   double seconds;
@@ -40,8 +36,8 @@ constexpr std::array kTimeUnits{TimeUnit{"ns", 1e-9}, TimeUnit{"us", 1e-6}, Time
 [[noreturn]] void refuse_size(std::string_view text, std::string_view reason) {
   throw UsageError(
       fmt::format("size '{}' {}: write a whole number from 1 and at most one of "
-                  "B, K, M, G, T (8, 64K, 1GiB; K is 1024), at most 64T",
-                  text, reason));
+                  "B, K, M, G, T (8, 64K, 1GiB; K is 1024), at most {}T",
+                  text, reason, kLargestSize.value >> 40));
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -88,7 +84,7 @@ Bytes parse_bytes(std::string_view text) {
       suffix_bytes(std::string_view(rest, static_cast<std::size_t>(end - rest)));
   if (unit == 0) refuse_size(text, "is no size");
   if (number == 0) refuse_size(text, "is zero");
-  if (number > kMostBytes / unit) refuse_size(text, "is too large");
+  if (number > kLargestSize.value / unit) refuse_size(text, "is too large");
   return Bytes{number * unit};
 }
 

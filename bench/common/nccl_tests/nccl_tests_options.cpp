@@ -73,7 +73,7 @@ std::optional<int> exponent_of_unit(std::string_view rest) {
 /// `flag`, for what nccl-tests refuses, for what is no number of bytes (nan) and for less than
 /// `least`.
 Bytes parse_nccl_tests_size(std::string_view flag, const std::string& text, Bytes least) {
-  constexpr double kMostSize = 0x1p46;  // as for parse_bytes()
+  constexpr auto kMostSize = static_cast<double>(kLargestSize.value);
   char* rest = nullptr;
   const double number = std::strtod(text.c_str(), &rest);
   const std::optional<int> exponent = exponent_of_unit(rest);

@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -259,9 +258,10 @@ Case pattern_of(const Json& document, const std::vector<std::string>& arguments)
 
 Case case_of(const Json& row, const Case& pattern) {
   Case c = pattern;
-  const std::int64_t size = row.at("size");
-  // A row has 0 bytes where not every rank gets an element.
-  c.size = size == 0 ? Bytes{0} : parse_bytes(std::to_string(size));
+  c.size = Bytes{row.at("size")};
+  if (c.size.value < 0 || c.size > kLargestSize) {
+    throw UsageError(fmt::format("a row has a size of {} bytes", c.size.value));
+  }
   c.type = parse_nccl_tests_type(row.at("type").get<std::string>());
   if (has_reduction(c.operation)) c.reduction = parse_reduction(row.at("redop").get<std::string>());
   if (has_root(c.operation)) c.root = root_of(row);

@@ -32,9 +32,13 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return divide_up(value, multiple) * multiple;
 }
 
+/// No size may be more: it is more than a node's memory, and so little that the sum of all buffers
+/// of 1,024 ranks in 16 variants fits into 64 bits.
+inline constexpr Bytes kLargestSize{std::int64_t{1} << 46};
+
 /// Reads a size: digits, then nothing, B, K, M, G, T, or KB…TB, KiB…TiB in any letter case. All
 /// suffixes are binary: K is 1024. Throws UsageError naming the accepted form; zero is refused, and
-/// so is more than 64T, which no node has.
+/// so is more than kLargestSize.
 Bytes parse_bytes(std::string_view text);
 
 /// Exact and short, as case names have it: the largest binary unit that divides the value, without

@@ -203,6 +203,10 @@ TEST(NcclTestsOptions, FixedOnesMayBeGivenTheirValue) {
   EXPECT_NO_THROW(parse({"-p", "0", "-z0", "-m", "1", "-C", "0"}));
 }
 
+TEST(NcclTestsOptions, SizesReachTheLargest) {
+  EXPECT_EQ(parse({"-b", "8", "-e", "65536G"}).largest, kLargestSize);
+}
+
 TEST(NcclTestsOptions, AreRefusedWithAReason) {
   Refusals refusals;
   refusals.about("values that nccl-tests has and linkgain-bench has not");
@@ -217,6 +221,7 @@ TEST(NcclTestsOptions, AreRefusedWithAReason) {
   refusals.add({"-d", "flot"});
   refusals.add({"-o", "summ"});
   refusals.add({"-b", "8X"});
+  refusals.add({"-e", "65537G"});
   refusals.add({"-f", "2", "-i", "-1"});
   refusals.add({"-b", "64M"});
   refusals.add({"-J", "x.csv"});
