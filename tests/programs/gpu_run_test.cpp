@@ -48,26 +48,6 @@ TEST_F(RunOnGpus, SmallOperationsGoByGraphOverManySlots) {
   EXPECT_THAT(run_shell(report).output, HasSubstr("| Launch |"));
 }
 
-TEST_F(RunOnGpus, ADyingRankCostsOnlyItsVariant) {
-  const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 1M --variant p2p "
-      "--variant dying:NCCL_P2P_DISABLE=1,LINKGAIN_TEST_FAULT=die@1:3 --timeout 20");
-  EXPECT_EQ(outcome.status, 6) << outcome.output;
-  const Record record = this->record();
-  EXPECT_EQ(record.status, RunStatus::job_lost);
-  EXPECT_TRUE(record.cases.at(0).variants.at(0).time.has_value());
-  EXPECT_THAT(outcome.output, HasSubstr("dying"));
-}
-
-TEST_F(RunOnGpus, AHangingRankIsEndedAtItsDeadline) {
-  const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 1M --variant p2p "
-      "--variant hanging:NCCL_P2P_DISABLE=1,LINKGAIN_TEST_FAULT=hang@1:3 --timeout 5");
-  EXPECT_EQ(outcome.status, 6) << outcome.output;
-  EXPECT_TRUE(record().cases.at(0).variants.at(0).time.has_value());
-  EXPECT_EQ(run_shell("pgrep -f 'linkgain-benc[h] --serve'").status, 1) << "processes are left";
-}
-
 TEST_F(RunOnGpus, SequentialScheduleGivesRatiosToo) {
   const Outcome outcome = run_linkgain("--only all_reduce --sizes 16M --schedule sequential");
   ASSERT_EQ(outcome.status, 0) << outcome.output;

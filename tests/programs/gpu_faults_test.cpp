@@ -1,0 +1,102 @@
+#include <chrono>
+#include <set>
+
+#include "gpu_programs.hpp"
+
+/// What a rank does wrong on a real GPU, at every place of a job's life: in NCCL's operations, in
+/// linkgain's kernels and in copies, with P2P and without.
+namespace linkgain::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+enum class Road { p2p, host };
+
+/// One variant has the fault, the other goes the other road.
+struct Planted {
+  const char* cases;  ///< options that choose them
+  Road road;          ///< of the faulty variant
+  const char* fault;  ///< of LINKGAIN_TEST_FAULT
+  const char* said;   ///< in the warnings, beside the variant's name; empty for a whole run
+};
+
+constexpr const char* kNccl = "--only all_reduce --sizes 1M";
+constexpr const char* kKernels = "--only all_reduce --sizes 1K --kernels";
+constexpr const char* kCopies = "--only copy_push --sizes 16M";
+
+constexpr Planted kPlanted[] = {
+    {kNccl, Road::p2p, "die@1/start", "signal 9"},
+    {kNccl, Road::host, "hang@1/start", "rank 1 has not come"},
+    {kNccl, Road::host, "die@0/connect", "signal 9"},
+    {kCopies, Road::p2p, "hang@1/connect", "rank 1 has not come"},
+    {kNccl, Road::p2p, "die@1:2/operation", "'run'"},
+    {kKernels, Road::host, "die@1:2/operation", "'run'"},
+    {kCopies, Road::p2p, "die@1:2", "'run'"},
+    {kNccl, Road::p2p, "hang@1:2/operation", "batch 2 of all_reduce/float32/sum/1MiB/np2"},
+    {kKernels, Road::p2p, "hang@1:2/operation", "rank 1"},
+    {kKernels, Road::host, "hang@1:2/operation", "rank 1"},
+    {kCopies, Road::host, "hang@1:2", "rank 1 has not come"},
+    {kKernels, Road::p2p, "stop@1:2/operation", "rank 1"},
+    {kNccl, Road::host, "garbage@0:2/reply", "its reply to 'run' is not understood"},
+    {kNccl, Road::p2p, "late@1:2/operation", ""},
+    {kKernels, Road::p2p, "late@1:2/operation", ""},
+    {kKernels, Road::host, "late@1:2", ""},
+};
+
+/// Names in the folders where a job has its files.
+std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& each : std::filesystem::directory_iterator(folder))
+    names.insert(each.path().filename());
+  return names;
+}
+
+class FaultOnGpus : public RunOnGpus, public testing::WithParamInterface<Planted> {};
+
+TEST_P(FaultOnGpus, EndsInTimeAndKeepsTheOtherVariant) {
+  const Planted& planted = GetParam();
+  constexpr double kTimeout = 5.0;
+  constexpr double kWork = 15.0;  // both jobs start, measure and end
+  const std::string fault = std::string("LINKGAIN_TEST_FAULT=") + planted.fault;
+  const std::string variants = planted.road == Road::p2p
+                                   ? "--variant host --variant faulty:" + fault
+                                   : "--variant p2p --variant faulty:NCCL_P2P_DISABLE=1," + fault;
+  const auto segments = names_in("/dev/shm");
+  const auto files = names_in(std::filesystem::temp_directory_path());
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome = run_linkgain(std::string(planted.cases) + " --launches 1 --timeout " +
+                                       std::to_string(static_cast<int>(kTimeout)) + " " + variants);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(run_shell("pgrep -f 'linkgain-benc[h] --serve'").status, 1) << "processes are left";
+  EXPECT_EQ(names_in("/dev/shm"), segments);
+  auto files_now = names_in(std::filesystem::temp_directory_path());
+  files_now.erase(directory_.filename());
+  EXPECT_EQ(files_now, files);
+
+  const Record record = this->record();
+  const auto cases = static_cast<double>(record.cases.size());
+  EXPECT_LT(took.count(), kWork + cases * (kTimeout + 5.0));
+  std::string warnings;
+  for (const Warning& warning : record.warnings) {
+    if (warning.code == "job-lost") warnings += warning.text + "\n";
+  }
+  for (const CaseResult& result : record.cases) {
+    EXPECT_TRUE(result.variants.at(0).time) << case_name(result.definition) << "\n"
+                                            << outcome.output;
+  }
+  if (std::string_view(planted.said).empty()) {
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    EXPECT_THAT(warnings, IsEmpty());
+    return;
+  }
+  EXPECT_EQ(outcome.status, 6) << outcome.output;
+  EXPECT_EQ(record.status, RunStatus::job_lost);
+  EXPECT_THAT(warnings, AllOf(HasSubstr("'faulty'"), HasSubstr(planted.said)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Planted, FaultOnGpus, testing::ValuesIn(kPlanted));
+
+}  // namespace
+}  // namespace linkgain::test
