@@ -2,24 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 
 #include "programs.hpp"
 
 namespace linkgain::test {
-
-/// How many processes wanted each processor in the last minute, 1 at least. Limits of time hold on
-/// an idle machine; a machine that others work on takes as many times longer.
-inline double slowdown() {
-  double wanted = 0.0;
-  std::ifstream("/proc/loadavg") >> wanted;
-  return std::max(1.0, wanted / std::max(1U, std::thread::hardware_concurrency()));
-}
 
 /// The arguments for --timeout.
 inline std::vector<std::string> timeout_of(double seconds) {
