@@ -49,7 +49,7 @@ json::Out write_reference(const BaselineCase& reference) {
       {"upper", json::nullable(reference.tolerance.upper)},
       {"launches", reference.launches},
       {"spread", between_launches ? json::Out(between_launches->deviation) : json::Out(nullptr)},
-      {"degrees_of_freedom", between_launches ? between_launches->degrees_of_freedom : 0},
+      {"degrees_of_freedom", between_launches ? between_launches->degrees_of_freedom.value() : 0},
       {"own_spread", between_launches && between_launches->alone},
       {"pool", deviation_pool(reference.definition, reference.variant)},
       {"launch_times_s", times}};

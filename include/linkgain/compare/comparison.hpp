@@ -20,13 +20,6 @@ enum class CaseVerdict {
   missing,         ///< a side lacks the case
 };
 
-/// Standard deviation between launches of the log of a launch's median.
-struct BetweenLaunchDeviation {
-  double deviation = 0.0;
-  /// Absent where no like case of either run has two launches, and it is an assumption.
-  std::optional<int> degrees_of_freedom;
-};
-
 /// A case of one variant in two runs.
 struct CaseComparison {
   std::string name;
@@ -37,7 +30,9 @@ struct CaseComparison {
   const CaseFigures* after = nullptr;
   /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
   std::optional<Estimate> speed_up;
-  std::optional<BetweenLaunchDeviation> between_launches;  ///< what the interval was made of
+  /// What the interval was made of: of both runs, an assumption where no like case of either has
+  /// two launches.
+  std::optional<LaunchDeviation> between_launches;
   CaseVerdict verdict = CaseVerdict::missing;
   std::string reason;  ///< of not_comparable and missing; what disturbed either side of others
 };

@@ -95,6 +95,16 @@ TEST(CompareRuns, PoolsTheDeviationOfLikeCases) {
   EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.01, 1e-9));
 }
 
+TEST(CompareRuns, HasTheDeviationOfTheCaseWhateverItsPlace) {
+  const CaseFigures large = timed(kLarge, "p2p", launches_around(1.0, 0.01, 4));
+  const CaseFigures small = timed(kSmall, "p2p", launches_around(1.0, 0.1, 4));
+  const RunFigures before = run_with("a", {large, small});
+  const RunFigures after = run_with("b", {small, large});
+  const RunComparison comparison = compare_runs(before, after, {});
+  EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.1, 1e-9));
+  EXPECT_THAT(comparison.cases.at(1).between_launches->deviation, DoubleNear(0.01, 1e-9));
+}
+
 TEST(CompareRuns, AssumesADeviationWhereNoLikeCaseHasTwoLaunches) {
   CaseFigures wrong = timed("all_reduce/float32/sum/64MiB/np2", "p2p", {1.0, 5.0});
   wrong.no_time = "wrong data";
