@@ -52,7 +52,7 @@ std::string answer_of(const RunComparison& comparison) {
       return each.verdict == CaseVerdict::inconclusive;
     });
     return decided ? fmt::format("No case changed by more than {}.",
-                                 readable_percent(comparison.threshold))
+                                 readable_percent(comparison.tolerance))
                    : "No case changed significantly.";
   };
   return fmt::format("{}. {}", counts_of(verdicts), change());

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "comparison_answer.hpp"
+#include "comparison_cautions.hpp"
 #include "comparison_tables.hpp"
 #include "comparison_trend.hpp"
 #include "linkgain/base/json.hpp"
@@ -29,9 +30,10 @@ void add_changes(StyledText& text, const RunComparison& comparison) {
 }
 
 void add_cautions(StyledText& text, const RunComparison& comparison) {
-  if (comparison.cautions.empty()) return;
+  const std::vector<Warning> cautions = cautions_of(comparison);
+  if (cautions.empty()) return;
   text.heading("Cautions");
-  for (const Warning& caution : comparison.cautions) {
+  for (const Warning& caution : cautions) {
     text.item(fmt::format("{}: {}", caution.code, caution.text), "Advice: " + caution.advice);
   }
 }
@@ -78,7 +80,7 @@ std::string legend_of(const RunComparison& comparison) {
   }
   return fmt::format("{}. The speed-up is the time before over the time after{}. {} {}",
                      counts_of(verdicts), launches_text(comparison), value_legend(trainings),
-                     verdict_legend(comparison.threshold));
+                     verdict_legend(comparison.tolerance));
 }
 
 CaseRow row_of(const CaseComparison& each, Metric metric) {
@@ -289,9 +291,9 @@ Out write_comparison(const RunComparison& comparison) {
   const CaseComparison* headline = headline_case(comparison);
   return {{"before", write_run(*comparison.before)},
           {"after", write_run(*comparison.after)},
-          {"threshold", comparison.threshold},
+          {"threshold", comparison.tolerance},
           {"changes", json::array_of(comparison.changes, write_change)},
-          {"cautions", json::array_of(comparison.cautions, json::write_warning)},
+          {"cautions", json::array_of(cautions_of(comparison), json::write_warning)},
           {"headline", headline != nullptr ? write_case(*headline) : Out(nullptr)},
           {"cases", json::array_of(comparison.cases, write_case)}};
 }

@@ -63,7 +63,7 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
   return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->value))};
 }
 
-std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
+std::string verdict_sentence(const std::string& what, const CaseComparison& each, double tolerance,
                              const Sides& sides) {
   const std::string begin = capitalized(sides.after);
   const std::string than = sides.before.empty() ? "" : " than " + sides.before;
@@ -71,7 +71,7 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
     case CaseVerdict::same:
       return fmt::format("{}, {} takes the same time{} within {} ({}).", begin, what,
                          sides.before.empty() ? "" : " as " + sides.before,
-                         readable_percent(threshold), with_interval(*each.speed_up));
+                         readable_percent(tolerance), with_interval(*each.speed_up));
     case CaseVerdict::faster:
       return fmt::format("{}, {} takes {} less time{} ({}).", begin, what,
                          readable_percent(less_time(each.speed_up->value)), than,
@@ -117,8 +117,8 @@ std::string value_legend(bool trainings) {
                      trainings ? " A training's time is that of a step; it has no bandwidth." : "");
 }
 
-std::string verdict_legend(double threshold) {
-  const std::string percent = readable_percent(threshold);
+std::string verdict_legend(double tolerance) {
+  const std::string percent = readable_percent(tolerance);
   return fmt::format(
       "Faster and slower: by more than {}, and 1 is outside the 95 % interval; same: the whole "
       "interval is within {}.",
@@ -378,7 +378,7 @@ std::string path_cell(const Row& row) {
 struct Headline {
   const CaseComparison* each = nullptr;
   Sides sides;
-  double threshold = 0.0;
+  double tolerance = 0.0;
 };
 
 void add_training_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
@@ -396,7 +396,7 @@ void add_training_table(StyledText& text, const std::vector<Row>& rows, const He
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
   const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
-  text.paragraph(verdict_sentence(what, each, headline.threshold, headline.sides));
+  text.paragraph(verdict_sentence(what, each, headline.tolerance, headline.sides));
   text.paragraph(training_text(each.definition, rows, steps));
 }
 
@@ -412,7 +412,7 @@ void add_operation_table(StyledText& text, const std::vector<Row>& rows, const H
       {nvlink ? "NVLink" : "Run"}, {case_label(each.definition), true}, {"busbw", true}, {"Path"}};
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
-  text.paragraph(verdict_sentence(what_is_timed(each), each, headline.threshold, headline.sides));
+  text.paragraph(verdict_sentence(what_is_timed(each), each, headline.tolerance, headline.sides));
 }
 
 /// Of the last run that has one.
@@ -421,7 +421,7 @@ Headline headline_of(const std::vector<RunComparison>& comparisons) {
     const RunComparison& comparison = comparisons[i - 1];
     const CaseComparison* each = headline_case(comparison);
     if (each == nullptr) continue;
-    Headline headline{each, {}, comparison.threshold};
+    Headline headline{each, {}, comparison.tolerance};
     if (comparisons.size() > 1) {
       headline.sides = {"in " + run_label(i + 1), "in " + run_label(1)};
     }

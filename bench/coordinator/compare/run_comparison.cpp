@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "comparison_cautions.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
@@ -96,9 +95,9 @@ Estimate speed_up_of(const CaseFigures& before, const CaseFigures& after,
           .replicates = std::min(shift.before, shift.after)};
 }
 
-/// The threshold is meant on the log scale, so that twice as fast and half as fast weigh the same.
-CaseVerdict judge(const Estimate& speed_up, double threshold) {
-  const double bound = std::log1p(threshold);
+/// The tolerance is meant on the log scale, so that twice as fast and half as fast weigh the same.
+CaseVerdict judge(const Estimate& speed_up, double tolerance) {
+  const double bound = std::log1p(tolerance);
   const double shift = std::log(speed_up.value);
   const Interval& interval = *speed_up.interval;
   if (std::log(interval.low) > -bound && std::log(interval.high) < bound) return CaseVerdict::same;
@@ -148,7 +147,7 @@ void fill(CaseComparison& each, const RunComparison& comparison, ShiftQuantiles&
         assumed_between_launches(comparison.before->settings.backend, *each.before, *each.after);
   }
   each.speed_up = speed_up_of(*each.before, *each.after, *each.between_launches, quantiles);
-  each.verdict = judge(*each.speed_up, comparison.threshold);
+  each.verdict = judge(*each.speed_up, comparison.tolerance);
 }
 
 CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
@@ -217,13 +216,28 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   RunComparison comparison;
   comparison.before = &before;
   comparison.after = &after;
-  comparison.threshold = options.tolerance;
+  comparison.tolerance = options.tolerance;
   comparison.changes = changes_between(before, after);
   comparison.cases = matched_cases(before, after, options);
   ShiftQuantiles quantiles;
   for (CaseComparison& each : comparison.cases) fill(each, comparison, quantiles);
-  comparison.cautions = cautions_of(comparison);
   return comparison;
+}
+
+const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each) {
+  return each.before == nullptr ? *comparison.before : *comparison.after;
+}
+
+std::optional<LaunchMode> other_launch(const RunComparison& comparison,
+                                       const CaseComparison& each) {
+  Case other = each.definition;
+  other.launch =
+      each.definition.launch == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
+  const std::vector<CaseFigures>& cases = lacking_run(comparison, each).cases;
+  const bool known = std::any_of(cases.begin(), cases.end(), [&](const CaseFigures& figures) {
+    return figures.definition == other;
+  });
+  return known ? std::optional(other.launch) : std::nullopt;
 }
 
 bool has_common_case(const RunComparison& comparison) {

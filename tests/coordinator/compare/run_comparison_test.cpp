@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compared_runs.hpp"
+#include "comparison_cautions.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 
@@ -37,7 +38,7 @@ CaseVerdict verdict_of(const std::string& name, const std::vector<double>& befor
 
 std::vector<std::string> codes_of(const RunComparison& comparison) {
   std::vector<std::string> codes;
-  for (const Warning& caution : comparison.cautions) codes.push_back(caution.code);
+  for (const Warning& caution : cautions_of(comparison)) codes.push_back(caution.code);
   return codes;
 }
 
