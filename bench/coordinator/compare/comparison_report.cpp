@@ -8,7 +8,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "comparison_answer.hpp"
 #include "comparison_cautions.hpp"
 #include "comparison_tables.hpp"
 #include "comparison_trend.hpp"

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 
-#include "comparison_answer.hpp"
 #include "comparison_cautions.hpp"
 #include "comparison_tables.hpp"
 #include "linkgain/cases/case_label.hpp"
