@@ -43,11 +43,9 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   const auto add_each = [&](const char* name, std::vector<std::string>& values, const char* help) {
     return app.add_option(name, values, help)->allow_extra_args(false);
   };
-  add_each("--variant", options.variants,
-           "p2p, host, p2p-sys, net, or your own as ring:NCCL_ALGO=Ring; repeatable, the first is "
-           "the reference")
-      ->default_str("p2p and host")
-      ->type_name("V");
+  add_variants(line, options.variants, "p2p, host, p2p-sys, net")
+      ->allow_extra_args(false)
+      ->default_str("p2p and host");
   add_each("--args", options.arguments,
            "Arguments that a variant adds, as NAME:--flag=1; at the command's end, or where {args} "
            "stands in it or in --server")
