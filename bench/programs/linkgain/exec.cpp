@@ -77,8 +77,8 @@ void declare_what(CommandLine& line, ExecOptions& options) {
       .add(
           "--ready-timeout", options.ready_timeout,
           [](const std::string& text) { return parse_limit(text, "--ready-timeout"); },
-          "How long the server may take to be ready, as 90 (seconds) or 5m",
-          DeferredOptions::Empty::is_value, "10m")
+          "How long the server may take to be ready, as 90 (seconds) or 5m")
+      ->default_str(fmt::format("{:g}m", kDefaultReadyTimeout.value / 60.0))
       ->type_name("TIME");
 }
 
