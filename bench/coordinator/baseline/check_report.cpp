@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/junit.hpp"
@@ -287,10 +288,6 @@ std::string check_markdown(const CheckResult& result) {
 }
 
 namespace {
-
-std::optional<double> seconds_of(const std::optional<Seconds>& time) {
-  return time ? std::optional<double>(time->value) : std::nullopt;
-}
 
 constexpr const char* kCsvHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"

@@ -12,6 +12,7 @@
 #include "comparison_tables.hpp"
 #include "comparison_trend.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/record/record_json.hpp"
@@ -256,7 +257,7 @@ Out write_side(const CaseFigures* figures) {
   if (figures == nullptr) return nullptr;
   Out launches = Out::array();
   for (const LaunchMedian& launch : figures->launches) launches.push_back(launch.time.value);
-  return {{"time_s", nullable(json::seconds_of(figures->time))},
+  return {{"time_s", nullable(seconds_of(figures->time))},
           {"algbw_gb_per_s", nullable(figures->algbw)},
           {"busbw_gb_per_s", nullable(figures->busbw)},
           {"path", name_of(figures->path)},

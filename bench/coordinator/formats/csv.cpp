@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/analysis/disturbance.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/tables/escaping.hpp"
 
@@ -62,7 +63,7 @@ void add_variant_fields(std::vector<std::string>& fields, const Case& definition
   const bool carried = !definition.training || uses_link(definition);
   const bool measured = variant.time.has_value();
   fields.push_back(csv_field(std::string_view(variant.variant)));
-  fields.push_back(csv_field(measured ? std::optional(variant.time->value) : std::nullopt));
+  fields.push_back(csv_field(seconds_of(variant.time)));
   fields.push_back(csv_field(variant.algbw));
   fields.push_back(csv_field(variant.busbw));
   fields.emplace_back(measured && carried ? name_of(variant.path) : std::string_view{});
@@ -134,10 +135,6 @@ void add_training_fields(std::vector<std::string>& fields, const TrainingParamet
   fields.push_back(fmt::format("{}", training.samples));
   fields.push_back(fmt::format("{}", training.length));
   fields.push_back(csv_field(std::optional(training.dropout)));
-}
-
-std::optional<double> seconds_of(const std::optional<Seconds>& time) {
-  return time ? std::optional(time->value) : std::nullopt;
 }
 
 /// What came of it: the time of all steps that were asked for, and of those that were timed.
