@@ -318,8 +318,7 @@ std::string csv_row(const CaseCheck& check) {
       settling ? fmt::format("{}", settling->launches) : std::string(),
       settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
       csv_field(std::string_view(check.reason)),
-      csv_field(check.disturbance.samples ? std::optional<double>(*check.disturbance.samples)
-                                          : std::nullopt),
+      csv_field(check.disturbance.samples),
       csv_field(check.disturbance.level_change)};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }

@@ -172,10 +172,6 @@ std::string launches_of(const CaseFigures* figures) {
   return figures == nullptr ? std::string{} : fmt::format("{}", figures->launches.size());
 }
 
-std::optional<double> count_of(const Disturbance& disturbance) {
-  return disturbance.samples ? std::optional<double>(*disturbance.samples) : std::nullopt;
-}
-
 void add_difference(std::vector<std::string>& fields, const CaseComparison& each) {
   if (!each.speed_up) {
     fields.insert(fields.end(), 6, "");
@@ -210,7 +206,7 @@ std::string csv_row(const RunComparison& comparison, const CaseComparison& each)
   fields.emplace_back(name_of(each.verdict));
   fields.push_back(csv_field(std::string_view(each.reason)));
   for (const CaseFigures* side : {before, after}) {
-    fields.push_back(csv_field(side == nullptr ? std::nullopt : count_of(side->disturbance)));
+    fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.samples));
   }
   for (const CaseFigures* side : {before, after}) {
     fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.level_change));
