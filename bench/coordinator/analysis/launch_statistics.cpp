@@ -172,12 +172,12 @@ void take_out_strangers(std::vector<Residuals>& pool, Deviations& deviations) {
 /// The same shift with other numbers of launches.
 LaunchShift with_launches(const LaunchShift& shift, int before, int after) {
   const int freedom = std::max(1, shift.before + shift.after - 2);
+  const int degrees = shift.between_launches.degrees_of_freedom.value();
   LaunchShift more = shift;
   more.before = before;
   more.after = after;
   more.between_launches.degrees_of_freedom =
-      std::max(shift.between_launches.degrees_of_freedom,
-               shift.between_launches.degrees_of_freedom * (before + after - 2) / freedom);
+      std::max(degrees, degrees * (before + after - 2) / freedom);
   return more;
 }
 
@@ -287,7 +287,7 @@ std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& 
     if (mean->launches < 2 || !mean->deviation) return std::nullopt;
     const double of_mean = std::pow(mean->deviation->deviation, 2) / mean->launches;
     variance += of_mean;
-    by_freedom += of_mean * of_mean / mean->deviation->degrees_of_freedom;
+    by_freedom += of_mean * of_mean / mean->deviation->degrees_of_freedom.value();
   }
   if (!(variance > 0.0)) return 0.0;
   const int freedom = std::max(1, static_cast<int>(variance * variance / by_freedom));
@@ -327,7 +327,7 @@ std::size_t place_of(const CaseResult& result, const std::string& variant) {
 
 std::optional<Interval> LaunchMean::interval() const {
   if (!deviation || launches < 2) return std::nullopt;
-  const double half = student_t_quantile(0.975, deviation->degrees_of_freedom) *
+  const double half = student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
                       deviation->deviation / std::sqrt(launches);
   return Interval{time.value * std::exp(-half), time.value * std::exp(half)};
 }
@@ -386,19 +386,22 @@ std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDevi
                                                   const std::optional<LaunchDeviation>& b) {
   if (!a || !b) return a ? a : b;
   if (a->alone || b->alone) return a->deviation >= b->deviation ? a : b;
-  const int degrees = a->degrees_of_freedom + b->degrees_of_freedom;
-  const double squares = a->degrees_of_freedom * a->deviation * a->deviation +
-                         b->degrees_of_freedom * b->deviation * b->deviation;
-  return LaunchDeviation{.deviation = std::sqrt(squares / degrees), .degrees_of_freedom = degrees};
+  const int of_a = a->degrees_of_freedom.value();
+  const int of_b = b->degrees_of_freedom.value();
+  const double squares = of_a * a->deviation * a->deviation + of_b * b->deviation * b->deviation;
+  return LaunchDeviation{.deviation = std::sqrt(squares / (of_a + of_b)),
+                         .degrees_of_freedom = of_a + of_b};
 }
 
 double standard_error(const LaunchShift& shift) {
   return shift.between_launches.deviation * std::sqrt(1.0 / shift.before + 1.0 / shift.after);
 }
 
-double ShiftQuantiles::at(int degrees_of_freedom) {
-  const auto [place, added] = known_.try_emplace(degrees_of_freedom, 0.0);
-  if (added) place->second = student_t_quantile(0.975, degrees_of_freedom);
+double ShiftQuantiles::at(const std::optional<int>& degrees_of_freedom) {
+  constexpr double kNormalQuantile = 1.959963984540054;
+  if (!degrees_of_freedom) return kNormalQuantile;
+  const auto [place, added] = known_.try_emplace(*degrees_of_freedom, 0.0);
+  if (added) place->second = student_t_quantile(0.975, *degrees_of_freedom);
   return place->second;
 }
 
@@ -413,7 +416,7 @@ double chance_above(const LaunchShift& shift, double bound) {
   const double error = standard_error(shift);
   if (std::isinf(distance)) return distance > 0.0 ? 0.0 : 1.0;
   if (error == 0.0) return distance > 0.0 ? 0.0 : 1.0;
-  return student_t_upper_tail(distance / error, shift.between_launches.degrees_of_freedom);
+  return student_t_upper_tail(distance / error, shift.between_launches.degrees_of_freedom.value());
 }
 
 double chance_below(const LaunchShift& shift, double bound) {

@@ -249,7 +249,8 @@ std::string deviation_table(const Baseline& baseline) {
         {name, fmt::format("{}", pool.cases),
          pool.between_launches ? fmt::format("{:.2f} %", 100.0 * pool.between_launches->deviation)
                                : "?",
-         fmt::format("{}", pool.between_launches ? pool.between_launches->degrees_of_freedom : 0)});
+         fmt::format(
+             "{}", pool.between_launches ? pool.between_launches->degrees_of_freedom.value() : 0)});
   }
   return table.text();
 }

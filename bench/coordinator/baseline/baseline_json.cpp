@@ -7,6 +7,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/record_json.hpp"
@@ -49,7 +50,7 @@ json::Out write_reference(const BaselineCase& reference) {
       {"upper", json::nullable(reference.tolerance.upper)},
       {"launches", reference.launches},
       {"spread", between_launches ? json::Out(between_launches->deviation) : json::Out(nullptr)},
-      {"degrees_of_freedom", between_launches ? between_launches->degrees_of_freedom : 0},
+      {"degrees_of_freedom", between_launches ? between_launches->degrees_of_freedom.value() : 0},
       {"own_spread", between_launches && between_launches->alone},
       {"pool", deviation_pool(reference.definition, reference.variant)},
       {"launch_times_s", times}};
@@ -219,8 +220,8 @@ json::Out write_check(const CaseCheck& check) {
           {"fails", fails(check.verdict)},
           {"headline", check.headline},
           {"reason", check.reason},
-          {"reference_s", json::nullable(json::seconds_of(check.reference))},
-          {"time_s", json::nullable(json::seconds_of(check.time))},
+          {"reference_s", json::nullable(seconds_of(check.reference))},
+          {"time_s", json::nullable(seconds_of(check.time))},
           {"reference_launches", check.reference_launches},
           {"launches", check.launches},
           {"shift", json::nullable(share_of(check.shift))},

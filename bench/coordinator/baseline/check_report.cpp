@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/junit.hpp"
@@ -288,10 +289,6 @@ std::string check_markdown(const CheckResult& result) {
 
 namespace {
 
-std::optional<double> seconds_of(const std::optional<Seconds>& time) {
-  return time ? std::optional<double>(time->value) : std::nullopt;
-}
-
 constexpr const char* kCsvHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
     "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason,"
@@ -321,8 +318,7 @@ std::string csv_row(const CaseCheck& check) {
       settling ? fmt::format("{}", settling->launches) : std::string(),
       settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
       csv_field(std::string_view(check.reason)),
-      csv_field(check.disturbance.samples ? std::optional<double>(*check.disturbance.samples)
-                                          : std::nullopt),
+      csv_field(check.disturbance.samples),
       csv_field(check.disturbance.level_change)};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }

@@ -240,22 +240,6 @@ void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& compa
 
 }  // namespace
 
-const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each) {
-  return each.before == nullptr ? *comparison.before : *comparison.after;
-}
-
-std::optional<LaunchMode> other_launch(const RunComparison& comparison,
-                                       const CaseComparison& each) {
-  Case other = each.definition;
-  other.launch =
-      each.definition.launch == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
-  const std::vector<CaseFigures>& cases = lacking_run(comparison, each).cases;
-  const bool known = std::any_of(cases.begin(), cases.end(), [&](const CaseFigures& figures) {
-    return figures.definition == other;
-  });
-  return known ? std::optional(other.launch) : std::nullopt;
-}
-
 std::vector<Warning> cautions_of(const RunComparison& comparison) {
   std::vector<Warning> cautions;
   add_single_launches(cautions, comparison);

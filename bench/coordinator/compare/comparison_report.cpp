@@ -8,10 +8,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "comparison_answer.hpp"
+#include "comparison_cautions.hpp"
 #include "comparison_tables.hpp"
 #include "comparison_trend.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/record/record_json.hpp"
@@ -29,9 +30,10 @@ void add_changes(StyledText& text, const RunComparison& comparison) {
 }
 
 void add_cautions(StyledText& text, const RunComparison& comparison) {
-  if (comparison.cautions.empty()) return;
+  const std::vector<Warning> cautions = cautions_of(comparison);
+  if (cautions.empty()) return;
   text.heading("Cautions");
-  for (const Warning& caution : comparison.cautions) {
+  for (const Warning& caution : cautions) {
     text.item(fmt::format("{}: {}", caution.code, caution.text), "Advice: " + caution.advice);
   }
 }
@@ -78,7 +80,7 @@ std::string legend_of(const RunComparison& comparison) {
   }
   return fmt::format("{}. The speed-up is the time before over the time after{}. {} {}",
                      counts_of(verdicts), launches_text(comparison), value_legend(trainings),
-                     verdict_legend(comparison.threshold));
+                     verdict_legend(comparison.tolerance));
 }
 
 CaseRow row_of(const CaseComparison& each, Metric metric) {
@@ -170,10 +172,6 @@ std::string launches_of(const CaseFigures* figures) {
   return figures == nullptr ? std::string{} : fmt::format("{}", figures->launches.size());
 }
 
-std::optional<double> count_of(const Disturbance& disturbance) {
-  return disturbance.samples ? std::optional<double>(*disturbance.samples) : std::nullopt;
-}
-
 void add_difference(std::vector<std::string>& fields, const CaseComparison& each) {
   if (!each.speed_up) {
     fields.insert(fields.end(), 6, "");
@@ -208,7 +206,7 @@ std::string csv_row(const RunComparison& comparison, const CaseComparison& each)
   fields.emplace_back(name_of(each.verdict));
   fields.push_back(csv_field(std::string_view(each.reason)));
   for (const CaseFigures* side : {before, after}) {
-    fields.push_back(csv_field(side == nullptr ? std::nullopt : count_of(side->disturbance)));
+    fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.samples));
   }
   for (const CaseFigures* side : {before, after}) {
     fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.level_change));
@@ -255,7 +253,7 @@ Out write_side(const CaseFigures* figures) {
   if (figures == nullptr) return nullptr;
   Out launches = Out::array();
   for (const LaunchMedian& launch : figures->launches) launches.push_back(launch.time.value);
-  return {{"time_s", nullable(json::seconds_of(figures->time))},
+  return {{"time_s", nullable(seconds_of(figures->time))},
           {"algbw_gb_per_s", nullable(figures->algbw)},
           {"busbw_gb_per_s", nullable(figures->busbw)},
           {"path", name_of(figures->path)},
@@ -289,9 +287,9 @@ Out write_comparison(const RunComparison& comparison) {
   const CaseComparison* headline = headline_case(comparison);
   return {{"before", write_run(*comparison.before)},
           {"after", write_run(*comparison.after)},
-          {"threshold", comparison.threshold},
+          {"threshold", comparison.tolerance},
           {"changes", json::array_of(comparison.changes, write_change)},
-          {"cautions", json::array_of(comparison.cautions, json::write_warning)},
+          {"cautions", json::array_of(cautions_of(comparison), json::write_warning)},
           {"headline", headline != nullptr ? write_case(*headline) : Out(nullptr)},
           {"cases", json::array_of(comparison.cases, write_case)}};
 }

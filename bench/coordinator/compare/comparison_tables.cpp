@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -63,7 +64,7 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
   return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->value))};
 }
 
-std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
+std::string verdict_sentence(const std::string& what, const CaseComparison& each, double tolerance,
                              const Sides& sides) {
   const std::string begin = capitalized(sides.after);
   const std::string than = sides.before.empty() ? "" : " than " + sides.before;
@@ -71,7 +72,7 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
     case CaseVerdict::same:
       return fmt::format("{}, {} takes the same time{} within {} ({}).", begin, what,
                          sides.before.empty() ? "" : " as " + sides.before,
-                         readable_percent(threshold), with_interval(*each.speed_up));
+                         readable_percent(tolerance), with_interval(*each.speed_up));
     case CaseVerdict::faster:
       return fmt::format("{}, {} takes {} less time{} ({}).", begin, what,
                          readable_percent(less_time(each.speed_up->value)), than,
@@ -112,13 +113,59 @@ std::string counts_of(const std::vector<CaseVerdict>& verdicts) {
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
+namespace {
+
+bool is_change(const CaseComparison& each) {
+  return each.verdict == CaseVerdict::faster || each.verdict == CaseVerdict::slower;
+}
+
+/// Absolute, of the log of the time.
+double change_in(const CaseComparison& each) {
+  return is_change(each) ? std::abs(std::log(each.speed_up->value)) : 0.0;
+}
+
+bool is_compared(const CaseComparison& each) { return each.speed_up.has_value(); }
+
+std::string change_text(const CaseComparison& each) {
+  const std::vector<std::string> speed_up = speed_up_cells(each);
+  const double saved = less_time(each.speed_up->value);
+  const std::string variant = each.variant.empty() ? "" : fmt::format(" ({})", each.variant);
+  return fmt::format(
+      "Largest change: {}{}, {} ({}, 95 % CI {}).", case_label(each.definition), variant,
+      each.verdict == CaseVerdict::faster ? readable_percent(saved) + " less time"
+                                          : readable_percent(-saved, Whole::no) + " slower",
+      speed_up[0], speed_up[1]);
+}
+
+}  // namespace
+
+std::string answer_of(const RunComparison& comparison) {
+  const std::vector<CaseComparison>& cases = comparison.cases;
+  if (cases.empty()) return {};
+  std::vector<CaseVerdict> verdicts;
+  for (const CaseComparison& each : cases) verdicts.push_back(each.verdict);
+  const auto largest = std::ranges::max_element(cases, {}, change_in);
+  const auto change = [&]() -> std::string {
+    if (is_change(*largest)) return change_text(*largest);
+    if (!has_common_case(comparison)) return "The runs have no case in common.";
+    if (std::ranges::none_of(cases, is_compared)) return "No case can be compared.";
+    const bool decided = std::ranges::none_of(cases, [](const CaseComparison& each) {
+      return each.verdict == CaseVerdict::inconclusive;
+    });
+    return decided ? fmt::format("No case changed by more than {}.",
+                                 readable_percent(comparison.tolerance))
+                   : "No case changed significantly.";
+  };
+  return fmt::format("{}. {}", counts_of(verdicts), change());
+}
+
 std::string value_legend(bool trainings) {
   return fmt::format("A run's value is the geometric mean of its launches' medians.{}",
                      trainings ? " A training's time is that of a step; it has no bandwidth." : "");
 }
 
-std::string verdict_legend(double threshold) {
-  const std::string percent = readable_percent(threshold);
+std::string verdict_legend(double tolerance) {
+  const std::string percent = readable_percent(tolerance);
   return fmt::format(
       "Faster and slower: by more than {}, and 1 is outside the 95 % interval; same: the whole "
       "interval is within {}.",
@@ -378,7 +425,7 @@ std::string path_cell(const Row& row) {
 struct Headline {
   const CaseComparison* each = nullptr;
   Sides sides;
-  double threshold = 0.0;
+  double tolerance = 0.0;
 };
 
 void add_training_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
@@ -396,7 +443,7 @@ void add_training_table(StyledText& text, const std::vector<Row>& rows, const He
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
   const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
-  text.paragraph(verdict_sentence(what, each, headline.threshold, headline.sides));
+  text.paragraph(verdict_sentence(what, each, headline.tolerance, headline.sides));
   text.paragraph(training_text(each.definition, rows, steps));
 }
 
@@ -412,7 +459,7 @@ void add_operation_table(StyledText& text, const std::vector<Row>& rows, const H
       {nvlink ? "NVLink" : "Run"}, {case_label(each.definition), true}, {"busbw", true}, {"Path"}};
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
-  text.paragraph(verdict_sentence(what_is_timed(each), each, headline.threshold, headline.sides));
+  text.paragraph(verdict_sentence(what_is_timed(each), each, headline.tolerance, headline.sides));
 }
 
 /// Of the last run that has one.
@@ -421,7 +468,7 @@ Headline headline_of(const std::vector<RunComparison>& comparisons) {
     const RunComparison& comparison = comparisons[i - 1];
     const CaseComparison* each = headline_case(comparison);
     if (each == nullptr) continue;
-    Headline headline{each, {}, comparison.threshold};
+    Headline headline{each, {}, comparison.tolerance};
     if (comparisons.size() > 1) {
       headline.sides = {"in " + run_label(i + 1), "in " + run_label(1)};
     }

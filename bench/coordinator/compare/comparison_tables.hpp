@@ -26,7 +26,7 @@ struct Sides {
 
 /// "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI 11.2x to 12.2x)." `what` is
 /// what took the time, as a sentence has it.
-std::string verdict_sentence(const std::string& what, const CaseComparison& each, double threshold,
+std::string verdict_sentence(const std::string& what, const CaseComparison& each, double tolerance,
                              const Sides& sides);
 
 /// "after.json (2026-11-21T16:40:00Z)"
@@ -38,9 +38,14 @@ std::string text_of(const Change& change);
 /// "1 faster, 2 inconclusive"
 std::string counts_of(const std::vector<CaseVerdict>& verdicts);
 
+/// How many cases came to which verdict, and the largest change of those that are decided: "1
+/// faster, 2 inconclusive. Largest change: all_reduce 1 GiB (p2p), 23 % less time (1.30x, 95 % CI
+/// 1.24–1.35x)." Empty where there is no case.
+std::string answer_of(const RunComparison& comparison);
+
 /// What a value, and the words of the verdicts, mean; `trainings`: whether there are any.
 std::string value_legend(bool trainings);
-std::string verdict_legend(double threshold);
+std::string verdict_legend(double tolerance);
 
 /// A row of the table of all cases.
 struct CaseRow {

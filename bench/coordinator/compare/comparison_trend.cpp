@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "comparison_answer.hpp"
+#include "comparison_cautions.hpp"
 #include "comparison_tables.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/table.hpp"
@@ -177,7 +177,7 @@ void add_changes(StyledText& text, const Comparisons& comparisons) {
 void add_cautions(StyledText& text, const Comparisons& comparisons) {
   Told told;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    for (const Warning& caution : comparisons[i].cautions) {
+    for (const Warning& caution : cautions_of(comparisons[i])) {
       told.add(fmt::format("{}: {}", caution.code, caution.text), "Advice: " + caution.advice,
                i + 2);
     }
@@ -266,7 +266,7 @@ bool is_any_marked(const std::vector<TrendCase>& cases, std::size_t runs) {
   });
 }
 
-std::string legend_of(const std::vector<TrendCase>& cases, double threshold, std::size_t runs) {
+std::string legend_of(const std::vector<TrendCase>& cases, double tolerance, std::size_t runs) {
   const bool trainings = std::any_of(cases.begin(), cases.end(), [](const TrendCase& each) {
     return each.definition.training.has_value();
   });
@@ -276,7 +276,7 @@ std::string legend_of(const std::vector<TrendCase>& cases, double threshold, std
       is_any_marked(cases, runs)
           ? fmt::format(" A + marks what is faster than {}, a - what is slower.", run_label(1))
           : "",
-      value_legend(trainings), verdict_legend(threshold));
+      value_legend(trainings), verdict_legend(tolerance));
 }
 
 }  // namespace
@@ -303,7 +303,7 @@ std::string trend_report(const Comparisons& comparisons, Metric metric, TableSty
   for (std::size_t run = 1; run <= runs; ++run) columns.push_back({run_label(run), true});
   columns.insert(columns.end(), {{"Speed-up", true}, {"95 % CI", true}});
   add_case_table(text, columns, rows_of(cases, runs, metric));
-  text.paragraph(legend_of(cases, comparisons.back().threshold, runs));
+  text.paragraph(legend_of(cases, comparisons.back().tolerance, runs));
   add_counts(text, cases, runs);
   return text.text();
 }

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "comparison_cautions.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
@@ -20,16 +18,14 @@ namespace {
 
 /// Of a case of both runs, where no like case of either has two launches. Never less than what the
 /// samples of either show.
-BetweenLaunchDeviation assumed_between_launches(BackendKind backend, const CaseFigures& before,
-                                                const CaseFigures& after) {
+LaunchDeviation assumed_between_launches(BackendKind backend, const CaseFigures& before,
+                                         const CaseFigures& after) {
   const double assumed = backend == BackendKind::mpi ? kAssumedCpuDeviation
                                                      : assumed_deviation(before.definition.size);
-  return {std::max({assumed, before.sample_error.value_or(0.0), after.sample_error.value_or(0.0)}),
-          std::nullopt};
+  return {.deviation = std::max(
+              {assumed, before.sample_error.value_or(0.0), after.sample_error.value_or(0.0)}),
+          .degrees_of_freedom = std::nullopt};
 }
-
-/// P(|Z| < 1.96) = 95 % for a standard normal Z.
-constexpr double kNormalQuantile = 1.959963984540054;
 
 bool is_selected(const CaseFigures& figures, const CompareOptions& options) {
   if (options.operations.empty()) return true;
@@ -78,63 +74,30 @@ class VariantMatch {
   bool by_name_ = false;
 };
 
-/// By case of a run.
-using Deviations = std::map<const CaseFigures*, std::optional<LaunchDeviation>>;
-
-/// How launches of each case of a run differ.
-Deviations deviations_of(const RunFigures& run) {
+/// How launches of each case of a run differ, in its order.
+std::vector<std::optional<LaunchDeviation>> deviations_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
     all.push_back({figures.definition, figures.variant, {}});
     if (figures.no_time.empty()) all.back().launches = figures.launches;
   }
-  const std::vector<std::optional<LaunchDeviation>> pooled = pooled_deviations(all);
-  Deviations deviations;
-  for (std::size_t i = 0; i < pooled.size(); ++i) deviations[&run.cases[i]] = pooled[i];
-  return deviations;
+  return pooled_deviations(all);
 }
-
-/// The deviations of two runs.
-class BothDeviations {
- public:
-  BothDeviations(const RunFigures& before, const RunFigures& after)
-      : backend_(before.settings.backend),
-        before_deviations_(deviations_of(before)),
-        after_deviations_(deviations_of(after)) {}
-
-  /// Of a case of both, which are part of them; throws std::out_of_range for copies of such.
-  BetweenLaunchDeviation of(const CaseFigures& before, const CaseFigures& after) const {
-    const auto pooled =
-        combine_deviations(before_deviations_.at(&before), after_deviations_.at(&after));
-    return pooled ? BetweenLaunchDeviation{pooled->deviation, pooled->degrees_of_freedom}
-                  : assumed_between_launches(backend_, before, after);
-  }
-
- private:
-  BackendKind backend_;
-  Deviations before_deviations_;
-  Deviations after_deviations_;
-};
 
 Estimate speed_up_of(const CaseFigures& before, const CaseFigures& after,
-                     const BetweenLaunchDeviation& between_launches, ShiftQuantiles& quantiles) {
-  const int degrees = between_launches.degrees_of_freedom.value_or(1);
-  const LaunchShift shift{mean_log(after.launches) - mean_log(before.launches),
-                          {between_launches.deviation, degrees},
+                     const LaunchDeviation& between_launches, ShiftQuantiles& quantiles) {
+  const LaunchShift shift{mean_log(after.launches) - mean_log(before.launches), between_launches,
                           static_cast<int>(before.launches.size()),
                           static_cast<int>(after.launches.size())};
-  const double quantile =
-      between_launches.degrees_of_freedom ? quantiles.at(degrees) : kNormalQuantile;
-  const double half_width = quantile * standard_error(shift);
-  return {
-      .value = std::exp(-shift.log),
-      .interval = Interval{std::exp(-shift.log - half_width), std::exp(-shift.log + half_width)},
-      .replicates = std::min(shift.before, shift.after)};
+  const Interval log = interval_of(shift, quantiles);
+  return {.value = std::exp(-shift.log),
+          .interval = Interval{std::exp(-log.high), std::exp(-log.low)},
+          .replicates = std::min(shift.before, shift.after)};
 }
 
-/// The threshold is meant on the log scale, so that twice as fast and half as fast weigh the same.
-CaseVerdict judge(const Estimate& speed_up, double threshold) {
-  const double bound = std::log1p(threshold);
+/// The tolerance is meant on the log scale, so that twice as fast and half as fast weigh the same.
+CaseVerdict judge(const Estimate& speed_up, double tolerance) {
+  const double bound = std::log1p(tolerance);
   const double shift = std::log(speed_up.value);
   const Interval& interval = *speed_up.interval;
   if (std::log(interval.low) > -bound && std::log(interval.high) < bound) return CaseVerdict::same;
@@ -165,8 +128,7 @@ std::string disturbances_text(const CaseComparison& each) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-void fill(CaseComparison& each, const RunComparison& comparison, const BothDeviations& deviations,
-          ShiftQuantiles& quantiles) {
+void fill(CaseComparison& each, const RunComparison& comparison, ShiftQuantiles& quantiles) {
   if (each.before == nullptr || each.after == nullptr) {
     const std::string& name = lacking_run(comparison, each).name;
     const std::optional<LaunchMode> other = other_launch(comparison, each);
@@ -180,9 +142,12 @@ void fill(CaseComparison& each, const RunComparison& comparison, const BothDevia
     return;
   }
   each.reason = disturbances_text(each);
-  each.between_launches = deviations.of(*each.before, *each.after);
+  if (!each.between_launches) {
+    each.between_launches =
+        assumed_between_launches(comparison.before->settings.backend, *each.before, *each.after);
+  }
   each.speed_up = speed_up_of(*each.before, *each.after, *each.between_launches, quantiles);
-  each.verdict = judge(*each.speed_up, comparison.threshold);
+  each.verdict = judge(*each.speed_up, comparison.tolerance);
 }
 
 CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
@@ -193,18 +158,23 @@ CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
   return row;
 }
 
+/// With the deviations of those that both runs have.
 std::vector<CaseComparison> matched_cases(const RunFigures& before, const RunFigures& after,
                                           const CompareOptions& options) {
   const VariantMatch match(before, after);
+  const auto before_deviations = deviations_of(before);
+  const auto after_deviations = deviations_of(after);
   std::vector<CaseComparison> rows;
   std::vector<bool> used(before.cases.size(), false);
-  for (const CaseFigures& figures : after.cases) {
+  for (std::size_t own = 0; own < after.cases.size(); ++own) {
+    const CaseFigures& figures = after.cases[own];
     if (!is_selected(figures, options) || !match.counts(figures.variant, true)) continue;
     CaseComparison row = row_of(figures, match);
     row.after = &figures;
     for (std::size_t i = 0; i < before.cases.size() && row.before == nullptr; ++i) {
       if (used[i] || !match.matches(before.cases[i], figures)) continue;
       row.before = &before.cases[i];
+      row.between_launches = combine_deviations(before_deviations[i], after_deviations[own]);
       used[i] = true;
     }
     rows.push_back(std::move(row));
@@ -246,14 +216,28 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   RunComparison comparison;
   comparison.before = &before;
   comparison.after = &after;
-  comparison.threshold = options.tolerance;
+  comparison.tolerance = options.tolerance;
   comparison.changes = changes_between(before, after);
   comparison.cases = matched_cases(before, after, options);
-  const BothDeviations deviations(before, after);
   ShiftQuantiles quantiles;
-  for (CaseComparison& each : comparison.cases) fill(each, comparison, deviations, quantiles);
-  comparison.cautions = cautions_of(comparison);
+  for (CaseComparison& each : comparison.cases) fill(each, comparison, quantiles);
   return comparison;
+}
+
+const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each) {
+  return each.before == nullptr ? *comparison.before : *comparison.after;
+}
+
+std::optional<LaunchMode> other_launch(const RunComparison& comparison,
+                                       const CaseComparison& each) {
+  Case other = each.definition;
+  other.launch =
+      each.definition.launch == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
+  const std::vector<CaseFigures>& cases = lacking_run(comparison, each).cases;
+  const bool known = std::any_of(cases.begin(), cases.end(), [&](const CaseFigures& figures) {
+    return figures.definition == other;
+  });
+  return known ? std::optional(other.launch) : std::nullopt;
 }
 
 bool has_common_case(const RunComparison& comparison) {

@@ -155,12 +155,12 @@ std::optional<ServerPlan> read_server(const ExecOptions& options, const Environm
                                            : "--ready goes with --server");
   }
   if (options.server.empty()) {
-    if (options.ready_timeout.value == kDefaultReadyTimeout.value) return std::nullopt;
+    if (!options.ready_timeout) return std::nullopt;
     throw UsageError("--ready-timeout goes with --server");
   }
   ServerPlan server{.command = split_words(options.server, "--server"),
                     .ready = LinePattern(options.ready, "--ready"),
-                    .ready_timeout = options.ready_timeout};
+                    .ready_timeout = options.ready_timeout.value_or(kDefaultReadyTimeout)};
   if (server.command.empty()) throw UsageError("--server names no program");
   require_program(server.command.front(), environment, "--server:");
   return server;

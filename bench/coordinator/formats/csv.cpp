@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/analysis/disturbance.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/tables/escaping.hpp"
 
@@ -27,11 +28,6 @@ constexpr std::string_view kHeader =
     "last_loss,loss_difference,library_ratio,library_ratio_low,library_ratio_high,"
     "library_ratio_launches,"
     "disturbed_samples,level_change\n";
-
-template <typename Integer>
-std::string field(const std::optional<Integer>& value) {
-  return value.has_value() ? fmt::format("{}", *value) : std::string{};
-}
 
 std::string_view field(bool value) { return value ? "true" : "false"; }
 
@@ -62,7 +58,7 @@ void add_variant_fields(std::vector<std::string>& fields, const Case& definition
   const bool carried = !definition.training || uses_link(definition);
   const bool measured = variant.time.has_value();
   fields.push_back(csv_field(std::string_view(variant.variant)));
-  fields.push_back(csv_field(measured ? std::optional(variant.time->value) : std::nullopt));
+  fields.push_back(csv_field(seconds_of(variant.time)));
   fields.push_back(csv_field(variant.algbw));
   fields.push_back(csv_field(variant.busbw));
   fields.emplace_back(measured && carried ? name_of(variant.path) : std::string_view{});
@@ -90,10 +86,10 @@ void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary&
   fields.push_back(csv_field(std::string_view(evidence.plan.algorithm)));
   fields.push_back(csv_field(std::string_view(evidence.plan.protocol)));
   fields.push_back(fmt::format("{}", evidence.operations));
-  fields.push_back(field(evidence.nvlink_sent));
-  fields.push_back(field(evidence.nvlink_received));
-  fields.push_back(field(evidence.pcie_sent));
-  fields.push_back(field(evidence.pcie_received));
+  fields.push_back(csv_field(evidence.nvlink_sent));
+  fields.push_back(csv_field(evidence.nvlink_received));
+  fields.push_back(csv_field(evidence.pcie_sent));
+  fields.push_back(csv_field(evidence.pcie_received));
   fields.push_back(csv_field(evidence.expected));
   fields.push_back(csv_field(evidence.nvlink_share()));
   fields.emplace_back(field(evidence.judged));
@@ -102,8 +98,8 @@ void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary&
 
 void add_health_fields(std::vector<std::string>& fields, const VariantResult& variant) {
   const HealthSummary& health = variant.health;
-  fields.push_back(field(health.highest_temperature_c));
-  fields.push_back(field(health.lowest_sm_clock_mhz));
+  fields.push_back(csv_field(health.highest_temperature_c));
+  fields.push_back(csv_field(health.lowest_sm_clock_mhz));
   if (health.samples == 0) {
     fields.insert(fields.end(), 3, "");
     return;
@@ -130,14 +126,10 @@ void add_training_fields(std::vector<std::string>& fields, const TrainingParamet
   fields.emplace_back(name_of(training.strategy));
   fields.emplace_back(buckets ? name_of(training.buckets) : std::string_view{});
   fields.push_back(csv_field(training.bucket_mib));
-  fields.push_back(field(bucket_count(training)));
+  fields.push_back(csv_field(bucket_count(training)));
   fields.push_back(fmt::format("{}", training.samples));
   fields.push_back(fmt::format("{}", training.length));
   fields.push_back(csv_field(std::optional(training.dropout)));
-}
-
-std::optional<double> seconds_of(const std::optional<Seconds>& time) {
-  return time ? std::optional(time->value) : std::nullopt;
 }
 
 /// What came of it: the time of all steps that were asked for, and of those that were timed.
@@ -202,7 +194,7 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
     fields.insert(fields.end(), 4, "");
   }
   const Disturbance disturbance = disturbance_of(record, variant);
-  fields.push_back(field(disturbance.samples));
+  fields.push_back(csv_field(disturbance.samples));
   fields.push_back(csv_field(disturbance.level_change));
   return fmt::format("{}\n", fmt::join(fields, ","));
 }

@@ -13,6 +13,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
+#include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
@@ -61,13 +62,8 @@ std::string missing_trainings(const RunSummary& summary) {
   return text;
 }
 
-std::string row_name(const CaseSummary& each, std::size_t variant) {
-  if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
-  return variant == 0 ? "Y" : "N";
-}
-
 std::string less_time_table(const Settings& settings, const CaseSummary& each) {
-  Table table({{std::string(words_of(each.contrast).title)}, {"Time", kRight}});
+  Table table({{contrast_title(each.contrast)}, {"Time", kRight}});
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     table.add_row({row_name(each, i), training_time_cell(settings, each.variants[i])});
   }

@@ -39,14 +39,7 @@ void declare(CommandLine& line, BaselineOptions& options) {
   CLI::Option* const file = line.deferred.add("-o,--output", options.output, output,
                                               "The baseline, JSON to be read and edited");
   file->type_name("FILE");
-  const auto tolerance = [](const std::string& text) {
-    return parse_tolerance(text, "--tolerance");
-  };
-  line.deferred
-      .add("--tolerance", options.tolerance, tolerance,
-           "How far a time may lie from its reference, either way, as 5% or 0.05",
-           DeferredOptions::Empty::is_value, "5%")
-      ->type_name("SHARE");
+  add_tolerance(line, options.tolerance)->default_str(share_text(kDefaultTolerance));
   line.app.add_flag("--json", options.json, "Print the baseline; -o is then not needed");
   line.deferred.then([&options] {
     if (options.output || options.json) return;

@@ -59,14 +59,7 @@ void declare(CommandLine& line, CheckOptions& options) {
   line.app.add_option("--baseline", options.baseline, "What `linkgain baseline` wrote")
       ->required()
       ->type_name("FILE");
-  const auto tolerance = [](const std::string& text) {
-    return parse_tolerance(text, "--tolerance");
-  };
-  line.deferred
-      .add("--tolerance", options.tolerance, tolerance,
-           "How far a time may lie from its reference, either way, as 5% or 0.05")
-      ->default_str("the baseline's of each case")
-      ->type_name("SHARE");
+  add_tolerance(line, options.tolerance)->default_str("the baseline's of each case");
   add_output_format(line, options.format);
   add_file(line, "--junit", options.junit, kJunitHelp);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);

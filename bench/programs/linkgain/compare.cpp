@@ -102,13 +102,7 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
       .add("--metric", options.metric, parse_metric, "What the columns show: time, busbw or algbw")
       ->default_str("time")
       ->type_name("METRIC");
-  const auto tolerance = [](const std::string& text) {
-    return parse_share(text, "--tolerance", 0.001, 0.5);
-  };
-  line.deferred
-      .add("--tolerance", options.compare.tolerance, tolerance,
-           "Smallest difference that counts, as 5% or 0.05", DeferredOptions::Empty::is_value, "2%")
-      ->type_name("SHARE");
+  add_tolerance(line, options.compare.tolerance, "Smallest difference that counts");
   add_output_format(line, options.format);
 }
 

@@ -43,11 +43,9 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   const auto add_each = [&](const char* name, std::vector<std::string>& values, const char* help) {
     return app.add_option(name, values, help)->allow_extra_args(false);
   };
-  add_each("--variant", options.variants,
-           "p2p, host, p2p-sys, net, or your own as ring:NCCL_ALGO=Ring; repeatable, the first is "
-           "the reference")
-      ->default_str("p2p and host")
-      ->type_name("V");
+  add_variants(line, options.variants, "p2p, host, p2p-sys, net")
+      ->allow_extra_args(false)
+      ->default_str("p2p and host");
   add_each("--args", options.arguments,
            "Arguments that a variant adds, as NAME:--flag=1; at the command's end, or where {args} "
            "stands in it or in --server")
@@ -79,8 +77,8 @@ void declare_what(CommandLine& line, ExecOptions& options) {
       .add(
           "--ready-timeout", options.ready_timeout,
           [](const std::string& text) { return parse_limit(text, "--ready-timeout"); },
-          "How long the server may take to be ready, as 90 (seconds) or 5m",
-          DeferredOptions::Empty::is_value, "10m")
+          "How long the server may take to be ready, as 90 (seconds) or 5m")
+      ->default_str(fmt::format("{:g}m", kDefaultReadyTimeout.value / 60.0))
       ->type_name("TIME");
 }
 

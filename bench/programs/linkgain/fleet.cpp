@@ -75,14 +75,7 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
       .add("--expect", options.fleet.expected, expand_hostlist,
            "Hosts that must have a record, as Slurm lists them: node[001-128],login1")
       ->type_name("HOSTLIST");
-  const auto tolerance = [](const std::string& text) {
-    return parse_share(text, "--tolerance", 0.001, 0.5);
-  };
-  line.deferred
-      .add("--tolerance", options.fleet.tolerance, tolerance,
-           "What a node may be slower than its peers, as 5% or 0.05",
-           DeferredOptions::Empty::is_value, "5%")
-      ->type_name("SHARE");
+  add_tolerance(line, options.fleet.tolerance, "What a node may be slower than its peers");
   add_output_format(line, options.format);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
 }

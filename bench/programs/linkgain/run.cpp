@@ -93,11 +93,8 @@ void declare_what(CommandLine& line, RunOptions& options) {
     app.get_option(option)->default_str("the profile's");
   }
   app.option_defaults()->group(option_group::kWhat);
-  app.add_option("--variant", options.variants,
-                 "p2p, host, p2p-sys, net (mpi: shared-memory, tcp), or your own as "
-                 "ring:NCCL_ALGO=Ring; repeatable, the first is the reference")
-      ->default_str("p2p and host; mpi: shared-memory and tcp")
-      ->type_name("V");
+  add_variants(line, options.variants, "p2p, host, p2p-sys, net (mpi: shared-memory, tcp)")
+      ->default_str("p2p and host; mpi: shared-memory and tcp");
 }
 
 void declare_how(CommandLine& line, RunOptions& options) {

@@ -264,6 +264,28 @@ CLI::Option* add_label(CommandLine& line, std::string& label) {
       ->type_name("NAME");
 }
 
+CLI::Option* add_variants(CommandLine& line, std::vector<std::string>& variants,
+                          const std::string& names) {
+  return line.app
+      .add_option("--variant", variants,
+                  names +
+                      ", or your own as ring:NCCL_ALGO=Ring; repeatable, the first is the "
+                      "reference")
+      ->type_name("V");
+}
+
+std::string share_text(double share) { return fmt::format("{:g}%", 100.0 * share); }
+
+CLI::Option* add_tolerance(CommandLine& line, double& share, const std::string& help) {
+  return line.deferred
+      .add(
+          "--tolerance", share,
+          [](const std::string& text) { return parse_share(text, "--tolerance", 0.001, 0.5); },
+          help + ", as 5% or 0.05")
+      ->default_str(share_text(share))
+      ->type_name("SHARE");
+}
+
 CLI::Option* add_file(CommandLine& line, const char* name,
                       std::optional<std::filesystem::path>& file, const char* help) {
   const auto parse = [](const std::string& path) { return std::filesystem::path(path); };

@@ -95,8 +95,31 @@ CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share);
 CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget);
 CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out);
 CLI::Option* add_label(CommandLine& line, std::string& label);
+/// "--variant" of the same. `names` are those of the built-in variants.
+CLI::Option* add_variants(CommandLine& line, std::vector<std::string>& variants,
+                          const std::string& names);
+
 /// "--json" and "--quiet" of the same.
 void add_record_output(CommandLine& line, bool& json, bool& quiet);
+
+/// "5%", as options take a share.
+std::string share_text(double share);
+
+/// "--tolerance" of what compares runs with each other, by default what `share` is; `help` says
+/// what it is of.
+CLI::Option* add_tolerance(CommandLine& line, double& share, const std::string& help);
+
+/// The same of what compares them with a baseline, to both sides; the default is the command's.
+/// `tolerance` is a Tolerance or an optional one.
+template <typename Value>
+CLI::Option* add_tolerance(CommandLine& line, Value& tolerance) {
+  return line.deferred
+      .add(
+          "--tolerance", tolerance,
+          [](const std::string& text) { return parse_tolerance(text, "--tolerance"); },
+          "How far a time may lie from its reference, either way, as 5% or 0.05")
+      ->type_name("SHARE");
+}
 
 /// "--junit", "--prometheus": a file for other programs, written beside what is printed.
 CLI::Option* add_file(CommandLine& line, const char* name,

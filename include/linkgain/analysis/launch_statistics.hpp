@@ -47,7 +47,8 @@ std::string deviation_pool(const Case& definition, const std::string& variant);
 /// By how much the log of a launch's median differs between launches.
 struct LaunchDeviation {
   double deviation = 0.0;
-  int degrees_of_freedom = 1;
+  /// Absent where it was not observed and is an assumption: the normal distribution then.
+  std::optional<int> degrees_of_freedom = 1;
   /// The case scatters so much more than those like it that it was left out of their pool, and this
   /// is its own.
   bool alone = false;
@@ -142,10 +143,10 @@ struct LaunchShift {
 double standard_error(const LaunchShift& shift);
 
 /// student_t_quantile(0.975, …), found once for each number of degrees of freedom: the cases of a
-/// pool share theirs.
+/// pool share theirs. The normal distribution's where there is none.
 class ShiftQuantiles {
  public:
-  double at(int degrees_of_freedom);
+  double at(const std::optional<int>& degrees_of_freedom);
 
  private:
   std::map<int, double> known_;
@@ -155,7 +156,7 @@ class ShiftQuantiles {
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles);
 
 /// The chance of so large a shift, or a larger one, where the true one is `bound`; and of so small
-/// a one. An infinite bound gives 1: nothing lies beyond it.
+/// a one. An infinite bound gives 1: nothing lies beyond it. The deviation must have been observed.
 double chance_above(const LaunchShift& shift, double bound);
 double chance_below(const LaunchShift& shift, double bound);
 

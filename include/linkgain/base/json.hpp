@@ -6,7 +6,6 @@
 
 #include "linkgain/base/json_document.hpp"
 #include "linkgain/base/json_library.hpp"
-#include "linkgain/base/units.hpp"
 
 /// What all JSON of linkgain is made with. Written with a fixed key order; read from any order.
 /// Absent optionals are null.
@@ -31,10 +30,6 @@ std::optional<T> optional_at(const In& object, const char* key) {
 inline const In* member_of(const In& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
-inline std::optional<double> seconds_of(const std::optional<Seconds>& time) {
-  return time ? std::optional<double>(time->value) : std::nullopt;
 }
 
 template <typename T, typename Write>

@@ -3,6 +3,7 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,6 +21,10 @@ struct Seconds {
   double value = 0.0;
   auto operator<=>(const Seconds&) const = default;
 };
+
+inline std::optional<double> seconds_of(const std::optional<Seconds>& time) {
+  return time ? std::optional(time->value) : std::nullopt;
+}
 
 /// value / divisor rounded up; neither is negative, the divisor not zero.
 template <std::integral Value, std::integral Divisor>

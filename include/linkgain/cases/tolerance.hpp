@@ -5,12 +5,15 @@
 
 namespace linkgain {
 
+/// Of a baseline and of a fleet.
+inline constexpr double kDefaultTolerance = 0.05;
+
 /// How far a time may lie from its reference, as fractions of it: -0.05 and 0.05 allow 5 % to
 /// either side. Absent is unbounded on that side. `lower` is above -1 and at most 0, `upper` at
 /// least 0.
 struct Tolerance {
-  std::optional<double> lower = -0.05;  ///< faster than this is suspiciously fast
-  std::optional<double> upper = 0.05;   ///< slower than this fails
+  std::optional<double> lower = -kDefaultTolerance;  ///< faster than this is suspiciously fast
+  std::optional<double> upper = kDefaultTolerance;   ///< slower than this fails
   bool operator==(const Tolerance&) const = default;
 };
 

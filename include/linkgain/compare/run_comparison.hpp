@@ -1,18 +1,61 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "linkgain/compare/comparison.hpp"
+#include "linkgain/compare/machine_changes.hpp"
+#include "linkgain/compare/run_figures.hpp"
+#include "linkgain/statistics/ratio.hpp"
 
 namespace linkgain {
+
+/// What holding one run's case against another's came to.
+enum class CaseVerdict {
+  same,            ///< the whole interval lies within the tolerance
+  faster,          ///< less time after: beyond the tolerance, and the interval leaves 1 out
+  slower,          ///< more time after, likewise
+  inconclusive,    ///< neither
+  not_comparable,  ///< a side has no time that may be compared
+  missing,         ///< a side lacks the case
+};
 
 /// "same", "faster", "slower", "inconclusive", "not comparable", "missing".
 std::string_view name_of(CaseVerdict verdict);
 
+/// What a difference of practical meaning is, as a share of the time.
+inline constexpr double kCompareTolerance = 0.02;
+
 struct CompareOptions {
-  double tolerance = 0.02;  ///< what a difference of practical meaning is, as a share of the time
+  double tolerance = kCompareTolerance;
   std::vector<OperationKind> operations;  ///< empty: all cases
+};
+
+/// A case of one variant in two runs.
+struct CaseComparison {
+  std::string name;
+  Case definition;
+  std::string variant;  ///< "p2p → host" where the runs have no variant in common
+  /// Null where that run lacks the case; else part of the run given.
+  const CaseFigures* before = nullptr;
+  const CaseFigures* after = nullptr;
+  /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
+  std::optional<Estimate> speed_up;
+  /// What the interval was made of: of both runs, an assumption where no like case of either has
+  /// two launches.
+  std::optional<LaunchDeviation> between_launches;
+  CaseVerdict verdict = CaseVerdict::missing;
+  std::string reason;  ///< of not_comparable and missing; what disturbed either side of others
+};
+
+/// Two runs compared with each other.
+struct RunComparison {
+  const RunFigures* before = nullptr;  ///< not owned
+  const RunFigures* after = nullptr;
+  double tolerance = kCompareTolerance;
+  std::vector<Change> changes;
+  std::vector<CaseComparison> cases;  ///< in the order of `after`, then what it lacks
 };
 
 /// The replicate is the launch: the difference of the means of log launch medians, with Student's t
@@ -31,5 +74,11 @@ bool has_common_case(const RunComparison& comparison);
 /// communicates (may_stand_for_run()) of those that both runs measured; without any, of the first
 /// variant the largest all_reduce, else the largest case of the first operation that has one.
 const CaseComparison* headline_case(const RunComparison& comparison);
+
+/// The run that has no case of such a row.
+const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each);
+
+/// Of a row that one run lacks: the launch mode by which it has the same case all the same.
+std::optional<LaunchMode> other_launch(const RunComparison& comparison, const CaseComparison& each);
 
 }  // namespace linkgain

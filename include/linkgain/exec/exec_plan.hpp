@@ -32,7 +32,7 @@ struct ExecOptions {
   std::string step;
   std::string server;
   std::string ready;
-  Seconds ready_timeout = kDefaultReadyTimeout;
+  std::optional<Seconds> ready_timeout;  ///< else kDefaultReadyTimeout
   std::string prepare;
   std::string cleanup;
   int warm_up = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/tolerance.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/tables/table.hpp"
 
@@ -68,8 +69,8 @@ struct FleetNode {
 };
 
 struct FleetOptions {
-  double tolerance = 0.05;            ///< what a node may be slower than its peers
-  std::vector<std::string> expected;  ///< hosts that must have a record; empty: not known
+  double tolerance = kDefaultTolerance;  ///< what a node may be slower than its peers
+  std::vector<std::string> expected;     ///< hosts that must have a record; empty: not known
 };
 
 /// A fleet's nodes, the worst first.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,12 @@ std::string csv_field(std::string_view text);
 
 /// The shortest digits that read back as the same number; empty where absent.
 std::string csv_field(std::optional<double> value);
+
+/// All digits of what was counted; empty where absent.
+template <std::integral Integer>
+std::string csv_field(const std::optional<Integer>& value) {
+  return value ? std::to_string(*value) : std::string();
+}
 
 /// A word for a POSIX shell that stands for exactly `text`, whatever its bytes.
 std::string shell_quoted(std::string_view text);

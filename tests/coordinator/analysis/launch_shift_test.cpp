@@ -27,6 +27,12 @@ TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
   EXPECT_NEAR(interval.high, 0.03 + 2.0484 * 0.005, 1e-6);
 }
 
+TEST(LaunchShift, IsNormalWhereTheDeviationIsAssumed) {
+  const LaunchShift shift{0.03, LaunchDeviation{0.01, std::nullopt}, 2, 2};
+  ShiftQuantiles quantiles;
+  EXPECT_NEAR(interval_of(shift, quantiles).high, 0.03 + 1.959964 * 0.01, 1e-8);
+}
+
 TEST(LaunchShift, TellsTheChanceOfMoreThanABound) {
   const LaunchShift shift = shift_of(0.03, 8, 8);
   EXPECT_DOUBLE_EQ(chance_above(shift, 0.02), student_t_upper_tail(2.0, 28));

@@ -1,3 +1,5 @@
+#include "comparison_cautions.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include "compared_runs.hpp"
-#include "linkgain/compare/run_comparison.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -49,7 +50,7 @@ RunFigures of_source(const std::string& name, RunSource source,
 
 std::vector<std::string> codes(const RunFigures& before, const RunFigures& after) {
   std::vector<std::string> all;
-  for (const Warning& each : compare_runs(before, after, {}).cautions) all.push_back(each.code);
+  for (const Warning& each : cautions_of(compare_runs(before, after, {}))) all.push_back(each.code);
   return all;
 }
 
@@ -70,7 +71,7 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   const auto add = [&](const std::string& situation, const RunFigures& before,
                        const RunFigures& after) {
     std::string said;
-    for (const Warning& each : compare_runs(before, after, {}).cautions) {
+    for (const Warning& each : cautions_of(compare_runs(before, after, {}))) {
       said += each.code + ": " + each.text + "\nAdvice: " + each.advice + "\n";
     }
     cautions.add(situation, said);

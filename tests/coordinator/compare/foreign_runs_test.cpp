@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "compared_runs.hpp"
+#include "comparison_cautions.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
@@ -195,7 +196,7 @@ TEST_F(ForeignFiles, SeveralTellHowFarLaunchesDiffer) {
   EXPECT_THAT(row.between_launches->deviation, DoubleNear(0.002, 1e-9));
   EXPECT_EQ(row.between_launches->degrees_of_freedom, 4);
   EXPECT_EQ(row.verdict, CaseVerdict::slower);
-  EXPECT_THAT(comparison.cautions, IsEmpty());
+  EXPECT_THAT(cautions_of(comparison), IsEmpty());
   EXPECT_EQ(first_case(before, side("again", 100.1)).verdict, CaseVerdict::same);
 }
 
@@ -206,7 +207,7 @@ TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
   Situations cautions;
   const auto add = [&](const std::string& situation, const RunFigures& before,
                        const RunFigures& after) {
-    const Warning caution = compare_runs(before, after, {}).cautions.at(0);
+    const Warning caution = cautions_of(compare_runs(before, after, {})).at(0);
     EXPECT_EQ(caution.code, "one-launch");
     cautions.add(situation, caution.text + "\nAdvice: " + caution.advice);
   };

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compared_runs.hpp"
+#include "comparison_cautions.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 
@@ -37,7 +38,7 @@ CaseVerdict verdict_of(const std::string& name, const std::vector<double>& befor
 
 std::vector<std::string> codes_of(const RunComparison& comparison) {
   std::vector<std::string> codes;
-  for (const Warning& caution : comparison.cautions) codes.push_back(caution.code);
+  for (const Warning& caution : cautions_of(comparison)) codes.push_back(caution.code);
   return codes;
 }
 
@@ -93,6 +94,16 @@ TEST(CompareRuns, PoolsTheDeviationOfLikeCases) {
   const RunComparison comparison = compare_runs(before, after, {});
   // Squares of 0 and 2 (0.02 / 2)^2, a degree of freedom each.
   EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.01, 1e-9));
+}
+
+TEST(CompareRuns, HasTheDeviationOfTheCaseWhateverItsPlace) {
+  const CaseFigures large = timed(kLarge, "p2p", launches_around(1.0, 0.01, 4));
+  const CaseFigures small = timed(kSmall, "p2p", launches_around(1.0, 0.1, 4));
+  const RunFigures before = run_with("a", {large, small});
+  const RunFigures after = run_with("b", {small, large});
+  const RunComparison comparison = compare_runs(before, after, {});
+  EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.1, 1e-9));
+  EXPECT_THAT(comparison.cases.at(1).between_launches->deviation, DoubleNear(0.01, 1e-9));
 }
 
 TEST(CompareRuns, AssumesADeviationWhereNoLikeCaseHasTwoLaunches) {

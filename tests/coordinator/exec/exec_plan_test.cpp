@@ -132,7 +132,7 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
   refuse("a step that is no pattern", [](ExecOptions& o) { o.step = "("; });
   said.about("the server");
   refuse("--ready alone", [](ExecOptions& o) { o.ready = "x"; });
-  refuse("--ready-timeout alone", [](ExecOptions& o) { o.ready_timeout = Seconds{5.0}; });
+  refuse("--ready-timeout alone", [](ExecOptions& o) { o.ready_timeout = kDefaultReadyTimeout; });
   refuse("--server alone", [](ExecOptions& o) { o.server = "sleep 1"; });
   refuse("not there", [](ExecOptions& o) {
     o.server = "no-such-server --port 1";

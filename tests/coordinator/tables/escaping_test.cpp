@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
+
 namespace linkgain::test {
 namespace {
 
@@ -44,6 +47,8 @@ TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\
 
 TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
+  EXPECT_EQ(csv_field(std::optional(std::int64_t{20000000000000001})), "20000000000000001");
+  EXPECT_EQ(csv_field(std::optional<int>()), "");
   EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\"\n\"");
   for (const char* formula : {"=1+1", "+cmd|x", "-1-1", "@SUM(A1)"}) {
     EXPECT_EQ(csv_field(std::string_view(formula)), std::string("'") + formula);
