@@ -12,7 +12,6 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/visible_text.hpp"
-#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/formats/google_benchmark_json.hpp"
@@ -20,7 +19,6 @@
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/run_directory.hpp"
-#include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/terminal_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_result.hpp"
@@ -103,7 +101,8 @@ std::string table_report(const Record& record, const std::filesystem::path& path
   const std::size_t columns = terminal_columns();
   const ScreenStyle style = screen_style(color);
   const std::size_t width = columns == kAnyColumns ? columns : style.columns;
-  return screen_of(record, footer, style) + terminal_text(details_of(record), width);
+  const RecordReport report(record);
+  return report.screen(footer, style) + terminal_text(report.details(), width);
 }
 
 /// A page of one run, or of several in common.
@@ -116,7 +115,7 @@ std::string page_of_all(const std::vector<NamedRecord>& records) {
     throw UsageError("a record of linkgain exec has no curve to show beside another one's",
                      "give it alone, or compare the two: linkgain compare BEFORE AFTER");
   }
-  return page_of(records.front().record);
+  return RecordReport(records.front().record).page();
 }
 
 /// Runs are told apart by their labels or folders where these differ, else by their paths.
@@ -143,13 +142,13 @@ std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& opti
     case ReportFormat::table:
       return table_report(record, records.front().name, options.color);
     case ReportFormat::markdown:
-      return document_text(markdown_of(record));
+      return document_text(RecordReport(record).markdown());
     case ReportFormat::csv:
       return csv(RunSummary(record));
     case ReportFormat::json:
       return to_json_without_samples(record);
     case ReportFormat::card:
-      return document_text(record.settings.program ? exec_card(record) : card(RunSummary(record)));
+      return document_text(RecordReport(record).card());
     case ReportFormat::google_benchmark:
       return google_benchmark_json(record, options.selection);
     case ReportFormat::nccl_tests:
