@@ -141,6 +141,31 @@ StopReason parse_stop_reason(std::string_view name) {
                                nothing_to_compare, skipped, job_lost, interrupted});
 }
 
+std::string_view name_of(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::unknown:
+      return "";
+    case LimitKind::nvlink_payload:
+      return "NVLink payload";
+    case LimitKind::nvlink_rate:
+      return "NVLink rate";
+    case LimitKind::copy_at_once:
+      return "pinned host copy of all ranks at once";
+    case LimitKind::copy_alone:
+      return "pinned host copy of a rank alone";
+    case LimitKind::copy:
+      return "pinned host copy";
+  }
+  throw std::logic_error("unhandled limit");
+}
+
+LimitKind parse_limit_kind(std::string_view name) {
+  using enum LimitKind;
+  return parse_name(
+      "limit", name,
+      std::array{unknown, nvlink_payload, nvlink_rate, copy_at_once, copy_alone, copy});
+}
+
 void add_once(std::vector<Warning>& warnings, const Warning& warning) {
   if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
 }

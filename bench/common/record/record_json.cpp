@@ -112,7 +112,7 @@ Out write_variant_result(const VariantResult& result) {
           {"skew", nullable(result.skew)},
           {"path", name_of(result.path)},
           {"fraction_of_limit", nullable(result.fraction_of_limit)},
-          {"limit", result.limit},
+          {"limit", name_of(result.limit)},
           {"evidence", result.evidence ? write_evidence(*result.evidence) : Out(nullptr)},
           {"health", write_health_summary(result.health)},
           {"verification",
@@ -137,7 +137,7 @@ VariantResult read_variant_result(const In& json) {
   result.skew = optional_at<double>(json, "skew");
   result.path = parse_path(json.at("path").get<std::string>());
   result.fraction_of_limit = optional_at<double>(json, "fraction_of_limit");
-  result.limit = optional_at<std::string>(json, "limit").value_or("");
+  result.limit = parse_limit_kind(optional_at<std::string>(json, "limit").value_or(""));
   if (const In* evidence = member_of(json, "evidence")) result.evidence = read_evidence(*evidence);
   if (const In* health = member_of(json, "health")) result.health = read_health_summary(*health);
   result.disturbed_samples = optional_at<int>(json, "disturbed_samples").value_or(0);

@@ -81,7 +81,7 @@ void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary&
   const VariantResult& variant = *summary.result;
   const std::optional<double>& fraction = summary.limit_share;
   fields.push_back(csv_field(fraction));
-  fields.push_back(csv_field(fraction ? std::string_view(variant.limit) : std::string_view{}));
+  fields.push_back(csv_field(fraction ? name_of(variant.limit) : std::string_view{}));
   if (!variant.evidence.has_value()) {
     fields.insert(fields.end(), 11, "");
     return;

@@ -463,7 +463,7 @@ void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const
   // One message after the other never fills a link: its share would say nothing.
   if (!limit || !variant.busbw || needs_pair(c.operation)) return;
   variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
-  variant.limit = limit->what;
+  variant.limit = limit->kind;
 }
 
 /// Once in a run, in the first job that is up.

@@ -122,6 +122,20 @@ struct LevelShift {
   bool operator==(const LevelShift&) const = default;
 };
 
+/// What limits a path.
+enum class LimitKind {
+  unknown,
+  nvlink_payload,
+  nvlink_rate,   ///< where the payload's share of it is not known
+  copy_at_once,  ///< between pinned host memory and GPUs, of all ranks
+  copy_alone,    ///< of one rank
+  copy,          ///< in records of before these two were told apart: at once
+};
+
+/// "", "NVLink payload", "NVLink rate", "pinned host copy of all ranks at once", ...
+std::string_view name_of(LimitKind kind);
+LimitKind parse_limit_kind(std::string_view name);
+
 /// What one variant gave for one case.
 struct VariantResult {
   std::string variant;
@@ -136,7 +150,7 @@ struct VariantResult {
   std::optional<TrafficEvidence> evidence;  ///< absent where nothing was counted
   /// busbw over the limit of the path taken, and what limits it; absent where either is not known.
   std::optional<double> fraction_of_limit;
-  std::string limit;
+  LimitKind limit = LimitKind::unknown;
   HealthSummary health;
   int disturbed_samples = 0;              ///< taken while others worked on a GPU
   std::optional<LevelShift> level_shift;  ///< the most significant one

@@ -115,7 +115,6 @@ TEST(RunPage, EscapesAllTextOfOthers) {
         variant.verification->wrong = variant.variant == bad ? 1 : 0;
         variant.verification->first_wrong = bad;
       }
-      variant.limit = bad;
       if (variant.evidence) variant.evidence->reason = bad;
     }
   }
