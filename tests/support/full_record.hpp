@@ -208,7 +208,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   wrong.evidence = missing_evidence();
   VariantResult skipped;
   skipped.variant = "net";
-  skipped.skipped = "no network";
+  skipped.skipped = Skip{.refusal = "no network"};
   result.variants = {measured, wrong, skipped};
   return result;
 }

@@ -99,6 +99,9 @@ double relative_difference(double first, double other) {
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 
+constexpr const char* kJobWasLost = "the job was lost";
+constexpr const char* kBudgetUsedUp = "the time budget was used up";
+
 /// Whether a lost job or an interrupt ended sampling.
 bool broke_off(const CaseResult& result) {
   return result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
@@ -251,6 +254,25 @@ int count_launches(const Record& record) {
     for (const Sample& sample : result.samples) launches = std::max(launches, sample.launch + 1);
   }
   return launches;
+}
+
+std::string why_skipped(const VariantResult& variant) {
+  if (!variant.skipped) return {};
+  switch (variant.skipped->reason) {
+    case SkipReason::refused:
+      return variant.skipped->refusal;
+    case SkipReason::job_lost:
+      return kJobWasLost;
+    case SkipReason::out_of_time:
+      return kBudgetUsedUp;
+  }
+  throw std::logic_error("unhandled reason");
+}
+
+Skip parse_skip(const std::string& why) {
+  if (why == kJobWasLost) return {SkipReason::job_lost};
+  if (why == kBudgetUsedUp) return {SkipReason::out_of_time};
+  return {SkipReason::refused, why};
 }
 
 bool has_wrong_data(const VariantResult& variant) {

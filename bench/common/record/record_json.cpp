@@ -105,7 +105,7 @@ TrainingResult read_training(const In& json) {
 
 Out write_variant_result(const VariantResult& result) {
   Out out{{"variant", result.variant},
-          {"skipped", nullable(result.skipped)},
+          {"skipped", result.skipped ? Out(why_skipped(result)) : Out(nullptr)},
           {"time_s", nullable(seconds_of(result.time))},
           {"algbw_gb_per_s", nullable(result.algbw)},
           {"busbw_gb_per_s", nullable(result.busbw)},
@@ -130,7 +130,7 @@ Out write_variant_result(const VariantResult& result) {
 VariantResult read_variant_result(const In& json) {
   VariantResult result;
   result.variant = json.at("variant");
-  result.skipped = optional_at<std::string>(json, "skipped");
+  if (const auto why = optional_at<std::string>(json, "skipped")) result.skipped = parse_skip(*why);
   if (const auto time = optional_at<double>(json, "time_s")) result.time = Seconds{*time};
   result.algbw = optional_at<double>(json, "algbw_gb_per_s");
   result.busbw = optional_at<double>(json, "busbw_gb_per_s");

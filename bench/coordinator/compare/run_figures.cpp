@@ -16,7 +16,7 @@ namespace {
 
 std::string why_no_time(const Case& definition, const VariantResult& result) {
   if (has_wrong_data(result)) return count_of_wrong(definition, *result.verification);
-  if (result.skipped) return fmt::format("skipped: {}", *result.skipped);
+  if (result.skipped) return fmt::format("skipped: {}", why_skipped(result));
   return result.time ? "" : "not measured";
 }
 

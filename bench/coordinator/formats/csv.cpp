@@ -183,7 +183,7 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
     fields.insert(fields.end(), 5, "");
   }
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
-  fields.push_back(csv_field(std::string_view(variant.skipped.value_or(""))));
+  fields.push_back(csv_field(std::string_view(why_skipped(variant))));
   add_evidence_fields(fields, summary);
   add_health_fields(fields, variant);
   add_form_fields(fields, definition, variant);

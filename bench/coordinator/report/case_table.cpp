@@ -81,7 +81,7 @@ Cells CaseRows::time_cells(const Case& definition, const VariantSummary* variant
     const std::string what = one_line(describe_wrong(definition, *result.verification));
     return {"WRONG DATA " + footnotes_.number(what), ""};
   }
-  if (result.skipped) return {"skipped " + footnotes_.number(one_line(*result.skipped)), ""};
+  if (result.skipped) return {"skipped " + footnotes_.number(one_line(why_skipped(result))), ""};
   std::string bandwidth;
   if (result.busbw) {
     const std::string with_unit = readable_bandwidth(*result.busbw);

@@ -12,7 +12,7 @@ namespace {
 
 /// A variant that no launch measured says why.
 void note_loss(VariantResult& result) {
-  if (!result.time && !result.skipped) result.skipped = kJobWasLost;
+  if (!result.time && !result.skipped) result.skipped = Skip{SkipReason::job_lost};
 }
 
 /// Whether two trainings have the same matrix products, whatever they communicate.
@@ -111,7 +111,7 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
 void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
   VariantResult& result = result_of(place);
   if (!result.time) {
-    result.skipped = refusal.what();
+    result.skipped = Skip{.refusal = refusal.what()};
     return;
   }
   settings_.observer.warn(
@@ -123,7 +123,8 @@ void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
 
 void CaseRun::open_in(std::size_t place) {
   if (!uses_link(result_.definition) && jobs_[place].variant != 0) {
-    result_of(place).skipped = "uses no link between ranks, so one variant is enough";
+    result_of(place).skipped =
+        Skip{.refusal = "uses no link between ranks, so one variant is enough"};
     return;
   }
   try {

@@ -15,10 +15,6 @@
 
 namespace linkgain {
 
-/// Why a variant has no time, in VariantResult::skipped.
-inline constexpr const char* kJobWasLost = "the job was lost";
-inline constexpr const char* kBudgetUsedUp = "the time budget was used up";
-
 /// A variant and its resident job; the job is null before it is started and once it is lost.
 struct VariantJob {
   int variant = 0;

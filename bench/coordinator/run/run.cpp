@@ -78,7 +78,7 @@ class Run : private RunCosts {
   void tell_of_journal();
   void measure(Launch& launch, int index);
   void keep(const Launch& launch, int index);
-  void skip(const Launch& launch, int index, const std::string& reason, StopReason stopped);
+  void skip(const Launch& launch, int index, SkipReason reason);
   void lower_launches();
   bool all_gave_up() const;
   void locate(VariantResult& variant, const Case& c, Path by_transport) const;
@@ -237,7 +237,7 @@ void Run::run_planned() {
 void Run::leave_out(int number) {
   const std::vector<Launch> left = launches_of(number, number + 1, all_variants_);
   for (const int index : pace_.order()) {
-    skip(left.front(), index, kBudgetUsedUp, StopReason::out_of_time);
+    skip(left.front(), index, SkipReason::out_of_time);
   }
 }
 
@@ -439,17 +439,17 @@ bool Run::all_gave_up() const {
 }
 
 /// Notes why this launch's variants were not measured, where no earlier launch measured them.
-void Run::skip(const Launch& launch, int index, const std::string& reason, StopReason stopped) {
+void Run::skip(const Launch& launch, int index, SkipReason reason) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   for (const VariantJob& job : launch.jobs) {
     VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
-    if (!variant.time && !variant.skipped) variant.skipped = reason;
+    if (!variant.time && !variant.skipped) variant.skipped = Skip{reason};
   }
+  const bool lost = reason == SkipReason::job_lost;
   const bool ended = result.stopped && result.stopped != StopReason::nothing_to_compare;
-  const bool cut =
-      stopped == StopReason::out_of_time && (result.stopped == StopReason::out_of_rounds ||
-                                             result.stopped == StopReason::launches_differ);
-  if (!ended || cut) result.stopped = stopped;
+  const bool cut = !lost && (result.stopped == StopReason::out_of_rounds ||
+                             result.stopped == StopReason::launches_differ);
+  if (!ended || cut) result.stopped = lost ? StopReason::job_lost : StopReason::out_of_time;
   journal_.extend_case(index, result);
 }
 
@@ -511,7 +511,7 @@ void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
   for (const int index : cases) {
     if (is_kept(index, launch.number, variants)) continue;
     if (!pace_.admits(index)) {
-      skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
+      skip(launch, index, SkipReason::out_of_time);
     } else if (pace_.rounds(index, launch.number) > 0) {
       start_lost(launch);
       measure(launch, index);
@@ -556,8 +556,8 @@ void Run::measure(Launch& launch, int index) {
   KeptOut kept_out(launch.jobs, index, losses_);
   const bool any = std::any_of(launch.jobs.begin(), launch.jobs.end(),
                                [](const VariantJob& job) { return job.job != nullptr; });
-  if (!any) return skip(launch, index, kJobWasLost, StopReason::job_lost);
-  if (pace_.out_of_budget()) return skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
+  if (!any) return skip(launch, index, SkipReason::job_lost);
+  if (pace_.out_of_budget()) return skip(launch, index, SkipReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   const double before = world_.now().value;
   const int samples_before = count_samples(record_);
