@@ -65,6 +65,18 @@ std::vector<double> logs_of(const std::vector<double>& values) {
 
 }  // namespace
 
+std::string_view name_of(Metric metric) {
+  switch (metric) {
+    case Metric::time:
+      return "time";
+    case Metric::busbw:
+      return "busbw";
+    case Metric::algbw:
+      return "algbw";
+  }
+  throw std::logic_error("unhandled metric");
+}
+
 std::string_view name_of(RunSource source) {
   switch (source) {
     case RunSource::record:

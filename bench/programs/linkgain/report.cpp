@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
@@ -36,7 +39,7 @@ constexpr const char* kFooter =
     "  linkgain report record.json --format nccl-tests --variant host\n"
     "  linkgain report before.json after.json --format html > runs.html";
 
-/// As --format names them, in the order of its words.
+/// As OutputFormat, and the forms that a record alone has.
 enum class ReportFormat {
   table,
   markdown,
@@ -48,6 +51,30 @@ enum class ReportFormat {
   nccl_tests_json,
   html
 };
+
+std::string_view name_of(ReportFormat format) {
+  switch (format) {
+    case ReportFormat::table:
+      return name_of(OutputFormat::table);
+    case ReportFormat::markdown:
+      return name_of(OutputFormat::markdown);
+    case ReportFormat::csv:
+      return name_of(OutputFormat::csv);
+    case ReportFormat::json:
+      return name_of(OutputFormat::json);
+    case ReportFormat::card:
+      return "card";
+    case ReportFormat::google_benchmark:
+      return "google-benchmark";
+    case ReportFormat::nccl_tests:
+      return "nccl-tests";
+    case ReportFormat::nccl_tests_json:
+      return "nccl-tests-json";
+    case ReportFormat::html:
+      return name_of(OutputFormat::html);
+  }
+  throw std::logic_error("unhandled format");
+}
 
 struct ReportOptions {
   std::vector<std::filesystem::path> records;  ///< empty: of the latest run
@@ -74,11 +101,12 @@ void declare(CommandLine& line, ReportOptions& options) {
   line.app.add_option("record", options.records,
                       "record.json, a run's folder, or a journal that a crash left; the latest run "
                       "in results/ if none is given. Several stand on one page of --format html");
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  const ReportFormat usual = terminal ? ReportFormat::table : ReportFormat::markdown;
-  add_format_words(
-      line, "REPORT", static_cast<std::size_t>(usual), {"json", "card"},
-      [&options](std::size_t place) { options.format = static_cast<ReportFormat>(place); });
+  using enum ReportFormat;
+  if (::isatty(STDOUT_FILENO) == 1) options.format = table;
+  add_format(line, "REPORT",
+             std::array{table, markdown, csv, json, card, google_benchmark, nccl_tests,
+                        nccl_tests_json, html},
+             options.format, {json, card});
   line.deferred
       .add(
           "--variant", options.selection.variant, [](const std::string& name) { return name; },
