@@ -364,6 +364,26 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
   jobs.clear();
 }
 
+KeptOut::KeptOut(std::vector<VariantJob>& jobs, int index, JobLosses& losses)
+    : jobs_(jobs), index_(index), losses_(losses) {
+  for (VariantJob& job : jobs) {
+    constexpr int kMostLosses = 2;
+    const bool out = losses[{index, job.variant}] >= kMostLosses;
+    taken_.push_back(out ? std::move(job.job) : nullptr);
+    measures_.push_back(job.job != nullptr);
+  }
+}
+
+KeptOut::~KeptOut() {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (measures_[i] && !jobs_[i].job) {
+      ++losses_[{index_, jobs_[i].variant}];
+      jobs_[i].lost = true;
+    }
+    if (taken_[i]) jobs_[i].job = std::move(taken_[i]);
+  }
+}
+
 unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index) {
   return run_seed + static_cast<unsigned>(order) * 0x85ebca77U +
          static_cast<unsigned>(launch) * 0xc2b2ae3dU + static_cast<unsigned>(case_index) * 7919U;

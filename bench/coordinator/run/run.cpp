@@ -11,7 +11,6 @@
 #include "gpu_watch.hpp"
 #include "host_copies.hpp"
 #include "host_watch.hpp"
-#include "kept_out.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
@@ -20,7 +19,6 @@
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
-#include "run_costs.hpp"
 #include "soak_pace.hpp"
 
 namespace linkgain {
