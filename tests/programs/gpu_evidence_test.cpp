@@ -66,7 +66,7 @@ TEST_F(EvidenceOnGpus, LimitsAndHealthStandBesideEveryResult) {
   const Record record = this->record();
   for (const VariantResult& variant : record.cases.at(0).variants) {
     EXPECT_THAT(variant.fraction_of_limit.value(), AllOf(Gt(0.2), Lt(1.0))) << variant.variant;
-    EXPECT_FALSE(variant.limit.empty());
+    EXPECT_NE(variant.limit, LimitKind::unknown);
     EXPECT_TRUE(variant.health.highest_temperature_c);
     EXPECT_TRUE(variant.health.clock_event_reasons);
   }

@@ -36,7 +36,7 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
     if (!result.definition.kernel) continue;
     const std::string name = case_name(result.definition);
     for (const VariantResult& variant : result.variants) {
-      ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
+      ASSERT_TRUE(variant.time) << name << ": " << why_skipped(variant);
       EXPECT_EQ(variant.verification.value().wrong, 0) << name;
       EXPECT_THAT(variant.execution.form, StartsWith("kernel: ")) << name;
       EXPECT_EQ(variant.execution.form.ends_with("host memory"), variant.variant != "p2p") << name;
@@ -82,7 +82,7 @@ TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
     if (!result.definition.kernel) continue;
     const std::string name = case_name(result.definition);
     for (const VariantResult& variant : result.variants) {
-      ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
+      ASSERT_TRUE(variant.time) << name << ": " << why_skipped(variant);
       EXPECT_EQ(variant.verification.value().wrong, 0) << name;
       const bool by_windows = has_device_api && variant.variant == "p2p";
       EXPECT_THAT(variant.execution.form, HasSubstr(by_windows ? "LSA pointers" : "CUDA IPC ("))

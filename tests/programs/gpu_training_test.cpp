@@ -28,7 +28,7 @@ double distance(double value, double from) { return std::abs(value - from) / fro
 /// Of runs of two blocks at least.
 void expect_right(const VariantResult& variant, const Case& definition, bool is_first) {
   const std::string name = case_name(definition) + " with " + variant.variant;
-  ASSERT_TRUE(variant.time) << name << ": " << variant.skipped.value_or("");
+  ASSERT_TRUE(variant.time) << name << ": " << why_skipped(variant);
   EXPECT_EQ(variant.verification.value().wrong, 0)
       << name << ": " << variant.verification->first_wrong;
   ASSERT_TRUE(variant.training.has_value()) << name;

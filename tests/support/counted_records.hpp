@@ -47,7 +47,7 @@ inline Record complete(Record record) {
       const bool nvlink = variant.path == Path::nvlink;
       variant.evidence = counted(result.definition, nvlink ? 1.004 : 0.0);
       if (const auto limit = limit_of(record.machine, result.definition, variant.path)) {
-        variant.limit = limit->what;
+        variant.limit = limit->kind;
         variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
       }
       variant.health = steady_health();

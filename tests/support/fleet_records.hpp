@@ -67,7 +67,7 @@ inline VariantResult fleet_variant(const Case& definition, const std::string& na
   VariantResult result = timed_variant(definition, name, seconds, path);
   result.skew = 0.001;
   result.fraction_of_limit = 0.731;
-  result.limit = path == Path::nvlink ? "NVLink payload" : "pinned host copy";
+  result.limit = path == Path::nvlink ? LimitKind::nvlink_payload : LimitKind::copy;
   result.verification = Verification{definition.elements(), 0, 0.0, 0.0, ""};
   result.evidence = known_evidence();
   result.health = steady_health();

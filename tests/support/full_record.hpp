@@ -184,7 +184,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   measured.verification = Verification{1000, 0, 0.25, 0.5, ""};
   measured.evidence = known_evidence();
   measured.fraction_of_limit = 0.731;
-  measured.limit = "NVLink payload";
+  measured.limit = LimitKind::nvlink_payload;
   measured.health = {.lowest_temperature_c = 31,
                      .highest_temperature_c = 47,
                      .lowest_power_w = 98.5,
@@ -208,7 +208,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   wrong.evidence = missing_evidence();
   VariantResult skipped;
   skipped.variant = "net";
-  skipped.skipped = "no network";
+  skipped.skipped = Skip{.refusal = "no network"};
   result.variants = {measured, wrong, skipped};
   return result;
 }

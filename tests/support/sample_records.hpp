@@ -34,7 +34,7 @@ inline VariantResult measured(const Case& definition, std::string variant, doubl
 inline VariantResult skipped(std::string variant, std::string reason) {
   VariantResult result;
   result.variant = std::move(variant);
-  result.skipped = std::move(reason);
+  result.skipped = Skip{.refusal = std::move(reason)};
   return result;
 }
 

@@ -31,13 +31,7 @@ std::string_view name_of(BackendKind backend) {
   throw std::logic_error("unhandled backend");
 }
 
-BackendKind parse_backend(std::string_view name) {
-  static constexpr std::array<std::string_view, 2> kNames{"nccl", "mpi"};
-  for (BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
-    if (name == name_of(backend)) return backend;
-  }
-  throw UsageError(unknown_name("backend", name, kNames));
-}
+BackendKind parse_backend(std::string_view name) { return parse_name("backend", name, kBackends); }
 
 BackendKind parse_recorded_backend(std::string_view name) {
   return name == name_of(BackendKind::exec) ? BackendKind::exec : parse_backend(name);

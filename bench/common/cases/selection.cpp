@@ -22,10 +22,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPatternNames{"ring", "one-way", "both-ways"};
-constexpr std::array kLaunchChoices{LaunchChoice::automatic, LaunchChoice::stream,
-                                    LaunchChoice::graph};
-
 /// Pairs that a pattern asks for; a single absent pair stands for the ring.
 std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pattern, int ranks) {
   if (pattern == Pattern::ring) return {std::nullopt};
@@ -303,15 +299,18 @@ void require_use_of_options(const std::vector<Selection>& selections) {
 }  // namespace
 
 std::string_view name_of(Pattern pattern) {
-  return kPatternNames[static_cast<std::size_t>(pattern)];
+  switch (pattern) {
+    case Pattern::ring:
+      return "ring";
+    case Pattern::one_way:
+      return "one-way";
+    case Pattern::both_ways:
+      return "both-ways";
+  }
+  throw std::invalid_argument("no such pattern");
 }
 
-Pattern parse_pattern(std::string_view name) {
-  for (Pattern pattern : {Pattern::ring, Pattern::one_way, Pattern::both_ways}) {
-    if (name == name_of(pattern)) return pattern;
-  }
-  throw UsageError(unknown_name("pattern", name, kPatternNames));
-}
+Pattern parse_pattern(std::string_view name) { return parse_name("pattern", name, kPatterns); }
 
 std::string_view name_of(LaunchChoice choice) {
   switch (choice) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/hardware/topology.hpp"
@@ -14,7 +13,8 @@ std::optional<Limit> nvlink_limit(const GpuInfo& gpu) {
   const std::optional<double> rate = nvlink_total(gpu);
   if (!rate) return std::nullopt;
   const std::optional<double> share = nvlink_payload_share(gpu.nvlink_version.value_or(0));
-  return share ? Limit{*rate * *share, "NVLink payload"} : Limit{*rate, "NVLink rate"};
+  return share ? Limit{*rate * *share, LimitKind::nvlink_payload}
+               : Limit{*rate, LimitKind::nvlink_rate};
 }
 
 /// A rank's link and the directions in which it carries what busbw counts.
@@ -55,7 +55,7 @@ std::optional<Limit> copy_limit(const Port& port, bool alone) {
   const CopyRates rates = alone ? *copy.alone : copy.at_once();
   const double in = port.in ? rates.to_gpu_gb_per_s : rates.from_gpu_gb_per_s;
   const double out = port.out ? rates.from_gpu_gb_per_s : rates.to_gpu_gb_per_s;
-  return Limit{std::min(in, out), std::string(alone ? kCopyAlone : kCopyAtOnce)};
+  return Limit{std::min(in, out), alone ? LimitKind::copy_alone : LimitKind::copy_at_once};
 }
 
 /// Of all ports; absent where one has none.
@@ -104,8 +104,7 @@ std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path) 
 }
 
 std::optional<double> shown_fraction(const Case& c, const VariantResult& variant) {
-  constexpr std::string_view kOlder = "pinned host copy";
-  const bool at_once = variant.limit == kOlder || variant.limit == kCopyAtOnce;
+  const bool at_once = variant.limit == LimitKind::copy || variant.limit == LimitKind::copy_at_once;
   if (!variant.fraction_of_limit || !at_once || !loads_few_ranks(c)) {
     return variant.fraction_of_limit;
   }

@@ -99,6 +99,9 @@ double relative_difference(double first, double other) {
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 
+constexpr const char* kJobWasLost = "the job was lost";
+constexpr const char* kBudgetUsedUp = "the time budget was used up";
+
 /// Whether a lost job or an interrupt ended sampling.
 bool broke_off(const CaseResult& result) {
   return result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
@@ -139,6 +142,31 @@ StopReason parse_stop_reason(std::string_view name) {
   return parse_name("stop reason", name,
                     std::array{converged, out_of_rounds, out_of_time, launches_differ,
                                nothing_to_compare, skipped, job_lost, interrupted});
+}
+
+std::string_view name_of(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::unknown:
+      return "";
+    case LimitKind::nvlink_payload:
+      return "NVLink payload";
+    case LimitKind::nvlink_rate:
+      return "NVLink rate";
+    case LimitKind::copy_at_once:
+      return "pinned host copy of all ranks at once";
+    case LimitKind::copy_alone:
+      return "pinned host copy of a rank alone";
+    case LimitKind::copy:
+      return "pinned host copy";
+  }
+  throw std::logic_error("unhandled limit");
+}
+
+LimitKind parse_limit_kind(std::string_view name) {
+  using enum LimitKind;
+  return parse_name(
+      "limit", name,
+      std::array{unknown, nvlink_payload, nvlink_rate, copy_at_once, copy_alone, copy});
 }
 
 void add_once(std::vector<Warning>& warnings, const Warning& warning) {
@@ -226,6 +254,25 @@ int count_launches(const Record& record) {
     for (const Sample& sample : result.samples) launches = std::max(launches, sample.launch + 1);
   }
   return launches;
+}
+
+std::string why_skipped(const VariantResult& variant) {
+  if (!variant.skipped) return {};
+  switch (variant.skipped->reason) {
+    case SkipReason::refused:
+      return variant.skipped->refusal;
+    case SkipReason::job_lost:
+      return kJobWasLost;
+    case SkipReason::out_of_time:
+      return kBudgetUsedUp;
+  }
+  throw std::logic_error("unhandled reason");
+}
+
+Skip parse_skip(const std::string& why) {
+  if (why == kJobWasLost) return {SkipReason::job_lost};
+  if (why == kBudgetUsedUp) return {SkipReason::out_of_time};
+  return {SkipReason::refused, why};
 }
 
 bool has_wrong_data(const VariantResult& variant) {

@@ -106,14 +106,14 @@ TrainingResult read_training(const In& json) {
 
 Out write_variant_result(const VariantResult& result) {
   Out out{{"variant", result.variant},
-          {"skipped", nullable(result.skipped)},
+          {"skipped", result.skipped ? Out(why_skipped(result)) : Out(nullptr)},
           {"time_s", nullable(seconds_of(result.time))},
           {"algbw_gb_per_s", nullable(result.algbw)},
           {"busbw_gb_per_s", nullable(result.busbw)},
           {"skew", nullable(result.skew)},
           {"path", name_of(result.path)},
           {"fraction_of_limit", nullable(result.fraction_of_limit)},
-          {"limit", result.limit},
+          {"limit", name_of(result.limit)},
           {"evidence", result.evidence ? write_evidence(*result.evidence) : Out(nullptr)},
           {"health", write_health_summary(result.health)},
           {"verification",
@@ -131,14 +131,14 @@ Out write_variant_result(const VariantResult& result) {
 VariantResult read_variant_result(const In& json) {
   VariantResult result;
   result.variant = json.at("variant");
-  result.skipped = optional_at<std::string>(json, "skipped");
+  if (const auto why = optional_at<std::string>(json, "skipped")) result.skipped = parse_skip(*why);
   if (const auto time = optional_at<double>(json, "time_s")) result.time = Seconds{*time};
   result.algbw = optional_at<double>(json, "algbw_gb_per_s");
   result.busbw = optional_at<double>(json, "busbw_gb_per_s");
   result.skew = optional_at<double>(json, "skew");
   result.path = parse_path(json.at("path").get<std::string>());
   result.fraction_of_limit = optional_at<double>(json, "fraction_of_limit");
-  result.limit = optional_at<std::string>(json, "limit").value_or("");
+  result.limit = parse_limit_kind(optional_at<std::string>(json, "limit").value_or(""));
   if (const In* evidence = member_of(json, "evidence")) result.evidence = read_evidence(*evidence);
   if (const In* health = member_of(json, "health")) result.health = read_health_summary(*health);
   result.disturbed_samples = optional_at<int>(json, "disturbed_samples").value_or(0);
@@ -289,6 +289,21 @@ CaseResult& owner_of(const Sample& sample, std::size_t place, std::vector<CaseRe
   throw UsageError(
       fmt::format("a sample is of case {} and variant {}, which the record does not have",
                   static_cast<std::int64_t>(place), sample.variant));
+}
+
+Out write_program_plan(const ProgramPlan& program) {
+  return {{"command", program.command}, {"server", program.server},
+          {"prepare", program.prepare}, {"cleanup", program.cleanup},
+          {"metrics", program.metrics}, {"warm_up_runs", program.warm_up}};
+}
+
+ProgramPlan read_program_plan(const In& json) {
+  return {.command = json.at("command").get<std::vector<std::string>>(),
+          .server = json.at("server"),
+          .prepare = json.at("prepare"),
+          .cleanup = json.at("cleanup"),
+          .metrics = json.at("metrics").get<std::vector<std::string>>(),
+          .warm_up = json.at("warm_up_runs")};
 }
 
 }  // namespace
@@ -456,6 +471,21 @@ Settings read_settings(const In& json) {
   if (const In* program = member_of(json, "program"))
     settings.program = read_program_plan(*program);
   return settings;
+}
+
+Out write_program_run(const ProgramRun& run) {
+  return {{"variant", run.variant}, {"round", run.round},
+          {"warm_up", run.warm_up}, {"seconds", nullable(run.seconds)},
+          {"failure", run.failure}, {"evidence", write_run_evidence(run.evidence)}};
+}
+
+ProgramRun read_program_run(const In& json) {
+  return {.variant = json.at("variant"),
+          .round = json.at("round"),
+          .warm_up = json.at("warm_up"),
+          .seconds = optional_at<double>(json, "seconds"),
+          .failure = json.at("failure"),
+          .evidence = read_run_evidence(json.at("evidence"))};
 }
 
 Out write_samples(const std::vector<CaseResult>& cases) {

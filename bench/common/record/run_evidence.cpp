@@ -55,36 +55,5 @@ RunEvidence read_run_evidence(const In& json) {
   return evidence;
 }
 
-Out write_program_plan(const ProgramPlan& program) {
-  return {{"command", program.command}, {"server", program.server},
-          {"prepare", program.prepare}, {"cleanup", program.cleanup},
-          {"metrics", program.metrics}, {"warm_up_runs", program.warm_up}};
-}
-
-ProgramPlan read_program_plan(const In& json) {
-  return {.command = json.at("command").get<std::vector<std::string>>(),
-          .server = json.at("server"),
-          .prepare = json.at("prepare"),
-          .cleanup = json.at("cleanup"),
-          .metrics = json.at("metrics").get<std::vector<std::string>>(),
-          .warm_up = json.at("warm_up_runs")};
-}
-
-Out write_program_run(const ProgramRun& run) {
-  return {{"variant", run.variant}, {"round", run.round},
-          {"warm_up", run.warm_up}, {"seconds", nullable(run.seconds)},
-          {"failure", run.failure}, {"evidence", write_run_evidence(run.evidence)}};
-}
-
-ProgramRun read_program_run(const In& json) {
-  return {.variant = json.at("variant"),
-          .round = json.at("round"),
-          .warm_up = json.at("warm_up"),
-          .seconds = optional_at<double>(json, "seconds"),
-          .failure = json.at("failure"),
-          .evidence = read_run_evidence(json.at("evidence"))};
-}
-
 }  // namespace json
-
 }  // namespace linkgain

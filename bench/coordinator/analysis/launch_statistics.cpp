@@ -37,7 +37,7 @@ bool is_sampled(const CaseResult& result, std::size_t variant) {
 }
 
 std::string why_missing(const CaseResult& result, std::size_t variant) {
-  if (result.variants[variant].skipped) return "skipped: " + *result.variants[variant].skipped;
+  if (result.variants[variant].skipped) return "skipped: " + why_skipped(result.variants[variant]);
   if (!is_sampled(result, variant)) return "no samples";
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }

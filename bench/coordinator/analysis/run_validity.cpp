@@ -242,7 +242,7 @@ std::string why_not(const Record& record, Concerns concerns) {
     if (was_measured(result) || !concerns(result)) continue;
     for (const VariantResult& variant : result.variants) {
       if (!variant.skipped) continue;
-      return fmt::format(": {}: {}", case_name(result.definition), *variant.skipped);
+      return fmt::format(": {}: {}", case_name(result.definition), why_skipped(variant));
     }
   }
   return {};

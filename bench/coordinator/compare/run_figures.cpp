@@ -16,7 +16,7 @@ namespace {
 
 std::string why_no_time(const Case& definition, const VariantResult& result) {
   if (has_wrong_data(result)) return count_of_wrong(definition, *result.verification);
-  if (result.skipped) return fmt::format("skipped: {}", *result.skipped);
+  if (result.skipped) return fmt::format("skipped: {}", why_skipped(result));
   return result.time ? "" : "not measured";
 }
 
@@ -64,6 +64,18 @@ std::vector<double> logs_of(const std::vector<double>& values) {
 }
 
 }  // namespace
+
+std::string_view name_of(Metric metric) {
+  switch (metric) {
+    case Metric::time:
+      return "time";
+    case Metric::busbw:
+      return "busbw";
+    case Metric::algbw:
+      return "algbw";
+  }
+  throw std::logic_error("unhandled metric");
+}
 
 std::string_view name_of(RunSource source) {
   switch (source) {

@@ -397,7 +397,7 @@ void execute(const ExecPlan& plan, const RunOnce& run_once, Record& record, Jour
 ExitCode conclude(Record& record) {
   for (CaseResult& result : record.cases) {
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
-      if (!has_samples(result, i)) result.variants[i].skipped = "no run gave it";
+      if (!has_samples(result, i)) result.variants[i].skipped = Skip{.refusal = "no run gave it"};
     }
   }
   std::erase_if(record.cases, [](const CaseResult& result) {

@@ -77,7 +77,7 @@ void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary&
   const VariantResult& variant = *summary.result;
   const std::optional<double>& fraction = summary.limit_share;
   fields.push_back(csv_field(fraction));
-  fields.push_back(csv_field(fraction ? std::string_view(variant.limit) : std::string_view{}));
+  fields.push_back(csv_field(fraction ? name_of(variant.limit) : std::string_view{}));
   if (!variant.evidence.has_value()) {
     fields.insert(fields.end(), 11, "");
     return;
@@ -175,7 +175,7 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
     fields.insert(fields.end(), 5, "");
   }
   fields.emplace_back(variant.time.has_value() ? field(result.converged) : std::string_view{});
-  fields.push_back(csv_field(std::string_view(variant.skipped.value_or(""))));
+  fields.push_back(csv_field(std::string_view(why_skipped(variant))));
   add_evidence_fields(fields, summary);
   add_health_fields(fields, variant);
   add_form_fields(fields, definition, variant);

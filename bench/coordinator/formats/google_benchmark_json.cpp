@@ -95,7 +95,7 @@ void add_aggregates(Out& entries, const Case& definition, const Out& entry,
 std::optional<std::string> failure_of(const CaseResult& result, const VariantResult& variant) {
   if (has_wrong_data(variant)) return describe_wrong(result.definition, *variant.verification);
   if (variant.time) return std::nullopt;
-  return variant.skipped.value_or("not measured");
+  return variant.skipped ? why_skipped(variant) : "not measured";
 }
 
 void add_case(Out& entries, const CaseResult& result, std::size_t variant, std::size_t family) {

@@ -4,7 +4,6 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/tables/escaping.hpp"
-#include "style.hpp"
 
 namespace linkgain {
 namespace {

@@ -142,8 +142,8 @@ std::string runs_table(std::span<const ShownRun> runs) {
 
 }  // namespace
 
-std::string run_page(const Record& record) {
-  const RunSummary summary(record);
+std::string run_page(const RunSummary& summary) {
+  const Record& record = summary.record;
   const ShownRun run{{}, &summary};
   HtmlPage page = page_of_markdown(report_head(record));
   page.add("answer", "The answer", answer_html(summary));

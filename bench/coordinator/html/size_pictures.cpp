@@ -137,7 +137,7 @@ void add_variants(Plot& plot, const Family& family, Shown shown) {
 
 /// What the paths of the largest size can carry, each once.
 void add_limits(Plot& plot, const Family& family) {
-  std::set<std::string> known;
+  std::set<LimitKind> known;
   for (const Family::Member& member : family.members) {
     const CaseSummary& largest = *member.curve->cases.back();
     for (const VariantSummary& variant : largest.variants) {
@@ -146,8 +146,8 @@ void add_limits(Plot& plot, const Family& family) {
           limit_of(member.run->summary->record.machine, largest.definition(), variant.result->path);
       if (!limit) continue;
       // Of several runs the first one's: the same path differs by little between like machines.
-      if (known.insert(limit->what).second) {
-        plot.limits.push_back({"limit, " + limit->what, limit->gb_per_s});
+      if (known.insert(limit->kind).second) {
+        plot.limits.push_back({fmt::format("limit, {}", name_of(limit->kind)), limit->gb_per_s});
       }
     }
   }

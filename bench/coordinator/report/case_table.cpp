@@ -81,7 +81,7 @@ Cells CaseRows::time_cells(const Case& definition, const VariantSummary* variant
     const std::string what = one_line(describe_wrong(definition, *result.verification));
     return {"WRONG DATA " + footnotes_.number(what), ""};
   }
-  if (result.skipped) return {"skipped " + footnotes_.number(one_line(*result.skipped)), ""};
+  if (result.skipped) return {"skipped " + footnotes_.number(one_line(why_skipped(result))), ""};
   std::string bandwidth;
   if (result.busbw) {
     const std::string with_unit = readable_bandwidth(*result.busbw);
@@ -328,11 +328,10 @@ std::string LimitLegend::share(const VariantSummary& variant) {
     return {};
   }
   const double limit = *variant.result->busbw / fraction;
-  const std::string& what = variant.result->limit;
-  const auto known = std::find_if(limits_.begin(), limits_.end(),
-                                  [&](const Range& range) { return range.what == what; });
+  const LimitKind kind = variant.result->limit;
+  const auto known = std::ranges::find(limits_, kind, &Range::kind);
   if (known == limits_.end()) {
-    limits_.push_back({what, limit, limit});
+    limits_.push_back({kind, limit, limit});
   } else {
     known->least_gb_per_s = std::min(known->least_gb_per_s, limit);
     known->most_gb_per_s = std::max(known->most_gb_per_s, limit);
@@ -348,8 +347,9 @@ std::string LimitLegend::text() const {
   for (const Range& range : limits_) {
     const std::string least = digits(range.least_gb_per_s);
     const std::string most = digits(range.most_gb_per_s);
-    words.push_back(least == most ? fmt::format("{} {} GB/s", range.what, least)
-                                  : fmt::format("{} {} to {} GB/s", range.what, least, most));
+    words.push_back(least == most
+                        ? fmt::format("{} {} GB/s", name_of(range.kind), least)
+                        : fmt::format("{} {} to {} GB/s", name_of(range.kind), least, most));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }

@@ -22,7 +22,7 @@ class LimitLegend {
 
  private:
   struct Range {
-    std::string what;
+    LimitKind kind = LimitKind::unknown;
     double least_gb_per_s = 0.0;
     double most_gb_per_s = 0.0;
   };

@@ -59,7 +59,7 @@ std::string not_compared(const Curve& curve) {
   for (const VariantResult& variant : curve.cases.back()->result->variants) {
     if (variant.skipped.has_value()) {
       reasons += fmt::format("{}{}: {}", reasons.empty() ? " (" : "; ", variant.variant,
-                             one_line(*variant.skipped));
+                             one_line(why_skipped(variant)));
     }
   }
   return fmt::format("{}: no {} was measured with the first variant and another one{}.\n",

@@ -54,7 +54,7 @@ std::string not_measured_sentence(const Comparison& comparison) {
                   comparison.first->variant, comparison.other->variant);
   if (comparison.other->skipped.has_value()) {
     sentence += fmt::format(" {} was skipped: {}.", comparison.other->variant,
-                            one_line(*comparison.other->skipped));
+                            one_line(why_skipped(*comparison.other)));
   }
   return sentence;
 }

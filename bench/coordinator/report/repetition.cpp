@@ -1,5 +1,3 @@
-#include "linkgain/report/repetition.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {

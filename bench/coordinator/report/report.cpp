@@ -13,7 +13,6 @@
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/report/answer.hpp"
-#include "linkgain/report/repetition.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"

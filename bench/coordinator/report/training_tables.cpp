@@ -45,7 +45,7 @@ std::string missing_trainings(const RunSummary& summary) {
         std::find_if(variants.begin(), variants.end(),
                      [](const VariantResult& variant) { return variant.skipped.has_value(); });
     const std::optional<StopReason>& stopped = each->result->stopped;
-    const std::string why = skipped != variants.end() ? one_line(*skipped->skipped)
+    const std::string why = skipped != variants.end() ? one_line(why_skipped(*skipped))
                             : stopped                 ? std::string(name_of(*stopped))
                                                       : std::string();
     text += fmt::format("\n{} was not measured: {}\n", case_label(each->definition()), why);

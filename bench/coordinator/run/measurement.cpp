@@ -12,7 +12,7 @@ namespace {
 
 /// A variant that no launch measured says why.
 void note_loss(VariantResult& result) {
-  if (!result.time && !result.skipped) result.skipped = kJobWasLost;
+  if (!result.time && !result.skipped) result.skipped = Skip{SkipReason::job_lost};
 }
 
 /// Whether two trainings have the same matrix products, whatever they communicate.
@@ -111,7 +111,7 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
 void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
   VariantResult& result = result_of(place);
   if (!result.time) {
-    result.skipped = refusal.what();
+    result.skipped = Skip{.refusal = refusal.what()};
     return;
   }
   settings_.observer.warn(
@@ -123,7 +123,8 @@ void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
 
 void CaseRun::open_in(std::size_t place) {
   if (!uses_link(result_.definition) && jobs_[place].variant != 0) {
-    result_of(place).skipped = "uses no link between ranks, so one variant is enough";
+    result_of(place).skipped =
+        Skip{.refusal = "uses no link between ranks, so one variant is enough"};
     return;
   }
   try {
@@ -361,6 +362,26 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
     }
   }
   jobs.clear();
+}
+
+KeptOut::KeptOut(std::vector<VariantJob>& jobs, int index, JobLosses& losses)
+    : jobs_(jobs), index_(index), losses_(losses) {
+  for (VariantJob& job : jobs) {
+    constexpr int kMostLosses = 2;
+    const bool out = losses[{index, job.variant}] >= kMostLosses;
+    taken_.push_back(out ? std::move(job.job) : nullptr);
+    measures_.push_back(job.job != nullptr);
+  }
+}
+
+KeptOut::~KeptOut() {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (measures_[i] && !jobs_[i].job) {
+      ++losses_[{index_, jobs_[i].variant}];
+      jobs_[i].lost = true;
+    }
+    if (taken_[i]) jobs_[i].job = std::move(taken_[i]);
+  }
 }
 
 unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index) {

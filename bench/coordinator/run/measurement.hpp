@@ -1,9 +1,11 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/jobs/job.hpp"
@@ -14,10 +16,6 @@
 #include "linkgain/statistics/balanced_order.hpp"
 
 namespace linkgain {
-
-/// Why a variant has no time, in VariantResult::skipped.
-inline constexpr const char* kJobWasLost = "the job was lost";
-inline constexpr const char* kBudgetUsedUp = "the time budget was used up";
 
 /// A variant and its resident job; the job is null before it is started and once it is lost.
 struct VariantJob {
@@ -34,6 +32,27 @@ void give_up(std::vector<VariantJob>& jobs) noexcept;
 /// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is told of each
 /// that does not end as asked within the deadline.
 void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer);
+
+/// How often a variant's job was lost in a case, by case and variant.
+using JobLosses = std::map<std::pair<int, int>, int>;
+
+/// Takes the jobs that are not to measure a case out of a launch while it lives: of variants that
+/// were lost in it twice. What hangs always would cost a deadline in every launch. Counts who is
+/// lost meanwhile.
+class KeptOut {
+ public:
+  KeptOut(std::vector<VariantJob>& jobs, int index, JobLosses& losses);
+  ~KeptOut();
+  KeptOut(const KeptOut&) = delete;
+  KeptOut& operator=(const KeptOut&) = delete;
+
+ private:
+  std::vector<VariantJob>& jobs_;
+  int index_;
+  JobLosses& losses_;
+  std::vector<std::unique_ptr<Job>> taken_;
+  std::vector<bool> measures_;
+};
 
 /// How batches are counted.
 struct TrafficSettings {

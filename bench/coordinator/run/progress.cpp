@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -23,6 +24,49 @@ int doublings(Bytes size) {
 }
 
 }  // namespace
+
+RunCosts::RunCosts(Record& record, bool counts_links)
+    : spent_(record.time_spent && record.wall_seconds ? *record.time_spent
+                                                      : record.time_spent.emplace()) {
+  if (!counts_links) return;
+  looking_ = &record.evidence_cost.emplace();
+  looking_->health_s = 0.0;
+}
+
+void RunCosts::probing_took(double seconds) {
+  if (looking_ != nullptr) looking_->probes_s += seconds;
+}
+
+void RunCosts::counting_took(double seconds) {
+  if (looking_ != nullptr) looking_->counters_s += seconds;
+}
+
+void RunCosts::health_took(double seconds) {
+  if (looking_ != nullptr) *looking_->health_s += seconds;
+}
+
+std::optional<Seconds> RunCosts::rested() const {
+  if (!last_work_) return std::nullopt;
+  return Seconds{now().value - last_work_->value};
+}
+
+bool RunCosts::looking_costs_within(double share, double elapsed) const {
+  return looking_ == nullptr || looking_->counters_s + *looking_->health_s <= share * elapsed;
+}
+
+void RunCosts::started(const protocol::HelloReply& reply) {
+  starting_.ranks_s = std::max(starting_.ranks_s, reply.ranks_time.value);
+  starting_.gpus_s = std::max(starting_.gpus_s, reply.gpus_time.value);
+  starting_.connecting_s = std::max(starting_.connecting_s, reply.connecting_time.value);
+}
+
+void RunCosts::all_started(Seconds time) {
+  const TimeSpent slowest = std::exchange(starting_, {});
+  spent_.starting_s += time.value;
+  spent_.ranks_s += slowest.ranks_s;
+  spent_.gpus_s += slowest.gpus_s;
+  spent_.connecting_s += slowest.connecting_s;
+}
 
 RunPace::RunPace(const RunPlan& plan, const RunObserver& clock)
     : plan_(plan),

@@ -65,7 +65,7 @@ json::Out comparable(Environment environment) {
 
 /// Not one that another process might measure.
 bool is_refused(const VariantResult& variant) {
-  return variant.skipped && *variant.skipped != kJobWasLost && *variant.skipped != kBudgetUsedUp;
+  return variant.skipped && variant.skipped->reason == SkipReason::refused;
 }
 
 void forget_end(CaseResult& result) {

@@ -11,7 +11,6 @@
 #include "gpu_watch.hpp"
 #include "host_copies.hpp"
 #include "host_watch.hpp"
-#include "kept_out.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
@@ -20,7 +19,6 @@
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
-#include "run_costs.hpp"
 #include "soak_pace.hpp"
 
 namespace linkgain {
@@ -78,7 +76,7 @@ class Run : private RunCosts {
   void tell_of_journal();
   void measure(Launch& launch, int index);
   void keep(const Launch& launch, int index);
-  void skip(const Launch& launch, int index, const std::string& reason, StopReason stopped);
+  void skip(const Launch& launch, int index, SkipReason reason);
   void lower_launches();
   bool all_gave_up() const;
   void locate(VariantResult& variant, const Case& c, Path by_transport) const;
@@ -237,7 +235,7 @@ void Run::run_planned() {
 void Run::leave_out(int number) {
   const std::vector<Launch> left = launches_of(number, number + 1, all_variants_);
   for (const int index : pace_.order()) {
-    skip(left.front(), index, kBudgetUsedUp, StopReason::out_of_time);
+    skip(left.front(), index, SkipReason::out_of_time);
   }
 }
 
@@ -439,17 +437,17 @@ bool Run::all_gave_up() const {
 }
 
 /// Notes why this launch's variants were not measured, where no earlier launch measured them.
-void Run::skip(const Launch& launch, int index, const std::string& reason, StopReason stopped) {
+void Run::skip(const Launch& launch, int index, SkipReason reason) {
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   for (const VariantJob& job : launch.jobs) {
     VariantResult& variant = result.variants[static_cast<std::size_t>(job.variant)];
-    if (!variant.time && !variant.skipped) variant.skipped = reason;
+    if (!variant.time && !variant.skipped) variant.skipped = Skip{reason};
   }
+  const bool lost = reason == SkipReason::job_lost;
   const bool ended = result.stopped && result.stopped != StopReason::nothing_to_compare;
-  const bool cut =
-      stopped == StopReason::out_of_time && (result.stopped == StopReason::out_of_rounds ||
-                                             result.stopped == StopReason::launches_differ);
-  if (!ended || cut) result.stopped = stopped;
+  const bool cut = !lost && (result.stopped == StopReason::out_of_rounds ||
+                             result.stopped == StopReason::launches_differ);
+  if (!ended || cut) result.stopped = lost ? StopReason::job_lost : StopReason::out_of_time;
   journal_.extend_case(index, result);
 }
 
@@ -463,7 +461,7 @@ void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const
   // One message after the other never fills a link: its share would say nothing.
   if (!limit || !variant.busbw || needs_pair(c.operation)) return;
   variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
-  variant.limit = limit->what;
+  variant.limit = limit->kind;
 }
 
 /// Once in a run, in the first job that is up.
@@ -511,7 +509,7 @@ void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
   for (const int index : cases) {
     if (is_kept(index, launch.number, variants)) continue;
     if (!pace_.admits(index)) {
-      skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
+      skip(launch, index, SkipReason::out_of_time);
     } else if (pace_.rounds(index, launch.number) > 0) {
       start_lost(launch);
       measure(launch, index);
@@ -556,8 +554,8 @@ void Run::measure(Launch& launch, int index) {
   KeptOut kept_out(launch.jobs, index, losses_);
   const bool any = std::any_of(launch.jobs.begin(), launch.jobs.end(),
                                [](const VariantJob& job) { return job.job != nullptr; });
-  if (!any) return skip(launch, index, kJobWasLost, StopReason::job_lost);
-  if (pace_.out_of_budget()) return skip(launch, index, kBudgetUsedUp, StopReason::out_of_time);
+  if (!any) return skip(launch, index, SkipReason::job_lost);
+  if (pace_.out_of_budget()) return skip(launch, index, SkipReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];
   const double before = world_.now().value;
   const int samples_before = count_samples(record_);

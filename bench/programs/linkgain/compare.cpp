@@ -9,7 +9,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/option_words.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
@@ -34,9 +33,7 @@ struct CompareCommandOptions {
   CompareOptions compare;
 };
 
-Metric parse_metric(const std::string& name) {
-  return static_cast<Metric>(place_of_word(name, "--metric", "METRIC"));
-}
+Metric parse_metric(const std::string& name) { return parse_name("metric", name, kMetrics); }
 
 std::string text_of(const std::vector<RunComparison>& comparisons,
                     const CompareCommandOptions& options) {
@@ -98,10 +95,12 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
                 "Operations: " + operation_names())
       ->default_str("every operation")
       ->type_name("OP,...");
-  line.deferred
-      .add("--metric", options.metric, parse_metric, "What the columns show: time, busbw or algbw")
-      ->default_str("time")
-      ->type_name("METRIC");
+  CLI::Option* const metric = line.deferred
+                                  .add("--metric", options.metric, parse_metric,
+                                       "What the columns show: " + listed(names_of(kMetrics), "or"))
+                                  ->default_str("time")
+                                  ->type_name("METRIC");
+  line.words[metric] = names_of(kMetrics);
   add_tolerance(line, options.compare.tolerance, "Smallest difference that counts");
   add_output_format(line, options.format);
 }

@@ -271,8 +271,7 @@ int carry_out(const ExecOptions& options) {
   if (status == 0) status = static_cast<int>(verdict);
   if (journal.failure()) record.warnings.push_back(*journal.failure());
   record.exit_code = status;
-  keep(record, directory);
-  return print_result(record, directory, {options.json, options.color}, watch);
+  return keep_and_print(record, directory, {options.json, options.color}, watch);
 }
 
 const Registration kRegistration(Subcommand<ExecOptions>{

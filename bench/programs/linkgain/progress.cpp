@@ -184,8 +184,9 @@ std::string summary_of(const CaseResult& result, Detail detail) {
     } else if (variant.time) {
       parts.push_back(fmt::format("{} {}", variant.variant, readable_time(*variant.time)));
     } else {
-      parts.push_back(fmt::format("{} skipped ({})", variant.variant,
-                                  one_line(variant.skipped.value_or("not measured"))));
+      parts.push_back(
+          fmt::format("{} skipped ({})", variant.variant,
+                      one_line(variant.skipped ? why_skipped(variant) : "not measured")));
     }
   }
   for (const RatioResult& entry : result.ratios) {

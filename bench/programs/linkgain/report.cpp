@@ -4,15 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/visible_text.hpp"
-#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/formats/google_benchmark_json.hpp"
@@ -20,7 +22,6 @@
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/run_directory.hpp"
-#include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/terminal_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_result.hpp"
@@ -38,7 +39,7 @@ constexpr const char* kFooter =
     "  linkgain report record.json --format nccl-tests --variant host\n"
     "  linkgain report before.json after.json --format html > runs.html";
 
-/// As --format names them, in the order of its words.
+/// As OutputFormat, and the forms that a record alone has.
 enum class ReportFormat {
   table,
   markdown,
@@ -50,6 +51,30 @@ enum class ReportFormat {
   nccl_tests_json,
   html
 };
+
+std::string_view name_of(ReportFormat format) {
+  switch (format) {
+    case ReportFormat::table:
+      return name_of(OutputFormat::table);
+    case ReportFormat::markdown:
+      return name_of(OutputFormat::markdown);
+    case ReportFormat::csv:
+      return name_of(OutputFormat::csv);
+    case ReportFormat::json:
+      return name_of(OutputFormat::json);
+    case ReportFormat::card:
+      return "card";
+    case ReportFormat::google_benchmark:
+      return "google-benchmark";
+    case ReportFormat::nccl_tests:
+      return "nccl-tests";
+    case ReportFormat::nccl_tests_json:
+      return "nccl-tests-json";
+    case ReportFormat::html:
+      return name_of(OutputFormat::html);
+  }
+  throw std::logic_error("unhandled format");
+}
 
 struct ReportOptions {
   std::vector<std::filesystem::path> records;  ///< empty: of the latest run
@@ -76,11 +101,12 @@ void declare(CommandLine& line, ReportOptions& options) {
   line.app.add_option("record", options.records,
                       "record.json, a run's folder, or a journal that a crash left; the latest run "
                       "in results/ if none is given. Several stand on one page of --format html");
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  const ReportFormat usual = terminal ? ReportFormat::table : ReportFormat::markdown;
-  add_format_words(
-      line, "REPORT", static_cast<std::size_t>(usual), {"json", "card"},
-      [&options](std::size_t place) { options.format = static_cast<ReportFormat>(place); });
+  using enum ReportFormat;
+  if (::isatty(STDOUT_FILENO) == 1) options.format = table;
+  add_format(line, "REPORT",
+             std::array{table, markdown, csv, json, card, google_benchmark, nccl_tests,
+                        nccl_tests_json, html},
+             options.format, {json, card});
   line.deferred
       .add(
           "--variant", options.selection.variant, [](const std::string& name) { return name; },
@@ -103,7 +129,8 @@ std::string table_report(const Record& record, const std::filesystem::path& path
   const std::size_t columns = terminal_columns();
   const ScreenStyle style = screen_style(color);
   const std::size_t width = columns == kAnyColumns ? columns : style.columns;
-  return screen_of(record, footer, style) + terminal_text(details_of(record), width);
+  const RecordReport report(record);
+  return report.screen(footer, style) + terminal_text(report.details(), width);
 }
 
 /// A page of one run, or of several in common.
@@ -116,7 +143,7 @@ std::string page_of_all(const std::vector<NamedRecord>& records) {
     throw UsageError("a record of linkgain exec has no curve to show beside another one's",
                      "give it alone, or compare the two: linkgain compare BEFORE AFTER");
   }
-  return page_of(records.front().record);
+  return RecordReport(records.front().record).page();
 }
 
 /// Runs are told apart by their labels or folders where these differ, else by their paths.
@@ -143,13 +170,13 @@ std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& opti
     case ReportFormat::table:
       return table_report(record, records.front().name, options.color);
     case ReportFormat::markdown:
-      return document_text(markdown_of(record));
+      return document_text(RecordReport(record).markdown());
     case ReportFormat::csv:
       return csv(RunSummary(record));
     case ReportFormat::json:
       return to_json_without_samples(record);
     case ReportFormat::card:
-      return document_text(record.settings.program ? exec_card(record) : card(RunSummary(record)));
+      return document_text(RecordReport(record).card());
     case ReportFormat::google_benchmark:
       return google_benchmark_json(record, options.selection);
     case ReportFormat::nccl_tests:

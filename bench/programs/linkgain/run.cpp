@@ -326,8 +326,7 @@ int carry_out(const RunOptions& given) {
   const ExitCode verdict = judge(record, options.operations);
   if (status == 0) status = static_cast<int>(verdict);
   record.exit_code = status;
-  keep(record, directory);
-  return print_result(record, directory, {options.json, options.color}, watch);
+  return keep_and_print(record, directory, {options.json, options.color}, watch);
 }
 
 const Registration kRegistration(Subcommand<RunOptions>{"run",

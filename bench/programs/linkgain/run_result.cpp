@@ -51,23 +51,55 @@ void warn(Record& record, const Warning& warning) {
   }
 }
 
+/// Whether it is in the run's folder.
+bool keep_record(Record& record, const RunDirectory& directory) {
+  try {
+    write_file_atomically(directory.record(), to_json(record));
+  } catch (const UsageError& error) {
+    warn(record, {"record-lost", error.what(), error.advice()});
+    const std::string file = keep_elsewhere(record);
+    if (!file.empty()) warn(record, {"record-elsewhere", "the record is in " + file, {}});
+    return false;
+  }
+  std::error_code none;
+  std::filesystem::remove(directory.journal(), none);  // readers would take the run for unfinished
+  return true;
+}
+
+void keep_report(Record& record, const RecordReport& report, const RunDirectory& directory) {
+  try {
+    write_file_atomically(directory.report(), report.markdown());
+    write_file_atomically(directory.page(), report.page());
+  } catch (const UsageError& error) {
+    warn(record, {"report-lost", error.what(), error.advice()});
+  }
+}
+
 }  // namespace
 
-std::string markdown_of(const Record& record) {
-  return record.settings.program ? exec_markdown(record) : markdown_report(RunSummary(record));
+RecordReport::RecordReport(const Record& record) : record_(record) {
+  if (!record.settings.program) summary_.emplace(record);
 }
 
-std::string page_of(const Record& record) {
-  return record.settings.program ? exec_page(record) : run_page(record);
+std::string RecordReport::markdown() const {
+  return summary_ ? markdown_report(*summary_) : exec_markdown(record_);
 }
 
-std::string screen_of(const Record& record, const std::string& footer, const ScreenStyle& style) {
-  return record.settings.program ? exec_screen(record, footer, style)
-                                 : screen(RunSummary(record), footer, style);
+std::string RecordReport::page() const {
+  return summary_ ? run_page(*summary_) : exec_page(record_);
 }
 
-std::string details_of(const Record& record) {
-  return record.settings.program ? exec_details(record) : markdown_details(RunSummary(record));
+std::string RecordReport::screen(const std::string& footer, const ScreenStyle& style) const {
+  return summary_ ? linkgain::screen(*summary_, footer, style)
+                  : exec_screen(record_, footer, style);
+}
+
+std::string RecordReport::details() const {
+  return summary_ ? markdown_details(*summary_) : exec_details(record_);
+}
+
+std::string RecordReport::card() const {
+  return summary_ ? linkgain::card(*summary_) : exec_card(record_);
 }
 
 LogFile open_log(const RunDirectory& directory) {
@@ -89,27 +121,11 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
   return warnings;
 }
 
-void keep(Record& record, const RunDirectory& directory) {
-  try {
-    write_file_atomically(directory.record(), to_json(record));
-  } catch (const UsageError& error) {
-    warn(record, {"record-lost", error.what(), error.advice()});
-    const std::string file = keep_elsewhere(record);
-    if (!file.empty()) warn(record, {"record-elsewhere", "the record is in " + file, {}});
-    return;
-  }
-  std::error_code none;
-  std::filesystem::remove(directory.journal(), none);  // readers would take the run for unfinished
-  try {
-    write_file_atomically(directory.report(), markdown_of(record));
-    write_file_atomically(directory.page(), page_of(record));
-  } catch (const UsageError& error) {
-    warn(record, {"report-lost", error.what(), error.advice()});
-  }
-}
-
-int print_result(const Record& record, const RunDirectory& directory, ResultStyle style,
-                 std::optional<SignalWatch>& watch) {
+int keep_and_print(Record& record, const RunDirectory& directory, ResultStyle style,
+                   std::optional<SignalWatch>& watch) {
+  const bool kept = keep_record(record, directory);
+  const RecordReport report(record);
+  if (kept) keep_report(record, report, directory);
   watch.reset();
   std::signal(SIGPIPE, SIG_IGN);  // what was not printed is told
   return with_output_in_full([&] {
@@ -118,7 +134,7 @@ int print_result(const Record& record, const RunDirectory& directory, ResultStyl
     } else {
       const std::string details =
           fmt::format("Details: linkgain report {}", shown_path(directory.path()));
-      fmt::print("\n{}", screen_of(record, details, screen_style(style.color)));
+      fmt::print("\n{}", report.screen(details, screen_style(style.color)));
     }
     return record.exit_code;
   });

@@ -10,6 +10,7 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/report/run_summary.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/screen/screen.hpp"
 
@@ -17,16 +18,24 @@
 /// it.
 namespace linkgain {
 
-std::string markdown_of(const Record& record);
+/// A record in each form that people read; it must live as long.
+class RecordReport {
+ public:
+  explicit RecordReport(const Record& record);
 
-/// As a page that stands alone.
-std::string page_of(const Record& record);
+  std::string markdown() const;
+  /// As a page that stands alone.
+  std::string page() const;
+  /// The last screen, which ends with `footer`.
+  std::string screen(const std::string& footer, const ScreenStyle& style) const;
+  /// What a terminal has below it.
+  std::string details() const;
+  std::string card() const;
 
-/// The last screen, which ends with `footer`.
-std::string screen_of(const Record& record, const std::string& footer, const ScreenStyle& style);
-
-/// What a terminal has below it.
-std::string details_of(const Record& record);
+ private:
+  const Record& record_;
+  std::optional<RunSummary> summary_;  ///< absent of a record of `exec`
+};
 
 /// The lines of a run's log are appended to it; null where it cannot be written.
 struct CloseFile {
@@ -40,20 +49,20 @@ LogFile open_log(const RunDirectory& directory);
 std::vector<Warning> warnings_of_test_variables(const Environment& environment,
                                                 const std::vector<Variant>& variants);
 
-/// Writes record, report and page of a run that is over into its folder, and removes its journal. A
-/// record that cannot be written there, as on a full disk, goes into the folder for temporary
-/// files; a warning says so, and the record's exit code becomes ExitCode::incomplete unless a
-/// signal ended the run. Throws nothing that has to do with files.
-void keep(Record& record, const RunDirectory& directory);
-
 struct ResultStyle {
   bool json = false;  ///< the record, without samples; else the last screen
   bool color = true;
 };
 
-/// Ends the watch, so that a signal ends the program again while it prints what nobody may read,
-/// and prints; returns the record's exit code. Throws UsageError where not all could be written.
-int print_result(const Record& record, const RunDirectory& directory, ResultStyle style,
-                 std::optional<SignalWatch>& watch);
+/// Writes record, report and page of a run that is over into its folder, and removes its journal. A
+/// record that cannot be written there, as on a full disk, goes into the folder for temporary
+/// files; a warning says so, and the record's exit code becomes ExitCode::incomplete unless a
+/// signal ended the run.
+///
+/// Then ends the watch, so that a signal ends the program again while it prints what nobody may
+/// read, and prints; returns the record's exit code. Throws UsageError where not all could be
+/// printed.
+int keep_and_print(Record& record, const RunDirectory& directory, ResultStyle style,
+                   std::optional<SignalWatch>& watch);
 
 }  // namespace linkgain

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <regex>
+#include <stdexcept>
 #include <string_view>
 
 #include "linkgain/base/build_info.hpp"
@@ -162,12 +163,13 @@ Request parse_command_line(int argc, const char* const* argv) {
       ->group("");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
+  std::map<const CLI::Option*, std::vector<std::string_view>> words;
   for (const Registered& each : registered_by(&Place::in_help)) {
     CLI::App* const command = app.add_subcommand(each.name, each.summary);
     command->set_help_flag(kHelpFlag, kHelpOfFlag);
     command->footer(each.footer);
     commands.push_back(std::make_unique<Declared>(*command));
-    CommandLine line{*command, commands.back()->deferred, arguments};
+    CommandLine line{*command, commands.back()->deferred, arguments, words};
     commands.back()->request = each.declare(line);
   }
   std::string topic;
@@ -190,7 +192,12 @@ Request parse_command_line(int argc, const char* const* argv) {
     return text_request(help_text(**command));
   }
   if (!share.empty()) {
-    write_manual(app, words_of_declared, share);
+    const auto words_of = [&](const CLI::Option& option) {
+      const auto own = words.find(&option);
+      return own == words.end() ? words_of_declared(option)
+                                : std::vector<std::string>(own->second.begin(), own->second.end());
+    };
+    write_manual(app, words_of, share);
     return text_request("");
   }
   for (const auto& command : commands) {
@@ -201,30 +208,25 @@ Request parse_command_line(int argc, const char* const* argv) {
   return text_request(help_text(app));
 }
 
-void add_format_words(CommandLine& line, const char* value, std::size_t usual,
-                      const std::vector<std::string>& short_forms,
-                      std::function<void(std::size_t)> set) {
-  const std::vector<std::string> words = words_of_option("--format", value);
-  const std::vector<std::string_view> names(words.begin(), words.end());
-  const auto chosen = std::make_shared<std::string>();  // by a flag, which outweighs --format
-  const auto place = std::make_shared<std::size_t>();
-  const auto parse = [=](const std::string& text) {
-    return place_of_word(chosen->empty() ? text : *chosen, "--format", value);
-  };
-  line.deferred
-      .add("--format", *place, parse, listed(names, "or"), DeferredOptions::Empty::is_value,
-           words[usual])
-      ->type_name(value);
-  line.deferred.then([=] { set(*place); });
-  for (const std::string& word : short_forms) {
-    line.app.add_flag_callback(
-        "--" + word, [=] { *chosen = word; }, "The same as --format " + word);
+std::string_view name_of(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::table:
+      return "table";
+    case OutputFormat::markdown:
+      return "md";
+    case OutputFormat::csv:
+      return "csv";
+    case OutputFormat::json:
+      return "json";
+    case OutputFormat::html:
+      return "html";
   }
+  throw std::logic_error("unhandled format");
 }
 
 void add_output_format(CommandLine& line, OutputFormat& format) {
-  add_format_words(line, "FORMAT", 0, {"json"},
-                   [&format](std::size_t place) { format = static_cast<OutputFormat>(place); });
+  using enum OutputFormat;
+  add_format(line, "FORMAT", std::array{table, markdown, csv, json, html}, format, {json});
 }
 
 CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share) {

@@ -2,14 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <any>
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/screen/screen.hpp"
 
@@ -42,6 +47,8 @@ struct CommandLine {
   CLI::App& app;
   DeferredOptions& deferred;
   const std::vector<std::string>& arguments;  ///< all that `linkgain` was called with
+  /// Those that an option takes and linkgain-bench knows nothing of, for man pages and completions.
+  std::map<const CLI::Option*, std::vector<std::string_view>>& words;
 };
 
 /// A subcommand: what it is called, what it takes, what it does.
@@ -77,17 +84,36 @@ class Registration {
                std::function<std::function<Request()>(CommandLine& line)> declare);
 };
 
-/// How `compare`, `check` and `fleet` print.
+/// How `compare`, `check`, `fleet` and `list` print.
 enum class OutputFormat { table, markdown, csv, json, html };
+
+/// "table", "md", "csv", "json", "html".
+std::string_view name_of(OutputFormat format);
 
 /// Adds --format with its default, and --json.
 void add_output_format(CommandLine& line, OutputFormat& format);
 
-/// Adds --format, whose words are those of option_words for this name of a value, and a flag for
-/// each word of `short_forms`: "card" by --card. `set` is given the place of the word that counts.
-void add_format_words(CommandLine& line, const char* value, std::size_t usual,
-                      const std::vector<std::string>& short_forms,
-                      std::function<void(std::size_t)> set);
+/// Adds --format, which takes the names of `formats` and for which `value` stands in the help, and
+/// a flag for each of `short_forms`: --card. The default is what `format` is.
+template <typename Format, std::size_t count>
+void add_format(CommandLine& line, const char* value, const std::array<Format, count>& formats,
+                Format& format, const std::vector<Format>& short_forms) {
+  const auto chosen = std::make_shared<std::optional<Format>>();  // by a flag, outweighs --format
+  const auto parse = [=](const std::string& text) {
+    return *chosen ? **chosen : parse_name("format", text, formats);
+  };
+  CLI::Option* const option =
+      line.deferred
+          .add("--format", format, parse, listed(names_of(formats), "or"),
+               DeferredOptions::Empty::is_value, std::string(name_of(format)))
+          ->type_name(value);
+  line.words[option] = names_of(formats);
+  for (const Format each : short_forms) {
+    const std::string name(name_of(each));
+    line.app.add_flag_callback(
+        "--" + name, [=] { *chosen = each; }, "The same as --format " + name);
+  }
+}
 
 /// "--ci-width", "--budget", "--out" and "--label" of what measures; their groups and defaults are
 /// the command's.

@@ -52,17 +52,23 @@ std::string first_named(std::span<const std::string> names, std::size_t most = 3
 /// "--steps goes with", "--steps and --tokens go with".
 std::string go_with(std::span<const std::string_view> options);
 
+/// The name_of() each value.
+template <typename Values>
+std::vector<std::string_view> names_of(const Values& values) {
+  std::vector<std::string_view> names;
+  for (const auto& value : values) names.push_back(name_of(value));
+  return names;
+}
+
 /// The value whose name_of() is `name`; throws UsageError with the names there are where there
 /// is none. `what` is what the values are called in its text.
 template <typename Enum, std::size_t count>
 Enum parse_name(std::string_view what, std::string_view name,
                 const std::array<Enum, count>& values) {
-  std::array<std::string_view, count> names;
-  for (std::size_t i = 0; i < count; ++i) {
-    names[i] = name_of(values[i]);
-    if (names[i] == name) return values[i];
+  for (const Enum value : values) {
+    if (name_of(value) == name) return value;
   }
-  throw UsageError(unknown_name(what, name, names));
+  throw UsageError(unknown_name(what, name, names_of(values)));
 }
 
 }  // namespace linkgain

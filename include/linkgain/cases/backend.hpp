@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "linkgain/cases/case.hpp"
@@ -10,8 +11,11 @@ namespace linkgain {
 /// whatever the user's program has.
 enum class BackendKind { nccl, mpi, exec };
 
+/// Those that a benchmark can be asked for.
+inline constexpr std::array kBackends{BackendKind::nccl, BackendKind::mpi};
+
 std::string_view name_of(BackendKind backend);
-/// One that a benchmark can be asked for. Throws UsageError.
+/// One of kBackends. Throws UsageError.
 BackendKind parse_backend(std::string_view name);
 /// The same, or "exec".
 BackendKind parse_recorded_backend(std::string_view name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@ namespace linkgain {
 /// take ring and both_ways for one pair.
 enum class Pattern { ring, one_way, both_ways };
 
+inline constexpr std::array kPatterns{Pattern::ring, Pattern::one_way, Pattern::both_ways};
+
 std::string_view name_of(Pattern pattern);
 Pattern parse_pattern(std::string_view name);
 
@@ -21,6 +24,9 @@ Pattern parse_pattern(std::string_view name);
 /// where calls on a stream would measure the CPU, and by stream from there on, as programs mostly
 /// do; always by stream on a backend without graphs.
 enum class LaunchChoice { automatic, stream, graph };
+
+inline constexpr std::array kLaunchChoices{LaunchChoice::automatic, LaunchChoice::stream,
+                                           LaunchChoice::graph};
 
 std::string_view name_of(LaunchChoice choice);
 LaunchChoice parse_launch_choice(std::string_view name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ struct CaseFigures {
 
 /// Which figure of a case a column shows.
 enum class Metric { time, busbw, algbw };
+
+inline constexpr std::array kMetrics{Metric::time, Metric::busbw, Metric::algbw};
+
+std::string_view name_of(Metric metric);
 
 /// What can be compared of one run, whatever program wrote it.
 struct RunFigures {

@@ -26,6 +26,9 @@ struct HtmlPage {
 /// Well-formed as XML, too.
 std::string html_text(const HtmlPage& page);
 
+/// The style sheet of every page: style.css.
+extern const std::string_view kPageStyle;
+
 /// Markdown as reports of this project have it (headings, paragraphs, lists, tables, code, strong
 /// words), in HTML; whatever else is in it is text. A table's caption is the paragraph before it
 /// that ends in a colon, else the heading above it, else `caption`.

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "linkgain/cases/case.hpp"
 #include "linkgain/record/record.hpp"
@@ -12,12 +10,8 @@ namespace linkgain {
 /// What a path can carry in one direction of one rank.
 struct Limit {
   double gb_per_s = 0.0;  ///< 1e9 B/s
-  std::string what;       ///< "NVLink payload", "NVLink rate" where the payload's share is not
-                          ///< known, kCopyAtOnce, kCopyAlone
+  LimitKind kind = LimitKind::unknown;
 };
-
-inline constexpr std::string_view kCopyAtOnce = "pinned host copy of all ranks at once";
-inline constexpr std::string_view kCopyAlone = "pinned host copy of a rank alone";
 
 /// Whether the bytes that busbw counts go over the links of some ranks only, which then have the
 /// host's memory nearly for themselves: those of a pair, and those of the root where it exchanges
@@ -32,8 +26,8 @@ bool loads_few_ranks(const Case& c);
 std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path);
 
 /// The share of its limit that a result of a record is shown with. Older records hold cases of few
-/// ranks against the rate of all at once ("pinned host copy"): that share is absent here where
-/// there are other ranks, or where it is above 1, so that the limit was none.
+/// ranks against the rate of all at once: that share is absent here where there are other ranks, or
+/// where it is above 1, so that the limit was none.
 std::optional<double> shown_fraction(const Case& c, const VariantResult& variant);
 
 }  // namespace linkgain

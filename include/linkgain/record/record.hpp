@@ -122,11 +122,37 @@ struct LevelShift {
   bool operator==(const LevelShift&) const = default;
 };
 
+/// Why a variant has no time of a case.
+enum class SkipReason {
+  refused,  ///< by linkgain-bench or by us: another job would not measure it either
+  job_lost,
+  out_of_time,
+};
+
+struct Skip {
+  SkipReason reason = SkipReason::refused;
+  std::string refusal{};  ///< why it was refused
+  bool operator==(const Skip&) const = default;
+};
+
+/// What limits a path.
+enum class LimitKind {
+  unknown,
+  nvlink_payload,
+  nvlink_rate,   ///< where the payload's share of it is not known
+  copy_at_once,  ///< between pinned host memory and GPUs, of all ranks
+  copy_alone,    ///< of one rank
+  copy,          ///< in records of before these two were told apart: at once
+};
+
+/// "", "NVLink payload", "NVLink rate", "pinned host copy of all ranks at once", ...
+std::string_view name_of(LimitKind kind);
+LimitKind parse_limit_kind(std::string_view name);
+
 /// What one variant gave for one case.
 struct VariantResult {
   std::string variant;
-  std::optional<std::string>
-      skipped;                  ///< the reason, when it could not run; the rest is then unset
+  std::optional<Skip> skipped;  ///< when it could not run; the rest is then unset
   std::optional<Seconds> time;  ///< geometric mean of the launches' medians
   std::optional<double> algbw;  ///< 1e9 B/s
   std::optional<double> busbw;
@@ -136,7 +162,7 @@ struct VariantResult {
   std::optional<TrafficEvidence> evidence;  ///< absent where nothing was counted
   /// busbw over the limit of the path taken, and what limits it; absent where either is not known.
   std::optional<double> fraction_of_limit;
-  std::string limit;
+  LimitKind limit = LimitKind::unknown;
   HealthSummary health;
   int disturbed_samples = 0;              ///< taken while others worked on a GPU
   std::optional<LevelShift> level_shift;  ///< the most significant one
@@ -145,6 +171,12 @@ struct VariantResult {
 };
 
 bool has_wrong_data(const VariantResult& variant);
+
+/// "the job was lost", "the time budget was used up", or the refusal; empty where the variant was
+/// not skipped.
+std::string why_skipped(const VariantResult& variant);
+/// What why_skipped() gives these words for.
+Skip parse_skip(const std::string& why);
 
 /// How much a check of `definition` found wrong, in the words of every report and warning: "12 of
 /// 64 elements are wrong", of a training "1 of 2 ranks has wrong data".

@@ -24,8 +24,6 @@ Out write_warning(const Warning& warning);
 Warning read_warning(const In& json);
 Out write_settings(const Settings& settings);
 Settings read_settings(const In& json);
-Out write_program_plan(const ProgramPlan& program);
-ProgramPlan read_program_plan(const In& json);
 Out write_program_run(const ProgramRun& run);
 ProgramRun read_program_run(const In& json);
 Out write_case(const CaseResult& result);

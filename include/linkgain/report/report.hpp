@@ -64,6 +64,9 @@ std::string pair_tables(const RunSummary& summary);
 /// samples of GPUs.
 std::string health_line(const RunSummary& summary);
 
+/// The command that measures the same again, for a shell.
+std::string repetition(const Settings& settings);
+
 /// The file that a run's trainings read, or "generated tokens".
 std::string readable_tokens(const Settings& settings);
 

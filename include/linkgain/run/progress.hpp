@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/plan/run_plan.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -31,6 +32,36 @@ class RunObserver {
   virtual std::optional<Seconds> rested() const { return std::nullopt; }
   /// Whether counting once more leaves the run's cost within bounds.
   virtual bool may_count_again() const { return true; }
+};
+
+/// Sums up in a record what a run's time goes into, and what looking costs.
+class RunCosts : public RunObserver {
+ public:
+  /// The record must outlive this. Of an earlier part of the run only the cost of looking is
+  /// forgotten, which there is where links could be counted.
+  RunCosts(Record& record, bool counts_links);
+
+  void probing_took(double seconds) override;
+  void counting_took(double seconds) override;
+  void health_took(double seconds) override;
+  void spent(double TimeSpent::*what, Seconds time) override { spent_.*what += time.value; }
+  void worked() override { last_work_ = now(); }
+  std::optional<Seconds> rested() const override;
+
+ protected:
+  /// Whether looking has cost no more than this share of the run's `elapsed` seconds. What asking
+  /// NCCL for algorithms took does not count: leaving readings out wins nothing back of it.
+  bool looking_costs_within(double share, double elapsed) const;
+  /// A job of those that start together, of which the slowest counts.
+  void started(const protocol::HelloReply& reply);
+  /// All of them, in this time.
+  void all_started(Seconds time);
+
+ private:
+  TimeSpent& spent_;                  ///< the record's
+  EvidenceCost* looking_ = nullptr;   ///< the record's, where links can be counted
+  TimeSpent starting_{};              ///< by the slowest of the jobs that are starting
+  std::optional<Seconds> last_work_;  ///< of any job, when it ended
 };
 
 /// How far a run is, what its budget holds, and what time is left. A step is one case in one launch

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "linkgain/base/errors.hpp"
+
 namespace linkgain::test {
 namespace {
 
@@ -49,7 +51,7 @@ TEST(Limit, OfNvlinkIsThePayloadOfTheSlowestRank) {
   const auto limit = limit_of(machine, kAllReduce, Path::nvlink);
   ASSERT_TRUE(limit);
   EXPECT_NEAR(limit->gb_per_s, 17 * 25.0, 1e-9);
-  EXPECT_EQ(limit->what, "NVLink payload");
+  EXPECT_EQ(limit->kind, LimitKind::nvlink_payload);
 }
 
 TEST(Limit, OfLinksThatDifferIsTheirSum) {
@@ -83,7 +85,7 @@ TEST(Limit, IsTheRateWhereThePayloadsShareIsNotKnown) {
   const auto limit = limit_of(machine_of({rank_with(4, 14.0625, 5)}), kAllReduce, Path::nvlink);
   ASSERT_TRUE(limit);
   EXPECT_DOUBLE_EQ(limit->gb_per_s, 56.25);
-  EXPECT_EQ(limit->what, "NVLink rate");
+  EXPECT_EQ(limit->kind, LimitKind::nvlink_rate);
 }
 
 TEST(Limit, IsAbsentWhereItWasNotMeasuredOnOneRank) {
@@ -113,7 +115,7 @@ TEST(Limit, OfOtherPathsIsTheSlowerDirectionOfTheHostCopyAtOnce) {
     const auto limit = limit_of(machine_of({first, second}), kAllReduce, path);
     ASSERT_TRUE(limit);
     EXPECT_DOUBLE_EQ(limit->gb_per_s, 27.5);
-    EXPECT_EQ(limit->what, kCopyAtOnce);
+    EXPECT_EQ(limit->kind, LimitKind::copy_at_once);
   }
   EXPECT_DOUBLE_EQ(limit_of(machine_of({first}), kAllReduce, Path::host_memory)->gb_per_s, 55.3);
   second.host = "another";
@@ -129,7 +131,7 @@ TEST(Limit, OfAPairIsThatOfItsRanksAlone) {
   const auto limit =
       limit_of(machine, parse_case_name("copy_push/1GiB/np4/pair=0-1"), Path::host_memory);
   ASSERT_TRUE(limit);
-  EXPECT_EQ(limit->what, kCopyAlone);
+  EXPECT_EQ(limit->kind, LimitKind::copy_alone);
   EXPECT_DOUBLE_EQ(limit->gb_per_s, 53.0) << "into the GPU of rank 1";
   EXPECT_DOUBLE_EQ(host_limit(machine, "copy_pull/1GiB/np4/pair=1-0"), 55.0);
   EXPECT_DOUBLE_EQ(host_limit(machine, "copy_push/1GiB/np4/pair=0-3/both"), 54.0);
@@ -166,22 +168,33 @@ TEST(Limit, OfAPairNeverMeasuredAloneIsKnownOnlyWhereThereAreNoOthers) {
   EXPECT_DOUBLE_EQ(host_limit(four, "copy_push/1GiB/np4"), 34.8);
 }
 
+TEST(LimitKind, IsReadByItsName) {
+  using enum LimitKind;
+  for (const LimitKind kind :
+       {unknown, nvlink_payload, nvlink_rate, copy_at_once, copy_alone, copy}) {
+    EXPECT_EQ(parse_limit_kind(name_of(kind)), kind) << name_of(kind);
+  }
+  EXPECT_EQ(parse_limit_kind(""), unknown);
+  EXPECT_EQ(parse_limit_kind("pinned host copy"), copy) << "as older records have it";
+  EXPECT_THROW(parse_limit_kind("patience"), UsageError);
+}
+
 TEST(ShownFraction, IsAbsentWhereTheRateOfAllAtOnceIsNoLimit) {
   VariantResult variant;
-  const auto shown = [&](const char* name, double fraction, std::string_view limit) {
+  const auto shown = [&](const char* name, double fraction, LimitKind limit) {
     variant.fraction_of_limit = fraction;
     variant.limit = limit;
     return shown_fraction(parse_case_name(name), variant);
   };
-  for (const std::string_view older : {std::string_view("pinned host copy"), kCopyAtOnce}) {
+  for (const LimitKind older : {LimitKind::copy, LimitKind::copy_at_once}) {
     EXPECT_FALSE(shown("copy_push/1GiB/np4/pair=0-1", 1.47, older));
     EXPECT_FALSE(shown("copy_push/1GiB/np4/pair=0-1", 0.98, older)) << "of no limit either";
     EXPECT_FALSE(shown("copy_push/1GiB/np2/pair=0-1", 1.24, older));
     EXPECT_EQ(shown("copy_push/1GiB/np2/pair=0-1", 0.93, older), 0.93);
     EXPECT_EQ(shown("all_reduce/float32/sum/1GiB/np4", 1.01, older), 1.01);
   }
-  EXPECT_EQ(shown("copy_push/1GiB/np4/pair=0-1", 0.93, kCopyAlone), 0.93);
-  EXPECT_EQ(shown("copy_push/1GiB/np4/pair=0-1", 0.88, "NVLink payload"), 0.88);
+  EXPECT_EQ(shown("copy_push/1GiB/np4/pair=0-1", 0.93, LimitKind::copy_alone), 0.93);
+  EXPECT_EQ(shown("copy_push/1GiB/np4/pair=0-1", 0.88, LimitKind::nvlink_payload), 0.88);
   variant.fraction_of_limit.reset();
   EXPECT_FALSE(shown_fraction(kAllReduce, variant));
 }

@@ -36,7 +36,7 @@ TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
   const VariantResult& variant = record.cases[0].variants[0];
   EXPECT_FALSE(variant.evidence);
   EXPECT_FALSE(variant.fraction_of_limit);
-  EXPECT_EQ(variant.limit, "");
+  EXPECT_EQ(variant.limit, LimitKind::unknown);
   EXPECT_EQ(variant.health, HealthSummary{});
   EXPECT_FALSE(record.settings.require_healthy);
   EXPECT_EQ(record.settings.label, "");

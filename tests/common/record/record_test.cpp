@@ -141,8 +141,21 @@ TEST(Summarise, KeepsWhatSamplesDoNotTell) {
   EXPECT_TRUE(same(result.variants[0].execution, record.cases[0].variants[0].execution));
   EXPECT_EQ(result.variants[0].path, Path::nvlink);
   EXPECT_EQ(result.stopped, record.cases[0].stopped);
-  EXPECT_EQ(result.variants[2].skipped, "no network");
+  EXPECT_EQ(result.variants[2].skipped, Skip{.refusal = "no network"});
   EXPECT_FALSE(result.variants[2].time);
+}
+
+TEST(Skip, IsReadByItsWords) {
+  VariantResult variant;
+  EXPECT_EQ(why_skipped(variant), "");
+  for (const Skip& skip :
+       {Skip{SkipReason::job_lost}, Skip{SkipReason::out_of_time}, Skip{.refusal = "no memory"}}) {
+    variant.skipped = skip;
+    EXPECT_EQ(parse_skip(why_skipped(variant)), skip) << why_skipped(variant);
+  }
+  EXPECT_EQ(parse_skip("the job was lost").reason, SkipReason::job_lost)
+      << "as all records have it";
+  EXPECT_EQ(parse_skip("the time budget was used up").reason, SkipReason::out_of_time);
 }
 
 /// From the record alone, without summarise().

@@ -71,7 +71,7 @@ TEST(CurvePoints, HaveTheQuartilesOfTheirSamples) {
 TEST(CurvePoints, LeaveOutWhatWasSkippedOrIsWrong) {
   Record record = stepping_record();
   record.cases[0].variants[0].time.reset();
-  record.cases[0].variants[0].skipped = "out of memory";
+  record.cases[0].variants[0].skipped = Skip{.refusal = "out of memory"};
   EXPECT_EQ(curve_points(record, kCurve, "p2p").size(), 3U);
   record.cases[1].variants[0].verification =
       Verification{.checked = 8, .wrong = 1, .first_wrong = {}};

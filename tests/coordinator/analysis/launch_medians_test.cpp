@@ -46,7 +46,7 @@ TEST(LaunchMedians, CountLaunchesThroughAllRecords) {
 TEST(LaunchMedians, SayWhyThereAreNone) {
   Record record =
       run_of({{sized(8), "p2p", {}}, {sized(16), "p2p", {1e-3}}, {sized(32), "p2p", {}}});
-  record.cases[0].variants[0].skipped = "no memory";
+  record.cases[0].variants[0].skipped = Skip{.refusal = "no memory"};
   record.cases[1].samples.resize(2);  // of three
   const auto all = medians({record});
   std::string text;
@@ -59,7 +59,7 @@ TEST(LaunchMedians, SayWhyThereAreNone) {
 
 TEST(LaunchMedians, OfAnotherRecordFillInForASkippedCase) {
   Record without = run_of({{sized(8), "p2p", {}}});
-  without.cases[0].variants[0].skipped = "no memory";
+  without.cases[0].variants[0].skipped = Skip{.refusal = "no memory"};
   const Record with = run_of({{sized(8), "p2p", {1e-3}}});
   for (const auto& all : {medians({without, with}), medians({with, without})}) {
     EXPECT_THAT(all[0].launches, SizeIs(1));

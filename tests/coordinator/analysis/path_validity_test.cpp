@@ -273,7 +273,7 @@ TEST(Evidence, OfSkippedVariantsSaysNothing) {
   Record record = good_record();
   record.cases[1].variants[1] = {};
   record.cases[1].variants[1].variant = "host";
-  record.cases[1].variants[1].skipped = "out of memory";
+  record.cases[1].variants[1].skipped = Skip{.refusal = "out of memory"};
   record.cases[1].variants[1].path = Path::nvlink;
   EXPECT_EQ(judge(record), ExitCode::success);
 }

@@ -59,7 +59,7 @@ inline void set_path(Record& record, std::size_t variant, Path path) {
 inline void take_times(CaseResult& result, const std::string& reason) {
   for (VariantResult& variant : result.variants) {
     variant.time.reset();
-    variant.skipped = reason;
+    variant.skipped = Skip{.refusal = reason};
   }
 }
 

@@ -79,7 +79,7 @@ TEST(Baseline, LeavesOutWhatIsNoReferenceAndSaysSo) {
                           {sized(32), "p2p", {}},
                           {sized(64), "p2p", kEight}});
   record.cases[1].variants[0].verification = Verification{8, 2, 1.0, 0.0, ""};
-  record.cases[2].variants[0].skipped = "out of memory";
+  record.cases[2].variants[0].skipped = Skip{.refusal = "out of memory"};
   Record other = run_of({{sized(64), "p2p", kEight, Path::host_memory}}, "later");
   const Baseline baseline = baseline_from({record, other});
   ASSERT_THAT(baseline.cases, SizeIs(1));

@@ -1,11 +1,11 @@
-#include "style.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "linkgain/html/page.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -158,7 +158,7 @@ TEST(Headline, ShowsNoShareOfWhatIsNoLimit) {
   Record record = complete(h200_record());
   record.cases.erase(record.cases.begin(), record.cases.begin() + 3);
   VariantResult& host = record.cases[0].variants[1];
-  host.limit = "pinned host copy";
+  host.limit = LimitKind::copy;
   host.fraction_of_limit = 0.43;
   EXPECT_THAT(headline(RunSummary(record)), HasSubstr("23.7 GB/s (43 %) |"));
   host.fraction_of_limit = 1.16;

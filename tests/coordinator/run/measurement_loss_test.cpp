@@ -36,7 +36,7 @@ TEST(MeasureCaseLoss, OfTheFirstVariantLeavesNothingToCompareTheOthersWith) {
   EXPECT_EQ(bench.of_variant(2).size(), 20U);
   EXPECT_THAT(bench.result.ratios, IsEmpty());
   EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
-  EXPECT_EQ(bench.result.variants[0].skipped, kJobWasLost);
+  EXPECT_EQ(bench.result.variants[0].skipped, Skip{SkipReason::job_lost});
 }
 
 TEST(MeasureCaseLoss, LeavesTheRestOfTheRoundComplete) {
@@ -143,7 +143,7 @@ TEST(MeasureCaseLoss, IsRememberedInLaterCasesAndLaunches) {
   next.samples.clear();
   for (VariantResult& variant : next.variants) variant.time.reset();
   measure_case(bench.jobs, next, {1, 0, 80}, bench.rounds, bench.settings);
-  EXPECT_EQ(next.variants[1].skipped, kJobWasLost);
+  EXPECT_EQ(next.variants[1].skipped, Skip{SkipReason::job_lost});
   EXPECT_EQ(next.stopped, StopReason::nothing_to_compare);
 }
 

@@ -137,7 +137,7 @@ TEST(MeasureCase, KeepsWrongDataOfAnEarlierLaunch) {
 TEST(MeasureCase, ARefusedCaseIsSkippedAndTheOthersGoOn) {
   Bench bench({taking(1e-4), failing({.command = "open", .kind = Kind::refuse}), taking(4e-4)});
   bench.measure();
-  EXPECT_EQ(bench.result.variants[1].skipped, "the fake refuses");
+  EXPECT_EQ(bench.result.variants[1].skipped, Skip{.refusal = "the fake refuses"});
   EXPECT_FALSE(bench.result.variants[1].time);
   ASSERT_EQ(bench.result.ratios.size(), 1U);
   EXPECT_EQ(bench.result.ratios[0].variant, "v2");
@@ -181,7 +181,7 @@ TEST(MeasureCase, WhatUsesNoLinkRunsInTheFirstVariantAlone) {
   bench.measure();
   EXPECT_DOUBLE_EQ(bench.result.variants[0].time.value().value, 1e-4);
   EXPECT_FALSE(bench.result.variants[1].time);
-  EXPECT_THAT(bench.result.variants[1].skipped.value(), HasSubstr("no link"));
+  EXPECT_THAT(why_skipped(bench.result.variants[1]), HasSubstr("no link"));
   EXPECT_EQ(bench.result.stopped, StopReason::nothing_to_compare);
   EXPECT_TRUE(bench.result.ratios.empty());
 }

@@ -142,7 +142,7 @@ TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
   bench.record.status = RunStatus::job_lost;
   for (CaseResult& result : bench.record.cases) {
     std::erase_if(result.samples, [](const Sample& sample) { return sample.variant == 1; });
-    result.variants[1].skipped = kJobWasLost;
+    result.variants[1].skipped = Skip{SkipReason::job_lost};
     result.variants[1].time.reset();
   }
   bench.execute();
@@ -155,12 +155,12 @@ TEST(Resumption, LeavesWhatWasRefusedRefused) {
   bench.record = cut_record(Schedule::paired);
   for (CaseResult& result : bench.record.cases) {
     std::erase_if(result.samples, [](const Sample& sample) { return sample.variant == 1; });
-    result.variants[1].skipped = "no such reduction";
+    result.variants[1].skipped = Skip{.refusal = "no such reduction"};
     result.variants[1].time.reset();
   }
   bench.execute();
   EXPECT_THAT(bench.started, IsEmpty());
-  EXPECT_EQ(bench.record.cases[0].variants[1].skipped, "no such reduction");
+  EXPECT_EQ(bench.record.cases[0].variants[1].skipped, Skip{.refusal = "no such reduction"});
 }
 
 TEST(Resumption, RefusesAnotherMachine) {

@@ -153,10 +153,10 @@ TEST_F(RunEvidence, LimitsAreOfThePathTaken) {
   bench.execute();
   const double busbw = result(0).busbw.value();
   EXPECT_NEAR(result(0).fraction_of_limit.value(), busbw / 450.0, 1e-9) << "18 x 25 GB/s";
-  EXPECT_THAT(result(0).limit, HasSubstr("NVLink"));
+  EXPECT_EQ(result(0).limit, LimitKind::nvlink_payload);
   EXPECT_NEAR(result(1).fraction_of_limit.value(), result(1).busbw.value() / 40.0, 1e-9)
       << "the slowest direction of the slowest rank";
-  EXPECT_THAT(result(1).limit, HasSubstr("host"));
+  EXPECT_EQ(result(1).limit, LimitKind::copy_at_once);
   EXPECT_DOUBLE_EQ(bench.record.machine.ranks[1].host_copy.value().from_gpu_gb_per_s, 40.0);
 }
 
@@ -169,10 +169,10 @@ TEST_F(RunEvidence, APairIsComparedWithItsRanksAlone) {
                       parse_case_name("all_reduce/float32/sum/64MiB/np2")};
   bench.execute();
   EXPECT_NEAR(result(1).fraction_of_limit.value(), result(1).busbw.value() / 56.0, 1e-9);
-  EXPECT_EQ(result(1).limit, kCopyAlone);
+  EXPECT_EQ(result(1).limit, LimitKind::copy_alone);
   const VariantResult& of_all = bench.record.cases.at(1).variants.at(1);
   EXPECT_NEAR(of_all.fraction_of_limit.value(), of_all.busbw.value() / 40.0, 1e-9);
-  EXPECT_EQ(of_all.limit, kCopyAtOnce);
+  EXPECT_EQ(of_all.limit, LimitKind::copy_at_once);
 }
 
 TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {

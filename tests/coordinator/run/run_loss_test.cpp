@@ -68,7 +68,7 @@ TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
       EXPECT_EQ(bench.started.size(), schedule == Schedule::sequential ? 3U : 4U)
           << "not started again";
       for (const CaseResult& result : bench.record.cases) {
-        EXPECT_EQ(result.variants[lost].skipped, kJobWasLost);
+        EXPECT_EQ(result.variants[lost].skipped, Skip{SkipReason::job_lost});
         EXPECT_NEAR(result.variants[1 - lost].time.value().value, 1e-4, 1e-15);
       }
       Record journal = read_record(bench.journal_path());
@@ -121,7 +121,7 @@ TEST(RunLoss, TwiceInACaseLeavesTheCaseToTheOtherVariant) {
   EXPECT_LT(bench.clock.now().value, 2 * 30.0 + 10.0);
   EXPECT_EQ(bench.started.size(), 2 * 6 + 2U) << "for the second case";
   const CaseResult& first = bench.record.cases[0];
-  EXPECT_EQ(first.variants[1].skipped, kJobWasLost);
+  EXPECT_EQ(first.variants[1].skipped, Skip{SkipReason::job_lost});
   const CaseResult& second = bench.record.cases[1];
   EXPECT_EQ(second.ratios.at(0).ratio.replicates, 6);
   EXPECT_EQ(count_samples(bench.record), 6 * 4 + 6 * 4 + 6 * 4);
@@ -150,7 +150,7 @@ TEST(RunLoss, OfAJobThatDoesNotStartAgainIsSaidOnce) {
   EXPECT_EQ(starts, 2);
   ASSERT_EQ(bench.record.warnings.size(), 2U);
   EXPECT_THAT(bench.record.warnings[1].text, HasSubstr("cannot start"));
-  EXPECT_EQ(bench.record.cases[2].variants[1].skipped, kJobWasLost);
+  EXPECT_EQ(bench.record.cases[2].variants[1].skipped, Skip{SkipReason::job_lost});
 }
 
 TEST(RunLoss, SaysWhatTheGpusSay) {

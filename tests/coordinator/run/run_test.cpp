@@ -93,8 +93,8 @@ TEST(Run, SkipsWhatNoBudgetIsLeftFor) {
   const CaseResult& last = bench.record.cases[1];
   EXPECT_EQ(last.stopped, StopReason::out_of_time);
   EXPECT_FALSE(last.variants[0].time);
-  EXPECT_EQ(last.variants[0].skipped, kBudgetUsedUp);
-  EXPECT_EQ(last.variants[1].skipped, kBudgetUsedUp);
+  EXPECT_EQ(last.variants[0].skipped, Skip{SkipReason::out_of_time});
+  EXPECT_EQ(last.variants[1].skipped, Skip{SkipReason::out_of_time});
   EXPECT_LT(bench.clock.now().value, 9.0);
   expect_journal_equals_record(bench);
 }
@@ -115,7 +115,7 @@ TEST(Run, ALaterLaunchOutOfBudgetLeavesEarlierResultsAlone) {
   const CaseResult& second = bench.record.cases[1];
   EXPECT_TRUE(second.variants[0].time);
   EXPECT_FALSE(second.variants[0].skipped);
-  EXPECT_EQ(second.variants[2].skipped, "the fake refuses");
+  EXPECT_EQ(second.variants[2].skipped, Skip{.refusal = "the fake refuses"});
   EXPECT_EQ(second.stopped, StopReason::out_of_time);
 }
 

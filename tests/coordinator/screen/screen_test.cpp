@@ -80,7 +80,7 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
     if (result.definition.size.value < 1 << 30) continue;
     for (VariantResult& variant : result.variants) {
       variant.time.reset();
-      variant.skipped = "the budget was used up";
+      variant.skipped = Skip{.refusal = "the budget was used up"};
     }
     result.ratios.clear();
   }

@@ -150,7 +150,7 @@ TEST(SummaryOf, GivesTheReasonWhereAVariantWasSkipped) {
   CaseResult result = measured_case();
   result.ratios.clear();
   result.variants[1].time.reset();
-  result.variants[1].skipped = "no memory";
+  result.variants[1].skipped = Skip{.refusal = "no memory"};
   std::string text = summary_of(result) + "\n";
   result.variants[1].skipped.reset();
   text += summary_of(result) + "\n";
