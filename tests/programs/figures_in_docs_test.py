@@ -118,6 +118,13 @@ class Figures(unittest.TestCase):
                 self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{match[2]}/gpt2/np{gpus}", "p2p",
                           "exposed_s" if match[1].startswith("exposed") else None)
 
+    def test_of_times_of_profiles(self):
+        times = dict(row[::2] for row in table("docs/run.md", "Profile", "Measures", "On two GPUs")[0])
+        said = next(row[4] for row in table("results/README.md", "What", "Machine")[0] if row[0] == "time from prompt to table")
+        measured = dict(re.findall(r"`([^`]+)`: ([\d.]+) s", said))
+        for profile, command in (("quick", "quick"), ("default", "linkgain run")):
+            self.assertEqual(times[f"`{profile}`"], f"{round(float(measured[command]))} s", profile)
+
     def test_what_is_said_of_a_record_is_in_it(self):
         rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches", "Figure", "Goal")[0]
         named = {name for row in rows for name in re.findall(r"\((\w+)/report\.md\)", row[0].replace("-", "_"))}
