@@ -1,4 +1,4 @@
-"""Holds the figures that tables of docs/ and results/README.md show to the records in results/.
+"""Holds reports in results/, and figures in tables of docs/ and results/README.md, to the records in results/.
 
 Environment: LINKGAIN is the program.
 """
@@ -11,7 +11,9 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -148,6 +150,21 @@ class Figures(unittest.TestCase):
                 samples = document["samples"]
                 sampled = collections.Counter(case for case, _ in set(zip(samples["case"], samples["launch"])))
                 self.assertEqual({str(count) for count in sampled.values()}, set(re.findall(r"\d+", launches)), record)
+
+    def test_reports_are_what_the_program_prints(self):
+        for record in (ROOT / "results").glob("*/record.json"):
+            done = subprocess.run([os.environ["LINKGAIN"], "report", str(record), "--format", "md"], capture_output=True,
+                                  text=True, timeout=60, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+            self.assertEqual(record.with_name("report.md").read_text(encoding="utf-8"), done.stdout, record)
+
+    def test_commands_of_reports_are_accepted(self):
+        for report in (path.with_name("report.md") for path in (ROOT / "results").glob("*/record.json")):
+            _, *options = shlex.split(re.search(r"## Repeat it\n\n```sh\n(.*)\n```", report.read_text(encoding="utf-8"))[1])
+            with tempfile.TemporaryDirectory() as folder:
+                options[options.index("--out") + 1] = folder
+                done = subprocess.run([os.environ["LINKGAIN"], *options, "--dry-run"], capture_output=True, text=True,
+                                      timeout=60, check=False, cwd=folder)
+            self.assertEqual(done.returncode, 0, f"{report}: {done.stderr}")
 
     def test_a_wrong_figure_is_found(self):
         row = {"busbw_gb_per_s": "336.49", "time_s": "0.0000014669", "less_time": "0.0764", "ratio": "", "steps_time_s": ""}
