@@ -244,6 +244,17 @@ TEST(ReportInMarkdown, IsAsciiInTheLocaleCButInAFile) {
   EXPECT_FALSE(is_ascii(shown("C", " > report.md && cat report.md")));
 }
 
+TEST(ErrorMessages, AreAsciiInTheLocaleC) {
+  const auto said = [](const std::string& locale) {
+    ProgramRequest request;
+    request.arguments = {LINKGAIN, "report", "1–2.json"};
+    request.environment = {{"LC_ALL", locale}};
+    return run_program(request).error;
+  };
+  EXPECT_THAT(said("C"), HasSubstr("1-2.json"));
+  EXPECT_THAT(said("C.UTF-8"), HasSubstr("1–2.json"));
+}
+
 TEST(ReportOnATerminal, IsOfTheLatestRunUnlessOneIsNamed) {
   const ScratchFolder folder;
   const std::filesystem::path records = RESULTS_FOLDER;
