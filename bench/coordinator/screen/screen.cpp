@@ -131,7 +131,8 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
       path += in_lines(larger, style);
     }
   }
-  const std::string end = "\n" + in_lines(answer_sentence(summary, first), style);
+  const std::string end =
+      "\n" + in_lines(answer_sentence(summary, first), answer_alarm(summary), style);
   const std::size_t used = line_count(text + path + end) + 1;
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {
