@@ -274,8 +274,9 @@ std::string answer_sentence(const RunSummary& summary, const CaseSummary* headli
 std::string answer_in_markdown(const RunSummary& summary) {
   const std::vector<const CaseSummary*> cases = answer_cases(summary);
   if (cases.empty()) return fmt::format("**{}**\n", answer_sentence(summary, nullptr));
-  return fmt::format("**{}**\n\n{}", answer_sentence(summary, cases.front()),
-                     answer_table(cases, {}).markdown());
+  const CaseSummary& first = *cases.front();
+  return fmt::format("**{}**\n\n{}\n{}", answer_sentence(summary, &first),
+                     two_row_table(first, {}).markdown(), answer_table(cases, {}).markdown());
 }
 
 }  // namespace linkgain

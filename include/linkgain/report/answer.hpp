@@ -49,7 +49,7 @@ std::string answer_value(const Case& definition, const VariantResult& variant);
 
 bool is_wrong_path(const Warning& warning);
 
-/// answer_sentence() and answer_table().
+/// answer_sentence(), two_row_table() and answer_table(), as on the screen.
 std::string answer_in_markdown(const RunSummary& summary);
 
 }  // namespace linkgain
