@@ -1,4 +1,4 @@
-"""Holds the figures that tables of docs/ and results/README.md show to the records in results/.
+"""Holds reports in results/, and figures in tables of docs/ and results/README.md, to the records in results/.
 
 Environment: LINKGAIN is the program.
 """
@@ -11,7 +11,9 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -118,6 +120,13 @@ class Figures(unittest.TestCase):
                 self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{match[2]}/gpt2/np{gpus}", "p2p",
                           "exposed_s" if match[1].startswith("exposed") else None)
 
+    def test_of_times_of_profiles(self):
+        times = dict(row[::2] for row in table("docs/run.md", "Profile", "Measures", "On two GPUs")[0])
+        said = next(row[4] for row in table("results/README.md", "What", "Machine")[0] if row[0] == "time from prompt to table")
+        measured = dict(re.findall(r"`([^`]+)`: ([\d.]+) s", said))
+        for profile, command in (("quick", "quick"), ("default", "linkgain run")):
+            self.assertEqual(times[f"`{profile}`"], f"{round(float(measured[command]))} s", profile)
+
     def test_what_is_said_of_a_record_is_in_it(self):
         rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches", "Figure", "Goal")[0]
         named = {name for row in rows for name in re.findall(r"\((\w+)/report\.md\)", row[0].replace("-", "_"))}
@@ -141,6 +150,21 @@ class Figures(unittest.TestCase):
                 samples = document["samples"]
                 sampled = collections.Counter(case for case, _ in set(zip(samples["case"], samples["launch"])))
                 self.assertEqual({str(count) for count in sampled.values()}, set(re.findall(r"\d+", launches)), record)
+
+    def test_reports_are_what_the_program_prints(self):
+        for record in (ROOT / "results").glob("*/record.json"):
+            done = subprocess.run([os.environ["LINKGAIN"], "report", str(record), "--format", "md"], capture_output=True,
+                                  text=True, timeout=60, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+            self.assertEqual(record.with_name("report.md").read_text(encoding="utf-8"), done.stdout, record)
+
+    def test_commands_of_reports_are_accepted(self):
+        for report in (path.with_name("report.md") for path in (ROOT / "results").glob("*/record.json")):
+            _, *options = shlex.split(re.search(r"## Repeat it\n\n```sh\n(.*)\n```", report.read_text(encoding="utf-8"))[1])
+            with tempfile.TemporaryDirectory() as folder:
+                options[options.index("--out") + 1] = folder
+                done = subprocess.run([os.environ["LINKGAIN"], *options, "--dry-run"], capture_output=True, text=True,
+                                      timeout=60, check=False, cwd=folder)
+            self.assertEqual(done.returncode, 0, f"{report}: {done.stderr}")
 
     def test_a_wrong_figure_is_found(self):
         row = {"busbw_gb_per_s": "336.49", "time_s": "0.0000014669", "less_time": "0.0764", "ratio": "", "steps_time_s": ""}

@@ -172,8 +172,10 @@ class TablesOnATerminal : public ::testing::Test {
 };
 
 TEST_F(TablesOnATerminal, FitItsWidth) {
-  for (const std::string& command : {compare_, check_, "\"$LINKGAIN\" fleet " + kBoth,
-                                     std::string("\"$LINKGAIN\" list " RESULTS_FOLDER)}) {
+  for (const std::string& command :
+       {compare_, compare_ + " " RESULTS_FOLDER "/2xH200-default", check_,
+        std::string("\"$LINKGAIN\" baseline " RESULTS_FOLDER "/2xH200-node-1"),
+        "\"$LINKGAIN\" fleet " + kBoth, std::string("\"$LINKGAIN\" list " RESULTS_FOLDER)}) {
     for (const unsigned short columns : {kWidths[1], kWidths[2]}) {
       for (const std::string& line : screen_of(report_on(columns, command, {})).lines) {
         const bool path = line.find(RESULTS_FOLDER "/") != std::string::npos;
@@ -240,6 +242,17 @@ TEST(ReportInMarkdown, IsAsciiInTheLocaleCButInAFile) {
   EXPECT_TRUE(is_ascii(shown("C", " | cat")));
   EXPECT_FALSE(is_ascii(shown("C.UTF-8", " | cat")));
   EXPECT_FALSE(is_ascii(shown("C", " > report.md && cat report.md")));
+}
+
+TEST(ErrorMessages, AreAsciiInTheLocaleC) {
+  const auto said = [](const std::string& locale) {
+    ProgramRequest request;
+    request.arguments = {LINKGAIN, "report", "1–2.json"};
+    request.environment = {{"LC_ALL", locale}};
+    return run_program(request).error;
+  };
+  EXPECT_THAT(said("C"), HasSubstr("1-2.json"));
+  EXPECT_THAT(said("C.UTF-8"), HasSubstr("1–2.json"));
 }
 
 TEST(ReportOnATerminal, IsOfTheLatestRunUnlessOneIsNamed) {

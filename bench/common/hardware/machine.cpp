@@ -192,7 +192,7 @@ bool links_differ(const Machine& machine, const PairLink& link, const Machine& o
     if (link.nvlinks || other.nvlinks) return both_known_and_differ(link.nvlinks, other.nvlinks);
     return both_known_and_differ(links_of_two(machine, link), links_of_two(other_machine, other));
   }
-  // What lies beside NVLink is not the way.
+  // What lies beside NVLink is not the path.
   if (nvlink.value_or(false) || other_nvlink.value_or(false)) return false;
   return both_known_and_differ(link.ancestor, other.ancestor);
 }

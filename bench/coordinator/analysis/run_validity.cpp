@@ -195,7 +195,7 @@ std::string named_variants(const std::vector<std::string>& names, std::size_t al
 
 void judge_environment(Record& record) {
   const std::vector<Variant>& variants = record.settings.variants;
-  // By assignment, and by whether it closes the way that the run is about.
+  // By assignment, and by whether it closes the path that the run is about.
   std::map<std::pair<bool, std::string>, std::vector<std::string>> holding;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const std::string forbidding = forbidden_by_caller(record, i);

@@ -231,7 +231,7 @@ struct Pool {
   std::optional<LaunchDeviation> between_launches;
 };
 
-std::string deviation_table(const Baseline& baseline) {
+void add_deviation_table(StyledText& text, const Baseline& baseline) {
   std::map<std::string, Pool> pools;
   for (const BaselineCase& reference : baseline.cases) {
     if (reference.between_launches && reference.between_launches->alone) continue;
@@ -239,20 +239,20 @@ std::string deviation_table(const Baseline& baseline) {
     ++pool.cases;
     pool.between_launches = reference.between_launches;
   }
-  using enum Table::Alignment;
-  Table table({{"Like cases"},
-               {"Cases", right},
-               {"Between launches", right},
-               {"Degrees of freedom", right}});
+  std::vector<std::vector<std::string>> rows;
   for (const auto& [name, pool] : pools) {
-    table.add_row(
+    rows.push_back(
         {name, fmt::format("{}", pool.cases),
          pool.between_launches ? fmt::format("{:.2f} %", 100.0 * pool.between_launches->deviation)
                                : "?",
          fmt::format(
              "{}", pool.between_launches ? pool.between_launches->degrees_of_freedom.value() : 0)});
   }
-  return table.text();
+  text.table({{"Like cases"},
+              {"Cases", true, 2},
+              {"Between launches", true},
+              {"Degrees of freedom", true, 1}},
+             rows);
 }
 
 std::string launches_text(const Baseline& baseline) {
@@ -266,14 +266,18 @@ std::string launches_text(const Baseline& baseline) {
 
 }  // namespace
 
-std::string baseline_summary(const Baseline& baseline) {
-  std::string text = fmt::format(
-      "{}: {} of {}\n\n{}\n", describe(baseline.key),
+std::string baseline_summary(const Baseline& baseline, std::size_t width) {
+  StyledText table(TableStyle::text, width);
+  table.paragraph(fmt::format(
+      "{}: {} of {}", describe(baseline.key),
       counted(static_cast<std::int64_t>(baseline.cases.size()), "reference", "references"),
-      launches_text(baseline), deviation_table(baseline));
+      launches_text(baseline)));
+  add_deviation_table(table, baseline);
+  std::string text = table.text() + "\n";
   for (const Warning& warning : baseline.warnings) {
-    text += fmt::format("warning: {}\n", one_line(warning.text));
-    if (!warning.advice.empty()) text += fmt::format("         {}\n", one_line(warning.advice));
+    text += hanging("warning: ", one_line(warning.text), table.width());
+    if (warning.advice.empty()) continue;
+    text += hanging("         ", one_line(warning.advice), table.width());
   }
   return baseline.warnings.empty() ? text : text + "\n";
 }

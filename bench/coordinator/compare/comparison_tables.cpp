@@ -439,7 +439,7 @@ void add_training_table(StyledText& text, const std::vector<Row>& rows, const He
   }
   std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
                                           {training_title(*each.definition.training, steps), true},
-                                          {"Path"}};
+                                          {"Path", false, 1}};
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
   const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
@@ -455,8 +455,10 @@ void add_operation_table(StyledText& text, const std::vector<Row>& rows, const H
     cells.push_back({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
                      value_cell(row.figures, Metric::busbw), path_cell(row)});
   }
-  std::vector<StyledText::Column> columns{
-      {nvlink ? "NVLink" : "Run"}, {case_label(each.definition), true}, {"busbw", true}, {"Path"}};
+  std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
+                                          {case_label(each.definition), true},
+                                          {"busbw", true, 1},
+                                          {"Path", false, 2}};
   add_verdicts(columns, cells, rows);
   text.table_with_reasons(columns, cells);
   text.paragraph(verdict_sentence(what_is_timed(each), each, headline.tolerance, headline.sides));

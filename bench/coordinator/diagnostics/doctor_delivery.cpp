@@ -57,7 +57,7 @@ Finding judge_failure(const Check& check, const RungResult& failure) {
   switch (failure.state) {
     case State::hung:
       return check.problem("hangs: " + words_of(failure),
-                           "the driver grants P2P, and whoever waits for data that come this way "
+                           "the driver grants P2P, and whoever waits for data on this path "
                            "waits for ever: training and inference stand still",
                            kCauses);
     case State::not_delivered:

@@ -197,6 +197,13 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
                      than, figures);
 }
 
+/// What answer_of() begins with where a run's path is wrong, else empty.
+std::string alarm_of(const Record& record) {
+  const bool wrong_path =
+      std::ranges::find(record.warnings, "exec-path", &Warning::code) != record.warnings.end();
+  return wrong_path && main_result(record) != nullptr ? "WRONG PATH" : "";
+}
+
 std::string answer_of(const Record& record) {
   const CaseResult* const main = main_result(record);
   if (main == nullptr) {
@@ -207,9 +214,8 @@ std::string answer_of(const Record& record) {
   for (std::size_t i = 1; i < main->variants.size(); ++i) {
     sentences.push_back(comparison_of(record, *main, i));
   }
-  const bool wrong_path =
-      std::ranges::find(record.warnings, "exec-path", &Warning::code) != record.warnings.end();
-  return fmt::format("{}{}", wrong_path ? "WRONG PATH, see the warning. " : "",
+  const std::string alarm = alarm_of(record);
+  return fmt::format("{}{}", alarm.empty() ? "" : alarm + ", see the warning. ",
                      fmt::join(sentences, " "));
 }
 
@@ -230,7 +236,7 @@ std::string exec_screen(const Record& record, const std::string& footer, const S
       with_end(fmt::format("{}, {}", record.machine.host, one_line(describe_ranks(record.machine))),
                end_text(record), style);
   text += cut(command_text(record), style.columns, style) + "\n\n";
-  const std::string answer = "\n" + in_lines(answer_of(record), style);
+  const std::string answer = "\n" + in_lines(answer_of(record), alarm_of(record), style);
   std::vector<const CaseResult*> results = measured(record);
   const std::size_t shown_before = results.size();
   const std::size_t warnings = std::min(kMostWarnings, record.warnings.size());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -103,19 +104,12 @@ std::string answer_of(const CaseSummary& each) {
                      comparison.other->variant);
 }
 
-/// Empty where all data are right.
-std::string wrong_data(const RunSummary& summary) {
-  const auto has_wrong = [](const CaseSummary& each) { return each.has_wrong_data; };
-  const auto first = std::ranges::find_if(summary.cases, has_wrong);
-  if (first == summary.cases.end()) return {};
-  const auto cases = static_cast<std::int64_t>(summary.cases.size());
-  const auto& variants = first->result->variants;
+/// What is wrong in the case, in the first variant with wrong data.
+std::string wrong_data(const CaseSummary& each) {
   const auto variant = std::ranges::find_if(
-      variants, [](const VariantResult& each) { return has_wrong_data(each); });
-  return fmt::format("WRONG DATA in {} of {}. {} with {}: {}.",
-                     std::ranges::count_if(summary.cases, has_wrong),
-                     counted(cases, "case", "cases"), answer_label(first->definition()),
-                     variant->variant, describe_wrong(first->definition(), *variant->verification));
+      each.result->variants, [](const VariantResult& one) { return has_wrong_data(one); });
+  return fmt::format("{} with {}: {}.", answer_label(each.definition()), variant->variant,
+                     describe_wrong(each.definition(), *variant->verification));
 }
 
 }  // namespace
@@ -257,22 +251,32 @@ std::string path_sentence(const CaseSummary& each) {
   return text;
 }
 
+std::string answer_alarm(const RunSummary& summary) {
+  const auto wrong = std::ranges::count_if(summary.cases, &CaseSummary::has_wrong_data);
+  if (wrong > 0) {
+    return fmt::format("WRONG DATA in {} of {}", wrong,
+                       counted(std::ssize(summary.cases), "case", "cases"));
+  }
+  return std::ranges::any_of(summary.record.warnings, is_wrong_path) ? "WRONG PATH" : "";
+}
+
 std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case) {
-  const std::string wrong = wrong_data(summary);
-  if (!wrong.empty()) return wrong;
+  const std::string alarm = answer_alarm(summary);
+  const auto wrong = std::ranges::find_if(summary.cases, &CaseSummary::has_wrong_data);
+  if (wrong != summary.cases.end()) return fmt::format("{}. {}", alarm, wrong_data(*wrong));
   const std::string conclusion = summary.soak ? soak_sentence(*summary.soak)
                                  : headline_case != nullptr
                                      ? answer_of(*headline_case)
                                      : "No conclusion: nothing was measured with two variants.";
-  const bool wrong_path = std::ranges::any_of(summary.record.warnings, is_wrong_path);
-  return (wrong_path ? "WRONG PATH, see the warning. " : "") + conclusion;
+  return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion;
 }
 
 std::string answer_in_markdown(const RunSummary& summary) {
   const std::vector<const CaseSummary*> cases = answer_cases(summary);
   if (cases.empty()) return fmt::format("**{}**\n", answer_sentence(summary, nullptr));
-  return fmt::format("**{}**\n\n{}", answer_sentence(summary, cases.front()),
-                     answer_table(cases, {}).markdown());
+  const CaseSummary& first = *cases.front();
+  return fmt::format("**{}**\n\n{}\n{}", answer_sentence(summary, &first),
+                     two_row_table(first, {}).markdown(), answer_table(cases, {}).markdown());
 }
 
 }  // namespace linkgain

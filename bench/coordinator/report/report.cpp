@@ -455,7 +455,9 @@ std::string time_text(const Record& record) {
 std::string repeat_section(const Record& record) {
   const Settings& settings = record.settings;
   std::string text = "## Repeat it\n\n";
-  if (!settings.argv.empty()) text += markdown_shell(repetition(settings) + "\n") + "\n";
+  if (!settings.argv.empty()) {
+    text += markdown_shell(repetition(settings, record.machine.ranks.size()) + "\n") + "\n";
+  }
   add_item(text, "Label", settings.label);
   if (const std::optional<ProgramPlan>& program = settings.program) {
     for (const std::string& metric : program->metrics) add_item(text, "Metric", metric);

@@ -131,7 +131,8 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
       path += in_lines(larger, style);
     }
   }
-  const std::string end = "\n" + in_lines(answer_sentence(summary, first), style);
+  const std::string end =
+      "\n" + in_lines(answer_sentence(summary, first), answer_alarm(summary), style);
   const std::size_t used = line_count(text + path + end) + 1;
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {
@@ -180,10 +181,10 @@ std::string card_rows(const CaseSummary& each) {
 }
 
 /// Without the folder that the program lay in.
-std::string card_command(Settings settings) {
+std::string card_command(Settings settings, std::size_t ranks) {
   if (settings.argv.empty()) return {};
   settings.argv.front() = std::filesystem::path(settings.argv.front()).filename();
-  return "$ " + one_line(repetition(settings)) + "\n";
+  return "$ " + one_line(repetition(settings, ranks)) + "\n";
 }
 
 }  // namespace
@@ -215,7 +216,7 @@ std::string card(const RunSummary& summary) {
                                 : fmt::format("{} to {} launches", launches.least, launches.most));
   if (first != nullptr) text += card_rows(*first);
   text += in_lines(answer_sentence(summary, first), kCardStyle);
-  const std::string command = card_command(record.settings);
+  const std::string command = card_command(record.settings, record.machine.ranks.size());
   constexpr std::size_t kFences = 2;
   text += card_warnings(record, line_count(text + command) + kFences);
   return fenced(text + command);

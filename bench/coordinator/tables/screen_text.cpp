@@ -39,6 +39,12 @@ std::string in_lines(std::string_view text, const ScreenStyle& style) {
   return lines;
 }
 
+std::string in_lines(std::string_view text, std::string_view alarm, const ScreenStyle& style) {
+  const std::string lines = in_lines(text, style);
+  if (alarm.empty()) return lines;
+  return painted(lines.substr(0, alarm.size()), kRed, style) + lines.substr(alarm.size());
+}
+
 std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style) {
   const std::size_t both = display_width(text) + 2 + display_width(end);
   if (both > style.columns) {

@@ -9,6 +9,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
 
@@ -54,7 +55,7 @@ int carry_out(const BaselineOptions& options) {
       make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
   const std::string document = to_json(baseline);
   if (options.output) write_file_atomically(*options.output, document);
-  fmt::print("{}", options.json ? document : baseline_summary(baseline));
+  fmt::print("{}", options.json ? document : baseline_summary(baseline, terminal_columns()));
   if (options.output && !options.json) fmt::print("baseline: {}\n", options.output->string());
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace {
 
@@ -16,7 +17,8 @@ void tell(std::string_view begin, std::string_view text, linkgain::ExitCode code
   const std::string shown =
       code == linkgain::ExitCode::usage ? linkgain::visible(text) : linkgain::visible_lines(text);
   constexpr linkgain::Seconds kPatience{1.0};
-  linkgain::print_message(stderr, fmt::format("{}{}\n", begin, shown), kPatience);
+  linkgain::print_message(stderr, linkgain::in_locale(fmt::format("{}{}\n", begin, shown)),
+                          kPatience);
 }
 
 }  // namespace

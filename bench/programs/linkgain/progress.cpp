@@ -12,6 +12,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "terminal.hpp"
 
@@ -190,7 +191,7 @@ std::string summary_of(const CaseResult& result, Detail detail) {
     }
   }
   for (const RatioResult& entry : result.ratios) {
-    parts.push_back(fmt::format("{:.3f}x", entry.ratio.value));
+    parts.push_back(readable_ratio(entry.ratio).estimate);
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

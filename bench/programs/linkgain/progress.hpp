@@ -92,7 +92,7 @@ std::string progress_line(const ProgressPoint& point, const std::string& part,
 /// How much is told of a case: also why a variant was skipped, all but that, or the ratios alone.
 enum class Detail { all, no_reasons, ratios };
 
-/// "p2p 14.90 us, host 64.20 us, 4.310x", so far; the reason where a variant was skipped.
+/// "p2p 14.90 us, host 64.20 us, 4.31x", so far; the reason where a variant was skipped.
 std::string summary_of(const CaseResult& result, Detail detail = Detail::all);
 
 }  // namespace linkgain

@@ -23,7 +23,7 @@ void declare(CommandLine& line, TopoOptions& options) {
   line.app.add_flag("--json", options.json, "Print one JSON document");
 }
 
-/// `linkgain topo`: prints the machine's devices and the ways between them. Returns the exit code.
+/// `linkgain topo`: prints the machine's devices and the paths between them. Returns the exit code.
 /// Throws MachineError where there is no GPU, with --json after the document.
 int carry_out(const TopoOptions& options) {
   const Topology topology = survey_topology();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/machine_key.hpp"
 
@@ -81,8 +83,9 @@ BaselineSource source_of(const Record& record);
 void require_like_records(std::span<const NamedRecord> records);
 
 /// What a baseline holds, for who has just made it: machine, cases, launches, the deviation of each
-/// pool of like cases, warnings.
-std::string baseline_summary(const Baseline& baseline);
+/// pool of like cases, warnings. Columns that `width` has no room for are left out: degrees of
+/// freedom, cases, in this order.
+std::string baseline_summary(const Baseline& baseline, std::size_t width = kTerminalColumns);
 
 /// baseline.schema.json, as it stood when this was built.
 std::string_view baseline_schema();

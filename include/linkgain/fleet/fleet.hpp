@@ -20,7 +20,7 @@ enum class NodeState {
   incomplete,   ///< its run lost a job, or lacks cases that its peers have
   missing,      ///< it was expected and gave no record
   unreadable,   ///< its record cannot be read
-  other_path,   ///< messages went another way than on its peers, or than its own run allows
+  other_path,   ///< messages took another path than on its peers, or than its own run allows
   slow,         ///< far slower than its peers in some case
   unhealthy,    ///< GPUs were throttled by heat, power supply or cable
   odd_machine,  ///< its links are not those of its peers

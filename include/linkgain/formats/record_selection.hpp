@@ -9,7 +9,7 @@
 
 namespace linkgain {
 
-/// What of a record goes into a format that knows one way through the machine and no other.
+/// What of a record goes into a format that knows one path through the machine and no other.
 struct RecordSelection {
   std::string variant;                    ///< empty: the run's first
   std::vector<OperationKind> operations;  ///< empty: all

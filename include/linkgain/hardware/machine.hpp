@@ -80,7 +80,7 @@ struct RankInfo {
   std::optional<HostCopyRates> host_copy;  ///< measured in this run; absent where it was not
 };
 
-/// What the driver says of the way between the GPUs of two ranks.
+/// What the driver says of the path between the GPUs of two ranks.
 struct PairLink {
   int from = 0;
   int to = 0;
@@ -159,7 +159,7 @@ std::string path_label(const PairLink& link);
 /// as the GPU has active if the machine's two GPUs are all there are; else it stays "NVLink".
 std::string link_label(const Machine& machine, const PairLink& link);
 
-/// Whether two machines' ways between the same ranks differ in something that is known of both. A
+/// Whether two machines' paths between the same ranks differ in something that is known of both. A
 /// number counted for one pair and not for the other is no difference.
 bool links_differ(const Machine& machine, const PairLink& link, const Machine& other_machine,
                   const PairLink& other);

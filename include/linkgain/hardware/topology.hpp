@@ -105,7 +105,7 @@ struct TopologyPair {
   Reading<P2pStatus> over_nvlink;
 };
 
-/// The devices of a machine and the ways between them.
+/// The devices of a machine and the paths between them.
 struct Topology {
   std::string host;
   Reading<std::string> driver;
@@ -119,7 +119,7 @@ struct Topology {
 /// "GPU1", or "NIC0" for a number beyond the GPUs'.
 std::string device_label(const Topology& topology, int device);
 
-/// The way from one device to another; null where it is not known. It lives as long as `topology`.
+/// The path from one device to another; null where it is not known. It lives as long as `topology`.
 const TopologyPair* find_pair(const Topology& topology, int from, int to);
 
 /// Whether NVLink joins two GPUs: by the links counted for them, else as the driver says of P2P.
@@ -139,7 +139,7 @@ struct LinkLabel {
   std::string_view meaning;
 };
 
-/// From the longest way to the shortest.
+/// From the longest path to the shortest.
 inline constexpr std::array kLinkLabels{
     LinkLabel{"SYS", "PCIe and the link between NUMA nodes (UPI, Infinity Fabric)"},
     LinkLabel{"NODE", "PCIe and what joins the host bridges of one NUMA node"},

@@ -9,7 +9,7 @@
 
 namespace linkgain {
 
-/// The way between two ranks' GPUs, as far as it is known.
+/// The path between two ranks' GPUs, as far as it is known.
 struct KeyLink {
   int from = 0;
   int to = 0;

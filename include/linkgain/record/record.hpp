@@ -37,7 +37,7 @@ struct Warning {
 /// Adds it where it is not among them.
 void add_once(std::vector<Warning>& warnings, const Warning& warning);
 
-/// A way through the machine: its name and the environment that selects it.
+/// A path through the machine: its name and the environment that selects it.
 struct Variant {
   std::string name;
   Environment environment;

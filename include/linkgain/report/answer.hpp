@@ -19,6 +19,10 @@ std::vector<const CaseSummary*> answer_cases(const RunSummary& summary);
 /// `headline_case`, which is null where answer_cases() has none.
 std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case);
 
+/// What answer_sentence() begins with where something is wrong: "WRONG DATA in 2 of 3 cases",
+/// "WRONG PATH". Else empty.
+std::string answer_alarm(const RunSummary& summary);
+
 /// Of the case's first two variants, in the form of the guide: "NVLink", Y and N, and the time.
 Table two_row_table(const CaseSummary& each, const ScreenStyle& style);
 
@@ -45,7 +49,7 @@ std::string answer_value(const Case& definition, const VariantResult& variant);
 
 bool is_wrong_path(const Warning& warning);
 
-/// answer_sentence() and answer_table().
+/// answer_sentence(), two_row_table() and answer_table(), as on the screen.
 std::string answer_in_markdown(const RunSummary& summary);
 
 }  // namespace linkgain

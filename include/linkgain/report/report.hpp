@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "linkgain/report/run_summary.hpp"
@@ -64,8 +65,8 @@ std::string pair_tables(const RunSummary& summary);
 /// samples of GPUs.
 std::string health_line(const RunSummary& summary);
 
-/// The command that measures the same again, for a shell.
-std::string repetition(const Settings& settings);
+/// The command that measures the same again, for a shell. `ranks`: the run's; 0 where not known.
+std::string repetition(const Settings& settings, std::size_t ranks);
 
 /// The file that a run's trainings read, or "generated tokens".
 std::string readable_tokens(const Settings& settings);

@@ -8,7 +8,7 @@
 
 namespace linkgain {
 
-/// One open case on this rank: its buffers, and the way its operations are launched. Constructing
+/// One open case on this rank: its buffers, and how its operations are launched. Constructing
 /// one is local to the rank and may fail there; every call below is collective, prepare() first.
 class Operation {
  public:

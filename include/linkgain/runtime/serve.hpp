@@ -4,7 +4,7 @@
 
 namespace linkgain {
 
-/// The worker's own way to the coordinator. Taken before anything else runs: from then on file
+/// The worker's own channel to the coordinator. Taken before anything else runs: from then on file
 /// descriptor 1 is standard error, so that no library's print gets into the protocol.
 class ProtocolChannel {
  public:

@@ -31,6 +31,9 @@ std::string cut(const std::string& text, std::size_t columns, const ScreenStyle&
 /// Lines, each ended by a newline, that part no number from what follows it.
 std::string in_lines(std::string_view text, const ScreenStyle& style);
 
+/// The same of a text that begins with `alarm`, what went wrong, which is red. It may be empty.
+std::string in_lines(std::string_view text, std::string_view alarm, const ScreenStyle& style);
+
 /// `text` and, at the right edge of at most 80 columns, `end`; two lines where both do not fit.
 std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style);
 

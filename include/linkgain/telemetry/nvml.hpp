@@ -146,7 +146,7 @@ class Nvml::Device {
   /// lacks becomes absent; application clocks go with CUDA 14. A clock that nvidia-smi -lgc locked
   /// is none of them: NVML sets it and does not report it.
   void read_limits(GpuInfo& gpu) const;
-  /// What the driver says of the way to `peer`.
+  /// What the driver says of the path to `peer`.
   PairLink link_to(const Device& peer) const;
 
  private:
@@ -159,7 +159,7 @@ class Nvml::Device {
   void* handle_;
 };
 
-/// What the driver says of the ways between these GPUs: Nvml::Device::link_to() and the NVLinks
+/// What the driver says of the paths between these GPUs: Nvml::Device::link_to() and the NVLinks
 /// that join the two, for every pair, `from` below `to`, which count devices. Of an absent device
 /// nothing is known. Reads every GPU's links once.
 std::vector<PairLink> links_between(const std::vector<std::optional<Nvml::Device>>& devices);

@@ -13,10 +13,10 @@
 
 namespace linkgain::kernels {
 
-// The instructions that a tile's way through a multiprocessor takes after it was copied into shared
-// memory: 8 x 8 matrices from there to registers, and products of 16 x 8 by tensor cores. Names and
-// shapes of fragments are those of the PTX ISA, "Matrix multiply-accumulate operation using mma
-// instruction". Before sm_80 they trap.
+// The instructions that a tile's path through a multiprocessor takes after it was copied into
+// shared memory: 8 x 8 matrices from there to registers, and products of 16 x 8 by tensor cores.
+// Names and shapes of fragments are those of the PTX ISA, "Matrix multiply-accumulate operation
+// using mma instruction". Before sm_80 they trap.
 
 /// Four 8 x 8 matrices of 16-bit numbers; `address` is that of a row of 16 bytes, of matrix lane /
 /// 8 its row lane % 8. Each lane gets of each matrix 32 bits: row lane / 4, place lane % 4.

@@ -64,7 +64,7 @@ TEST(BuiltInVariants, OfMpiLetTcpGoFromHostToHost) {
   EXPECT_EQ(built_in_variants(across), expected);
   EXPECT_EQ(built_in_variants({BackendKind::nccl, true}),
             built_in_variants({BackendKind::nccl, false}))
-      << "NCCL finds its own way";
+      << "NCCL chooses its own path";
 }
 
 TEST(DefaultVariants, AreTheFirstTwo) {

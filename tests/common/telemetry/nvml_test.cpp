@@ -135,7 +135,7 @@ struct PairExpectation {
 
 class NvmlPair : public ::testing::TestWithParam<PairExpectation> {};
 
-TEST_P(NvmlPair, TellsTheWayToAPeer) {
+TEST_P(NvmlPair, TellsThePathToAPeer) {
   const Double scenario(GetParam().scenario);
   ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
   const PairLink link = scenario.gpu(0).link_to(scenario.gpu(1));

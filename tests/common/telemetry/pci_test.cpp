@@ -96,7 +96,7 @@ TEST(PciPlace, SaysWhatTheKernelDoesNotTell) {
   Situations answers;
   answers.add("no numa_node", place->numa_node.reason());
   answers.add("no local_cpulist", place->cpus.reason());
-  answers.add("numa_node -1 of several, and the way there",
+  answers.add("numa_node -1 of several, and the path there",
               between(kFirst, 0, "pci0000:80/0000:80:01.0/0000:81:00.0", -1).reason());
   answers.expect_golden("places_missing.txt");
 }

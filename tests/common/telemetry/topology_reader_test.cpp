@@ -195,7 +195,7 @@ TEST_F(SurveyTopology, FollowsCudaVisibleDevices) {
   EXPECT_EQ(topology.gpus[0].pci_bus_id, "00000000:00:06.0") << "NVML's order is not changed";
 }
 
-TEST_F(SurveyTopology, FindsNicsAndTheirWays) {
+TEST_F(SurveyTopology, FindsNicsAndTheirPaths) {
   const std::string top = "pci0000:00/0000:00:01.0/0000:01:00.0/";
   sys_.write("devices/system/node/online", "0-1");
   sys_.add_device(top + "0000:02:00.0/0000:06:00.0", 0, "0-15");        // GPU0

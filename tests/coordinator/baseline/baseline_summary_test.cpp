@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "linkgain/base/text.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "support/golden.hpp"
 
@@ -16,7 +19,7 @@ BaselineCase reference(std::int64_t bytes, const std::string& variant, int launc
   return result;
 }
 
-TEST(BaselineSummary, ShowsPoolsAndWarnings) {
+Baseline weak_baseline() {
   Baseline baseline;
   baseline.key.ranks = 2;
   baseline.key.gpus = {"NVIDIA H200", "NVIDIA H200"};
@@ -27,7 +30,23 @@ TEST(BaselineSummary, ShowsPoolsAndWarnings) {
                     reference(1 << 30, "p2p", 8, LaunchDeviation{0.0042, 7, false}),
                     reference(1 << 30, "host", 1, std::nullopt)};
   baseline.warnings = {{"weak-baseline", "few launches", "measure more"}};
-  expect_golden(baseline_summary(baseline), "baseline.txt");
+  return baseline;
+}
+
+TEST(BaselineSummary, ShowsPoolsAndWarnings) {
+  expect_golden(baseline_summary(weak_baseline()), "baseline.txt");
+}
+
+TEST(BaselineSummary, LeavesColumnsOutWhereATerminalIsNarrow) {
+  std::string text;
+  for (const std::size_t width : {60U, 80U}) {
+    const std::string summary = baseline_summary(weak_baseline(), width);
+    for (const std::string& line : split(summary, '\n')) {
+      EXPECT_LE(display_width(line), width) << line;
+    }
+    text += summary;
+  }
+  expect_golden(text, "baseline_narrow.txt");
 }
 
 }  // namespace

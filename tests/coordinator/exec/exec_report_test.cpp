@@ -12,6 +12,7 @@
 namespace linkgain::test {
 namespace {
 
+using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
@@ -112,6 +113,14 @@ TEST(ExecScreen, IsTheGuidesTableAndASentence) { expect_golden(screens(training(
 
 TEST(ExecScreen, HasRowsForEachMetricAsFarAsTheyFit) {
   expect_golden(screens(several_metrics()), "screen_metrics.txt");
+}
+
+TEST(ExecScreen, HasAWrongPathInRed) {
+  Record record = training();
+  EXPECT_THAT(exec_screen(record, "", {.color = true}), Not(HasSubstr("WRONG PATH")));
+  record.warnings.push_back({"exec-path", "a path is wrong", ""});
+  EXPECT_THAT(exec_screen(record, "", {.color = true}), HasSubstr("\033[31mWRONG PATH\033[0m, "));
+  EXPECT_THAT(exec_screen(record, "", {}), HasSubstr("\nWRONG PATH, "));
 }
 
 TEST(ExecMarkdown, HasAllOfIt) { expect_golden(exec_markdown(several_metrics()), "report.md"); }

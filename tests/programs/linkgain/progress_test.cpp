@@ -71,9 +71,9 @@ Said said_by(bool terminal, bool quiet, std::size_t columns = kAnyColumns) {
 constexpr const char* kLines =
     "two variants up\n"
     "[  1/2] launch 1 of 2, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
-    "4.310x\n"
+    "4.31x\n"
     "[  2/2] launch 2 of 2, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
-    "4.310x\n";
+    "4.31x\n";
 
 TEST(Progress, SaysALineForEachCaseWhereThereIsNoTerminal) {
   const Said said = said_by(false, false);
@@ -105,7 +105,7 @@ TEST(Progress, LeavesColumnsOutBeforeItCutsALine) {
       std::string rows = std::regex_replace(said.error, std::regex("\r\033\\[K"), "\n");
       for (const std::string& line : split(rows, '\n')) {
         EXPECT_LT(display_width(line), columns) << line;
-        if (line.find("4.310x") != std::string::npos) text += line + "|\n";
+        if (line.find("4.31x") != std::string::npos) text += line + "|\n";
       }
     }
   }

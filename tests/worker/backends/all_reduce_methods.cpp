@@ -1,4 +1,4 @@
-// Times the ways in which our all-reduce can go, size by size, beside NCCL's: what the crossover
+// Times the methods of our all-reduce, size by size, beside NCCL's: what the crossover
 // points of kernels/all_reduce/select.cu are read from. Not a test, as what it prints depends on
 // the GPUs. Started by mpirun. See usage().
 #include <fmt/format.h>

@@ -115,7 +115,7 @@ class TrainingOverNccl : public RankTest {
     return means;
   }
 
-  /// How far parameters are from those of one rank, as a share of the way that these went.
+  /// How far parameters are from those of one rank, as a share of how far these went.
   static double distance_of(const std::vector<double>& parameters) {
     double difference = 0.0;
     double way = 0.0;

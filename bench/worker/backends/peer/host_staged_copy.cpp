@@ -33,7 +33,7 @@ Bytes scratch_of(const Case& c, Bytes ring) {
   return Bytes{divide_up(rings_of(c) * ring.value, c.ranks)};
 }
 
-/// One side of a way between two ranks through host memory that both have page-locked: a ring of
+/// One side of a path between two ranks through host memory that both have page-locked: a ring of
 /// chunks, which the sender's copy engine fills while the receiver's empties it. Successive
 /// messages run into each other without a pause. Two streams take every second chunk each, so that
 /// none waits for the next copy's start.
