@@ -12,7 +12,8 @@ import words  # pylint: disable=wrong-import-position
 
 # A text that each rule of words.txt must find, in its order.
 PLANTED = (
-    "the ROADS", "kNvlinkWires", "held back", "launch_spread", "a size ladder", "what NCCL leaves", "takes no less time",
+    "the ROADS", "way between GPUs", "kNvlinkWires", "held back", "launch_spread", "a size ladder", "what NCCL leaves",
+    "takes no less time",
     "not told from 0", "mended", "cannot be had", "the page's table", "design.md", "hold the stream", "comes up",
     "tell the flag", "SharedSums", "low-latency", "lane", "relays", "peer_box", "there and back", "chase", "queries' turns",
     "log_sums", "gpu_ends", "what steers it", "kTasters", "bye", "come round", "younger", "unless given", "held against",
@@ -71,6 +72,13 @@ class Words(unittest.TestCase):
 
 
 class Rules(unittest.TestCase):
+    def test_ways_that_are_no_paths_are_not_found(self):
+        ways = next(rule for rule in words.read_rules(words.RULES) if "ways?" in rule.pattern)
+        for path in ("the way to a peer", "two ways between ranks", "their ways", "kRoute", "one way through the machine"):
+            self.assertTrue(list(words.Text("", path).find(ways.pattern)), path)
+        for idiom in ("by way of a file", "on the way", "in the way of", "in a way", "halfway", "both ways between GPUs"):
+            self.assertFalse(list(words.Text("", idiom).find(ways.pattern)), idiom)
+
     def test_each_rule_finds_what_is_planted(self):
         rules = words.read_rules(words.RULES)
         self.assertEqual(len(rules), len(PLANTED))
