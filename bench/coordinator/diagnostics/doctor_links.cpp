@@ -209,11 +209,11 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
 }
 
 Finding check_pair(const Topology& topology, const TopologyPair& pair) {
-  const Check check(kGroup, "p2p", subject_of(topology, pair));
+  const Check check(kGroup, "p2p", device_labels(topology, pair));
   const P2pRefusal refusal = p2p_refusal(topology, pair);
   if (!refusal.why_not.empty()) {
     return judge_refused(check, topology, pair,
-                         fmt::format("{} refused: {}", refusal.what, refusal.why_not));
+                         fmt::format("{} refused: {}", name_of(refusal.use), refusal.why_not));
   }
   if (!refusal.unknown.empty()) return check.not_checkable(refusal.unknown);
   const std::optional<bool> joined = joined_by_nvlink(pair);
@@ -246,7 +246,7 @@ Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
 /// Absent where nobody asked: without --load, unless the links' payload can be told no other way.
 std::optional<Finding> check_bandwidth(const Survey& survey, const TopologyPair& pair) {
   const NvlinkInfo& nvlink = survey.topology.gpus[static_cast<std::size_t>(pair.from)].nvlink;
-  const Check check(kGroup, "nvlink-bandwidth", subject_of(survey.topology, pair));
+  const Check check(kGroup, "nvlink-bandwidth", device_labels(survey.topology, pair));
   const Reading<double> payload = payload_limit_of(nvlink);
   const Reading<double> rate = rate_of(nvlink);
   const Reading<double> copied = copied_between(survey, pair);

@@ -10,7 +10,6 @@
 #include <set>
 #include <vector>
 
-#include "checks.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -99,7 +98,7 @@ std::string peer_text(const Topology& topology, const Pairs& pairs) {
     const P2pRefusal refusal = p2p_refusal(topology, pair);
     if (!refusal.unknown.empty()) unknown = refusal.unknown;
     if (refusal.why_not.empty()) continue;
-    only_writes = only_writes && refusal.what == "writes";
+    only_writes = only_writes && refusal.use == P2pUse::writes;
     if (refused++ == 0) first = refusal.why_not;
   }
   if (refused > 0) {
@@ -170,7 +169,7 @@ std::string pairs_text(const Topology& topology, const Pairs& pairs) {
   constexpr std::size_t kNamed = 4;
   std::string text;
   for (std::size_t i = 0; i < std::min(pairs.size(), kNamed); ++i) {
-    text += (i > 0 ? ", " : "") + subject_of(topology, pairs[i]);
+    text += (i > 0 ? ", " : "") + device_labels(topology, pairs[i]);
   }
   if (pairs.size() <= kNamed) return text;
   return fmt::format("{} and {} more", text, pairs.size() - kNamed);

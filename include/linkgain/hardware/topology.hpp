@@ -119,13 +119,43 @@ struct Topology {
 /// "GPU1", or "NIC0" for a number beyond the GPUs'.
 std::string device_label(const Topology& topology, int device);
 
+/// "GPU0-GPU1".
+std::string device_labels(const Topology& topology, const TopologyPair& pair);
+
 /// The way from one device to another; null where it is not known. It lives as long as `topology`.
 const TopologyPair* find_pair(const Topology& topology, int from, int to);
+
+/// Pairs of two GPUs, each once.
+std::vector<TopologyPair> gpu_pairs(const Topology& topology);
+
+/// Whether the GPU has NVLink, or the driver does not say.
+bool may_have_nvlink(const NvlinkInfo& nvlink);
+
+/// Whether a bridge could join two GPUs: both are of one model with NVLink, and have no link
+/// active.
+bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);
+
+enum class P2pUse { reads, writes };
+
+/// "reads", "writes".
+std::string_view name_of(P2pUse use);
+
+/// Whether reads or writes between two GPUs are refused, in one direction or both.
+struct P2pRefusal {
+  P2pUse use = P2pUse::reads;
+  std::string why_not;  ///< empty where nothing is refused
+  std::string unknown;  ///< why it is not known of some; empty where it is
+};
+P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair);
 
 /// Whether NVLink joins two GPUs: by the links counted for them, else as the driver says of P2P.
 /// Absent where neither is known.
 std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<bool> driver);
 std::optional<bool> joined_by_nvlink(const TopologyPair& pair);
+
+/// Whether messages between GPUs go over PCIe: a pair is not joined by NVLink. Absent where that is
+/// not known of a pair and no other needs PCIe.
+std::optional<bool> needs_pcie_p2p(const Topology& topology);
 
 /// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
 /// not be counted, or "?" where nothing is known. `nvlinks`: absent where not counted.
