@@ -35,11 +35,11 @@ std::string describe(const MpiVersion& version);
 /// MPICH and of those derived from it, counts as MPICH. Missing where the text names none of them.
 Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text);
 
-/// A variable that NCCL will find, and where it comes from.
+/// A variable that NCCL will find.
 struct NcclSetting {
   std::string name;
   std::string value;
-  std::string source;  ///< "environment" or the path of a file
+  std::string file{};  ///< that sets it; empty: the environment does
   bool operator==(const NcclSetting&) const = default;
 };
 
@@ -52,7 +52,7 @@ struct NcclSettings {
 /// The lines NAME=value of a configuration file's text, read as NCCL does: a line without "=" and
 /// one that starts with # are skipped; blanks count, so that "NAME = value" sets a variable that
 /// nobody reads, which becomes a fault. Of two lines of one name the first holds.
-NcclSettings parse_nccl_conf(std::string_view text, const std::string& source);
+NcclSettings parse_nccl_conf(std::string_view text, const std::string& file);
 
 /// Everything that NCCL will find. The environment goes before the files. The file named by
 /// NCCL_CONF_FILE takes the place of `home`/.nccl.conf and goes before `etc`/nccl.conf.
