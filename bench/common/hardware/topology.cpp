@@ -37,7 +37,7 @@ std::string_view label_of(Ancestor ancestor) {
 }
 
 Reading<double> rate_of(const NvlinkInfo& nvlink) {
-  if (!nvlink.active.measured()) return Reading<double>::missing(nvlink.active.reason());
+  if (!nvlink.active.measured()) return Reading<double>::missing(nvlink.active);
   if (nvlink.active.value() == 0) return Reading<double>::missing("no link is active");
   if (!nvlink.rate_gb_per_s.measured()) return nvlink.rate_gb_per_s;
   const double full = nvlink.rate_gb_per_s.value();
@@ -49,7 +49,7 @@ Reading<double> rate_of(const NvlinkInfo& nvlink) {
 Reading<double> payload_limit_of(const NvlinkInfo& nvlink) {
   const Reading<double> rate = rate_of(nvlink);
   if (!rate.measured()) return rate;
-  if (!nvlink.version.measured()) return Reading<double>::missing(nvlink.version.reason());
+  if (!nvlink.version.measured()) return Reading<double>::missing(nvlink.version);
   if (const std::optional<double> share = nvlink_payload_share(nvlink.version.value())) {
     return rate.value() * *share;
   }
@@ -86,9 +86,7 @@ std::vector<TopologyPair> gpu_pairs(const Topology& topology) {
 }
 
 bool may_have_nvlink(const NvlinkInfo& nvlink) {
-  // NVML's answer for links that the GPU does not have at all.
-  if (nvlink.possible.reason().starts_with("Not Supported")) return false;
-  return nvlink.possible.value_or(1) != 0;
+  return nvlink.possible.why() != WhyMissing::unsupported && nvlink.possible.value_or(1) != 0;
 }
 
 bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b) {

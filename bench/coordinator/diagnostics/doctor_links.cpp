@@ -228,7 +228,7 @@ constexpr double kLowShare = 0.7;
 /// What the copies between two GPUs reached, the slower way; missing where there were none.
 Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
   if (!survey.peer_copies.measured()) {
-    return Reading<double>::missing(survey.peer_copies.reason());
+    return Reading<double>::missing(survey.peer_copies);
   }
   const auto id_of = [&](int place) {
     return survey.topology.gpus[static_cast<std::size_t>(place)].pci_bus_id;
@@ -251,7 +251,7 @@ std::optional<Finding> check_bandwidth(const Survey& survey, const TopologyPair&
   const Reading<double> rate = rate_of(nvlink);
   const Reading<double> copied = copied_between(survey, pair);
   if (!copied.measured()) {
-    if (copied.reason() != kNeedsLoad) return check.not_checkable(copied.reason());
+    if (copied.why() != WhyMissing::not_asked) return check.not_checkable(copied.reason());
     if (payload.measured() || !rate.measured()) return std::nullopt;
     return check.not_checkable(payload.reason() + ": a copy measures it instead",
                                "linkgain doctor --load");

@@ -119,7 +119,7 @@ Finding check_nccl_bugs(const Software& software) {
 
 /// That of the library that the worker is linked with.
 Reading<MpiVersion> library_of(const Reading<Software>& worker) {
-  if (!worker.measured()) return Reading<MpiVersion>::missing(worker.reason());
+  if (!worker.measured()) return Reading<MpiVersion>::missing(worker);
   return mpi_version_in(worker.value().mpi);
 }
 

@@ -59,7 +59,7 @@ std::string describe(const MpiVersion& version) {
 }
 
 Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text) {
-  if (!text.measured()) return Reading<MpiVersion>::missing(text.reason());
+  if (!text.measured()) return Reading<MpiVersion>::missing(text);
   for (const Name& name : kNames) {
     const std::size_t at = text.value().find(name.in_text);
     if (at == std::string::npos) continue;

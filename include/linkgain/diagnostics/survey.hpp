@@ -87,7 +87,7 @@ struct GpuSurvey {
   Reading<double> busy_percent;                ///< while nothing of ours worked
   Reading<std::vector<GpuProcess>> processes;  ///< of all users
   Reading<std::string> iommu_domain;           ///< the kernel's word: "DMA", "DMA-FQ", "identity"
-  Reading<GpuLoad> load = Reading<GpuLoad>::missing(kNeedsLoad);
+  Reading<GpuLoad> load = Reading<GpuLoad>::missing(kNeedsLoad, WhyMissing::not_asked);
 };
 
 struct Capacity {
@@ -133,7 +133,8 @@ struct Survey {
   /// Why the GPUs' copies could not run; empty where they were, or where it was not asked for.
   std::string load_failure;
   /// Between GPUs that reach each other's memory, after that.
-  Reading<std::vector<PeerCopy>> peer_copies = Reading<std::vector<PeerCopy>>::missing(kNeedsLoad);
+  Reading<std::vector<PeerCopy>> peer_copies =
+      Reading<std::vector<PeerCopy>>::missing(kNeedsLoad, WhyMissing::not_asked);
   /// Of pairs whose P2P the driver does not refuse; absent where nobody asked (`--prove`).
   std::optional<std::vector<PairProof>> proofs;
   std::string proof_failure;                   ///< why there are none, though asked for; else empty

@@ -58,8 +58,10 @@ struct PcieInfo {
   Reading<int> most_width;
 };
 
-/// The reason of a CUDA index that is missing because CUDA does not see the GPU.
-inline constexpr const char* kHiddenFromCuda = "hidden by CUDA_VISIBLE_DEVICES";
+/// The CUDA index of a GPU that CUDA does not see.
+inline Reading<int> hidden_from_cuda() {
+  return Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES", WhyMissing::hidden);
+}
 
 struct TopologyGpu {
   int index = 0;  ///< as nvidia-smi numbers it
@@ -69,8 +71,8 @@ struct TopologyGpu {
   std::string name;
   std::string uuid;
   std::string pci_bus_id;  ///< "00000000:00:06.0"
-  /// Under CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER; where missing the reason is kHiddenFromCuda
-  /// or says why it is not known.
+  /// Under CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER; where missing hidden_from_cuda(), or it
+  /// says why it is not known.
   Reading<int> cuda_index;
   Reading<std::string> cpus;  ///< near it: "0-31"
   Reading<int> numa_node;

@@ -51,7 +51,7 @@ Topology small_machine() {
   gpu.name = "NVIDIA H200";
   gpu.uuid = "GPU-00";
   gpu.pci_bus_id = "00000000:00:06.0";
-  gpu.cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  gpu.cuda_index = hidden_from_cuda();
   gpu.cpus = std::string("0-31");
   gpu.numa_node = 0;
   gpu.nvlink = nvlink(6, 18, 26.5625);
