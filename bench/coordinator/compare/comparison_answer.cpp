@@ -8,7 +8,7 @@
 
 #include "comparison_tables.hpp"
 #include "linkgain/cases/case_label.hpp"
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
