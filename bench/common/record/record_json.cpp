@@ -10,9 +10,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/hardware/link_errors_json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
-#include "linkgain/hardware/neighbours_json.hpp"
 #include "linkgain/record/digest.hpp"
 #include "record_check.hpp"
 #include "record_schema.hpp"
