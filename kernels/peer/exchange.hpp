@@ -34,7 +34,7 @@ inline constexpr std::int64_t kExchangeFlagBytes = 128;
 
 /// A flag, and data of two rounds in turn: whoever sends round r+2 has seen the other's flag of
 /// r+1, which that one sends when it has looked at the data of r.
-inline std::int64_t exchange_inbox_bytes(std::int64_t words) {
+constexpr std::int64_t exchange_inbox_bytes(std::int64_t words) {
   return kExchangeFlagBytes + 2 * words * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 

@@ -77,6 +77,7 @@
 namespace linkgain::nvml_double {
 
 using nvml_api::ComputeMode;
+using nvml_api::kGpuIsLost;
 using nvml_api::kInsufficientSize;
 using nvml_api::kNotSupported;
 using nvml_api::kSuccess;
@@ -87,7 +88,6 @@ inline constexpr Result kUninitialized = 1;
 inline constexpr Result kInvalidArgument = 2;
 inline constexpr Result kNotFound = 6;
 inline constexpr Result kDriverNotLoaded = 9;
-inline constexpr Result kGpuIsLost = 15;
 inline constexpr Result kUnknown = 999;
 
 inline constexpr int kMostGpus = 8;

@@ -48,7 +48,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 
 /// Whether the process exists and still runs; a zombie does not.
 inline bool is_alive(pid_t id) {
-  const auto process = parse_process(read_file("/proc/" + std::to_string(id) + "/stat"));
+  const auto process = read_process(id);
   return process && process->state != 'Z';
 }
 

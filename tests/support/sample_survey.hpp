@@ -117,8 +117,9 @@ inline Survey healthy_survey() {
 inline Survey pcie_survey() {
   Survey survey = healthy_survey();
   for (TopologyGpu& gpu : survey.topology.gpus) {
-    gpu.nvlink.possible = Reading<int>::missing("Not Supported (NVML error 3)");
-    gpu.nvlink.active = Reading<int>::missing("Not Supported (NVML error 3)");
+    gpu.nvlink.possible =
+        Reading<int>::missing("Not Supported (NVML error 3)", WhyMissing::unsupported);
+    gpu.nvlink.active = gpu.nvlink.possible;
   }
   survey.topology.pairs = {nvlink_pair(0, 1, 0), nvlink_pair(1, 0, 0)};
   return survey;

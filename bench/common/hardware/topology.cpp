@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 #include "linkgain/base/json.hpp"
@@ -36,7 +37,7 @@ std::string_view label_of(Ancestor ancestor) {
 }
 
 Reading<double> rate_of(const NvlinkInfo& nvlink) {
-  if (!nvlink.active.measured()) return Reading<double>::missing(nvlink.active.reason());
+  if (!nvlink.active.measured()) return Reading<double>::missing(nvlink.active);
   if (nvlink.active.value() == 0) return Reading<double>::missing("no link is active");
   if (!nvlink.rate_gb_per_s.measured()) return nvlink.rate_gb_per_s;
   const double full = nvlink.rate_gb_per_s.value();
@@ -48,7 +49,7 @@ Reading<double> rate_of(const NvlinkInfo& nvlink) {
 Reading<double> payload_limit_of(const NvlinkInfo& nvlink) {
   const Reading<double> rate = rate_of(nvlink);
   if (!rate.measured()) return rate;
-  if (!nvlink.version.measured()) return Reading<double>::missing(nvlink.version.reason());
+  if (!nvlink.version.measured()) return Reading<double>::missing(nvlink.version);
   if (const std::optional<double> share = nvlink_payload_share(nvlink.version.value())) {
     return rate.value() * *share;
   }
@@ -64,11 +65,53 @@ std::string device_label(const Topology& topology, int device) {
   return fmt::format("GPU{}", topology.gpus[static_cast<std::size_t>(device)].index);
 }
 
+std::string device_labels(const Topology& topology, const TopologyPair& pair) {
+  return device_label(topology, pair.from) + "-" + device_label(topology, pair.to);
+}
+
 const TopologyPair* find_pair(const Topology& topology, int from, int to) {
   const auto pair =
       std::find_if(topology.pairs.begin(), topology.pairs.end(),
                    [&](const TopologyPair& each) { return each.from == from && each.to == to; });
   return pair != topology.pairs.end() ? &*pair : nullptr;
+}
+
+std::vector<TopologyPair> gpu_pairs(const Topology& topology) {
+  const int gpus = static_cast<int>(topology.gpus.size());
+  std::vector<TopologyPair> pairs;
+  std::ranges::copy_if(topology.pairs, std::back_inserter(pairs), [&](const TopologyPair& pair) {
+    return pair.from < pair.to && pair.to < gpus;
+  });
+  return pairs;
+}
+
+bool may_have_nvlink(const NvlinkInfo& nvlink) {
+  return nvlink.possible.why() != WhyMissing::unsupported && nvlink.possible.value_or(1) != 0;
+}
+
+bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b) {
+  const auto is_free = [](const NvlinkInfo& nvlink) {
+    return may_have_nvlink(nvlink) && nvlink.active.value_or(1) == 0;
+  };
+  return a.name == b.name && is_free(a.nvlink) && is_free(b.nvlink);
+}
+
+std::string_view name_of(P2pUse use) { return use == P2pUse::reads ? "reads" : "writes"; }
+
+P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
+  P2pRefusal refusal;
+  for (const TopologyPair* each : {&pair, find_pair(topology, pair.to, pair.from)}) {
+    if (each == nullptr) continue;
+    for (const auto* status : {&each->read, &each->write}) {
+      const P2pUse use = status == &each->read ? P2pUse::reads : P2pUse::writes;
+      if (!status->measured()) {
+        refusal.unknown = status->reason();
+      } else if (!status->value().ok) {
+        return {use, status->value().why_not, {}};
+      }
+    }
+  }
+  return refusal;
 }
 
 namespace {
@@ -86,6 +129,16 @@ std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<b
 
 std::optional<bool> joined_by_nvlink(const TopologyPair& pair) {
   return joined_by_nvlink(pair.nvlinks.optional(), driver_says(pair));
+}
+
+std::optional<bool> needs_pcie_p2p(const Topology& topology) {
+  std::optional<bool> needed = false;
+  for (const TopologyPair& pair : gpu_pairs(topology)) {
+    const std::optional<bool> joined = joined_by_nvlink(pair);
+    if (joined == false) return true;
+    if (!joined) needed.reset();
+  }
+  return needed;
 }
 
 std::string pair_label(std::optional<int> nvlinks, std::optional<bool> driver,

@@ -2,7 +2,6 @@
 
 #include "linkgain/base/json.hpp"
 #include "linkgain/hardware/machine_json.hpp"
-#include "linkgain/hardware/neighbours_json.hpp"
 #include "linkgain/record/record_json.hpp"
 
 namespace linkgain {

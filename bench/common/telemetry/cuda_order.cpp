@@ -138,7 +138,7 @@ std::vector<Reading<int>> cuda_indexes(const std::vector<TopologyGpu>& gpus,
   if (names_one_twice(visible)) {
     return all_missing(gpus.size(), "CUDA_VISIBLE_DEVICES names a GPU twice: CUDA then sees none");
   }
-  Indexes indexes = all_missing(gpus.size(), kHiddenFromCuda);
+  Indexes indexes(gpus.size(), hidden_from_cuda());
   for (std::size_t i = 0; i < visible.size(); ++i) indexes[visible[i]] = static_cast<int>(i);
   return indexes;
 }

@@ -1,7 +1,6 @@
 #include "linkgain/telemetry/host_load.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <array>
 #include <fstream>
@@ -9,15 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/whole_number.hpp"
 
 namespace linkgain {
 namespace {
-
-double seconds_of_ticks(double ticks) {
-  static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return ticks / kTicks;
-}
 
 /// "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456", in microseconds.
 std::optional<double> read_pressure(const std::filesystem::path& proc) {
@@ -51,26 +46,9 @@ void read_processors(const std::filesystem::path& proc, HostLoad& load) {
     std::array<double, kColumns> ticks{};
     for (double& each : ticks) words >> each;
     const double busy = ticks[user] + ticks[nice] + ticks[system] + ticks[irq] + ticks[softirq];
-    load.busy_s = load.busy_s.value_or(0.0) + seconds_of_ticks(busy);
-    load.stolen_s = load.stolen_s.value_or(0.0) + seconds_of_ticks(ticks[steal]);
+    load.busy_s = load.busy_s.value_or(0.0) + seconds_of_ticks(busy).value;
+    load.stolen_s = load.stolen_s.value_or(0.0) + seconds_of_ticks(ticks[steal]).value;
   }
-}
-
-/// The 14th and 15th words of "PID (name that may hold anything) S ...".
-double processor_time(const std::filesystem::path& process) {
-  std::ifstream file(process / "stat");
-  std::string line;
-  std::getline(file, line);
-  const std::size_t end_of_name = line.rfind(')');
-  if (end_of_name == std::string::npos) return 0.0;
-  std::istringstream words(line.substr(end_of_name + 1));
-  constexpr int kBefore = 11;  // from the state on
-  std::string skipped;
-  for (int i = 0; i < kBefore; ++i) words >> skipped;
-  double user = 0.0;
-  double system = 0.0;
-  words >> user >> system;
-  return seconds_of_ticks(user + system);
 }
 
 std::int64_t involuntary_switches(const std::filesystem::path& process) {
@@ -93,9 +71,10 @@ HostLoad read_host_load(const std::vector<std::int64_t>& pids, const std::filesy
   load.pressure_s = read_pressure(proc);
   read_processors(proc, load);
   for (const std::int64_t pid : pids) {
-    const std::filesystem::path process = proc / std::to_string(pid);
-    load.own_s += processor_time(process);
-    load.involuntary_switches += involuntary_switches(process);
+    if (const auto process = read_process(static_cast<pid_t>(pid), proc)) {
+      load.own_s += process->worked.value;
+    }
+    load.involuntary_switches += involuntary_switches(proc / std::to_string(pid));
   }
   return load;
 }

@@ -17,6 +17,7 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotSupported = 3;
 inline constexpr Result kInsufficientSize = 7;
 inline constexpr Result kFunctionNotFound = 13;  ///< also what a missing symbol answers here
+inline constexpr Result kGpuIsLost = 15;
 
 /// nvmlMemory_t, in bytes.
 struct Memory {

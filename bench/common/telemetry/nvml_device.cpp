@@ -122,7 +122,7 @@ Reading<PowerState> Nvml::Device::power() const {
   const NvmlLibrary& nvml = *library_;
   const auto draw = nvml.read<unsigned int>(nvml.power_usage, handle_);
   if (!draw.measured()) {
-    return Reading<PowerState>::missing(draw.reason());
+    return Reading<PowerState>::missing(draw);
   }
   const auto limit = nvml.read<unsigned int>(nvml.power_limit, handle_);
   const auto default_limit = nvml.read<unsigned int>(nvml.default_power_limit, handle_);
@@ -169,7 +169,7 @@ Reading<bool> Nvml::Device::persistence_mode() const {
 
 Reading<ComputeModeName> Nvml::Device::compute_mode() const {
   const auto mode = library_->read<ComputeMode>(library_->compute_mode, handle_);
-  return mode.measured() ? to_name(mode.value()) : Reading<ComputeModeName>::missing(mode.reason());
+  return mode.measured() ? to_name(mode.value()) : Reading<ComputeModeName>::missing(mode);
 }
 
 Reading<std::uint64_t> Nvml::Device::clock_event_reasons() const {

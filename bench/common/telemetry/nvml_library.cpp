@@ -136,6 +136,11 @@ std::string NvmlLibrary::describe(nvml_api::Result result) const {
                          : fmt::format("NVML error {}", result);
 }
 
+WhyMissing NvmlLibrary::kind_of(nvml_api::Result result) {
+  if (result == nvml_api::kNotSupported) return WhyMissing::unsupported;
+  return result == nvml_api::kGpuIsLost ? WhyMissing::lost : WhyMissing::other;
+}
+
 std::string NvmlLibrary::lacks(const char* symbol) {
   return fmt::format("this driver's NVML has no {}", symbol);
 }
@@ -150,11 +155,11 @@ std::vector<Reading<std::int64_t>> NvmlLibrary::fields(
       field_values(device, static_cast<int>(answers.size()), answers.data());
   std::vector<Reading<std::int64_t>> values;
   for (const FieldValue& answer : answers) {
-    const bool good = result == nvml_api::kSuccess && answer.result == nvml_api::kSuccess;
+    const nvml_api::Result outcome = result != nvml_api::kSuccess ? result : answer.result;
     values.push_back(
-        good ? to_integer(answer)
-             : Reading<std::int64_t>::missing(
-                   why(field_values, result != nvml_api::kSuccess ? result : answer.result)));
+        outcome == nvml_api::kSuccess
+            ? to_integer(answer)
+            : Reading<std::int64_t>::missing(why(field_values, outcome), kind_of(outcome)));
   }
   return values;
 }

@@ -57,7 +57,7 @@ struct NvmlLibrary {
     T value{};
     const nvml_api::Result result = function(arguments..., &value);
     if (result != nvml_api::kSuccess) {
-      return Reading<T>::missing(why(function, result));
+      return Reading<T>::missing(why(function, result), kind_of(result));
     }
     return value;
   }
@@ -123,6 +123,7 @@ struct NvmlLibrary {
   template <typename... Arguments>
   void resolve(Function<Arguments...>& function, const char* symbol);
   std::string describe(nvml_api::Result result) const;
+  static WhyMissing kind_of(nvml_api::Result result);
   static std::string lacks(const char* symbol);
 
   const char* (*error_string_)(nvml_api::Result) = nullptr;
@@ -133,8 +134,7 @@ struct NvmlLibrary {
 /// The reading through `function`; what is missing stays so, with its reason.
 template <typename To, typename From, typename Function>
 Reading<To> convert(const Reading<From>& from, const Function& function) {
-  return from.measured() ? Reading<To>(function(from.value()))
-                         : Reading<To>::missing(from.reason());
+  return from.measured() ? Reading<To>(function(from.value())) : Reading<To>::missing(from);
 }
 
 /// NVML's counts as numbers that can be subtracted.

@@ -76,8 +76,7 @@ Reading<int> Nvml::Device::nvlink_count() const {
   for (unsigned int link = 0; link < kMostNvlinks; ++link) {
     const auto state = library_->read<EnableState>(library_->nvlink_state, handle_, link);
     if (!state.measured()) {
-      return link > 0 ? Reading<int>(static_cast<int>(link))
-                      : Reading<int>::missing(state.reason());
+      return link > 0 ? Reading<int>(static_cast<int>(link)) : Reading<int>::missing(state);
     }
   }
   return static_cast<int>(kMostNvlinks);
@@ -89,7 +88,7 @@ Reading<double> Nvml::Device::nvlink_rate(unsigned int link) const {
   if (!speed.measured()) {  // drivers before 515
     speed = library_->field(handle_, {.id = nvml_api::kFieldNvlinkCommonSpeed});
   }
-  if (!speed.measured()) return Reading<double>::missing(speed.reason());
+  if (!speed.measured()) return Reading<double>::missing(speed);
   if (speed.value() <= 0) {
     return Reading<double>::missing(fmt::format("the driver says {} MB/s", speed.value()));
   }
@@ -100,7 +99,7 @@ Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
   const auto number = static_cast<unsigned int>(link);
   const auto enabled = library_->read<EnableState>(library_->nvlink_state, handle_, number);
   if (!enabled.measured()) {
-    return Reading<NvlinkState>::missing(enabled.reason());
+    return Reading<NvlinkState>::missing(enabled);
   }
   NvlinkState state;
   state.active = enabled.value() == EnableState::on;
@@ -174,7 +173,7 @@ Reading<NvlinkErrors> Nvml::Device::error_fields(unsigned int scope) const {
                                                  {nvml_api::kFieldNvlinkRecoveries, scope},
                                                  {nvml_api::kFieldNvlinkCrcErrors, scope}});
   for (const Reading<std::int64_t>& value : values) {
-    if (!value.measured()) return Reading<NvlinkErrors>::missing(value.reason());
+    if (!value.measured()) return Reading<NvlinkErrors>::missing(value);
   }
   return NvlinkErrors{
       .replays = values[0].value(), .recoveries = values[1].value(), .crc = values[2].value()};
@@ -190,7 +189,7 @@ Reading<NvlinkErrors> Nvml::Device::nvlink_errors(int link) const {
                                        std::pair(NvlinkErrorCounter::crc_flit, &found.crc)}) {
     const auto errors = library_->read<unsigned long long>(library_->nvlink_error_counter, handle_,
                                                            number, counter);
-    if (!errors.measured()) return Reading<NvlinkErrors>::missing(errors.reason());
+    if (!errors.measured()) return Reading<NvlinkErrors>::missing(errors);
     *value = static_cast<std::int64_t>(errors.value());
   }
   return found;
@@ -199,7 +198,7 @@ Reading<NvlinkErrors> Nvml::Device::nvlink_errors(int link) const {
 Reading<NvlinkErrors> Nvml::Device::nvlink_errors() const {
   if (const Reading<NvlinkErrors> all = error_fields(kAllLinks); all.measured()) return all;
   const Reading<int> count = nvlink_count();
-  if (!count.measured()) return Reading<NvlinkErrors>::missing(count.reason());
+  if (!count.measured()) return Reading<NvlinkErrors>::missing(count);
   NvlinkErrors sum;
   for (int link = 0; link < count.value(); ++link) {
     const auto state = library_->read<EnableState>(library_->nvlink_state, handle_,
@@ -286,14 +285,13 @@ Reading<Ancestor> Nvml::Device::common_ancestor(const Device& peer) const {
   }
   const auto level =
       library_->read<TopologyLevel>(library_->common_ancestor, handle_, peer.handle_);
-  return level.measured() ? to_ancestor(level.value()) : Reading<Ancestor>::missing(level.reason());
+  return level.measured() ? to_ancestor(level.value()) : Reading<Ancestor>::missing(level);
 }
 
 Reading<P2pStatus> Nvml::Device::p2p(const Device& peer, P2pCapability capability) const {
   const auto status =
       library_->read<nvml_api::P2pStatus>(library_->p2p_status, handle_, peer.handle_, capability);
-  return status.measured() ? to_status(status.value())
-                           : Reading<P2pStatus>::missing(status.reason());
+  return status.measured() ? to_status(status.value()) : Reading<P2pStatus>::missing(status);
 }
 
 Reading<P2pStatus> Nvml::Device::p2p_read(const Device& peer) const {

@@ -82,7 +82,7 @@ std::vector<std::string> pci_components(const std::filesystem::path& folder) {
 Reading<Ancestor> between_root_complexes(const PciPlace& a, const PciPlace& b) {
   for (const PciPlace* place : {&a, &b}) {
     if (!place->numa_node.measured()) {
-      return Reading<Ancestor>::missing(place->numa_node.reason());
+      return Reading<Ancestor>::missing(place->numa_node);
     }
   }
   return a.numa_node.value() == b.numa_node.value() ? Ancestor::node : Ancestor::sys;

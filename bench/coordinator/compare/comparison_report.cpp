@@ -16,7 +16,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/record/record_json.hpp"
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,25 +45,6 @@ std::string subject_of(const GpuSurvey& gpu);
 const TopologyGpu* links_of(const Survey& survey, const GpuSurvey& gpu);
 /// The GPUs that the driver reaches.
 std::vector<GpuSurvey> reachable(const Survey& survey);
-/// "GPU0-GPU1" of the numbers that nvidia-smi gives.
-std::string subject_of(const Topology& topology, const TopologyPair& pair);
-/// Pairs of two GPUs, each once.
-std::vector<TopologyPair> gpu_pairs(const Topology& topology);
-/// Whether reads or writes between two GPUs are refused, in one direction or both.
-struct P2pRefusal {
-  std::string what;     ///< "reads" or "writes"
-  std::string why_not;  ///< empty where nothing is refused
-  std::string unknown;  ///< why it is not known of some; empty where it is
-};
-P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair);
-/// Whether the GPU has NVLink, or the driver does not say.
-bool may_have_nvlink(const NvlinkInfo& nvlink);
-/// Whether a bridge could join two GPUs: both are of one model with NVLink, and have no link
-/// active.
-bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);
-/// Whether messages between GPUs go over PCIe: a pair is not joined by NVLink. Absent where that is
-/// not known of a pair and no other needs PCIe.
-std::optional<bool> needs_pcie_p2p(const Topology& topology);
 /// Clock events now and, where there was one, during the load.
 Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu);
 /// When those were looked for: "while host copies ran" or "now".

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "checks.hpp"
-
 namespace linkgain {
 namespace {
 

@@ -40,59 +40,6 @@ std::vector<GpuSurvey> reachable(const Survey& survey) {
   return gpus;
 }
 
-std::string subject_of(const Topology& topology, const TopologyPair& pair) {
-  return fmt::format("GPU{}-GPU{}", topology.gpus[static_cast<std::size_t>(pair.from)].index,
-                     topology.gpus[static_cast<std::size_t>(pair.to)].index);
-}
-
-std::vector<TopologyPair> gpu_pairs(const Topology& topology) {
-  const int gpus = static_cast<int>(topology.gpus.size());
-  std::vector<TopologyPair> pairs;
-  std::ranges::copy_if(topology.pairs, std::back_inserter(pairs), [&](const TopologyPair& pair) {
-    return pair.from < pair.to && pair.to < gpus;
-  });
-  return pairs;
-}
-
-P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
-  P2pRefusal refusal;
-  for (const TopologyPair* each : {&pair, find_pair(topology, pair.to, pair.from)}) {
-    if (each == nullptr) continue;
-    for (const auto* status : {&each->read, &each->write}) {
-      const char* what = status == &each->read ? "reads" : "writes";
-      if (!status->measured()) {
-        refusal.unknown = status->reason();
-      } else if (!status->value().ok) {
-        return {what, status->value().why_not, {}};
-      }
-    }
-  }
-  return refusal;
-}
-
-bool may_have_nvlink(const NvlinkInfo& nvlink) {
-  // NVML's answer for links that the GPU does not have at all.
-  if (nvlink.possible.reason().starts_with("Not Supported")) return false;
-  return nvlink.possible.value_or(1) != 0;
-}
-
-bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b) {
-  const auto is_free = [](const NvlinkInfo& nvlink) {
-    return may_have_nvlink(nvlink) && nvlink.active.value_or(1) == 0;
-  };
-  return a.name == b.name && is_free(a.nvlink) && is_free(b.nvlink);
-}
-
-std::optional<bool> needs_pcie_p2p(const Topology& topology) {
-  std::optional<bool> needed = false;
-  for (const TopologyPair& pair : gpu_pairs(topology)) {
-    const std::optional<bool> joined = joined_by_nvlink(pair);
-    if (joined == false) return true;
-    if (!joined) needed.reset();
-  }
-  return needed;
-}
-
 Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu) {
   if (!gpu.load.measured() || !gpu.load.value().clock_events.measured()) return gpu.clock_events;
   return gpu.load.value().clock_events.value() | (gpu.clock_events.value_or(0) & ~kIdle);

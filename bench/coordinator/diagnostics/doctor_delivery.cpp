@@ -101,7 +101,7 @@ Finding judge_unproved(const Check& check, const Topology& topology, const Topol
   const P2pRefusal refusal = p2p_refusal(topology, pair);
   if (!refusal.why_not.empty()) {
     return check.not_checkable(
-        fmt::format("the driver refuses {}: {}", refusal.what, refusal.why_not));
+        fmt::format("the driver refuses {}: {}", name_of(refusal.use), refusal.why_not));
   }
   return check.not_checkable("CUDA does not see both GPUs");
 }
@@ -115,7 +115,7 @@ void check_delivery(const Survey& survey, Findings& findings) {
   }
   if (!survey.proofs) return;
   for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
-    const Check check(kGroup, "p2p-delivery", subject_of(survey.topology, pair));
+    const Check check(kGroup, "p2p-delivery", device_labels(survey.topology, pair));
     const GpuPair gpus{pair.from, pair.to};
     const auto proof = std::ranges::find(*survey.proofs, gpus, &PairProof::pair);
     findings.push_back(proof == survey.proofs->end() ? judge_unproved(check, survey.topology, pair)

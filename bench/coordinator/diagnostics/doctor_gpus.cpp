@@ -134,7 +134,7 @@ std::string visibility_unknown(const std::vector<TopologyGpu>& gpus) {
   for (const TopologyGpu& gpu : gpus) {
     if (!gpu.no_answer.empty()) continue;
     answers = true;
-    if (!gpu.cuda_index.measured() && gpu.cuda_index.reason() != kHiddenFromCuda) {
+    if (!gpu.cuda_index.measured() && gpu.cuda_index.why() != WhyMissing::hidden) {
       return gpu.cuda_index.reason();
     }
   }

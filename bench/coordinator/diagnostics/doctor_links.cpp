@@ -209,11 +209,11 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
 }
 
 Finding check_pair(const Topology& topology, const TopologyPair& pair) {
-  const Check check(kGroup, "p2p", subject_of(topology, pair));
+  const Check check(kGroup, "p2p", device_labels(topology, pair));
   const P2pRefusal refusal = p2p_refusal(topology, pair);
   if (!refusal.why_not.empty()) {
     return judge_refused(check, topology, pair,
-                         fmt::format("{} refused: {}", refusal.what, refusal.why_not));
+                         fmt::format("{} refused: {}", name_of(refusal.use), refusal.why_not));
   }
   if (!refusal.unknown.empty()) return check.not_checkable(refusal.unknown);
   const std::optional<bool> joined = joined_by_nvlink(pair);
@@ -228,7 +228,7 @@ constexpr double kLowShare = 0.7;
 /// What the copies between two GPUs reached, the slower way; missing where there were none.
 Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
   if (!survey.peer_copies.measured()) {
-    return Reading<double>::missing(survey.peer_copies.reason());
+    return Reading<double>::missing(survey.peer_copies);
   }
   const auto id_of = [&](int place) {
     return survey.topology.gpus[static_cast<std::size_t>(place)].pci_bus_id;
@@ -246,12 +246,12 @@ Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
 /// Absent where nobody asked: without --load, unless the links' payload can be told no other way.
 std::optional<Finding> check_bandwidth(const Survey& survey, const TopologyPair& pair) {
   const NvlinkInfo& nvlink = survey.topology.gpus[static_cast<std::size_t>(pair.from)].nvlink;
-  const Check check(kGroup, "nvlink-bandwidth", subject_of(survey.topology, pair));
+  const Check check(kGroup, "nvlink-bandwidth", device_labels(survey.topology, pair));
   const Reading<double> payload = payload_limit_of(nvlink);
   const Reading<double> rate = rate_of(nvlink);
   const Reading<double> copied = copied_between(survey, pair);
   if (!copied.measured()) {
-    if (copied.reason() != kNeedsLoad) return check.not_checkable(copied.reason());
+    if (copied.why() != WhyMissing::not_asked) return check.not_checkable(copied.reason());
     if (payload.measured() || !rate.measured()) return std::nullopt;
     return check.not_checkable(payload.reason() + ": a copy measures it instead",
                                "linkgain doctor --load");

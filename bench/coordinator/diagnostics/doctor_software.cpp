@@ -119,7 +119,7 @@ Finding check_nccl_bugs(const Software& software) {
 
 /// That of the library that the worker is linked with.
 Reading<MpiVersion> library_of(const Reading<Software>& worker) {
-  if (!worker.measured()) return Reading<MpiVersion>::missing(worker.reason());
+  if (!worker.measured()) return Reading<MpiVersion>::missing(worker);
   return mpi_version_in(worker.value().mpi);
 }
 
@@ -211,13 +211,14 @@ bool logs_each_call(const NcclSettings& settings) {
 }
 
 std::string removal(const NcclSetting& setting) {
-  if (setting.source == "environment") return "unset " + setting.name + " unless it is meant";
-  return fmt::format("take it out of {} unless it is meant", setting.source);
+  if (setting.file.empty()) return "unset " + setting.name + " unless it is meant";
+  return fmt::format("take it out of {} unless it is meant", setting.file);
 }
 
 Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& variable) {
   const Check check(kGroup, "nccl-variable", setting.name);
-  const std::string value = fmt::format("={} ({})", setting.value, setting.source);
+  const std::string value =
+      fmt::format("={} ({})", setting.value, setting.file.empty() ? "environment" : setting.file);
   if (forbids_p2p(setting.name, setting.value)) {
     return check.problem(value,
                          "no NCCL program of yours uses NVLink or PCIe P2P: all variants take the "

@@ -10,7 +10,6 @@
 #include <set>
 #include <vector>
 
-#include "checks.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -89,8 +88,13 @@ std::string links_text(const Topology& topology, const Places& places) {
                      places.size() > 2 ? " on each GPU" : "");
 }
 
-/// "peer access works", or the first reason why it does not.
-std::string peer_text(const Topology& topology, const Pairs& pairs) {
+/// Of all pairs together.
+struct PeerAccess {
+  bool works = false;
+  std::string text;  ///< "peer access works", or the first reason why it does not
+};
+
+PeerAccess peer_access(const Topology& topology, const Pairs& pairs) {
   std::size_t refused = 0;
   bool only_writes = true;
   std::string first;
@@ -99,19 +103,20 @@ std::string peer_text(const Topology& topology, const Pairs& pairs) {
     const P2pRefusal refusal = p2p_refusal(topology, pair);
     if (!refusal.unknown.empty()) unknown = refusal.unknown;
     if (refusal.why_not.empty()) continue;
-    only_writes = only_writes && refusal.what == "writes";
+    only_writes = only_writes && refusal.use == P2pUse::writes;
     if (refused++ == 0) first = refusal.why_not;
   }
   if (refused > 0) {
-    return fmt::format("{}{} ({})",
-                       only_writes ? "peer writes are refused" : "peer access is refused",
-                       refused < pairs.size()
-                           ? " in " + counted(static_cast<std::int64_t>(refused), "pair", "pairs")
-                           : "",
-                       first);
+    const std::string where =
+        refused < pairs.size()
+            ? " in " + counted(static_cast<std::int64_t>(refused), "pair", "pairs")
+            : "";
+    return {false, fmt::format("{}{} ({})",
+                               only_writes ? "peer writes are refused" : "peer access is refused",
+                               where, first)};
   }
-  if (!unknown.empty()) return fmt::format("peer access is not known ({})", unknown);
-  return "peer access works";
+  if (!unknown.empty()) return {false, fmt::format("peer access is not known ({})", unknown)};
+  return {true, "peer access works"};
 }
 
 bool is_switched(const Topology& topology, const Places& places) {
@@ -129,20 +134,20 @@ std::string all_joined(const Topology& topology, const Pairs& pairs) {
   return fmt::format(
       "{} are joined by {}: {}, {}.",
       pairs.size() == 1 ? names : fmt::format("All {} pairs of {}", pairs.size(), names),
-      through(topology, places), links_text(topology, places), peer_text(topology, pairs));
+      through(topology, places), links_text(topology, places), peer_access(topology, pairs).text);
 }
 
 std::string none_joined(const Topology& topology, const Pairs& pairs) {
   const Places places = all_gpus(topology);
   const bool lack = std::ranges::all_of(
       topology.gpus, [](const TopologyGpu& gpu) { return !may_have_nvlink(gpu.nvlink); });
-  const std::string peer = peer_text(topology, pairs);
+  const PeerAccess peer = peer_access(topology, pairs);
   const std::string names = names_of(topology, places);
   return fmt::format(
       "{} connected by NVLink: {}, {}{}.",
       pairs.size() == 1 ? names + " are not" : fmt::format("No pair of {} is", names),
-      lack ? "they have none" : links_text(topology, places), peer,
-      peer.ends_with("works") ? " over PCIe" : "");
+      lack ? "they have none" : links_text(topology, places), peer.text,
+      peer.works ? " over PCIe" : "");
 }
 
 /// GPUs that NVLink joins each with each, in groups; absent where some are joined through others
@@ -170,7 +175,7 @@ std::string pairs_text(const Topology& topology, const Pairs& pairs) {
   constexpr std::size_t kNamed = 4;
   std::string text;
   for (std::size_t i = 0; i < std::min(pairs.size(), kNamed); ++i) {
-    text += (i > 0 ? ", " : "") + subject_of(topology, pairs[i]);
+    text += (i > 0 ? ", " : "") + device_labels(topology, pairs[i]);
   }
   if (pairs.size() <= kNamed) return text;
   return fmt::format("{} and {} more", text, pairs.size() - kNamed);
@@ -198,7 +203,7 @@ std::string some_joined(const Topology& topology, const Joined& joined) {
   const auto unknown = static_cast<std::int64_t>(joined.unknown.size());
   return fmt::format(
       "{} joins {}: {}, {}.{}", through(topology, places), what_is_joined(topology, joined),
-      links_text(topology, places), peer_text(topology, joined.yes),
+      links_text(topology, places), peer_access(topology, joined.yes).text,
       unknown > 0 ? fmt::format(" Not known of {}: {}.", counted(unknown, "pair", "pairs"),
                                 joined.unknown.front().nvlinks.reason())
                   : "");

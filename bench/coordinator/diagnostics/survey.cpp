@@ -22,13 +22,6 @@
 namespace linkgain {
 namespace {
 
-/// NVML's words for a GPU that its driver cannot reach; empty where the reading shows none.
-template <typename T>
-std::string loss_in(const Reading<T>& reading) {
-  const bool lost = !reading.measured() && reading.reason().find("lost") != std::string::npos;
-  return lost ? reading.reason() : std::string();
-}
-
 /// The driver's reading is of a period of at most 1 s that ended at most as long ago: who is busy
 /// is looked at until that is not work of before.
 Reading<double> busy_percent_of(const Nvml::Device& device) {
@@ -48,8 +41,10 @@ GpuSurvey survey_gpu(const Nvml::Device& device, int index, const std::filesyste
   gpu.name = device.name().value_or("");
   gpu.pci_bus_id = device.pci_bus_id().value_or("");
   gpu.temperature_c = device.temperature_c();
-  gpu.lost = loss_in(gpu.temperature_c);
-  if (!gpu.lost.empty()) return gpu;
+  if (gpu.temperature_c.why() == WhyMissing::lost) {
+    gpu.lost = gpu.temperature_c.reason();
+    return gpu;
+  }
   gpu.power = device.power();
   gpu.clock_events = device.clock_event_reasons();
   gpu.slowdown_temperature_c = device.slowdown_temperature_c();
@@ -177,7 +172,7 @@ void keep_highest(Reading<T>& kept, const Reading<T>& seen) {
 }
 
 Reading<double> draw_of(const Reading<PowerState>& power) {
-  if (!power.measured()) return Reading<double>::missing(power.reason());
+  if (!power.measured()) return Reading<double>::missing(power);
   return power.value().draw_w;
 }
 

@@ -59,7 +59,7 @@ std::string describe(const MpiVersion& version) {
 }
 
 Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text) {
-  if (!text.measured()) return Reading<MpiVersion>::missing(text.reason());
+  if (!text.measured()) return Reading<MpiVersion>::missing(text);
   for (const Name& name : kNames) {
     const std::size_t at = text.value().find(name.in_text);
     if (at == std::string::npos) continue;
@@ -105,7 +105,7 @@ void add_file(NcclSettings& settings, const std::filesystem::path& path, bool as
 
 }  // namespace
 
-NcclSettings parse_nccl_conf(std::string_view text, const std::string& source) {
+NcclSettings parse_nccl_conf(std::string_view text, const std::string& file) {
   NcclSettings settings;
   int number = 0;
   for (const std::string& line : split(text, '\n')) {
@@ -119,9 +119,9 @@ NcclSettings parse_nccl_conf(std::string_view text, const std::string& source) {
       settings.faults.push_back(fmt::format(
           "{}, line {}: NCCL takes blanks around \"=\" and at the line's end for part of name or "
           "value",
-          source, number));
+          file, number));
     } else {
-      add(settings, {name, value, source});
+      add(settings, {name, value, file});
     }
   }
   return settings;
@@ -131,7 +131,7 @@ NcclSettings survey_nccl_settings(const Environment& environment, const std::fil
                                   const std::filesystem::path& etc) {
   NcclSettings settings;
   for (const auto& [name, value] : environment) {
-    if (name.starts_with("NCCL_")) add(settings, {name, value, "environment"});
+    if (name.starts_with("NCCL_")) add(settings, {name, value});
   }
   const std::string named = value_of(environment, "NCCL_CONF_FILE");
   if (!named.empty()) {

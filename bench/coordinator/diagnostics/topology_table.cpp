@@ -181,7 +181,7 @@ std::string links_cell(const NvlinkInfo& nvlink, Footnotes& notes) {
 }
 
 std::string cuda_cell(const Reading<int>& index, Footnotes& notes) {
-  return index.reason() == kHiddenFromCuda ? "hidden" : number_cell(index, notes);
+  return index.why() == WhyMissing::hidden ? "hidden" : number_cell(index, notes);
 }
 
 bool has_nvlink(const TopologyGpu& gpu) { return gpu.nvlink.possible.value_or(-1) != 0; }
@@ -295,7 +295,7 @@ std::string gpus_section(const Topology& topology, std::size_t width, Footnotes&
   bool hidden = false;
   for (const TopologyGpu& gpu : topology.gpus) {
     lowered = lowered || is_lowered(gpu.pcie);
-    hidden = hidden || gpu.cuda_index.reason() == kHiddenFromCuda;
+    hidden = hidden || gpu.cuda_index.why() == WhyMissing::hidden;
     table.add_row({fmt::format("GPU{}", gpu.index), identity_cell(gpu, gpu.name, notes),
                    cuda_cell(gpu.cuda_index, notes), identity_cell(gpu, gpu.pci_bus_id, notes),
                    pcie_cell(gpu.pcie, notes)});

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -36,21 +35,6 @@ std::string command_of(pid_t id) {
       command.begin(), command.end(), [](unsigned char c) { return c < ' '; }, ' ');
   if (command.size() > kMostCharacters) command = command.substr(0, kMostCharacters - 3) + "...";
   return command;
-}
-
-/// Processor time of all its threads so far.
-double processor_seconds(pid_t id) {
-  const std::string stat = file_of(id, "stat");
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return 0.0;
-  std::istringstream fields(stat.substr(name_end + 1));
-  std::string skipped;
-  constexpr int kFieldsToTimes = 11;
-  for (int field = 0; field < kFieldsToTimes; ++field) fields >> skipped;
-  double user = 0.0;
-  double system = 0.0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 std::string waits_in(pid_t id) {
@@ -172,19 +156,20 @@ std::string state_of(const HungProcess& process) {
 
 HangReport look_at_hang(const std::string& marker) {
   HangReport report;
-  const std::vector<ProcessEntry> tree = ProcessTree(marker).find(std::nullopt);
-  std::vector<double> before;
-  for (const ProcessEntry& process : tree) before.push_back(processor_seconds(process.id));
+  std::vector<ProcessEntry> tree = ProcessTree(marker).find(std::nullopt);
+  // Anew, since the search may have taken long.
+  for (ProcessEntry& each : tree) each.worked = read_process(each.id).value_or(each).worked;
   const auto start = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::duration<double>(kWindow.value));
   const std::chrono::duration<double> length = std::chrono::steady_clock::now() - start;
-  for (std::size_t i = 0; i < tree.size(); ++i) {
+  for (const ProcessEntry& before : tree) {
     HungProcess& process = report.processes.emplace_back();
-    process.id = tree[i].id;
+    process.id = before.id;
     process.command = command_of(process.id);
-    process.state = tree[i].state;
+    process.state = before.state;
     process.waits_in = waits_in(process.id);
-    process.processors = std::max(0.0, processor_seconds(process.id) - before[i]) / length.count();
+    const double worked = read_process(process.id).value_or(before).worked.value;
+    process.processors = std::max(0.0, worked - before.worked.value) / length.count();
   }
   look_at_gpus(report);
   report.ras = ask_ras_of(tree);

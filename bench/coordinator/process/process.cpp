@@ -18,7 +18,6 @@
 #include <limits>
 #include <random>
 #include <set>
-#include <sstream>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -174,23 +173,6 @@ std::string read_process_file(const std::string& path) {
   return text;
 }
 
-std::optional<ProcessEntry> parse_process(std::string_view stat) {
-  // The second field is the program's name in parentheses and may itself hold any character.
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return std::nullopt;
-  ProcessEntry process;
-  std::istringstream before{std::string(stat.substr(0, name_end))};
-  std::istringstream after{std::string(stat.substr(name_end + 1))};
-  before >> process.id;
-  std::string skipped;
-  after >> process.state >> process.parent >> skipped >> process.session;
-  constexpr int kFieldsFromSessionToStart = 15;
-  for (int field = 0; field < kFieldsFromSessionToStart; ++field) after >> skipped;
-  after >> process.start;
-  if (!before || !after) return std::nullopt;
-  return process;
-}
-
 std::vector<ProcessEntry> list_processes() {
   std::vector<ProcessEntry> processes;
   std::error_code error;
@@ -198,8 +180,7 @@ std::vector<ProcessEntry> list_processes() {
        entry.increment(error)) {
     const std::optional<pid_t> id = parse_id(entry->path().filename());
     if (!id) continue;
-    const auto process = parse_process(read_process_file(fmt::format("/proc/{}/stat", *id)));
-    if (process) processes.push_back(*process);
+    if (const auto process = read_process(*id)) processes.push_back(*process);
   }
   return processes;
 }

@@ -34,6 +34,7 @@ constexpr unsigned char kPoison = 0xA5;
 constexpr int kWrites = 2;
 
 constexpr std::int64_t kExchangedWords = 4096;
+static_assert(kernels::exchange_inbox_bytes(kExchangedWords) <= kWritten.value);
 constexpr std::uint32_t kExchangeRounds = 64;
 /// That a kernel waits at most. Two processes that share a device take turns of milliseconds.
 constexpr double kKernelMicroseconds = 2e6;

@@ -8,8 +8,9 @@
 
 #include <charconv>
 #include <chrono>
-#include <fstream>
 #include <new>
+
+#include "linkgain/base/process_entry.hpp"
 
 namespace linkgain {
 namespace {
@@ -39,15 +40,6 @@ bool has_name(int file, const std::string& name) {
   const std::string link = fmt::format("/proc/self/fd/{}", file);
   const ssize_t length = ::readlink(link.c_str(), target, sizeof target - 1);
   return length > 0 && std::string(target) == fmt::format("/memfd:{} (deleted)", name);
-}
-
-/// As in /proc/PID/stat: 'T' for a process that a signal has stopped; 0 where there is none.
-char state_of_process(int pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  if (!std::getline(file, line)) return '\0';
-  const std::size_t end = line.rfind(')');
-  return end != std::string::npos && end + 2 < line.size() ? line[end + 2] : '\0';
 }
 
 }  // namespace
@@ -85,9 +77,9 @@ void RankBoard::open_others(const std::vector<std::string>& addresses, int own_r
 }
 
 std::optional<std::string> RankBoard::lag_of(const Other& other) const {
-  const char process = state_of_process(other.pid);
-  if (process == '\0' || process == 'Z') return "it is gone";
-  if (process == 'T' || process == 't') return "a signal has stopped it";
+  const std::optional<ProcessEntry> process = read_process(other.pid);
+  if (!process || process->state == 'Z') return "it is gone";
+  if (process->state == 'T' || process->state == 't') return "a signal has stopped it";
   const auto behind = static_cast<std::int32_t>(own_->commands - other.page->commands);
   if (behind > 0) return "it has not begun";
   if (behind < 0) return std::nullopt;

@@ -7,7 +7,7 @@
 
 #include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/compare/run_figures.hpp"
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 

@@ -35,11 +35,11 @@ std::string describe(const MpiVersion& version);
 /// MPICH and of those derived from it, counts as MPICH. Missing where the text names none of them.
 Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text);
 
-/// A variable that NCCL will find, and where it comes from.
+/// A variable that NCCL will find.
 struct NcclSetting {
   std::string name;
   std::string value;
-  std::string source;  ///< "environment" or the path of a file
+  std::string file{};  ///< that sets it; empty: the environment does
   bool operator==(const NcclSetting&) const = default;
 };
 
@@ -52,7 +52,7 @@ struct NcclSettings {
 /// The lines NAME=value of a configuration file's text, read as NCCL does: a line without "=" and
 /// one that starts with # are skipped; blanks count, so that "NAME = value" sets a variable that
 /// nobody reads, which becomes a fault. Of two lines of one name the first holds.
-NcclSettings parse_nccl_conf(std::string_view text, const std::string& source);
+NcclSettings parse_nccl_conf(std::string_view text, const std::string& file);
 
 /// Everything that NCCL will find. The environment goes before the files. The file named by
 /// NCCL_CONF_FILE takes the place of `home`/.nccl.conf and goes before `etc`/nccl.conf.
@@ -87,7 +87,7 @@ struct GpuSurvey {
   Reading<double> busy_percent;                ///< while nothing of ours worked
   Reading<std::vector<GpuProcess>> processes;  ///< of all users
   Reading<std::string> iommu_domain;           ///< the kernel's word: "DMA", "DMA-FQ", "identity"
-  Reading<GpuLoad> load = Reading<GpuLoad>::missing(kNeedsLoad);
+  Reading<GpuLoad> load = Reading<GpuLoad>::missing(kNeedsLoad, WhyMissing::not_asked);
 };
 
 struct Capacity {
@@ -133,7 +133,8 @@ struct Survey {
   /// Why the GPUs' copies could not run; empty where they were, or where it was not asked for.
   std::string load_failure;
   /// Between GPUs that reach each other's memory, after that.
-  Reading<std::vector<PeerCopy>> peer_copies = Reading<std::vector<PeerCopy>>::missing(kNeedsLoad);
+  Reading<std::vector<PeerCopy>> peer_copies =
+      Reading<std::vector<PeerCopy>>::missing(kNeedsLoad, WhyMissing::not_asked);
   /// Of pairs whose P2P the driver does not refuse; absent where nobody asked (`--prove`).
   std::optional<std::vector<PairProof>> proofs;
   std::string proof_failure;                   ///< why there are none, though asked for; else empty

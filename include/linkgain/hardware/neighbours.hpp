@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/json_document.hpp"
+
 namespace linkgain {
 
 /// A process that has a compute context on a GPU.
@@ -66,5 +68,13 @@ struct Neighbours {
   std::vector<GpuNeighbour> seen{};
   bool operator==(const Neighbours&) const = default;
 };
+
+namespace json {
+
+/// What a run saw of others' work, as a record has it.
+Out write_neighbours(const Neighbours& neighbours);
+Neighbours read_neighbours(const In& json);
+
+}  // namespace json
 
 }  // namespace linkgain

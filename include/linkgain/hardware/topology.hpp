@@ -58,8 +58,10 @@ struct PcieInfo {
   Reading<int> most_width;
 };
 
-/// The reason of a CUDA index that is missing because CUDA does not see the GPU.
-inline constexpr const char* kHiddenFromCuda = "hidden by CUDA_VISIBLE_DEVICES";
+/// The CUDA index of a GPU that CUDA does not see.
+inline Reading<int> hidden_from_cuda() {
+  return Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES", WhyMissing::hidden);
+}
 
 struct TopologyGpu {
   int index = 0;  ///< as nvidia-smi numbers it
@@ -69,8 +71,8 @@ struct TopologyGpu {
   std::string name;
   std::string uuid;
   std::string pci_bus_id;  ///< "00000000:00:06.0"
-  /// Under CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER; where missing the reason is kHiddenFromCuda
-  /// or says why it is not known.
+  /// Under CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER; where missing hidden_from_cuda(), or it
+  /// says why it is not known.
   Reading<int> cuda_index;
   Reading<std::string> cpus;  ///< near it: "0-31"
   Reading<int> numa_node;
@@ -119,13 +121,43 @@ struct Topology {
 /// "GPU1", or "NIC0" for a number beyond the GPUs'.
 std::string device_label(const Topology& topology, int device);
 
+/// "GPU0-GPU1".
+std::string device_labels(const Topology& topology, const TopologyPair& pair);
+
 /// The path from one device to another; null where it is not known. It lives as long as `topology`.
 const TopologyPair* find_pair(const Topology& topology, int from, int to);
+
+/// Pairs of two GPUs, each once.
+std::vector<TopologyPair> gpu_pairs(const Topology& topology);
+
+/// Whether the GPU has NVLink, or the driver does not say.
+bool may_have_nvlink(const NvlinkInfo& nvlink);
+
+/// Whether a bridge could join two GPUs: both are of one model with NVLink, and have no link
+/// active.
+bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);
+
+enum class P2pUse { reads, writes };
+
+/// "reads", "writes".
+std::string_view name_of(P2pUse use);
+
+/// Whether reads or writes between two GPUs are refused, in one direction or both.
+struct P2pRefusal {
+  P2pUse use = P2pUse::reads;
+  std::string why_not;  ///< empty where nothing is refused
+  std::string unknown;  ///< why it is not known of some; empty where it is
+};
+P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair);
 
 /// Whether NVLink joins two GPUs: by the links counted for them, else as the driver says of P2P.
 /// Absent where neither is known.
 std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<bool> driver);
 std::optional<bool> joined_by_nvlink(const TopologyPair& pair);
+
+/// Whether messages between GPUs go over PCIe: a pair is not joined by NVLink. Absent where that is
+/// not known of a pair and no other needs PCIe.
+std::optional<bool> needs_pcie_p2p(const Topology& topology);
 
 /// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
 /// not be counted, or "?" where nothing is known. `nvlinks`: absent where not counted.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/process/descriptor.hpp"
 #include "linkgain/process/signals.hpp"
@@ -47,21 +48,9 @@ class Deadline {
   Clock::time_point end_;
 };
 
-/// A process as /proc shows it at one moment.
-struct ProcessEntry {
-  pid_t id = 0;
-  pid_t parent = 0;
-  pid_t session = 0;
-  char state = '?';         ///< proc(5)'s letter: 'R', 'S', 'T' stopped, 'Z' zombie, …
-  std::uint64_t start = 0;  ///< clock ticks since boot; tells a process from a later one of its id
-};
-
 /// What a file of /proc holds; empty where it cannot be read, cut short where its process goes
 /// meanwhile. (A stream throws in that case, even one that was not asked to.)
 std::string read_process_file(const std::string& path);
-
-/// Reads the text of /proc/<id>/stat; nothing where it is no such text.
-std::optional<ProcessEntry> parse_process(std::string_view stat);
 
 /// All processes this one can see.
 std::vector<ProcessEntry> list_processes();

@@ -20,7 +20,7 @@
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/run_evidence.hpp"
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "linkgain/statistics/ratio.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 /// Numbers as tables and sentences show them: as many digits as tell something.
 namespace linkgain {

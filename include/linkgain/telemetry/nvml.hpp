@@ -43,7 +43,6 @@ class Nvml {
   std::optional<Device> device_by_index(int index, std::string* reason = nullptr) const;
   /// CUDA's form ("0000:00:06.0") or NVML's ("00000000:00:06.0").
   std::optional<Device> device_by_pci_bus_id(const std::string& pci_bus_id) const;
-  std::optional<Device> device_by_uuid(const std::string& uuid) const;
 
  private:
   explicit Nvml(std::unique_ptr<NvmlLibrary> library);

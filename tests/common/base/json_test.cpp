@@ -4,8 +4,10 @@
 
 #include <cstdint>
 
-namespace linkgain::json {
+namespace linkgain::test {
 namespace {
+
+using json::In;
 
 template <typename T>
 std::optional<T> read(const char* text) try {
@@ -36,9 +38,9 @@ TEST(WholeNumbers, AreCheckedWhereverTheyStand) {
   EXPECT_EQ(read<std::vector<int>>("[1, 2]"), (std::vector<int>{1, 2}));
   EXPECT_EQ(read<std::vector<int>>("[1, 2.5]"), std::nullopt);
   const In object = In::parse(R"({"a": 1e99, "b": 7})");
-  EXPECT_THROW(optional_at<int>(object, "a"), In::exception);
+  EXPECT_THROW(json::optional_at<int>(object, "a"), In::exception);
   EXPECT_EQ(object.value("b", 0), 7);
 }
 
 }  // namespace
-}  // namespace linkgain::json
+}  // namespace linkgain::test

@@ -51,7 +51,7 @@ Topology small_machine() {
   gpu.name = "NVIDIA H200";
   gpu.uuid = "GPU-00";
   gpu.pci_bus_id = "00000000:00:06.0";
-  gpu.cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  gpu.cuda_index = hidden_from_cuda();
   gpu.cpus = std::string("0-31");
   gpu.numa_node = 0;
   gpu.nvlink = nvlink(6, 18, 26.5625);
@@ -130,12 +130,47 @@ TEST(NvlinkRate, SaysWhyItIsNotKnown) {
   EXPECT_EQ(payload_limit_of(info).reason(), "Not Found");
 }
 
+TopologyPair pair_of(int from, int to) {
+  TopologyPair pair;
+  pair.from = from;
+  pair.to = to;
+  return pair;
+}
+
 TEST(DeviceLabel, CountsGpusThenNics) {
   Topology topology = small_machine();
   topology.gpus[1].index = 3;
+  EXPECT_EQ(device_labels(topology, pair_of(1, 2)), "GPU3-NIC0");
   EXPECT_EQ(device_label(topology, 0), "GPU0");
   EXPECT_EQ(device_label(topology, 1), "GPU3");
   EXPECT_EQ(device_label(topology, 2), "NIC0");
+}
+
+TEST(P2pRefusal, IsOfEitherDirection) {
+  Topology topology = small_machine();
+  topology.pairs = {pair_of(0, 1), pair_of(1, 0), pair_of(0, 2)};
+  for (TopologyPair& pair : topology.pairs) pair.read = pair.write = P2pStatus{true, {}};
+  ASSERT_EQ(gpu_pairs(topology).size(), 1U) << "each once, no NIC";
+  const auto refusal = [&] { return p2p_refusal(topology, gpu_pairs(topology).front()); };
+  EXPECT_EQ(refusal().why_not + refusal().unknown, "");
+  topology.pairs[1].read = Reading<P2pStatus>::missing("Unknown Error");
+  EXPECT_EQ(refusal().unknown, "Unknown Error");
+  topology.pairs[1].write = P2pStatus{false, "not supported"};
+  EXPECT_EQ(refusal().why_not, "not supported");
+  EXPECT_EQ(name_of(refusal().use), "writes");
+  EXPECT_EQ(refusal().unknown, "");
+  topology.pairs[0].read = P2pStatus{false, "disabled"};
+  EXPECT_EQ(refusal().use, P2pUse::reads);
+}
+
+TEST(PcieP2p, IsNeededWhereAPairIsNotJoined) {
+  Topology topology = small_machine();
+  topology.pairs = {pair_of(0, 1)};
+  EXPECT_EQ(needs_pcie_p2p(topology), std::nullopt);
+  topology.pairs[0].nvlinks = 4;
+  EXPECT_EQ(needs_pcie_p2p(topology), false);
+  topology.pairs[0].nvlinks = 0;
+  EXPECT_EQ(needs_pcie_p2p(topology), true);
 }
 
 TEST(TopologyJson, HoldsReadingsOrTheirReasons) {

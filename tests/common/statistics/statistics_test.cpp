@@ -54,5 +54,18 @@ TEST(StudentMean, HasAnIntervalFromTwoValuesOn) {
   EXPECT_FALSE(student_mean(Values{5}).may_be(5.0)) << "there is no interval";
 }
 
+TEST(LessTime, IsTheGuidesShare) {
+  EXPECT_NEAR(less_time(131.4367 / 101.9003), 0.2247, 1e-4);
+  EXPECT_DOUBLE_EQ(less_time(2.0), 0.5);
+  EXPECT_DOUBLE_EQ(less_time(1.0), 0.0);
+  EXPECT_DOUBLE_EQ(less_time(0.5), -1.0);
+}
+
+TEST(RelativeHalfWidth, IsHalfTheLogOfHighOverLow) {
+  const Interval interval{3.0 * std::exp(-0.02), 3.0 * std::exp(0.02)};
+  EXPECT_NEAR(relative_half_width({.value = 3.0, .interval = interval}).value(), 0.02, 1e-12);
+  EXPECT_EQ(relative_half_width(Estimate{}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace linkgain::test

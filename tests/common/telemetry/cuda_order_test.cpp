@@ -77,6 +77,7 @@ TEST(CudaOrder, IsByPciIdWhateverTheOrderOfTheGpusHere) {
   EXPECT_THAT(cuda_indexes(mixed, {}),
               ElementsAre(Reading<int>(2), Reading<int>(0), Reading<int>(1)));
   EXPECT_THAT(visible("2,0", mixed), ElementsAre(0, 1, -1));
+  EXPECT_EQ(cuda_indexes(mixed, {"2,0", std::nullopt}).back(), hidden_from_cuda());
 }
 
 TEST(CudaOrder, ComparesLongerDomainsAsNumbers) {

@@ -73,7 +73,7 @@ TEST_F(HostLoadTest, TakesNothingFromLinesWithoutNumbers) {
 TEST_F(HostLoadTest, AddsUpProcesses) {
   for (const char* pid : {"11", "12"}) {
     write(std::string(pid) + "/stat",
-          std::string(pid) + " (a) b (c) R 1 2 3 4 5 6 7 8 9 10 300 200 9 9 20 0 1");
+          std::string(pid) + " (a) b (c) R 1 2 3 4 5 6 7 8 9 10 300 200 9 9 20 0 1 0 77");
     write(std::string(pid) + "/status",
           "Name:\ta\nvoluntary_ctxt_switches:\t99\nnonvoluntary_ctxt_switches:\t21\n");
   }

@@ -125,6 +125,7 @@ TEST(NvmlLink, OnAGpuWithoutNvlinkIsMissing) {
   for (const char* name : {"no-nvlink", "phb"}) {
     const NvmlScenario scenario(name, NVML_DOUBLE);
     EXPECT_THAT(scenario.gpu(0).nvlink_count().reason(), says_error(kNotSupported));
+    EXPECT_EQ(scenario.gpu(0).nvlink_count().why(), WhyMissing::unsupported);
     EXPECT_THAT(scenario.gpu(0).nvlink(0).reason(), says_error(kNotSupported));
   }
 }
@@ -199,6 +200,7 @@ TEST(NvmlLostGpu, AnswersEveryQuestionWithTheReason) {
   EXPECT_THAT(lost.nvlink(0).reason(), says_error(kGpuIsLost));
   EXPECT_THAT(lost.pci_bus_id().reason(), says_error(kGpuIsLost));
   EXPECT_THAT(lost.pcie().generation.reason(), says_error(kGpuIsLost));
+  EXPECT_EQ(lost.temperature_c().why(), WhyMissing::lost);
   GpuInfo info;
   info.nvlink_links_active = 18;  // what another reading left behind
   info.nvlink_rate_gb_per_s = 26.5625;

@@ -17,7 +17,7 @@ TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   Survey faulty = healthy_survey();
   faulty.load_failure = "no CUDA";
   faulty.proof_failure = "no mpirun";
-  faulty.software.nccl = {{{"NCCL_ALGO", "Ring", "environment"}}, {"a line without effect"}};
+  faulty.software.nccl = {{{"NCCL_ALGO", "Ring"}}, {"a line without effect"}};
   faulty.software.cuda_variables = {{"CUDA_LAUNCH_BLOCKING", "1"}};
   faulty.topology.gpus[0].nvlink.peers = {"00000000:41:00.0"};
   faulty.peer_copies = std::vector<PeerCopy>{};

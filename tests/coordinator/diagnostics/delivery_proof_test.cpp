@@ -113,7 +113,7 @@ TEST(DeliveryProof, PairsThatCannotBeProvedAreNotClimbed) {
   EXPECT_TRUE(refused.proofs->empty());
   expect_finding(refused, kCheck, kPair, not_checkable, "writes: chipset not supported");
   Survey hidden = healthy_survey();
-  hidden.topology.gpus[1].cuda_index = Reading<int>::missing(kHiddenFromCuda);
+  hidden.topology.gpus[1].cuda_index = hidden_from_cuda();
   hidden = climbed(ProofRung::stores, State::passed, State::passed, hidden);
   EXPECT_TRUE(hidden.proofs->empty());
   expect_finding(hidden, kCheck, kPair, not_checkable, "CUDA does not see both");

@@ -123,7 +123,7 @@ TEST(DoctorGpus, Persistence) {
 TEST(DoctorGpus, Visible) {
   Survey survey = healthy_survey();
   expect_finding(survey, "cuda-visible", "host", ok, "2 of 2");
-  const auto hidden = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  const auto hidden = hidden_from_cuda();
   survey.visible_devices = "0";
   survey.topology.gpus[1].cuda_index = hidden;
   expect_finding(survey, "cuda-visible", "host", warning,
@@ -137,7 +137,7 @@ TEST(DoctorGpus, Visible) {
 }
 
 TEST(DoctorGpus, WhatCudaSeesIsNotGuessed) {
-  const auto hidden = Reading<int>::missing(kHiddenFromCuda);
+  const auto hidden = hidden_from_cuda();
   const auto unknown = Reading<int>::missing("the models differ");
   Survey survey = healthy_survey();
   survey.visible_devices = "0,1";
@@ -156,7 +156,7 @@ TEST(DoctorGpus, SomeHiddenOfMany) {
   Survey survey = healthy_survey();
   survey.topology.gpus.push_back(healthy_links(2));
   survey.gpus.push_back(healthy_gpu(2));
-  survey.topology.gpus[2].cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  survey.topology.gpus[2].cuda_index = hidden_from_cuda();
   survey.visible_devices = "0,1";
   expect_finding(survey, "cuda-visible", "host", warning, "2 of 3");
 }

@@ -214,8 +214,8 @@ Survey with_settings(std::vector<NcclSetting> settings, std::vector<std::string>
 
 TEST(DoctorNccl, NothingSet) {
   expect_finding(healthy_survey(), "nccl-variable", "host", ok, "none set");
-  const Survey harmless = with_settings({{"NCCL_DEBUG", "WARN", "environment"},
-                                         {"NCCL_P2P_DISABLE", "0", "environment"},
+  const Survey harmless = with_settings({{"NCCL_DEBUG", "WARN"},
+                                         {"NCCL_P2P_DISABLE", "0"},
                                          {"NCCL_SOCKET_IFNAME", "eth0", "/etc/nccl.conf"}});
   expect_finding(harmless, "nccl-variable", "host", ok, "none set");
 }
@@ -224,8 +224,8 @@ TEST(DoctorNccl, WhatForbidsP2pIsAProblem) {
   expect_finding(with_settings({{"NCCL_P2P_DISABLE", "1", "/etc/nccl.conf"}}), "nccl-variable",
                  "NCCL_P2P_DISABLE", problem, "=1 (/etc/nccl.conf)");
   for (const char* level : {"LOC", "00", "0"}) {
-    expect_finding(with_settings({{"NCCL_P2P_LEVEL", level, "environment"}}), "nccl-variable",
-                   "NCCL_P2P_LEVEL", problem, level);
+    expect_finding(with_settings({{"NCCL_P2P_LEVEL", level}}), "nccl-variable", "NCCL_P2P_LEVEL",
+                   problem, level);
   }
 }
 
@@ -233,25 +233,27 @@ TEST(DoctorNccl, WhatAffectsTheRunIsAWarning) {
   for (const char* name : {"NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE", "NCCL_ALGO", "NCCL_PROTO",
                            "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_NTHREADS",
                            "NCCL_TOPO_FILE", "NCCL_NET", "NCCL_NET_GDR_LEVEL"}) {
-    const Survey survey = with_settings({{name, "PIX", "environment"}});
+    const Survey survey = with_settings({{name, "PIX"}});
     expect_finding(survey, "nccl-variable", name, warning, "=PIX (environment)");
     EXPECT_THAT(finding_of(survey, "nccl-variable", name).advice,
                 HasSubstr(std::string("unset ") + name));
   }
   for (const char* name : {"NCCL_NVLS_ENABLE", "NCCL_CUMEM_ENABLE"}) {
-    expect_finding(with_settings({{name, "0", "environment"}}), "nccl-variable", name, warning,
-                   "=0");
+    expect_finding(with_settings({{name, "0"}}), "nccl-variable", name, warning, "=0");
   }
   const Survey file = with_settings({{"NCCL_ALGO", "Ring", "/home/me/.nccl.conf"}});
   EXPECT_THAT(finding_of(file, "nccl-variable", "NCCL_ALGO").advice,
               HasSubstr("/home/me/.nccl.conf"));
+  const Survey odd = with_settings({{"NCCL_ALGO", "Ring", "environment"}});
+  EXPECT_THAT(finding_of(odd, "nccl-variable", "NCCL_ALGO").advice,
+              testing::Not(HasSubstr("unset")));
 }
 
 TEST(DoctorNccl, LogsOfEachCallAreAWarning) {
   using Settings = std::vector<NcclSetting>;
   const auto debug = [](const std::string& level, const std::string& subsystems) {
-    Settings settings{{"NCCL_DEBUG", level, "environment"}};
-    if (!subsystems.empty()) settings.push_back({"NCCL_DEBUG_SUBSYS", subsystems, "environment"});
+    Settings settings{{"NCCL_DEBUG", level}};
+    if (!subsystems.empty()) settings.push_back({"NCCL_DEBUG_SUBSYS", subsystems});
     return with_settings(settings);
   };
   for (const auto& survey : {debug("TRACE", ""), debug("INFO", "INIT,COLL"), debug("info", "all"),

@@ -105,7 +105,7 @@ inline std::vector<TopologyGpu> troubled_gpus() {
                                 gpu(1, "NVIDIA TITAN RTX", "00000000:07:00.0", bridged, 3),
                                 gpu(2, "NVIDIA TITAN RTX", "00000000:81:00.0", none, 3),
                                 lost_gpu(3)};
-  gpus[2].cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  gpus[2].cuda_index = hidden_from_cuda();
   gpus[2].numa_node = Reading<int>::missing("the kernel knows of no NUMA node");
   return gpus;
 }

@@ -94,7 +94,7 @@ TEST(NcclConf, TheEnvironmentGoesBeforeTheUsersFileBeforeTheMachines) {
   const NcclSettings settings =
       survey_nccl_settings({{"NCCL_ALGO", "Ring"}, {"PATH", "/bin"}}, home, etc);
   EXPECT_THAT(settings.in_force,
-              ElementsAre(NcclSetting{"NCCL_ALGO", "Ring", "environment"},
+              ElementsAre(NcclSetting{"NCCL_ALGO", "Ring"},
                           NcclSetting{"NCCL_PROTO", "LL", (home / ".nccl.conf").string()},
                           NcclSetting{"NCCL_NTHREADS", "64", (etc / "nccl.conf").string()}));
 }

@@ -151,7 +151,7 @@ TEST_F(SurveyTest, WatchesALoad) {
   LoadWatch watch(survey);
   watch.look();
   watch.look();
-  survey.topology.gpus[1].cuda_index = Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES");
+  survey.topology.gpus[1].cuda_index = hidden_from_cuda();
   watch.put_into(survey);
   ASSERT_TRUE(survey.gpus[0].load.measured()) << survey.gpus[0].load.reason();
   const GpuLoad& load = survey.gpus[0].load.value();

@@ -54,7 +54,7 @@ TEST(TopologyReport, SaysOnceWhatIsAlike) {
   for (TopologyGpu& gpu : topology.gpus) gpu.nvlink.possible = 0;
   texts.add("no GPU has NVLink", topology_report(topology, kAnyColumns));
   for (TopologyGpu& gpu : topology.gpus) {
-    gpu.nvlink.possible = Reading<int>::missing("Not Supported");
+    gpu.nvlink.possible = Reading<int>::missing("Not Supported", WhyMissing::unsupported);
   }
   texts.add("the driver tells of no NVLink", topology_report(topology, kAnyColumns));
   topology.gpus[0].nvlink.possible = 0;

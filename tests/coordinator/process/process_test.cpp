@@ -343,23 +343,6 @@ TEST_F(ProcessEndTest, EndingTwiceIsHarmless) {
   EXPECT_EQ(process.read_line(kPlenty).outcome, Transfer::ended);
 }
 
-TEST(ProcessTree, ReadsANameWithSpacesAndParentheses) {
-  const auto process = parse_process(
-      "812 (a) Z (b c) T 77 812 813 0 -1 4194304 77 0 0 0 1 2 3 4 20 0 1 0 121821 3133440 418 18");
-  ASSERT_TRUE(process);
-  EXPECT_EQ(process->id, 812);
-  EXPECT_EQ(process->state, 'T');
-  EXPECT_EQ(process->parent, 77);
-  EXPECT_EQ(process->session, 813);
-  EXPECT_EQ(process->start, 121821U);
-}
-
-TEST(ProcessTree, RefusesWhatIsNoProcess) {
-  for (const char* text : {"", "812", "812 (sh", "812 (sh) S", "x (sh) S 1 2 3"}) {
-    EXPECT_FALSE(parse_process(text)) << text;
-  }
-}
-
 TEST(ProcessTree, ListsThisProcess) {
   const std::vector<ProcessEntry> processes = list_processes();
   const auto self = std::find_if(processes.begin(), processes.end(),

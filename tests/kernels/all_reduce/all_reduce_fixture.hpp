@@ -120,7 +120,7 @@ class Rank {
   gpu::Stream stream_;
 };
 
-class AllReduceKernels : public gpu::GpuTest {
+class AllReduceKernels : public test::GpuTest {
  protected:
   static constexpr std::uint32_t kSeed = 77;
 

@@ -48,7 +48,7 @@ class Words {
 
 const std::vector<std::int64_t> kSizes{16, 48, 16'384, 1'000'016, std::int64_t{20} << 20};
 
-class CopyKernels : public gpu::GpuTest {};
+class CopyKernels : public test::GpuTest {};
 
 TEST_F(CopyKernels, CopyEveryByteAndNoMoreByEveryShape) {
   const Stream stream;

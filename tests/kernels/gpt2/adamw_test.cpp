@@ -13,7 +13,7 @@ constexpr std::int64_t kCounts[] = {0, 1, 2, 3, 4, 5, 7, 1023, 100'003};
 /// As in the fifth step of training.
 constexpr AdamScalars kScalars{5e-4, 0.9, 0.999, 1.0 - 0.59049, 1.0 - 0.995009990004999, 1e-8, 1.0};
 
-class SquaredNorm : public gpu::GpuTest {};
+class SquaredNorm : public test::GpuTest {};
 
 TEST_F(SquaredNorm, adds_squares_of_any_range) {
   const gpu::Stream stream;
@@ -94,7 +94,7 @@ Expected expected_of(std::int64_t count, double squared_norm) {
   return expected;
 }
 
-class AdamUpdate : public gpu::GpuTest {};
+class AdamUpdate : public test::GpuTest {};
 
 TEST_F(AdamUpdate, is_adam_with_clipped_gradients) {
   const gpu::Stream stream;

@@ -76,7 +76,7 @@ struct LossRun {
   DeviceArray mean;
 };
 
-class TokenLoss : public gpu::GpuTest {};
+class TokenLoss : public test::GpuTest {};
 
 TEST_F(TokenLoss, is_the_cross_entropy_and_its_gradient) {
   for (const ElementType type : kActivationTypes) {

@@ -58,7 +58,7 @@ std::string name_of(const Case& embedding) {
          " channels, first " + std::to_string(embedding.dropout.first);
 }
 
-class Embedding : public gpu::GpuTest {};
+class Embedding : public test::GpuTest {};
 
 TEST_F(Embedding, adds_token_and_position_and_drops) {
   const gpu::Stream stream;

@@ -49,7 +49,7 @@ std::string name_of(ElementType type, const Shape& shape) {
          (type == ElementType::float32 ? " float32" : " bfloat16");
 }
 
-class Gelu : public gpu::GpuTest {};
+class Gelu : public test::GpuTest {};
 
 /// An exponent below 30 has a relative error of 3 * 2^-24 from its polynomial, which its power has
 /// 21 times, and the power 2^-22 of its own; further out GELU is below 1e-8 or x itself.
@@ -115,7 +115,7 @@ TEST_F(Gelu, has_its_slope_as_gradient_and_sums_it_up_for_the_bias) {
   }
 }
 
-class ColumnSums : public gpu::GpuTest {};
+class ColumnSums : public test::GpuTest {};
 
 TEST_F(ColumnSums, sum_up_every_row) {
   const gpu::Stream stream;

@@ -94,7 +94,7 @@ ExpectedGradients expected_gradients(const NormCase& norm_case, const Inputs& in
   return expected;
 }
 
-class LayerNormBackward : public gpu::GpuTest {};
+class LayerNormBackward : public test::GpuTest {};
 
 TEST_F(LayerNormBackward, gives_the_gradients_of_stream_and_parameters) {
   for (const NormCase& norm_case : norm_cases()) {

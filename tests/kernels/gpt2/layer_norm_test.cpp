@@ -53,7 +53,7 @@ void expect_norm(const NormCase& norm_case, const Inputs& inputs, const Values& 
   expect_close(run.output.values(), expected, rounding_error(norm_case.type), 2e-5);
 }
 
-class LayerNorm : public gpu::GpuTest {};
+class LayerNorm : public test::GpuTest {};
 
 TEST_F(LayerNorm, normalises_the_stream) {
   for (const NormCase& norm_case : norm_cases()) {

@@ -11,7 +11,7 @@ using enum ElementType;
 
 constexpr std::int64_t kCounts[] = {0, 1, 2, 3, 4, 5, 7, 1023, 1'000'003};
 
-class ParameterMemory : public gpu::GpuTest {};
+class ParameterMemory : public test::GpuTest {};
 
 TEST_F(ParameterMemory, is_copied_as_bfloat16) {
   const gpu::Stream stream;

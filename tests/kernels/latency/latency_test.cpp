@@ -34,7 +34,7 @@ struct Side {
   Stream stream;
 };
 
-class LatencyKernels : public gpu::GpuTest {
+class LatencyKernels : public test::GpuTest {
  protected:
   static void enqueue(const Side& own, const Side& peer, bool starts, int rounds,
                       std::uint32_t before) {

@@ -18,10 +18,10 @@ namespace {
 
 using gpu::check;
 
-class Hold : public gpu::GpuTest {
+class Hold : public test::GpuTest {
  protected:
   void SetUp() override {
-    gpu::GpuTest::SetUp();
+    test::GpuTest::SetUp();
     if (!IsSkipped()) memory_.emplace(Bytes{sizeof(std::uint32_t)});
   }
 

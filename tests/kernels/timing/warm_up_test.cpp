@@ -8,7 +8,7 @@ namespace {
 
 using gpu::check;
 
-class Busy : public gpu::GpuTest {
+class Busy : public test::GpuTest {
  protected:
   /// Device time of one launch.
   static Seconds time_of(double microseconds, int blocks) {

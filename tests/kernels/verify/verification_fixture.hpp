@@ -68,10 +68,10 @@ inline std::uint64_t corrupted(const Pattern& pattern, std::uint64_t right) {
   return encode_float(pattern.type, -decode_float(pattern.type, right));
 }
 
-class Verification : public gpu::GpuTest {
+class Verification : public test::GpuTest {
  protected:
   void SetUp() override {
-    gpu::GpuTest::SetUp();
+    test::GpuTest::SetUp();
     if (IsSkipped()) return;
     stream_.emplace();
     result_.emplace(Bytes{sizeof(CheckResult)});
@@ -81,7 +81,7 @@ class Verification : public gpu::GpuTest {
   void TearDown() override {
     stream_.reset();
     result_.reset();
-    gpu::GpuTest::TearDown();
+    test::GpuTest::TearDown();
   }
 
   CheckResult* device_result() const { return static_cast<CheckResult*>(result_->data()); }
@@ -89,7 +89,7 @@ class Verification : public gpu::GpuTest {
   /// What the checks since the last call found.
   CheckResult take_result() {
     CheckResult result;
-    const Memory memory = gpu::download(*result_, *stream_);
+    const Memory memory = test::download(*result_, *stream_);
     std::memcpy(static_cast<void*>(&result), memory.data(), sizeof(result));
     gpu::check(clear_result(device_result(), stream_->get()));
     return result;
@@ -98,7 +98,7 @@ class Verification : public gpu::GpuTest {
   CheckResult check_memory(const Pattern& pattern, const Memory& memory,
                            std::int64_t first_index = kFirstIndex) {
     const gpu::DeviceBuffer buffer(Bytes{static_cast<std::int64_t>(memory.size())});
-    gpu::upload(buffer, memory, *stream_);
+    test::upload(buffer, memory, *stream_);
     const auto count = static_cast<std::int64_t>(memory.size()) / traits_of(pattern.type).bytes;
     gpu::check(check_reduction(buffer.data(), count, first_index, pattern, device_result(),
                                stream_->get()));

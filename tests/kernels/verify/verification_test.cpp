@@ -14,6 +14,8 @@ namespace {
 
 using gpu::check;
 using gpu::DeviceBuffer;
+using test::download;
+using test::upload;
 
 TEST_F(Verification, a_cleared_result_says_nothing) {
   const CheckResult result = take_result();

@@ -12,7 +12,7 @@
 #include "kernels/common/math.hpp"
 
 /// What all_reduce_stress does, drawn from one seed that all ranks share.
-namespace linkgain::stress {
+namespace linkgain::test {
 
 /// SplitMix64: a short state, the same numbers everywhere.
 class Random {
@@ -166,4 +166,4 @@ inline double draw_delay_microseconds(Random& random) {
   return random.one_in(2) ? 0.0 : kLongest * random.share();
 }
 
-}  // namespace linkgain::stress
+}  // namespace linkgain::test

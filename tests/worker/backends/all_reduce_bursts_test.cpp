@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-namespace linkgain::stress {
+namespace linkgain::test {
 namespace {
 
 using kernels::AllReduceMethod;
@@ -131,4 +131,4 @@ TEST(AllReduceBursts, HaveNoMoreOperationsThanAreLeft) {
 }
 
 }  // namespace
-}  // namespace linkgain::stress
+}  // namespace linkgain::test

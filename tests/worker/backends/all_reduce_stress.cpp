@@ -34,7 +34,7 @@
 #include "peer/kernel_all_reduce.hpp"
 #include "peer/memory.hpp"
 
-namespace linkgain::stress {
+namespace linkgain::test {
 namespace {
 
 constexpr int kWrongData = 4;
@@ -465,13 +465,13 @@ int run_program(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace linkgain::stress
+}  // namespace linkgain::test
 
 int main(int argc, char** argv) {
   // A kernel's first launch may wait for the device, which may wait for another rank.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   try {
-    return linkgain::stress::run_program(argc, argv);
+    return linkgain::test::run_program(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

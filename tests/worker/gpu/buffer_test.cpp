@@ -10,9 +10,10 @@
 #include "gpu_fixture.hpp"
 #include "support/memory_in_use.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using BufferTest = GpuTest;
 
 TEST_F(BufferTest, holds_what_was_copied) {
@@ -127,4 +128,4 @@ TEST_F(PinnedCopyTest, says_so_when_memory_is_short) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

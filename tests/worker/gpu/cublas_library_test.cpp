@@ -5,9 +5,10 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -62,4 +63,4 @@ TEST(CublasLibrary, IsOpenedAtItsFirstUseOnly) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

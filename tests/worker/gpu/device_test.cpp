@@ -6,9 +6,10 @@
 
 #include "gpu_fixture.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using ::testing::MatchesRegex;
 
 TEST(DeviceText, versions) {
@@ -76,4 +77,4 @@ TEST_F(DeviceTest, the_driver_has_a_version) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

@@ -5,9 +5,10 @@
 #include <source_location>
 #include <string>
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using ::testing::HasSubstr;
 
 TEST(Check, success_is_silent) { EXPECT_NO_THROW(check(cudaSuccess)); }
@@ -40,4 +41,4 @@ TEST(Check, says_what_to_do) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

@@ -12,14 +12,14 @@
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 
 /// Skips each test where there is no GPU; else every test has to leave the device usable.
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string reason;
-    if (device_count(&reason) == 0) GTEST_SKIP() << "no GPU: " << reason;
+    if (gpu::device_count(&reason) == 0) GTEST_SKIP() << "no GPU: " << reason;
   }
 
   void TearDown() override {
@@ -30,20 +30,21 @@ class GpuTest : public ::testing::Test {
 };
 
 /// Copies to the start of `buffer`, in the order of `stream`, and waits.
-inline void upload(const DeviceBuffer& buffer, const std::vector<std::uint8_t>& memory,
-                   const Stream& stream) {
-  check(cudaMemcpyAsync(buffer.data(), memory.data(), memory.size(), cudaMemcpyHostToDevice,
-                        stream.get()));
+inline void upload(const gpu::DeviceBuffer& buffer, const std::vector<std::uint8_t>& memory,
+                   const gpu::Stream& stream) {
+  gpu::check(cudaMemcpyAsync(buffer.data(), memory.data(), memory.size(), cudaMemcpyHostToDevice,
+                             stream.get()));
   stream.synchronize();
 }
 
 /// The whole of `buffer` as it is after the work in `stream`.
-inline std::vector<std::uint8_t> download(const DeviceBuffer& buffer, const Stream& stream) {
+inline std::vector<std::uint8_t> download(const gpu::DeviceBuffer& buffer,
+                                          const gpu::Stream& stream) {
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(buffer.size().value));
-  check(cudaMemcpyAsync(memory.data(), buffer.data(), memory.size(), cudaMemcpyDeviceToHost,
-                        stream.get()));
+  gpu::check(cudaMemcpyAsync(memory.data(), buffer.data(), memory.size(), cudaMemcpyDeviceToHost,
+                             stream.get()));
   stream.synchronize();
   return memory;
 }
 
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

@@ -5,8 +5,10 @@
 
 #include "gpu_fixture.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
+
+using namespace gpu;
 
 constexpr std::size_t kBytes = 256;
 const std::vector<std::uint8_t> kZeros(kBytes, 0);
@@ -111,4 +113,4 @@ TEST_F(GraphTest, another_streams_exception_does_not_end_this_capture) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

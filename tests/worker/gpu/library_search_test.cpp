@@ -7,9 +7,10 @@
 
 #include "support/program.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -93,4 +94,4 @@ TEST_F(LibrarySearch, WheelsOfOtherLibrariesAreNone) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

@@ -14,12 +14,11 @@
 #include "linkgain/gpu/device.hpp"
 #include "support/bfloat16.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using kernels::TrainingPrecision;
-using test::from_bfloat16;
-using test::to_bfloat16;
 using MatrixProductTest = GpuTest;
 
 /// Numbers on the host that a device holds as float32 or bfloat16.
@@ -263,4 +262,4 @@ TEST_F(MatrixProductTest, refuses_addresses_that_are_not_aligned) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

@@ -9,9 +9,10 @@
 
 #include "linkgain/base/errors.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -66,4 +67,4 @@ TEST(NcclLibrary, RefusesOneBefore219) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

@@ -6,9 +6,10 @@
 
 #include "linkgain/gpu/matrix_product.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -54,4 +55,4 @@ TEST(ProductChoice, DescribesShapes) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

@@ -15,8 +15,10 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
+
+using namespace gpu;
 
 constexpr Bytes kSize{1 << 20};
 
@@ -96,4 +98,4 @@ TEST_F(SharedHostMemoryTest, IsRefusedWhereThereIsNoRoom) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

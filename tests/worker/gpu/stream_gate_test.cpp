@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kSlowHost = std::chrono::microseconds(500);
 
-class StreamGateTest : public gpu::GpuTest {
+class StreamGateTest : public GpuTest {
  protected:
   /// Device time from a start to the end of work of 50 us that a slow host enqueues half a
   /// millisecond later.

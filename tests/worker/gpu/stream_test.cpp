@@ -5,9 +5,10 @@
 #include "gpu_fixture.hpp"
 #include "kernels/timing/warm_up.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
 
+using namespace gpu;
 using StreamTest = GpuTest;
 
 TEST_F(StreamTest, is_done_once_its_work_is) {
@@ -128,4 +129,4 @@ TEST_F(EventTest, elapsed_refuses_what_was_never_recorded) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

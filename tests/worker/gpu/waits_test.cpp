@@ -7,8 +7,10 @@
 #include "support/golden.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
-namespace linkgain::gpu {
+namespace linkgain::test {
 namespace {
+
+using namespace gpu;
 
 class DeviceWaitsTest : public GpuTest {};
 
@@ -28,4 +30,4 @@ TEST_F(DeviceWaitsTest, HaveNoLimitWithoutOne) {
 }
 
 }  // namespace
-}  // namespace linkgain::gpu
+}  // namespace linkgain::test

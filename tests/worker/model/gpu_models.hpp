@@ -13,7 +13,6 @@
 
 namespace linkgain::test {
 
-using gpu::GpuTest;
 using kernels::TrainingPrecision;
 
 /// Those that the current device has.

@@ -94,7 +94,7 @@ AttentionDropout dropout(double probability, std::int64_t first_element) {
           first_element};
 }
 
-class AttentionKernels : public gpu::GpuTest {
+class AttentionKernels : public test::GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();

@@ -1,0 +1,45 @@
+#include "linkgain/base/process_entry.hpp"
+
+#include <unistd.h>
+
+#include <sstream>
+#include <string>
+
+#include "linkgain/base/regular_file.hpp"
+
+namespace linkgain {
+
+std::optional<ProcessEntry> parse_process(std::string_view stat) {
+  // The second field is the program's name in parentheses and may itself hold any character.
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return std::nullopt;
+  ProcessEntry process;
+  std::istringstream before{std::string(stat.substr(0, name_end))};
+  std::istringstream after{std::string(stat.substr(name_end + 1))};
+  std::string skipped;
+  const auto skip = [&](int fields) {
+    for (int field = 0; field < fields; ++field) after >> skipped;
+  };
+  double user = 0.0;
+  double system = 0.0;
+  before >> process.id;
+  after >> process.state >> process.parent >> skipped >> process.session;
+  skip(7);  // from the terminal to faults
+  after >> user >> system;
+  skip(6);  // from the children's times to the next alarm
+  after >> process.start;
+  if (!before || !after) return std::nullopt;
+  process.worked = seconds_of_ticks(user + system);
+  return process;
+}
+
+std::optional<ProcessEntry> read_process(pid_t id, const std::filesystem::path& proc) {
+  return parse_process(read_regular_file(proc / std::to_string(id) / "stat").value_or(""));
+}
+
+Seconds seconds_of_ticks(double ticks) {
+  static const auto kTicksPerSecond = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return Seconds{ticks / kTicksPerSecond};
+}
+
+}  // namespace linkgain

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+
+/// A process as /proc shows it at one moment.
+struct ProcessEntry {
+  pid_t id = 0;
+  pid_t parent = 0;
+  pid_t session = 0;
+  char state = '?';         ///< proc(5)'s letter: 'R', 'S', 'T' stopped, 'Z' zombie, …
+  Seconds worked{};         ///< processor time of all its threads so far
+  std::uint64_t start = 0;  ///< clock ticks since boot; tells a process from a later one of its id
+};
+
+/// Reads the text of /proc/<id>/stat; nothing where it is no such text.
+std::optional<ProcessEntry> parse_process(std::string_view stat);
+
+/// Absent where there is none. `proc` is where /proc is.
+std::optional<ProcessEntry> read_process(pid_t id, const std::filesystem::path& proc = "/proc");
+
+/// Of the kernel's clock ticks, in which /proc states processor time.
+Seconds seconds_of_ticks(double ticks);
+
+}  // namespace linkgain
