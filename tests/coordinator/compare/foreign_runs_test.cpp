@@ -191,7 +191,8 @@ TEST_F(ForeignFiles, SeveralTellHowFarLaunchesDiffer) {
     return read_run(folder_.path() / name);
   };
   const RunFigures before = side("before", 100.0);
-  const RunComparison comparison = compare_runs(before, side("after", 104.0), {});
+  const RunFigures after = side("after", 104.0);
+  const RunComparison comparison = compare_runs(before, after, {});
   const CaseComparison& row = comparison.cases.at(0);
   EXPECT_THAT(row.between_launches->deviation, DoubleNear(0.002, 1e-9));
   EXPECT_EQ(row.between_launches->degrees_of_freedom, 4);
