@@ -33,6 +33,12 @@ void require_variants(const CaseResult& result, const std::vector<Variant>& vari
   if (!alike) refuse(result, "its variants are not those of the settings, in their order");
 }
 
+/// What prints programs' runs looks for nothing else among them.
+void require_kind(const CaseResult& result, bool of_program) {
+  if (is_program(result.definition.operation) == of_program) return;
+  refuse(result, of_program ? "it is no case of a program" : "no program was run");
+}
+
 void require_launches(const CaseResult& result, int planned) {
   for (const Sample& sample : result.samples) {
     // As many as planned may be added.
@@ -118,6 +124,7 @@ void require_exact(const CaseResult& result) {
 
 void require_consistent(const Record& record, Agreement agreement) {
   for (const CaseResult& result : record.cases) {
+    require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);
     require_launches(result, record.settings.launches);
     require_intervals(result);

@@ -10,9 +10,9 @@ enum class Agreement {
   exact,           ///< as summarise() makes them, within 1e-9
 };
 
-/// Throws UsageError where what is said in two places of a record differs: variants in another
-/// order, an interval without its ratio, a launch that was not planned, times and ratios that its
-/// samples do not give.
+/// Throws UsageError where what is said in two places of a record differs: a program's cases among
+/// those of linkgain or the other way round, variants in another order, an interval without its
+/// ratio, a launch that was not planned, times and ratios that its samples do not give.
 void require_consistent(const Record& record, Agreement agreement);
 
 }  // namespace linkgain

@@ -349,6 +349,12 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   Json other_order = full_document();
   std::swap(other_order["cases"][0]["variants"][0], other_order["cases"][0]["variants"][1]);
   answers.refuse("variants in another order", [&] { parse_record(other_order.dump(), "a.json"); });
+  Json program = full_document();
+  program["settings"]["program"] = {{"command", {"true"}}, {"server", ""},
+                                    {"prepare", ""},       {"cleanup", ""},
+                                    {"metrics", {"time"}}, {"warm_up_runs", 0}};
+  answers.refuse("a program beside cases of linkgain",
+                 [&] { parse_record(program.dump(), "a.json"); });
   Json unknown = full_document();
   unknown["cases"][0]["colour"] = "red";
   answers.refuse("an unknown member", [&] { parse_record(unknown.dump(), "a.json"); });

@@ -225,6 +225,7 @@ TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
   EXPECT_THAT(refusal_of(secret), HasSubstr("a secret"));
   Record program = record;
   program.settings.program.emplace().command = {"true"};
+  program.cases.clear();
   EXPECT_THAT(refusal_of(program), HasSubstr("linkgain exec"));
   EXPECT_THAT(refusal([&] { read_unfinished(folder_.path() / "none"); }), HasSubstr("cannot read"));
 }
