@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/secrets.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/jobs/launcher.hpp"
@@ -29,8 +30,10 @@ std::string readable(Seconds time) {
   return fmt::format("{:.0f} min", std::ceil(time.value / 60.0));
 }
 
+constexpr std::size_t kColumns = 80;
+
 std::string row(std::string_view head, const std::string& text) {
-  return fmt::format("{:<13} {}\n", head, text);
+  return hanging(fmt::format("{:<13} ", head), text, kColumns);
 }
 
 std::string variables_of(const Variant& variant) {
@@ -44,7 +47,7 @@ std::string variables_of(const Variant& variant) {
 std::string rows_of(const std::vector<Variant>& variants) {
   std::string text;
   for (const Variant& variant : variants) {
-    text += fmt::format("  {:<13} {}\n", variant.name, variables_of(variant));
+    text += hanging(fmt::format("  {:<13} ", variant.name), variables_of(variant), kColumns);
   }
   return text;
 }
@@ -52,11 +55,22 @@ std::string rows_of(const std::vector<Variant>& variants) {
 std::string memory_text(const RunPlan& plan) {
   const auto mebibytes = static_cast<double>(job_memory(plan)) / (1 << 20);
   const int jobs = jobs_at_once(plan);
-  return fmt::format("up to {} of {} for a job that measures; {} up at once",
+  return fmt::format("up to {} of {} for each job; {}",
                      mebibytes < 1024.0 ? fmt::format("{:.0f} MiB", std::ceil(mebibytes))
                                         : fmt::format("{:.1f} GiB", mebibytes / 1024.0),
-                     plan.backend == BackendKind::nccl ? "each GPU" : "a host",
-                     jobs == 1 ? "one job is" : fmt::format("{} jobs are", jobs));
+                     plan.backend == BackendKind::nccl ? "each GPU" : "each host",
+                     jobs == 1 ? "one job at a time" : fmt::format("{} jobs at once", jobs));
+}
+
+RunPlan plan_of_one_node(const RunOptions& options, Site site) {
+  site.allocation = Hosts{};
+  RunPlan plan = make_plan(options, site);
+  plan.warnings.push_back(
+      {"assumed-node",
+       fmt::format("there is no Slurm allocation here: the plan is that of one node with {} ranks",
+                   plan.ranks),
+       "name other ranks with --np, or ask within salloc"});
+  return plan;
 }
 
 }  // namespace
@@ -68,9 +82,10 @@ Seconds expected_duration(const RunPlan& plan) {
 
 RunPlan preview_plan(const RunOptions& options, Site site) {
   const bool has_gpus = site.has_nccl && site.gpus >= 2;
-  const bool elsewhere =
-      site.hostfile || options.hostfile || parse_launcher(options.launcher) == LauncherKind::srun;
+  const bool by_slurm = parse_launcher(options.launcher) == LauncherKind::srun;
+  const bool elsewhere = site.hostfile || options.hostfile || by_slurm;
   const bool for_gpus = options.backend.value_or(BackendKind::nccl) == BackendKind::nccl;
+  if (by_slurm && !options.hostfile && !site.allocation) return plan_of_one_node(options, site);
   if (!for_gpus || elsewhere || has_gpus) return make_plan(options, site);
   const std::string lack = site.gpus < 2 ? site.no_gpus_reason : site.nccl_missing;
   const int listed = options.gpus.empty() ? 0 : 1 + *std::ranges::max_element(options.gpus);

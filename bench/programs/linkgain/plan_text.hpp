@@ -13,8 +13,8 @@ namespace linkgain {
 Seconds expected_duration(const RunPlan& plan);
 
 /// The plan of a run here or, where GPUs are asked for and this machine or build has none as on a
-/// login node, of one on as many GPUs as --gpus or --np names (2), with a warning that says so.
-/// Throws as make_plan().
+/// login node, of one on as many GPUs as --gpus or --np names (2); by srun without an allocation,
+/// that of one node. A warning says so. Throws as make_plan().
 RunPlan preview_plan(const RunOptions& options, Site site);
 
 /// `--dry-run`: backend, variants with the variables they set, launches, memory, time, cases,

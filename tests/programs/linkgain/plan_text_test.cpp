@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"
 
@@ -54,6 +56,23 @@ TEST(ExpectedDuration, OfProfilesIsWhatTheyAreMeantToTake) {
     EXPECT_GT(expected(options).value, seconds / 2.0);
     EXPECT_LT(expected(options).value, seconds * 2.0);
   }
+}
+
+TEST(PreviewPlan, BySlurmWithoutAnAllocationIsThatOfOneNode) {
+  RunOptions options = one_size();
+  options.launcher = "srun";
+  options.backend = BackendKind::mpi;
+  options.ranks = 4;
+  EXPECT_THROW(make_plan(options, with_gpus(0)), UsageError);
+  const RunPlan plan = preview_plan(options, with_gpus(0));
+  EXPECT_EQ(plan.ranks, 4);
+  EXPECT_EQ(plan.warnings.back().code, "assumed-node");
+
+  Site site = with_gpus(0);
+  site.allocation = Hosts{.count = 2, .slots = 8};
+  const RunPlan allocated = preview_plan(options, site);
+  EXPECT_TRUE(std::ranges::none_of(
+      allocated.warnings, [](const Warning& each) { return each.code == "assumed-node"; }));
 }
 
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
