@@ -181,6 +181,14 @@ class Transcripts(unittest.TestCase):
                       ["...", "three", "...", "two 2", "..."], ["t...", "..."]):
             self.assertNotEqual(difference(shown, output), "", shown)
 
+    def test_the_program_that_reads_records_is_the_one_that_is_built(self):
+        folder = ROOT / "tests/programs/record_consumer"
+        for language, name in (("cpp", "fastest_case.cpp"), ("cmake", "CMakeLists.txt")):
+            built = [squeezed(line) for line in (folder / name).read_text().splitlines()]
+            [block] = [block for block in all_blocks(ROOT / "docs/record.md") if block.language == language]
+            for line in map(squeezed, block.lines):
+                self.assertTrue(not line or line.startswith("// ") or line in built, f"{block.place}: {line}")
+
     def test_every_transcript_is_run(self):
         for page in PAGES:
             for block in all_blocks(page):
