@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <functional>
+#include <vector>
 
-#include "programs.hpp"
+#include "harmed_run.hpp"
 
 /// Soaks of seconds.
 namespace linkgain::test {
@@ -9,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-class SoakProgram : public MpiTest {
+class SoakProgram : public HarmedRun {
  protected:
   Outcome run(const std::vector<std::string>& more) const {
     std::vector<std::string> words{"run",  "--backend", "mpi", "--profile",
@@ -17,8 +21,6 @@ class SoakProgram : public MpiTest {
     words.insert(words.end(), more.begin(), more.end());
     return run_program(linkgain(folder_, words));
   }
-
-  ScratchFolder folder_;
 };
 
 /// What starting and ending a program takes under sanitizers is beside its budget.
@@ -41,6 +43,23 @@ TEST_F(SoakProgram, EndsWithinItsBudgetWithARowForEachLaunch) {
   EXPECT_EQ(run_program(linkgain(folder_, {"report", "out"})).status, 0);
   EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("## Over time"));
   EXPECT_THAT(read_text(folder_.path() / "out" / "report.html"), HasSubstr("Over time"));
+}
+
+TEST_F(SoakProgram, GoesOnWhereItWasInterrupted) {
+  const Outcome ended = run_and_harm(
+      {"--profile", "soak", "--budget", "8", "--launches", "2"},
+      [](const Program& program) { program.signal(SIGINT); }, 20.0);
+  EXPECT_EQ(ended.status, 128 + SIGINT);
+  EXPECT_THAT(ended.error, HasSubstr("linkgain run --resume out"));
+  const Outcome outcome = run_program(linkgain(folder_, {"run", "--resume", "out"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("status"), "complete");
+  const std::vector<double> begins = record.at("launch_begins_s");
+  EXPECT_EQ(record.at("settings").at("launches"), begins.size());
+  EXPECT_GE(begins.size(), 1U);
+  EXPECT_EQ(std::ranges::adjacent_find(begins, std::ranges::greater_equal{}), begins.end())
+      << "each begins after the one before";
 }
 
 TEST_F(SoakProgram, TakesItsLaunchesAsPlanned) {

@@ -14,12 +14,17 @@ SoakPace::SoakPace(const RunPlan& plan, RunWorld& world, Record& record)
 bool SoakPace::begins(int launch) {
   if (!plan_.budget) return true;
   if (first_) longest_ = std::max(longest_, elapsed() - begun_);
-  if (!first_) first_ = launch;
-  const double due = (launch - *first_) * plan_.budget->value / plan_.launches;
+  const double interval = plan_.budget->value / plan_.launches;
+  const auto place = static_cast<std::size_t>(launch);
+  if (!first_) {
+    first_ = launch;
+    const bool kept_last = place > 0 && place >= record_.launch_begins_s.size();
+    if (kept_last) earlier_s_ += interval;
+  }
+  const double due = (launch - *first_) * interval;
   if (due > elapsed()) world_.rest(Seconds{due - elapsed()});
   if (elapsed() + longest_ > plan_.budget->value) return false;
   begun_ = elapsed();
-  const auto place = static_cast<std::size_t>(launch);
   record_.launch_begins_s.resize(std::max(record_.launch_begins_s.size(), place + 1));
   record_.launch_begins_s[place] = earlier_s_ + begun_;
   return true;

@@ -24,7 +24,7 @@ class SoakPace {
   RunWorld& world_;
   Record& record_;
   double start_;
-  double earlier_s_;  ///< what an earlier part of the run took
+  double earlier_s_;  ///< of the run, before its first launch that is not kept
   std::optional<int> first_{};
   double begun_ = 0.0;
   double longest_ = 0.0;

@@ -97,6 +97,24 @@ TEST_F(Soak, OfLaunchesThatTakeLongHasFewerOfThem) {
   }
 }
 
+/// One that was ended between two launches.
+TEST_F(Soak, ThatGoesOnKeepsItsLaunchesApart) {
+  run();
+  constexpr int kKept = 5;
+  bench_.record.status = RunStatus::interrupted;
+  bench_.record.launch_begins_s.resize(kKept);
+  for (CaseResult& result : bench_.record.cases) {
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.launch >= kKept; });
+  }
+  run();
+  EXPECT_EQ(bench_.record.status, RunStatus::complete);
+  const std::vector<double>& begins = bench_.record.launch_begins_s;
+  ASSERT_THAT(begins, SizeIs(kLaunches));
+  for (std::size_t i = 1; i < begins.size(); ++i) {
+    EXPECT_NEAR(begins[i] - begins[i - 1], kBudget / kLaunches, 1.5) << i;
+  }
+}
+
 TEST_F(Soak, NamesTheLinkWhoseErrorsGrow) {
   grows_at_ = 7;
   run();
