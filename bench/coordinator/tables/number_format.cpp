@@ -10,6 +10,9 @@ namespace linkgain {
 namespace {
 
 constexpr int kMostDecimals = 5;
+/// An interval of two launches may end anywhere.
+constexpr double kLeastBound = 0.005;
+constexpr double kGreatestBound = 1000.0;
 
 std::string times(double ratio, int decimals) { return fmt::format("{:.{}f}x", ratio, decimals); }
 
@@ -40,8 +43,9 @@ RatioText readable_ratio(const Estimate& ratio) {
   RatioText text;
   text.estimate = times(ratio.value, decimals);
   if (ratio.interval) {
-    text.low = times(ratio.interval->low, decimals);
-    text.high = times(ratio.interval->high, decimals);
+    const auto [low, high] = *ratio.interval;
+    text.low = low > 0.0 && low < kLeastBound ? "<0.01x" : times(low, decimals);
+    text.high = high > kGreatestBound ? ">1000x" : times(high, decimals);
   }
   return text;
 }

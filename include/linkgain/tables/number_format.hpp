@@ -9,7 +9,8 @@
 namespace linkgain {
 
 /// A speed-up and its interval with decimals in common: "11.9x", "11.8x", "12.0x". Where the
-/// interval leaves 1 out there are enough decimals to see it.
+/// interval leaves 1 out there are enough decimals to see it. An interval that says nothing, as two
+/// launches may have it, goes from "<0.01x" to ">1000x".
 struct RatioText {
   std::string estimate;
   std::optional<std::string> low;

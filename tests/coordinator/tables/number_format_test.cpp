@@ -26,6 +26,13 @@ TEST(ReadableRatio, KeepsOneOutOfAnIntervalThatExcludesIt) {
   EXPECT_EQ(text_of(1.0, Interval{0.998, 1.002}).low, "1.00x");  // includes 1: no need to
 }
 
+TEST(ReadableRatio, HasNoDigitsOfBoundsThatSayNothing) {
+  const RatioText text = text_of(0.58, Interval{5e-10, 6e8});
+  EXPECT_EQ(text.interval(), "<0.01–>1000x");
+  EXPECT_EQ(text.with_interval(), "0.58x, 95 % CI <0.01x to >1000x");
+  EXPECT_EQ(text_of(30.0, Interval{0.0, 999.0}).interval(), "0.0–999.0x");
+}
+
 TEST(ReadableRatio, HasNoIntervalWhereThereIsNone) {
   EXPECT_EQ(text_of(2.0).low, std::nullopt);
   EXPECT_EQ(text_of(2.0).interval(), "");
