@@ -54,7 +54,7 @@ std::string step_lines(const Curve& curve, std::string_view lead = {}) {
 }
 
 /// For a curve of our own kernel a sentence and a table: how many times longer NCCL's operation, or
-/// the copy engine, took at each size, with the interval of ratio_of_cases(), for each variant that
+/// the copy engine, took at each size, with the interval of library_ratio, for each variant that
 /// has right data of both. Empty for other curves, and where there is no such size.
 std::string kernel_table(const Curve& curve) {
   using Alignment = Table::Alignment;

@@ -50,8 +50,8 @@ std::string with_end(const std::string& text, const std::string& end, const Scre
   if (both > style.columns) {
     return cut(text, style.columns, style) + "\n" + cut(end, style.columns, style) + "\n";
   }
-  constexpr std::size_t kUsual = 80;
-  return text + std::string(std::min(style.columns, std::max(kUsual, both)) - both + 2, ' ') + end +
+  return text +
+         std::string(std::min(style.columns, std::max(kUsualColumns, both)) - both + 2, ' ') + end +
          "\n";
 }
 

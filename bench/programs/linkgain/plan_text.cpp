@@ -15,6 +15,7 @@
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/progress.hpp"
+#include "linkgain/tables/screen_text.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,10 +31,8 @@ std::string readable(Seconds time) {
   return fmt::format("{:.0f} min", std::ceil(time.value / 60.0));
 }
 
-constexpr std::size_t kColumns = 80;
-
 std::string row(std::string_view head, const std::string& text) {
-  return hanging(fmt::format("{:<13} ", head), text, kColumns);
+  return hanging(fmt::format("{:<13} ", head), text, kUsualColumns);
 }
 
 std::string variables_of(const Variant& variant) {
@@ -47,7 +46,7 @@ std::string variables_of(const Variant& variant) {
 std::string rows_of(const std::vector<Variant>& variants) {
   std::string text;
   for (const Variant& variant : variants) {
-    text += hanging(fmt::format("  {:<13} ", variant.name), variables_of(variant), kColumns);
+    text += hanging(fmt::format("  {:<13} ", variant.name), variables_of(variant), kUsualColumns);
   }
   return text;
 }

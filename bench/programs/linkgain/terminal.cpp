@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/tables/screen_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -29,11 +30,10 @@ std::string variable(const char* name) {
 bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1 && variable("TERM") != "dumb"; }
 
 std::size_t columns_of(int descriptor) {
-  constexpr std::size_t kUsual = 80;
   const std::size_t own = terminal_columns(descriptor);
   if (own != kAnyColumns) return own;
   const long columns = std::strtol(variable("COLUMNS").c_str(), nullptr, 10);
-  return columns > 0 ? static_cast<std::size_t>(columns) : kUsual;
+  return columns > 0 ? static_cast<std::size_t>(columns) : kUsualColumns;
 }
 
 bool has_utf8() {

@@ -7,10 +7,13 @@
 /// Pieces of what fits on one screen.
 namespace linkgain {
 
+/// Of a terminal that does not say how many it has.
+inline constexpr std::size_t kUsualColumns = 80;
+
 /// What a screen can show.
 struct ScreenStyle {
-  std::size_t columns = 80;  ///< 40 at least
-  bool utf8 = true;          ///< else all is ASCII
+  std::size_t columns = kUsualColumns;  ///< 40 at least
+  bool utf8 = true;                     ///< else all is ASCII
   bool color = false;
 };
 
