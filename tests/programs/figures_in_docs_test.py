@@ -79,6 +79,17 @@ class Figures(unittest.TestCase):
                 self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{precision}/gpt2/np{gpus}",
                           "p2p" if "with NVLink" in what else "host", "exposed_s" if "exposed" in what else None)
 
+    def test_of_trainings_beside_ddp(self):
+        for what, precision, own, other, ratio, longer in table("docs/training.md", "Training", "Precision", "With P2P")[0]:
+            is_ddp = what.startswith("DDP")
+            record, case, steps = ((f"2xH100-ddp-{precision}", "exec/train_runtime", 100) if is_ddp else
+                                   ("2xH200-training", f"gpt2_step/{precision}/gpt2/np2", 1))
+            self.hold(own, record, case, "p2p", "time_s")
+            self.hold(other, record, case, "host", "time_s")
+            self.hold(ratio, record, case, "host")
+            own_s, other_s = (float(rows_of(record)[case, variant]["time_s"]) for variant in ("p2p", "host"))
+            self.assertTrue(agrees(longer, {"time_s": (other_s - own_s) / steps}), f"{longer} of {precision}, {what}")
+
     def hold_kernels(self, size, gpus, cells):
         for (kernel, variant), cell in cells.items():
             case = f"all_reduce/float32/sum/{size.replace(' ', '')}/np{gpus}/graph{kernel}"
@@ -162,8 +173,12 @@ class Figures(unittest.TestCase):
             _, *options = shlex.split(re.search(r"## Repeat it\n\n```sh\n(.*)\n```", report.read_text(encoding="utf-8"))[1])
             with tempfile.TemporaryDirectory() as folder:
                 options[options.index("--out") + 1] = folder
-                done = subprocess.run([os.environ["LINKGAIN"], *options, "--dry-run"], capture_output=True, text=True,
-                                      timeout=60, check=False, cwd=folder)
+                own, program = (options[:options.index("--")], options[options.index("--"):]) if "--" in options else (options, [])
+                for word in program[1:2]:  # exec wants it to be there
+                    (pathlib.Path(folder) / word).symlink_to("/bin/true")
+                done = subprocess.run([os.environ["LINKGAIN"], *own, "--dry-run", *program], capture_output=True, text=True,
+                                      timeout=60, check=False, cwd=folder,
+                                      env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
             self.assertEqual(done.returncode, 0, f"{report}: {done.stderr}")
 
     def test_a_wrong_figure_is_found(self):

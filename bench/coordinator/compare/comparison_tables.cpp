@@ -359,10 +359,11 @@ void add_verdicts(std::vector<StyledText::Column>& columns,
   }
 }
 
-/// "GPT-2 124M, 200 steps, ddp, fp32"; without a number of steps "a step".
+/// "GPT-2 124M, 200 steps, fp32"; without a number of steps "a step". The text below the table has
+/// the rest, for which 60 columns have no room.
 std::string training_title(const TrainingParameters& training, std::optional<std::int64_t> steps) {
-  return fmt::format("{}, {}, {}, {}", readable_model(training.model),
-                     steps ? counted(*steps, "step", "steps") : "a step", strategy_text(training),
+  return fmt::format("{}, {}, {}", readable_model(training.model),
+                     steps ? counted(*steps, "step", "steps") : "a step",
                      name_of(training.precision));
 }
 

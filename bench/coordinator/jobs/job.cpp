@@ -206,12 +206,13 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
 std::string MpiJob::do_name() const { return fmt::format("the job of variant '{}'", variant_); }
 
 MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch,
-               std::unique_ptr<TemporaryFolder> segments)
+               std::unique_ptr<TemporaryFolder> segments, std::function<void()> tick)
     : variant_(std::move(variant)),
       log_(request.error_file),
       log_start_(size_or_zero(log_)),
       watch_(watch),
       segments_(std::move(segments)),
+      tick_(std::move(tick)),
       process_(request) {}
 
 void MpiJob::give_up() noexcept {
@@ -235,8 +236,13 @@ std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
 
 ReadResult MpiJob::read_reply(const Deadline& deadline) {
   constexpr std::size_t kMostForeignLines = 100;
+  constexpr Seconds kTick{1.0};
   while (true) {
-    ReadResult reply = process_.read_line(deadline.remaining(), watch_);
+    ReadResult reply = process_.read_line(std::min(kTick, deadline.remaining()), watch_);
+    if (reply.outcome == Transfer::timed_out && !deadline.passed()) {
+      tick_();
+      continue;
+    }
     const bool foreign =
         reply.outcome == Transfer::done && !reply.line.starts_with(protocol::kReplyBegin);
     if (!foreign || foreign_.size() == kMostForeignLines) return reply;

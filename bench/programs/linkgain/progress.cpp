@@ -131,14 +131,20 @@ void ProgressOutput::finished(const std::string& line, const std::string& shown)
   }
 }
 
+void Progress::show(const RunPace& pace) {
+  output_.doing(point_of(pace), part_, name_, pace.elapsed());
+}
+
 void Progress::starting(const RunPace& pace) {
-  output_.doing(point_of(pace), "", "starting jobs", pace.elapsed());
+  part_.clear();
+  name_ = "starting jobs";
+  show(pace);
 }
 
 void Progress::measuring(const RunPace& pace, int launch, const Case& c) {
-  const std::string launches =
-      pace.launches() == 1 ? "" : fmt::format("launch {} of {}", launch + 1, pace.launches());
-  output_.doing(point_of(pace), launches, case_label(c), pace.elapsed());
+  part_ = pace.launches() == 1 ? "" : fmt::format("launch {} of {}", launch + 1, pace.launches());
+  name_ = case_label(c);
+  show(pace);
 }
 
 void Progress::finished(const RunPace& pace, int launch, const CaseResult& result) {

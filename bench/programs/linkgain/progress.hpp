@@ -77,11 +77,15 @@ class Progress : public RunProgress {
   void starting(const RunPace& pace) override;
   void measuring(const RunPace& pace, int launch, const Case& c) override;
   void finished(const RunPace& pace, int launch, const CaseResult& result) override;
+  void waiting(const RunPace& pace) override { show(pace); }
 
  private:
+  void show(const RunPace& pace);
   std::string fitting(const CaseResult& result, const std::vector<std::string>& heads) const;
 
   ProgressOutput output_;
+  std::string part_;  ///< of what is being done, now
+  std::string name_;
 };
 
 /// "█░░░░░░░░░░░░░░░░░░░  12/150  launch 1 of 6  all_reduce 1 KiB  12 s left" within so many

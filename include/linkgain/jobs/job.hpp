@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,9 +87,11 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
 class MpiJob : public Job {
  public:
   /// `watch` may be null; else it must outlive the job. `segments`, where there is one, is the
-  /// folder of the ranks' shared memory, which goes with the job. Throws as Process does.
-  MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch,
-         std::unique_ptr<TemporaryFolder> segments = nullptr);
+  /// folder of the ranks' shared memory, which goes with the job. `tick` is called each second
+  /// while an answer is awaited. Throws as Process does.
+  MpiJob(
+      std::string variant, const ProcessRequest& request, const SignalWatch* watch,
+      std::unique_ptr<TemporaryFolder> segments = nullptr, std::function<void()> tick = [] {});
   void give_up() noexcept override;
 
  private:
@@ -103,6 +106,7 @@ class MpiJob : public Job {
   std::uintmax_t log_start_;
   const SignalWatch* watch_;
   std::unique_ptr<TemporaryFolder> segments_;  ///< outlives the processes
+  std::function<void()> tick_;
   Process process_;
   bool answered_ = false;
   std::vector<std::string> foreign_;  ///< lines on standard output that were no replies

@@ -181,6 +181,7 @@ class RunProgress {
   /// A case is being measured.
   virtual void measuring(const RunPace&, int /*launch*/, const Case&) {}
   virtual void finished(const RunPace&, int /*launch*/, const CaseResult&) {}
+  virtual void waiting(const RunPace&) {}  ///< each second while a job works or starts
 };
 
 }  // namespace linkgain

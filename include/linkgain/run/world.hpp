@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "linkgain/hardware/neighbours.hpp"
@@ -40,6 +42,8 @@ class RunWorld {
   virtual std::vector<GpuFault> faults_of_gpus(Seconds /*since*/) { return {}; }
   /// What this host's processors did so far, and these processes of it.
   virtual HostLoad load_of_host(const std::vector<std::int64_t>& pids) = 0;
+  /// Has `tick` called each second while an answer of a job that is started later is awaited.
+  virtual void while_waiting(std::function<void()> /*tick*/) {}
   /// Lets time pass; throws Interrupted where a signal comes.
   virtual void rest(Seconds time) = 0;
 };
@@ -63,6 +67,7 @@ class MpiWorld : public RunWorld {
   HostLoad load_of_host(const std::vector<std::int64_t>& pids) override {
     return read_host_load(pids);
   }
+  void while_waiting(std::function<void()> tick) override { tick_ = std::move(tick); }
   void rest(Seconds time) override;
 
  private:
@@ -73,6 +78,7 @@ class MpiWorld : public RunWorld {
   const RunDirectory& directory_;
   const SignalWatch& watch_;
   GpuLookout gpus_;
+  std::function<void()> tick_ = [] {};
   TemporaryFolder sessions_;  ///< Open MPI's, one for each job
   int started_ = 0;           ///< jobs
 };

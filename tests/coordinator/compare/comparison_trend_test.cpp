@@ -19,12 +19,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string trend(const std::vector<RunFigures>& runs, TableStyle style = TableStyle::text) {
+std::string trend(const std::vector<RunFigures>& runs, TableStyle style = TableStyle::text,
+                  std::size_t width = kAnyColumns) {
   std::vector<RunComparison> comparisons;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     comparisons.push_back(compare_runs(runs.front(), runs[i], {}));
   }
-  return comparison_report(comparisons, Metric::time, style);
+  return comparison_report(comparisons, Metric::time, style, width);
 }
 
 /// In Markdown, without the blanks that align columns.
@@ -96,6 +97,19 @@ TEST(ComparisonTrend, OfTrainingsHasThePagesTable) {
   texts.add("what the last run lacks is told of the one before it",
             trend({first, second, third}, TableStyle::markdown));
   expect_golden(texts.text(), "comparison_trend_trainings.md");
+}
+
+TEST(ComparisonTrend, OfTrainingsFitsANarrowTerminal) {
+  constexpr std::size_t kNarrow = 60;
+  const RunFigures training = training_run("before.json", false);
+  RunFigures other = training_run("after.json", true);
+  std::istringstream lines(trend({training, other, training}, TableStyle::text, kNarrow));
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(display_width(line), kNarrow) << line;
+  other.settings.training->steps = 400;
+  lines = std::istringstream(trend({training, other, training}, TableStyle::text, kNarrow));
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(display_width(line), kNarrow) << line;
 }
 
 TEST(ComparisonTrend, SaysWhatEachRunHas) {

@@ -57,6 +57,14 @@ TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
   EXPECT_THAT(own_children(), IsEmpty());
 }
 
+TEST_F(MpiJobTest, TicksEachSecondWhileAnAnswerIsAwaited) {
+  const std::string worker = "read line; sleep 2.5; echo \"$1\"";
+  int ticks = 0;
+  MpiJob job("p2p", script(worker, folder_, {done_}), &watch_, nullptr, [&ticks] { ++ticks; });
+  job.close(0, Seconds{30.0});
+  EXPECT_EQ(ticks, 2);
+}
+
 TEST_F(MpiJobTest, ASilentJobIsLostAtItsDeadlineAndGone) {
   std::ofstream(log()) << "of an earlier launch\n";
   MpiJob job("host", script("echo stuck >&2; sleep 1000", folder_), &watch_);

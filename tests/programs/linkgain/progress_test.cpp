@@ -112,6 +112,29 @@ TEST(Progress, LeavesColumnsOutBeforeItCutsALine) {
   expect_golden(text, "progress_rows.txt");
 }
 
+TEST(Progress, CountsDownWhileNothingEnds) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.terminal = true, .columns = [] { return std::size_t{80}; }}, nullptr);
+    RunPlan plan;
+    plan.cases = {measured_case().definition};
+    Clock clock;
+    RunPace pace(plan, clock);
+    pace.starts_group();
+    progress.starting(pace);
+    clock.seconds = 1.0;
+    progress.waiting(pace);
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  std::vector<int> left;
+  const std::regex text("starting jobs  ([0-9]+) s left");
+  for (std::sregex_iterator each(said.begin(), said.end(), text), end; each != end; ++each) {
+    left.push_back(std::stoi((*each)[1]));
+  }
+  ASSERT_EQ(left.size(), 2U) << said;
+  EXPECT_EQ(left[1], left[0] - 1);
+}
+
 TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
   Case c = measured_case().definition;
   c.type = DataType::bfloat16;
