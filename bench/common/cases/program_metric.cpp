@@ -42,8 +42,10 @@ double from_sample(const ProgramMetric& metric, Seconds sample) {
 }
 
 std::string readable_value(const ProgramMetric& metric, Seconds sample) {
-  if (is_timed(metric)) return readable_time(sample);
-  const double number = from_sample(metric, sample);
+  return is_timed(metric) ? readable_time(sample) : readable_number(from_sample(metric, sample));
+}
+
+std::string readable_number(double number) {
   constexpr double kLong = 1e5;  // from here on five digits would need an exponent
   constexpr double kTooLong = 1e12;
   return number >= kLong && number < kTooLong ? fmt::format("{:.0f}", number)

@@ -7,14 +7,25 @@
 #include <cmath>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/program_metric.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr double kRoom = 0.04;  ///< beyond the outermost values, as a share of the range
 
-/// Without zeros at the end: "0.001", "200", "1.5".
-std::string short_number(double value) { return fmt::format("{:.4g}", value); }
+/// Without zeros at the end: "0.001", "200", "1.5"; "24k", "1.5M" where there is little room.
+std::string short_number(double value) {
+  constexpr double kLong = 1e4;
+  static constexpr std::array<std::pair<double, const char*>, 3> kParts{
+      {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  for (const auto& [part, name] : kParts) {
+    if (std::abs(value) >= std::max(part, kLong) * 0.9999) {
+      return fmt::format("{:.4g}{}", value / part, name);
+    }
+  }
+  return fmt::format("{:.4g}", value);
+}
 
 /// "10 us", "500 ns", "2 s".
 std::string round_time(double seconds) {
@@ -100,7 +111,7 @@ std::string axis_text(Quantity quantity, double value) {
     case Quantity::ratio:
       return fmt::format("{:.3g}x", value);
     case Quantity::number:
-      return fmt::format("{:.4g}", value);
+      return readable_number(value);
   }
   return {};
 }

@@ -31,7 +31,10 @@ void validate(const ProgramMetric& metric);
 double to_sample(const ProgramMetric& metric, double number);
 double from_sample(const ProgramMetric& metric, Seconds sample);
 
-/// "101.4 s" where it is timed, else the number to five digits, or to all before the point.
+/// "101.4 s" where it is timed, else readable_number().
 std::string readable_value(const ProgramMetric& metric, Seconds sample);
+
+/// Of no unit that is known: to five digits, or to all before the point: "0.12346", "1234567".
+std::string readable_number(double number);
 
 }  // namespace linkgain

@@ -41,6 +41,15 @@ TEST(Axis, NamesANarrowRangeByRoundSteps) {
   EXPECT_THAT(labels(watts, -0.4, 0.6), ElementsAre("-0.4", "-0.2", "0", "0.2", "0.4", "0.6"));
 }
 
+TEST(Axis, HasNoExponentInItsLabels) {
+  const Axis rate{"tokens_per_second", Quantity::number, Spacing::linear};
+  EXPECT_THAT(labels(rate, 22574.0, 31017.0), ElementsAre("24k", "26k", "28k", "30k"));
+  EXPECT_THAT(labels(rate, 9000.0, 11000.0), ElementsAre("9000", "9500", "10k", "10.5k", "11k"));
+  EXPECT_THAT(labels(rate, 1.1e6, 2.9e6), ElementsAre("1.5M", "2M", "2.5M"));
+  EXPECT_EQ(axis_text(Quantity::number, 22573.946), "22574");
+  EXPECT_EQ(axis_text(Quantity::number, 1234567.8), "1234568");
+}
+
 TEST(Axis, PlacesValuesWithRoomAtBothEnds) {
   const Scale scale({"", Quantity::number, Spacing::logarithmic}, 1.0, 100.0, 200.0);
   EXPECT_GT(scale.place(1.0), 0.0);
