@@ -57,6 +57,7 @@ inline Record profile_record(Profile profile, int gpus, int launches, int rounds
         }
       }
     }
+    summarise(result);
   }
   return record;
 }

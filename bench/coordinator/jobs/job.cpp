@@ -60,11 +60,11 @@ std::string command_name(const std::string& line) {
 }
 
 std::string description_of(Transfer outcome, const std::string& variant, const std::string& command,
-                           Seconds deadline) {
+                           Seconds waited) {
   switch (outcome) {
     case Transfer::timed_out:
-      return fmt::format("the job of variant '{}' gave no answer to '{}' for {:g} s", variant,
-                         command, deadline.value);
+      return fmt::format("the job of variant '{}' gave no answer to '{}' for {:.1f} s", variant,
+                         command, waited.value);
     case Transfer::too_long:
       return fmt::format("the job of variant '{}' answered '{}' with a line without end", variant,
                          command);
@@ -251,7 +251,9 @@ ReadResult MpiJob::read_reply(const Deadline& deadline) {
 }
 
 void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
-  std::string text = description_of(outcome, variant_, command_name(line), deadline);
+  // Of jobs that start together the first one's wait is part of the others'.
+  const Seconds waited = answered_ ? deadline : std::max(deadline, since_start_.lap());
+  std::string text = description_of(outcome, variant_, command_name(line), waited);
   if (outcome == Transfer::ended) {
     const std::optional<ProcessEnd> end = process_.wait(kStatusWait);
     text += end ? fmt::format(" ({})", describe(*end)) : " (it closed its output)";

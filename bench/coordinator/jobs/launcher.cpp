@@ -10,6 +10,7 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -128,6 +129,7 @@ Environment base_environment(const Environment& current, const LaunchRequest& re
     environment.emplace("SLURM_PMIX_FENCE", "ring");
     return environment;
   }
+  prepare_for_mpirun(environment);
   have_output_unmarked(environment);
   if (request.hostfile) {
     if (current.contains("SLURM_JOB_ID")) environment["SLURM_OVERLAP"] = "1";

@@ -18,6 +18,7 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/telemetry/host.hpp"
 
@@ -218,6 +219,7 @@ int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments
   if (ranks_of_launcher(environment) > 0) {
     std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
   }
+  prepare_for_mpirun(environment);
   // A rank that refuses says why itself; mpirun's twelve lines would follow. Open MPI 5 knows
   // neither this nor --quiet.
   environment["OMPI_MCA_orte_execute_quiet"] = "1";

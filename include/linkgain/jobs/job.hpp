@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/stopwatch.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/signals.hpp"
@@ -108,6 +109,7 @@ class MpiJob : public Job {
   std::unique_ptr<TemporaryFolder> segments_;  ///< outlives the processes
   std::function<void()> tick_;
   Process process_;
+  Stopwatch since_start_;
   bool answered_ = false;
   std::vector<std::string> foreign_;  ///< lines on standard output that were no replies
 };

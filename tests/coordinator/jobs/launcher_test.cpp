@@ -35,6 +35,8 @@ Environment own_environment(const Environment& current, const LaunchRequest& req
     EXPECT_EQ(environment[name], "0") << "ranks' output is a protocol";
     environment.erase(name);
   }
+  EXPECT_TRUE(environment.contains("HWLOC_COMPONENTS"));
+  if (environment["HWLOC_COMPONENTS"] == "-gl,-opencl") environment.erase("HWLOC_COMPONENTS");
   return environment;
 }
 
@@ -159,6 +161,12 @@ TEST(Launcher, RanksOutputIsNotMarked) {
   EXPECT_EQ(own_environment({{"OMPI_MCA_orte_tag_output", "1"}}, request), Environment{});
   request.launcher = "srun";
   EXPECT_FALSE(base_environment({{"SLURM_LABELIO", "1"}}, request).contains("SLURM_LABELIO"));
+}
+
+TEST(Launcher, LooksForNoDisplaysButWhereAUserAsks) {
+  EXPECT_EQ(base_environment({}, two_ranks()).at("HWLOC_COMPONENTS"), "-gl,-opencl");
+  const Environment users{{"HWLOC_COMPONENTS", "-cuda"}};
+  EXPECT_EQ(own_environment(users, two_ranks()), users);
 }
 
 TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {

@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 #include "linkgain/jobs/job.hpp"
 #include "linkgain/jobs/launcher.hpp"
@@ -74,6 +76,12 @@ TEST_F(MpiJobTest, ASilentJobIsLostAtItsDeadlineAndGone) {
   EXPECT_THAT(loss.what(), testing::Not(HasSubstr("earlier")));
   EXPECT_EQ(loss.advice(), "see " + log().string());
   EXPECT_THAT(own_children(), IsEmpty());
+}
+
+TEST_F(MpiJobTest, AJobThatNeverAnsweredWasAwaitedSinceItsStart) {
+  MpiJob job("host", script("sleep 1000", folder_), &watch_);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_THAT(lost([&] { job.hello(Seconds{0.5}); }).what(), HasSubstr("'hello' for 1.5 s"));
 }
 
 /// As of a site's own mpirun with a banner, or one that tags each line.
