@@ -187,10 +187,10 @@ MetricValues OutputReader::values_of(const MetricRequest& request, const Found& 
     return {.missing = fmt::format("'{}' is no number", found.not_a_number)};
   }
   if (numbers.empty()) {
-    return {.missing = found.matches == 0
-                           ? std::string("no line matched")
-                           : fmt::format("no more than the {} that are skipped",
-                                         counted(found.matches, "match", "matches"))};
+    return {.missing = found.matches == 0 ? std::string("no line matched")
+                                          : fmt::format("{} in all, which --skip {} leaves out",
+                                                        counted(found.matches, "match", "matches"),
+                                                        request_.skip)};
   }
   MetricValues values{
       .samples = {}, .count = static_cast<std::int64_t>(numbers.size()), .missing = {}};
