@@ -251,9 +251,10 @@ ReadResult MpiJob::read_reply(const Deadline& deadline) {
 }
 
 void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
+  const std::string command = command_name(line);
   // Of jobs that start together the first one's wait is part of the others'.
-  const Seconds waited = answered_ ? deadline : std::max(deadline, since_start_.lap());
-  std::string text = description_of(outcome, variant_, command_name(line), waited);
+  const Seconds waited = command == "hello" ? std::max(deadline, since_start_.lap()) : deadline;
+  std::string text = description_of(outcome, variant_, command, waited);
   if (outcome == Transfer::ended) {
     const std::optional<ProcessEnd> end = process_.wait(kStatusWait);
     text += end ? fmt::format(" ({})", describe(*end)) : " (it closed its output)";
