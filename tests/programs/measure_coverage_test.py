@@ -1,7 +1,10 @@
 """Tests of scripts/validation/measure-coverage, by records as linkgain writes them and by a program in its place."""
 
 import json
+import math
 import pathlib
+import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -9,6 +12,8 @@ import unittest
 
 import stand_in
 from stand_in import case, record
+from case_names import class_of
+import run_journal
 
 SCRIPT = stand_in.ROOT / "scripts" / "validation" / "measure-coverage"
 ONE_CASE = "def behave(run, words): return {'record': record([case('x/8B/np2', 1.0)])}"
@@ -17,6 +22,21 @@ SIZES = [f"{1 << i}B" for i in range(20)] + [f"{1 << i}MiB" for i in range(10)]
 # Whose intervals reach 1 % to either side.
 TWENTY = [f"all_reduce/float32/sum/{each}/np2" for each in SIZES[:20]]
 FIFTY = [f"all_reduce/float32/sum/{each}/np2" for each in SIZES] + [f"send_recv/float32/{each}/np2" for each in SIZES[10:]]
+
+
+SPREAD = 0.0078  # of launches: a ratio of six and six of them is known to 1 %
+
+
+def fifty_cases(run, shift, together, seed):
+    """In the second run of a pair rows are higher by shift(place); launches scatter, all rows of a class `together`."""
+    cases = []
+    for place, name in enumerate(FIFTY):
+        generator = random.Random(f"{seed} {run} {class_of(name) if together else name}")
+        first, own = ([generator.gauss(0.0, SPREAD) for _ in range(6)] for _ in range(2))
+        own = [log + shift(place) * (run % 2) for log in own]
+        cases.append(case(name, math.exp(statistics.fmean(own) - statistics.fmean(first)),
+                          launches=[[1e-6 * math.exp(log) for log in logs] for logs in (first, own)]))
+    return cases
 
 
 def one_of_twenty(place, run):
@@ -40,11 +60,9 @@ class MeasureCoverage(unittest.TestCase):
                                              for run in range(runs)])
         return self.measure(ONE_CASE, "--runs", "0", "--pairs", "0")
 
-    def judge_pairs(self, differs, pairs=4):
-        """Of 50 rows those of which differs() is true are 2 % higher in a pair's second run."""
-        stand_in.write_runs(self.out, "pairs", [
-            record(case(each, 1.02 if run % 2 and differs(place) else 1.0) for place, each in enumerate(FIFTY))
-            for run in range(2 * pairs)], pair=[run // 2 for run in range(2 * pairs)])
+    def judge_pairs(self, shift=lambda place: 0.0, pairs=4, together=False, seed=0):
+        stand_in.write_runs(self.out, "pairs", [record(fifty_cases(run, shift, together, seed)) for run in range(2 * pairs)],
+                            pair=[run // 2 for run in range(2 * pairs)])
         return self.measure(ONE_CASE, "--runs", "0", "--pairs", "0")
 
     def kept(self):
@@ -65,7 +83,7 @@ class MeasureCoverage(unittest.TestCase):
     def test_all_targets_are_met(self):
         self.judge_same(one_of_twenty)
         self.judge_same(one_of_twenty, name="stream")
-        self.assertEqual(self.judge_pairs(lambda place: place % 17 == 0).returncode, 0)
+        self.assertEqual(self.judge_pairs().returncode, 0)
 
     def test_intervals_that_are_too_narrow_are_found(self):
         self.assertEqual(self.judge_same(lambda place, run: 1.02 if (place + run) % 2 else 0.98).returncode, 1)
@@ -134,9 +152,14 @@ class MeasureCoverage(unittest.TestCase):
         self.assertEqual(done.returncode, 7)
 
     def test_pairs_are_to_check_each_other(self):
-        done = self.judge_pairs(lambda place: place % 17 == 0)
+        done = self.judge_pairs()
         self.assertEqual(self.verdicts("A/B"), ["met", "met"], done.stderr)
-        self.assertIn("| 94.0 % of 200 rows, in 4 pairs |", done.stdout)
+        self.assertIn("| 98.5 % of 200 rows, in 4 pairs |", done.stdout)
+
+    def test_rows_may_disagree_together_as_their_launches_do(self):
+        done = self.judge_pairs(together=True, seed=21)
+        self.assertIn("| all_reduce, stream, below 1 MiB | 80 | 20 | 0, 0, 20, 0 |", done.stdout)
+        self.assertEqual(self.verdicts("A/B"), ["met", "met"], done.stderr)
 
     def test_the_error_that_both_runs_of_a_pair_have_is_none(self):
         stand_in.write_runs(self.out, "pairs", [record(case(each, 1.5) for each in FIFTY)] * 8,
@@ -145,16 +168,26 @@ class MeasureCoverage(unittest.TestCase):
         self.assertEqual(self.verdicts("A/B"), ["met", "met"])
 
     def test_rows_of_one_class_that_disagree_are_found(self):
-        done = self.judge_pairs(lambda place: place in (5, 6, 7))
+        done = self.judge_pairs(lambda place: 0.02 if place in (5, 6, 7) else 0.0)
         self.assertEqual(self.verdicts("A/B"), ["met", "**missed**"])
-        self.assertIn("too many to be chance in: all_reduce, stream, below 1 MiB", done.stdout)
+        self.assertIn("too many to be chance in: all_reduce, stream, below 1 MiB |", done.stdout)
 
     def test_too_many_rows_that_disagree_are_found(self):
-        self.assertEqual(self.judge_pairs(lambda place: place % 5 == 0).returncode, 1)
+        self.assertEqual(self.judge_pairs(lambda place: 0.02 if place % 5 == 0 else 0.0).returncode, 1)
         self.assertEqual(self.verdicts("A/B")[0], "**missed**")
 
     def test_three_pairs_are_too_few(self):
-        self.assertEqual(self.judge_pairs(lambda place: True, pairs=3).returncode, 7)
+        self.assertEqual(self.judge_pairs(lambda place: 0.02, pairs=3).returncode, 7)
+
+    def test_launches_have_the_times_of_the_record(self):
+        """Of a real run: the geometric means of what is kept are the times in its table."""
+        kept = json.loads((stand_in.ROOT / "results" / "2xH100-default" / "record.json").read_text())
+        launches = run_journal.launch_times(kept["samples"])
+        for place, each in enumerate(kept["cases"]):
+            for number, variant in enumerate(each["variants"]):
+                if (place, number) in launches:
+                    logs = [math.log(time) for time in launches[place, number] if time is not None]
+                    self.assertAlmostEqual(math.exp(statistics.fmean(logs)) / variant["time_s"], 1.0, places=12)
 
     def test_half_a_pair_is_no_pair(self):
         failing = ONE_CASE.replace("{'record'", "{'status': 3 if run == 2 else 0, 'record'")

@@ -30,18 +30,33 @@ sys.exit(said.get("status", 0))
 """
 
 
-def case(name, ratio=None, half_width=0.01, why=None):
-    """Without a ratio the case has none; without a half width the ratio has no interval."""
+def case(name, ratio=None, half_width=0.01, why=None, launches=None):
+    """Without a ratio the case has none; without a half width the ratio has no interval.
+
+    `launches` are the times of both variants' launches, six of each that say the ratio unless given.
+    """
     ends = [None, None] if half_width is None or ratio is None else [ratio * (1 - half_width), ratio / (1 - half_width)]
     ratios = [] if ratio is None else [{"variant": "b", "ratio": ratio, "low": ends[0], "high": ends[1], "launches": 6}]
     variants = [{"variant": "a", "skipped": None, "time_s": 1e-6}, {"variant": "b", "skipped": why, "time_s": 1e-6}]
-    return {"case": name, "stopped": "launches differ", "variants": variants, "ratios": ratios}
+    return {"case": name, "stopped": "launches differ", "variants": variants, "ratios": ratios,
+            "launches": launches or [[1e-6] * 6, [1e-6 * (ratio or 1.0)] * 6]}
+
+
+def samples_of(cases):
+    """Three of each launch, by two ranks of which the second is slower."""
+    rows = [(place, variant, launch, time) for place, each in enumerate(cases)
+            for variant, times in enumerate(each["launches"])
+            for launch, time in enumerate(times) for _ in range(3)]
+    columns = [list(each) for each in zip(*rows)] or [[], [], [], []]
+    return {"case": columns[0], "variant": columns[1], "launch": columns[2],
+            "seconds_by_rank": [[0.9 * time for time in columns[3]], columns[3]]}
 
 
 def record(cases=(), **more):
-    return {"started": "2026-11-23T12:00:00Z",
+    cases = list(cases)
+    return {"samples": samples_of(cases), "started": "2026-11-23T12:00:00Z",
             "machine": {"software": {"linkgain": "0.1.0"}, "ranks": [{"gpu": None}, {"gpu": None}]},
-            "settings": {"launches": 6}, "cases": list(cases), "neighbours": None, "warnings": [], **more}
+            "settings": {"launches": 6}, "cases": cases, "neighbours": None, "warnings": [], **more}
 
 
 def write_program(path, behave):

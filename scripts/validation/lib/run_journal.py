@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import tempfile
 import time
@@ -31,14 +32,28 @@ def why_none(case):
     return "; ".join(skipped) or case["stopped"] or "not measured"
 
 
+def launch_times(samples):
+    """(place of case, place of variant) -> times by launch, None of one without samples.
+
+    A launch's time is the median of its samples; in each the slowest rank counts.
+    """
+    by_launch = collections.defaultdict(lambda: [[] for _ in range(1 + max(samples["launch"]))])
+    for case, variant, launch, *ranks in zip(samples["case"], samples["variant"], samples["launch"],
+                                             *samples["seconds_by_rank"]):
+        by_launch[case, variant][launch].append(max(each for each in ranks if each is not None))
+    return {key: [statistics.median(each) if each else None for each in launches]
+            for key, launches in by_launch.items()}
+
+
 def summary(record, report):
     """What is kept of a run's record and report."""
     rows, without = [], []
-    for case in record["cases"]:
-        times = {each["variant"]: each["time_s"] for each in case["variants"]}
+    launches = launch_times(record["samples"])
+    for place, case in enumerate(record["cases"]):
+        times = {each["variant"]: launches.get((place, number), []) for number, each in enumerate(case["variants"])}
         for each in case["ratios"]:
             if each["low"] is not None:
-                rows.append({"case": case["case"], **each, "times_s": times})
+                rows.append({"case": case["case"], **each, "launch_times_s": times})
         if not case["ratios"] or any(each["low"] is None for each in case["ratios"]):
             without.append({"case": case["case"], "why": why_none(case)})
     gpus = collections.Counter((rank["gpu"] or {}).get("name", "no GPU") for rank in record["machine"]["ranks"])
@@ -49,9 +64,12 @@ def summary(record, report):
             "reported": "\n".join(line for line in report.splitlines() if line.startswith("Neighbours:"))}
 
 
+def interval_of(row):
+    return Interval(row["ratio"], row["low"], row["high"])
+
+
 def rows_of(run):
-    return [Row(each["case"], each["variant"], Interval(each["ratio"], each["low"], each["high"]))
-            for each in run["rows"]]
+    return [Row(each["case"], each["variant"], interval_of(each)) for each in run["rows"]]
 
 
 def named_without(runs):
