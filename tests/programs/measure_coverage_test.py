@@ -24,7 +24,7 @@ TWENTY = [f"all_reduce/float32/sum/{each}/np2" for each in SIZES[:20]]
 FIFTY = [f"all_reduce/float32/sum/{each}/np2" for each in SIZES] + [f"send_recv/float32/{each}/np2" for each in SIZES[10:]]
 
 
-SPREAD = 0.0078  # of launches: a ratio of six and six of them is known to 1 %
+DEVIATION = 0.0078  # of launches: a ratio of six and six of them is known to 1 %
 
 
 def fifty_cases(run, shift, together, seed):
@@ -32,7 +32,7 @@ def fifty_cases(run, shift, together, seed):
     cases = []
     for place, name in enumerate(FIFTY):
         generator = random.Random(f"{seed} {run} {class_of(name) if together else name}")
-        first, own = ([generator.gauss(0.0, SPREAD) for _ in range(6)] for _ in range(2))
+        first, own = ([generator.gauss(0.0, DEVIATION) for _ in range(6)] for _ in range(2))
         own = [log + shift(place) * (run % 2) for log in own]
         cases.append(case(name, math.exp(statistics.fmean(own) - statistics.fmean(first)),
                           launches=[[1e-6 * math.exp(log) for log in logs] for logs in (first, own)]))

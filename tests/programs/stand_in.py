@@ -33,7 +33,7 @@ sys.exit(said.get("status", 0))
 def case(name, ratio=None, half_width=0.01, why=None, launches=None):
     """Without a ratio the case has none; without a half width the ratio has no interval.
 
-    `launches` are the times of both variants' launches, six of each that say the ratio unless given.
+    `launches` are the times of both variants' launches, six of each that say the ratio by default.
     """
     ends = [None, None] if half_width is None or ratio is None else [ratio * (1 - half_width), ratio / (1 - half_width)]
     ratios = [] if ratio is None else [{"variant": "b", "ratio": ratio, "low": ends[0], "high": ends[1], "launches": 6}]
