@@ -125,6 +125,7 @@ apt_get() {
 # The lists have a lock of their own, for which apt-get does not wait.
 apt_update() {
   local attempt text
+  say "fetching the lists of packages"
   for attempt in {1..12}; do
     if text=$(apt_get update 2>&1); then
       # Also what it could not fetch: apt-get does not take that for a failure.
@@ -136,7 +137,7 @@ apt_update() {
       # One broken source among many: the packages may still be there, and apt-get install tells.
       break
     fi
-    printf 'attempt %d of 12: another apt is at work\n' "$attempt"
+    say "another apt is at work, attempt $attempt of 12"
     sleep 10
   done
 }
@@ -189,7 +190,7 @@ install_requirements() {
   fi
 }
 
-# install_tools LOG REQUIREMENT...: the same for what can be done without.
+# install_tools LOG REQUIREMENT...: the same for what can be done without, each with a log of its own beside LOG.
 install_tools() {
   local log=$1 obstacle package
   shift
@@ -198,8 +199,7 @@ install_tools() {
   if ((${#missing_packages[@]} > 0)) && [[ -z $obstacle ]]; then
     find_root
     for package in "${missing_packages[@]}"; do
-      say "installing $package (log: $log)"
-      apt_install "$package" >>"$log" 2>&1 </dev/null || true
+      run_step "installing $package" "${log%.log}-$package.log" apt_install "$package" || true
     done
     find_missing "$@"
   fi

@@ -22,22 +22,24 @@ option_value() {
   printf '%s\n' "$2"
 }
 
-# run_step TEXT LOG COMMAND...: one line on the screen, everything else in LOG; the end of LOG where
-# the command fails. Returns the command's status. With show_progress=yes the screen has a build's.
+readonly milliseconds_between_lines=8000
+
+# run_step TEXT LOG COMMAND...: what COMMAND prints goes to LOG, and the screen has TEXT, then how far it is; the end of
+# LOG where the command fails. Returns the command's status.
 run_step() {
-  local text=$1 log=$2 status=0
+  local text=$1 log=$2 status=0 watcher
   shift 2
   if ! mkdir -p "$(dirname "$log")" 2>/dev/null || [[ ! -w $(dirname "$log") ]]; then
     fail "$exit_machine" "cannot write $(dirname "$log"): use a clone of your own"
   fi
   say "$text (log: $log)"
-  if [[ ${show_progress:-no} == yes ]]; then
-    rm -f "$log.status"
-    { "$@" 2>&1 </dev/null || echo $? >"$log.status"; } | show_build_progress "$log"
-    if [[ -e $log.status ]]; then status=$(cat "$log.status") && rm "$log.status"; fi
-  else
-    "$@" >"$log" 2>&1 </dev/null || status=$?
-  fi
+  : >"$log"
+  # It ends with this descriptor, thus also where this script is interrupted.
+  exec 8> >(show_progress "${text%% *}" "$log")
+  watcher=$!
+  "$@" >"$log" 2>&1 </dev/null 8>&- || status=$?
+  exec 8>&-
+  wait "$watcher" || true
   if [[ $status -ne 0 ]]; then
     printf 'linkgain: this failed with status %d; the end of %s:\n' "$status" "$log" >&2
     tail -n 80 "$log" >&2
@@ -45,10 +47,64 @@ run_step() {
   return "$status"
 }
 
-readonly seconds_between_lines=60
-
 # shows_lines_anew: whether the screen is a terminal on which a line can be written anew.
 shows_lines_anew() { [[ -t 1 && ${TERM:-dumb} != dumb ]]; }
+
+# show_progress VERB LOG: until standard input ends, says where in LOG the step is and how long it has taken: in one line
+# of a terminal, elsewhere in a line every milliseconds_between_lines, also while nothing is written to LOG.
+show_progress() {
+  local verb=$1 line unfinished='' text next=$milliseconds_between_lines milliseconds
+  local begin=${EPOCHREALTIME//[!0-9]/} place='' packages=0 unpacked=0 ready=0
+  exec 9<"$2"
+  while read -r -t 0.2 _ || (($? > 128)); do
+    milliseconds=$(((${EPOCHREALTIME//[!0-9]/} - begin) / 1000))
+    while IFS= read -r line <&9; do
+      find_place "$unfinished$line" $((milliseconds / 1000))
+      unfinished=
+    done
+    unfinished+=$line
+    text="$verb${place:+: ${place:0:45}} ($((milliseconds / 1000)) s)"
+    if shows_lines_anew; then
+      printf '\r\033[Klinkgain: %s' "$text"
+    elif ((milliseconds >= next)); then
+      next=$((milliseconds + milliseconds_between_lines))
+      say "$text"
+    fi
+  done
+  if shows_lines_anew; then printf '\r\033[K'; fi
+}
+
+# find_place LINE SECONDS: sets place to where the step is whose log has LINE after so many seconds: a build, apt-get, CMake,
+# pip, or a function of these scripts. Counts apt-get's packages.
+find_place() {
+  local line=$1 seconds=$2
+  if [[ $line =~ ^\[\ *([0-9]+)/([0-9]+)\] ]]; then
+    place="step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+    place+=$(build_time_left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "$seconds")
+  elif [[ $line =~ ^\[\ *([0-9]+)%\] ]]; then
+    place="${BASH_REMATCH[1]} %$(build_time_left "${BASH_REMATCH[1]}" 100 "$seconds")"
+  elif [[ $line =~ ^([0-9]+)\ upgraded,\ ([0-9]+)\ newly\ installed ]]; then
+    packages=$((BASH_REMATCH[1] + BASH_REMATCH[2]))
+  elif [[ $line =~ ^Get:[0-9]+\ [^\ ]+\ [^\ ]+\ [^\ ]+\ ([^\ ]+)\ [^\ ]+\ [^\ ]+\ \[ ]]; then
+    place="fetching ${BASH_REMATCH[1]}"
+  elif [[ $line =~ ^Unpacking\ ([^\ :]+) ]]; then
+    unpacked=$((unpacked + 1))
+    place="unpacking ${BASH_REMATCH[1]}$(packages_left "$unpacked" "$packages")"
+  elif [[ $line =~ ^Setting\ up\ ([^\ :]+) ]]; then
+    ready=$((ready + 1))
+    place="setting up ${BASH_REMATCH[1]}$(packages_left "$ready" "$packages")"
+  elif [[ $line == 'Waiting for cache lock'* ]]; then
+    place='another apt is at work'
+  elif [[ $line =~ ^(--|linkgain:|Processing\ triggers\ for|\ *Collecting|\ *Downloading)\ +([^\ ].*) ]]; then
+    place=${BASH_REMATCH[2]}
+  fi
+}
+
+# ", 3 of 12 left" of so many packages; nothing where their number is not known.
+packages_left() {
+  local done=$1 packages=$2
+  if ((packages >= done)); then printf ', %d of %d left' $((packages - done)) "$packages"; fi
+}
 
 # "about 9 min left" of a build of so many steps; nothing in its first seconds.
 build_time_left() {
@@ -56,34 +112,6 @@ build_time_left() {
   ((seconds >= 10 && step > 0)) || return 0
   local left=$((seconds * (steps - step) / step))
   if ((left < 120)); then printf ', about %d s left' "$left"; else printf ', about %d min left' $((left / 60)); fi
-}
-
-# Copies a build's output to LOG; of "[12/292] ..." or "[ 12%] ..." the screen has how far it is: in
-# one line of a terminal, elsewhere in a line a minute.
-show_build_progress() {
-  local log=$1 line now shown_at=0 next=$seconds_between_lines text=
-  SECONDS=0
-  while IFS= read -r line || [[ -n $line ]]; do
-    printf '%s\n' "$line"
-    if [[ $line =~ ^\[\ *([0-9]+)/([0-9]+)\] ]]; then
-      text="building: step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
-      text+=$(build_time_left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "$SECONDS")
-    elif [[ $line =~ ^\[\ *([0-9]+)%\] ]]; then
-      text="building: ${BASH_REMATCH[1]} %$(build_time_left "${BASH_REMATCH[1]}" 100 "$SECONDS")"
-    else
-      continue
-    fi
-    if shows_lines_anew >&3; then
-      now=${EPOCHREALTIME//[!0-9]/}
-      ((now - shown_at >= 100000)) || continue
-      shown_at=$now
-      printf '\r\033[Klinkgain: %s' "$text" >&3
-    elif ((SECONDS >= next)); then
-      next=$((SECONDS + seconds_between_lines))
-      say "$text" >&3
-    fi
-  done 3>&1 >"$log"
-  if shows_lines_anew; then printf '\r\033[K'; fi
 }
 
 # Memory that this process may still use, in KiB: the machine's, or its control group's if less.
@@ -139,7 +167,7 @@ build() {
   local folder=$1 jobs
   shift
   jobs=$(build_jobs)
-  show_progress=yes run_step "building with $jobs jobs; the first time takes minutes" "$folder/logs/build.log" \
+  run_step "building with $jobs jobs; the first time takes minutes" "$folder/logs/build.log" \
     cmake --build "$folder" --parallel "$jobs" ${1+--target "$@"}
 }
 

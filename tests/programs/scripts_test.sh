@@ -211,36 +211,63 @@ test_a_broken_build_shows_the_end_of_its_log() {
   expect_no_call '^linkgain'
 }
 
-# A build whose steps come by ones.
-stage_long_build() {
+# Each step is silent for longer than the lines of a pipe may be apart.
+stage_long_steps() {
+  local wait
+  wait="$(type -P sleep) 1.2"
+  sed -i 's/^readonly milliseconds_between_lines=.*/milliseconds_between_lines=300/' "$work/tree/scripts/lib/steps.sh"
+  without libfmt-dev
+  double apt-get <<<'[[ $* != *update* ]] || exit 0
+    echo "1 upgraded, 2 newly installed, 0 to remove and 4 not upgraded."; echo "Unpacking libfmt-dev:amd64 (9.1) ..."
+    '"$wait"'; echo libfmt-dev >>"$work/installed"'
   double cmake <<<'[[ $1 != --version ]] || { echo "cmake version 3.25.1"; exit; }
-    [[ $1 == --build ]] || exit 0
-    echo "[1/3] Building one"; echo "a warning"; echo "[3/3] Linking"
+    [[ $1 == --build ]] || { echo "-- Looking for a CUDA compiler"; '"$wait"'; exit; }
+    printf "[1/3] Building one\na warning\n[2/"; '"$wait"'; printf "3] Linking\n"
     mkdir -p "$2/bin"; cp "$work/bin/linkgain" "$2/bin/"'
-  log=$work/tree/build/quickstart/logs/build.log
 }
 
-test_a_build_shows_how_far_it_is_in_a_line_a_minute() {
-  stage_long_build
-  run scripts/quickstart
-  expect_no_output 'step 1 of 3'
-  sed -i 's/^readonly seconds_between_lines=.*/seconds_between_lines=0/' "$work/tree/scripts/lib/steps.sh"
-  run scripts/quickstart
-  expect_status 7
-  expect_output $'\nlinkgain: building: step 1 of 3\nlinkgain: building: step 3 of 3\n'
-  [[ $(<"$log") == $'[1/3] Building one\na warning\n[3/3] Linking' ]] || complain 'the log is not whole'
+# The steps of the quickstart; sets output, and longest_pause to the milliseconds of its longest time without a line.
+run_steps() {
+  local line now last=${EPOCHREALTIME//[!0-9]/}
+  output='' longest_pause=0 status=0
+  while
+    line=
+    IFS= read -r line || [[ -n $line ]] || line=end
+    now=${EPOCHREALTIME//[!0-9]/}
+    ((now - last <= longest_pause * 1000)) || longest_pause=$(((now - last) / 1000))
+    last=$now
+    [[ $line != end ]]
+  do
+    output+=$line$'\n'
+  done < <(PATH=$work/bin root=$work/tree bash -c 'source "$root/scripts/lib/setup.sh"
+    install_requirements "$root/logs/apt.log" "libfmt-dev|package||fmt"
+    configure cpu "$root/build" && build "$root/build"' 2>&1)
+  wait $! || status=$?
 }
 
-test_a_build_shows_how_far_it_is_in_one_line_of_a_terminal() {
+test_no_step_is_silent_for_long() {
+  stage_long_steps
+  run_steps
+  expect_status 0
+  ((longest_pause < 900)) || complain "silent for $longest_pause ms"
+  expect_output $'\nlinkgain: installing: unpacking libfmt-dev, 2 of 3 left (0 s)\n'
+  expect_output $'\nlinkgain: configuring: Looking for a CUDA compiler (0 s)\n'
+  expect_output $'\nlinkgain: building: step 1 of 3 (0 s)\n'
+  [[ $(<"$work/tree/build/logs/build.log") == $'[1/3] Building one\na warning\n[2/3] Linking' ]] ||
+    complain 'the log is not whole'
+}
+
+test_steps_show_how_far_they_are_in_one_line_of_a_terminal() {
   local terminal
   terminal=$(type -P script) || return 0
-  stage_long_build
+  stage_long_steps
   status=0
   output=$(cd / && PATH=$work/bin TERM=xterm SHELL=$BASH "$terminal" --quiet --return \
     --command "$work/tree/scripts/quickstart" /dev/null </dev/null) || status=$?
   expect_status 7
-  expect_output $'\r\033[Klinkgain: building: step 1 of 3\r\033[K'
-  expect_no_output $'step 3 of 3\n'
+  expect_output $'\r\033[Klinkgain: installing: unpacking libfmt-dev, 2 of 3 left (0 s)\r\033[K'
+  expect_output $'\r\033[Klinkgain: building: step 1 of 3 (0 s)\r\033[K'
+  expect_no_output $'(1 s)\r\n'
 }
 
 test_test_ends_with_ctest() {
