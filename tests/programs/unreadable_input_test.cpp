@@ -16,7 +16,7 @@ using testing::Not;
 using testing::StartsWith;
 
 /// The smallest: it is read again and again.
-const std::string kRecord = RESULTS_FOLDER "/2xH200-training/record.json";
+const std::string kRecord = RESULTS_FOLDER "/4xH200-training/record.json";
 
 class UnreadableInput : public testing::Test {
  protected:

@@ -12,6 +12,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/report/warning_weight.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"

@@ -104,7 +104,7 @@ LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
             .launches = {},
             .warning = Warning{
                 "sequential",
-                fmt::format("the variants ran one after the other: {} {} for {} jobs at once",
+                fmt::format("the variants run one after the other: {} {} for {} jobs at once",
                             limit.name, limit.too_little, needs.variants),
                 "drift between them is not cancelled; " + limit.advice}};
   }
@@ -118,7 +118,7 @@ LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
   return {.launches = at_once,
           .warning = Warning{
               "launch-groups",
-              fmt::format("launches ran {} at a time, not all {} at once: {} {} for {} jobs",
+              fmt::format("launches run {} at a time, not all {} at once: {} {} for {} jobs",
                           at_once, needs.launches, tightest->name, tightest->too_little,
                           needs.launches * needs.variants),
               "each time with one job of every variant, so the comparison is as good and only "

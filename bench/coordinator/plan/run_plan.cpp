@@ -222,7 +222,7 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
   if (exclusive && !options.schedule) {
     plan.warnings.push_back(
         {"sequential",
-         "the variants ran one after the other: the GPUs are in exclusive compute mode",
+         "the variants run one after the other: the GPUs are in exclusive compute mode",
          "drift between them is not cancelled; the default compute mode lets them run in turn"});
   }
 }
@@ -400,7 +400,7 @@ void MemoryFit::choose_schedule() {
   plan_.schedule = Schedule::sequential;
   plan_.warnings.push_back(
       {"sequential",
-       fmt::format("the variants ran one after the other: memory is too short for all at once, of "
+       fmt::format("the variants run one after the other: memory is too short for all at once, of "
                    "which each takes up to {} of {} ({})",
                    gibibytes(need(c)), gibibytes(memory_), case_name(c)),
        c.training ? fmt::format("drift between them is not cancelled; train with {} to have them "

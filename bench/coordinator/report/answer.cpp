@@ -15,6 +15,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/report/warning_weight.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
@@ -50,8 +51,14 @@ std::string speed_up_of(const Comparison& comparison) {
   return comparison.outcome == Outcome::same_path ? "same path" : "none";
 }
 
-/// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4 to
-/// 12.9)."; of one launch "made".
+/// Whether an interval that includes 1 also includes what would matter to anybody.
+bool is_wide(const Estimate& ratio) {
+  constexpr double kMatters = 0.1;
+  return ratio.interval->low < 1.0 - kMatters || ratio.interval->high > 1.0 + kMatters;
+}
+
+/// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4x to
+/// 12.9x over 6 launches)."; of one launch "made".
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
   const bool named = each.contrast == Contrast::variant;
   const std::string subject =
@@ -64,12 +71,20 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
                         spoken_operation(definition), readable_bytes(definition.size));
   const RatioText text = readable_ratio(*comparison.ratio);
   const bool has_interval = text.low && text.high;
-  const std::string interval = has_interval ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
-                                            : "no confidence interval";
+  const std::string interval = has_interval
+                                   ? fmt::format("95 % CI {} to {} over {} launches", *text.low,
+                                                 *text.high, comparison.ratio->replicates)
+                                   : "no confidence interval";
   const std::string figures =
       fmt::format("({} against {}; {})", answer_value(definition, *comparison.first),
                   answer_value(definition, *comparison.other), interval);
   const std::string than = named ? " than " + comparison.other->variant : "";
+  if (comparison.outcome == Outcome::no_difference && is_wide(*comparison.ratio)) {
+    const bool is_name = named || each.contrast == Contrast::nvlink;
+    return fmt::format("Inconclusive: whether {} changes {} takes more launches to tell: {} {}.",
+                       is_name ? subject : words_of(each.contrast).subject, what, text.estimate,
+                       figures);
+  }
   if (comparison.outcome == Outcome::no_difference) {
     return fmt::format("{} makes no significant difference to {}: {} {}.", subject, what,
                        text.estimate, figures);
@@ -113,10 +128,6 @@ std::string wrong_data(const CaseSummary& each) {
 }
 
 }  // namespace
-
-bool is_wrong_path(const Warning& warning) {
-  return warning.code == "wrong-path" || warning.code == "exec-path";
-}
 
 std::vector<const CaseSummary*> answer_cases(const RunSummary& summary) {
   std::vector<const CaseSummary*> rows;

@@ -32,19 +32,19 @@ std::filesystem::path default_path(const RunPlan& plan, const Site& site) {
                             : fmt::format("{}x{}", plan.ranks, short_name(site.gpu_name)));
 }
 
-/// "p2p-1.log": what a job wrote to standard error, to which a later one of its name would add.
-bool is_job_log(const std::string& name) {
-  constexpr std::string_view kEnd = ".log";
-  const std::size_t dash = name.rfind('-');
-  if (dash == std::string::npos || !name.ends_with(kEnd)) return false;
-  const std::string number = name.substr(dash + 1, name.size() - dash - 1 - kEnd.size());
-  return !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+void make_folder(const std::filesystem::path& path) {
+  std::error_code problem;
+  std::filesystem::create_directories(path, problem);
+  if (problem) {
+    throw UsageError(fmt::format("cannot make {}: {}", path.string(), problem.message()),
+                     "name a directory that can be written with --out DIR");
+  }
 }
 
 bool is_of_a_run(const std::string& name) {
   return name == RunDirectory::kRecord || name == RunDirectory::kReport ||
          name == RunDirectory::kPage || name == RunDirectory::kJournal ||
-         name == RunDirectory::kLog || name == RunDirectory::kRuns || is_job_log(name);
+         name == RunDirectory::kLog || name == RunDirectory::kRuns || name == RunDirectory::kJobs;
 }
 
 }  // namespace
@@ -88,34 +88,31 @@ RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const
     : RunDirectory(options.resume ? *options.resume
                    : options.out  ? *options.out
                                   : default_path(plan, site),
-                   std::move(lock)) {}
+                   std::move(lock)) {
+  make_folder(jobs());
+  remove_nccl_logs();
+}
 
 RunDirectory::RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock)
     : path_(std::filesystem::absolute(path)), lock_(std::move(lock)) {
-  std::error_code problem;
-  std::filesystem::create_directories(path_, problem);
-  if (problem) {
-    throw UsageError(fmt::format("cannot make {}: {}", path_.string(), problem.message()),
-                     "name a directory that can be written with --out DIR");
-  }
+  make_folder(path_);
   if (::access(path_.c_str(), W_OK | X_OK) != 0) {
     throw UsageError(fmt::format("cannot write into {}", path_.string()),
                      "name a directory that can be written with --out DIR");
   }
   if (!lock_) lock_.emplace(path_);
-  remove_old_logs();
 }
 
-void RunDirectory::remove_old_logs() const {
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-    const std::string name = entry.path().filename().string();
-    const bool of_nccl = name.starts_with("nccl-") && name.find(".log") != std::string::npos;
-    if (of_nccl && entry.is_regular_file()) std::filesystem::remove(entry.path());
+void RunDirectory::remove_nccl_logs() const {
+  for (const auto& entry : std::filesystem::directory_iterator(jobs())) {
+    if (entry.path().filename().string().starts_with("nccl-")) {
+      std::filesystem::remove(entry.path());
+    }
   }
 }
 
 std::filesystem::path RunDirectory::job_log(const std::string& variant, int launch) const {
-  return path_ / fmt::format("{}-{}.log", variant, launch + 1);
+  return jobs() / fmt::format("{}-{}.log", variant, launch + 1);
 }
 
 std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch) const {
@@ -123,7 +120,7 @@ std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch
 }
 
 std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) const {
-  return (path_ / (nccl_log_prefix(variant, launch) + "%h.%p.log")).string();
+  return (jobs() / (nccl_log_prefix(variant, launch) + "%h.%p.log")).string();
 }
 
 }  // namespace linkgain

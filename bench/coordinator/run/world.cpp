@@ -99,7 +99,7 @@ Path MpiWorld::find_path(int variant, int launch, const protocol::HelloReply& he
   if (plan_.backend != BackendKind::nccl) return Path::unknown;
   const std::string& name = plan_.variants[static_cast<std::size_t>(variant)].name;
   const TransportLines lines =
-      read_transport_logs(directory_.path(), directory_.nccl_log_prefix(name, launch));
+      read_transport_logs(directory_.jobs(), directory_.nccl_log_prefix(name, launch));
   return path_of(lines, same_for_all_pairs(hello.machine.links, joined_by_nvlink), algorithm);
 }
 

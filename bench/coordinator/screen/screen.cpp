@@ -13,6 +13,7 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/report/warning_weight.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -62,6 +63,13 @@ std::string plot_of(const Curve& curve, const std::string& variant_name, const S
   return {};
 }
 
+std::ptrdiff_t measured_cases(const RunSummary& summary) {
+  return std::ranges::count_if(summary.cases, [](const CaseSummary& each) {
+    return std::ranges::any_of(each.result->variants,
+                               [](const VariantResult& one) { return one.time.has_value(); });
+  });
+}
+
 std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
   const Record& record = summary.record;
   const Machine& machine = record.machine;
@@ -74,10 +82,16 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
     if (alike && !link.ends_with('?')) text += ", " + link;
   }
   if (machine.software.nccl_library) text += ", NCCL " + *machine.software.nccl_library;
-  const std::string end = record.status == RunStatus::complete && record.wall_seconds
-                              ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
-                              : fmt::format("not complete: {}", name_of(record.status));
-  return with_end(text, end, style);
+  const LaunchRange& launches = summary.launches;
+  const std::string count = launches.is_one()
+                                ? counted(launches.most, "launch", "launches")
+                                : fmt::format("{} to {} launches", launches.least, launches.most);
+  const std::string end =
+      record.status == RunStatus::complete && record.wall_seconds
+          ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
+          : fmt::format("{}: {} of {} measured", name_of(record.status), measured_cases(summary),
+                        counted(std::ssize(summary.cases), "case", "cases"));
+  return with_end(text, fmt::format("{}, {}", count, end), style);
 }
 
 /// Nothing where the case is the largest that was asked for.
@@ -96,7 +110,7 @@ std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_cas
 
 std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
   std::vector<Warning> warnings = record.warnings;
-  std::stable_partition(warnings.begin(), warnings.end(), is_wrong_path);
+  std::ranges::stable_sort(warnings, {}, weight_of);
   std::string text;
   const std::size_t shown_warnings = std::min(warnings.size(), most);
   const std::size_t more = warnings.size() - shown_warnings;
@@ -105,7 +119,7 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
     const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
     constexpr std::string_view kLead = "warning:";
     const std::size_t room = style.columns - kLead.size() - 1 - count.size();
-    const Color color = is_wrong_path(warnings[i]) ? kRed : kYellow;
+    const Color color = weight_of(warnings[i]) == WarningWeight::wrong ? kRed : kYellow;
     text += painted(std::string(kLead), color, style) + " " + cut(warnings[i].text, room, style) +
             count + "\n";
   }
@@ -196,7 +210,7 @@ std::string card_circumstances(const Record& record, std::string_view runs) {
   if (software.cuda_runtime) parts.push_back("CUDA " + *software.cuda_runtime);
   if (!record.machine.kernel.empty()) parts.push_back(record.machine.kernel);
   if (!software.linkgain.empty()) parts.push_back("linkgain " + software.linkgain);
-  parts.emplace_back(runs);
+  if (!runs.empty()) parts.emplace_back(runs);
   return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
 }
 
@@ -210,10 +224,7 @@ std::string card(const RunSummary& summary) {
   const std::vector<const CaseSummary*> rows = answer_cases(summary);
   const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
   std::string text = machine_line(summary, kCardStyle);
-  const LaunchRange& launches = summary.launches;
-  text += card_circumstances(
-      record, launches.is_one() ? counted(launches.most, "launch", "launches")
-                                : fmt::format("{} to {} launches", launches.least, launches.most));
+  text += card_circumstances(record, "");
   if (first != nullptr) text += card_rows(*first);
   text += in_lines(answer_sentence(summary, first), kCardStyle);
   const std::string command = card_command(record.settings, record.machine.ranks.size());

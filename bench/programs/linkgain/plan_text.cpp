@@ -100,7 +100,7 @@ RunPlan preview_plan(const RunOptions& options, Site site) {
   return plan;
 }
 
-std::string plan_text(const RunPlan& plan) {
+std::string plan_text(const RunPlan& plan, std::size_t columns) {
   const std::string gpus =
       plan.gpus.empty() ? "" : fmt::format(", GPUs {}", fmt::join(plan.gpus, ","));
   std::string text =
@@ -117,8 +117,11 @@ std::string plan_text(const RunPlan& plan) {
   text += fmt::format("\nCases ({}):\n", plan.cases.size());
   for (const Case& c : plan.cases) text += "  " + case_name(c) + "\n";
   for (const Warning& warning : plan.warnings) {
-    text += fmt::format("\nNotice: {}\n", warning.text);
-    if (!warning.advice.empty()) text += fmt::format("        {}\n", warning.advice);
+    constexpr std::string_view kLead = "Notice: ";
+    text += "\n" + hanging(kLead, warning.text, columns);
+    if (!warning.advice.empty()) {
+      text += hanging(std::string(kLead.size(), ' '), warning.advice, columns);
+    }
   }
   return text;
 }

@@ -17,9 +17,9 @@ Seconds expected_duration(const RunPlan& plan);
 /// that of one node. A warning says so. Throws as make_plan().
 RunPlan preview_plan(const RunOptions& options, Site site);
 
-/// `--dry-run`: backend, variants with the variables they set, launches, memory, time, cases,
-/// warnings.
-std::string plan_text(const RunPlan& plan);
+/// `--dry-run`: backend, variants with the variables they set, launches, memory, time, cases, and
+/// warnings in lines of at most `columns`.
+std::string plan_text(const RunPlan& plan, std::size_t columns);
 
 /// `--list`: the names that options of `linkgain run` take.
 std::string choices_text();

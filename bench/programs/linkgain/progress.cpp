@@ -20,6 +20,7 @@ namespace linkgain {
 namespace {
 
 constexpr double kLeastSecondsBetweenUpdates = 0.1;
+constexpr double kMostSecondsOfSilence = 8.0;  // in a pipe
 
 /// "[  3/12] launch 2 of 6, all_reduce/…".
 std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
@@ -113,9 +114,17 @@ void ProgressOutput::note(const std::string& text) {
 
 void ProgressOutput::doing(const ProgressPoint& point, const std::string& part,
                            const std::string& name, double elapsed) {
-  if (style_.quiet || !style_.terminal) return;
-  if (written_ && elapsed - *written_ < kLeastSecondsBetweenUpdates) return;
+  if (style_.quiet) return;
+  if (!style_.terminal && std::exchange(row_printed_, false)) written_ = elapsed;
+  const double wait = style_.terminal ? kLeastSecondsBetweenUpdates : kMostSecondsOfSilence;
+  if (elapsed - written_.value_or(style_.terminal ? -wait : 0.0) < wait) return;
   written_ = elapsed;
+  if (!style_.terminal) {
+    const std::string place = fmt::format("[{:>3}/{}]", point.step, point.steps);
+    const std::string line = joined({place, part, name, time_left(point)});
+    print_message(stderr, first_columns(line, columns()) + "\n");
+    return;
+  }
   print_message(stderr, fmt::format("\r\033[K{}{}", std::exchange(rows_, {}),
                                     progress_line(point, part, name, columns(), style_.utf8)));
   line_open_ = true;
@@ -128,6 +137,7 @@ void ProgressOutput::finished(const std::string& line, const std::string& shown)
     rows_ += shown + "\n";
   } else {
     print_message(stderr, shown + "\n");
+    row_printed_ = true;
   }
 }
 

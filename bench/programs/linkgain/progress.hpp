@@ -34,8 +34,8 @@ struct ProgressPoint {
 
 /// Standard error, and the log, as those who watch see them. On a terminal: rows that stay, and
 /// below them one line with a bar, written anew ten times a second at most and never wider than the
-/// terminal. Elsewhere: the lines that are for the log, too. When quiet: nothing. What cannot be
-/// written is dropped.
+/// terminal. Elsewhere: the lines that are for the log, too, and what is being done after 8 s
+/// without one. When quiet: nothing. What cannot be written is dropped.
 class ProgressOutput {
  public:
   /// `log` may be null; it is not owned.
@@ -64,6 +64,7 @@ class ProgressOutput {
   bool line_open_ = false;
   std::string rows_;  ///< that wait for the next time the line is written
   std::optional<double> written_;
+  bool row_printed_ = false;  ///< since then, elsewhere
 };
 
 /// Tells a person how far a run is: on a terminal a row for each case when its last launch is

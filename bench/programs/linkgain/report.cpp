@@ -45,6 +45,7 @@ enum class ReportFormat {
   markdown,
   csv,
   json,
+  screen,
   card,
   google_benchmark,
   nccl_tests,
@@ -62,6 +63,8 @@ std::string_view name_of(ReportFormat format) {
       return name_of(OutputFormat::csv);
     case ReportFormat::json:
       return name_of(OutputFormat::json);
+    case ReportFormat::screen:
+      return "screen";
     case ReportFormat::card:
       return "card";
     case ReportFormat::google_benchmark:
@@ -104,7 +107,7 @@ void declare(CommandLine& line, ReportOptions& options) {
   using enum ReportFormat;
   if (::isatty(STDOUT_FILENO) == 1) options.format = table;
   add_format(line, "REPORT",
-             std::array{table, markdown, csv, json, card, google_benchmark, nccl_tests,
+             std::array{table, markdown, csv, json, screen, card, google_benchmark, nccl_tests,
                         nccl_tests_json, html},
              options.format, {json, card});
   line.deferred
@@ -124,13 +127,14 @@ void declare(CommandLine& line, ReportOptions& options) {
       "Print what is too long for the terminal, instead of showing it with $PAGER (default: less)");
 }
 
-std::string table_report(const Record& record, const std::filesystem::path& path, bool color) {
-  const std::string footer = "Record: " + visible(path.string());
+std::string screen_of(const NamedRecord& named, bool color) {
+  return RecordReport(named.record).screen("Record: " + visible(named.name), screen_style(color));
+}
+
+std::string table_report(const NamedRecord& named, bool color) {
   const std::size_t columns = terminal_columns();
-  const ScreenStyle style = screen_style(color);
-  const std::size_t width = columns == kAnyColumns ? columns : style.columns;
-  const RecordReport report(record);
-  return report.screen(footer, style) + terminal_text(report.details(), width);
+  const std::size_t width = columns == kAnyColumns ? columns : screen_style(color).columns;
+  return screen_of(named, color) + terminal_text(RecordReport(named.record).details(), width);
 }
 
 /// A page of one run, or of several in common.
@@ -168,13 +172,15 @@ std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& opti
   const Record& record = records.front().record;
   switch (options.format) {
     case ReportFormat::table:
-      return table_report(record, records.front().name, options.color);
+      return table_report(records.front(), options.color);
     case ReportFormat::markdown:
       return document_text(RecordReport(record).markdown());
     case ReportFormat::csv:
       return csv(RunSummary(record));
     case ReportFormat::json:
       return to_json_without_samples(record);
+    case ReportFormat::screen:
+      return screen_of(records.front(), options.color);
     case ReportFormat::card:
       return document_text(RecordReport(record).card());
     case ReportFormat::google_benchmark:

@@ -29,6 +29,7 @@
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/world.hpp"
 #include "linkgain/screen/screen.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "plan_text.hpp"
 #include "progress.hpp"
@@ -224,7 +225,7 @@ int preview(const RunOptions& options) {
   }
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
-  fmt::print("{}", plan_text(preview_plan(options, survey_site(hosts))));
+  fmt::print("{}", plan_text(preview_plan(options, survey_site(hosts)), terminal_columns()));
   return 0;
 }
 

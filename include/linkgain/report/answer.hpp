@@ -47,8 +47,6 @@ std::string contrast_title(Contrast contrast);
 /// Bandwidth of what is large enough for one, else time.
 std::string answer_value(const Case& definition, const VariantResult& variant);
 
-bool is_wrong_path(const Warning& warning);
-
 /// answer_sentence(), two_row_table() and answer_table(), as on the screen.
 std::string answer_in_markdown(const RunSummary& summary);
 

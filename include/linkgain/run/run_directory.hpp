@@ -11,7 +11,7 @@
 namespace linkgain {
 
 /// The files of one run: record.json, report.md, report.html, run.log, journal.jsonl while it runs,
-/// and per variant and launch the job's output (p2p-1.log) and NCCL's log
+/// and in jobs/ of each variant and launch the job's output (p2p-1.log) and NCCL's log
 /// (nccl-p2p-1.<host>.<pid>.log).
 class RunDirectory {
  public:
@@ -21,6 +21,7 @@ class RunDirectory {
   static constexpr std::string_view kLog = "run.log";
   static constexpr std::string_view kJournal = "journal.jsonl";
   static constexpr std::string_view kRuns = "runs";
+  static constexpr std::string_view kJobs = "jobs";
 
   /// Makes the directory asked for, goes on in that of an earlier part, or makes results/<UTC
   /// time>_<host>_<gpus> below the working one, and takes it for this run, unless `lock` has it
@@ -38,14 +39,16 @@ class RunDirectory {
   std::filesystem::path journal() const { return path_ / kJournal; }
   /// Of the logs that `linkgain exec` keeps of each run of a program.
   std::filesystem::path runs() const { return path_ / kRuns; }
+  /// Of the logs that `linkgain run` keeps of its jobs.
+  std::filesystem::path jobs() const { return path_ / kJobs; }
   std::filesystem::path job_log(const std::string& variant, int launch) const;
-  /// Start of the names of NCCL's files, and the value for NCCL_DEBUG_FILE.
+  /// Start of the names of NCCL's files in jobs(), and the value for NCCL_DEBUG_FILE.
   std::string nccl_log_prefix(const std::string& variant, int launch) const;
   std::string nccl_log_pattern(const std::string& variant, int launch) const;
 
  private:
-  /// NCCL's logs of an earlier run in the same directory would be read as this one's.
-  void remove_old_logs() const;
+  /// Those of the part that a resumed run goes on from would be read as this one's.
+  void remove_nccl_logs() const;
 
   std::filesystem::path path_;
   std::optional<FolderLock> lock_;

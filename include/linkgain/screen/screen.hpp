@@ -26,7 +26,8 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
 /// command.
 std::string card(const RunSummary& summary);
 
-/// "driver 580.95.05, CUDA 12.8, linkgain 0.1.0; 8 launches in 43 s": what a card says of a run.
+/// "driver 580.95.05, CUDA 12.8, linkgain 0.1.0, 12 runs": what a card says below the machine;
+/// `runs` may be empty.
 std::string card_circumstances(const Record& record, std::string_view runs);
 
 /// Warnings of a card whose other lines are `used`, its fences counted.

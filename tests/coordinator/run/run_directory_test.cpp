@@ -32,21 +32,22 @@ TEST_F(RunDirectoryTest, MakesTheDirectoryAskedFor) {
   EXPECT_TRUE(std::filesystem::is_directory(folder_ / "a" / "b"));
 }
 
-TEST_F(RunDirectoryTest, RemovesNcclsLogsOfAnEarlierRunAndNothingElse) {
-  for (const char* name :
-       {"nccl-p2p-1.node.17.log", "nccl-p2p-1.node.17.log.now", "notes.log", "record.json"}) {
-    std::ofstream(folder_ / name) << "old";
+TEST_F(RunDirectoryTest, RemovesNcclsLogsOfThePartThatIsResumedAndNothingElse) {
+  const std::filesystem::path jobs = folder_ / "jobs";
+  std::filesystem::create_directory(jobs);
+  for (const char* name : {"nccl-p2p-1.node.17.log", "nccl-p2p-1.node.17.log.now", "p2p-1.log"}) {
+    std::ofstream(jobs / name) << "old";
   }
-  const RunDirectory directory = open(folder_);
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "nccl-p2p-1.node.17.log"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "nccl-p2p-1.node.17.log.now"));
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "notes.log"));
-  EXPECT_TRUE(std::filesystem::exists(directory.record()));
+  open(folder_);
+  EXPECT_FALSE(std::filesystem::exists(jobs / "nccl-p2p-1.node.17.log"));
+  EXPECT_FALSE(std::filesystem::exists(jobs / "nccl-p2p-1.node.17.log.now"));
+  EXPECT_TRUE(std::filesystem::exists(jobs / "p2p-1.log"));
 }
 
 TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
   const RunDirectory directory = open(folder_);
-  EXPECT_EQ(directory.nccl_log_pattern("host", 1), (folder_ / "nccl-host-2.%h.%p.log").string());
+  EXPECT_EQ(directory.nccl_log_pattern("host", 1),
+            (directory.jobs() / "nccl-host-2.%h.%p.log").string());
   EXPECT_TRUE(directory.nccl_log_pattern("host", 1).find(directory.nccl_log_prefix("host", 1)) !=
               std::string::npos);
 }
@@ -57,17 +58,22 @@ TEST_F(RunDirectoryTest, RefusesAFileInItsPlace) {
 }
 
 TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {
-  const std::vector<std::string> left{"record.json", "report.md", "report.html",  "journal.jsonl",
-                                      "run.log",     "p2p-1.log", "my-own-12.log"};
-  const std::vector<std::string> others{"notes.log", "notes-a.log", "check.md", "other.json"};
+  const std::vector<std::string> left{"record.json", "report.md", "report.html", "journal.jsonl",
+                                      "run.log"};
+  const std::vector<std::string> others{"notes.log", "p2p-1.log", "check.md", "other.json"};
   for (const std::string& name : left) std::ofstream(folder_ / name) << "earlier " << name;
   for (const std::string& name : others) std::ofstream(folder_ / name) << "other";
   std::ofstream(folder_ / "record.json.old") << "much earlier";
+  std::filesystem::create_directories(folder_ / "jobs.old");
+  std::filesystem::create_directory(folder_ / "jobs");
+  std::ofstream(folder_ / "jobs" / "p2p-1.log") << "earlier";
   set_aside_earlier_run(folder_);
   for (const std::string& name : left) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
     EXPECT_EQ(read_regular_file(folder_ / (name + ".old")).value(), "earlier " + name);
   }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "jobs"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "jobs.old" / "p2p-1.log"));
   for (const std::string& name : others)
     EXPECT_EQ(read_regular_file(folder_ / name).value(), "other") << name;
   set_aside_earlier_run(folder_);

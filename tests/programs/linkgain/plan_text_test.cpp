@@ -78,14 +78,14 @@ TEST(PreviewPlan, BySlurmWithoutAnAllocationIsThatOfOneNode) {
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
   RunOptions options = one_size();
   options.gpus = {0, 1};
-  std::string text = plan_text(make_plan(options, with_gpus(2)));
+  std::string text = plan_text(make_plan(options, with_gpus(2)), 60);
   options = {};
   options.backend = BackendKind::mpi;
   options.profile = Profile::quick;
   options.budget = Seconds{300.0};
   options.schedule = Schedule::sequential;
   options.ranks = 64;
-  text += "\n" + plan_text(make_plan(options, with_gpus(2)));
+  text += "\n" + plan_text(make_plan(options, with_gpus(2)), 60);
   expect_golden(text, "plan_text.txt");
 }
 

@@ -135,6 +135,29 @@ TEST(Progress, CountsDownWhileNothingEnds) {
   EXPECT_EQ(left[1], left[0] - 1);
 }
 
+TEST(Progress, IsNeverSilentForTenSecondsInAPipe) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.terminal = false, .columns = [] { return kAnyColumns; }}, nullptr);
+    RunPlan plan;
+    plan.cases = {measured_case().definition};
+    Clock clock;
+    RunPace pace(plan, clock);
+    pace.starts_group();
+    progress.starting(pace);
+    for (int tenths = 0; tenths <= 250; ++tenths) {
+      clock.seconds = 0.1 * tenths;
+      progress.waiting(pace);
+      if (tenths == 150) progress.finished(pace, 0, measured_case());
+    }
+  }
+  const std::vector<std::string> lines = split(testing::internal::GetCapturedStderr(), '\n');
+  ASSERT_EQ(lines.size(), 4U);  // after 8, 15 and 23 s; the last one is empty
+  EXPECT_TRUE(lines[0].starts_with("[  0/1]  starting jobs  ")) << lines[0];
+  EXPECT_TRUE(lines[1].ends_with("4.31x")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with("[  0/1]  starting jobs  ")) << lines[2];
+}
+
 TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
   Case c = measured_case().definition;
   c.type = DataType::bfloat16;

@@ -47,7 +47,7 @@ int take_device(const Session& session, const std::vector<int>& gpus) {
     throw MachineError(
         fmt::format("rank {} has no GPU: {} are there{}", session.rank(), count,
                     reason.empty() ? "" : " (" + reason + ")"),
-        "start as many ranks as there are GPUs, which nvidia-smi -L lists; without any, "
+        "start no more ranks (-g) than there are GPUs, which nvidia-smi -L lists; without any, "
         "measure MPI with --backend mpi");
   }
   gpu::check(cudaSetDevice(device));
