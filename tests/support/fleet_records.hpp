@@ -70,6 +70,10 @@ inline VariantResult fleet_variant(const Case& definition, const std::string& na
   result.limit = path == Path::nvlink ? LimitKind::nvlink_payload : LimitKind::copy;
   result.verification = Verification{definition.elements(), 0, 0.0, 0.0, ""};
   result.evidence = known_evidence();
+  if (path != Path::nvlink) {
+    result.evidence->nvlink_sent = 0;
+    result.evidence->nvlink_received = 0;
+  }
   result.health = steady_health();
   return result;
 }

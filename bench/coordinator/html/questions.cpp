@@ -62,6 +62,24 @@ std::string which_path(const CaseSummary* shown) {
                                     : path_sentence(*shown));
 }
 
+struct Evidence {
+  std::int64_t judged = 0;  ///< results whose path the links' counters tell
+  std::int64_t disagree = 0;
+};
+
+Evidence evidence_of(const RunSummary& summary) {
+  Evidence evidence;
+  for (const CaseSummary& each : summary.cases) {
+    for (const VariantSummary& variant : each.variants) {
+      if (!variant.nvlink_share) continue;
+      ++evidence.judged;
+      const bool carried = *variant.nvlink_share > kAllNvlink;
+      if (carried != (variant.result->path == Path::nvlink)) ++evidence.disagree;
+    }
+  }
+  return evidence;
+}
+
 std::string what_is_wrong(const RunSummary& summary) {
   const Record& record = summary.record;
   std::vector<std::string> wrong;
@@ -71,6 +89,10 @@ std::string what_is_wrong(const RunSummary& summary) {
   }
   if (std::ranges::any_of(record.warnings, is_wrong_path)) {
     wrong.emplace_back("The bytes took another path than they should have.");
+  }
+  if (const auto [judged, disagree] = evidence_of(summary); disagree > 0) {
+    wrong.push_back(fmt::format("NVLink's counters disagree with the path of {} of {}.", disagree,
+                                counted(judged, "result", "results")));
   }
   if (record.status != RunStatus::complete) {
     wrong.push_back(fmt::format("The run is not complete: {}.", name_of(record.status)));
@@ -208,7 +230,8 @@ Convergence convergence_of(const RunSummary& summary) {
 std::string verdict(const RunSummary& summary) {
   const Record& record = summary.record;
   const bool is_wrong = std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data) ||
-                        std::ranges::any_of(record.warnings, is_wrong_path);
+                        std::ranges::any_of(record.warnings, is_wrong_path) ||
+                        evidence_of(summary).disagree > 0;
   if (is_wrong) return "No: data are wrong, or the path is.";
   if (record.settings.backend == BackendKind::mpi) {
     return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
@@ -234,18 +257,8 @@ std::string launches_text(const RunSummary& summary) {
       converged, counted(compared, "case", "cases"));
 }
 
-/// In how many results the links' counters say which path the bytes took.
 std::string evidence_text(const RunSummary& summary) {
-  std::int64_t judged = 0;
-  std::int64_t disagree = 0;
-  for (const CaseSummary& each : summary.cases) {
-    for (const VariantSummary& variant : each.variants) {
-      if (!variant.nvlink_share) continue;
-      ++judged;
-      const bool carried = *variant.nvlink_share > kAllNvlink;
-      if (carried != (variant.result->path == Path::nvlink)) ++disagree;
-    }
-  }
+  const auto [judged, disagree] = evidence_of(summary);
   if (judged == 0) return "Path: NVLink's counters were not read, or could not judge.";
   return fmt::format(
       "Path: the bytes that NVLink's counters saw were compared with {}; {}.",

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 
 #include "linkgain/record/journal.hpp"
@@ -44,6 +45,13 @@ TEST(RunPage, AnswersTheFiveQuestions) {
   record.cases[3].variants[0].verification->wrong = 12;
   record.warnings.push_back({"wrong-path", "p2p took host memory", ""});
   answers.add("wrong data, a wrong path and a lost job", answer_of(record));
+  Record disagreeing = recorded("2xH200-default");
+  const auto judged = std::ranges::find_if(disagreeing.cases, [](const CaseResult& each) {
+    return each.variants.back().evidence && each.variants.back().evidence->judged_share();
+  });
+  ASSERT_NE(judged, disagreeing.cases.end());
+  judged->variants.back().path = Path::nvlink;
+  answers.add("counters that disagree with a path", answer_of(disagreeing));
   Record empty;
   answers.add("nothing measured", answer_of(empty));
   answers.expect_golden("answers.txt");
@@ -80,6 +88,7 @@ TEST(RunPage, OfTheFullProfileOnEightGpusIsSmall) {
   const std::string page = run_page(RunSummary(record));
   EXPECT_LT(page.size(), kMost);
   EXPECT_THAT(page, HasSubstr("GPU7"));
+  EXPECT_THAT(page, Not(HasSubstr("disagree"))) << "its evidence fits its paths";
 }
 
 TEST(RunPage, OfSeveralRecordsHasASeriesForEach) {
