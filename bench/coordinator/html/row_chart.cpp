@@ -26,6 +26,14 @@ double end_of(const RowChart::Row& row) {
   return end;
 }
 
+/// Where it is drawn: of the value, or of where the last part begins.
+std::optional<Interval> drawn_interval(const RowChart::Row& row) {
+  if (row.parts.empty() || !row.parts.back().interval) return row.interval;
+  const Interval& size = *row.parts.back().interval;
+  const double end = end_of(row);
+  return Interval{end - size.high, end - size.low};
+}
+
 /// Bars begin at 0; values need not have it in sight.
 Scale scale_of(const RowChart& chart) {
   std::vector<double> values;
@@ -33,7 +41,9 @@ Scale scale_of(const RowChart& chart) {
   for (const RowChart::Row& row : chart.rows) {
     if (!row.parts.empty()) values.insert(values.end(), {0.0, end_of(row)});
     if (row.value) values.push_back(*row.value);
-    if (row.interval) values.insert(values.end(), {row.interval->low, row.interval->high});
+    if (const auto interval = drawn_interval(row)) {
+      values.insert(values.end(), {interval->low, interval->high});
+    }
   }
   if (chart.axis.spacing == Spacing::logarithmic) {
     std::erase_if(values, [](double value) { return value <= 0.0; });
@@ -59,10 +69,11 @@ std::string part_style(const std::vector<std::string>& names, const std::string&
   return fmt::format("b{}", place % 4);
 }
 
-std::string interval(const RowChart::Row& row, double y, const Scale& scale) {
-  if (!row.interval) return {};
-  const double low = kLeft + scale.place(row.interval->low);
-  const double high = kLeft + scale.place(row.interval->high);
+std::string interval_picture(const RowChart::Row& row, double y, const Scale& scale) {
+  const std::optional<Interval> interval = drawn_interval(row);
+  if (!interval) return {};
+  const double low = kLeft + scale.place(interval->low);
+  const double high = kLeft + scale.place(interval->high);
   if (high - low < kVisible) return {};
   return fmt::format(
       "<path class=\"i ink\" d=\"M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v8M{1:.1f} "
@@ -90,7 +101,7 @@ std::string row_picture(const RowChart& chart, const RowChart::Row& row, double 
         xml_escaped(fmt::format("{}: {}", part.name, axis_text(chart.axis.quantity, part.size))));
     from = to;
   }
-  text += interval(row, middle, scale);
+  text += interval_picture(row, middle, scale);
   if (row.value && row.parts.empty()) {
     text += svg_mark(kLeft + scale.place(*row.value), middle, 0, row.label);
   }
@@ -127,27 +138,41 @@ std::string legend(const std::vector<std::string>& names) {
   return fmt::format("<ul class=\"legend\">\n{}</ul>\n", items);
 }
 
+const RowChart::Part* find_part(const RowChart::Row& row, const std::string& name) {
+  const auto part = std::ranges::find(row.parts, name, &RowChart::Part::name);
+  return part == row.parts.end() ? nullptr : &*part;
+}
+
+/// Each interval stands behind what it is of; a column without any text is left out.
 std::string table_of(const RowChart& chart, const std::vector<std::string>& names) {
-  HtmlTable table{.caption = chart.title, .columns = {{""}}};
-  for (const std::string& name : names) table.columns.push_back({name, true});
   const auto text_of = [&](double value) { return axis_text(chart.axis.quantity, value); };
-  table.columns.push_back({chart.axis.title, true});
-  const bool has_intervals = std::ranges::any_of(
-      chart.rows, [](const RowChart::Row& row) { return row.interval.has_value(); });
-  if (has_intervals) table.columns.push_back({"95 % interval", true});
-  for (const RowChart::Row& row : chart.rows) {
-    std::vector<std::string> cells{xml_escaped(row.label)};
-    for (const std::string& name : names) {
-      const auto part = std::ranges::find(row.parts, name, &RowChart::Part::name);
-      cells.push_back(part == row.parts.end() ? "" : text_of(part->size));
-    }
-    cells.push_back(xml_escaped(row.text));
-    if (row.interval) {
-      cells.push_back(
-          fmt::format("{} to {}", text_of(row.interval->low), text_of(row.interval->high)));
-    }
-    table.rows.push_back(std::move(cells));
+  const auto range_of = [&](const std::optional<Interval>& interval) {
+    return interval ? fmt::format("{} to {}", text_of(interval->low), text_of(interval->high)) : "";
+  };
+  HtmlTable table{.caption = chart.title, .columns = {{""}}};
+  table.rows.resize(chart.rows.size());
+  const auto add_column = [&](const std::string& title, auto cell_of) {
+    std::vector<std::string> cells;
+    for (const RowChart::Row& row : chart.rows) cells.push_back(cell_of(row));
+    if (std::ranges::all_of(cells, &std::string::empty)) return;
+    table.columns.push_back({title, true});
+    for (std::size_t i = 0; i < cells.size(); ++i) table.rows[i].push_back(std::move(cells[i]));
+  };
+  for (std::size_t i = 0; i < chart.rows.size(); ++i) {
+    table.rows[i].push_back(xml_escaped(chart.rows[i].label));
   }
+  for (const std::string& name : names) {
+    add_column(name, [&](const RowChart::Row& row) {
+      const RowChart::Part* const part = find_part(row, name);
+      return part == nullptr ? "" : text_of(part->size);
+    });
+    add_column(name + ", 95 % interval", [&](const RowChart::Row& row) {
+      const RowChart::Part* const part = find_part(row, name);
+      return part == nullptr ? "" : range_of(part->interval);
+    });
+  }
+  add_column(chart.axis.title, [](const RowChart::Row& row) { return xml_escaped(row.text); });
+  add_column("95 % interval", [&](const RowChart::Row& row) { return range_of(row.interval); });
   return html_text(table);
 }
 

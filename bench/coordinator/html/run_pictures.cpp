@@ -58,15 +58,10 @@ RowChart::Row training_row(const ShownRun& run, const CaseSummary& each,
   RowChart::Row row{.label = fmt::format("{}{}, {}", name, case_label(each.definition()),
                                          variant.result->variant)};
   row.text = readable_time(*variant.result->time);
-  const bool is_exposed = variant.exposed && variant.exposed->value > 0.0;
-  const double exposed = is_exposed ? variant.exposed->value : 0.0;
-  row.parts.push_back({"computing", step - exposed});
-  if (is_exposed) row.parts.push_back({"exposed communication", exposed});
-  if (variant.exposed && variant.exposed->interval) {
-    // Where computing ends is what is not known better.
-    row.interval =
-        Interval{step - variant.exposed->interval->high, step - variant.exposed->interval->low};
-  }
+  const std::optional<Estimate>& exposed = variant.exposed;
+  const bool is_shown = exposed && (exposed->value > 0.0 || exposed->interval);
+  row.parts.push_back({"computing", is_shown ? step - exposed->value : step});
+  if (is_shown) row.parts.push_back({"exposed communication", exposed->value, exposed->interval});
   return row;
 }
 

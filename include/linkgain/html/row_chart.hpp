@@ -15,13 +15,14 @@ namespace linkgain {
 struct RowChart {
   struct Part {
     std::string name;
-    double size = 0.0;  ///< behind the part before it; may be below 0
+    double size = 0.0;                   ///< behind the part before it; may be below 0
+    std::optional<Interval> interval{};  ///< 95 %, of the size; drawn where the last part begins
   };
   struct Row {
     std::string label;
     std::vector<Part> parts{};           ///< from 0 on
     std::optional<double> value{};       ///< of a row without parts
-    std::optional<Interval> interval{};  ///< 95 %, of the value or of where a part ends
+    std::optional<Interval> interval{};  ///< 95 %, of the value
     std::string text{};                  ///< what stands beside it: "79.6 ms"
   };
 

@@ -78,8 +78,8 @@ TEST(RowChart, ShowsPartsAndValues) {
       .description = "d",
       .axis = {"time of a step", Quantity::seconds, Spacing::linear},
       .rows = {{.label = "p2p",
-                .parts = {{"computing", 0.078}, {"exposed communication", 0.002}},
-                .interval = Interval{0.0775, 0.0785},
+                .parts = {{"computing", 0.078},
+                          {"exposed communication", 0.002, Interval{0.0015, 0.0025}}},
                 .text = "80.00 ms"},
                {.label = "host", .parts = {{"computing", 0.086}}, .text = "86.00 ms"}}};
   const RowChart changes{.title = "Speed-up",
