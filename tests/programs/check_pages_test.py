@@ -21,6 +21,7 @@ FAULTS = {
     "console:": "<script>console.log('told')</script>",
     "request:": '<img alt="" src="missing.png"/>',
     "scrolls sideways": '<div style="width: 1000px">wide</div>',
+    "wider than paper": "<style>@media print { p { width: 1000px } }</style><p>wide</p>",
     "overlap": PICTURE.format(10),
     "cut:": PICTURE.format(90),
     "skips a level": "<h3>Too deep</h3>",
