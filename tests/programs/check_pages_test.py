@@ -22,6 +22,7 @@ FAULTS = {
     "request:": '<img alt="" src="missing.png"/>',
     "scrolls sideways": '<div style="width: 1000px">wide</div>',
     "wider than paper": "<style>@media print { p { width: 1000px } }</style><p>wide</p>",
+    "without a hint": '<div class="scroll" style="overflow: auto"><p style="width: 1000px">wide</p></div>',
     "overlap": PICTURE.format(10),
     "cut:": PICTURE.format(90),
     "skips a level": "<h3>Too deep</h3>",
