@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -80,15 +84,38 @@ Evidence evidence_of(const RunSummary& summary) {
   return evidence;
 }
 
-std::string what_is_wrong(const RunSummary& summary) {
+/// Warnings that tell of a fault, of the machine or of the run.
+constexpr std::array<std::string_view, 10> kFaults{
+    "wrong-data", "wrong-path", "exec-path",        "losses-differ",          "link-errors",
+    "gpu-silent", "job-lost",   "nothing-measured", "operation-not-measured", "soak-drift"};
+
+/// Warnings of what may have changed figures, or could not be looked at. All others say how the run
+/// was made, or what facts_of() finds by itself.
+constexpr std::array<std::string_view, 12> kDoubts{
+    "busy-gpu",      "gpu-in-use",       "busy-processors",     "host-load",
+    "level-change",  "links-disturbed",  "same-path",           "launch-refused",
+    "test-variable", "evidence-missing", "health-not-measured", "neighbours-not-looked-for"};
+
+/// Of each such code the first warning's text, and how many more there are.
+std::vector<std::string> texts_of(const Record& record, std::span<const std::string_view> codes) {
+  std::vector<std::string> texts;
+  for (const std::string_view code : codes) {
+    const auto first = std::ranges::find(record.warnings, code, &Warning::code);
+    if (first == record.warnings.end()) continue;
+    const auto all = std::ranges::count(record.warnings, code, &Warning::code);
+    texts.push_back(all == 1 ? first->text + "."
+                             : fmt::format("{} (and {} more like it).", first->text, all - 1));
+  }
+  return texts;
+}
+
+/// What is certain, besides warnings.
+std::vector<std::string> facts_of(const RunSummary& summary) {
   const Record& record = summary.record;
   std::vector<std::string> wrong;
   const auto wrong_cases = std::ranges::count_if(summary.cases, &CaseSummary::has_wrong_data);
   if (wrong_cases > 0) {
     wrong.push_back(fmt::format("WRONG DATA in {}.", counted(wrong_cases, "case", "cases")));
-  }
-  if (std::ranges::any_of(record.warnings, is_wrong_path)) {
-    wrong.emplace_back("The bytes took another path than they should have.");
   }
   if (const auto [judged, disagree] = evidence_of(summary); disagree > 0) {
     wrong.push_back(fmt::format("NVLink's counters disagree with the path of {} of {}.", disagree,
@@ -100,19 +127,41 @@ std::string what_is_wrong(const RunSummary& summary) {
   if (summary.health && summary.health->unhealthy_samples > 0) {
     wrong.push_back(fmt::format("{}.", throttling_text(*summary.health)));
   }
-  std::string html =
-      wrong.empty()
-          ? paragraph(
-                "No: the run is complete, no data are wrong, and no GPU is known to have been "
-                "throttled.")
-          : paragraph("Yes.") + list(wrong);
-  if (record.warnings.empty()) return html + paragraph("There is no warning.");
+  return wrong;
+}
+
+/// By their codes, those whose texts were not shown.
+std::string other_warnings(const Record& record) {
+  if (record.warnings.empty()) return paragraph("There is no warning.");
+  std::int64_t others = 0;
   std::set<std::string> codes;
-  for (const Warning& warning : record.warnings) codes.insert(xml_escaped(warning.code));
-  return html + fmt::format("<p><a href=\"#warnings\">{}</a> to read: {}.</p>\n",
-                            counted(static_cast<std::int64_t>(record.warnings.size()), "warning",
-                                    "warnings"),
-                            fmt::join(codes, ", "));
+  for (const Warning& warning : record.warnings) {
+    if (std::ranges::count(kFaults, warning.code) + std::ranges::count(kDoubts, warning.code) > 0) {
+      continue;
+    }
+    ++others;
+    codes.insert(xml_escaped(warning.code));
+  }
+  if (others == 0) return "<p>What to do: <a href=\"#warnings\">Warnings</a>.</p>\n";
+  const bool are_all = others == std::ssize(record.warnings);
+  return fmt::format("<p><a href=\"#warnings\">{}</a> to read: {}.</p>\n",
+                     are_all ? counted(others, "warning", "warnings")
+                             : counted(others, "other warning", "other warnings"),
+                     fmt::join(codes, ", "));
+}
+
+std::string what_is_wrong(const RunSummary& summary) {
+  std::vector<std::string> items = facts_of(summary);
+  std::ranges::move(texts_of(summary.record, kFaults), std::back_inserter(items));
+  const bool is_certain = !items.empty();
+  std::ranges::move(texts_of(summary.record, kDoubts), std::back_inserter(items));
+  const std::string answer =
+      items.empty()
+          ? "No: the run is complete, no data are wrong, and no GPU is known to have been "
+            "throttled."
+      : is_certain ? "Yes."
+                   : "Perhaps.";
+  return paragraph(answer) + list(items) + other_warnings(summary.record);
 }
 
 /// A size at which the first variant and another one were measured.
@@ -233,6 +282,7 @@ std::string verdict(const RunSummary& summary) {
                         std::ranges::any_of(record.warnings, is_wrong_path) ||
                         evidence_of(summary).disagree > 0;
   if (is_wrong) return "No: data are wrong, or the path is.";
+  if (!texts_of(record, kFaults).empty()) return "Only once what is wrong has been explained.";
   if (record.settings.backend == BackendKind::mpi) {
     return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
   }

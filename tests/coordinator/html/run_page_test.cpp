@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <regex>
 
 #include "linkgain/record/journal.hpp"
@@ -55,6 +56,37 @@ TEST(RunPage, AnswersTheFiveQuestions) {
   Record empty;
   answers.add("nothing measured", answer_of(empty));
   answers.expect_golden("answers.txt");
+}
+
+/// Codes of the table of warnings in docs/troubleshooting.md.
+std::vector<std::string> documented_warnings() {
+  std::ifstream file(std::string(RESULTS_FOLDER) + "/../docs/troubleshooting.md");
+  std::vector<std::string> codes;
+  const std::regex code("`([a-z-]+)`");
+  bool in_table = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) in_table = line == "## By warning";
+    if (!in_table || !line.starts_with("| `")) continue;
+    const std::string first = line.substr(0, line.find('|', 1));
+    for (std::sregex_iterator each(first.begin(), first.end(), code), end; each != end; ++each) {
+      codes.push_back((*each)[1]);
+    }
+  }
+  return codes;
+}
+
+TEST(RunPage, SaysOfEachWarningWhetherSomethingIsWrong) {
+  Situations answers;
+  const Record record = recorded("2xH200-default");
+  for (const std::string& code : documented_warnings()) {
+    Record warned = record;
+    warned.warnings = {{code, "text of the warning", ""}};
+    const std::string text = answer_of(warned);
+    const std::size_t begin = text.find("Is anything wrong?");
+    answers.add(code, with_replaced(text.substr(begin, text.find("At which size", begin) - begin),
+                                    code, "CODE"));
+  }
+  answers.expect_golden("warnings.txt");
 }
 
 TEST(RunPage, HasASectionForAllThatTheRecordHolds) {
