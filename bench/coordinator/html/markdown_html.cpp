@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -13,6 +14,11 @@ namespace {
 /// Of Markdown without marks.
 std::string text_html(std::string_view markdown) { return xml_escaped(text_of_markdown(markdown)); }
 
+/// May break behind each slash, so that a name of a case in a narrow column keeps its words.
+std::string with_breaks(const std::string& html) {
+  return fmt::format("{}", fmt::join(split(html, '/'), "/<wbr/>"));
+}
+
 /// `code` and **strong words**; a mark without its other half is text.
 std::string inline_html(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> kMarks[] = {{"`", "code"},
@@ -25,8 +31,10 @@ std::string inline_html(std::string_view text) {
       if (!text.substr(i).starts_with(mark)) continue;
       const std::size_t end = text.find(mark, i + mark.size());
       if (end == std::string_view::npos || end == i + mark.size()) continue;
-      html += fmt::format("{}<{}>{}</{}>", text_html(text.substr(begin, i - begin)), name,
-                          xml_escaped(text.substr(i + mark.size(), end - i - mark.size())), name);
+      const std::string marked =
+          with_breaks(xml_escaped(text.substr(i + mark.size(), end - i - mark.size())));
+      html += fmt::format("{}<{}>{}</{}>", text_html(text.substr(begin, i - begin)), name, marked,
+                          name);
       i = begin = end + mark.size();
       found = true;
       break;

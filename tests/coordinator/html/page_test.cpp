@@ -24,6 +24,11 @@ TEST(Page, OfMarkdownHasItsPartsAsElements) {
             "</ul>\n<pre tabindex=\"0\"><code>run --a &lt;b&gt;\n</code></pre>\n");
 }
 
+TEST(Page, BreaksNamesOfCasesBehindSlashesOnly) {
+  EXPECT_EQ(html_of_markdown("`all_reduce/float32/8B`"),
+            "<p><code>all_reduce/<wbr/>float32/<wbr/>8B</code></p>\n");
+}
+
 TEST(Page, TakesNothingOfOthersForMarkup) {
   const std::string bad = "<script>alert('1')</script> & \"q\" \x01 \xff `a **b";
   HtmlPage page{.title = bad, .lead = html_of_markdown(bad)};
