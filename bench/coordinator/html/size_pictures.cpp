@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -23,6 +24,7 @@ struct Family {
     const Curve* curve = nullptr;
   };
   std::string name;
+  std::string label{};   ///< in headings; unlike the name, without what is the default
   bool in_full = false;  ///< stands for its operation where the summary is condensed
   std::vector<Member> members{};
 
@@ -44,9 +46,22 @@ void add_curve(std::vector<Family>& families, const ShownRun& run, const Curve& 
   definition.kernel = false;
   const std::string name = curve_name(definition);
   const auto known = std::ranges::find(families, name, &Family::name);
-  Family& family = known == families.end() ? families.emplace_back(Family{.name = name}) : *known;
+  Family& family =
+      known == families.end()
+          ? families.emplace_back(Family{.name = name, .label = curve_label(definition)})
+          : *known;
   family.in_full = family.in_full || in_full;
   family.members.push_back({&run, &curve});
+}
+
+/// Says of how many ranks curves are that differ in it.
+void name_ranks(std::vector<Family>& families) {
+  std::map<std::string, std::set<int>> ranks;
+  for (const Family& family : families) ranks[family.label].insert(family.definition().ranks);
+  for (Family& family : families) {
+    if (ranks[family.label].size() == 1) continue;
+    family.label += fmt::format(", {} ranks", family.definition().ranks);
+  }
 }
 
 std::vector<Family> families_of(std::span<const ShownRun> runs) {
@@ -58,6 +73,7 @@ std::vector<Family> families_of(std::span<const ShownRun> runs) {
     }
   }
   std::erase_if(families, [](const Family& family) { return family.sizes() < 2; });
+  name_ranks(families);
   return families;
 }
 
@@ -179,11 +195,8 @@ std::string figure_of(Plot plot, const std::string& id) {
 
 std::string figures_of(const Family& family, std::size_t number) {
   const Case definition = family.definition();
-  Case plain = definition;
-  plain.kernel = false;
-  const std::string label = curve_label(plain);
   const auto plot_of = [&](std::string_view what, std::string unit, Quantity quantity) {
-    return Plot{.title = fmt::format("{}: {}", label, what),
+    return Plot{.title = fmt::format("{}: {}", family.label, what),
                 .description = {},
                 .x = size_axis(),
                 .y = {std::move(unit), quantity, Spacing::logarithmic}};
@@ -218,15 +231,12 @@ std::string size_pictures(std::span<const ShownRun> runs) {
   std::size_t number = 0;
   std::size_t folded_families = 0;
   for (const Family& family : families) {
-    Case definition = family.definition();
-    definition.kernel = false;
-    const std::string label = curve_label(definition);
     const std::string figures = figures_of(family, ++number);
     if (figures.empty()) continue;
     if (family.in_full) {
-      text += heading(3, label) + figures;
+      text += heading(3, family.label) + figures;
     } else {
-      more += heading(4, label) + figures;
+      more += heading(4, family.label) + figures;
       ++folded_families;
     }
   }

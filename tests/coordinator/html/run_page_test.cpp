@@ -132,6 +132,16 @@ TEST(RunPage, OfSeveralRecordsHasASeriesForEach) {
   EXPECT_THAT(page, Not(HasSubstr("before <1>")));
 }
 
+TEST(RunPage, NamesTheRanksOfCurvesThatDifferInThem) {
+  const std::vector<NamedRecord> records{{"two", recorded("2xH200-default")},
+                                         {"four", recorded("4xH200-default")}};
+  const std::string page = runs_page(records);
+  for (const char* heading : {"<h3>all_reduce, 2 ranks</h3>", "<h3>all_reduce, 4 ranks</h3>"}) {
+    EXPECT_THAT(page, HasSubstr(heading));
+  }
+  EXPECT_THAT(run_page(RunSummary(records[0].record)), HasSubstr("<h3>all_reduce</h3>"));
+}
+
 TEST(RunPage, EscapesAllTextOfOthers) {
   Record record = recorded("2xH200-default");
   const std::string bad = "<b x=\"1\">&'";
