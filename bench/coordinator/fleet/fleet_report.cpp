@@ -86,26 +86,41 @@ std::string drain_command(const std::string& hosts) {
                      shell_quoted(hosts));
 }
 
-}  // namespace
-
-std::string fleet_report(const FleetReport& report, TableStyle style, std::size_t width) {
-  StyledText text(style, width);
+/// Counts, notes, and what to drain.
+void add_result(StyledText& text, const FleetReport& report) {
   if (report.nodes.empty()) {
     text.paragraph("No node.");
-    return text.text();
+    return;
   }
-  add_nodes(text, report);
   text.paragraph(counts_of(report));
-  for (const std::string& note : report.notes) {
-    text.item(note);
-  }
+  for (const std::string& note : report.notes) text.item(note);
   if (report.drain.empty()) {
     text.paragraph("Nothing to drain.");
-    return text.text();
+    return;
   }
   const std::string hosts = compress_hostlist(report.drain);
   text.paragraph("Suggested to drain: " + hosts);
   text.command(drain_command(hosts));
+}
+
+}  // namespace
+
+std::string fleet_report(const FleetReport& report, TableStyle style, std::size_t width) {
+  StyledText text(style, width);
+  if (!report.nodes.empty()) add_nodes(text, report);
+  add_result(text, report);
+  return text.text();
+}
+
+std::string fleet_nodes(const FleetReport& report, TableStyle style) {
+  StyledText text(style);
+  if (!report.nodes.empty()) add_nodes(text, report);
+  return text.text();
+}
+
+std::string fleet_result(const FleetReport& report, TableStyle style) {
+  StyledText text(style);
+  add_result(text, report);
   return text.text();
 }
 

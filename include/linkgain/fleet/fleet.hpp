@@ -101,7 +101,12 @@ inline constexpr double kUnhealthyShare = 0.01;
 std::string fleet_report(const FleetReport& report, TableStyle style,
                          std::size_t width = kTerminalColumns);
 
-/// fleet_report() as a page that stands alone, with a heat map of nodes and cases.
+/// The parts of fleet_report(), for a page that gives the result first.
+std::string fleet_nodes(const FleetReport& report, TableStyle style);
+std::string fleet_result(const FleetReport& report, TableStyle style);
+
+/// fleet_report() as a page that stands alone, the result first, with a heat map of nodes and
+/// cases.
 std::string fleet_page(const FleetReport& report, const FleetNames& names);
 
 /// A row for each node; units stand in the names, all digits are kept.

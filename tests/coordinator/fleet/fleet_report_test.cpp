@@ -76,6 +76,16 @@ TEST(FleetReport, OfNothingSaysSo) {
   expect_golden(texts.text(), "fleet_healthy.txt");
 }
 
+TEST(FleetPage, GivesTheResultBeforeTheNodes) {
+  const std::string page = fleet_page(sample_report(), FleetNames{});
+  const std::size_t nodes = page.find("<section id=\"nodes\"");
+  ASSERT_NE(nodes, std::string::npos);
+  for (const char* part : {"<section id=\"result\"", "1 wrong data", "node[003,017-018]"}) {
+    EXPECT_LT(page.find(part), nodes) << part;
+  }
+  EXPECT_GT(page.find("node002"), nodes);
+}
+
 TEST(FleetPrometheus, HasAFamilyForEachMetric) {
   expect_golden(fleet_prometheus(sample_report()), "fleet.prom");
 }
