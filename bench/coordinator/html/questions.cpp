@@ -4,12 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iterator>
 #include <set>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -84,27 +81,15 @@ Evidence evidence_of(const RunSummary& summary) {
   return evidence;
 }
 
-/// Warnings that tell of a fault, of the machine or of the run.
-constexpr std::array<std::string_view, 10> kFaults{
-    "wrong-data", "wrong-path", "exec-path",        "losses-differ",          "link-errors",
-    "gpu-silent", "job-lost",   "nothing-measured", "operation-not-measured", "soak-drift"};
-
-/// Warnings of what may have changed figures, or could not be looked at. All others say how the run
-/// was made, or what facts_of() finds by itself.
-constexpr std::array<std::string_view, 12> kDoubts{
-    "busy-gpu",      "gpu-in-use",       "busy-processors",     "host-load",
-    "level-change",  "links-disturbed",  "same-path",           "launch-refused",
-    "test-variable", "evidence-missing", "health-not-measured", "neighbours-not-looked-for"};
-
-/// Of each such code the first warning's text, and how many more there are.
-std::vector<std::string> texts_of(const Record& record, std::span<const std::string_view> codes) {
+/// Of the codes of such warnings the first one's text, and how many more there are.
+std::vector<std::string> texts_of(const Record& record, WarningWeight weight) {
   std::vector<std::string> texts;
-  for (const std::string_view code : codes) {
-    const auto first = std::ranges::find(record.warnings, code, &Warning::code);
-    if (first == record.warnings.end()) continue;
-    const auto all = std::ranges::count(record.warnings, code, &Warning::code);
-    texts.push_back(all == 1 ? first->text + "."
-                             : fmt::format("{} (and {} more like it).", first->text, all - 1));
+  std::set<std::string> codes;
+  for (const Warning& warning : record.warnings) {
+    if (weight_of(warning) != weight || !codes.insert(warning.code).second) continue;
+    const auto all = std::ranges::count(record.warnings, warning.code, &Warning::code);
+    texts.push_back(all == 1 ? warning.text + "."
+                             : fmt::format("{} (and {} more like it).", warning.text, all - 1));
   }
   return texts;
 }
@@ -136,9 +121,7 @@ std::string other_warnings(const Record& record) {
   std::int64_t others = 0;
   std::set<std::string> codes;
   for (const Warning& warning : record.warnings) {
-    if (std::ranges::count(kFaults, warning.code) + std::ranges::count(kDoubts, warning.code) > 0) {
-      continue;
-    }
+    if (weight_of(warning) != WarningWeight::notice) continue;
     ++others;
     codes.insert(xml_escaped(warning.code));
   }
@@ -152,9 +135,13 @@ std::string other_warnings(const Record& record) {
 
 std::string what_is_wrong(const RunSummary& summary) {
   std::vector<std::string> items = facts_of(summary);
-  std::ranges::move(texts_of(summary.record, kFaults), std::back_inserter(items));
+  const auto add = [&](WarningWeight weight) {
+    std::ranges::move(texts_of(summary.record, weight), std::back_inserter(items));
+  };
+  add(WarningWeight::wrong);
   const bool is_certain = !items.empty();
-  std::ranges::move(texts_of(summary.record, kDoubts), std::back_inserter(items));
+  add(WarningWeight::incomplete);
+  add(WarningWeight::doubtful);
   const std::string answer =
       items.empty()
           ? "No: the run is complete, no data are wrong, and no GPU is known to have been "
@@ -282,7 +269,6 @@ std::string verdict(const RunSummary& summary) {
                         std::ranges::any_of(record.warnings, is_wrong_path) ||
                         evidence_of(summary).disagree > 0;
   if (is_wrong) return "No: data are wrong, or the path is.";
-  if (!texts_of(record, kFaults).empty()) return "Only once what is wrong has been explained.";
   if (record.settings.backend == BackendKind::mpi) {
     return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
   }
