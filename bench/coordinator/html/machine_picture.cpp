@@ -275,7 +275,8 @@ class HostPicture {
           "<rect class=\"box host\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
           "height=\"{:.1f}\" rx=\"4\"/>\n",
           left, hosts_top(), right - left, kHostHeight);
-      const std::string name = groups_.size() == 1 ? processor_text(group) : cpus_of(group);
+      const std::string name =
+          groups_.size() == 1 ? processor_text(group) : "NUMA node, " + cpus_of(group);
       text += svg_text((left + right) / 2.0, hosts_top() + 24.0, Anchor::middle,
                        fitted(name, right - left - 8.0, kSmall), "small");
       if (!is_one_row()) break;
@@ -318,6 +319,11 @@ std::string description_of(const Machine& machine) {
       sentences.push_back(
           fmt::format("{} joins {}.", label,
                       counted(static_cast<std::int64_t>(pairs.size()), "pair", "pairs")));
+    }
+    for (const RankInfo* rank : ranks) {
+      if (!has_dark_links(*rank)) continue;
+      sentences.push_back(fmt::format("Only {} of {} are active.", links_text(*rank, false),
+                                      gpu_label(machine, rank->rank)));
     }
   }
   if (!machine.links.empty()) {

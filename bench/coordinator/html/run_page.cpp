@@ -119,9 +119,12 @@ std::string pairs_html(const RunSummary& summary) {
 
 std::string training_html(const RunSummary& summary, const ShownRun& run) {
   if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
+  std::string tables;
+  for (const HeadlinePart& part : headline_parts(summary)) {
+    tables += html_of_markdown(part.text, part.name);
+  }
   return training_picture({&run, 1}) +
-         folded("All figures of trainings and of the largest sizes",
-                html_of_markdown(headline(summary), "Trainings and largest sizes"));
+         folded("All figures of trainings and of the largest sizes", tables);
 }
 
 /// A row for each run: what it is of and what it says.

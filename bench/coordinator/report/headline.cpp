@@ -175,29 +175,41 @@ std::string notes(const Record& record) {
 
 }  // namespace
 
-std::string headline(const RunSummary& summary) {
-  std::string text = training_tables(summary);
+std::vector<HeadlinePart> headline_parts(const RunSummary& summary) {
+  std::vector<HeadlinePart> parts;
+  if (std::string text = training_tables(summary); !text.empty()) {
+    parts.push_back({"Training", std::move(text)});
+  }
   LimitLegend limits;
   for (const Curve& curve : summary.headline) {
-    text += text.empty() ? "" : "\n";
-    text += curve_headline(summary, curve, limits);
+    parts.push_back(
+        {curve_or_pairs_label(curve) + ", largest size", curve_headline(summary, curve, limits)});
     if (summary.is_condensed) break;
   }
-  if (summary.is_condensed) text += further_curves(summary);
-  if (text.empty()) {
-    text = "Nothing was measured.\n";
-  }
+  std::string rest = summary.is_condensed ? further_curves(summary) : "";
+  if (parts.empty() && rest.empty()) rest = "Nothing was measured.\n";
   if (summary.left_out_of_headline > 0) {
-    text += fmt::format(
+    rest += fmt::format(
         "\n{} in the tables by size and by pair{}.\n",
         counted(static_cast<std::int64_t>(summary.left_out_of_headline), "curve more is",
                 "curves more are"),
         summary.is_condensed ? ", in groups; `linkgain report --format csv` has every case" : "");
   }
   if (!limits.text().empty()) {
-    text += fmt::format("\nIn brackets: busbw's share of the path's limit: {}.\n", limits.text());
+    rest += fmt::format("\nIn brackets: busbw's share of the path's limit: {}.\n", limits.text());
   }
-  return text + notes(summary.record);
+  parts.push_back({"Further curves", rest + notes(summary.record)});
+  return parts;
+}
+
+std::string headline(const RunSummary& summary) {
+  const std::vector<HeadlinePart> parts = headline_parts(summary);
+  std::string text;
+  for (const HeadlinePart& part : parts) {
+    const bool is_last = &part == &parts.back();
+    text += (text.empty() || is_last ? "" : "\n") + part.text;
+  }
+  return text;
 }
 
 }  // namespace linkgain

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "linkgain/report/run_summary.hpp"
 
@@ -42,6 +43,14 @@ std::string nvlink_traffic_section(const RunSummary& summary);
 /// what every reader must know: wrong data at other sizes, a run cut short, the mpi backend's
 /// figures being no GPU figures.
 std::string headline(const RunSummary& summary);
+
+/// headline() in parts, each with what its first table holds: trainings, then curves, then the
+/// rest.
+struct HeadlinePart {
+  std::string name;
+  std::string text;
+};
+std::vector<HeadlinePart> headline_parts(const RunSummary& summary);
 
 /// One Markdown table per curve with a row per size: every variant's time and bus bandwidth, the
 /// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps

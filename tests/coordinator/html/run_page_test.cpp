@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <regex>
+#include <set>
 
 #include "linkgain/record/journal.hpp"
 #include "support/golden.hpp"
@@ -96,6 +97,18 @@ TEST(RunPage, HasASectionForAllThatTheRecordHolds) {
                          "repeat", "words"}) {
     EXPECT_THAT(page, HasSubstr(std::string("<section id=\"") + id + "\"")) << id;
   }
+}
+
+TEST(RunPage, NamesEachTableOfTrainingsByWhatItHolds) {
+  const std::string page = run_page(RunSummary(recorded("4xH200-default")));
+  const std::size_t begin = page.find("<section id=\"training\"");
+  const std::string part = page.substr(begin, page.find("</section>", begin) - begin);
+  const std::regex caption("<caption>([^<]*)</caption>");
+  std::set<std::string> names;
+  for (std::sregex_iterator each(part.begin(), part.end(), caption), end; each != end; ++each) {
+    EXPECT_TRUE(names.insert((*each)[1]).second) << (*each)[1];
+  }
+  EXPECT_GE(names.size(), 6U);
 }
 
 TEST(RunPage, ShadesPairs) {
