@@ -162,6 +162,10 @@ struct Count {
     ++all;
     held += holds ? 1 : 0;
   }
+  void add(const Count& others) {
+    all += others.all;
+    held += others.held;
+  }
 };
 
 inline std::string class_of(const Case& definition) {
@@ -176,8 +180,7 @@ inline std::string class_of(const Case& definition) {
 inline void expect_near_95_percent(const std::map<std::string, Count>& counts) {
   Count all;
   for (const auto& [name, each] : counts) {
-    all.held += each.held;
-    all.all += each.all;
+    all.add(each);
     const double chance = 2.0 * std::sqrt(0.95 * 0.05 / each.all);
     EXPECT_GE(each.share(), 0.92 - chance) << name;
     EXPECT_LE(each.share(), 0.98 + chance) << name;

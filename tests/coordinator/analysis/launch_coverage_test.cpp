@@ -19,17 +19,15 @@ void count(const Record& record, double true_ratio, std::map<std::string, Count>
   }
 }
 
-/// Two intervals of exposed communication each: 2.75 of their standard errors are the 3 % that they
-/// may be off.
+/// Two intervals of exposed communication each: 2.75 of their standard errors are the 3 % that one
+/// machine's may be off, and 3.7 the 2 % of all machines'.
 constexpr int kRuns = 200;
 
-class LaunchCoverage : public ::testing::TestWithParam<Behaviour> {};
-
-TEST_P(LaunchCoverage, OfRatiosAndExposedCommunication) {
+Count coverage_on(const Behaviour& machine) {
   std::map<std::string, Count> counts;
   Count exposed;
   for (unsigned seed = 1; seed <= kRuns; ++seed) {
-    SimulatedRun run(GetParam(), seed);
+    SimulatedRun run(machine, seed);
     const Record& record = run.measure();
     count(record, SimulatedRun::kRatio, counts);
     const double computing = SimulatedRun::kComputing;
@@ -37,16 +35,25 @@ TEST_P(LaunchCoverage, OfRatiosAndExposedCommunication) {
       const double truth =
           SimulatedRun::kStep * (variant == 1 ? SimulatedRun::kRatio : 1.0) - computing;
       const auto found = exposed_communication(record, *(record.cases.end() - 2), variant);
-      ASSERT_TRUE(found && found->interval);
-      exposed.add(found->interval->holds(truth));
+      EXPECT_TRUE(found && found->interval);
+      exposed.add(found && found->interval && found->interval->holds(truth));
     }
   }
   expect_near_95_percent(counts);
   EXPECT_GE(exposed.share(), 0.92);
   EXPECT_LE(exposed.share(), 0.98);
+  return exposed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, LaunchCoverage, ::testing::ValuesIn(simulated_machines()));
+TEST(LaunchCoverage, OfRatiosAndExposedCommunication) {
+  Count exposed;
+  for (const Behaviour& machine : simulated_machines()) {
+    SCOPED_TRACE(machine.name);
+    exposed.add(coverage_on(machine));
+  }
+  EXPECT_GE(exposed.share(), 0.93);
+  EXPECT_LE(exposed.share(), 0.97);
+}
 
 }  // namespace
 }  // namespace linkgain::test
