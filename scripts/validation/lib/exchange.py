@@ -9,7 +9,6 @@ import collections
 import math
 from typing import NamedTuple
 
-
 EXCHANGES = 1000
 
 
@@ -21,64 +20,75 @@ class Launch(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A case and a variant that both runs of a pair have."""
+    """A case and a variant that both runs of a pair have; the logarithms of the launches' times, by place."""
 
     kind: str  # the class that it is counted in
     half_width: float  # of the logarithm of the quotient of both ratios
-    variant: str  # whose time the ratio divides by the first one's
-    logs: dict  # launch -> the logarithm of its time
+    own: dict
+    first: dict  # of the variant by whose time the ratio divides
 
 
-def row_of(kind, half_width, both, planned):
-    """`both` are the rows of the journal, `planned` how many launches every case had."""
-    own = both[0]["variant"]
-    first = next(iter(both[0]["launch_times_s"]))
-    logs = {Launch(variant, number >= planned, run, number): math.log(time)
-            for run, row in enumerate(both)
-            for variant in (first, own)
-            for number, time in enumerate(row["launch_times_s"][variant]) if time is not None}
-    return Row(kind, half_width, own, logs)
+class Pair:
+    """Two like runs: all launches of both, and the rows."""
+
+    def __init__(self, planned):
+        self.planned = planned  # launches that every case has
+        self.launches = []
+        self.rows = []
+        self.places = {}
+
+    def place_of(self, launch):
+        if launch not in self.places:
+            self.places[launch] = len(self.launches)
+            self.launches.append(launch)
+        return self.places[launch]
+
+    def add(self, kind, half_width, both):
+        """`both` are the rows of the journals."""
+        def logs(variant):
+            return {self.place_of(Launch(variant, number >= self.planned, run, number)): math.log(time)
+                    for run, row in enumerate(both)
+                    for number, time in enumerate(row["launch_times_s"][variant]) if time is not None}
+        first = next(iter(both[0]["launch_times_s"]))
+        self.rows.append(Row(kind, half_width, logs(both[0]["variant"]), logs(first)))
+
+    def as_measured(self):
+        """The run of each launch, by place."""
+        return [launch.run for launch in self.launches]
+
+    def exchanged(self, generator):
+        """A variant's launches, planned or added, are dealt anew to both runs, as many to each as it has."""
+        alike = collections.defaultdict(list)
+        for place, launch in enumerate(self.launches):
+            alike[launch.variant, launch.added].append(place)
+        runs = self.as_measured()
+        for places in alike.values():
+            dealt = [runs[place] for place in places]
+            generator.shuffle(dealt)
+            for place, run in zip(places, dealt):
+                runs[place] = run
+        return runs
+
+    def differing(self, runs):
+        """Class -> how many of its rows have a quotient whose interval excludes 1, were these the launches' runs."""
+        return collections.Counter(
+            row.kind for row in self.rows
+            if abs(change(row.own, runs) - change(row.first, runs)) > row.half_width)
 
 
-def log_quotient(row, runs):
-    """Of the ratio of run 1 by that of run 0, where `runs` tells each launch's run."""
-    sums, counts = collections.Counter(), collections.Counter()
-    for launch, log in row.logs.items():
-        side = launch.variant == row.variant, runs[launch]
-        sums[side] += log
-        counts[side] += 1
-    mean = {side: sums[side] / counts[side] for side in counts}
-    return mean[True, 1] - mean[True, 0] - mean[False, 1] + mean[False, 0]
-
-
-def differing(rows, runs):
-    """Class -> how many of its rows have a quotient whose interval excludes 1."""
-    return collections.Counter(row.kind for row in rows if abs(log_quotient(row, runs)) > row.half_width)
-
-
-def as_measured(rows):
-    return {launch: launch.run for row in rows for launch in row.logs}
-
-
-def exchanged(rows, generator):
-    """A variant's launches, planned or added, are dealt anew to both runs, as many to each as it has."""
-    alike = collections.defaultdict(list)
-    for launch in sorted(as_measured(rows)):
-        alike[launch.variant, launch.added].append(launch)
-    runs = {}
-    for launches in alike.values():
-        dealt = [launch.run for launch in launches]
-        generator.shuffle(dealt)
-        runs.update(zip(launches, dealt))
-    return runs
+def change(logs, runs):
+    """Of the mean from run 0 to run 1."""
+    after = [log for place, log in logs.items() if runs[place]]
+    total = sum(after)
+    return total / len(after) - (sum(logs.values()) - total) / (len(logs) - len(after))
 
 
 def chances(pairs, generator):
     """Class -> the chance of as many differing rows in it, in all pairs, as were measured or more."""
-    found = sum((differing(rows, as_measured(rows)) for rows in pairs), collections.Counter())
+    found = sum((pair.differing(pair.as_measured()) for pair in pairs), collections.Counter())
     as_many = collections.Counter()
     for _ in range(EXCHANGES):
-        drawn = sum((differing(rows, exchanged(rows, generator)) for rows in pairs), collections.Counter())
+        drawn = sum((pair.differing(pair.exchanged(generator)) for pair in pairs), collections.Counter())
         as_many.update(kind for kind, many in found.items() if drawn[kind] >= many)
     return {row.kind: (1 + as_many[row.kind]) / (1 + EXCHANGES) if found[row.kind] else 1.0
-            for rows in pairs for row in rows}
+            for pair in pairs for row in pair.rows}
