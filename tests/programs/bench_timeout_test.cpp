@@ -43,6 +43,21 @@ TEST_F(BenchTimeout, SaysWhoWaitsWhereAndForWhom) {
   expect_golden(said + words_of_rank_0(as_nccl_tests), "bench_timeouts.txt");
 }
 
+TEST_F(BenchTimeout, BoundsTheStartAndTheEndOfMpi) {
+  std::string said;
+  for (const char* fault : {"stop@1/launch", "hang@1/end"}) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = run(
+        {"--only", "all_reduce", "--sizes", "1K", "--timeout", "2", "--benchmark_min_time=0.0001"},
+        fault);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(outcome.status, 6) << fault << outcome.output << outcome.error;
+    EXPECT_LT(time.count(), 8.0 * slowdown()) << fault;
+    said += words_of_rank_0(outcome);
+  }
+  expect_golden(said, "bench_deadlines.txt");
+}
+
 TEST_F(BenchTimeout, LetsWorkTakeItsTime) {
   const Outcome outcome = run({"--only", "all_reduce", "--sizes", "1K", "--timeout", "0.5",
                                "--sample", "1", "--benchmark_min_time=0.0001"});

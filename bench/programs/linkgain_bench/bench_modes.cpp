@@ -45,7 +45,7 @@ void require_two_ranks(const Session& session) {
       "linkgain bench ..., linkgain-bench --np 2 ... or mpirun -np 2 linkgain-bench ...");
 }
 
-std::unique_ptr<Backend> make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options) {
+BoundBackend make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
   const Watchdog::Command starting(watchdog, "the start");
   obey(fault_from_environment(), session.rank(), Fault::Place::start);
@@ -54,14 +54,15 @@ std::unique_ptr<Backend> make_agreed_backend(Watchdog& watchdog, const WorkerOpt
   const bool as_nccl_tests = options.mode == WorkerOptions::Mode::nccl_tests;
   const auto settings =
       as_nccl_tests ? CommunicatorSettings::as_nccl_tests : CommunicatorSettings::usual;
-  return make_agreed(session, [&] {
+  std::unique_ptr<Backend> backend = make_agreed(session, [&] {
     return make_backend(options.backend, session, {options.gpus, settings, cache, options.timeout});
   });
+  return {backend.release(), EndBackend{&watchdog}};
 }
 
 void serve_mode(Watchdog& watchdog, const WorkerOptions& options, ProtocolChannel& channel) {
   Session& session = watchdog.session();
-  std::unique_ptr<Backend> backend;
+  BoundBackend backend;
   try {
     require_two_ranks(session);
     backend = make_agreed_backend(watchdog, options);
@@ -77,7 +78,7 @@ int benchmark_mode(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
   require_two_ranks(session);
   const std::vector<Case> cases = expand({options.selection}, session.ranks(), options.backend);
-  const std::unique_ptr<Backend> backend = make_agreed_backend(watchdog, options);
+  const BoundBackend backend = make_agreed_backend(watchdog, options);
   Engine engine(watchdog, *backend, fault_from_environment(), operation_maker(session, options));
   if (!session.is_root()) {
     engine.follow();

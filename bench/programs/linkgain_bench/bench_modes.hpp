@@ -16,6 +16,16 @@
 
 namespace linkgain {
 
+/// Ends a backend as a command of the watchdog's, so that no library hangs in its end.
+struct EndBackend {
+  Watchdog* watchdog = nullptr;
+  void operator()(Backend* backend) const {
+    const Watchdog::Command ending(*watchdog, "the end");
+    delete backend;
+  }
+};
+using BoundBackend = std::unique_ptr<Backend, EndBackend>;
+
 /// Thrown by all ranks alike: each can leave by itself and one can speak for all.
 class AgreedError : public MachineError {
  public:
@@ -44,7 +54,7 @@ auto make_agreed(Session& session, Make make) {
 void require_two_ranks(const Session& session);
 
 /// Collective: throws AgreedError on every rank where one of them cannot make the backend.
-std::unique_ptr<Backend> make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options);
+BoundBackend make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Rank 0 answers the coordinator through `channel`, that the backend cannot be made included.
 void serve_mode(Watchdog& watchdog, const WorkerOptions& options, ProtocolChannel& channel);

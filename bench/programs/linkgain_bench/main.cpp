@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bench_modes.hpp"
@@ -12,6 +13,8 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/runtime/deadline.hpp"
+#include "linkgain/runtime/fault.hpp"
 #include "rank_start.hpp"
 
 namespace {
@@ -31,11 +34,29 @@ int report(const linkgain::Error& error, bool speaks) {
   return static_cast<int>(error.exit_code());
 }
 
+using linkgain::Fault;
+
+/// What `work` returns of a session whose start and end take `limit` at most.
+template <typename Work>
+int in_session(int argc, char** argv, linkgain::Seconds limit, const std::optional<Fault>& fault,
+               Work work) {
+  std::optional<linkgain::Session> session;
+  {
+    const linkgain::Deadline deadline("the start of MPI", limit);
+    obey(fault, linkgain::launched_rank(), Fault::Place::launch);
+    session.emplace(argc, argv);
+  }
+  const int status = work(*session);
+  const linkgain::Deadline deadline("the end of MPI", limit);
+  obey(fault, session->rank(), Fault::Place::end);
+  session.reset();
+  return status;
+}
+
 /// The modes in which ranks work together. What one rank alone runs into ends them all, so that
 /// none waits for ever for a rank that is gone.
-int run_ranks(int argc, char** argv, const WorkerOptions& options,
+int run_ranks(linkgain::Session& session, const WorkerOptions& options,
               linkgain::ProtocolChannel* channel) {
-  linkgain::Session session(argc, argv);
   linkgain::Watchdog watchdog(session, options.timeout);
   try {
     if (channel != nullptr) {
@@ -68,10 +89,11 @@ int run_ranks(int argc, char** argv, const WorkerOptions& options,
 int refuse(int argc, char** argv, const linkgain::UsageError& error) {
   const bool is_launched = std::getenv("PMIX_RANK") != nullptr;
   if (!is_launched) return report(error, true);
-  linkgain::Session session(argc, argv);
-  const int status = report(error, session.is_root());
-  session.barrier();
-  return status;
+  return in_session(argc, argv, WorkerOptions{}.timeout, {}, [&](linkgain::Session& session) {
+    const int status = report(error, session.is_root());
+    session.barrier();
+    return status;
+  });
 }
 
 /// The folder of this job's shared memory, which `linkgain run` made, where it is empty: a
@@ -94,6 +116,7 @@ int main(int argc, char** argv) {
   linkgain::open_closed_standard_descriptors();
   try {
     const WorkerOptions options = linkgain::parse_worker_options(argc, argv);
+    const std::optional<Fault> fault = linkgain::fault_from_environment();
     switch (options.mode) {
       case WorkerOptions::Mode::text:
         return print_in_full(options.text);
@@ -104,7 +127,10 @@ int main(int argc, char** argv) {
         return print_in_full(linkgain::to_json_line(linkgain::copy_between_gpus()) + "\n");
       case WorkerOptions::Mode::serve: {
         linkgain::ProtocolChannel channel;
-        const int status = run_ranks(argc, argv, options, &channel);
+        // The coordinator has bounds of its own, and says more.
+        const int status = in_session(argc, argv, {}, fault, [&](linkgain::Session& session) {
+          return run_ranks(session, options, &channel);
+        });
         leave_segments_folder();
         return status;
       }
@@ -112,7 +138,9 @@ int main(int argc, char** argv) {
       case WorkerOptions::Mode::prove:
       case WorkerOptions::Mode::nccl_tests:
         if (options.ranks_to_start) return linkgain::start_ranks(options, {argv, argv + argc});
-        return run_ranks(argc, argv, options, nullptr);
+        return in_session(argc, argv, options.timeout, fault, [&](linkgain::Session& session) {
+          return run_ranks(session, options, nullptr);
+        });
     }
   } catch (const linkgain::UsageError& error) {
     return refuse(argc, argv, error);

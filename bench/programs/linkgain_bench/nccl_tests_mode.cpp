@@ -271,7 +271,7 @@ ExitCode outcome_of(const NcclTestsReport& report) {
 int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
   require_two_ranks(session);
-  const std::unique_ptr<Backend> backend = make_agreed_backend(watchdog, options);
+  const BoundBackend backend = make_agreed_backend(watchdog, options);
   Engine engine(watchdog, *backend, std::nullopt);
   const protocol::Reply reply = engine.execute(protocol::Hello{});
   const auto* hello = std::get_if<protocol::HelloReply>(&reply);

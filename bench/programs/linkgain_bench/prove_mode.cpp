@@ -52,7 +52,7 @@ Delivery all_reduce_once(Engine& engine, Bytes size) {
 /// By NCCL, or by MPI in CPU memory for tests of the rung itself.
 Delivery prove_all_reduce(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
-  const std::unique_ptr<Backend> backend = make_agreed_backend(watchdog, options);
+  const BoundBackend backend = make_agreed_backend(watchdog, options);
   Engine engine(watchdog, *backend, fault_from_environment());
   if (!session.is_root()) {
     engine.follow();

@@ -46,11 +46,13 @@ struct Fault {
     own_window,
   };
   enum class Place {
+    launch,     ///< before MPI starts
     start,      ///< before the ranks make their backends
     connect,    ///< before they connect
     batch,      ///< before the barrier in front of a batch
     operation,  ///< behind it: the others are in the operation, and wait
     reply,      ///< before rank 0 tells what the batch took
+    end,        ///< before MPI ends
   };
   Kind kind = Kind::corrupt;
   int rank = 0;

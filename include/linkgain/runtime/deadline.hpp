@@ -1,0 +1,29 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+
+/// Ends this process where a step lasts too long that no Watchdog can see, as it needs a Session:
+/// the start and the end of MPI, in which a rank waits for the others. It then says on standard
+/// error what was too long, and leaves with status 6, upon which the launcher ends the other ranks.
+class Deadline {
+ public:
+  /// For as long as it lives; none where `limit` is 0.
+  Deadline(std::string what, Seconds limit);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
+};
+
+/// The rank that the launcher gave this process, before MPI can tell; 0 without a launcher.
+int launched_rank();
+
+}  // namespace linkgain
