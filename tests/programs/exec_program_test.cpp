@@ -530,6 +530,18 @@ TEST_F(ExecBesideGpus, AVariantWithoutP2pThatUsedNvlinkIsAWrongPath) {
   EXPECT_EQ(record().at("exit_code"), 5);
 }
 
+TEST_F(ExecBesideGpus, ALevelThatForbidsP2pIsJudgedAsTheSwitchIs) {
+  const std::vector<std::string> variants{"--variant", "p2p", "--variant",
+                                          "loc:NCCL_P2P_LEVEL=LOC"};
+  const Outcome works = run_moving("-z \"$NCCL_P2P_LEVEL\"", variants);
+  EXPECT_EQ(works.status, 0) << works.error;
+  EXPECT_THAT(warning_codes(), Not(Contains("exec-no-nvlink")));
+  EXPECT_THAT(works.output, HasSubstr("\n  NVLink "));
+  const Outcome does_nothing = run_moving("1 = 1", variants);
+  EXPECT_EQ(does_nothing.status, 5) << does_nothing.error;
+  EXPECT_THAT(warning_codes(), testing::IsSupersetOf({"exec-path", "exec-no-change"}));
+}
+
 TEST_F(ExecBesideGpus, SaysThatAProgramUsesNoNvlink) {
   const Outcome outcome = run_moving("1 = 2");
   EXPECT_EQ(outcome.status, 0) << outcome.error;

@@ -89,8 +89,8 @@ std::string close_nvlink(const Record& record, const Case& definition, const std
 }
 
 /// How to have a variable that is 1 in force.
-std::string set_exactly(const Case& definition) {
-  return fmt::format("it must be exactly 1 on every rank{}; {}",
+std::string set_exactly(const Case& definition, std::string_view value = "1") {
+  return fmt::format("it must be exactly {} on every rank{}; {}", value,
                      is_own_work(definition) ? "" : ", which nccl.conf may change",
                      witness_of(definition));
 }
@@ -99,14 +99,16 @@ std::string set_exactly(const Case& definition) {
 std::optional<Contradiction> against_no_p2p(const Record& record, const Case& definition,
                                             const VariantResult& result) {
   const std::string carried = used_nvlink(definition, result);
+  const std::string assignment = p2p_forbidden_by(record, result.variant);
   if (!carried.empty()) {
-    return Contradiction{"NCCL_P2P_DISABLE=1 is set, and yet NVLink carried bytes", carried,
+    return Contradiction{assignment + " is set, and yet NVLink carried bytes", carried,
                          close_nvlink(record, definition, result.variant)};
   }
   const bool some = result.path == Path::mixed && on_one_host(record.machine);
   if (!some && result.path != Path::nvlink && result.path != Path::pcie_p2p) return std::nullopt;
-  return Contradiction{"NCCL_P2P_DISABLE=1 is set, and yet messages went by P2P",
-                       std::string(name_of(result.path)), set_exactly(definition)};
+  const std::string value = assignment.substr(assignment.find('=') + 1);
+  return Contradiction{assignment + " is set, and yet messages went by P2P",
+                       std::string(name_of(result.path)), set_exactly(definition, value)};
 }
 
 /// The caller's variables that may keep NCCL from NVLink without forbidding it outright.
@@ -233,7 +235,6 @@ std::optional<Contradiction> contradiction(const Record& record, std::size_t var
     }
     return std::nullopt;
   }
-  if (!forbidden_by_caller(record, variant).empty()) return std::nullopt;
   const bool asks_for_p2p = forced.size() == 1 && value_of(forced, "NCCL_P2P_LEVEL") == "SYS";
   if ((forced.empty() || asks_for_p2p) && offers_nvlink(record.machine, definition)) {
     return against_nvlink(record, definition, variant, result);

@@ -8,6 +8,20 @@
 #include "linkgain/hardware/nccl_environment.hpp"
 
 namespace linkgain {
+namespace {
+
+/// "NCCL_P2P_DISABLE=1": the first assignment that forbids P2P altogether, of the values that
+/// `value_of_name` gives; empty where none does.
+template <typename ValueOfName>
+std::string forbidding_assignment(const ValueOfName& value_of_name) {
+  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
+    const std::string value = value_of_name(name);
+    if (forbids_p2p(name, value)) return fmt::format("{}={}", name, value);
+  }
+  return {};
+}
+
+}  // namespace
 
 const Environment& in_force(const Record& record, std::size_t variant) {
   static const Environment kNone;
@@ -22,11 +36,7 @@ std::string inherited(const Record& record, std::size_t variant, const std::stri
 }
 
 std::string forbidden_by_caller(const Record& record, std::size_t variant) {
-  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
-    const std::string value = inherited(record, variant, name);
-    if (forbids_p2p(name, value)) return fmt::format("{}={}", name, value);
-  }
-  return {};
+  return forbidding_assignment([&](const char* name) { return inherited(record, variant, name); });
 }
 
 std::string variable_of(const Record& record, const std::string& variant,
@@ -41,8 +51,13 @@ std::string variable_of(const Record& record, const std::string& variant,
   return {};
 }
 
+std::string p2p_forbidden_by(const Record& record, const std::string& variant) {
+  return forbidding_assignment(
+      [&](const char* name) { return variable_of(record, variant, name); });
+}
+
 bool is_p2p_off(const Record& record, const std::string& variant) {
-  return forbids_p2p("NCCL_P2P_DISABLE", variable_of(record, variant, "NCCL_P2P_DISABLE"));
+  return !p2p_forbidden_by(record, variant).empty();
 }
 
 bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other) {

@@ -12,6 +12,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -27,11 +28,29 @@ constexpr std::size_t kMostWarnings = 3;
 /// What the first of two variants has that the other lacks, as far as counters show it.
 enum class Difference { nvlink, p2p, names };
 
-Difference difference_of(const Record& record) {
+/// Whether each variable that the variants do not have alike decides about NCCL's transport.
+bool part_by_transport(const Variant& first, const Variant& other) {
+  const auto is_alike_or_transport = [](const Environment& own, const Environment& others) {
+    return std::ranges::all_of(own, [&](const auto& each) {
+      const EnvironmentVariable* const known = known_variable(each.first);
+      return value_of(others, each.first) == each.second ||
+             (known != nullptr && known->affects == Affects::transport);
+    });
+  };
+  return is_alike_or_transport(first.environment, other.environment) &&
+         is_alike_or_transport(other.environment, first.environment);
+}
+
+/// Whether there are two variants, of which the second lacks P2P and no more.
+bool lacks_p2p_alone(const Record& record) {
   const std::vector<Variant>& variants = record.settings.variants;
-  const bool usual =
-      variants.size() == 2 && variants[0].name == "p2p" && variants[1].name == "host";
-  if (!usual || is_p2p_off(record, "p2p")) return Difference::names;
+  return variants.size() == 2 && !is_p2p_off(record, variants[0].name) &&
+         is_p2p_off(record, variants[1].name) && variants[0].nccl == variants[1].nccl &&
+         part_by_transport(variants[0], variants[1]);
+}
+
+Difference difference_of(const Record& record) {
+  if (!lacks_p2p_alone(record)) return Difference::names;
   const std::vector<ArmEvidence> arms = arms_of(record);
   const std::optional<double> with = nvlink_bytes(arms[0]);
   const std::optional<double> without = nvlink_bytes(arms[1]);

@@ -57,7 +57,7 @@ std::string why_unseen(const ArmEvidence& arm) {
 double most_with_p2p(const std::vector<ArmEvidence>& arms) {
   double most = 0.0;
   for (const ArmEvidence& arm : arms) {
-    if (!arm.p2p_off) most = std::max(most, nvlink_bytes(arm).value_or(0.0));
+    if (!arm.p2p_off()) most = std::max(most, nvlink_bytes(arm).value_or(0.0));
   }
   return most;
 }
@@ -82,17 +82,18 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     const std::optional<double> bytes = nvlink_bytes(arm);
     if (!bytes) continue;
     const bool used = *bytes > static_cast<double>(kNvlinkFloor);
-    if (arm.p2p_off && used && *bytes > kNoNvlink * most) {
+    if (arm.p2p_off() && used && *bytes > kNoNvlink * most) {
       verdict.exit_code = ExitCode::wrong_path;
       verdict.warnings.push_back(
           {"exec-path",
-           fmt::format("{}: NCCL_P2P_DISABLE=1 is set, and yet {} went over NVLink in a run",
-                       arm.variant, readable_traffic(*bytes)),
-           "NCCL_P2P_DISABLE does not close what bypasses it: NVLink multicast "
-           "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's own copies "
-           "and all-reduces (vLLM: --disable-custom-all-reduce)"});
+           fmt::format("{}: {} is set, and yet {} went over NVLink in a run", arm.variant,
+                       arm.forbidding, readable_traffic(*bytes)),
+           fmt::format("{} does not close what bypasses it: NVLink multicast "
+                       "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's "
+                       "own copies and all-reduces (vLLM: --disable-custom-all-reduce)",
+                       arm.forbidding.substr(0, arm.forbidding.find('=')))});
     }
-    if (!arm.p2p_off && !used) {
+    if (!arm.p2p_off() && !used) {
       verdict.warnings.push_back(
           {"exec-no-nvlink",
            fmt::format(
@@ -109,7 +110,7 @@ void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const std::optional<double> first = nvlink_bytes(arms.front());
     const std::optional<double> other = nvlink_bytes(arms[i]);
-    if (!first || !other || arms.front().p2p_off == arms[i].p2p_off) continue;
+    if (!first || !other || arms.front().p2p_off() == arms[i].p2p_off()) continue;
     // Without NVLink the counters do not tell P2P over PCIe from host memory.
     if (std::min(*first, *other) <= static_cast<double>(kNvlinkFloor)) continue;
     if (!moved_the_same(arms.front(), *first, arms[i], *other)) continue;
@@ -270,7 +271,7 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
   for (const Variant& variant : record.settings.variants) {
     ArmEvidence& arm = arms.emplace_back();
     arm.variant = variant.name;
-    arm.p2p_off = is_p2p_off(record, variant.name);
+    arm.forbidding = p2p_forbidden_by(record, variant.name);
     arm.nccl = variant.nccl;
     for (const ProgramRun& run : record.runs) {
       const bool counts = run.variant == variant.name && !run.warm_up && run.failure.empty();

@@ -14,9 +14,12 @@ namespace linkgain {
 /// The runs of one variant of a command that count.
 struct ArmEvidence {
   std::string variant;
-  bool p2p_off = false;  ///< NCCL_P2P_DISABLE=1 is in force, whoever set it
-  std::string nccl{};    ///< file of an NCCL of its own, which the variant names
+  /// "NCCL_P2P_DISABLE=1", in force whoever set it: it forbids P2P; empty where nothing does.
+  std::string forbidding{};
+  std::string nccl{};  ///< file of an NCCL of its own, which the variant names
   std::vector<RunEvidence> runs{};
+
+  bool p2p_off() const { return !forbidding.empty(); }
 };
 
 /// Below this NVLink counts as unused in a run: set-up, flags and barriers move KiB to some MiB.

@@ -25,7 +25,11 @@ std::string forbidden_by_caller(const Record& record, std::size_t variant);
 std::string variable_of(const Record& record, const std::string& variant,
                         std::string_view variable);
 
-/// Whether NCCL_P2P_DISABLE is on in a variant, whoever set it.
+/// "NCCL_P2P_LEVEL=LOC": the variable in force that forbids P2P altogether in a variant, whoever
+/// set it; empty where none does.
+std::string p2p_forbidden_by(const Record& record, const std::string& variant);
+
+/// Whether a variable forbids P2P altogether in a variant, whoever set it.
 bool is_p2p_off(const Record& record, const std::string& variant);
 
 /// Whether the variants differ in a switch of NCCL's that opens or closes a path. Algorithms and

@@ -77,6 +77,8 @@ TEST(Judge, AFreeVariantThatLeftP2pOverPcieAloneIsOnTheWrongPath) {
   EXPECT_EQ(with(pair, Path::host_memory, {{"NCCL_P2P_LEVEL", "NVL"}}), ExitCode::success);
   EXPECT_EQ(with(pair, Path::host_memory, {{"NCCL_P2P_LEVEL", "SYS"}}), ExitCode::wrong_path);
   EXPECT_EQ(with(pair, Path::host_memory, {{"NCCL_P2P_DISABLE", "01"}}), ExitCode::success);
+  EXPECT_EQ(with(pair, Path::host_memory, {{"NCCL_P2P_LEVEL", "LOC"}}), ExitCode::success);
+  EXPECT_EQ(with(pair, Path::pcie_p2p, {{"NCCL_P2P_LEVEL", "LOC"}}), ExitCode::wrong_path);
   // Bridged in pairs: the bridges' own pairs may be far apart, the others not.
   EXPECT_EQ(with({{0, 1, true, true, sys}, {0, 2, true, false, pxb}}, Path::host_memory),
             ExitCode::wrong_path);

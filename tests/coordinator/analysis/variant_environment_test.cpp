@@ -16,6 +16,19 @@ TEST(IsP2pOff, WhoeverSetIt) {
   EXPECT_TRUE(is_p2p_off(record, "p2p"));
 }
 
+TEST(IsP2pOff, AsBothVariablesForbidIt) {
+  Record record = good_record();
+  for (const char* level : {"LOC", "0"}) {
+    record.settings.environment_in_force[0] = {{"NCCL_P2P_LEVEL", level}};
+    EXPECT_TRUE(is_p2p_off(record, "p2p")) << level;
+    EXPECT_EQ(p2p_forbidden_by(record, "p2p"), std::string("NCCL_P2P_LEVEL=") + level);
+    EXPECT_EQ(forbidden_by_caller(record, 0), p2p_forbidden_by(record, "p2p"));
+  }
+  record.settings.environment_in_force[0] = {{"NCCL_P2P_LEVEL", "SYS"}};
+  EXPECT_FALSE(is_p2p_off(record, "p2p"));
+  EXPECT_EQ(p2p_forbidden_by(record, "host"), "NCCL_P2P_DISABLE=1");
+}
+
 TEST(VariableOf, IsWhatTheWorkerSawElseWhatTheVariantSets) {
   Record record = good_record();
   record.settings.environment_in_force.clear();

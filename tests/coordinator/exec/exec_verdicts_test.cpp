@@ -24,7 +24,7 @@ RunEvidence run_of(std::optional<std::int64_t> bytes_a_gpu) {
 }
 
 ArmEvidence arm_of(const std::string& name, std::vector<std::optional<std::int64_t>> bytes) {
-  ArmEvidence arm{.variant = name, .p2p_off = name == "host"};
+  ArmEvidence arm{.variant = name, .forbidding = name == "host" ? "NCCL_P2P_DISABLE=1" : ""};
   for (const auto& each : bytes) arm.runs.push_back(run_of(each));
   return arm;
 }
@@ -102,6 +102,19 @@ TEST(ExecVerdicts, VariantsThatChooseNoPathMayMoveTheSame) {
   EXPECT_THAT(codes_of({arm_of("p2p", {kGigabyte}), arm_of("ring", {kGigabyte})}), IsEmpty());
 }
 
+TEST(ExecVerdicts, EitherVariableThatForbidsP2pIsInForce) {
+  Record record;
+  record.settings.variants = {{"p2p", {}},
+                              {"host", {{"NCCL_P2P_DISABLE", "1"}}},
+                              {"loc", {{"NCCL_P2P_LEVEL", "LOC"}}},
+                              {"zero", {{"NCCL_P2P_LEVEL", "0"}}},
+                              {"sys", {{"NCCL_P2P_LEVEL", "SYS"}}}};
+  std::vector<std::string> forbidding;
+  for (const ArmEvidence& arm : arms_of(record)) forbidding.push_back(arm.forbidding);
+  EXPECT_THAT(forbidding,
+              ElementsAre("", "NCCL_P2P_DISABLE=1", "NCCL_P2P_LEVEL=LOC", "NCCL_P2P_LEVEL=0", ""));
+}
+
 TEST(ExecVerdicts, TrafficThatIsNotKnownIsNotJudged) {
   EXPECT_THAT(codes_of({arm_of("p2p", {std::nullopt}), arm_of("host", {kGigabyte})}),
               ElementsAre("exec-unseen", "exec-path"));
@@ -177,6 +190,10 @@ TEST(ExecVerdicts, AreSaidInSentences) {
   Situations situations;
   situations.add("P2P off, all over NVLink",
                  said_of({arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})}));
+  ArmEvidence loc = arm_of("loc", {kGigabyte});
+  loc.forbidding = "NCCL_P2P_LEVEL=LOC";
+  situations.add("P2P off by its level, all over NVLink",
+                 said_of({arm_of("p2p", {kGigabyte}), loc}));
   situations.add("nothing over NVLink", said_of({arm_of("p2p", {0}), arm_of("host", {0})}));
   situations.add("no counters", said_of({arm_of("p2p", {std::nullopt})}));
   std::vector<ArmEvidence> arms = good_arms();

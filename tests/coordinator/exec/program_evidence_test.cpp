@@ -56,7 +56,7 @@ TEST_F(ProgramWatched, CountersThatGrowInOneArmOnlyShowThatTheVariantWorks) {
                   traffic_file());
   ProgramWatch watch;
   ArmEvidence p2p{.variant = "p2p"};
-  ArmEvidence host{.variant = "host", .p2p_off = true};
+  ArmEvidence host{.variant = "host", .forbidding = "NCCL_P2P_DISABLE=1"};
   for (int round = 0; round < 2; ++round) {
     p2p.runs.push_back(run(watch, script));
     host.runs.push_back(run(watch, script, {{"NCCL_P2P_DISABLE", "1"}}));
