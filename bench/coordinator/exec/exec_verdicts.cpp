@@ -106,23 +106,37 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   }
 }
 
+/// Of arms that moved the same over NVLink; nothing where that is as it should be.
+std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvidence& other,
+                                          const std::string& seen) {
+  if (first.p2p_off() != other.p2p_off()) {
+    return Warning{"exec-no-change", seen + ": the variant changed nothing",
+                   "their times do not say what the link is worth; see whether the variables reach "
+                   "the program's processes and whether NCCL carries its data"};
+  }
+  // Algorithms move the same, too: without a difference in time it is worth a word.
+  if (first.p2p_off() || !other.is_like_first) return std::nullopt;
+  return Warning{
+      "exec-same-bytes",
+      seen + ", and no metric is shown to differ: the switch may be a no-op for this program",
+      "no fault where the variants choose no path; else see whether variables and arguments reach "
+      "the program's processes"};
+}
+
 void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const std::optional<double> first = nvlink_bytes(arms.front());
     const std::optional<double> other = nvlink_bytes(arms[i]);
-    if (!first || !other || arms.front().p2p_off() == arms[i].p2p_off()) continue;
+    if (!first || !other) continue;
     // Without NVLink the counters do not tell P2P over PCIe from host memory.
     if (std::min(*first, *other) <= static_cast<double>(kNvlinkFloor)) continue;
     if (!moved_the_same(arms.front(), *first, arms[i], *other)) continue;
-    verdict.warnings.push_back(
-        {"exec-no-change",
-         fmt::format(
-             "{} and {} moved the same over NVLink, {} and {} in a run: the variant changed "
-             "nothing",
-             arms.front().variant, arms[i].variant, readable_traffic(*first),
-             readable_traffic(*other)),
-         "their times do not say what the link is worth; see whether the variables reach the "
-         "program's processes and whether NCCL carries its data"});
+    const std::string seen = fmt::format("{} and {} moved the same over NVLink, {} and {} in a run",
+                                         arms.front().variant, arms[i].variant,
+                                         readable_traffic(*first), readable_traffic(*other));
+    if (auto warning = same_bytes_warning(arms.front(), arms[i], seen)) {
+      verdict.warnings.push_back(*std::move(warning));
+    }
   }
 }
 
@@ -256,6 +270,30 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   }
 }
 
+/// Whether metrics were compared with the first variant's and none is shown to differ.
+bool no_metric_differs(const Record& record, const std::string& variant) {
+  bool compared = false;
+  for (const CaseResult& result : record.cases) {
+    const auto found = std::ranges::find(result.ratios, variant, &RatioResult::variant);
+    if (found == result.ratios.end()) continue;
+    compared = true;
+    const Estimate& ratio = found->ratio;
+    // Without an interval there was one run, or all runs gave the same number.
+    const bool alike =
+        ratio.interval ? ratio.interval->holds(1.0) : ratio.replicates > 1 && ratio.value == 1.0;
+    if (!alike) return false;
+  }
+  return compared;
+}
+
+bool is_like_first(const Record& record, const Variant& variant) {
+  constexpr const char* kGpus = "CUDA_VISIBLE_DEVICES";
+  const Variant& first = record.settings.variants.front();
+  return variant.nccl == first.nccl &&
+         value_of(variant.environment, kGpus) == value_of(first.environment, kGpus) &&
+         no_metric_differs(record, variant.name);
+}
+
 }  // namespace
 
 std::string readable_traffic(double bytes) {
@@ -273,6 +311,7 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
     arm.variant = variant.name;
     arm.forbidding = p2p_forbidden_by(record, variant.name);
     arm.nccl = variant.nccl;
+    arm.is_like_first = is_like_first(record, variant);
     for (const ProgramRun& run : record.runs) {
       const bool counts = run.variant == variant.name && !run.warm_up && run.failure.empty();
       if (counts) arm.runs.push_back(run.evidence);

@@ -17,6 +17,8 @@ struct ArmEvidence {
   /// "NCCL_P2P_DISABLE=1", in force whoever set it: it forbids P2P; empty where nothing does.
   std::string forbidding{};
   std::string nccl{};  ///< file of an NCCL of its own, which the variant names
+  /// It asks for the GPUs and the NCCL of the first arm, and no metric is shown to differ from it.
+  bool is_like_first = false;
   std::vector<RunEvidence> runs{};
 
   bool p2p_off() const { return !forbidding.empty(); }
@@ -53,6 +55,8 @@ struct ExecVerdict {
 /// | exec-no-change        | P2P is off in one of two arms, and both moved more than the floor    |
 /// |                       | and the same: they differ by no more than the largest deviation of a |
 /// |                       | run from its arm's median (at most half of the larger) or 1 % of it  |
+/// | exec-same-bytes       | P2P is allowed in both, one is_like_first, and both moved more than  |
+/// |                       | the floor and the same: no fault, variants need not choose a path    |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached                         |
 /// | exec-unseen           | an arm has runs, and their NVLink traffic was not measured           |
 /// | exec-neighbours       | others were on the GPUs                                              |

@@ -198,6 +198,25 @@ TEST_F(Exec, KeepsWhatWasMeasuredWhenInterrupted) {
   EXPECT_EQ(kept.settings.program, record.settings.program);
 }
 
+TEST_F(Exec, SaysThatASwitchSeemsToDoNothingUnlessTimesDiffer) {
+  options_.variants = {"p2p", "off:VLLM_NOP=1"};
+  options_.arguments = {"off:--disable-custom-all-reduce"};
+  const auto codes_at = [&](double other) {
+    const auto outcome = outcome_of([=](const RunPlace& place) {
+      const double time = place.variant == 0 ? 100.0 : other;
+      RunReport report = of_time(place, scattered(time, place.round, 0.001));
+      GpuEvidence gpu;
+      gpu.traffic.nvlink_sent = 4'000'000'000;
+      report.evidence = {.gpus = {gpu}};
+      return report;
+    });
+    EXPECT_EQ(outcome.code, ExitCode::success);
+    return codes(outcome.record);
+  };
+  EXPECT_THAT(codes_at(100.0), testing::ElementsAre("exec-same-bytes"));
+  EXPECT_THAT(codes_at(130.0), testing::IsEmpty());
+}
+
 TEST_F(Exec, WarnsWhereTheCallerForbidsP2p) {
   const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
   Record record;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/report/warning_weight.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -102,6 +103,46 @@ TEST(ExecVerdicts, VariantsThatChooseNoPathMayMoveTheSame) {
   EXPECT_THAT(codes_of({arm_of("p2p", {kGigabyte}), arm_of("ring", {kGigabyte})}), IsEmpty());
 }
 
+TEST(ExecVerdicts, TheSameBytesInTheSameTimeAreWorthAWord) {
+  std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("off", {kGigabyte})};
+  arms[1].is_like_first = true;
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-same-bytes"));
+  const ExecVerdict verdict = judge_exec(arms, {});
+  EXPECT_EQ(verdict.exit_code, ExitCode::success);
+  EXPECT_EQ(weight_of(verdict.warnings.at(0)), WarningWeight::notice);
+  arms[1].runs = {run_of(kGigabyte / 2)};
+  EXPECT_THAT(codes_of(arms), IsEmpty()) << "other bytes";
+  arms[0].runs = arms[1].runs = {run_of(0)};
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-no-nvlink", "exec-no-nvlink")) << "no NVLink";
+}
+
+/// A variant beside p2p, whose time over p2p's is this.
+Record record_with(Variant other, const Estimate& ratio) {
+  Record record;
+  record.settings.variants = {{"p2p", {}}, std::move(other)};
+  record.cases.resize(1);
+  record.cases[0].ratios = {{record.settings.variants[1].name, ratio}};
+  return record;
+}
+
+TEST(ExecVerdicts, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
+  const auto is_like_first = [](const Variant& other, const Estimate& ratio) {
+    return arms_of(record_with(other, ratio)).at(1).is_like_first;
+  };
+  const Variant off{"off", {{"VLLM_NOP", "1"}}};
+  const Estimate alike{.value = 1.01, .interval = Interval{0.98, 1.04}, .replicates = 6};
+  EXPECT_TRUE(is_like_first(off, alike));
+  EXPECT_TRUE(is_like_first(off, {.value = 1.0, .replicates = 2})) << "all runs gave the same";
+  EXPECT_FALSE(is_like_first(off, {.value = 1.0, .replicates = 1})) << "one run";
+  EXPECT_FALSE(
+      is_like_first(off, {.value = 1.05, .interval = Interval{1.01, 1.09}, .replicates = 6}));
+  EXPECT_FALSE(is_like_first({"far", {{"CUDA_VISIBLE_DEVICES", "0,4"}}}, alike));
+  EXPECT_FALSE(is_like_first({"new", {}, {}, "/opt/new/libnccl.so.2"}, alike));
+  Record record = record_with(off, alike);
+  record.cases.clear();
+  EXPECT_FALSE(arms_of(record).at(1).is_like_first) << "nothing was compared";
+}
+
 TEST(ExecVerdicts, EitherVariableThatForbidsP2pIsInForce) {
   Record record;
   record.settings.variants = {{"p2p", {}},
@@ -194,6 +235,10 @@ TEST(ExecVerdicts, AreSaidInSentences) {
   loc.forbidding = "NCCL_P2P_LEVEL=LOC";
   situations.add("P2P off by its level, all over NVLink",
                  said_of({arm_of("p2p", {kGigabyte}), loc}));
+  ArmEvidence off = arm_of("off", {kGigabyte});
+  off.is_like_first = true;
+  situations.add("P2P in both, the same bytes and times",
+                 said_of({arm_of("p2p", {kGigabyte}), off}));
   situations.add("nothing over NVLink", said_of({arm_of("p2p", {0}), arm_of("host", {0})}));
   situations.add("no counters", said_of({arm_of("p2p", {std::nullopt})}));
   std::vector<ArmEvidence> arms = good_arms();
