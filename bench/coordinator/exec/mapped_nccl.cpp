@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <sstream>
+#include <utility>
 
 #include "linkgain/hardware/nccl_file.hpp"
 
@@ -31,38 +32,51 @@ std::string_view mapped_path(std::string_view line) {
 
 }  // namespace
 
-std::optional<MappedNccl> nccl_in_maps(std::string_view maps) {
+std::vector<MappedNccl> nccl_in_maps(std::string_view maps) {
   constexpr std::string_view kDeleted = " (deleted)";
+  std::vector<MappedNccl> found;
   std::istringstream lines{std::string(maps)};
   for (std::string line; std::getline(lines, line);) {
     std::string_view path = mapped_path(line);
     const bool deleted = path.ends_with(kDeleted);
     if (deleted) path.remove_suffix(kDeleted.size());
     if (!is_nccl(path.substr(path.rfind('/') + 1))) continue;
-    return MappedNccl{.path = std::string(path), .version{}, .deleted = deleted};
+    // A library has a line for each of its segments.
+    MappedNccl library{.path = std::string(path), .version{}, .deleted = deleted};
+    if (std::ranges::find(found, library) == found.end()) found.push_back(std::move(library));
   }
-  return std::nullopt;
+  return found;
 }
 
 void NcclFinder::look(const std::vector<ProcessEntry>& processes) {
+  constexpr int kLongestPause = 7;
   for (const ProcessEntry& process : processes) {
     const Identity identity{process.id, process.start};
-    if (done_.contains(identity)) continue;
+    const auto known = looked_.find(identity);
+    if (known != looked_.end() && known->second.left > 0) {
+      --known->second.left;
+      continue;
+    }
     const std::string maps = read_process_file(fmt::format("/proc/{}/maps", process.id));
     if (maps.empty()) continue;
-    looked_.insert(identity);
-    const std::optional<MappedNccl> found = nccl_in_maps(maps);
-    if (!found) continue;
-    done_.insert(identity);
-    MappedNccl& library =
-        libraries_.try_emplace({found->path, found->deleted}, *found).first->second;
-    if (library.version.empty() && !found->deleted) {
-      // By its own root, for a process in a container has other files, unless it has ended.
-      library.version = nccl_build_of(fmt::format("/proc/{}/root{}", process.id, found->path));
-      if (library.version.empty()) library.version = nccl_build_of(found->path);
+    Looked& looked = looked_[identity];
+    for (const MappedNccl& found : nccl_in_maps(maps)) {
+      if (looked.paths.insert(found.path).second) count(process.id, found);
     }
-    ++library.processes;
+    if (looked.paths.empty()) continue;
+    looked.left = looked.pause;
+    looked.pause = std::min(2 * looked.pause + 1, kLongestPause);
   }
+}
+
+void NcclFinder::count(pid_t process, const MappedNccl& found) {
+  MappedNccl& library = libraries_.try_emplace({found.path, found.deleted}, found).first->second;
+  if (library.version.empty() && !found.deleted) {
+    // By its own root, for a process in a container has other files, unless it has ended.
+    library.version = nccl_build_of(fmt::format("/proc/{}/root{}", process, found.path));
+    if (library.version.empty()) library.version = nccl_build_of(found.path);
+  }
+  ++library.processes;
 }
 
 std::vector<MappedNccl> NcclFinder::found() const {

@@ -34,8 +34,8 @@ struct MappedNccl {
 struct RunEvidence {
   std::string no_gpus{};  ///< why no GPU was looked at; empty where `gpus` has any
   std::vector<GpuEvidence> gpus{};
-  /// In the order of their paths. Empty with processes_looked: NCCL was linked statically or is not
-  /// used.
+  /// In the order of their paths; a process may have several. Empty with processes_looked: NCCL was
+  /// linked statically or is not used.
   std::vector<MappedNccl> nccl{};
   int processes_looked = 0;  ///< whose mappings could be read at least once
   Neighbours neighbours{};   ///< times count from the run's begin
