@@ -81,9 +81,11 @@ class Figures(unittest.TestCase):
 
     def test_of_trainings_beside_ddp(self):
         for what, precision, own, other, ratio, longer in table("docs/training.md", "Training", "Precision", "With P2P")[0]:
-            is_ddp = what.startswith("DDP")
-            record, case, steps = ((f"2xH100-ddp-{precision}", "exec/train_runtime", 100) if is_ddp else
-                                   ("2xH200-training", f"gpt2_step/{precision}/gpt2/np2", 1))
+            training, gpus = what.split(", 2 × ")
+            record, case, steps = {
+                "DDP": (f"2x{gpus}-ddp-{precision}", "exec/train_runtime", 100),
+                "`gpt2_step`": ("2xH100-default" if gpus == "H100" else f"2x{gpus}-training",
+                                f"gpt2_step/{precision}/gpt2/np2", 1)}[training]
             self.hold(own, record, case, "p2p", "time_s")
             self.hold(other, record, case, "host", "time_s")
             self.hold(ratio, record, case, "host")
