@@ -1,3 +1,5 @@
+#include "exec_program.hpp"
+
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +9,6 @@
 #include <cstdint>
 #include <fstream>
 
-#include "programs.hpp"
 #include "support/pseudo_terminal.hpp"
 #include "support/situations.hpp"
 
@@ -21,56 +22,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-
-class ExecProgram : public testing::Test {
- protected:
-  /// An executable script in the folder.
-  void write_script(const std::string& name, const std::string& text) {
-    const auto path = folder_.path() / name;
-    std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  }
-
-  /// `linkgain exec --out out` of two rounds where `options` name no number.
-  ProgramRequest request(const std::vector<std::string>& options,
-                         const std::vector<std::string>& command) {
-    std::vector<std::string> all{"exec", "--out", "out"};
-    if (std::ranges::find(options, "--rounds") == options.end()) {
-      all.insert(all.end(), {"--rounds", "2", "--ci-width", "50%"});
-    }
-    all.insert(all.end(), options.begin(), options.end());
-    all.emplace_back("--");
-    all.insert(all.end(), command.begin(), command.end());
-    ProgramRequest made = linkgain(folder_, all);
-    made.environment["NCCL_P2P_DISABLE"] = std::nullopt;
-    made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
-    return made;
-  }
-
-  Outcome run(const std::vector<std::string>& options, const std::vector<std::string>& command) {
-    return run_program(request(options, command));
-  }
-
-  Json record() const { return read_record(folder_); }
-  std::string log(const std::string& name) const {
-    return read_text(folder_.path() / "out" / "runs" / (name + ".log"));
-  }
-  Json case_named(const std::string& name) const {
-    const Json whole = record();
-    for (const Json& each : whole.at("cases")) {
-      if (each.at("case") == name) return each;
-    }
-    return {};
-  }
-  std::vector<std::string> warning_codes() const {
-    std::vector<std::string> codes;
-    const Json whole = record();
-    for (const Json& each : whole.at("warnings")) codes.push_back(each.at("code"));
-    return codes;
-  }
-
-  ScratchFolder folder_;
-};
 
 TEST_F(ExecProgram, RunsEachVariantWithItsVariables) {
   const Outcome outcome =
@@ -222,42 +173,6 @@ TEST_F(ExecProgram, EndsWhatAProgramLeavesBehind) {
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   EXPECT_LT(case_named("exec/time").at("variants")[0].at("time_s"), 500.0);
-}
-
-TEST_F(ExecProgram, StartsAServerForEachRun) {
-  write_script("server",
-               "#!/bin/sh\n"
-               "trap 'echo ended >> ended; exit 0' TERM\n"
-               "echo ...; sleep 0.1; echo \"$1\" > port; printf 'ready at %s' \"$1\"\n"
-               "while :; do sleep 0.05; done\n");
-  write_script("client", "#!/bin/sh\necho \"answer: $(cat port)\"; rm port\n");
-  Program program(request({"--server", "./server '1{round} {variant}'", "--ready", "ready at",
-                           "--metric", "answer: ([0-9]+)"},
-                          {"./client"}));
-  const Outcome outcome = program.finish();
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_EQ(log("host-2"), "answer: 12 host\n");
-  EXPECT_EQ(log("host-2.server"), "...\nready at 12 host");
-  const Json runs = record().at("samples").at("case");
-  EXPECT_EQ(static_cast<std::ptrdiff_t>(lines_of(read_text(folder_.path() / "ended")).size()),
-            std::ranges::count(runs, Json(0)));
-  EXPECT_GE(case_named("exec/start-up").at("variants")[0].at("time_s"), 0.1);
-  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
-}
-
-TEST_F(ExecProgram, SaysWhatIsWrongWithAServer) {
-  const auto fails = [&](const std::vector<std::string>& options, const std::string& why) {
-    std::vector<std::string> all{"--ready", "up", "--variant", "p2p", "--rounds", "1"};
-    all.insert(all.end(), options.begin(), options.end());
-    Program program(request(all, {"sleep", "0.5"}));
-    const Outcome outcome = program.finish(60.0);
-    EXPECT_EQ(outcome.status, 6) << why;
-    EXPECT_THAT(outcome.error, HasSubstr(why));
-    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
-  };
-  fails({"--server", "false"}, "exit status 1 before it was ready");
-  fails({"--server", "sleep 1000", "--ready-timeout", "0.2"}, "not ready within 0.2 s");
-  fails({"--server", "sh -c 'echo up; exit 4'"}, "exit status 4");
 }
 
 class InterruptedExec : public ExecProgram, public testing::WithParamInterface<int> {};

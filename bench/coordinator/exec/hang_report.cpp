@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -88,18 +89,17 @@ bool holds_socket(pid_t id, const std::set<std::string>& inodes) {
   return false;
 }
 
-/// Only where one of the tree listens: another job may have the usual port.
-RasAnswer ask_ras_of(const std::vector<ProcessEntry>& tree) {
+/// Only where one of the run's processes listens: another job may have the usual port.
+RasAnswer ask_ras_of(const std::vector<ProcessEntry>& all) {
   std::set<std::string> addresses;
-  for (const ProcessEntry& process : tree) {
+  for (const ProcessEntry& process : all) {
     const std::string address = variable_of(process.id, "NCCL_RAS_ADDR");
     addresses.insert(address.empty() ? kRasAddress : address);
   }
   for (const std::string& address : addresses) {
     const std::set<std::string> listeners = listeners_on(address.substr(address.rfind(':') + 1));
-    const bool own = std::any_of(tree.begin(), tree.end(), [&](const ProcessEntry& process) {
-      return holds_socket(process.id, listeners);
-    });
+    const bool own = std::ranges::any_of(
+        all, [&](const ProcessEntry& process) { return holds_socket(process.id, listeners); });
     if (own) return ask_ras(address, kRasLimit);
   }
   RasAnswer answer;
@@ -154,15 +154,18 @@ std::string state_of(const HungProcess& process) {
 
 }  // namespace
 
-HangReport look_at_hang(const std::string& marker) {
+HangReport look_at_hang(const std::vector<std::string>& markers) {
   HangReport report;
-  std::vector<ProcessEntry> tree = ProcessTree(marker).find(std::nullopt);
+  std::vector<ProcessEntry> all;
+  for (const std::string& marker : markers) {
+    std::ranges::copy(ProcessTree(marker).find(std::nullopt), std::back_inserter(all));
+  }
   // Anew, since the search may have taken long.
-  for (ProcessEntry& each : tree) each.worked = read_process(each.id).value_or(each).worked;
+  for (ProcessEntry& each : all) each.worked = read_process(each.id).value_or(each).worked;
   const auto start = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::duration<double>(kWindow.value));
   const std::chrono::duration<double> length = std::chrono::steady_clock::now() - start;
-  for (const ProcessEntry& before : tree) {
+  for (const ProcessEntry& before : all) {
     HungProcess& process = report.processes.emplace_back();
     process.id = before.id;
     process.command = command_of(process.id);
@@ -172,7 +175,7 @@ HangReport look_at_hang(const std::string& marker) {
     process.processors = std::max(0.0, worked - before.worked.value) / length.count();
   }
   look_at_gpus(report);
-  report.ras = ask_ras_of(tree);
+  report.ras = ask_ras_of(all);
   return report;
 }
 

@@ -58,9 +58,9 @@ struct HangReport {
   RasAnswer ras;
 };
 
-/// Looks at the processes that hold `marker` (Process::marker()) and their descendants, for half a
-/// second and as long as RAS takes to answer, 3 s at most. They must still run.
-HangReport look_at_hang(const std::string& marker);
+/// Looks at the processes that hold one of `markers` (Process::marker()) and their descendants, for
+/// half a second and as long as RAS takes to answer, 3 s at most. They must still run.
+HangReport look_at_hang(const std::vector<std::string>& markers);
 
 /// For people, a line each.
 std::vector<std::string> describe(const HangReport& report);

@@ -40,6 +40,18 @@ double seconds_since(Clock::time_point start) {
 
 bool succeeded(const ProcessEnd& end) { return end.status == 0; }
 
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using Log = std::unique_ptr<std::FILE, Close>;
+
+Log open_log(const std::filesystem::path& path) {
+  const int file = open_to_write(path, WriteMode::append);
+  Log log(file < 0 ? nullptr : ::fdopen(file, "a"));
+  if (!log) throw MachineError(fmt::format("cannot write {}", path.string()));
+  return log;
+}
+
 /// Ends what still runs of it.
 void end_whole(Process& process, const std::string& what, std::vector<std::string>& notes) {
   const std::vector<pid_t> survivors = process.end_tree(kGrace);
@@ -100,6 +112,7 @@ class Run {
   bool start_server();
   void end_server();
   bool is_ready(std::ifstream& log, std::string& line) const;
+  void look_who_hangs(const Process* client, std::FILE* log);
   void run_command();
   void follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
   std::optional<std::string> limit_passed(double elapsed, double silent) const;
@@ -174,6 +187,17 @@ bool Run::is_ready(std::ifstream& log, std::string& line) const {
   return !line.empty() && plan_.server->ready.matches(line);
 }
 
+/// Before anything is ended: for the report, and at the end of `log`.
+void Run::look_who_hangs(const Process* client, std::FILE* log) {
+  std::vector<std::string> markers;
+  if (client != nullptr) markers.push_back(client->marker());
+  if (server_) markers.push_back(server_->marker());
+  report_.hang = describe(look_at_hang(markers));
+  for (const std::string& line : report_.hang) {
+    print_message(log, fmt::format("linkgain: {}\n", line));
+  }
+}
+
 /// False where it failed, which the report then says.
 bool Run::start_server() {
   const std::filesystem::path path =
@@ -198,6 +222,7 @@ bool Run::start_server() {
     } else if (deadline.passed()) {
       report_.failure = fmt::format("the server was not ready within {:g} s, log {}",
                                     plan_.server->ready_timeout.value, path.filename().string());
+      look_who_hangs(nullptr, open_log(path).get());
     }
     if (report_.failure) return false;
     if (seconds_since(start) - ticked < kTick.value) continue;
@@ -280,14 +305,7 @@ void Run::follow(Process& process, OutputReader& reader, std::FILE* log, Clock::
 }
 
 void Run::run_command() {
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const int file = open_to_write(report_.log, WriteMode::append);
-  const std::unique_ptr<std::FILE, Close> log(file < 0 ? nullptr : ::fdopen(file, "a"));
-  if (!log) {
-    throw MachineError(fmt::format("cannot write {}", report_.log.string()));
-  }
+  const Log log = open_log(report_.log);
   const ProcessRequest request{.arguments = command_of(plan_, report_.place),
                                .environment = environment_,
                                .error_file = {},
@@ -299,12 +317,7 @@ void Run::run_command() {
   OutputReader reader(plan_.output, start);
   follow(process, reader, log.get(), start);
   const bool ended = !report_.failure.has_value();
-  if (!ended) {
-    report_.hang = describe(look_at_hang(process.marker()));
-    for (const std::string& line : report_.hang) {
-      print_message(log.get(), fmt::format("linkgain: {}\n", line));
-    }
-  }
+  if (!ended) look_who_hangs(&process, log.get());
   end_whole(process, "the command", report_.notes);
   Output output;
   while (process.read_rest(output)) keep(output, reader, log.get());

@@ -27,7 +27,7 @@ struct RunReport {
   std::map<std::string, MetricValues> values{};
   std::vector<std::string> last_lines{};
   std::vector<std::string> notes{};  ///< what else went wrong
-  std::vector<std::string> hang{};   ///< of one that passed a limit: who hung, a line each
+  std::vector<std::string> hang{};   ///< where it passed a limit: who of it hung, a line each
   RunEvidence evidence{};            ///< what was seen of it from outside
   std::filesystem::path log;         ///< its standard output and error, as they came
 };

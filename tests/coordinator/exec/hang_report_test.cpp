@@ -96,7 +96,7 @@ TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
       },
       60.0));
   std::ofstream(folder_.path() / "use") << fmt::format("1 100 {}:64:sh\n", process.id());
-  const HangReport report = look_at_hang(process.marker());
+  const HangReport report = look_at_hang({process.marker()});
   ASSERT_EQ(report.processes.size(), 2);
   const bool first = report.processes[0].id == process.id();
   const HungProcess& busy = report.processes[first ? 0 : 1];
@@ -111,6 +111,19 @@ TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
   EXPECT_EQ(report.gpus[0].busy_percent, 100.0);
   EXPECT_NE(report.ras.reason, "");
   EXPECT_GE(describe(report).size(), 4);
+}
+
+TEST_F(HungProgram, MayBeSeveralTrees) {
+  Process client(request({"sleep", "61"}));
+  Process server(request({"sleep", "62"}));
+  std::ofstream(folder_.path() / "use") << fmt::format("1 100 {}:64:sleep\n", server.id());
+  const HangReport report = look_at_hang({client.marker(), server.marker()});
+  ASSERT_EQ(report.processes.size(), 2);
+  EXPECT_EQ(report.processes[0].id, client.id());
+  EXPECT_EQ(report.processes[1].id, server.id());
+  EXPECT_EQ(report.processes[1].gpus, std::vector<int>{1});
+  ASSERT_EQ(report.gpus.size(), 1);
+  EXPECT_EQ(report.gpus[0].gpu, 1);
 }
 
 TEST_F(HungProgram, RasSaysWhichRankIsBehind) {
@@ -140,8 +153,8 @@ TEST_F(HungProgram, OnlyTheRasOfTheProgramItselfIsAsked) {
   Process listening(server(port, "answers", address));
   ASSERT_EQ(port_of_server(), port);
   Process other(request({"sleep", "60"}, address));
-  EXPECT_NE(look_at_hang(other.marker()).ras.reason, "");
-  const HangReport report = look_at_hang(listening.marker());
+  EXPECT_NE(look_at_hang({other.marker()}).ras.reason, "");
+  const HangReport report = look_at_hang({other.marker(), listening.marker()});
   EXPECT_EQ(report.ras.reason, "");
   EXPECT_EQ(report.ras.behind.size(), 1);
 }

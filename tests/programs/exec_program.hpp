@@ -1,0 +1,65 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "programs.hpp"
+
+namespace linkgain::test {
+
+/// `linkgain exec` of programs that tests write.
+class ExecProgram : public testing::Test {
+ protected:
+  /// An executable script in the folder.
+  void write_script(const std::string& name, const std::string& text) {
+    const auto path = folder_.path() / name;
+    std::ofstream(path) << text;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+
+  /// `linkgain exec --out out` of two rounds where `options` name no number.
+  ProgramRequest request(const std::vector<std::string>& options,
+                         const std::vector<std::string>& command) {
+    std::vector<std::string> all{"exec", "--out", "out"};
+    if (std::ranges::find(options, "--rounds") == options.end()) {
+      all.insert(all.end(), {"--rounds", "2", "--ci-width", "50%"});
+    }
+    all.insert(all.end(), options.begin(), options.end());
+    all.emplace_back("--");
+    all.insert(all.end(), command.begin(), command.end());
+    ProgramRequest made = linkgain(folder_, all);
+    made.environment["NCCL_P2P_DISABLE"] = std::nullopt;
+    made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
+    return made;
+  }
+
+  Outcome run(const std::vector<std::string>& options, const std::vector<std::string>& command) {
+    return run_program(request(options, command));
+  }
+
+  Json record() const { return read_record(folder_); }
+  std::string log(const std::string& name) const {
+    return read_text(folder_.path() / "out" / "runs" / (name + ".log"));
+  }
+  Json case_named(const std::string& name) const {
+    const Json whole = record();
+    for (const Json& each : whole.at("cases")) {
+      if (each.at("case") == name) return each;
+    }
+    return {};
+  }
+  std::vector<std::string> warning_codes() const {
+    std::vector<std::string> codes;
+    const Json whole = record();
+    for (const Json& each : whole.at("warnings")) codes.push_back(each.at("code"));
+    return codes;
+  }
+
+  ScratchFolder folder_;
+};
+
+}  // namespace linkgain::test

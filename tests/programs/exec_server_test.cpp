@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "exec_program.hpp"
+
+/// `linkgain exec --server`.
+namespace linkgain::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ExecServer : public ExecProgram {};
+
+TEST_F(ExecServer, StartsAServerForEachRun) {
+  write_script("server",
+               "#!/bin/sh\n"
+               "trap 'echo ended >> ended; exit 0' TERM\n"
+               "echo ...; sleep 0.1; echo \"$1\" > port; printf 'ready at %s' \"$1\"\n"
+               "while :; do sleep 0.05; done\n");
+  write_script("client", "#!/bin/sh\necho \"answer: $(cat port)\"; rm port\n");
+  Program program(request({"--server", "./server '1{round} {variant}'", "--ready", "ready at",
+                           "--metric", "answer: ([0-9]+)"},
+                          {"./client"}));
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(log("host-2"), "answer: 12 host\n");
+  EXPECT_EQ(log("host-2.server"), "...\nready at 12 host");
+  const Json runs = record().at("samples").at("case");
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(lines_of(read_text(folder_.path() / "ended")).size()),
+            std::ranges::count(runs, Json(0)));
+  EXPECT_GE(case_named("exec/start-up").at("variants")[0].at("time_s"), 0.1);
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+}
+
+TEST_F(ExecServer, SaysWhatIsWrongWithAServer) {
+  const auto fails = [&](const std::vector<std::string>& options, const std::string& why) {
+    std::vector<std::string> all{"--ready", "up", "--variant", "p2p", "--rounds", "1"};
+    all.insert(all.end(), options.begin(), options.end());
+    Program program(request(all, {"sleep", "0.5"}));
+    const Outcome outcome = program.finish(60.0);
+    EXPECT_EQ(outcome.status, 6) << why;
+    EXPECT_THAT(outcome.error, HasSubstr(why));
+    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  };
+  fails({"--server", "false"}, "exit status 1 before it was ready");
+  fails({"--server", "sleep 1000", "--ready-timeout", "0.2"}, "not ready within 0.2 s");
+  fails({"--server", "sh -c 'echo up; exit 4'"}, "exit status 4");
+}
+
+TEST_F(ExecServer, TellsOfAServerThatHangsAsOfItsClient) {
+  const std::string server = "sh -c 'echo ready; sleep 1001; :'";
+  const auto both = AllOf(HasSubstr("(sleep 1000)"), HasSubstr("(sleep 1001)"));
+  const Outcome outcome = run({"--timeout", "0.5", "--variant", "p2p", "--rounds", "1", "--server",
+                               server, "--ready", "ready"},
+                              {"sleep", "1000"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, both);
+  EXPECT_THAT(log("p2p-1"), both);
+}
+
+TEST_F(ExecServer, TellsWhatAServerDoesThatIsNotReadyInTime) {
+  const Outcome outcome = run({"--ready-timeout", "0.5", "--variant", "p2p", "--rounds", "1",
+                               "--server", "sleep 1001", "--ready", "up"},
+                              {"true"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("(sleep 1001)"));
+  EXPECT_THAT(log("p2p-1.server"), HasSubstr("(sleep 1001)"));
+}
+
+}  // namespace
+}  // namespace linkgain::test
