@@ -51,6 +51,26 @@ TEST_F(ExecServer, SaysWhatIsWrongWithAServer) {
   fails({"--server", "sh -c 'echo up; exit 4'"}, "exit status 4");
 }
 
+TEST_F(ExecServer, ThatFailsIsToldByItsLastLineAndItsLog) {
+  for (const std::string said : {"loading", "ready"}) {
+    const std::string server = "sh -c 'echo " + said + "; echo out of memory >&2; exit 1'";
+    for (const std::string rounds : {"1", "2"}) {
+      const Outcome outcome =
+          run({"--variant", "p2p", "--rounds", rounds, "--server", server, "--ready", "ready"},
+              {"sh", "-c", "echo answer; sleep 0.5"});
+      EXPECT_EQ(outcome.status, 6);
+      EXPECT_THAT(outcome.error, AllOf(HasSubstr("p2p-1.server.log"), HasSubstr("out of memory")));
+      const Json warnings = record().at("warnings");
+      const auto failed = std::ranges::find_if(
+          warnings, [](const Json& each) { return each.at("code") == "run-failed"; });
+      ASSERT_NE(failed, warnings.end());
+      EXPECT_THAT(failed->at("text"), HasSubstr("out of memory"));
+      EXPECT_THAT(failed->at("advice"), HasSubstr("runs/p2p-1.server.log"));
+      EXPECT_EQ(log("p2p-1.server"), said + "\nout of memory\n");
+    }
+  }
+}
+
 TEST_F(ExecServer, TellsOfAServerThatHangsAsOfItsClient) {
   const std::string server = "sh -c 'echo ready; sleep 1001; :'";
   const auto both = AllOf(HasSubstr("(sleep 1000)"), HasSubstr("(sleep 1001)"));

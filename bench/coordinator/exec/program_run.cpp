@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -52,6 +53,19 @@ Log open_log(const std::filesystem::path& path) {
   return log;
 }
 
+/// The last ones that are worth showing, of what a program wrote into a file.
+std::vector<std::string> last_lines_of(const std::filesystem::path& path) {
+  constexpr std::streamoff kMostBytes = 1 << 16;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  file.seekg(std::max<std::streamoff>(0, file.tellg() - kMostBytes));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const OutputRequest nothing{};
+  OutputReader reader(nothing, Clock::now());
+  reader.read(false, text, Clock::now());
+  reader.finish();
+  return reader.last_lines();
+}
+
 /// Ends what still runs of it.
 void end_whole(Process& process, const std::string& what, std::vector<std::string>& notes) {
   const std::vector<pid_t> survivors = process.end_tree(kGrace);
@@ -72,7 +86,10 @@ class Run {
         environment_(environment_of(plan.variants.at(static_cast<std::size_t>(place.variant)),
                                     surroundings.environment)) {
     report_.place = place;
-    report_.log = surroundings.folder / (name_of(plan, place) + ".log");
+    const std::filesystem::path stem = surroundings.folder / name_of(plan, place);
+    log_ = stem.string() + ".log";
+    server_log_ = stem.string() + ".server.log";
+    report_.log = log_;
   }
 
   RunReport carry_out() {
@@ -110,6 +127,7 @@ class Run {
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
   bool ends_well(const char* option, const std::string& text, const SignalWatch* watch);
   bool start_server();
+  void blame_server(std::string failure);
   void end_server();
   bool is_ready(std::ifstream& log, std::string& line) const;
   void look_who_hangs(const Process* client, std::FILE* log);
@@ -125,6 +143,8 @@ class Run {
   ProgramWatch& gpus_;
   const std::function<void()>& tick_;
   Environment environment_;
+  std::filesystem::path log_;  ///< of the command and of those before and after it
+  std::filesystem::path server_log_;
   RunReport report_;
   std::unique_ptr<Process> server_;
   bool watched_ = false;    ///< since this run began
@@ -161,8 +181,8 @@ bool Run::ends_well(const char* option, const std::string& text, const SignalWat
   Process shell(
       {.arguments = {"/bin/sh", "-c", filled_in(text, placeholders_of(plan_, report_.place))},
        .environment = environment_,
-       .error_file = report_.log,
-       .output_file = report_.log,
+       .error_file = log_,
+       .output_file = log_,
        .has_input = false});
   const auto end = wait_for(shell, watch);
   end_whole(shell, option, report_.notes);
@@ -200,16 +220,14 @@ void Run::look_who_hangs(const Process* client, std::FILE* log) {
 
 /// False where it failed, which the report then says.
 bool Run::start_server() {
-  const std::filesystem::path path =
-      surroundings_.folder / (name_of(plan_, report_.place) + ".server.log");
   const Clock::time_point start = Clock::now();
   server_ = std::make_unique<Process>(ProcessRequest{.arguments = server_of(plan_, report_.place),
                                                      .environment = environment_,
-                                                     .error_file = path,
-                                                     .output_file = path,
+                                                     .error_file = server_log_,
+                                                     .output_file = server_log_,
                                                      .has_input = false});
   gpus_.follow(server_->marker());
-  std::ifstream log(path, std::ios::binary);
+  std::ifstream log(server_log_, std::ios::binary);
   std::string line;
   const Deadline deadline(plan_.server->ready_timeout);
   double ticked = 0.0;
@@ -217,12 +235,11 @@ bool Run::start_server() {
     const std::optional<ProcessEnd> end = server_->wait(kReadyPeriod, &watch_);
     if (is_ready(log, line)) break;
     if (end) {
-      report_.failure = fmt::format("the server ended with {} before it was ready, log {}",
-                                    describe(*end), path.filename().string());
+      blame_server(fmt::format("the server ended with {} before it was ready", describe(*end)));
     } else if (deadline.passed()) {
-      report_.failure = fmt::format("the server was not ready within {:g} s, log {}",
-                                    plan_.server->ready_timeout.value, path.filename().string());
-      look_who_hangs(nullptr, open_log(path).get());
+      blame_server(
+          fmt::format("the server was not ready within {:g} s", plan_.server->ready_timeout.value));
+      look_who_hangs(nullptr, open_log(server_log_).get());
     }
     if (report_.failure) return false;
     if (seconds_since(start) - ticked < kTick.value) continue;
@@ -234,10 +251,18 @@ bool Run::start_server() {
   return true;
 }
 
+/// What tells more is then in the server's log.
+void Run::blame_server(std::string failure) {
+  report_.failure = std::move(failure);
+  report_.log = server_log_;
+  report_.last_lines = last_lines_of(server_log_);
+  report_.lines_shown = false;
+}
+
 void Run::end_server() {
   if (!report_.failure && !server_->running()) {
-    report_.failure = fmt::format("the server ended with {} before the client did",
-                                  describe(server_->wait(Seconds{0.0}).value_or(ProcessEnd{})));
+    blame_server(fmt::format("the server ended with {} before the client did",
+                             describe(server_->wait(Seconds{0.0}).value_or(ProcessEnd{}))));
   }
   end_whole(*server_, "the server", report_.notes);
   server_.reset();
@@ -305,7 +330,7 @@ void Run::follow(Process& process, OutputReader& reader, std::FILE* log, Clock::
 }
 
 void Run::run_command() {
-  const Log log = open_log(report_.log);
+  const Log log = open_log(log_);
   const ProcessRequest request{.arguments = command_of(plan_, report_.place),
                                .environment = environment_,
                                .error_file = {},
@@ -324,6 +349,7 @@ void Run::run_command() {
   if (line_open_) print_message(stderr, "\n");
   reader.finish();
   report_.last_lines = reader.last_lines();
+  report_.lines_shown = surroundings_.show_output;
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
   if (ended && end && !succeeded(*end)) report_.failure = describe(*end);
   report_.values.merge(reader.values());

@@ -156,8 +156,8 @@ void declare(CommandLine& line, ExecOptions& options) {
 /// Tells a person how far the runs are.
 class ExecProgress : public ExecObserver {
  public:
-  ExecProgress(const ExecPlan& plan, ProgressStyle style, std::FILE* log, bool shows_output)
-      : plan_(plan), output_(std::move(style), log), shows_output_(shows_output) {}
+  ExecProgress(const ExecPlan& plan, ProgressStyle style, std::FILE* log)
+      : plan_(plan), output_(std::move(style), log) {}
 
   void note(const std::string& text) override { output_.note(text); }
 
@@ -180,7 +180,7 @@ class ExecProgress : public ExecObserver {
     output_.note(
         fmt::format("{} FAILED: {}; output in {}", place, *report.failure, report.log.string()));
     for (const std::string& each : report.hang) output_.note("  " + each);
-    if (shows_output_) return;
+    if (report.lines_shown) return;
     constexpr std::size_t kShown = 5;
     const std::vector<std::string>& lines = report.last_lines;
     for (std::size_t i = lines.size() - std::min(kShown, lines.size()); i < lines.size(); ++i) {
@@ -207,7 +207,6 @@ class ExecProgress : public ExecObserver {
 
   const ExecPlan& plan_;
   ProgressOutput output_;
-  bool shows_output_;  ///< the program's, so that its last lines are there already
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -250,7 +249,7 @@ int carry_out(const ExecOptions& options) {
   try {
     ProgressStyle style = progress_style(options.quiet);
     style.terminal = style.terminal && !show_output;
-    ExecProgress progress(plan, std::move(style), log.get(), show_output);
+    ExecProgress progress(plan, std::move(style), log.get());
     const RunSurroundings surroundings{directory.runs(), environment, show_output};
     ProgramRunner runner(plan, surroundings, *watch);
     if (!record.machine.ranks.empty()) {

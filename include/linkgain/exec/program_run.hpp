@@ -25,11 +25,13 @@ struct RunReport {
   /// By name of the metric: the wall time, and what was read from the output. Empty where it
   /// failed.
   std::map<std::string, MetricValues> values{};
-  std::vector<std::string> last_lines{};
-  std::vector<std::string> notes{};  ///< what else went wrong
-  std::vector<std::string> hang{};   ///< where it passed a limit: who of it hung, a line each
-  RunEvidence evidence{};            ///< what was seen of it from outside
-  std::filesystem::path log;         ///< its standard output and error, as they came
+  std::vector<std::string> last_lines{};  ///< of `log`
+  bool lines_shown = false;               ///< as they came
+  std::vector<std::string> notes{};       ///< what else went wrong
+  std::vector<std::string> hang{};        ///< where it passed a limit: who of it hung, a line each
+  RunEvidence evidence{};                 ///< what was seen of it from outside
+  /// Standard output and error, as they came: the command's, or those of a server that failed.
+  std::filesystem::path log;
 };
 
 /// Where runs leave what they write.
