@@ -167,11 +167,14 @@ TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {
 }
 
 TEST_F(ExecProgram, EndsWhatAProgramLeavesBehind) {
-  write_script("daemon", "#!/bin/sh\n(setsid sleep 1000 &) \nexit 0\n");
+  write_script("daemon",
+               "#!/bin/sh\n(setsid sleep 1000 &)\n"
+               "setsid env -i sleep 1000 &\necho $! > unmarked\nsleep 0.3\n");
   Program program(request({"--variant", "p2p", "--rounds", "1"}, {"./daemon"}));
   const Outcome outcome = program.finish(60.0);
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  EXPECT_NE(::kill(std::stoi(read_text(folder_.path() / "unmarked")), SIGKILL), 0) << "left behind";
   EXPECT_LT(case_named("exec/time").at("variants")[0].at("time_s"), 500.0);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -116,6 +117,19 @@ constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 constexpr Seconds kGraceOfDestructor{2.0};
 constexpr Seconds kKillLimit{5.0};
 
+/// The jobs whose trees have not ended, of this whole program: orphans come to it, not to a job.
+struct LiveJobs {
+  std::atomic<int> count = 0;
+  std::atomic<std::uint64_t> since = 0;  ///< start of the first of them, as ProcessEntry::start
+};
+LiveJobs live_jobs;
+
+void count_job(pid_t leader) {
+  if (live_jobs.count++ > 0) return;
+  const std::optional<ProcessEntry> process = read_process(leader);
+  live_jobs.since = process ? process->start : std::numeric_limits<std::uint64_t>::max();
+}
+
 std::string unique_marker() {
   std::random_device random;
   return fmt::format("{}={}-{:08x}{:08x}", kJobMarker, getpid(), random(), random());
@@ -191,23 +205,27 @@ bool has_variable(pid_t id, std::string_view assignment) {
   return environment.find('\0' + std::string(assignment) + '\0') != std::string::npos;
 }
 
-bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> leader) const {
+bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> leader,
+                            std::optional<std::uint64_t> strays_since) const {
   if (process.id == leader) return true;
-  const bool is_orphan = process.parent == getpid() && process.id != process.session;
-  if (is_orphan && process.session == session_) return true;
+  if (process.parent == getpid()) {
+    if (process.session == session_ && process.id != session_) return true;
+    if (strays_since && process.start >= *strays_since && process.session != getsid(0)) return true;
+  }
   const auto known = known_.find(process.id);
   if (known != known_.end() && known->second == process.start) return true;
   return has_variable(process.id, marker_);
 }
 
-std::vector<ProcessEntry> ProcessTree::find(std::optional<pid_t> leader) {
+std::vector<ProcessEntry> ProcessTree::find(std::optional<pid_t> leader,
+                                            std::optional<std::uint64_t> strays_since) {
   const pid_t self = getpid();
   std::multimap<pid_t, ProcessEntry> children;
   std::vector<ProcessEntry> members;
   std::set<pid_t> taken{self};
   for (const ProcessEntry& process : list_processes()) {
     children.emplace(process.parent, process);
-    if (process.id != self && is_member(process, leader)) {
+    if (process.id != self && is_member(process, leader, strays_since)) {
       members.push_back(process);
       taken.insert(process.id);
     }
@@ -269,6 +287,7 @@ Process::Process(const ProcessRequest& request) : marker_(unique_marker()), tree
   input_ = std::move(input.writing);
   output_ = std::move(output.reading);
   error_ = std::move(error.reading);
+  count_job(id_);
 }
 
 Process::~Process() {
@@ -278,6 +297,7 @@ Process::~Process() {
   } catch (...) {
     // Only memory or descriptors can have run out; the program itself must not stay in any case.
     if (unreaped()) kill(id_, SIGKILL);
+    --live_jobs.count;
   }
 }
 
@@ -422,15 +442,21 @@ std::vector<pid_t> Process::end_tree(Seconds grace) {
   ask_to_end();
   wait(grace);
   std::vector<pid_t> survivors = kill_tree();
-  tree_ended_ = true;
+  if (!std::exchange(tree_ended_, true)) --live_jobs.count;
   return survivors;
+}
+
+/// Strays may be another job's while one lives, and that one then ends them.
+std::vector<ProcessEntry> Process::find_tree() {
+  const bool alone = !tree_ended_ && live_jobs.count == 1;
+  return tree_.find(unreaped(), alone ? std::optional(live_jobs.since.load()) : std::nullopt);
 }
 
 std::vector<pid_t> Process::kill_tree() {
   const Deadline limit(kKillLimit);
   while (true) {
     try_reap();
-    const std::vector<ProcessEntry> members = tree_.find(unreaped());
+    const std::vector<ProcessEntry> members = find_tree();
     if (members.empty()) return {};
     std::vector<pid_t> ids;
     for (const ProcessEntry& member : members) {

@@ -73,10 +73,14 @@ class ProcessTree {
 
   /// Looks for the members and remembers them. `leader` is absent once it has been reaped (its id
   /// may then belong to somebody else). Zombies count only while they are this process's to reap.
-  std::vector<ProcessEntry> find(std::optional<pid_t> leader);
+  /// `strays_since` (as ProcessEntry::start) makes members of all children of this process that
+  /// started then or later, but for those of its own session, where no job's can be.
+  std::vector<ProcessEntry> find(std::optional<pid_t> leader,
+                                 std::optional<std::uint64_t> strays_since = std::nullopt);
 
  private:
-  bool is_member(const ProcessEntry& process, std::optional<pid_t> leader) const;
+  bool is_member(const ProcessEntry& process, std::optional<pid_t> leader,
+                 std::optional<std::uint64_t> strays_since) const;
 
   std::string marker_;
   pid_t session_ = -1;
@@ -151,10 +155,11 @@ struct Output {
 /// A program with pipes to its standard input and output, and all that it starts in turn. It runs
 /// without a shell, in a session (and so a process group) of its own, with default signal handling
 /// and none of this program's other descriptors. This program becomes the reaper of orphans
-/// (PR_SET_CHILD_SUBREAPER), so that nothing which the job leaves behind gets away. Times are how
-/// long to wait at most; where a SignalWatch is given, waiting ends with Interrupted as soon as it
-/// has caught a signal. SIGPIPE must be ignored, as it is while a SignalWatch lives. Not for use by
-/// several threads at once.
+/// (PR_SET_CHILD_SUBREAPER), so that nothing which the job leaves behind gets away. An orphan that
+/// nothing ties to a job, a daemon with an empty environment, ends with the last job that lives.
+/// Times are how long to wait at most; where a SignalWatch is given, waiting ends with Interrupted
+/// as soon as it has caught a signal. SIGPIPE must be ignored, as it is while a SignalWatch lives.
+/// Not for use by several threads at once.
 class Process {
  public:
   /// Throws MachineError where the program cannot be started, UsageError where the error file
@@ -196,7 +201,7 @@ class Process {
 
   /// Remembers which processes belong to the job now, so that they are reaped even if they die
   /// before end_tree() looks for them. Reads all of /proc: some milliseconds.
-  void remember_tree() { tree_.find(unreaped()); }
+  void remember_tree() { find_tree(); }
 
   /// Asks the program to end (SIGTERM) and does not wait, so that several can end at once; ends the
   /// wait for input, too.
@@ -216,6 +221,7 @@ class Process {
   std::optional<std::string> take_line();
   Transfer read_more();
   bool read_one(Descriptor& pipe, bool is_error, Output& output);
+  std::vector<ProcessEntry> find_tree();
   std::vector<pid_t> kill_tree();
 
   std::string marker_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,11 +11,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/process/signals.hpp"
@@ -308,6 +311,44 @@ TEST_F(ProcessEndTest, AnOrphanThatDiedUnseenIsReaped) {
   ASSERT_TRUE(eventually([&] { return !is_alive(orphan); }));
   EXPECT_THAT(own_children(), testing::Contains(orphan));
   EXPECT_THAT(process.end_tree(Seconds{0}), IsEmpty());
+}
+
+TEST_F(ProcessEndTest, AnOrphanThatNothingMarksGoesWithTheLastJob) {
+  Process server(script("cat", folder_));
+  Process client(script("setsid env -i sh -c 'echo $$; exec sleep 1000' & cat", folder_));
+  const pid_t orphan = read_id(client);
+  client.close_input();
+  ASSERT_TRUE(client.wait(kPlenty));
+  EXPECT_THAT(client.end_tree(Seconds{0}), IsEmpty());
+  EXPECT_TRUE(is_alive(orphan)) << "it may be the server's";
+  EXPECT_TRUE(server.running());
+  EXPECT_THAT(server.end_tree(Seconds{1}), IsEmpty());
+  EXPECT_FALSE(is_alive(orphan));
+}
+
+/// As a shell has them that becomes this program, or what else started in the same container.
+TEST_F(ProcessEndTest, ChildrenThatNoJobStartedAreLeftAlone) {
+  const auto sleeper = [](short flags) {
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, flags);
+    std::array<char*, 3> words{const_cast<char*>("sleep"), const_cast<char*>("1000"), nullptr};
+    pid_t id = -1;
+    EXPECT_EQ(posix_spawnp(&id, "sleep", nullptr, &attributes, words.data(), environ), 0);
+    posix_spawnattr_destroy(&attributes);
+    return id;
+  };
+  const pid_t earlier = sleeper(POSIX_SPAWN_SETSID);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // starts are told in clock ticks
+  Process process(script("cat", folder_));
+  const pid_t of_own_session = sleeper(0);
+  process.remember_tree();
+  EXPECT_THAT(process.end_tree(Seconds{1}), IsEmpty());
+  for (const pid_t id : {earlier, of_own_session}) {
+    EXPECT_TRUE(is_alive(id));
+    kill(id, SIGKILL);
+    waitpid(id, nullptr, 0);
+  }
 }
 
 TEST_F(ProcessEndTest, EndingOneJobLeavesTheOtherAlone) {
