@@ -33,6 +33,7 @@ class ExecProgram : public testing::Test {
     all.insert(all.end(), command.begin(), command.end());
     ProgramRequest made = linkgain(folder_, all);
     made.environment["NCCL_P2P_DISABLE"] = std::nullopt;
+    made.environment["PYTHONUNBUFFERED"] = std::nullopt;
     made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
     return made;
   }

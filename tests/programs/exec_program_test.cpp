@@ -270,9 +270,8 @@ TEST_F(ExecProgram, DryRunStartsNothing) {
   const Outcome outcome = run({"--dry-run", "--seed", "1", "--prepare", "touch made"},
                               {"sh", "-c", "touch made {round}"});
   EXPECT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_THAT(outcome.output,
-              HasSubstr("NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=1 NCCL_WIN_ENABLE=0 sh -c 'touch made "
-                        "2'"));
+  EXPECT_THAT(outcome.output, HasSubstr("NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=1 NCCL_WIN_ENABLE=0 "
+                                        "PYTHONUNBUFFERED=1 sh -c 'touch made 2'"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "made"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out"));
   // What it prints can be pasted.

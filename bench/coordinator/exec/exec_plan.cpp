@@ -182,6 +182,14 @@ std::vector<std::string> metric_texts(const OutputRequest& output) {
   return texts;
 }
 
+/// What exec sets for a command of the variant where `environment` is there already.
+Environment variables_set(const Variant& variant, const Environment& environment) {
+  constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
+  Environment variables = variant.environment;
+  if (!environment.contains(kUnbuffered)) variables.try_emplace(kUnbuffered, "1");
+  return variables;
+}
+
 /// "NCCL_P2P_DISABLE=1 CUDA_VISIBLE_DEVICES=0,1 ", or nothing.
 std::string assignments_before(const Environment& environment) {
   std::string text;
@@ -259,8 +267,7 @@ std::string name_of(const ExecPlan& plan, const RunPlace& place) {
 }
 
 Environment environment_of(const Variant& variant, Environment environment) {
-  environment.try_emplace("PYTHONUNBUFFERED", "1");
-  for (const auto& [name, value] : variant.environment) environment[name] = value;
+  for (const auto& [name, value] : variables_set(variant, environment)) environment[name] = value;
   return environment;
 }
 
@@ -303,12 +310,13 @@ std::string shell_line(const std::string& command, const Placeholders& placehold
 
 }  // namespace
 
-std::string dry_run_text(const ExecPlan& plan) {
+std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
   std::string text;
   for (const RunPlace& place : run_order(plan)) {
     const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
     const Placeholders placeholders = placeholders_of(plan, place);
-    const std::string before = assignments_before(without_secrets(variant.environment));
+    const std::string before =
+        assignments_before(without_secrets(variables_set(variant, environment)));
     text += fmt::format("# {} {}: {}\n", place.warm_up ? "warm-up" : "round", place.round,
                         variant.name);
     if (!plan.prepare.empty()) {

@@ -226,7 +226,7 @@ int carry_out(const ExecOptions& options) {
   ExecPlan plan = make_exec_plan(options, environment);
   if (!options.seed) plan.seed = std::random_device{}();
   if (options.dry_run) {
-    fmt::print("{}", dry_run_text(plan));
+    fmt::print("{}", dry_run_text(plan, environment));
     return 0;
   }
   const std::filesystem::path folder =

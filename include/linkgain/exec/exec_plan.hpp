@@ -113,7 +113,8 @@ Environment environment_of(const Variant& variant, Environment environment);
 Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
                      const Environment& environment);
 
-/// `--dry-run`: for each run, in order, what it would start, quoted for a shell.
-std::string dry_run_text(const ExecPlan& plan);
+/// `--dry-run`: for each run, in order, what it would start, quoted for a shell that has
+/// `environment`.
+std::string dry_run_text(const ExecPlan& plan, const Environment& environment);
 
 }  // namespace linkgain

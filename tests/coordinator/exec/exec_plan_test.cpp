@@ -153,7 +153,11 @@ TEST(ExecPlan, DryRunShowsWhatWouldBeStarted) {
   options.server = "sleep {round}";
   options.ready = "up";
   options.command = {"sh", "-c", "echo \"$0\" {round}", "it's {variant}"};
-  expect_golden(dry_run_text(plan_of(options)), "dry_run.txt");
+  const ExecPlan plan = plan_of(options);
+  expect_golden(dry_run_text(plan, kEnvironment), "dry_run.txt");
+  Environment unbuffered = kEnvironment;
+  unbuffered["PYTHONUNBUFFERED"] = "x";
+  EXPECT_THAT(dry_run_text(plan, unbuffered), testing::Not(testing::HasSubstr("PYTHON")));
 }
 
 TEST(ExecSettings, HoldTheCommandWithoutSecrets) {
