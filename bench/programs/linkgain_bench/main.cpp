@@ -13,8 +13,8 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
-#include "linkgain/runtime/deadline.hpp"
 #include "linkgain/runtime/fault.hpp"
+#include "linkgain/runtime/time_bound.hpp"
 #include "rank_start.hpp"
 
 namespace {
@@ -42,12 +42,12 @@ int in_session(int argc, char** argv, linkgain::Seconds limit, const std::option
                Work work) {
   std::optional<linkgain::Session> session;
   {
-    const linkgain::Deadline deadline("the start of MPI", limit);
+    const linkgain::TimeBound bound("the start of MPI", limit);
     obey(fault, linkgain::launched_rank(), Fault::Place::launch);
     session.emplace(argc, argv);
   }
   const int status = work(*session);
-  const linkgain::Deadline deadline("the end of MPI", limit);
+  const linkgain::TimeBound bound("the end of MPI", limit);
   obey(fault, session->rank(), Fault::Place::end);
   session.reset();
   return status;

@@ -1,4 +1,4 @@
-#include "linkgain/runtime/deadline.hpp"
+#include "linkgain/runtime/time_bound.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ int launched_rank() {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-Deadline::Deadline(std::string what, Seconds limit) {
+TimeBound::TimeBound(std::string what, Seconds limit) {
   if (limit.value <= 0.0) return;
   thread_ = std::jthread([this, what = std::move(what), limit](const std::stop_token& stop) {
     std::unique_lock lock(mutex_);

@@ -12,10 +12,10 @@ namespace linkgain {
 /// Ends this process where a step lasts too long that no Watchdog can see, as it needs a Session:
 /// the start and the end of MPI, in which a rank waits for the others. It then says on standard
 /// error what was too long, and leaves with status 6, upon which the launcher ends the other ranks.
-class Deadline {
+class TimeBound {
  public:
   /// For as long as it lives; none where `limit` is 0.
-  Deadline(std::string what, Seconds limit);
+  TimeBound(std::string what, Seconds limit);
 
  private:
   std::mutex mutex_;
