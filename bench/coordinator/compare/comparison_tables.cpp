@@ -174,8 +174,6 @@ std::string verdict_legend(double tolerance) {
 
 namespace {
 
-using Cells = std::vector<std::string>;
-
 std::string alike_key(const CaseRow& row) {
   return row.foldable ? fmt::format("{}\n{}\n{}", name_of(row.verdict), row.variant, row.reason)
                       : std::string();
@@ -185,8 +183,8 @@ std::string alike_key(const CaseRow& row) {
 Cells cells_of(const std::string& label, const CaseRow& row, const Cells& values,
                const std::string& reason) {
   Cells cells{label, row.variant};
-  cells.insert(cells.end(), values.begin(), values.end());
-  cells.insert(cells.end(), {std::string(name_of(row.verdict)), reason});
+  append_cells(cells, values);
+  append_cells(cells, {std::string(name_of(row.verdict)), reason});
   return cells;
 }
 

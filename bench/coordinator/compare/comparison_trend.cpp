@@ -106,7 +106,6 @@ CaseVerdict verdict_of(const TrendCase& row, std::size_t run) {
 namespace {
 
 using Comparisons = std::vector<RunComparison>;
-using Cells = std::vector<std::string>;
 
 /// "Run 2", "Runs 2, 3", "Runs 1, 3–5"; numbers in ascending order.
 std::string runs_text(const std::vector<std::size_t>& numbers) {

@@ -285,12 +285,8 @@ std::string launches_text(const RunSummary& summary) {
            "--launches 6 gives one.";
   }
   const auto [compared, converged] = convergence_of(summary);
-  return fmt::format(
-      "Repetition: {} launches of each variant; {} of {} reached the precision "
-      "asked for.",
-      launches.is_one() ? fmt::format("{}", launches.most)
-                        : fmt::format("{} to {}", launches.least, launches.most),
-      converged, counted(compared, "case", "cases"));
+  return fmt::format("Repetition: {} of each variant; {} of {} reached the precision asked for.",
+                     launches.text(), converged, counted(compared, "case", "cases"));
 }
 
 std::string evidence_text(const RunSummary& summary) {

@@ -14,13 +14,7 @@
 namespace linkgain {
 namespace {
 
-using Cells = std::vector<std::string>;
-
 constexpr auto kRight = Table::Alignment::right;
-
-void append(Cells& cells, const Cells& more) {
-  cells.insert(cells.end(), more.begin(), more.end());
-}
 
 /// The cells of one table and what they were seen to need explained.
 class CaseRows {
@@ -210,7 +204,7 @@ std::string CaseRows::legend(const std::string& nvlink, const std::string& paths
   const std::string limits = limits_.text();
   if (!paths.empty()) text += fmt::format("- Path: {}\n", paths);
   if (launches_.most > 1 && launches_.is_one() && !summary_.launches.is_one()) {
-    text += fmt::format("- Intervals: over {}\n", counted(launches_.most, "launch", "launches"));
+    text += fmt::format("- Intervals: over {}\n", launches_.text());
   }
   if (!limits.empty()) {
     text += fmt::format("- busbw: in brackets its share of the path's limit: {}\n", limits);
@@ -275,11 +269,11 @@ std::string CaseRows::by_case() {
     const CaseSummary& each = *curve_.cases[i];
     Cells cells = first_cells(i);
     for (const std::string& variant : variants) {
-      append(cells, time_cells(each.definition(), each.find(variant)));
+      append_cells(cells, time_cells(each.definition(), each.find(variant)));
     }
     if (variants.size() > 1) {
-      append(cells,
-             ratio_cells(each.comparisons.empty() ? Comparison{} : each.comparisons.front()));
+      append_cells(cells,
+                   ratio_cells(each.comparisons.empty() ? Comparison{} : each.comparisons.front()));
     }
     if (curve_.is_judged) cells.push_back(nvlink_cells(each, variants));
     cells.push_back(marks_of_all(each));
@@ -303,10 +297,10 @@ std::string CaseRows::by_variant() {
       const VariantSummary& variant = each.variants[j];
       Cells cells = j == 0 ? first_cells(i) : Cells(first_columns().size());
       cells.push_back(variant.result->variant);
-      append(cells, time_cells(each.definition(), &variant));
+      append_cells(cells, time_cells(each.definition(), &variant));
       cells.emplace_back(variant.result->time ? readable_path(variant.result->path) : "");
       if (curve_.is_judged) cells.push_back(nvlink_cell(&variant));
-      append(cells, ratio_cells(j == 0 ? Comparison{} : each.comparisons[j - 1]));
+      append_cells(cells, ratio_cells(j == 0 ? Comparison{} : each.comparisons[j - 1]));
       Cells marks = variant_marks(variant);
       for (const std::string& mark : {launch_mark(each), convergence_mark(each)}) {
         if (j == 0 && !mark.empty()) marks.insert(marks.begin(), mark);

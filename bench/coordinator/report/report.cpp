@@ -136,9 +136,8 @@ std::string health_section(const RunSummary& summary) {
 std::string launches_text(const RunSummary& summary) {
   const LaunchRange& launches = summary.launches;
   if (launches.most <= 1) return "medians of one launch, which has no confidence interval";
-  return fmt::format("the geometric mean of the medians of {} launches, intervals over these",
-                     launches.is_one() ? fmt::format("{}", launches.most)
-                                       : fmt::format("{} to {}", launches.least, launches.most));
+  return fmt::format("the geometric mean of the medians of {}, intervals over these",
+                     launches.text());
 }
 
 std::string sizes_section(const RunSummary& summary) {

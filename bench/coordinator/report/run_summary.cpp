@@ -249,6 +249,11 @@ std::vector<PairFamily> shown_families(const Record& record, const NameOfGroup& 
 
 }  // namespace
 
+std::string LaunchRange::text() const {
+  return is_one() ? counted(most, "launch", "launches")
+                  : fmt::format("{} to {} launches", least, most);
+}
+
 const VariantSummary* CaseSummary::find(std::string_view variant) const {
   const auto found =
       std::find_if(variants.begin(), variants.end(),

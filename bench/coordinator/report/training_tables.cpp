@@ -281,19 +281,18 @@ std::vector<Table::Column> columns_of(const std::vector<std::string>& variants) 
   return columns;
 }
 
-void append(std::vector<std::string>& cells, const std::vector<std::string>& more) {
-  cells.insert(cells.end(), more.begin(), more.end());
-}
-
 /// One row for at most two variants.
 void add_row(Table& table, const CaseSummary& each, const std::string& label, Legend& legend) {
   std::vector<std::string> cells{label};
   for (const VariantSummary& variant : each.variants) {
-    append(cells, {training_time_cell(legend.settings, variant), exposed_cell(variant, legend)});
+    append_cells(cells,
+                 {training_time_cell(legend.settings, variant), exposed_cell(variant, legend)});
   }
-  append(cells, each.comparisons.empty() ? std::vector<std::string>{"", ""}
-                                         : ratio_cells(each, each.comparisons.front(), legend));
-  append(cells, {loss_cell(each.variants.front()), difference_cell(each.variants.back(), legend)});
+  append_cells(cells, each.comparisons.empty()
+                          ? std::vector<std::string>{"", ""}
+                          : ratio_cells(each, each.comparisons.front(), legend));
+  append_cells(cells,
+               {loss_cell(each.variants.front()), difference_cell(each.variants.back(), legend)});
   table.add_row(cells);
 }
 
@@ -304,9 +303,9 @@ void add_rows(Table& table, const CaseSummary& each, const std::string& label, L
     std::vector<std::string> cells{i == 0 ? label : "", variant.result->variant,
                                    training_time_cell(legend.settings, variant),
                                    exposed_cell(variant, legend)};
-    append(cells, i == 0 ? std::vector<std::string>{"", ""}
-                         : ratio_cells(each, each.comparisons[i - 1], legend));
-    append(cells, {loss_cell(variant), difference_cell(variant, legend)});
+    append_cells(cells, i == 0 ? std::vector<std::string>{"", ""}
+                               : ratio_cells(each, each.comparisons[i - 1], legend));
+    append_cells(cells, {loss_cell(variant), difference_cell(variant, legend)});
     table.add_row(cells);
   }
 }

@@ -82,16 +82,12 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
     if (alike && !link.ends_with('?')) text += ", " + link;
   }
   if (machine.software.nccl_library) text += ", NCCL " + *machine.software.nccl_library;
-  const LaunchRange& launches = summary.launches;
-  const std::string count = launches.is_one()
-                                ? counted(launches.most, "launch", "launches")
-                                : fmt::format("{} to {} launches", launches.least, launches.most);
   const std::string end =
       record.status == RunStatus::complete && record.wall_seconds
           ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
           : fmt::format("{}: {} of {} measured", name_of(record.status), measured_cases(summary),
                         counted(std::ssize(summary.cases), "case", "cases"));
-  return with_end(text, fmt::format("{}, {}", count, end), style);
+  return with_end(text, fmt::format("{}, {}", summary.launches.text(), end), style);
 }
 
 /// Nothing where the case is the largest that was asked for.

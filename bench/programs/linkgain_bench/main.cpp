@@ -43,7 +43,7 @@ int in_session(int argc, char** argv, linkgain::Seconds limit, const std::option
   std::optional<linkgain::Session> session;
   {
     const linkgain::TimeBound bound("the start of MPI", limit);
-    obey(fault, linkgain::launched_rank(), Fault::Place::launch);
+    obey(fault, linkgain::launched_rank().value_or(0), Fault::Place::launch);
     session.emplace(argc, argv);
   }
   const int status = work(*session);
@@ -87,8 +87,7 @@ int run_ranks(linkgain::Session& session, const WorkerOptions& options,
 /// A wrong command line, which all ranks have read. A launcher ends its job with the first rank
 /// that fails, so none may leave before rank 0 has spoken.
 int refuse(int argc, char** argv, const linkgain::UsageError& error) {
-  const bool is_launched = std::getenv("PMIX_RANK") != nullptr;
-  if (!is_launched) return report(error, true);
+  if (!linkgain::launched_rank()) return report(error, true);
   return in_session(argc, argv, WorkerOptions{}.timeout, {}, [&](linkgain::Session& session) {
     const int status = report(error, session.is_root());
     session.barrier();

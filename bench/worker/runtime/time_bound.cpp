@@ -12,9 +12,9 @@
 
 namespace linkgain {
 
-int launched_rank() {
+std::optional<int> launched_rank() {
   const char* const text = std::getenv("PMIX_RANK");
-  return text == nullptr ? 0 : std::atoi(text);
+  return text == nullptr ? std::nullopt : std::optional(std::atoi(text));
 }
 
 TimeBound::TimeBound(std::string what, Seconds limit) {
@@ -24,7 +24,7 @@ TimeBound::TimeBound(std::string what, Seconds limit) {
     changed_.wait_for(lock, stop, std::chrono::duration<double>(limit.value), [] { return false; });
     if (stop.stop_requested()) return;
     print_message(stderr, fmt::format("linkgain-bench: rank {}: {:.0f} s were not enough for {}\n",
-                                      launched_rank(), limit.value, what));
+                                      launched_rank().value_or(0), limit.value, what));
     ::_exit(static_cast<int>(ExitCode::incomplete));
   });
 }

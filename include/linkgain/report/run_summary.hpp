@@ -134,6 +134,8 @@ struct LaunchRange {
     most = std::max(most, launches);
   }
   bool is_one() const { return least == most; }
+  /// "6 launches", "6 to 8 launches".
+  std::string text() const;
 };
 
 /// Figures of a record, which must live as long.

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -23,7 +24,7 @@ class TimeBound {
   std::jthread thread_;
 };
 
-/// The rank that the launcher gave this process, before MPI can tell; 0 without a launcher.
-int launched_rank();
+/// The rank that the launcher gave this process, before MPI can tell; absent without a launcher.
+std::optional<int> launched_rank();
 
 }  // namespace linkgain

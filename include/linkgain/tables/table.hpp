@@ -10,6 +10,13 @@
 
 namespace linkgain {
 
+/// Of a row.
+using Cells = std::vector<std::string>;
+
+inline void append_cells(Cells& cells, const Cells& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+}
+
 /// Columns of cells, for a terminal or for Markdown.
 class Table {
  public:
@@ -25,7 +32,7 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   /// Cells that lack at the end are empty; line breaks within a cell become spaces.
-  void add_row(std::vector<std::string> cells);
+  void add_row(Cells cells);
 
   /// For a terminal: two blanks in front and between, nothing at the end of a line. Titles, unless
   /// all are empty, and rows, each ended by a newline.
@@ -46,7 +53,7 @@ class Table {
   void cut_first_column(std::size_t too_wide);
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<Cells> rows_;
 };
 
 /// Collects what the marks of one table mean; each is explained once, in order of appearance.

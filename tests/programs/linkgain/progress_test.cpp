@@ -112,20 +112,30 @@ TEST(Progress, LeavesColumnsOutBeforeItCutsALine) {
   expect_golden(text, "progress_rows.txt");
 }
 
-TEST(Progress, CountsDownWhileNothingEnds) {
+/// What is said of a run of one case from its start on, through which `time_passes`.
+template <typename TimePasses>
+std::string said_meanwhile(ProgressStyle style, TimePasses time_passes) {
   testing::internal::CaptureStderr();
   {
-    Progress progress({.terminal = true, .columns = [] { return std::size_t{80}; }}, nullptr);
+    Progress progress(std::move(style), nullptr);
     RunPlan plan;
     plan.cases = {measured_case().definition};
     Clock clock;
     RunPace pace(plan, clock);
     pace.starts_group();
     progress.starting(pace);
-    clock.seconds = 1.0;
-    progress.waiting(pace);
+    time_passes(progress, pace, clock);
   }
-  const std::string said = testing::internal::GetCapturedStderr();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Progress, CountsDownWhileNothingEnds) {
+  const std::string said =
+      said_meanwhile({.terminal = true, .columns = [] { return std::size_t{80}; }},
+                     [](Progress& progress, RunPace& pace, Clock& clock) {
+                       clock.seconds = 1.0;
+                       progress.waiting(pace);
+                     });
   std::vector<int> left;
   const std::regex text("starting jobs  ([0-9]+) s left");
   for (std::sregex_iterator each(said.begin(), said.end(), text), end; each != end; ++each) {
@@ -136,22 +146,16 @@ TEST(Progress, CountsDownWhileNothingEnds) {
 }
 
 TEST(Progress, IsNeverSilentForTenSecondsInAPipe) {
-  testing::internal::CaptureStderr();
-  {
-    Progress progress({.terminal = false, .columns = [] { return kAnyColumns; }}, nullptr);
-    RunPlan plan;
-    plan.cases = {measured_case().definition};
-    Clock clock;
-    RunPace pace(plan, clock);
-    pace.starts_group();
-    progress.starting(pace);
-    for (int tenths = 0; tenths <= 250; ++tenths) {
-      clock.seconds = 0.1 * tenths;
-      progress.waiting(pace);
-      if (tenths == 150) progress.finished(pace, 0, measured_case());
-    }
-  }
-  const std::vector<std::string> lines = split(testing::internal::GetCapturedStderr(), '\n');
+  const std::string said =
+      said_meanwhile({.terminal = false, .columns = [] { return kAnyColumns; }},
+                     [](Progress& progress, RunPace& pace, Clock& clock) {
+                       for (int tenths = 0; tenths <= 250; ++tenths) {
+                         clock.seconds = 0.1 * tenths;
+                         progress.waiting(pace);
+                         if (tenths == 150) progress.finished(pace, 0, measured_case());
+                       }
+                     });
+  const std::vector<std::string> lines = split(said, '\n');
   ASSERT_EQ(lines.size(), 4U);  // after 8, 15 and 23 s; the last one is empty
   EXPECT_TRUE(lines[0].starts_with("[  0/1]  starting jobs  ")) << lines[0];
   EXPECT_TRUE(lines[1].ends_with("4.31x")) << lines[1];
