@@ -23,8 +23,8 @@ class SoakProgram : public HarmedRun {
   }
 };
 
-/// What starting and ending a program takes under sanitizers is beside its budget, and so is the one
-/// operation that it is in when the budget ends.
+/// What starting and ending a program takes under sanitizers is beside its budget, and so is the
+/// one operation that it is in when the budget ends.
 TEST_F(SoakProgram, EndsWithinItsBudgetWithARowForEachLaunch) {
   constexpr double kBudget = 20.0;
   constexpr double kBeside = 8.0;
