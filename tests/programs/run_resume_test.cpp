@@ -1,5 +1,6 @@
 #include <csignal>
 #include <map>
+#include <regex>
 #include <tuple>
 
 #include "harmed_run.hpp"
@@ -9,6 +10,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 const std::vector<std::string> kFewCases{"--only",     "all_reduce", "--sizes",    "64K:256K:+64K",
@@ -40,6 +42,35 @@ class RunResume : public HarmedRun {
   }
 };
 
+/// What a record says besides figures, when, and what was found of its samples: every member with
+/// its place, texts as they are. Of samples, which may be more, the columns.
+std::map<std::string, std::string> frame_of(const Json& record) {
+  static const std::regex found(
+      "/(started|digest|results_digest|warnings/.*|"
+      "cases/[0-9]+/(converged|stopped|variants/[0-9]+/level_shift.*))");
+  static const std::regex sample("(/samples/[^/]+)/[0-9]+");
+  std::map<std::string, std::string> frame;
+  const Json flat = record.flatten();
+  for (const auto& [place, value] : flat.items()) {
+    if (std::regex_match(place, found)) continue;
+    frame[std::regex_replace(place, sample, "$1")] =
+        value.is_string() ? value.get<std::string>() : value.type_name();
+  }
+  return frame;
+}
+
+std::vector<std::string> differences(const std::map<std::string, std::string>& one,
+                                     const std::map<std::string, std::string>& other) {
+  std::vector<std::string> found;
+  for (const auto& [a, b] : {std::pair(&one, &other), std::pair(&other, &one)}) {
+    for (const auto& [place, value] : *a) {
+      const auto same = b->find(place);
+      if (same == b->end() || same->second != value) found.push_back(place + ": " + value);
+    }
+  }
+  return found;
+}
+
 class RunResumeAfter : public RunResume, public testing::WithParamInterface<int> {};
 
 TEST_P(RunResumeAfter, MakesTheWholeRecord) {
@@ -59,6 +90,12 @@ TEST_P(RunResumeAfter, MakesTheWholeRecord) {
   EXPECT_THAT(outcome.error, Not(HasSubstr("[  1/8]"))) << "not all of it anew";
   expect_whole();
   EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("went on at"));
+  static const auto undisturbed = [] {
+    const ScratchFolder folder;
+    run_program(run_request(folder, kFewCases));
+    return frame_of(read_record(folder));
+  }();
+  EXPECT_THAT(differences(frame_of(read_record(folder_)), undisturbed), IsEmpty());
   const Outcome again = resume();
   EXPECT_EQ(again.status, 2);
   EXPECT_THAT(again.error, HasSubstr("is complete"));

@@ -69,7 +69,7 @@ class CaseRun {
   void keep_evidence();
   bool is_compared() const;
   StopReason why_none_is_open() const;
-  Seconds time_to_open() const;
+  Seconds time_for_memory() const;
   Seconds deadline_for(const Opened& opened, double operations) const;
   TrafficCount count_by(std::size_t place, const TransferPlan& plan) const;
   VariantResult& result_of(std::size_t place);
@@ -104,7 +104,9 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
   std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
   result_.stopped = StopReason::job_lost;
   if (!sampled_[place]) note_loss(result_of(place));
-  settings_.observer.warn({"job-lost", loss.what(), loss.advice()});
+  settings_.observer.warn({"job-lost",
+                           fmt::format("{}: {}", case_name(result_.definition), loss.what()),
+                           loss.advice()});
 }
 
 /// What earlier launches measured stands.
@@ -131,7 +133,7 @@ void CaseRun::open_in(std::size_t place) {
     const protocol::OpenReply reply = jobs_[place].job->open(
         {case_name(result_.definition), settings_.plan.sample_target, settings_.traffic.counting,
          rested(), operations_before(place), products()},
-        time_to_open());
+        Seconds{settings_.plan.timeout.value + time_for_memory().value});
     worked();
     took(reply);
     if (reply.plan) {
@@ -196,10 +198,10 @@ void CaseRun::open() {
 }
 
 /// Its first operations are among it, however slow the path.
-Seconds CaseRun::time_to_open() const {
+/// To allocate it, to fill it, or to check it.
+Seconds CaseRun::time_for_memory() const {
   constexpr double kSlowestBytesPerSecond = 0.1e9;
-  const auto bytes = static_cast<double>(result_.definition.size.value);
-  return Seconds{settings_.plan.timeout.value + bytes / kSlowestBytesPerSecond};
+  return Seconds{static_cast<double>(result_.definition.size.value) / kSlowestBytesPerSecond};
 }
 
 Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
@@ -324,13 +326,15 @@ void CaseRun::finish() {
     const Opened one = *found;
     Job& job = *jobs_[one.place].job;
     // A graph verifies all its operations at once.
-    const double operations = std::max(1, one.reply.execution.operations_per_graph);
+    const double operations =
+        std::max(protocol::kVerifiedOperations, one.reply.execution.operations_per_graph);
+    const Seconds deadline{deadline_for(one, operations).value + time_for_memory().value};
     try {
-      const Verification verification = job.verify(one.reply.handle, deadline_for(one, operations));
+      const Verification verification = job.verify(one.reply.handle, deadline);
       worked();
       auto& known = result_of(one.place).verification;
       if (!known || known->wrong == 0) known = verification;
-      job.close(one.reply.handle, settings_.plan.timeout);
+      job.close(one.reply.handle, deadline);
     } catch (const JobLost& loss) {
       lose(one.place, loss);
     } catch (const JobRefused& refusal) {

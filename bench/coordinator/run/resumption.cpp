@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
@@ -112,6 +113,15 @@ void leave_out_verdicts(Record& record) {
   });
 }
 
+/// The part that goes on is watched anew, and may say the same of itself.
+void tell_of_earlier_host(Record& record) {
+  constexpr std::string_view kBefore = "before the run went on, ";
+  for (Warning& warning : record.warnings) {
+    if (warning.code != "host-load" && warning.code != "busy-processors") continue;
+    if (!warning.text.starts_with(kBefore)) warning.text.insert(0, kBefore);
+  }
+}
+
 }  // namespace
 
 Record read_unfinished(const std::filesystem::path& folder) {
@@ -129,6 +139,7 @@ Record read_unfinished(const std::filesystem::path& folder) {
     throw UsageError("the run was given a secret, which its record does not keep", kStartAnew);
   }
   leave_out_verdicts(record);
+  tell_of_earlier_host(record);
   record.status = RunStatus::incomplete;
   return record;
 }

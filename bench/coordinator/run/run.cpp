@@ -420,8 +420,9 @@ void Run::take_settings(const VariantJob& job) {
   machine_known_ = true;
   const std::string launches =
       plan_.launches == 1 ? "" : fmt::format(", {} launches of each", plan_.launches);
-  progress_.note(fmt::format("{}: {}, {} cases{}, variants up", record_.machine.host,
-                             describe_ranks(record_.machine), plan_.cases.size(), launches));
+  progress_.note(fmt::format("{}: {}, {}{}, variants up", record_.machine.host,
+                             describe_ranks(record_.machine),
+                             counted(std::ssize(plan_.cases), "case", "cases"), launches));
 }
 
 /// To what the budget holds, by the time of the first launch's cases.

@@ -237,8 +237,6 @@ Seconds Engine::expected_time(const protocol::Command& command) const {
   constexpr double kBytesPerSecond = 1e9;
   // Batches that it takes to find out how long operations take, about.
   constexpr double kCalibration = 4.0;
-  // Operations of a burst that is verified, about.
-  constexpr double kVerified = 64.0;
   if (const auto* open = std::get_if<protocol::Open>(&command)) {
     try {
       const Case opened = parse_case_name(open->case_name);
@@ -254,7 +252,7 @@ Seconds Engine::expected_time(const protocol::Command& command) const {
   if (const auto* run = std::get_if<protocol::Run>(&command)) {
     return Seconds{opened.per_operation.value * static_cast<double>(run->operations)};
   }
-  return Seconds{opened.per_operation.value * kVerified +
+  return Seconds{opened.per_operation.value * protocol::kVerifiedOperations +
                  static_cast<double>(opened.definition.size.value) / kBytesPerSecond};
 }
 
@@ -344,6 +342,7 @@ std::variant<Engine::Opened, protocol::ErrorReply> Engine::make_operation(
 }
 
 protocol::Reply Engine::open(const protocol::Open& command) {
+  obey(fault_, session_.rank(), Fault::Place::open);
   protocol::OpenReply reply;
   Stopwatch watch;
   auto made = make_operation(command);
@@ -409,6 +408,7 @@ protocol::Reply Engine::run(const protocol::Run& command) {
 
 protocol::Reply Engine::verify(const protocol::Verify& command) {
   session_.barrier();
+  obey(fault_, session_.rank(), Fault::Place::verify);
   const InState state(session_.board(), RankState::in_operation);
   const Verification own =
       opened_.at(command.handle).operation->verify(spoil_of(fault_, session_.rank()));
@@ -447,9 +447,11 @@ protocol::Reply Engine::host_copy() {
 }
 
 protocol::Reply Engine::close(const protocol::Close& command) {
+  obey(fault_, session_.rank(), Fault::Place::close);
   const auto closed = opened_.extract(command.handle);
   const InState state(session_.board(), RankState::in_operation);
   closed.mapped().operation->release();
+  session_.barrier();  // who does not come is missed now, not in the next case
   return protocol::DoneReply{};
 }
 

@@ -45,13 +45,12 @@ constexpr std::array kKinds{std::pair{"corrupt", Fault::Kind::corrupt},
                             std::pair{"drop", Fault::Kind::drop},
                             std::pair{"own-window", Fault::Kind::own_window}};
 
-constexpr std::array kPlaces{std::pair{"launch", Fault::Place::launch},
-                             std::pair{"start", Fault::Place::start},
-                             std::pair{"connect", Fault::Place::connect},
-                             std::pair{"batch", Fault::Place::batch},
-                             std::pair{"operation", Fault::Place::operation},
-                             std::pair{"reply", Fault::Place::reply},
-                             std::pair{"end", Fault::Place::end}};
+constexpr std::array kPlaces{
+    std::pair{"launch", Fault::Place::launch},   std::pair{"start", Fault::Place::start},
+    std::pair{"connect", Fault::Place::connect}, std::pair{"open", Fault::Place::open},
+    std::pair{"batch", Fault::Place::batch},     std::pair{"operation", Fault::Place::operation},
+    std::pair{"reply", Fault::Place::reply},     std::pair{"verify", Fault::Place::verify},
+    std::pair{"close", Fault::Place::close},     std::pair{"end", Fault::Place::end}};
 
 template <typename Names>
 auto parse_name(const Names& names, std::string_view name) {

@@ -25,6 +25,10 @@ constexpr Seconds timeout_of_ranks(Seconds timeout_of_job) {
   return Seconds{0.9 * timeout_of_job.value};
 }
 
+/// At least the operations of a burst that is verified, unless a graph holds more: by them ranks
+/// and coordinator tell how long they wait for it.
+inline constexpr int kVerifiedOperations = 64;
+
 struct Hello {};
 /// Opens a case by name: buffers, warm-up and calibration to `sample_target`.
 struct Open {

@@ -13,8 +13,9 @@
 namespace linkgain {
 
 /// The journal or record of an unfinished run in `folder`. Warnings that are found anew at the end
-/// of every run are left out. Throws UsageError where there is none, where it is complete or no
-/// run of `linkgain run`, and where it cannot go on because its record hides a secret.
+/// of every run are left out, and what was said of the host says of which part. Throws UsageError
+/// where there is none, where it is complete or no run of `linkgain run`, and where it cannot go on
+/// because its record hides a secret.
 Record read_unfinished(const std::filesystem::path& folder);
 
 /// Throws UsageError that says what differs, if something that decides what is measured does.

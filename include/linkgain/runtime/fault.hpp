@@ -49,9 +49,12 @@ struct Fault {
     launch,     ///< before MPI starts
     start,      ///< before the ranks make their backends
     connect,    ///< before they connect
+    open,       ///< before a case's operation is made
     batch,      ///< before the barrier in front of a batch
     operation,  ///< behind it: the others are in the operation, and wait
     reply,      ///< before rank 0 tells what the batch took
+    verify,     ///< behind the barrier in front of it: the others are in the operation, and wait
+    close,      ///< before a case's operation is released
     end,        ///< before MPI ends
   };
   Kind kind = Kind::corrupt;

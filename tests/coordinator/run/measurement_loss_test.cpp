@@ -101,6 +101,20 @@ TEST(MeasureCaseLoss, DeadlinesAllowForSlowOperations) {
   EXPECT_EQ(lost.result.stopped, StopReason::job_lost);
 }
 
+/// The ranks, which know who hangs, wait for half as long.
+TEST(MeasureCaseLoss, DeadlinesOfTheEndAllowForABurstThatIsVerified) {
+  const auto end_at = [](const char* command, Kind kind) {
+    Bench bench({failing({.command = command, .kind = kind}), taking(1e-4)});
+    bench.plan.timeout = Seconds{30.0};
+    bench.measure();
+    return bench.clock.now().value;
+  };
+  for (const char* command : {"verify", "close"}) {
+    const double waited = end_at(command, Kind::hang) - end_at(command, Kind::lost);
+    EXPECT_NEAR(waited, 30.0 + 20.0 * 64 * 1e-4, 0.001) << command;
+  }
+}
+
 /// A path of 0.1 GB/s takes 11 s for a GiB.
 TEST(MeasureCaseLoss, DeadlinesOfOpeningGrowWithTheSize) {
   Bench bench({failing({.command = "open", .kind = Kind::hang}), taking(1e-4)});
@@ -117,7 +131,8 @@ TEST(MeasureCaseLoss, AlsoMeansAnOpenedCaseThatIsRefused) {
     bench.measure();
     EXPECT_EQ(bench.result.stopped, StopReason::job_lost) << command;
     EXPECT_FALSE(bench.jobs[1].job) << command;
-    EXPECT_EQ(bench.warnings.at(0).text, "the fake refuses") << command;
+    EXPECT_EQ(bench.warnings.at(0).text, "all_reduce/float32/sum/1KiB/np2: the fake refuses")
+        << command;
   }
 }
 

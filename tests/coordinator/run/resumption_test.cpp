@@ -242,5 +242,16 @@ TEST_F(UnfinishedRun, LosesTheWarningsThatAreFoundAnew) {
   EXPECT_EQ(earlier.warnings[0].code, "job-lost");
 }
 
+TEST_F(UnfinishedRun, SaysOnceOfWhichPartTheHostWasBusy) {
+  Record record = cut_record(Schedule::paired);
+  record.warnings = {{"host-load", "while measuring it was busy", "end it"}};
+  for (int part = 1; part <= 2; ++part) {
+    EXPECT_EQ(refusal_of(record), "accepted");
+    record = read_unfinished(folder_.path());
+    ASSERT_EQ(record.warnings.size(), 1U);
+    EXPECT_EQ(record.warnings[0].text, "before the run went on, while measuring it was busy");
+  }
+}
+
 }  // namespace
 }  // namespace linkgain::test
