@@ -208,7 +208,7 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
   std::erase_if(record.cases, [](const CaseResult& each) { return each.variants.empty(); });
   try {
-    require_consistent(record, digested ? Agreement::exact : Agreement::within_samples);
+    require_consistent(record, agreement_of(record, digested));
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
   }
