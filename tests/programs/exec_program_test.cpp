@@ -381,7 +381,8 @@ TEST_F(ExecWithLibraries, ThatAProgramDoesNotTakeAreToldOfEachVariant) {
 }
 
 TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {
-  ProgramRequest made = request({"--variant", "p2p", "--variant", "x:MY_TOKEN=hf_secret"},
+  ProgramRequest made = request({"--variant", "p2p", "--variant", "x:MY_TOKEN=hf_secret", "--args",
+                                 "x:--token=args_secret", "--prepare", "true --key prepare_secret"},
                                 {"sh", "-c", "[ {variant} = p2p ] || [ \"$MY_TOKEN\" = hf_secret ]",
                                  "sh", "--api-key", "sk_secret"});
   made.environment["NCCL_SECRET"] = "nccl_secret";
@@ -391,7 +392,7 @@ TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {
     EXPECT_THAT(read_text(folder_.path() / "out" / file), Not(HasSubstr("_secret\""))) << file;
   }
   const std::string text = record().dump();
-  for (const char* secret : {"sk_secret", "nccl_secret"}) {
+  for (const char* secret : {"sk_secret", "nccl_secret", "args_secret", "prepare_secret"}) {
     EXPECT_THAT(text, Not(HasSubstr(secret)));
   }
 }

@@ -22,6 +22,37 @@ bool is_secret_option(std::string_view name) {
   return std::ranges::find(kWords, last) != kWords.end();
 }
 
+/// Where the value that begins at `place` ends.
+std::size_t end_of_value(std::string_view text, std::size_t place) {
+  const bool quoted = text[place] == '\'' || text[place] == '"';
+  const std::size_t end =
+      quoted ? text.find(text[place], place + 1) : text.find_first_of(" \t\n;&|", place);
+  if (end == std::string_view::npos) return text.size();
+  return quoted ? end + 1 : end;
+}
+
+/// A command in one text, with the values of secret options masked.
+std::string without_option_values(std::string_view text) {
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t option = text.find("--"); option != std::string_view::npos;
+       option = text.find("--", done)) {
+    std::size_t end = option + 2;
+    while (end < text.size() && (is_name_character(text[end]) || text[end] == '-')) ++end;
+    result += text.substr(done, end - done);
+    done = end;
+    if (!is_secret_option(text.substr(option, end - option))) continue;
+    const std::size_t value = text.find_first_not_of(text.substr(end, 1) == "=" ? "=" : " \t", end);
+    if (value == end || value == std::string_view::npos || text.substr(value, 2) == "--") continue;
+    const std::size_t value_end = end_of_value(text, value);
+    if (value_end == value) continue;
+    result += text.substr(end, value - end);
+    result += kMasked;
+    done = value_end;
+  }
+  return result += text.substr(done);
+}
+
 }  // namespace
 
 bool is_secret(std::string_view variable) {
@@ -38,7 +69,8 @@ Environment without_secrets(Environment environment) {
   return environment;
 }
 
-std::string without_secrets(std::string_view text) {
+std::string without_secrets(std::string_view given) {
+  const std::string text = without_option_values(given);
   std::string result;
   std::string name;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -184,6 +184,22 @@ Tolerance parse_tolerance(std::string_view text, std::string_view option) {
   return {-share, share};
 }
 
+std::vector<std::string> words_to_parse(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  bool of_a_command = false;  // behind -- the words are another program's
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    of_a_command = of_a_command || word == "--";
+    const bool without_value =
+        !of_a_command && word.starts_with("--") && word.find('=') == word.size() - 1;
+    if (without_value) word.pop_back();
+    words.push_back(std::move(word));
+    if (without_value) words.emplace_back();
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 std::string describe_conversion_error(const std::string& error) {
   static constexpr std::string_view kValue = ": Value ";
   static constexpr std::string_view kRange = " not in range ";

@@ -208,14 +208,31 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
   std::erase_if(record.cases, [](const CaseResult& each) { return each.variants.empty(); });
   try {
-    require_consistent(record, digested ? Agreement::exact : Agreement::within_samples);
+    require_consistent(record, agreement_of(record, digested));
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
   }
   return record;
 }
 
+namespace {
+
+/// A rename would put a file in the place of a device or a pipe, or of /dev/stdout, which root may.
+void require_replaceable(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto found = std::filesystem::status(path, error).type();
+  using enum std::filesystem::file_type;
+  const bool is_device = found == character || found == block || found == fifo || found == socket ||
+                         std::filesystem::read_symlink(path, error).string().starts_with("/proc/");
+  if (!is_device) return;
+  throw UsageError(fmt::format("cannot write {}: it is no regular file", path.string()),
+                   "name a file, or a directory with --out DIR, that can be written");
+}
+
+}  // namespace
+
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  require_replaceable(path);
   std::filesystem::path temporary = path;
   temporary += fmt::format(".{:08x}.tmp", std::random_device{}());
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

@@ -122,6 +122,11 @@ void require_exact(const CaseResult& result) {
 
 }  // namespace
 
+Agreement agreement_of(const Record& record, bool digested) {
+  const bool is_older = !digested && record.settings.software_in_force.empty();
+  return is_older ? Agreement::within_samples : Agreement::exact;
+}
+
 void require_consistent(const Record& record, Agreement agreement) {
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());

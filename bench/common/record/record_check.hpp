@@ -6,9 +6,13 @@ namespace linkgain {
 
 /// How a record's numbers are compared with its samples.
 enum class Agreement {
-  within_samples,  ///< as they must lie, however they were made: records without a digest
+  within_samples,  ///< as they must lie, however they were made: of the time before digests
   exact,           ///< as summarise() makes them, within 1e-9
 };
+
+/// What is asked of a record that has digests, or none. Programs that write digests write each
+/// variant's software, too: who only leaves the digest out does not make a record an older one.
+Agreement agreement_of(const Record& record, bool digested);
 
 /// Throws UsageError where what is said in two places of a record differs: a program's cases among
 /// those of linkgain or the other way round, variants in another order, an interval without its

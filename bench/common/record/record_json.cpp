@@ -713,7 +713,7 @@ Record parse_document(std::string_view text, const std::string& origin, bool who
     if (whole) require_record(document);
     Record record = read_document(document);
     if (whole) {
-      require_consistent(record, digested ? Agreement::exact : Agreement::within_samples);
+      require_consistent(record, agreement_of(record, digested));
     }
     return record;
   } catch (const json::In::parse_error& error) {

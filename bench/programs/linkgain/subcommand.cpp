@@ -177,7 +177,7 @@ Request parse_command_line(int argc, const char* const* argv) {
   help->set_help_flag(kHelpFlag, kHelpOfFlag);
   help->add_option("command", topic, "One of linkgain's commands");
   try {
-    app.parse(argc, argv);
+    app.parse(words_to_parse(argc, argv));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
     return text_request(help_text(chosen.empty() ? app : *chosen.front()));

@@ -195,7 +195,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   Modes modes;
   add_mode_options(job, modes, options);
   try {
-    app.parse(argc, argv);
+    app.parse(words_to_parse(argc, argv));
   } catch (const CLI::CallForHelp&) {
     const bool nccl_tests = means_nccl_tests(modes.format, app.remaining(), argv[0]);
     return text_request(nccl_tests ? nccl_tests_help() : help_text(app));

@@ -51,6 +51,10 @@ std::vector<Value> parse_each(const std::vector<std::string>& names, Parse parse
   return values;
 }
 
+/// A command line's words behind the program's name, as CLI11 takes them: last first. Of `--out=`
+/// the value is empty; CLI11 alone would take the next word for it, be that another option.
+std::vector<std::string> words_to_parse(int argc, const char* const* argv);
+
 /// CLI11's "Could not convert: --np = 1.5" in words that say why: "--np 1.5 is no whole number",
 /// "is no number" or "is out of range"; "--np: Value 0 not in range 1 to 8" as "--np 0 is outside 1
 /// to 8". Other texts are given back as they are.

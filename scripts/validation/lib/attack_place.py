@@ -11,8 +11,16 @@ USAGE, MACHINE, INCOMPLETE = 2, 3, 6
 PATIENCE = 90.0
 
 
+LONG = ["--only", "all_reduce", "--sizes", "64K:6M:+64K", "--launches", "1", "--budget", "20"]
+SHORT = ["--only", "all_reduce", "--sizes", "64,64K", "--launches", "2"]
+
+
 class Surprise(Exception):
     """Something came that must not."""
+
+
+class NotTried(Exception):
+    """Nothing can be said: what the attack needs is not here."""
 
 
 @dataclasses.dataclass
@@ -30,6 +38,7 @@ class Row:
     expected: str
     outcome: str
     held: bool
+    tried: bool = True
 
 
 class Place:
@@ -56,6 +65,13 @@ class Place:
         process = self.start(words, **more)
         output, error = process.communicate(timeout=PATIENCE)
         return process.returncode, output or "", error or ""
+
+    def shell(self, script, **environment):
+        """A script of sh in which "$0" is linkgain."""
+        done = subprocess.run(["sh", "-c", script, str(self.linkgain)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
+                              env=self.environment(environment))
+        return done.returncode, done.stdout, done.stderr
 
     def measure(self, words, **more):
         return self.run(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
@@ -97,6 +113,25 @@ class Place:
 
     def record(self):
         return json.loads((self.out / "record.json").read_text(encoding="utf-8"))
+
+
+_MEASURED = {}
+
+
+def measured_text(place):
+    """A record of the mpi backend as it was written, measured once for all attacks that change it."""
+    if place.linkgain not in _MEASURED:
+        status, _, error = place.measure(SHORT)
+        require_status(status, 0, error)
+        _MEASURED[place.linkgain] = (place.out / "record.json").read_text(encoding="utf-8")
+    return _MEASURED[place.linkgain]
+
+
+def measured_record(place):
+    """The same without its digests, to be changed."""
+    record = json.loads(measured_text(place))
+    del record["digest"], record["results_digest"]
+    return record
 
 
 def require(condition, what):

@@ -31,6 +31,11 @@ TEST(Secrets, AreMaskedInWordsOfACommand) {
   EXPECT_EQ(without_secrets("a=1; export OPENAI_API_KEY=sk-1"), "a=1; export OPENAI_API_KEY=***");
   EXPECT_EQ(without_secrets("--max_tokens=128 tokens=3 KEY= end"),
             "--max_tokens=128 tokens=3 KEY= end");
+  EXPECT_EQ(without_secrets("vllm serve m --api-key sk-1 --port 80; ask --token='a b'"),
+            "vllm serve m --api-key *** --port 80; ask --token=***");
+  EXPECT_EQ(without_secrets("a:--api-key=sk-1 --token  t"), "a:--api-key=*** --token  ***");
+  EXPECT_EQ(without_secrets("--key= end --token --key ; --max-tokens 8 --token"),
+            "--key= end --token --key ; --max-tokens 8 --token");
   EXPECT_THAT(without_secrets(Words{"serve", "--api-key", "abc", "--max-tokens", "8",
                                     "--hf-token=def", "--key", "--x"}),
               ElementsAre("serve", "--api-key", "***", "--max-tokens", "8", "--hf-token=***",

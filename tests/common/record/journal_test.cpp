@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -285,6 +286,20 @@ TEST(WriteFileAtomically, ReplacesTheFileAndLeavesNothingElse) {
   write_file_atomically(folder / "record.json", "new");
   EXPECT_EQ(content_of(folder / "record.json"), "new");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+/// As root, `--junit /dev/null` would leave a file where all programs have a device.
+TEST(WriteFileAtomically, TakesNothingForAFile) {
+  const Folder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/null", folder / "null");
+  std::filesystem::create_symlink("/proc/self/fd/1", folder / "stdout");
+  for (const char* name : {"pipe", "null", "stdout"}) {
+    EXPECT_THROW(write_file_atomically(folder / name, "new"), UsageError) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "null"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "stdout"));
 }
 
 TEST(WriteFileAtomically, LeavesTheOldFileWholeWhereItCannotWrite) {

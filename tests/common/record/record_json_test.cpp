@@ -364,6 +364,16 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   answers.expect_golden("impossible_numbers.txt");
 }
 
+/// The software of each variant came in together with the digest.
+TEST(RecordDigest, LeftOutMakesNoOlderRecord) {
+  Json document = full_document();
+  Json& time = document["cases"][0]["variants"][0]["time_s"];
+  time = time.get<double>() * 1.0001;
+  EXPECT_THAT(refusal(document), HasSubstr("of its samples"));
+  document["settings"].erase("software_in_force");
+  EXPECT_EQ(refusal(document), "accepted");
+}
+
 /// As by a program that knows how digests are made.
 TEST(RecordDigest, DoesNotHideNumbersThatTheSamplesDoNotGive) {
   for (const char* place : {"/cases/0/variants/0/time_s", "/cases/0/variants/0/busbw_gb_per_s",

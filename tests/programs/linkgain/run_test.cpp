@@ -118,6 +118,16 @@ TEST(CommandLine, KeepsZeroAndBelowForThePlanToRefuse) {
   EXPECT_EQ(run_with({"--launches", "0"}).launches, 0);
 }
 
+/// A script's `--out="$folder" --dry-run` starts nothing where the variable is empty.
+TEST(CommandLine, TakesNoOptionForTheValueOfAnother) {
+  const RunOptions options = run_with({"--out=", "--dry-run"});
+  EXPECT_FALSE(options.out);
+  EXPECT_TRUE(options.dry_run);
+  EXPECT_EQ(refusal({"run", "--sizes=", "--quiet"}), refusal({"run", "--sizes", "", "--quiet"}));
+  EXPECT_THAT(refusal({"run", "--label=", "--quiet"}), HasSubstr("''"));
+  EXPECT_NE(refusal({"run", "--quiet=", "--dry-run"}), "accepted");
+}
+
 /// In words of CLI11's, which differ by its version.
 TEST(CommandLine, RefusesAnOptionWithoutItsValueOrGivenTwice) {
   EXPECT_THAT(refusal({"run", "--out"}), HasSubstr("--out"));

@@ -1,0 +1,179 @@
+"""Attacks on processes: signals, ranks with faults, launchers that say more than they should."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from attack_place import (INCOMPLETE, LONG, MACHINE, PATIENCE, SHORT, Attack, require, require_nothing_left,
+                          require_status)
+
+
+def killed(number, whom):
+    """A process of a run gets a signal while a case is measured."""
+    def do(place):
+        process = place.start_measuring(LONG)
+        place.wait_for_case()
+        segments = place.segments()
+        target = process.pid if whom == "coordinator" else place.own_processes(whom)[0]
+        os.kill(target, number)
+        _, error = process.communicate(timeout=PATIENCE)
+        if whom == "coordinator" and number == signal.SIGKILL:
+            require_nothing_left(place, segments)
+            status, output, error = place.run(["report", "out"])
+            require_status(status, 0, error)
+            require("incomplete" in output, "the journal does not read as incomplete")
+            return "the journal is kept and readable"
+        require_status(process.returncode, 128 + number if whom == "coordinator" else INCOMPLETE, error)
+        require_nothing_left(place, segments)
+        status = place.record()["status"]
+        require(status == ("interrupted" if whom == "coordinator" else "job lost"), f"the record says {status}")
+        return f"status {process.returncode}, the record is kept"
+    return do
+
+
+def signals():
+    for name in ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "XCPU"):
+        yield Attack("F17", f"SIG{name} to a run", f"status {128 + getattr(signal, 'SIG' + name)}, record kept",
+                     killed(getattr(signal, "SIG" + name), "coordinator"))
+
+
+def exec_ended(number):
+    """A signal while a program of the user's runs."""
+    def do(place):
+        process = place.start(["exec", "--out", "out", "--rounds", "999", "--warm-up", "0", "--", "sleep", "0.3"])
+        end = time.monotonic() + PATIENCE
+        while len(list(place.out.glob("runs/*.log"))) < 4 and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, error = process.communicate(timeout=PATIENCE)
+        require_status(process.returncode, 128 + number, error)
+        require_nothing_left(place, [])
+        record = place.record()
+        require(record["status"] == "interrupted", f"the record says {record['status']}")
+        require(len(record["samples"]["seconds_by_rank"][0]) >= 2, "samples are lost")
+        return f"status {process.returncode}, the record is kept"
+    return do
+
+
+def exec_signals():
+    for name in ("TERM", "QUIT", "USR1", "XCPU"):
+        number = getattr(signal, "SIG" + name)
+        yield Attack("F17", f"SIG{name} to exec", f"status {128 + number}, record kept", exec_ended(number))
+
+
+def faulty(fault, said, status=INCOMPLETE):
+    """One of two variants has the fault at its second batch or before. `said`: in the warning, beside the variant."""
+    timeout = 3.0
+
+    def attack(place):
+        variants = ["--variant", "shared-memory", "--variant",
+                    f"faulty:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT={fault}"]
+        start = time.monotonic()
+        process = place.start_measuring(["--only", "all_reduce", "--sizes", "1K", "--launches", "1", "--timeout",
+                                         f"{timeout:g}", *variants])
+        segments = set()
+        while process.poll() is None:
+            segments |= place.segments()
+            time.sleep(0.1)
+        _, error = process.communicate()
+        took = time.monotonic() - start
+        require_status(process.returncode, status, error)
+        require_nothing_left(place, segments)
+        require(took < timeout + 5.0 + 5.0, f"it took {took:.0f} s")
+        record = place.record()
+        require(record["samples"]["variant"].count(0) >= 4, "the other variant has no samples")
+        warnings = " ".join(each["text"] for each in record["warnings"] if each["code"] == "job-lost")
+        require(bool(warnings) == (status != 0), f"warnings: {warnings}")
+        require(status == 0 or ("'faulty'" in warnings and said in warnings), f"it says: {warnings}")
+        return f"status {status} after {took:.0f} s" + (", variant and cause are named" if status else "")
+    return attack
+
+
+def faults():
+    """Point by point through a job's life."""
+    came, stopped = "rank 1 has not come", "a signal has stopped it"
+    planted = [
+        ("die@1/start", "signal 9"), ("hang@1/start", came), ("stop@1/start", stopped),
+        ("die@0/connect", "signal 9"), ("hang@1/connect", came), ("stop@1/connect", stopped),
+        ("die@1:2", "'run'"), ("hang@1:2", came), ("stop@1:2", stopped),
+        ("die@1:2/operation", "'run'"), ("hang@1:2/operation", "batch 2 of"), ("stop@1:2/operation", stopped),
+        ("die@0:2/reply", "'run'"), ("hang@0:2/reply", "'run'"), ("garbage@0:2/reply", "is not understood"),
+    ]
+    for fault, said in planted:
+        yield Attack("4", f"a rank has the fault {fault}", "status 6 in time, variant and cause named",
+                     faulty(fault, said))
+    for place in ("start", "connect", "batch", "operation", "reply"):
+        yield Attack("4", f"a rank is 2 s late at {place}", "status 0", faulty(f"late@0:1/{place}", "", 0))
+
+
+def hangs_alone(place):
+    """linkgain-bench without linkgain."""
+    mpirun = ["mpirun", "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), "-np", "2"]
+    bench = place.linkgain.with_name("linkgain-bench")
+    start = time.monotonic()
+    done = subprocess.run(
+        [*mpirun, bench, "--backend", "mpi", "--only", "all_reduce", "--sizes", "1K", "--timeout", "2"],
+        cwd=place.folder, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env=place.environment({"LINKGAIN_TEST_FAULT": "hang@1:1"}))
+    took = time.monotonic() - start
+    require_status(done.returncode, INCOMPLETE, done.stderr)
+    require("rank 1 has not come" in done.stderr, done.stderr[-200:])
+    require(took < 12.0, f"it took {took:.0f} s")
+    require_nothing_left(place, set())
+    return f"status 6 after {took:.0f} s, the rank is named"
+
+
+def marked(variable):
+    """mpirun is told to write something around each line of a rank."""
+    def do(place):
+        status, _, error = place.measure(SHORT, **{variable: "1"})
+        require_status(status, 0, error)
+        return "status 0"
+    return do
+
+
+def launched_after(place, command):
+    """A short run by an mpirun that does something else first."""
+    wrapper = place.folder / "mpirun"
+    wrapper.write_text(f"#!/bin/sh\n{command}\nexec {shutil.which('mpirun')} \"$@\"\n", encoding="utf-8")
+    wrapper.chmod(0o755)
+    return place.measure([*SHORT, "--launcher", str(wrapper)])
+
+
+def with_banner(place):
+    status, _, error = launched_after(place, "echo Welcome to the cluster")
+    require_status(status, 0, error)
+    return "status 0"
+
+
+def with_endless_line(place):
+    status, _, error = launched_after(place, "head -c 80000000 /dev/zero")
+    require_status(status, MACHINE, error)
+    require("a line without end" in error, "the line is not named")
+    return "status 3, the line is named"
+
+
+def dying_job(place):
+    fault = "b:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT=die@1:2"
+    status, _, error = place.measure(["--only", "all_reduce", "--sizes", "64,1K,64K", "--launches", "1", "--variant",
+                                      "shared-memory", "--variant", fault])
+    require_status(status, INCOMPLETE, error)
+    record = place.record()
+    for case in record["cases"]:
+        require(case["variants"][0]["time_s"] and case["variants"][1]["time_s"], "a case has no time")
+    require("test-variable" in [warning["code"] for warning in record["warnings"]], "the planted fault is not named")
+    return "status 6; every case was begun, the fault is named"
+
+
+def left_folder(place):
+    left = place.folder / "tmp" / "linkgain-job.aaaaaa"
+    (left / "0").mkdir(parents=True)
+    left.chmod(0o700)
+    then = time.time() - 3600
+    os.utime(left, (then, then))
+    status, _, error = place.measure(SHORT)
+    require_status(status, 0, error)
+    require(not left.exists(), "it is still there")
+    return "removed"
