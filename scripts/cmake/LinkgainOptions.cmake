@@ -20,6 +20,9 @@ set(_host_flags -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-convers
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
   list(APPEND _host_flags -Wno-array-bounds -Wno-restrict) # wrong about std::string's operator+ (GCC's bug 105651)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
+  list(APPEND _host_flags -Wno-subobject-linkage) # takes a source that is included for a header
+endif()
 if(LINKGAIN_WERROR)
   list(APPEND _host_flags -Werror)
 endif()
