@@ -22,29 +22,29 @@ struct Planted {
   const char* said;   ///< in the warnings, beside the variant's name; empty for a whole run
 };
 
-constexpr bool kP2p = true;
-constexpr bool kHost = false;
+constexpr bool kByP2p = true;
+constexpr bool kByHost = false;
 constexpr const char* kNccl = "--only all_reduce --sizes 1M";
 constexpr const char* kKernels = "--only all_reduce --sizes 1K --kernels";
 constexpr const char* kCopies = "--only copy_push --sizes 16M";
 
 constexpr Planted kPlanted[] = {
-    {kNccl, kP2p, "die@1/start", "signal 9"},
-    {kNccl, kHost, "hang@1/start", "rank 1 has not come"},
-    {kNccl, kHost, "die@0/connect", "signal 9"},
-    {kCopies, kP2p, "hang@1/connect", "rank 1 has not come"},
-    {kNccl, kP2p, "die@1:2/operation", "'run'"},
-    {kKernels, kHost, "die@1:2/operation", "'run'"},
-    {kCopies, kP2p, "die@1:2", "'run'"},
-    {kNccl, kP2p, "hang@1:2/operation", "batch 2 of all_reduce/float32/sum/1MiB/np2"},
-    {kKernels, kP2p, "hang@1:2/operation", "rank 1"},
-    {kKernels, kHost, "hang@1:2/operation", "rank 1"},
-    {kCopies, kHost, "hang@1:2", "rank 1 has not come"},
-    {kKernels, kP2p, "stop@1:2/operation", "rank 1"},
-    {kNccl, kHost, "garbage@0:2/reply", "its reply to 'run' is not understood"},
-    {kNccl, kP2p, "late@1:2/operation", ""},
-    {kKernels, kP2p, "late@1:2/operation", ""},
-    {kKernels, kHost, "late@1:2", ""},
+    {kNccl, kByP2p, "die@1/start", "signal 9"},
+    {kNccl, kByHost, "hang@1/start", "rank 1 has not come"},
+    {kNccl, kByHost, "die@0/connect", "signal 9"},
+    {kCopies, kByP2p, "hang@1/connect", "rank 1 has not come"},
+    {kNccl, kByP2p, "die@1:2/operation", "'run'"},
+    {kKernels, kByHost, "die@1:2/operation", "'run'"},
+    {kCopies, kByP2p, "die@1:2", "'run'"},
+    {kNccl, kByP2p, "hang@1:2/operation", "batch 2 of all_reduce/float32/sum/1MiB/np2"},
+    {kKernels, kByP2p, "hang@1:2/operation", "rank 1"},
+    {kKernels, kByHost, "hang@1:2/operation", "rank 1"},
+    {kCopies, kByHost, "hang@1:2", "rank 1 has not come"},
+    {kKernels, kByP2p, "stop@1:2/operation", "rank 1"},
+    {kNccl, kByHost, "garbage@0:2/reply", "its reply to 'run' is not understood"},
+    {kNccl, kByP2p, "late@1:2/operation", ""},
+    {kKernels, kByP2p, "late@1:2/operation", ""},
+    {kKernels, kByHost, "late@1:2", ""},
 };
 
 /// Names in the folders where a job has its files.

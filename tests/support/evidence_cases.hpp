@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "linkgain/record/evidence.hpp"
+#include "record_parts.hpp"
 
 /// Cases, plans and counters that the tests of traffic evidence share.
 namespace linkgain::test {
@@ -12,13 +13,6 @@ inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 inline const TransferPlan kRing{"RING", "SIMPLE"};
 inline const TransferPlan kSimpleMessage{"", "SIMPLE"};
-
-inline Case all_reduce(std::int64_t size, int ranks = 2) {
-  Case c;
-  c.size = Bytes{size};
-  c.ranks = ranks;
-  return c;
-}
 
 inline Case send_recv(std::int64_t size, int ranks = 2, std::optional<Pair> pair = std::nullopt) {
   Case c = all_reduce(size, ranks);

@@ -93,6 +93,18 @@ struct FakeScript {
   std::vector<FakeFailure> failures{};
 };
 
+inline FakeScript taking(double seconds) {
+  FakeScript script;
+  script.seconds = seconds;
+  return script;
+}
+
+inline FakeScript failing(FakeFailure failure) {
+  FakeScript script;
+  script.failures = {std::move(failure)};
+  return script;
+}
+
 /// What was asked of a job; outlives it.
 struct FakeTrace {
   std::vector<std::string> commands;  ///< by name, in order

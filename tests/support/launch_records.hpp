@@ -16,6 +16,10 @@ inline Case sized(std::int64_t bytes, OperationKind operation = OperationKind::a
   return definition;
 }
 
+/// Medians of eight launches that differ by a percent.
+inline const std::vector<double> kEight{1.00e-3, 1.01e-3, 0.99e-3, 1.00e-3,
+                                        1.01e-3, 0.99e-3, 1.00e-3, 1.00e-3};
+
 /// One variant of one case: its launches' medians in seconds.
 struct Measured {
   Case definition;
@@ -94,7 +98,7 @@ Record changed(Record record, Change change) {
 
 /// What a call throws as UsageError; "nothing" where it does not.
 template <typename Call>
-std::string refusal_of(Call call) {
+std::string thrown_by(Call call) {
   try {
     call();
   } catch (const std::exception& error) {

@@ -35,4 +35,10 @@ class NvmlScenario {
   std::shared_ptr<Nvml> nvml_;
 };
 
+inline GpuInfo links_of(const Nvml::Device& gpu) {
+  GpuInfo info;
+  gpu.read_links(info);
+  return info;
+}
+
 }  // namespace linkgain::test

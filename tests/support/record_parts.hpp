@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,13 @@
 
 /// Parts that records of several tests have in common: two variants on a node of H200.
 namespace linkgain::test {
+
+inline Case all_reduce(std::int64_t bytes, int ranks = 2) {
+  Case definition;
+  definition.size = Bytes{bytes};
+  definition.ranks = ranks;
+  return definition;
+}
 
 /// Without what tells one H200 from another: uuid, bus id.
 inline GpuInfo h200_gpu(int index) {

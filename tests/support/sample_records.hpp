@@ -10,12 +10,6 @@
 /// Records as a run would leave them, for tests of reports. Times of two H200 are those measured.
 namespace linkgain::test {
 
-inline Case all_reduce(std::int64_t bytes) {
-  Case definition;
-  definition.size = Bytes{bytes};
-  return definition;
-}
-
 inline Verification checked(std::int64_t elements, std::int64_t wrong, std::string first_wrong) {
   Verification verification;
   verification.checked = elements;

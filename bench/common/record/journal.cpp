@@ -47,7 +47,7 @@ void require_open(int descriptor, const std::filesystem::path& path) {
 }
 
 /// In a line of the journal.
-constexpr std::string_view kBetweenMembers = ",";
+constexpr std::string_view kBetweenLineMembers = ",";
 
 /// The schema of a line is a part of the record's.
 void require_line(const json::In& line) {
@@ -130,7 +130,8 @@ JournalWriter::~JournalWriter() { ::close(descriptor_); }
 void JournalWriter::append(const std::string& line) {
   if (failure_) return;
   try {
-    write_fully(descriptor_, with_digest(line + "\n", kBetweenMembers, *digest_), "the journal");
+    write_fully(descriptor_, with_digest(line + "\n", kBetweenLineMembers, *digest_),
+                "the journal");
   } catch (const UsageError& error) {
     failure_ =
         Warning{"journal-lost",
@@ -188,7 +189,7 @@ Record parse_journal(std::string_view text, const std::string& origin) {
       const std::string_view whole = text.substr(0, end + 1);
       const json::In line = json::parse(whole);
       if (line.contains("head")) json::require_known_schema(line.at("head"));
-      const bool has_digest = require_digest(whole, line, kBetweenMembers, digest);
+      const bool has_digest = require_digest(whole, line, kBetweenLineMembers, digest);
       if (number > 1 && has_digest != digested)
         throw UsageError("it has no digest, as others have");
       digested = has_digest;

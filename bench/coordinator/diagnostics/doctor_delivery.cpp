@@ -11,8 +11,6 @@ namespace {
 
 using State = RungResult::State;
 
-constexpr CheckGroup kGroup = CheckGroup::connectivity;
-
 /// What is looked for and how to see whether it is the cause.
 constexpr const char* kCauses =
     "until it is fixed set NCCL_P2P_DISABLE=1. IOMMU: start the kernel with iommu=pt or turn it "
@@ -110,12 +108,14 @@ Finding judge_unproved(const Check& check, const Topology& topology, const Topol
 
 void check_delivery(const Survey& survey, Findings& findings) {
   if (!survey.proof_failure.empty()) {
-    findings.push_back(Check(kGroup, "p2p-delivery", kHost).not_checkable(survey.proof_failure));
+    findings.push_back(
+        Check(CheckGroup::connectivity, "p2p-delivery", kHost).not_checkable(survey.proof_failure));
     return;
   }
   if (!survey.proofs) return;
   for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
-    const Check check(kGroup, "p2p-delivery", device_labels(survey.topology, pair));
+    const Check check(CheckGroup::connectivity, "p2p-delivery",
+                      device_labels(survey.topology, pair));
     const GpuPair gpus{pair.from, pair.to};
     const auto proof = std::ranges::find(*survey.proofs, gpus, &PairProof::pair);
     findings.push_back(proof == survey.proofs->end() ? judge_unproved(check, survey.topology, pair)

@@ -12,10 +12,8 @@
 namespace linkgain {
 namespace {
 
-constexpr CheckGroup kGroup = CheckGroup::gpus;
-
 Finding check_driver(const Survey& survey) {
-  const Check check(kGroup, "gpu-driver", kHost);
+  const Check check(CheckGroup::gpus, "gpu-driver", kHost);
   if (!survey.gpus.empty()) {
     return check.ok(fmt::format("{}, driver {}", counted(std::ssize(survey.gpus), "GPU", "GPUs"),
                                 survey.topology.driver.value_or("of unknown version")));
@@ -33,7 +31,7 @@ Finding check_driver(const Survey& survey) {
 }
 
 Finding check_present(const Survey& survey) {
-  const Check check(kGroup, "gpus-present", kHost);
+  const Check check(CheckGroup::gpus, "gpus-present", kHost);
   const auto& on_bus = survey.host.nvidia_devices;
   if (!on_bus.measured()) return check.not_checkable(on_bus.reason());
   const std::size_t present = on_bus.value().size();
@@ -50,7 +48,7 @@ Finding check_present(const Survey& survey) {
 }
 
 Finding check_responds(const GpuSurvey& gpu) {
-  const Check check(kGroup, "gpu-responds", subject_of(gpu));
+  const Check check(CheckGroup::gpus, "gpu-responds", subject_of(gpu));
   if (gpu.lost.empty()) {
     if (!gpu.name.empty()) return check.ok(gpu.name);
     if (gpu.temperature_c.measured()) return check.ok("yes; the driver does not say its model");
@@ -63,7 +61,7 @@ Finding check_responds(const GpuSurvey& gpu) {
 }
 
 Finding check_memory(const GpuSurvey& gpu) {
-  const Check check(kGroup, "memory-rows", subject_of(gpu));
+  const Check check(CheckGroup::gpus, "memory-rows", subject_of(gpu));
   if (!gpu.memory_remap_pending.measured()) {
     return check.not_checkable(gpu.memory_remap_pending.reason());
   }
@@ -75,7 +73,7 @@ Finding check_memory(const GpuSurvey& gpu) {
 }
 
 Finding check_compute_mode(const GpuSurvey& gpu) {
-  const Check check(kGroup, "compute-mode", subject_of(gpu));
+  const Check check(CheckGroup::gpus, "compute-mode", subject_of(gpu));
   if (!gpu.compute_mode.measured()) return check.not_checkable(gpu.compute_mode.reason());
   const std::string advice = fmt::format("nvidia-smi -i {} -c DEFAULT", gpu.index);
   const std::string why =
@@ -95,7 +93,7 @@ Finding check_compute_mode(const GpuSurvey& gpu) {
 }
 
 Finding check_persistence(const GpuSurvey& gpu) {
-  const Check check(kGroup, "persistence", subject_of(gpu));
+  const Check check(CheckGroup::gpus, "persistence", subject_of(gpu));
   if (!gpu.persistence_mode.measured()) return check.not_checkable(gpu.persistence_mode.reason());
   if (gpu.persistence_mode.value()) return check.ok("on");
   return check.warning("off",
@@ -105,7 +103,7 @@ Finding check_persistence(const GpuSurvey& gpu) {
 }
 
 Finding check_neighbours(const GpuSurvey& gpu) {
-  const Check check(kGroup, "neighbours", subject_of(gpu));
+  const Check check(CheckGroup::gpus, "neighbours", subject_of(gpu));
   if (!gpu.busy_percent.measured()) return check.not_checkable(gpu.busy_percent.reason());
   const std::vector<GpuProcess> processes = gpu.processes.value_or({});
   const bool busy = gpu.busy_percent.value() >= kBusyPercent;
@@ -142,7 +140,7 @@ std::string visibility_unknown(const std::vector<TopologyGpu>& gpus) {
 }
 
 Finding check_visible(const Survey& survey) {
-  const Check check(kGroup, "cuda-visible", kHost);
+  const Check check(CheckGroup::gpus, "cuda-visible", kHost);
   const auto& gpus = survey.topology.gpus;
   const auto visible =
       std::ranges::count_if(gpus, [](const TopologyGpu& gpu) { return gpu.cuda_index.measured(); });
@@ -169,7 +167,7 @@ Finding check_visible(const Survey& survey) {
 }
 
 Finding check_order(const Survey& survey) {
-  const Check check(kGroup, "cuda-order", kHost);
+  const Check check(CheckGroup::gpus, "cuda-order", kHost);
   int last = -1;
   for (const TopologyGpu& gpu : survey.topology.gpus) {
     if (!gpu.cuda_index.measured()) continue;
@@ -189,7 +187,7 @@ Finding check_order(const Survey& survey) {
 /// Of --load, where it did not come about.
 void check_load(const Survey& survey, Findings& findings) {
   if (survey.load_failure.empty()) return;
-  findings.push_back(Check(kGroup, "load", kHost)
+  findings.push_back(Check(CheckGroup::gpus, "load", kHost)
                          .not_checkable("nothing was loaded: " + survey.load_failure,
                                         survey.gpus.empty() ? "" : "linkgain-bench --load 5"));
 }

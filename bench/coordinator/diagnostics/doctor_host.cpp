@@ -9,8 +9,6 @@
 namespace linkgain {
 namespace {
 
-constexpr CheckGroup kGroup = CheckGroup::host;
-
 /// NCCL's buffers of one channel in one rank where messages go through shared memory: 4 MiB for
 /// protocol Simple and those of LL and LL128, as its message "unable to allocate shared memory" has
 /// it; and the channels that it uses so at most without being told.
@@ -27,7 +25,7 @@ std::string rough(std::int64_t bytes) {
 }
 
 Finding check_shared_memory(const Survey& survey) {
-  const Check check(kGroup, "shared-memory", kHost);
+  const Check check(CheckGroup::host, "shared-memory", kHost);
   const auto& shm = survey.host.shared_memory;
   if (!shm.measured()) return check.not_checkable(shm.reason());
   const std::int64_t ranks = std::max(2, visible_gpus(survey));
@@ -56,7 +54,7 @@ Finding check_shared_memory(const Survey& survey) {
 }
 
 Finding check_locked_memory(const Survey& survey) {
-  const Check check(kGroup, "locked-memory", kHost);
+  const Check check(CheckGroup::host, "locked-memory", kHost);
   const auto& limit = survey.host.locked_memory;
   if (!limit.measured()) return check.not_checkable(limit.reason());
   if (!limit.value().bytes) return check.ok("unlimited");
@@ -73,7 +71,7 @@ Finding check_locked_memory(const Survey& survey) {
 }
 
 Finding check_cores(const Survey& survey) {
-  const Check check(kGroup, "cores", kHost);
+  const Check check(CheckGroup::host, "cores", kHost);
   const HostSurvey& host = survey.host;
   const int ranks = std::max(2, visible_gpus(survey));
   double usable = host.processors;
@@ -101,7 +99,7 @@ Finding check_cores(const Survey& survey) {
 }
 
 Finding check_process_ids(const Survey& survey) {
-  const Check check(kGroup, "process-ids", kHost);
+  const Check check(CheckGroup::host, "process-ids", kHost);
   const Reading<bool>& own = survey.host.own_process_ids;
   if (!own.measured()) return check.not_checkable(own.reason());
   if (!own.value()) return check.ok("those of the machine");
@@ -113,7 +111,7 @@ Finding check_process_ids(const Survey& survey) {
 }
 
 Finding check_kernel_view(const Survey& survey) {
-  const Check check(kGroup, "sysfs", kHost);
+  const Check check(CheckGroup::host, "sysfs", kHost);
   const auto& on_bus = survey.host.nvidia_devices;
   if (on_bus.measured()) return check.ok("/sys shows PCI devices");
   return check.warning(on_bus.reason(),

@@ -13,10 +13,10 @@
 namespace linkgain {
 namespace {
 
-constexpr CheckGroup kGroup = CheckGroup::connectivity;
 /// One bridge carries all links of GPUs with so many (TU102 2, GA102 4); those with more may be
 /// joined by several bridges or to several GPUs, and need not use all.
 constexpr int kOneBridge = 4;
+
 bool any_switched(const Survey& survey) {
   return std::ranges::any_of(survey.topology.gpus, [](const TopologyGpu& gpu) {
     return gpu.nvlink.active.value_or(0) > 0 && gpu.nvlink.switched.value_or(false);
@@ -79,7 +79,7 @@ Finding judge_partial(const Check& check, const Survey& survey, const TopologyGp
 }
 
 Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGpu& links) {
-  const Check check(kGroup, "nvlink-links", subject_of(gpu));
+  const Check check(CheckGroup::connectivity, "nvlink-links", subject_of(gpu));
   const NvlinkInfo& nvlink = links.nvlink;
   if (!may_have_nvlink(nvlink)) return check.ok("the GPU has no NVLink");
   if (!nvlink.possible.measured()) return check.not_checkable(nvlink.possible.reason());
@@ -96,7 +96,7 @@ Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGp
 
 /// Of a GPU whose links lead to GPUs: whether these are here, too.
 Finding check_peers(const Survey& survey, const GpuSurvey& gpu, const NvlinkInfo& nvlink) {
-  const Check check(kGroup, "nvlink-peers", subject_of(gpu));
+  const Check check(CheckGroup::connectivity, "nvlink-peers", subject_of(gpu));
   std::vector<std::string> away = nvlink.peers;
   std::erase_if(away, [&](const std::string& peer) {
     return std::ranges::count(survey.topology.gpus, peer, &TopologyGpu::pci_bus_id) > 0;
@@ -119,7 +119,7 @@ std::string slower_than(const NvlinkInfo& nvlink) {
 }
 
 Finding check_rate(const GpuSurvey& gpu, const NvlinkInfo& nvlink) {
-  const Check check(kGroup, "nvlink-rate", subject_of(gpu));
+  const Check check(CheckGroup::connectivity, "nvlink-rate", subject_of(gpu));
   if (!nvlink.rate_gb_per_s.measured()) return check.not_checkable(nvlink.rate_gb_per_s.reason());
   if (nvlink.slower.empty()) {
     return check.ok(fmt::format("{:.4f} GB/s on every link", nvlink.rate_gb_per_s.value()));
@@ -131,7 +131,7 @@ Finding check_rate(const GpuSurvey& gpu, const NvlinkInfo& nvlink) {
 }
 
 Finding check_errors(const GpuSurvey& gpu) {
-  const Check check(kGroup, "nvlink-errors", subject_of(gpu));
+  const Check check(CheckGroup::connectivity, "nvlink-errors", subject_of(gpu));
   if (!gpu.nvlink_errors.measured()) return check.not_checkable(gpu.nvlink_errors.reason());
   const NvlinkErrors& errors = gpu.nvlink_errors.value();
   if (errors.replays == 0 && errors.recoveries == 0 && errors.crc == 0) {
@@ -209,7 +209,7 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
 }
 
 Finding check_pair(const Topology& topology, const TopologyPair& pair) {
-  const Check check(kGroup, "p2p", device_labels(topology, pair));
+  const Check check(CheckGroup::connectivity, "p2p", device_labels(topology, pair));
   const P2pRefusal refusal = p2p_refusal(topology, pair);
   if (!refusal.why_not.empty()) {
     return judge_refused(check, topology, pair,
@@ -246,7 +246,8 @@ Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
 /// Absent where nobody asked: without --load, unless the links' payload can be told no other way.
 std::optional<Finding> check_bandwidth(const Survey& survey, const TopologyPair& pair) {
   const NvlinkInfo& nvlink = survey.topology.gpus[static_cast<std::size_t>(pair.from)].nvlink;
-  const Check check(kGroup, "nvlink-bandwidth", device_labels(survey.topology, pair));
+  const Check check(CheckGroup::connectivity, "nvlink-bandwidth",
+                    device_labels(survey.topology, pair));
   const Reading<double> payload = payload_limit_of(nvlink);
   const Reading<double> rate = rate_of(nvlink);
   const Reading<double> copied = copied_between(survey, pair);

@@ -10,8 +10,6 @@
 namespace linkgain {
 namespace {
 
-constexpr CheckGroup kGroup = CheckGroup::connectivity;
-
 constexpr const char* kNotNeeded = "; no pair relies on PCIe P2P";
 constexpr const char* kMaybeNeeded = "; it is not known whether a pair relies on PCIe P2P";
 
@@ -54,7 +52,7 @@ Finding judge_generation(const Check& check, const GpuSurvey& gpu, const std::st
 }
 
 Finding check_link(const GpuSurvey& gpu, const PcieInfo& pcie) {
-  const Check check(kGroup, "pcie-link", subject_of(gpu));
+  const Check check(CheckGroup::connectivity, "pcie-link", subject_of(gpu));
   const Reading<TrainedLink> link = trained(gpu, pcie);
   if (!link.measured()) return check.not_checkable(link.reason());
   const auto [generation, width] = link.value();
@@ -82,7 +80,7 @@ std::string iommu_options(const std::string& command_line) {
 }
 
 Finding check_iommu(const Survey& survey) {
-  const Check check(kGroup, "iommu", kHost);
+  const Check check(CheckGroup::connectivity, "iommu", kHost);
   const auto& units = survey.host.iommu_units;
   const std::string options = iommu_options(survey.host.kernel_command_line);
   if (!units.measured()) return check.not_checkable(units.reason());
@@ -110,7 +108,7 @@ Finding check_iommu(const Survey& survey) {
 }
 
 Finding check_acs(const Survey& survey) {
-  const Check check(kGroup, "pcie-acs", kHost);
+  const Check check(CheckGroup::connectivity, "pcie-acs", kHost);
   const std::vector<GpuSurvey> gpus = reachable(survey);
   if (std::ranges::any_of(gpus, &std::string::empty, &GpuSurvey::pci_bus_id)) {
     return check.not_checkable("the driver does not say the GPUs' PCI ids");

@@ -15,7 +15,6 @@
 namespace linkgain {
 namespace {
 
-constexpr CheckGroup kGroup = CheckGroup::software;
 constexpr std::string_view kOpenMpi = "Open MPI";
 
 struct Version {
@@ -39,7 +38,7 @@ std::optional<Version> parse_version(const std::optional<std::string>& text) {
 }
 
 Finding check_worker(const Survey& survey) {
-  const Check check(kGroup, "worker", kHost);
+  const Check check(CheckGroup::software, "worker", kHost);
   const Reading<Software>& worker = survey.software.worker;
   if (!worker.measured()) {
     return check.not_checkable(worker.reason(), "linkgain-bench --describe");
@@ -54,7 +53,7 @@ Finding check_worker(const Survey& survey) {
 
 /// What the worker's CUDA says, on a machine with GPUs.
 Finding check_cuda(const Reading<Software>& worker) {
-  const Check check(kGroup, "cuda-driver", kHost);
+  const Check check(CheckGroup::software, "cuda-driver", kHost);
   if (!worker.measured()) return check.not_checkable(worker.reason());
   const Software& software = worker.value();
   const auto driver = parse_version(software.cuda_driver);
@@ -81,7 +80,7 @@ Finding check_cuda(const Reading<Software>& worker) {
 }
 
 Finding check_nccl_versions(const Software& software) {
-  const Check check(kGroup, "nccl-version", kHost);
+  const Check check(CheckGroup::software, "nccl-version", kHost);
   const auto header = parse_version(software.nccl_header);
   const auto library = parse_version(software.nccl_library);
   constexpr const char* kAdvice =
@@ -104,7 +103,7 @@ Finding check_nccl_versions(const Software& software) {
 }
 
 Finding check_nccl_bugs(const Software& software) {
-  const Check check(kGroup, "nccl-known-bugs", kHost);
+  const Check check(CheckGroup::software, "nccl-known-bugs", kHost);
   const auto library = parse_version(software.nccl_library);
   if (!library) return check.not_checkable("NCCL does not report its version");
   constexpr Version kFirst{2, 28, 0};
@@ -154,7 +153,7 @@ Finding judge_launcher(const Check& check, const std::string& value, const MpiVe
 }
 
 Finding check_launcher(const Survey& survey) {
-  const Check check(kGroup, "mpirun", kHost);
+  const Check check(CheckGroup::software, "mpirun", kHost);
   const SoftwareSurvey& software = survey.software;
   if (!software.mpirun.measured()) {
     return check.problem(
@@ -216,7 +215,7 @@ std::string removal(const NcclSetting& setting) {
 }
 
 Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& variable) {
-  const Check check(kGroup, "nccl-variable", setting.name);
+  const Check check(CheckGroup::software, "nccl-variable", setting.name);
   const std::string value =
       fmt::format("={} ({})", setting.value, setting.file.empty() ? "environment" : setting.file);
   if (forbids_p2p(setting.name, setting.value)) {
@@ -230,7 +229,7 @@ Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& var
 }
 
 Finding judge_log(const NcclSettings& settings) {
-  const Check check(kGroup, "nccl-variable", "NCCL_DEBUG");
+  const Check check(CheckGroup::software, "nccl-variable", "NCCL_DEBUG");
   const std::string* subsystems = value_of(settings, "NCCL_DEBUG_SUBSYS");
   return check.warning(
       fmt::format("={}{}", *value_of(settings, "NCCL_DEBUG"),
@@ -252,12 +251,12 @@ void check_nccl_settings(const Survey& survey, Findings& findings) {
   }
   if (logs_each_call(settings)) findings.push_back(judge_log(settings));
   for (const std::string& fault : settings.faults) {
-    findings.push_back(Check(kGroup, "nccl-conf", "host")
+    findings.push_back(Check(CheckGroup::software, "nccl-conf", "host")
                            .warning(fault, "NCCL does not do what the file seems to say",
                                     "correct the file, or the variable that names it"));
   }
   if (findings.size() > before) return;
-  findings.push_back(Check(kGroup, "nccl-variable", "host")
+  findings.push_back(Check(CheckGroup::software, "nccl-variable", "host")
                          .ok("none set that affects NCCL (environment, nccl.conf)"));
 }
 
@@ -266,14 +265,14 @@ void check_cuda_variables(const Survey& survey, Findings& findings) {
   for (const auto& [name, value] : survey.software.cuda_variables) {
     const EnvironmentVariable* variable = known_variable(name);
     if (variable == nullptr || is_harmless(*variable, value)) continue;
-    findings.push_back(Check(kGroup, "cuda-variable", name)
+    findings.push_back(Check(CheckGroup::software, "cuda-variable", name)
                            .warning("=" + value,
                                     fmt::format("it {}, for every variant alike", variable->effect),
                                     fmt::format("unset {} unless it is meant", name)));
   }
   if (findings.size() > before) return;
-  findings.push_back(
-      Check(kGroup, "cuda-variable", "host").ok("none set that affects CUDA or cuBLAS"));
+  findings.push_back(Check(CheckGroup::software, "cuda-variable", "host")
+                         .ok("none set that affects CUDA or cuBLAS"));
 }
 
 }  // namespace linkgain

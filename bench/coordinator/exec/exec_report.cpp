@@ -85,7 +85,7 @@ const Estimate* ratio_of(const CaseResult& result, const std::string& variant) {
   return found == result.ratios.end() ? nullptr : &found->ratio;
 }
 
-std::string value_of(const CaseResult& result, std::size_t variant) {
+std::string value_text(const CaseResult& result, std::size_t variant) {
   const std::optional<Seconds>& time = result.variants[variant].time;
   return time ? readable_result(result.definition, *time) : "not measured";
 }
@@ -102,7 +102,6 @@ std::string runs_text(const CaseResult& result, std::size_t first, std::size_t o
 
 Table table_of(const Record& record, const std::vector<const CaseResult*>& results) {
   const Difference difference = difference_of(record);
-  constexpr auto kRight = Table::Alignment::right;
   const bool several = results.size() > 1;
   std::vector<Table::Column> columns;
   if (several) columns.push_back({.title = "Metric"});
@@ -121,7 +120,7 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       std::vector<std::string> cells;
       if (several) cells.push_back(i == 0 ? result->definition.metric->name : "");
       cells.push_back(row_name(difference, record, i));
-      cells.push_back(value_of(*result, i));
+      cells.push_back(value_text(*result, i));
       const std::optional<double> bytes = nvlink_bytes(arms[i]);
       const bool first = result == results.front();
       if (counted_bytes) cells.push_back(bytes && first ? readable_traffic(*bytes) : "");

@@ -21,8 +21,8 @@
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostCharacters = 500;  ///< of a line
+constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostLineCharacters = 500;  ///< of a line
 
 /// Ranks that launched equally many operations of a kind; those that the report names.
 struct Group {
@@ -177,7 +177,7 @@ ssize_t Connection::read_more() {
 std::optional<std::string> Connection::read_line() {
   std::size_t end = 0;
   while ((end = unread_.find('\n')) == std::string::npos) {
-    if (unread_.size() > kMostBytes || read_more() <= 0) return std::nullopt;
+    if (unread_.size() > kMostAnswerBytes || read_more() <= 0) return std::nullopt;
   }
   std::string line = trimmed_end(unread_.substr(0, end));
   unread_.erase(0, end + 1);
@@ -186,7 +186,7 @@ std::optional<std::string> Connection::read_line() {
 
 std::optional<std::string> Connection::read_all() {
   ssize_t count = 1;
-  while (count > 0 && unread_.size() <= kMostBytes) count = read_more();
+  while (count > 0 && unread_.size() <= kMostAnswerBytes) count = read_more();
   if (count < 0) return std::nullopt;
   return unread_;
 }
@@ -206,7 +206,7 @@ RasAnswer parse_ras(std::string_view report) {
   bool in_communicators = false;
   std::istringstream stream{std::string(report)};
   for (std::string line; std::getline(stream, line);) {
-    line = trimmed_end(line.substr(0, kMostCharacters));
+    line = trimmed_end(line.substr(0, kMostLineCharacters));
     std::smatch match;
     if (counts && !read_count(line, *counts)) {
       add_behind(*counts, answer.behind);

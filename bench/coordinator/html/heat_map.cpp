@@ -13,12 +13,12 @@ namespace {
 
 constexpr int kShades = 5;
 
-struct Range {
+struct ShadeRange {
   double none = 0.0;
   double full = 0.0;
 };
 
-Range range_of(const HeatMap& map) {
+ShadeRange range_of(const HeatMap& map) {
   std::optional<double> least;
   std::optional<double> most;
   for (const auto& row : map.cells) {
@@ -33,7 +33,7 @@ Range range_of(const HeatMap& map) {
 }
 
 /// From 0 to kShades.
-int shade_of(double value, const Range& range) {
+int shade_of(double value, const ShadeRange& range) {
   if (range.full <= range.none) return 0;
   const double share = (value - range.none) / (range.full - range.none);
   return std::clamp(static_cast<int>(std::lround(share * kShades)), 0, kShades);
@@ -42,7 +42,7 @@ int shade_of(double value, const Range& range) {
 }  // namespace
 
 std::string heat_map_table(const HeatMap& map) {
-  const Range range = range_of(map);
+  const ShadeRange range = range_of(map);
   std::string head = fmt::format("<th scope=\"col\">{}</th>", xml_escaped(map.corner));
   for (const std::string& column : map.columns) {
     head += fmt::format("<th scope=\"col\">{}</th>", xml_escaped(column));

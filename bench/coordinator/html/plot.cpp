@@ -13,13 +13,13 @@ namespace linkgain {
 namespace {
 
 constexpr double kHeight = 290.0;
-constexpr double kLeft = 62.0;
-constexpr double kRight = 18.0;
-constexpr double kTop = 30.0;
-constexpr double kBottom = 44.0;
-constexpr double kPlotWidth = kPictureWidth - kLeft - kRight;
-constexpr double kPlotHeight = kHeight - kTop - kBottom;
-constexpr int kMostTicks = 6;
+constexpr double kPlotLeft = 62.0;
+constexpr double kPlotRight = 18.0;
+constexpr double kPlotTop = 30.0;
+constexpr double kPlotBottom = 44.0;
+constexpr double kPlotWidth = kPictureWidth - kPlotLeft - kPlotRight;
+constexpr double kPlotHeight = kHeight - kPlotTop - kPlotBottom;
+constexpr int kMostPlotTicks = 6;
 constexpr std::size_t kMostMarks = 40;  ///< of a series; of longer ones some points have one
 
 struct Range {
@@ -49,10 +49,10 @@ class Frame {
  public:
   explicit Frame(const Plot& plot) : x_(range_of_x(plot, kPlotWidth)), y_(range_of_y(plot)) {}
 
-  double x(double value) const { return kLeft + x_.place(value); }
-  double y(double value) const { return kTop + kPlotHeight - y_.place(value); }
-  std::vector<Tick> x_ticks() const { return x_.ticks(kMostTicks); }
-  std::vector<Tick> y_ticks() const { return y_.ticks(kMostTicks); }
+  double x(double value) const { return kPlotLeft + x_.place(value); }
+  double y(double value) const { return kPlotTop + kPlotHeight - y_.place(value); }
+  std::vector<Tick> x_ticks() const { return x_.ticks(kMostPlotTicks); }
+  std::vector<Tick> y_ticks() const { return y_.ticks(kMostPlotTicks); }
 
  private:
   static Scale scale_of(const Axis& axis, const Range& range, double length) {
@@ -90,23 +90,24 @@ class Frame {
 
 /// Lines and names of round values, and what the axes are.
 std::string axes(const Plot& plot, const Frame& frame) {
-  const double bottom = kTop + kPlotHeight;
+  const double bottom = kPlotTop + kPlotHeight;
   std::string text;
   for (const Tick& tick : frame.y_ticks()) {
     const double y = frame.y(tick.value);
-    text += svg_line(kLeft, y, kLeft + kPlotWidth, y, "grid");
-    text += svg_text(kLeft - 6.0, y + 4.5, Anchor::end, tick.label);
+    text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "grid");
+    text += svg_text(kPlotLeft - 6.0, y + 4.5, Anchor::end, tick.label);
   }
   for (const Tick& tick : frame.x_ticks()) {
     const double x = frame.x(tick.value);
-    text += svg_line(x, kTop, x, bottom, "grid");
+    text += svg_line(x, kPlotTop, x, bottom, "grid");
     const double half = text_width(tick.label) / 2.0;
     text += svg_text(std::min(x, kPictureWidth - half), bottom + 17.0, Anchor::middle, tick.label);
   }
-  text += svg_line(kLeft, bottom, kLeft + kPlotWidth, bottom, "axis");
-  text += svg_line(kLeft, kTop, kLeft, bottom, "axis");
+  text += svg_line(kPlotLeft, bottom, kPlotLeft + kPlotWidth, bottom, "axis");
+  text += svg_line(kPlotLeft, kPlotTop, kPlotLeft, bottom, "axis");
   text += svg_text(2.0, 14.0, Anchor::start, plot.y.title, "title");
-  text += svg_text(kLeft + kPlotWidth / 2.0, kHeight - 5.0, Anchor::middle, plot.x.title, "title");
+  text +=
+      svg_text(kPlotLeft + kPlotWidth / 2.0, kHeight - 5.0, Anchor::middle, plot.x.title, "title");
   return text;
 }
 
@@ -118,15 +119,15 @@ std::string limits(const Plot& plot, const Frame& frame) {
   bool right = false;
   if (plot.reference) {
     const double y = frame.y(*plot.reference);
-    text += svg_line(kLeft, y, kLeft + kPlotWidth, y, "reference");
+    text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "reference");
   }
   for (const Plot::Limit& limit : plot.limits) {
     const double y = frame.y(limit.y);
     right = last && std::abs(y - *last) < 1.5 * kTextHeight ? !right : false;
     last = y;
-    text += svg_line(kLeft, y, kLeft + kPlotWidth, y, "limit");
+    text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "limit");
     text +=
-        svg_text(right ? kLeft + kPlotWidth - 2.0 : kLeft + 4.0, y - 5.0,
+        svg_text(right ? kPlotLeft + kPlotWidth - 2.0 : kPlotLeft + 4.0, y - 5.0,
                  right ? Anchor::end : Anchor::start, axis_text(plot.y.quantity, limit.y), "halo");
   }
   return text;

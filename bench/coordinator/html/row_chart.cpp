@@ -13,11 +13,11 @@ namespace {
 
 constexpr double kRowHeight = 44.0;
 constexpr double kBarHeight = 14.0;
-constexpr double kLeft = 14.0;
-constexpr double kTop = 6.0;
-constexpr double kBottom = 42.0;
-constexpr double kChartWidth = kPictureWidth - 2.0 * kLeft;
-constexpr int kMostTicks = 5;
+constexpr double kChartLeft = 14.0;
+constexpr double kChartTop = 6.0;
+constexpr double kChartBottom = 42.0;
+constexpr double kChartWidth = kPictureWidth - 2.0 * kChartLeft;
+constexpr int kMostChartTicks = 5;
 constexpr double kVisible = 6.0;  ///< of an interval; a narrower one hides behind its mark
 
 double end_of(const RowChart::Row& row) {
@@ -72,8 +72,8 @@ std::string part_style(const std::vector<std::string>& names, const std::string&
 std::string interval_picture(const RowChart::Row& row, double y, const Scale& scale) {
   const std::optional<Interval> interval = drawn_interval(row);
   if (!interval) return {};
-  const double low = kLeft + scale.place(interval->low);
-  const double high = kLeft + scale.place(interval->high);
+  const double low = kChartLeft + scale.place(interval->low);
+  const double high = kChartLeft + scale.place(interval->high);
   if (high - low < kVisible) return {};
   return fmt::format(
       "<path class=\"i ink\" d=\"M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v8M{1:.1f} "
@@ -84,43 +84,43 @@ std::string interval_picture(const RowChart::Row& row, double y, const Scale& sc
 std::string row_picture(const RowChart& chart, const RowChart::Row& row, double top,
                         const Scale& scale, const std::vector<std::string>& names) {
   const double right = text_width(row.text) + 8.0;
-  std::string text =
-      svg_text(kLeft, top + 15.0, Anchor::start, fitted(row.label, kChartWidth - right), "halo");
-  text += svg_text(kLeft + kChartWidth, top + 15.0, Anchor::end, row.text, "halo title");
+  std::string text = svg_text(kChartLeft, top + 15.0, Anchor::start,
+                              fitted(row.label, kChartWidth - right), "halo");
+  text += svg_text(kChartLeft + kChartWidth, top + 15.0, Anchor::end, row.text, "halo title");
   const double bar = top + 22.0;
   const double middle = bar + kBarHeight / 2.0;
   double from = 0.0;
   for (const RowChart::Part& part : row.parts) {
     const double to = from + part.size;
-    const double begin = kLeft + scale.place(std::min(from, to));
+    const double begin = kChartLeft + scale.place(std::min(from, to));
     text += fmt::format(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>"
         "{}</title></rect>\n",
         part_style(names, part.name), begin, bar,
-        std::max(0.5, kLeft + scale.place(std::max(from, to)) - begin), kBarHeight,
+        std::max(0.5, kChartLeft + scale.place(std::max(from, to)) - begin), kBarHeight,
         xml_escaped(fmt::format("{}: {}", part.name, axis_text(chart.axis.quantity, part.size))));
     from = to;
   }
   text += interval_picture(row, middle, scale);
   if (row.value && row.parts.empty()) {
-    text += svg_mark(kLeft + scale.place(*row.value), middle, 0, row.label);
+    text += svg_mark(kChartLeft + scale.place(*row.value), middle, 0, row.label);
   }
   return text;
 }
 
 std::string axis_picture(const RowChart& chart, double bottom, const Scale& scale) {
   std::string text;
-  for (const Tick& tick : scale.ticks(kMostTicks)) {
-    const double x = kLeft + scale.place(tick.value);
+  for (const Tick& tick : scale.ticks(kMostChartTicks)) {
+    const double x = kChartLeft + scale.place(tick.value);
     const double half = text_width(tick.label) / 2.0;
-    text += svg_line(x, kTop, x, bottom, "grid");
+    text += svg_line(x, kChartTop, x, bottom, "grid");
     text += svg_text(std::clamp(x, half, kPictureWidth - half), bottom + 17.0, Anchor::middle,
                      tick.label);
   }
-  text += svg_line(kLeft, bottom, kLeft + kChartWidth, bottom, "axis");
+  text += svg_line(kChartLeft, bottom, kChartLeft + kChartWidth, bottom, "axis");
   if (chart.reference) {
-    const double x = kLeft + scale.place(*chart.reference);
-    text += svg_line(x, kTop, x, bottom, "reference");
+    const double x = kChartLeft + scale.place(*chart.reference);
+    text += svg_line(x, kChartTop, x, bottom, "reference");
   }
   return text +
          svg_text(kPictureWidth / 2.0, bottom + 37.0, Anchor::middle, chart.axis.title, "title");
@@ -182,15 +182,15 @@ std::string row_chart_figure(const RowChart& chart, std::string_view id) {
   if (chart.rows.empty()) return {};
   const Scale scale = scale_of(chart);
   const std::vector<std::string> names = part_names(chart);
-  const double bottom = kTop + kRowHeight * static_cast<double>(chart.rows.size());
+  const double bottom = kChartTop + kRowHeight * static_cast<double>(chart.rows.size());
   std::string content = axis_picture(chart, bottom, scale);
-  double top = kTop;
+  double top = kChartTop;
   for (const RowChart::Row& row : chart.rows) {
     content += row_picture(chart, row, top, scale, names);
     top += kRowHeight;
   }
   return figure(chart.title,
-                svg_picture(id, chart.title, chart.description, bottom + kBottom, content),
+                svg_picture(id, chart.title, chart.description, bottom + kChartBottom, content),
                 legend(names), table_of(chart, names));
 }
 

@@ -200,7 +200,6 @@ Table two_row_table(const CaseSummary& each, const ScreenStyle& style) {
 
 Table answer_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
   const CaseSummary& first = *cases.front();
-  constexpr auto kRight = Table::Alignment::right;
   Table table({{.title = "Operation"},
                {variant_title(first, 0), kRight, false, 3},
                {variant_title(first, 1), kRight, false, 2},

@@ -14,8 +14,6 @@
 namespace linkgain {
 namespace {
 
-constexpr auto kRight = Table::Alignment::right;
-
 /// The cells of one table and what they were seen to need explained.
 class CaseRows {
  public:

@@ -19,7 +19,6 @@ namespace linkgain {
 namespace {
 
 std::string table_of(const CaseSummary& each, LimitLegend& limits) {
-  constexpr auto kRight = Table::Alignment::right;
   Table table({{std::string(words_of(each.contrast).title)},
                {case_label(each.definition()), kRight},
                {"busbw", kRight, true},

@@ -172,7 +172,6 @@ std::string words_on_pcie(const Record& record, bool pcie) {
 }
 
 std::vector<Table::Column> columns(bool pcie) {
-  constexpr auto kRight = Table::Alignment::right;
   std::vector<Table::Column> all{{"Case"},         {"Variant"},        {"Path"},
                                  {"Algorithm"},    {"NVLink", kRight}, {"Expected", kRight},
                                  {"Share", kRight}};
@@ -226,7 +225,6 @@ std::string share_cell(double share, const CaseSummary* of, double other) {
 
 /// A row for each variant, and below it why shares were not judged.
 std::string totals_table(const RunSummary& summary) {
-  constexpr auto kRight = Table::Alignment::right;
   Table table({{"Variant"},
                {"Cases", kRight},
                {"Judged", kRight},

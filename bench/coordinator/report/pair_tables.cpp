@@ -51,7 +51,6 @@ std::string value_cell(const PairMatrix& matrix, const PairEntry& entry, const U
 }
 
 std::string matrix_text(const RunSummary& summary, const PairMatrix& matrix) {
-  constexpr auto kRight = Table::Alignment::right;
   std::vector<Table::Column> columns{{"from \\ to"}};
   for (int to = 0; to < matrix.ranks; ++to) columns.push_back({end_label(summary, to), kRight});
   Table table(columns);
@@ -199,7 +198,6 @@ std::vector<std::string> extremes_row(const RunSummary& summary, const PairsSumm
 /// for every family and variant a row with the weakest and the strongest pair, and the pairs that
 /// are weak for their kind.
 std::string condensed_text(const RunSummary& summary) {
-  constexpr auto kRight = Table::Alignment::right;
   Table table({{"Pairs"},
                {"Variant"},
                {"Measured", kRight},

@@ -195,7 +195,6 @@ std::string library_cell(const CurveGroup& group) {
 
 /// A row for each group of curves; where there are more variants than two, for each but the first.
 std::string group_table(const RunSummary& summary) {
-  constexpr auto kRight = Table::Alignment::right;
   Table table({{"Curves"},
                {"Number", kRight},
                {"Sizes"},

@@ -12,7 +12,7 @@ namespace linkgain {
 namespace {
 
 constexpr std::size_t kMostColumns = 6;
-constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kMostLaunchRows = 24;
 /// Of rows with errors, beside those.
 constexpr std::size_t kMostErrorRows = 24;
 
@@ -31,7 +31,7 @@ std::vector<const SoakColumn*> shown_columns(const SoakSummary& soak) {
 /// Evenly over the run, the last one included, and those in which errors were counted.
 std::vector<std::size_t> shown_rows(const SoakSummary& soak) {
   const std::size_t count = soak.rows.size();
-  const std::size_t step = divide_up(count, kMostRows);
+  const std::size_t step = divide_up(count, kMostLaunchRows);
   std::size_t with_errors = 0;
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < count; ++i) {
@@ -52,7 +52,6 @@ std::string clock_time(double seconds) {
 std::string soak_section(const RunSummary& summary) {
   if (!summary.soak || summary.soak->columns.empty()) return {};
   const SoakSummary& soak = *summary.soak;
-  constexpr auto kRight = Table::Alignment::right;
   std::vector<Table::Column> titles{{"Launch", kRight}, {"Begin", kRight}};
   if (soak.counted_errors) titles.push_back({"Errors", kRight});
   titles.push_back({"°C", kRight, true});

@@ -23,8 +23,6 @@
 namespace linkgain {
 namespace {
 
-constexpr auto kRight = Table::Alignment::right;
-
 /// The time of all steps, "15.90 s", or what stands in its place.
 std::string training_time_cell(const Settings& settings, const VariantSummary& variant) {
   const VariantResult& result = *variant.result;

@@ -160,7 +160,6 @@ constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
 
 /// The guide's table; of columns that are empty there are none.
 std::string card_rows(const CaseSummary& each) {
-  constexpr auto kRight = Table::Alignment::right;
   const auto some = [&](auto has) {
     return std::any_of(each.variants.begin(), each.variants.begin() + 2, has);
   };

@@ -9,8 +9,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::int64_t kFloat = 4;
-
 /// Hands out one span behind the other.
 class Arena {
  public:

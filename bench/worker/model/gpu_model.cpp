@@ -22,8 +22,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
-
 /// Steps that the host may be ahead of the device.
 constexpr std::size_t kSlots = 4;
 

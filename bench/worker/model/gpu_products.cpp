@@ -12,20 +12,20 @@
 namespace linkgain::on_gpu {
 namespace {
 
-struct Tensors {
+struct LayerTensors {
   TensorKind weight;
   TensorKind bias;
 };
 
 /// In the order of Projection.
-constexpr std::array<Tensors, kProjections> kTensors{
-    Tensors{TensorKind::attention_weight, TensorKind::attention_bias},
-    Tensors{TensorKind::projection_weight, TensorKind::projection_bias},
-    Tensors{TensorKind::expansion_weight, TensorKind::expansion_bias},
-    Tensors{TensorKind::contraction_weight, TensorKind::contraction_bias},
+constexpr std::array<LayerTensors, kProjections> kTensors{
+    LayerTensors{TensorKind::attention_weight, TensorKind::attention_bias},
+    LayerTensors{TensorKind::projection_weight, TensorKind::projection_bias},
+    LayerTensors{TensorKind::expansion_weight, TensorKind::expansion_bias},
+    LayerTensors{TensorKind::contraction_weight, TensorKind::contraction_bias},
 };
 
-const Tensors& tensors_of(Projection projection) {
+const LayerTensors& tensors_of(Projection projection) {
   return kTensors[static_cast<std::size_t>(projection)];
 }
 
@@ -131,7 +131,7 @@ void Products::run(const gpu::ProductPlan& plan, const gpu::ProductOperands& ope
 }
 
 void Products::forward(Projection projection, int block, const void* input, void* output) {
-  const Tensors& tensors = tensors_of(projection);
+  const LayerTensors& tensors = tensors_of(projection);
   run(*blocks_[static_cast<std::size_t>(projection)].forward,
       {.left = input,
        .right = state_.operand(tensors.weight, block),

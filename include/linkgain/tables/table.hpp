@@ -56,6 +56,8 @@ class Table {
   std::vector<Cells> rows_;
 };
 
+inline constexpr auto kRight = Table::Alignment::right;
+
 /// Collects what the marks of one table mean; each is explained once, in order of appearance.
 class Footnotes {
  public:

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/json_library.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-NcclTestsOptions parse(const std::vector<const char*>& arguments) {
+NcclTestsOptions options_of(const std::vector<const char*>& arguments) {
   std::vector<const char*> argv{"linkgain-bench"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return parse_nccl_tests_options(static_cast<int>(argv.size()), argv.data());
@@ -40,25 +40,29 @@ std::vector<std::string> names(const std::vector<NcclTestsCurve>& curves) {
 
 TEST(NcclTestsCases, AllGoesThroughWhatTheMachineHas) {
   const NcclTestsProgram all_reduce = program("all_reduce_perf");
-  EXPECT_THAT(names(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::mpi, 2})),
-              ElementsAre("int8 sum", "uint8 sum", "int32 sum", "uint32 sum", "int64 sum",
-                          "uint64 sum", "float sum", "double sum"));
-  EXPECT_THAT(names(nccl_tests_curves(parse({"-o", "all"}), all_reduce, {BackendKind::nccl, 2})),
-              ElementsAre("float sum", "float prod", "float max", "float min", "float avg",
-                          "float mulsum"));
-  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, true}),
-              SizeIs(12));
-  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
-              SizeIs(10));
+  EXPECT_THAT(
+      names(nccl_tests_curves(options_of({"-d", "all"}), all_reduce, {BackendKind::mpi, 2})),
+      ElementsAre("int8 sum", "uint8 sum", "int32 sum", "uint32 sum", "int64 sum", "uint64 sum",
+                  "float sum", "double sum"));
+  EXPECT_THAT(
+      names(nccl_tests_curves(options_of({"-o", "all"}), all_reduce, {BackendKind::nccl, 2})),
+      ElementsAre("float sum", "float prod", "float max", "float min", "float avg",
+                  "float mulsum"));
+  EXPECT_THAT(
+      nccl_tests_curves(options_of({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, true}),
+      SizeIs(12));
+  EXPECT_THAT(
+      nccl_tests_curves(options_of({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
+      SizeIs(10));
 }
 
 TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {
   const NcclTestsProgram all_reduce = program("all_reduce_perf");
   const NcclTestsProgram broadcast = program("broadcast_perf");
   const NcclTestsMachine mpi{BackendKind::mpi, 2, false};
-  const NcclTestsOptions all = parse({"-d", "all", "-o", "all"});
+  const NcclTestsOptions all = options_of({"-d", "all", "-o", "all"});
   const NcclTestsProgram send_recv = program("sendrecv_perf");
-  const NcclTestsOptions usual = parse({});
+  const NcclTestsOptions usual = options_of({});
   EXPECT_THAT(nccl_tests_left_out(usual, all_reduce, mpi), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(usual, send_recv, {BackendKind::nccl, 2, true}), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(all, all_reduce, {BackendKind::nccl, 2, true}), IsEmpty());
@@ -79,7 +83,7 @@ TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {
 TEST(NcclTestsCases, BuffersAreOfTheKindThatNcclTestsAllocates) {
   const NcclTestsProgram all_reduce = program("all_reduce_perf");
   const auto buffers = [&](const char* registration, BackendKind backend) {
-    return nccl_tests_curves(parse({"-R", registration}), all_reduce, {backend, 2})
+    return nccl_tests_curves(options_of({"-R", registration}), all_reduce, {backend, 2})
         .at(0)
         .definition.buffers;
   };
@@ -98,7 +102,8 @@ TEST(NcclTestsCases, WhatTheBackendLacksIsRefused) {
                                                                      {"-G", "1"},
                                                                      {"-R", "1"},
                                                                      {"-R", "2"}}) {
-    EXPECT_THROW(nccl_tests_curves(parse(arguments), all_reduce, {BackendKind::mpi, 2}), UsageError)
+    EXPECT_THROW(nccl_tests_curves(options_of(arguments), all_reduce, {BackendKind::mpi, 2}),
+                 UsageError)
         << arguments[0];
   }
 }
@@ -126,11 +131,11 @@ std::vector<std::int64_t> sizes(const NcclTestsOptions& options) {
 }
 
 TEST(NcclTestsCases, SizesGrowByFactorOrStepAsFarAsTheEnd) {
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "100", "-f", "3"})), ElementsAre(8, 24, 72));
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "64", "-f", "2"})), ElementsAre(8, 16, 32, 64));
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "20", "-i", "5"})), ElementsAre(8, 13, 18));
-  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "2M", "-f", "1"})), ElementsAre(8, 1048584));
-  EXPECT_THAT(sizes(parse({})), ElementsAre(33554432));
+  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "100", "-f", "3"})), ElementsAre(8, 24, 72));
+  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "64", "-f", "2"})), ElementsAre(8, 16, 32, 64));
+  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "20", "-i", "5"})), ElementsAre(8, 13, 18));
+  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "2M", "-f", "1"})), ElementsAre(8, 1048584));
+  EXPECT_THAT(sizes(options_of({})), ElementsAre(33554432));
 }
 
 }  // namespace

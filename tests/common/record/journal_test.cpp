@@ -109,13 +109,18 @@ Record expected_after(const Record& record, int lines) {
   return expected;
 }
 
-std::string refusal(const std::string& text) {
+std::string journal_refusal(const std::string& text) {
   try {
     parse_journal(text, "a.jsonl");
   } catch (const UsageError& error) {
     return error.what();
   }
   return "accepted";
+}
+
+/// A journal as of the time before digests, made to be changed.
+std::string without_line_digests(const std::string& text) {
+  return std::regex_replace(text, std::regex(",\"digest\": \"[^\"]*\""), "");
 }
 
 /// A case's samples of three launches, in a line each.
@@ -170,14 +175,11 @@ TEST(Journal, RefusesALineThatAddsToSamplesThatAreNotThere) {
   const Record record = full_record();
   CaseResult result = record.cases[0];
   std::string text = extended_journal(record, result);
-  const auto without_digests = [](const std::string& lines) {
-    return std::regex_replace(lines, std::regex(",\"digest\": \"mix64:[0-9a-f]*\""), "");
-  };
-  text = without_digests(text);
+  text = without_line_digests(text);
   const std::size_t number = text.find("samples_before\":4");
   ASSERT_NE(number, std::string::npos);
   text.replace(number, std::string("samples_before\":4").size(), "samples_before\":5");
-  EXPECT_THAT(refusal(text), HasSubstr("line 3"));
+  EXPECT_THAT(journal_refusal(text), HasSubstr("line 3"));
 }
 
 /// Around the ends of lines at each byte, within them at every 61st.
@@ -234,12 +236,13 @@ TEST(Journal, RefusesGarbageAndNamesTheLine) {
                               "{\"warning\":{\"code\":\"a\",\"text\":\"\",\"advice\":\"\"}}",
                               "{\"index\":-1,\"case\":{},\"samples\":{}}",
                               "{\"warning\":{\"code\":1,\"text\":\"\",\"advice\":\"\"}}"}) {
-    EXPECT_THAT(refusal(head + garbage + "\n"), AllOf(StartsWith("a.jsonl: "), HasSubstr("line 2")))
+    EXPECT_THAT(journal_refusal(head + garbage + "\n"),
+                AllOf(StartsWith("a.jsonl: "), HasSubstr("line 2")))
         << garbage;
-    EXPECT_EQ(refusal(head + garbage), "accepted") << "a line cut short: " << garbage;
+    EXPECT_EQ(journal_refusal(head + garbage), "accepted") << "a line cut short: " << garbage;
   }
-  EXPECT_THAT(refusal(text.substr(head.size())), HasSubstr("line"));
-  EXPECT_THAT(refusal("{\"head\":{\"schema\":\"linkgain.record/2\"}}\n"),
+  EXPECT_THAT(journal_refusal(text.substr(head.size())), HasSubstr("line"));
+  EXPECT_THAT(journal_refusal("{\"head\":{\"schema\":\"linkgain.record/2\"}}\n"),
               AllOf(HasSubstr("linkgain.record/2"), HasSubstr("linkgain.record/1")));
 }
 
@@ -259,21 +262,16 @@ TEST(Journal, HasCasesInTheOrderOfTheRunHoweverTheyWereMeasured) {
   EXPECT_EQ(both.cases[0].definition, record.cases[0].definition);
 }
 
-/// A journal as of the time before digests, made to be changed.
-std::string without_digests(const std::string& text) {
-  return std::regex_replace(text, std::regex(",\"digest\": \"[^\"]*\""), "");
-}
-
 TEST(Journal, RefusesACaseThatNoRunHas) {
-  const std::string text = without_digests(written_journal(full_record()));
+  const std::string text = without_line_digests(written_journal(full_record()));
   const auto with_index = [&text](const std::string& index) {
     std::string changed = text;
     const std::string own = "\"index\":0";
     return changed.replace(changed.find(own), own.size(), "\"index\":" + index);
   };
-  EXPECT_THAT(refusal(with_index("-1")), HasSubstr("[index]"));
-  EXPECT_THAT(refusal(with_index("100000")), HasSubstr("[index]"));
-  EXPECT_THAT(refusal(with_index("18446744073709551615")), HasSubstr("whole number"));
+  EXPECT_THAT(journal_refusal(with_index("-1")), HasSubstr("[index]"));
+  EXPECT_THAT(journal_refusal(with_index("100000")), HasSubstr("[index]"));
+  EXPECT_THAT(journal_refusal(with_index("18446744073709551615")), HasSubstr("whole number"));
 }
 
 TEST(Journal, CannotBeMadeWhereThereIsNoDirectory) {
@@ -333,7 +331,7 @@ TEST(Journal, FindsEveryByteThatChanged) {
     std::string changed = text;
     const std::size_t place = random() % (text.size() - 1);  // the last one ends the last line
     changed[place] = static_cast<char>(changed[place] ^ (1 << (random() % 8)));
-    EXPECT_NE(refusal(changed), "accepted") << "byte " << place;
+    EXPECT_NE(journal_refusal(changed), "accepted") << "byte " << place;
   }
 }
 
@@ -341,7 +339,7 @@ TEST(Journal, FindsALineThatIsMissing) {
   const std::string text = written_journal(short_record());
   const std::size_t second = text.find('\n') + 1;
   const std::size_t third = text.find('\n', second) + 1;
-  EXPECT_THAT(refusal(text.substr(0, second) + text.substr(third)), HasSubstr("digest"));
+  EXPECT_THAT(journal_refusal(text.substr(0, second) + text.substr(third)), HasSubstr("digest"));
 }
 
 TEST(Journal, OfADiskThatIsFullTellsOnceAndStaysReadable) {

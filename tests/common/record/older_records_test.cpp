@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// None has a digest.
-Json full_document() {
+Json older_document() {
   Json document = Json::parse(to_json(full_record()));
   document.erase("results_digest");
   document.erase("digest");
@@ -19,7 +19,7 @@ Json full_document() {
 
 /// A record of the time before evidence and health has none of their members.
 TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
-  Json document = full_document();
+  Json document = older_document();
   for (Json& result : document["cases"]) {
     for (Json& variant : result["variants"]) {
       for (const char* key : {"evidence", "fraction_of_limit", "limit", "health"}) {
@@ -47,7 +47,7 @@ TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
 
 /// All links had the rate of one in records that do not tell their sum.
 TEST(OlderRecords, AreReadWithoutTheSumOfNvlinks) {
-  Json document = full_document();
+  Json document = older_document();
   EXPECT_EQ(document["machine"]["ranks"][0]["gpu"].erase("nvlink_total_gb_per_s"), 1U);
   const GpuInfo gpu = *parse_record(document.dump(), "").machine.ranks[0].gpu;
   EXPECT_FALSE(gpu.nvlink_total_gb_per_s);
@@ -55,7 +55,7 @@ TEST(OlderRecords, AreReadWithoutTheSumOfNvlinks) {
 }
 
 TEST(OlderRecords, AreReadWithoutNeighbours) {
-  Json document = full_document();
+  Json document = older_document();
   EXPECT_EQ(document.erase("neighbours"), 1U);
   EXPECT_EQ(document["samples"].erase("disturbed"), 1U);
   for (const char* key : {"disturbed_samples", "level_shift"}) {
@@ -69,7 +69,7 @@ TEST(OlderRecords, AreReadWithoutNeighbours) {
 }
 
 TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
-  Json document = full_document();
+  Json document = older_document();
   Json& evidence = document["cases"][0]["variants"][1]["evidence"];
   EXPECT_EQ(evidence.erase("pcie_reason"), 1U);
   const Record record = parse_record(document.dump(), "");

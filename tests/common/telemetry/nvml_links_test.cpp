@@ -24,12 +24,6 @@ constexpr int kNotSupported = 3;
 constexpr int kGpuIsLost = 15;
 constexpr int kUnknownError = 999;
 
-GpuInfo links_of(const Nvml::Device& gpu) {
-  GpuInfo info;
-  gpu.read_links(info);
-  return info;
-}
-
 struct Expectation {
   const char* scenario;
   int links;

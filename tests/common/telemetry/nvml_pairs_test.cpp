@@ -73,7 +73,7 @@ TEST(NvmlAncestor, IsMissingWithTheReason) {
 }
 
 /// Of the scenario's GPUs with these numbers; -1 stands for one that is not known.
-std::vector<PairLink> links_of(const char* name, const std::vector<int>& gpus) {
+std::vector<PairLink> pair_links_of(const char* name, const std::vector<int>& gpus) {
   const NvmlScenario scenario(name, NVML_DOUBLE);
   std::vector<std::optional<Nvml::Device>> devices;
   for (const int gpu : gpus) {
@@ -84,7 +84,7 @@ std::vector<PairLink> links_of(const char* name, const std::vector<int>& gpus) {
 
 std::vector<std::string> labels_of(const char* name, const std::vector<int>& gpus) {
   std::vector<std::string> labels;
-  for (const PairLink& link : links_of(name, gpus)) labels.push_back(label_of(link));
+  for (const PairLink& link : pair_links_of(name, gpus)) labels.push_back(label_of(link));
   return labels;
 }
 
@@ -96,7 +96,7 @@ TEST(PairLinks, AreNamedAsTheTopologyNamesThem) {
 }
 
 TEST(PairLinks, AreThereForEveryPairOnce) {
-  const std::vector<PairLink> links = links_of("h200x8", {0, 1, 2, 3, 4, 5, 6, 7});
+  const std::vector<PairLink> links = pair_links_of("h200x8", {0, 1, 2, 3, 4, 5, 6, 7});
   ASSERT_THAT(links, SizeIs(28));
   for (const PairLink& link : links) {
     EXPECT_LT(link.from, link.to);
@@ -108,7 +108,7 @@ TEST(PairLinks, AreThereForEveryPairOnce) {
 }
 
 TEST(PairLinks, KnowNothingOfADeviceThatIsNotThere) {
-  const std::vector<PairLink> links = links_of("h200x2", {0, -1, 1});
+  const std::vector<PairLink> links = pair_links_of("h200x2", {0, -1, 1});
   ASSERT_THAT(links, SizeIs(3));
   EXPECT_EQ(label_of(links[0]), "?");
   EXPECT_EQ(links[0].p2p, std::nullopt);
@@ -118,7 +118,7 @@ TEST(PairLinks, KnowNothingOfADeviceThatIsNotThere) {
 }
 
 TEST(PairLinks, AreNotCountedWhereTheGpuHasNone) {
-  const std::vector<PairLink> links = links_of("no-nvlink", {0, 1});
+  const std::vector<PairLink> links = pair_links_of("no-nvlink", {0, 1});
   ASSERT_THAT(links, SizeIs(1));
   EXPECT_EQ(links[0].nvlinks, std::nullopt);
   EXPECT_EQ(links[0].nvlink, false);

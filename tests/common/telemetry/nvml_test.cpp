@@ -18,12 +18,6 @@ class Double : public NvmlScenario {
       : NvmlScenario(scenario, library) {}
 };
 
-GpuInfo links_of(const Nvml::Device& gpu) {
-  GpuInfo info;
-  gpu.read_links(info);
-  return info;
-}
-
 TEST(Nvml, SaysWhyTheLibraryIsMissing) {
   const Double missing("h200x2", "libno-such-nvml.so.1");
   EXPECT_EQ(missing.nvml(), nullptr);

@@ -20,7 +20,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
 /// Two curves of two variants; the first curve's first variant steps from 512 KiB to 1 MiB.
 Record stepping_record() {
@@ -113,12 +112,12 @@ TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
 }
 
 TEST(CurveSteps, OfTheRecordsThatAreKept) {
-  EXPECT_THAT(steps_in("2xH200-all_reduce-1"), ElementsAre(Pair("p2p", "2MiB")));
-  EXPECT_THAT(steps_in("2xH200-all_reduce-2"), ElementsAre(Pair("p2p", "2MiB")));
-  EXPECT_THAT(steps_in("2xH200-kernels"), Contains(Pair("p2p", "2MiB")));
+  EXPECT_THAT(steps_in("2xH200-all_reduce-1"), ElementsAre(::testing::Pair("p2p", "2MiB")));
+  EXPECT_THAT(steps_in("2xH200-all_reduce-2"), ElementsAre(::testing::Pair("p2p", "2MiB")));
+  EXPECT_THAT(steps_in("2xH200-kernels"), Contains(::testing::Pair("p2p", "2MiB")));
   // A size sweep by fours skips over 2 MiB. Through the host 64 MiB no longer fit into its caches.
   EXPECT_THAT(steps_in("2xH200-default"), IsEmpty());
-  EXPECT_THAT(steps_in("4xH200-default"), ElementsAre(Pair("host", "64MiB")));
+  EXPECT_THAT(steps_in("4xH200-default"), ElementsAre(::testing::Pair("host", "64MiB")));
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(MemoryOperations, ALaunchOfALatencyIsManyOperations) {
   EXPECT_GE(plan.operations_per_slot, 512) << "a launch takes as long as some messages";
 }
 
-Machine four_gpus(const std::map<std::pair<int, int>, std::optional<bool>>& nvlink) {
+Machine gpus_joined_by(const std::map<std::pair<int, int>, std::optional<bool>>& nvlink) {
   Machine machine;
   for (const auto& [pair, joined] : nvlink) {
     machine.links.push_back({pair.first, pair.second, true, joined, {}});
@@ -117,7 +117,7 @@ Machine four_gpus(const std::map<std::pair<int, int>, std::optional<bool>>& nvli
 }
 
 TEST(OwnPath, IsThatOfTheLinksThatACaseUses) {
-  const Machine machine = four_gpus({{{0, 1}, true}, {{0, 2}, false}, {{1, 2}, std::nullopt}});
+  const Machine machine = gpus_joined_by({{{0, 1}, true}, {{0, 2}, false}, {{1, 2}, std::nullopt}});
   Execution direct;
   direct.through_host = false;
   const auto path = [&](const char* name) {
@@ -128,7 +128,7 @@ TEST(OwnPath, IsThatOfTheLinksThatACaseUses) {
   EXPECT_EQ(path("copy_push/1MiB/np3/pair=2-0/both"), Path::pcie_p2p);
   EXPECT_EQ(path("copy_push/1MiB/np3/pair=1-2"), Path::unknown);
   EXPECT_EQ(path("all_reduce/float32/sum/1MiB/np3/kernel"), Path::unknown);
-  const Machine uneven = four_gpus({{{0, 1}, true}, {{0, 2}, false}});
+  const Machine uneven = gpus_joined_by({{{0, 1}, true}, {{0, 2}, false}});
   EXPECT_EQ(own_path(uneven, parse_case_name("copy_push/1MiB/np3"), direct), Path::mixed);
   EXPECT_EQ(own_path({}, parse_case_name("copy_push/1MiB/np3"), direct), Path::unknown);
   direct.through_host = true;

@@ -34,7 +34,7 @@ Json document() { return Json::parse(to_json(full_baseline())); }
 
 /// What parse_baseline says against a document; "accepted" when it does not.
 std::string refusal(const Json& document) {
-  const std::string text = refusal_of([&] { parse_baseline(document.dump(), "b.json"); });
+  const std::string text = thrown_by([&] { parse_baseline(document.dump(), "b.json"); });
   return text == "nothing" ? "accepted" : text;
 }
 
@@ -82,7 +82,7 @@ TEST(BaselineJson, HasALineForEachCase) {
 }
 
 TEST(BaselineJson, RefusesNewerVersionsAndOtherDocuments) {
-  const std::string cut_short = refusal_of([] { parse_baseline("{\"schema\": ", "b.json"); });
+  const std::string cut_short = thrown_by([] { parse_baseline("{\"schema\": ", "b.json"); });
   expect_golden(refusal(with("/schema", "linkgain.baseline/2")) + "\n" +
                     refusal(with("/schema", "linkgain.record/1")) + "\n" + refusal(Json::array()) +
                     "\n" + refusal(with("/schema", 5)) + "\n" + cut_short + "\n" +
@@ -135,9 +135,9 @@ TEST(BaselineJson, HoldsNoCaseTwice) {
 }
 
 TEST(BaselineJson, IsReadFromAFile) {
-  EXPECT_THAT(refusal_of([] { read_baseline("/no/such/file"); }),
+  EXPECT_THAT(thrown_by([] { read_baseline("/no/such/file"); }),
               HasSubstr("cannot read /no/such/file"));
-  EXPECT_THAT(refusal_of([] { read_baseline("/tmp"); }), HasSubstr("cannot read /tmp"));
+  EXPECT_THAT(thrown_by([] { read_baseline("/tmp"); }), HasSubstr("cannot read /tmp"));
 }
 
 }  // namespace

@@ -18,9 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::vector<double> kEight{1.00e-3, 1.01e-3, 0.99e-3, 1.00e-3,
-                                 1.01e-3, 0.99e-3, 1.00e-3, 1.00e-3};
-
 Baseline baseline_from(const std::vector<Record>& records) {
   std::vector<NamedRecord> named;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -116,7 +113,7 @@ TEST(Baseline, KnowsOfTheMachineWhatAnyRecordKnows) {
   };
   const Record older = linked({}, "1");
   EXPECT_EQ(baseline_from({older, linked(18, "2")}).key.links[0].nvlinks, 18);
-  EXPECT_THAT(refusal_of([&] {
+  EXPECT_THAT(thrown_by([&] {
                 baseline_from({older, linked(18, "2"), linked(9, "3")});
               }),
               AllOf(HasSubstr("r1"), HasSubstr("r2"), HasSubstr("18 there, 9 here")));
@@ -130,7 +127,7 @@ TEST(Baseline, RefusesToMix) {
     r.settings.variants[0].environment["NCCL_ALGO"] = "Ring";
   });
   const auto refusal = [](const std::vector<Record>& records) {
-    return refusal_of([&] { baseline_from(records); }) + "\n";
+    return thrown_by([&] { baseline_from(records); }) + "\n";
   };
   expect_golden("another NCCL: " + refusal({here, old}) + "the same run: " + refusal({here, here}) +
                     "other variables: " + refusal({here, ring}) +

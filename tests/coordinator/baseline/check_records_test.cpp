@@ -14,9 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::vector<double> kEight{1.00e-3, 1.01e-3, 0.99e-3, 1.00e-3,
-                                 1.01e-3, 0.99e-3, 1.00e-3, 1.00e-3};
-
 Record before() { return run_of({{sized(8), "p2p", kEight}, {sized(1 << 20), "p2p", kEight}}); }
 Record after() {
   return run_of({{sized(8), "p2p", kEight}, {sized(1 << 20), "p2p", kEight}}, "later");
@@ -68,7 +65,7 @@ TEST(CheckRecords, RefusesAnotherKindOfMachine) {
     r.machine.ranks[1].gpu->nvlink_links_active = 17;
   });
   const auto refusal = [](const std::vector<Record>& records) {
-    return refusal_of([&] { check(records, made_from(before())); }) + "\n";
+    return thrown_by([&] { check(records, made_from(before())); }) + "\n";
   };
   expect_golden(refusal({other}) + refusal({after(), after()}), "refused_checks.txt");
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "linkgain/compare/run_figures.hpp"
@@ -58,6 +59,12 @@ inline RunFigures two_titans(const std::string& name, bool bridge) {
   run.machine.links = {
       {.from = 0, .to = 1, .p2p = bridge, .nvlink = bridge, .ancestor = Ancestor::phb}};
   run.settings = p2p_against_host();
+  return run;
+}
+
+inline RunFigures run_with(const std::string& name, std::vector<CaseFigures> cases) {
+  RunFigures run = two_titans(name, true);
+  run.cases = std::move(cases);
   return run;
 }
 

@@ -29,18 +29,12 @@ std::string trend(const std::vector<RunFigures>& runs, TableStyle style = TableS
 }
 
 /// In Markdown, without the blanks that align columns.
-std::string rows_of(const std::vector<RunFigures>& runs) {
+std::string trend_rows_of(const std::vector<RunFigures>& runs) {
   const std::string text = trend(runs, TableStyle::markdown);
   std::string rows;
   std::unique_copy(text.begin(), text.end(), std::back_inserter(rows),
                    [](char a, char b) { return a == ' ' && b == ' '; });
   return rows;
-}
-
-RunFigures run_with(const std::string& name, std::vector<CaseFigures> cases) {
-  RunFigures run = two_titans(name, true);
-  run.cases = std::move(cases);
-  return run;
 }
 
 CaseFigures steady(const std::string& name, double seconds) {
@@ -139,15 +133,15 @@ TEST(ComparisonTrend, TellsWhyARunInTheMiddleHasNoTime) {
   const RunFigures second = run_with("b.json", {wrong(steady(kLarge, 0.1))});
   RunFigures third = run_with("c.json", {steady(kLarge, 0.1)});
   third.settings.backend = BackendKind::mpi;
-  const std::string wrong_in_the_middle = rows_of({first, second, first});
+  const std::string wrong_in_the_middle = trend_rows_of({first, second, first});
   EXPECT_THAT(wrong_in_the_middle,
               AllOf(HasSubstr("| Run 2 | | | NVLink | | not comparable | wrong data: 3 of 8 el"),
                     HasSubstr("| same | Run 2: wrong data: 3 of 8 elements |\n")));
-  EXPECT_THAT(rows_of({first, second, second}),
+  EXPECT_THAT(trend_rows_of({first, second, second}),
               HasSubstr("| not comparable | Runs 2, 3: wrong data: 3 of 8 elements |\n"));
-  EXPECT_THAT(rows_of({second, first, first}),
+  EXPECT_THAT(trend_rows_of({second, first, first}),
               HasSubstr("| not comparable | Run 1: wrong data: 3 of 8 elements |\n"));
-  EXPECT_THAT(rows_of({first, third, first}),
+  EXPECT_THAT(trend_rows_of({first, third, first}),
               HasSubstr("| same | Run 2: backend nccl before, mpi after |\n"));
 }
 
@@ -159,15 +153,16 @@ TEST(ComparisonTrend, ShowsEveryTimeThatAnyRunHas) {
   const RunFigures all = run_with("a.json", many);
   const RunFigures one = run_with("b.json", {many.front()});
   EXPECT_THAT(
-      rows_of({all, all, one}),
+      trend_rows_of({all, all, one}),
       HasSubstr("| all_reduce 8 MiB | p2p | 1.00 ms | 1.00 ms | | | | missing | not in Run 3 |"));
-  const std::string middle_alone = rows_of({one, all, one});
+  const std::string middle_alone = trend_rows_of({one, all, one});
   EXPECT_THAT(
       middle_alone,
       AllOf(HasSubstr("| all_reduce 8 MiB | p2p | | 1.00 ms | | | | missing | not in Runs 1, 3 |"),
             HasSubstr("- Run 2: 1 same, 3 missing\n")));
-  EXPECT_THAT(rows_of({one, one, all, all, all}), HasSubstr("| missing | not in Runs 1, 2 |\n"));
-  EXPECT_THAT(rows_of({all, one, one, one, all}), HasSubstr("| same | not in Runs 2–4 |\n"));
+  EXPECT_THAT(trend_rows_of({one, one, all, all, all}),
+              HasSubstr("| missing | not in Runs 1, 2 |\n"));
+  EXPECT_THAT(trend_rows_of({all, one, one, one, all}), HasSubstr("| same | not in Runs 2–4 |\n"));
 }
 
 }  // namespace

@@ -23,12 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-RunFigures run_with(const std::string& name, std::vector<CaseFigures> cases) {
-  RunFigures run = two_titans(name, true);
-  run.cases = std::move(cases);
-  return run;
-}
-
 CaseVerdict verdict_of(const std::string& name, const std::vector<double>& before,
                        const std::vector<double>& after) {
   const RunFigures first = run_with("a", {timed(name, "p2p", before)});

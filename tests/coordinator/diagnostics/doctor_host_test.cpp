@@ -83,7 +83,7 @@ Survey with_software(Software software) {
   return survey;
 }
 
-Software software() { return healthy_survey().software.worker.value(); }
+Software healthy_software() { return healthy_survey().software.worker.value(); }
 
 TEST(DoctorSoftware, Worker) {
   expect_finding(healthy_survey(), "worker", "host", ok, "linkgain-bench 0.2.0 (nccl+mpi");
@@ -97,7 +97,7 @@ TEST(DoctorSoftware, Worker) {
 
 TEST(DoctorSoftware, DriverAndRuntime) {
   expect_finding(healthy_survey(), "cuda-driver", "host", ok, "driver for CUDA 13.0, runtime 13.0");
-  Software old_driver = software();
+  Software old_driver = healthy_software();
   old_driver.cuda_driver = "12.8";
   expect_finding(with_software(old_driver), "cuda-driver", "host", problem, "12.8, runtime 13.0");
   old_driver.cuda_runtime = "12.9";
@@ -118,7 +118,7 @@ TEST(DoctorSoftware, DriverOfAWorkerThatFails) {
   Survey none = no_gpu_survey();
   none.software.worker = survey.software.worker;
   for (const Finding& finding : check_machine(none)) EXPECT_NE(finding.id, "cuda-driver");
-  Software no_driver = software();
+  Software no_driver = healthy_software();
   no_driver.cuda_driver.reset();
   none.software.worker = no_driver;
   for (const Finding& finding : check_machine(none)) EXPECT_NE(finding.id, "cuda-driver");
@@ -126,7 +126,7 @@ TEST(DoctorSoftware, DriverOfAWorkerThatFails) {
 
 TEST(DoctorSoftware, NcclHeaderAndLibrary) {
   expect_finding(healthy_survey(), "nccl-version", "host", ok, "library 2.28.9, header 2.28.9");
-  Software mixed = software();
+  Software mixed = healthy_software();
   mixed.nccl_library = "2.30.7";
   mixed.nccl_path = "/opt/nccl/libnccl.so.2";
   mixed.nccl_found_by = "LINKGAIN_NCCL";
@@ -145,7 +145,7 @@ TEST(DoctorSoftware, NcclHeaderAndLibrary) {
 
 TEST(DoctorSoftware, NcclKnownBugs) {
   expect_finding(healthy_survey(), "nccl-known-bugs", "host", ok, "2.28.9");
-  Software buggy = software();
+  Software buggy = healthy_software();
   for (const char* version : {"2.28.3", "2.28.6"}) {
     buggy.nccl_library = version;
     expect_finding(with_software(buggy), "nccl-known-bugs", "host", warning, version);
@@ -187,7 +187,7 @@ TEST(DoctorSoftware, LauncherOfAnotherMpi) {
   expect_finding(with_launcher("mpirun (Open MPI) 4.1.7\n"), "mpirun", "host", ok,
                  "/usr/bin/mpirun, Open MPI 4.1.7; linkgain-bench's library is Open MPI 4.1.4");
   Survey both = with_launcher("HYDRA build details:\n    Version:    4.0.2\n");
-  Software mpich = software();
+  Software mpich = healthy_software();
   mpich.mpi = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7\n";
   both.software.worker = mpich;
   expect_finding(both, "mpirun", "host", problem, "library is MPICH 4.0.2");

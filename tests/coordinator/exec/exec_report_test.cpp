@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 const Environment kPath{{"PATH", "/usr/bin:/bin"}};
 
-ExecOptions usual() {
+ExecOptions reported_options() {
   ExecOptions options;
   options.argv = {"linkgain", "exec", "--", "sh", "train.sh"};
   options.command = {"sh", "train.sh", "--config", "a rather long name of a configuration.yaml"};
@@ -68,14 +68,14 @@ Record record_of(const ExecOptions& options, const std::map<std::string, Times>&
 }
 
 Record training() {
-  ExecOptions options = usual();
+  ExecOptions options = reported_options();
   Record record = record_of(options, {{"time", {101.4, 131.2}}});
   add_gpus(record);
   return record;
 }
 
 Record several_metrics() {
-  ExecOptions options = usual();
+  ExecOptions options = reported_options();
   options.variants = {"p2p", "host", "ring:NCCL_ALGO=Ring"};
   options.arguments = {"ring:--fast"};
   options.metrics = {"tokens=([0-9]+)", "memory=([0-9]+)"};
@@ -141,9 +141,9 @@ std::string answer_of(const Record& record) {
 TEST(ExecAnswer, SaysWhatTheRunsSay) {
   Situations said;
   said.add("with NVLink", answer_of(training()));
-  said.add("slower", answer_of(record_of(usual(), {{"time", {1.3, 1.0}}})));
-  said.add("the same", answer_of(record_of(usual(), {{"time", {1.0, 1.0001}}})));
-  ExecOptions options = usual();
+  said.add("slower", answer_of(record_of(reported_options(), {{"time", {1.3, 1.0}}})));
+  said.add("the same", answer_of(record_of(reported_options(), {{"time", {1.0, 1.0001}}})));
+  ExecOptions options = reported_options();
   options.variants = {"a:NCCL_ALGO=Ring", "b:NCCL_ALGO=Tree"};
   said.add("variants by name", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
   options.metrics = {"loss=([0-9])"};
@@ -154,7 +154,7 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.5, 2.0}}})));
   said.add("higher is better, and was lower",
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 5.0}}})));
-  options = usual();
+  options = reported_options();
   options.metrics = {"loss=([0-9])"};
   const auto losses = [&](MetricValues with, MetricValues without) {
     const auto run = [&](const RunPlace& place) {
@@ -168,7 +168,7 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   const MetricValues none{.missing = "no line matched"};
   said.add("no number of one variant", losses(one_value(2.0), none));
   said.add("no number at all", losses(none, none));
-  options = usual();
+  options = reported_options();
   options.rounds = 1;
   said.add("one round", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
   options.variants = {"p2p"};

@@ -13,7 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 using ::testing::SizeIs;
 
 TEST_F(Fleet, OfHealthyNodesIsOk) {
@@ -81,11 +80,12 @@ TEST_F(Fleet, FindsWrongDataHealthAndRunsCutShort) {
   std::vector<std::pair<std::string, NodeState>> states;
   for (const FleetNode& each : report.nodes) states.emplace_back(each.host, each.state);
   states.resize(6);
-  EXPECT_THAT(
-      states,
-      ElementsAre(Pair("node01", NodeState::wrong_data), Pair("node04", NodeState::incomplete),
-                  Pair("node05", NodeState::other_path), Pair("node02", NodeState::unhealthy),
-                  Pair("node03", NodeState::ok), Pair("node06", NodeState::ok)));
+  EXPECT_THAT(states, ElementsAre(::testing::Pair("node01", NodeState::wrong_data),
+                                  ::testing::Pair("node04", NodeState::incomplete),
+                                  ::testing::Pair("node05", NodeState::other_path),
+                                  ::testing::Pair("node02", NodeState::unhealthy),
+                                  ::testing::Pair("node03", NodeState::ok),
+                                  ::testing::Pair("node06", NodeState::ok)));
   EXPECT_THAT(report.drain, ElementsAre("node01", "node04", "node05", "node02"));
 }
 

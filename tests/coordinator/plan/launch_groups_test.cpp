@@ -4,12 +4,12 @@
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
+#include "support/run_plan_support.hpp"
 
 namespace linkgain::test {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 /// With plenty of everything.
 Site roomy() {
@@ -25,7 +25,7 @@ Site roomy() {
   return site;
 }
 
-RunOptions of_size(std::string_view size) {
+RunOptions pair_of_size(std::string_view size) {
   RunOptions options;
   options.operations = {OperationKind::all_reduce};
   options.sizes = parse_sizes(size);
@@ -34,7 +34,7 @@ RunOptions of_size(std::string_view size) {
 }
 
 TEST(LaunchGroups, AreNotNeededWhereAllFit) {
-  const RunPlan plan = make_plan(of_size("1G"), roomy());
+  const RunPlan plan = make_plan(pair_of_size("1G"), roomy());
   EXPECT_FALSE(plan.launches_at_once);
   EXPECT_TRUE(plan.warnings.empty());
   EXPECT_EQ(plan.launches, 6);
@@ -44,7 +44,7 @@ TEST(LaunchGroups, AreAsLargeAsFreeGpuMemoryAllows) {
   const auto at_once = [](std::string_view size, std::int64_t free) {
     Site site = roomy();
     site.free_gpu_memory.assign(4, free);
-    return make_plan(of_size(size), site).launches_at_once.value_or(6);
+    return make_plan(pair_of_size(size), site).launches_at_once.value_or(6);
   };
   // Twelve jobs of 1.5 GiB, and what two of them have open.
   EXPECT_EQ(at_once("1G", 22 * kGiB), 6);
@@ -57,7 +57,7 @@ TEST(LaunchGroups, AreAsLargeAsFreeGpuMemoryAllows) {
 TEST(LaunchGroups, GoByTheGpusThatAreUsed) {
   Site site = roomy();
   site.free_gpu_memory[3] = 8 * kGiB;
-  RunOptions options = of_size("1M");
+  RunOptions options = pair_of_size("1M");
   EXPECT_FALSE(make_plan(options, site).launches_at_once);
   options.gpus = {0, 3};
   EXPECT_EQ(make_plan(options, site).launches_at_once, 2);
@@ -67,7 +67,7 @@ TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
   Site site = roomy();
   site.exclusive_compute_mode = true;
   site.processes = 1;
-  const RunPlan plan = make_plan(of_size("1M"), site);
+  const RunPlan plan = make_plan(pair_of_size("1M"), site);
   EXPECT_EQ(plan.schedule, Schedule::sequential);
   EXPECT_FALSE(plan.launches_at_once);
 }
@@ -75,15 +75,15 @@ TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
 TEST(LaunchGroups, AreNoneWhereASharedMemoryHoldsNotOneJobOfEveryVariant) {
   Site site = roomy();
   site.shared_memory_bytes = 56 * kMiB;  // two jobs of two ranks, one with NCCL's segments
-  EXPECT_EQ(make_plan(of_size("8"), site).launches_at_once, 1);
-  EXPECT_EQ(make_plan(of_size("8"), site).schedule, Schedule::paired);
+  EXPECT_EQ(make_plan(pair_of_size("8"), site).launches_at_once, 1);
+  EXPECT_EQ(make_plan(pair_of_size("8"), site).schedule, Schedule::paired);
   *site.shared_memory_bytes -= 1;
-  const RunPlan plan = make_plan(of_size("8"), site);
+  const RunPlan plan = make_plan(pair_of_size("8"), site);
   EXPECT_EQ(plan.schedule, Schedule::sequential);
   EXPECT_FALSE(plan.launches_at_once);
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_EQ(plan.warnings[0].code, "sequential");
-  RunOptions paired = of_size("8");
+  RunOptions paired = pair_of_size("8");
   paired.schedule = Schedule::paired;
   EXPECT_EQ(make_plan(paired, site).launches_at_once, 1) << "as was asked for";
 }
@@ -99,19 +99,19 @@ TEST(LaunchGroups, SayWhatIsTooLittle) {
   };
   Site site = roomy();
   site.free_gpu_memory.assign(4, 24 * kGiB);
-  add("24 GiB of each GPU", of_size("8,2G"), site);
+  add("24 GiB of each GPU", pair_of_size("8,2G"), site);
   site = roomy();
   site.host_memory_bytes = 16 * kGiB;
-  add("16 GiB of the host", of_size("8"), site);
+  add("16 GiB of the host", pair_of_size("8"), site);
   site = roomy();
   site.shared_memory_bytes = 64 * kMiB;
-  add("a container's usual /dev/shm", of_size("8"), site);
+  add("a container's usual /dev/shm", pair_of_size("8"), site);
   site = roomy();
   site.processes = 200;
-  add("200 processes", of_size("8"), site);
+  add("200 processes", pair_of_size("8"), site);
   site.processes = 50;
-  add("50 processes", of_size("8"), site);
-  RunOptions on_host = of_size("8");
+  add("50 processes", pair_of_size("8"), site);
+  RunOptions on_host = pair_of_size("8");
   on_host.backend = BackendKind::mpi;
   site.shared_memory_bytes = 64 * kMiB;
   add("the same with MPI and 64 MiB of /dev/shm", on_host, site);

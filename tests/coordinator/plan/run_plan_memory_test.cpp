@@ -5,6 +5,7 @@
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
+#include "support/run_plan_support.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -13,8 +14,6 @@ using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 Site two_gpus(std::int64_t memory) {
   Site site;

@@ -54,16 +54,4 @@ class Bench : private RunObserver {
   bool may_count_again() const override { return affordable(); }
 };
 
-inline FakeScript taking(double seconds) {
-  FakeScript script;
-  script.seconds = seconds;
-  return script;
-}
-
-inline FakeScript failing(FakeFailure failure) {
-  FakeScript script = taking(1e-4);
-  script.failures = {std::move(failure)};
-  return script;
-}
-
 }  // namespace linkgain::test

@@ -16,7 +16,7 @@ constexpr std::int64_t kSize = std::int64_t{64} << 20;
 const TransferPlan kRing{"RING", "SIMPLE"};
 
 /// Of NCCL 2.24 or later: it tells its algorithm.
-FakeScript job(double seconds, std::int64_t carried) {
+FakeScript counting_job(double seconds, std::int64_t carried) {
   FakeScript script;
   script.plan = kRing;
   script.seconds = seconds;
@@ -47,7 +47,7 @@ Machine two_gpus() {
 /// One case on GPUs, NVLink carrying all of v0's and nothing of v1's.
 class RunEvidence : public ::testing::Test {
  protected:
-  RunEvidence() : bench({job(3e-4, kSize), job(3e-3, 0)}) {
+  RunEvidence() : bench({counting_job(3e-4, kSize), counting_job(3e-3, 0)}) {
     bench.plan.backend = BackendKind::nccl;
     bench.machine = two_gpus();
     bench.set_cases({kSize});
@@ -73,7 +73,7 @@ TEST_F(RunEvidence, StandsInTheRecordWithThePlanThatTheJobTells) {
 }
 
 TEST_F(RunEvidence, OfAJobThatDoesNotTellIsNotJudged) {
-  FakeScript silent = job(3e-3, kSize);
+  FakeScript silent = counting_job(3e-3, kSize);
   silent.plan.reset();
   bench.script_of_launch[{1, 0}] = silent;
   bench.execute();
@@ -86,7 +86,7 @@ TEST_F(RunEvidence, OfAJobThatDoesNotTellIsNotJudged) {
 
 /// It cannot be made to log single calls.
 TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
-  FakeScript silent = job(3e-4, kSize);
+  FakeScript silent = counting_job(3e-4, kSize);
   silent.plan.reset();
   bench.script_of_launch[{0, 0}] = silent;
   bench.machine.software.nccl_library = "2.23.4";
@@ -101,7 +101,7 @@ TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
 
 TEST_F(RunEvidence, IsThatOfEachVariantsLibrary) {
   for (const int variant : {0, 1}) {
-    FakeScript silent = job(3e-4, kSize);
+    FakeScript silent = counting_job(3e-4, kSize);
     silent.plan.reset();
     bench.script_of_launch[{variant, 0}] = silent;
   }
@@ -120,11 +120,11 @@ TEST_F(RunEvidence, ThatContradictsAVariantEndsTheRunAsAWrongPath) {
   bench.machine.links[0].p2p = true;
   bench.execute();
   EXPECT_EQ(judge(bench.record), ExitCode::success);
-  bench.script_of_launch[{0, 0}] = job(3e-4, 0);
+  bench.script_of_launch[{0, 0}] = counting_job(3e-4, 0);
   bench.record = {};
   bench.execute();
   EXPECT_EQ(judge(bench.record), ExitCode::wrong_path) << "NVLink joins the GPUs, nothing over it";
-  bench.script_of_launch = {{{1, 0}, job(3e-3, kSize)}};
+  bench.script_of_launch = {{{1, 0}, counting_job(3e-3, kSize)}};
   bench.record = {};
   bench.execute();
   EXPECT_EQ(judge(bench.record), ExitCode::wrong_path) << "P2P is off, and yet it carried bytes";
@@ -132,7 +132,7 @@ TEST_F(RunEvidence, ThatContradictsAVariantEndsTheRunAsAWrongPath) {
 
 TEST_F(RunEvidence, CostsWhatReadingTook) {
   for (int variant : {0, 1}) {
-    FakeScript slow = job(variant == 0 ? 3e-4 : 3e-3, variant == 0 ? kSize : 0);
+    FakeScript slow = counting_job(variant == 0 ? 3e-4 : 3e-3, variant == 0 ? kSize : 0);
     slow.health_time = Seconds{1e-4};
     slow.counters_time = Seconds{0.25};
     bench.script_of_launch[{variant, 0}] = slow;
@@ -161,7 +161,7 @@ TEST_F(RunEvidence, LimitsAreOfThePathTaken) {
 }
 
 TEST_F(RunEvidence, APairIsComparedWithItsRanksAlone) {
-  FakeScript script = job(3e-4, kSize);
+  FakeScript script = counting_job(3e-4, kSize);
   script.host_copy = {HostCopyRates{50.0, 55.0, CopyRates{57.0, 56.0}},
                       HostCopyRates{54.0, 40.0, CopyRates{58.0, 42.0}}};
   bench.script_of_launch[{0, 0}] = script;
@@ -176,7 +176,7 @@ TEST_F(RunEvidence, APairIsComparedWithItsRanksAlone) {
 }
 
 TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
-  FakeScript refusing = job(3e-4, kSize);
+  FakeScript refusing = counting_job(3e-4, kSize);
   refusing.failures = {{"host_copy", FakeFailure::Kind::refuse, {}, 1}};
   bench.script_of_launch[{0, 0}] = refusing;
   bench.execute();
@@ -198,7 +198,7 @@ TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
     return hello;
   };
   bench.machine = idle_at_handshake(1, 16).machine;
-  FakeScript script = job(3e-4, kSize);
+  FakeScript script = counting_job(3e-4, kSize);
   script.later_hello = idle_at_handshake(5, 8);
   script.later_hello->machine.ranks[1].gpu->pcie_generation.reset();
   bench.script_of_launch[{0, 0}] = script;

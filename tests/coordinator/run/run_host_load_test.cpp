@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-FakeScript job() {
+FakeScript job_of_two_ranks() {
   FakeScript script;
   script.seconds = 1e-3;
   script.open_time = Seconds{1.0};
@@ -25,7 +25,7 @@ FakeScript job() {
 /// Two ranks by MPI that work all the time, on as many processors as this host has.
 class RunOnAHost : public ::testing::Test {
  protected:
-  RunOnAHost() : bench_({job(), job()}) {
+  RunOnAHost() : bench_({job_of_two_ranks(), job_of_two_ranks()}) {
     bench_.plan.launches = 2;
     bench_.set_cases({1024, 65536});
   }

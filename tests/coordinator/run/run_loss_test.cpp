@@ -15,14 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 using Kind = FakeFailure::Kind;
 
-constexpr const char* kFirst = "all_reduce/float32/sum/1KiB/np2";
-
-FakeScript failing(FakeFailure failure) {
-  FakeScript script;
-  script.failures = {std::move(failure)};
-  return script;
-}
-
 void expect_variant_0_complete(const Record& record) {
   for (const CaseResult& result : record.cases) {
     EXPECT_TRUE(result.variants[0].time);

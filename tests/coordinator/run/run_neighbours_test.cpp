@@ -22,7 +22,7 @@ constexpr std::int64_t kOwnPid = 100;
 const GpuProcess kOwn{kOwnPid, "linkgain-bench", std::int64_t{1} << 30};
 const GpuProcess kTheirs{4711, "python3", std::int64_t{10} << 30};
 
-FakeScript job() {
+FakeScript own_job() {
   FakeScript script;
   script.seconds = 1e-3;
   script.open_time = Seconds{1.0};
@@ -34,7 +34,7 @@ FakeScript job() {
 /// Two variants on two GPUs, of which the test says what others do: a run of about half a minute.
 class RunBesideNeighbours : public ::testing::Test {
  protected:
-  RunBesideNeighbours() : bench_({job(), job()}) {
+  RunBesideNeighbours() : bench_({own_job(), own_job()}) {
     bench_.plan.backend = BackendKind::nccl;
     bench_.plan.launches = 4;
     bench_.set_cases({1024, 65536, 1 << 20, 1 << 24});
@@ -219,7 +219,7 @@ TEST_F(RunBesideNeighbours, OurOwnWorkIsNoAlarmWhereProcessesAreHidden) {
 TEST_F(RunBesideNeighbours, WhoComesHalfwayThroughAShortRunIsSeenWhereProcessesAreHidden) {
   for (const double period : {1.0 / 6, 0.5, 1.0}) {
     for (const double came : {10.5, 12.5, 14.0}) {
-      RunBench bench({job(), job()});
+      RunBench bench({own_job(), own_job()});
       bench.plan.backend = BackendKind::nccl;
       bench.plan.launches = 3;
       bench.set_cases({1024, 65536, 1 << 20, 1 << 24});

@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 constexpr int kLaunches = 12;
 constexpr double kBudget = 240.0;
 
-FakeScript job() {
+FakeScript noisy_job() {
   FakeScript script;
   script.seconds = 1e-3;
   script.noise = 2e-3;
@@ -29,7 +29,7 @@ FakeScript job() {
 /// A soak of fake jobs over a pair and an all-reduce, beside NVML's double.
 class Soak : public RunBesideNvml {
  protected:
-  Soak() : RunBesideNvml({job(), job()}) {
+  Soak() : RunBesideNvml({noisy_job(), noisy_job()}) {
     errors_by_then_ = "0 3 crc_errors 12\n";
     bench_.plan.is_soak = true;
     bench_.plan.launches = kLaunches;
@@ -56,7 +56,7 @@ class Soak : public RunBesideNvml {
   /// In variant 0 from the launch on.
   void slow_down(int launch, const std::string& case_of_it, double seconds) {
     for (int each = 0; each < kLaunches; ++each) {
-      FakeScript script = job();
+      FakeScript script = noisy_job();
       script.seed = static_cast<unsigned>(each) + 1;
       if (each >= launch) script.seconds_of_case[case_of_it] = seconds;
       bench_.script_of_launch[{0, each}] = script;

@@ -17,6 +17,9 @@
 
 namespace linkgain::test {
 
+/// The name of the first case.
+inline constexpr const char* kFirst = "all_reduce/float32/sum/1KiB/np2";
+
 /// A run of fake jobs: scripts for each variant and, where given, for a variant in one launch.
 class RunBench : private RunWorld {
  public:

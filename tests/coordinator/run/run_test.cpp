@@ -17,20 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Kind = FakeFailure::Kind;
 
-constexpr const char* kFirst = "all_reduce/float32/sum/1KiB/np2";
 constexpr const char* kSecond = "all_reduce/float32/sum/64KiB/np2";
-
-FakeScript taking(double seconds) {
-  FakeScript script;
-  script.seconds = seconds;
-  return script;
-}
-
-FakeScript failing(FakeFailure failure) {
-  FakeScript script;
-  script.failures = {std::move(failure)};
-  return script;
-}
 
 /// The journal on disk holds what the record holds, but for what only the end of a run decides.
 void expect_journal_equals_record(const RunBench& bench) {

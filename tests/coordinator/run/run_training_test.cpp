@@ -11,12 +11,6 @@
 namespace linkgain::test {
 namespace {
 
-FakeScript taking(double seconds) {
-  FakeScript script;
-  script.seconds = seconds;
-  return script;
-}
-
 /// Two launches of a training and of the step without communication. In the second one everything
 /// takes longer, as after a drift.
 struct TrainingBench {

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-const TransferPlan kRing{"RING", "SIMPLE"};
+const TransferPlan kRingPlan{"RING", "SIMPLE"};
 
 Case all_reduce(std::int64_t size) {
   Case c;
@@ -25,7 +25,7 @@ Case all_reduce(std::int64_t size) {
 FakeScript carrying(std::int64_t bytes) {
   FakeScript script = taking(1e-3);
   script.carried = {{bytes, bytes, {}, {}}, {bytes, bytes, {}, {}}};
-  script.plan = kRing;
+  script.plan = kRingPlan;
   return script;
 }
 
@@ -73,7 +73,7 @@ TEST(TrafficCount, FindsTheShareThatNvlinkCarried) {
   EXPECT_EQ(p2p.nvlink_sent, 2 * 3 * 64 * kMiB);
   EXPECT_DOUBLE_EQ(p2p.nvlink_share().value(), 1.0);
   EXPECT_TRUE(p2p.judged);
-  EXPECT_EQ(p2p.plan, kRing);
+  EXPECT_EQ(p2p.plan, kRingPlan);
   EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
 }
 
@@ -119,10 +119,10 @@ TEST(TrafficCount, SaysWhyThereIsNothingToJudge) {
 TEST(TrafficCount, SaysWhyPcieBytesAreAbsent) {
   const LinkCounters some{0, 0, 0, {}};
   const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
-  TrafficCount unsupported(all_reduce(64 * kMiB), kRing, {}, "");
+  TrafficCount unsupported(all_reduce(64 * kMiB), kRingPlan, {}, "");
   unsupported.add(reply, reply, 1);
   const LinkCounters all{0, 0, 0, 0};
-  TrafficCount round(all_reduce(1024 * kMiB), kRing, {}, "");
+  TrafficCount round(all_reduce(1024 * kMiB), kRingPlan, {}, "");
   round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
   EXPECT_FALSE(round.evidence()->pcie_sent);
   expect_golden(unsupported.evidence()->pcie_reason + "\n" + round.evidence()->pcie_reason + "\n",

@@ -17,7 +17,7 @@
 namespace linkgain::test {
 namespace {
 
-constexpr std::int64_t kCount = 20'011;
+constexpr std::int64_t kParameters = 20'011;
 
 enum class Kind { all_reduce, reduce_scatter, all_gather };
 constexpr std::array kKinds{Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather};
@@ -30,7 +30,7 @@ double value_of(int rank, std::int64_t place) {
 class TrainingOperations : public RankTest, public ::testing::WithParamInterface<DataType> {
  protected:
   void SetUp() override {
-    world_ = make_training_world(GetParam(), kCount);
+    world_ = make_training_world(GetParam(), kParameters);
     refill();
   }
 
@@ -41,7 +41,8 @@ class TrainingOperations : public RankTest, public ::testing::WithParamInterface
 
   void refill() {
     expected_.clear();
-    for (std::int64_t i = 0; i < kCount; ++i) expected_.push_back(value_of(session->rank(), i));
+    for (std::int64_t i = 0; i < kParameters; ++i)
+      expected_.push_back(value_of(session->rank(), i));
     world_->write(expected_);
   }
 
@@ -99,7 +100,7 @@ TEST_P(TrainingOperations, KnowTheRanks) {
 TEST_P(TrainingOperations, WorkInTheirRangeAlone) {
   const int ranks = session->ranks();
   const std::array ranges{ParameterRange{3, 331 * ranks}, ParameterRange{3001, 1 * ranks},
-                          ParameterRange{kCount - 777 * ranks, 777 * ranks}};
+                          ParameterRange{kParameters - 777 * ranks, 777 * ranks}};
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     communication().wait(start(kKinds[i], ranges[i]));
     expect(kKinds[i], ranges[i]);
@@ -108,7 +109,7 @@ TEST_P(TrainingOperations, WorkInTheirRangeAlone) {
 }
 
 TEST_P(TrainingOperations, AllReduceTakesWhatRanksDoNotDivide) {
-  for (const ParameterRange range : {ParameterRange{17, 1}, {1001, 2003}, {0, kCount}}) {
+  for (const ParameterRange range : {ParameterRange{17, 1}, {1001, 2003}, {0, kParameters}}) {
     refill();
     communication().wait(start(Kind::all_reduce, range));
     expect(Kind::all_reduce, range);
@@ -117,7 +118,7 @@ TEST_P(TrainingOperations, AllReduceTakesWhatRanksDoNotDivide) {
 }
 
 TEST_P(TrainingOperations, OnNothingDoNothing) {
-  for (const Kind kind : kKinds) communication().wait(start(kind, {kCount, 0}));
+  for (const Kind kind : kKinds) communication().wait(start(kind, {kParameters, 0}));
   check();
 }
 
@@ -137,7 +138,7 @@ TEST_P(TrainingOperations, MayBeWaitedForInAnyOrder) {
       begin = range.end() + 1;
       if (i % 4 == 0) communication().progress();
     }
-    ASSERT_LT(begin, kCount);
+    ASSERT_LT(begin, kParameters);
     // None has a divisor in common with 15, so that all are visited; with 14 from last to first.
     constexpr std::array<std::size_t, 6> kStrides{14, 1, 4, 7, 2, 8};
     const std::size_t stride = kStrides[(step + static_cast<std::size_t>(session->rank())) % 6];
@@ -165,12 +166,12 @@ TEST_P(TrainingOperations, GoOnFromWhatOthersLeft) {
 }
 
 TEST_P(TrainingOperations, AllReduceLeavesTheSameBitsEverywhere) {
-  std::vector<double> values(kCount);
+  std::vector<double> values(kParameters);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = kernels::random_normal({7, 200, static_cast<std::uint32_t>(session->rank()), 0}, i);
   }
   world_->write(values);
-  communication().wait(start(Kind::all_reduce, {0, kCount}));
+  communication().wait(start(Kind::all_reduce, {0, kParameters}));
   const std::vector<double> sums = world_->read();
   std::string bytes(sums.size() * sizeof(double), '\0');
   std::memcpy(bytes.data(), sums.data(), bytes.size());
@@ -189,7 +190,8 @@ TEST_P(TrainingOperations, RefuseUnequalShards) {
 
 TEST_P(TrainingOperations, RefuseWhatTheMemoryDoesNotHave) {
   for (const Kind kind : kKinds) {
-    EXPECT_THROW(start(kind, {kCount - session->ranks() + 1, session->ranks()}), std::logic_error);
+    EXPECT_THROW(start(kind, {kParameters - session->ranks() + 1, session->ranks()}),
+                 std::logic_error);
     EXPECT_THROW(start(kind, {-1, session->ranks()}), std::logic_error);
   }
   check();
