@@ -40,7 +40,7 @@ def library_folders(place):
             for folder in folders.split(":"):
                 require(folder.startswith(("/", "$ORIGIN")), f"{program.name} looks in '{folder}'")
                 number += 1
-    return f"{number} folders, each named in full"
+    return f"each of {number} is named in full"
 
 
 def hardened(place):
