@@ -78,6 +78,20 @@ TEST_F(BenchStart, HasTheRanksExitStatus) {
   EXPECT_EQ(run_program(request).status, 1);
 }
 
+/// As Open MPI 4.1's does now and then where a rank left without MPI_Finalize.
+TEST_F(BenchStart, EndsAnMpirunThatOutlivesItsRanks) {
+  const ScratchFolder folder;
+  const std::filesystem::path mpirun = folder.path() / "mpirun";
+  std::ofstream(mpirun) << "#!/bin/sh\nsleep 1\nexec sleep 600\n";
+  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+  ProgramRequest request = quick({LINKGAIN_BENCH, "-g", "2"});
+  request.environment["PATH"] = folder.path().string() + ":" + std::getenv("PATH");
+  const Outcome outcome = run_program(request);
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("mpirun did not end"));
+  EXPECT_LT(outcome.seconds, 30.0 * slowdown());
+}
+
 TEST_F(BenchStart, EndsWithItsRanksByASignal) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));

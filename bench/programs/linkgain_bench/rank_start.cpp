@@ -10,7 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -143,10 +148,12 @@ class SignalQueue {
 
   void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-  /// Waits for one. Its number, 0 for one that a terminal sent to the whole group.
+  /// Waits a second for one. Its number, 0 for none and for one that a terminal sent to the whole
+  /// group.
   int next() const {
     siginfo_t info{};
-    const int number = ::sigwaitinfo(&set_, &info);
+    constexpr timespec kSecond{1, 0};
+    const int number = ::sigtimedwait(&set_, &info, &kSecond);
     return number < 0 || info.si_code == SI_KERNEL ? 0 : number;
   }
 
@@ -163,6 +170,34 @@ void tell_of_signal(int status) {
     print_message(stderr, fmt::format("linkgain-bench: a rank was ended by SIG{}\n", name));
   }
 }
+
+/// Whether it has child processes; true where the kernel does not tell.
+bool has_children(pid_t process) {
+  std::error_code error;
+  std::filesystem::directory_iterator thread(fmt::format("/proc/{}/task", process), error);
+  for (; !error && thread != std::filesystem::directory_iterator{}; thread.increment(error)) {
+    std::ifstream children(thread->path() / "children");
+    pid_t child = 0;
+    if (!children.is_open() || children >> child) return true;
+  }
+  return static_cast<bool>(error);
+}
+
+/// Tells when mpirun has been without ranks, which it had, for so long that it hangs in its own
+/// end: Open MPI 4.1 does now and then where a rank left without MPI_Finalize.
+class RanksWatch {
+ public:
+  bool are_long_gone(pid_t mpirun) {
+    constexpr std::chrono::seconds kLong{10};
+    const Clock::time_point now = Clock::now();
+    if (has_children(mpirun)) seen_ = now;
+    return seen_ && now - *seen_ > kLong;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> seen_;
+};
 
 /// The status of a program that gets what this one is sent, and ends with it.
 int run_to_end(const std::string& program, const std::vector<char*>& line,
@@ -184,11 +219,18 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
     ::_exit(kNotExecutable);
   }
   int asked = 0;
+  RanksWatch ranks;
   for (int status = 0;;) {
     if (::waitpid(child, &status, WNOHANG) == child) {
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       if (asked == 0) tell_of_signal(code);
       return code;
+    }
+    if (ranks.are_long_gone(child)) {
+      print_message(stderr, "linkgain-bench: mpirun did not end with its ranks, and was killed\n");
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      return static_cast<int>(ExitCode::incomplete);
     }
     const int number = signals.next();
     if (number == 0 || number == SIGCHLD) continue;
