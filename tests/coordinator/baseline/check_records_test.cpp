@@ -13,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Record before() { return run_of({{sized(8), "p2p", kEight}, {sized(1 << 20), "p2p", kEight}}); }
 Record after() {
@@ -125,6 +126,14 @@ TEST(CheckRecords, FailNoCaseOfAnotherProfile) {
   EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive);
   other.status = RunStatus::interrupted;
   EXPECT_EQ(exit_code_of(check({other}, made_from(before()))), ExitCode::problem_found);
+}
+
+TEST(CheckRecords, OfOneLaunchIsNoOtherSelection) {
+  const Record one = run_of({{sized(8), "p2p", {1e-3}}, {sized(1 << 20), "p2p", {1e-3}}}, "later");
+  const CheckResult result = check({one}, made_from(before()));
+  EXPECT_EQ(count_of(result, RegressionVerdict::inconclusive), 2);
+  EXPECT_TRUE(result.cases[0].time);
+  EXPECT_THAT(warning_codes(result), Not(testing::Contains("other-selection")));
 }
 
 TEST(CheckRecords, RepeatsThatABaselineIsWeak) {

@@ -176,11 +176,14 @@ TEST(Check, NeverHoldsAGraphAgainstAStream) {
 
 TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
   const std::vector<CaseLaunches> all{launches_of(sized(8), eight(1e-3)),
-                                      launches_of(sized(16), eight(9e-3))};
+                                      launches_of(sized(16), eight(9e-3)),
+                                      launches_of(sized(32), {})};
   const CheckResult result = check_launches(all, reference());
-  ASSERT_THAT(result.cases, SizeIs(2));
+  ASSERT_THAT(result.cases, SizeIs(3));
   EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::added);
   EXPECT_EQ(result.cases[1].reference, std::nullopt);
+  EXPECT_EQ(result.cases[2].verdict, RegressionVerdict::added);
+  EXPECT_EQ(result.cases[2].time, std::nullopt) << "it was skipped";
   EXPECT_EQ(exit_code_of(result), ExitCode::success);
 }
 
