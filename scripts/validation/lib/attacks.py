@@ -34,7 +34,7 @@ ATTACKS = [
     Attack("F7", "the folder is on a full file system", "tables, status 6", output.full_file_system),
     Attack("F8", "report of a link to itself", "status 2", files.refused("report", "loop", prepare=files.make_loop)),
     Attack("F8", "report of a number out of range", "status 2",
-           files.refused("report", "record.json", prepare=files.make_endless_number)),
+           files.refused("report", "endless.json", prepare=files.make_endless_number)),
     Attack("F8", "check with a link to itself or a number out of range", "status 2, never 1",
            files.judged(files.make_loop_and_endless_number, "loop", "endless.json")),
     Attack("F8", "nccl-tests' JSON whose devices are none", "status 2", files.without_devices),

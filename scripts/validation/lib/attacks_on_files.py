@@ -61,14 +61,18 @@ def hardened(place):
     return "stacks cannot be run; the rest is not of Debug builds" if debug else "all of them"
 
 
+def require_refused(place, words):
+    start = time.monotonic()
+    status, _, error = place.run(words)
+    require_status(status, USAGE, error)
+    require(time.monotonic() - start < 10.0, "it waited")
+
+
 def refused(*words, prepare=None):
     def do(place):
         if prepare:
             prepare(place)
-        start = time.monotonic()
-        status, _, error = place.run(words)
-        require_status(status, USAGE, error)
-        require(time.monotonic() - start < 10.0, "it waited")
+        require_refused(place, words)
         return "status 2"
     return do
 
@@ -80,7 +84,7 @@ def make_endless_folder(place):
 
 
 def make_endless_number(place):
-    (place.folder / "record.json").write_text('{"schema": "linkgain.record/1", "wall_s": 1e400}', encoding="utf-8")
+    (place.folder / "endless.json").write_text('{"schema": "linkgain.record/1", "wall_s": 1e400}', encoding="utf-8")
 
 
 def make_pipe(place):
@@ -93,7 +97,7 @@ def make_loop(place):
 
 def make_loop_and_endless_number(place):
     make_loop(place)
-    (place.folder / "endless.json").write_text('{"schema": "linkgain.record/1", "wall_s": 1e400}', encoding="utf-8")
+    make_endless_number(place)
 
 
 def make_pipe_for_journal(place):
@@ -110,10 +114,7 @@ def judged(make, *names):
         make(place)
         for name in names:
             for words in (["check", name, "--baseline", "baseline.json"], ["check", "record.json", "--baseline", name]):
-                start = time.monotonic()
-                status, _, error = place.run(words)
-                require_status(status, USAGE, error)
-                require(time.monotonic() - start < 10.0, "it waited")
+                require_refused(place, words)
         return "status 2"
     return do
 
