@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -152,10 +154,13 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
       divide_up(most_elements * traits_of(type).bytes, traits.unit.item_bytes);
   // A block that waits for data would keep no step where it has none.
   if (traits.has(kFlagsInData) && items != most) return cudaErrorInvalidValue;
+  const std::int64_t layout = whole_lines(most);
+  if (layout > std::numeric_limits<std::uint32_t>::max()) return cudaErrorInvalidValue;
   AllReduceKernel kernel = nullptr;
   const cudaError_t status = find_kernel(method, type, regions.ranks, blocks, &kernel);
   if (status != cudaSuccess) return status;
-  const AllReduceArguments arguments{regions, offsets, items, whole_lines(most), bound};
+  const AllReduceArguments arguments{regions, offsets, static_cast<std::uint32_t>(items),
+                                     static_cast<std::uint32_t>(layout), bound};
   return launch_pdl(kernel, static_cast<unsigned>(blocks), threads_for(traits, items, blocks),
                     stream, arguments);
 }

@@ -21,10 +21,11 @@ namespace linkgain::kernels {
 struct AllReduceArguments {
   PeerRegions regions;
   DataOffsets offsets;
-  // Both of the size that the method goes by, padding included.
-  std::int64_t items;   ///< of this operation
-  std::int64_t layout;  ///< of the largest one that shares the scratch, up to a whole line
-  WaitBound bound;      ///< of every wait for another rank; nobody reads it who does not wait long
+  // Both of the size that the method goes by, padding included. They have 32 bits so that `bound`
+  // ends with their line: the next one cost the shortest operations 3 to 4 % on two H200.
+  std::uint32_t items;   ///< of this operation
+  std::uint32_t layout;  ///< of the largest one that shares the scratch, up to a whole line
+  WaitBound bound;       ///< of every wait for another rank
 };
 
 using AllReduceKernel = void (*)(const AllReduceArguments);

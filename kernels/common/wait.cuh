@@ -55,18 +55,20 @@ static __device__ __noinline__ std::uint32_t look_at_wait(std::uint32_t first, W
   return first;
 }
 
-/// Asks `is_there` until it says so, which is all that a wait costs that ends in time; now and then
-/// looks whether it takes too long. `seen` is what was there instead.
+/// Asks `is_there` until it says so; now and then looks whether that takes too long. `seen` is what
+/// was there instead.
 template <typename IsThere, typename Seen>
 __device__ void wait_until(IsThere is_there, const WaitBound& bound, const Awaited& awaited,
                            Seen seen) {
-  constexpr unsigned kAsksBetweenLooks = 1U << 10U;
+  constexpr int kAsksBetweenLooks = 1 << 10;
   const std::uint32_t phase_and_peer =
       static_cast<std::uint32_t>(awaited.phase) << 16U | static_cast<std::uint32_t>(awaited.peer);
   std::uint32_t first = 0;
-  for (unsigned asks = kAsksBetweenLooks; !is_there(); --asks) {
-    if (asks != 0) continue;
-    asks = kAsksBetweenLooks;
+  while (true) {
+#pragma unroll 1
+    for (int asks = 0; asks < kAsksBetweenLooks; ++asks) {
+      if (is_there()) return;
+    }
     first = look_at_wait(first, bound.report, bound.nanoseconds, phase_and_peer, awaited.expected,
                          seen());
   }

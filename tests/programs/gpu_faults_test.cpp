@@ -33,6 +33,8 @@ constexpr Planted kPlanted[] = {
     {kNccl, kByHost, "hang@1/start", "rank 1 has not come"},
     {kNccl, kByHost, "die@0/connect", "signal 9"},
     {kCopies, kByP2p, "hang@1/connect", "rank 1 has not come"},
+    {kKernels, kByP2p, "die@1/open", "'open'"},
+    {kCopies, kByHost, "hang@1/open", "opening copy_push/16MiB/np2"},
     {kNccl, kByP2p, "die@1:2/operation", "'run'"},
     {kKernels, kByHost, "die@1:2/operation", "'run'"},
     {kCopies, kByP2p, "die@1:2", "'run'"},
@@ -42,6 +44,11 @@ constexpr Planted kPlanted[] = {
     {kCopies, kByHost, "hang@1:2", "rank 1 has not come"},
     {kKernels, kByP2p, "stop@1:2/operation", "rank 1"},
     {kNccl, kByHost, "garbage@0:2/reply", "its reply to 'run' is not understood"},
+    {kCopies, kByP2p, "die@0/verify", "'verify'"},
+    {kKernels, kByP2p, "hang@1/verify", "rank 1"},
+    {kNccl, kByHost, "stop@1/verify", "rank 1"},
+    {kKernels, kByHost, "die@1/close", "'close'"},
+    {kCopies, kByP2p, "hang@1/close", "closing copy_push/16MiB/np2"},
     {kNccl, kByP2p, "late@1:2/operation", ""},
     {kKernels, kByP2p, "late@1:2/operation", ""},
     {kKernels, kByHost, "late@1:2", ""},
@@ -98,6 +105,11 @@ TEST_P(FaultOnGpus, EndsInTimeAndKeepsTheOtherVariant) {
   EXPECT_EQ(outcome.status, 6) << outcome.output;
   EXPECT_EQ(record.status, RunStatus::job_lost);
   EXPECT_THAT(warnings, AllOf(HasSubstr("'faulty'"), HasSubstr(planted.said)));
+  const bool in_a_case = !fault.ends_with("/start") && !fault.ends_with("/connect");
+  for (const CaseResult& result : record.cases) {
+    const std::string begin = case_name(result.definition) + ": ";
+    EXPECT_EQ(warnings.find(begin) != std::string::npos, in_a_case) << begin << "\n" << warnings;
+  }
 }
 
 /// As "nccl_p2p_die_1_start".

@@ -225,6 +225,8 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::float32, 2, 1, 2, two_shot, 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll, 100), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll16, 100), cudaErrorInvalidValue);
+  constexpr std::int64_t kTooMany = std::int64_t{4} << 32;  // of four to an item
+  EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, two_shot, kTooMany), cudaErrorInvalidValue);
   // No device has room for so many at once.
   EXPECT_EQ(attempt(ElementType::float32, 1, kMostBlocks, 2), cudaErrorCooperativeLaunchTooLarge);
 }
