@@ -56,6 +56,15 @@ void require_intervals(const CaseResult& result) {
   }
 }
 
+void require_verifications(const CaseResult& result) {
+  for (const VariantResult& variant : result.variants) {
+    const auto& verification = variant.verification;
+    if (!verification || verification->wrong <= verification->checked) continue;
+    refuse(result, fmt::format("{} of {} verified elements of {} are wrong", verification->wrong,
+                               verification->checked, variant.variant));
+  }
+}
+
 struct Range {
   double least = 0.0;
   double most = 0.0;
@@ -133,6 +142,7 @@ void require_consistent(const Record& record, Agreement agreement) {
     require_variants(result, record.settings.variants);
     require_launches(result, record.settings.launches);
     require_intervals(result);
+    require_verifications(result);
     if (agreement == Agreement::exact) {
       require_exact(result);
     } else {

@@ -41,6 +41,15 @@ void make_folder(const std::filesystem::path& path) {
   }
 }
 
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  std::error_code problem;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, problem);
+  if (!problem) return absolute;
+  throw UsageError(fmt::format("{} is in the current folder, which cannot be found: {}",
+                               path.string(), problem.message()),
+                   "change to a folder that is there, or name one from / on with --out DIR");
+}
+
 bool is_of_a_run(const std::string& name) {
   return name == RunDirectory::kRecord || name == RunDirectory::kReport ||
          name == RunDirectory::kPage || name == RunDirectory::kJournal ||
@@ -94,7 +103,7 @@ RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const
 }
 
 RunDirectory::RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock)
-    : path_(std::filesystem::absolute(path)), lock_(std::move(lock)) {
+    : path_(absolute_path(path)), lock_(std::move(lock)) {
   make_folder(path_);
   if (::access(path_.c_str(), W_OK | X_OK) != 0) {
     throw UsageError(fmt::format("cannot write into {}", path_.string()),

@@ -21,13 +21,10 @@
 namespace linkgain {
 namespace {
 
-bool contains(const Environment& environment, const std::vector<Variant>& variants,
-              std::string_view name) {
-  const std::string variable(name);
-  return environment.contains(variable) ||
-         std::ranges::any_of(variants, [&](const Variant& variant) {
-           return variant.environment.contains(variable);
-         });
+/// To more than an empty text, which is as good as nothing.
+bool is_set(std::string_view name, const Environment& environment) {
+  const auto found = environment.find(std::string(name));
+  return found != environment.end() && !found->second.empty();
 }
 
 /// Where it was written instead; empty where it could not be either.
@@ -111,7 +108,9 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
                                                 const std::vector<Variant>& variants) {
   std::vector<Warning> warnings;
   for (const std::string_view name : protocol::kTestVariables) {
-    if (!contains(environment, variants, name)) continue;
+    const bool by_variant = std::ranges::any_of(
+        variants, [&](const Variant& each) { return is_set(name, each.environment); });
+    if (!by_variant && !is_set(name, environment)) continue;
     warnings.push_back({"test-variable",
                         fmt::format("{} is set, which is for tests: what was measured need not be "
                                     "what this machine does",

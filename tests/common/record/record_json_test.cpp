@@ -346,6 +346,7 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/samples/operations/0", 0);
   ask("/machine/processors", 1e300);
   ask("/cases/0/variants/0/verification/wrong", -1);
+  ask("/cases/0/variants/0/verification/wrong", std::int64_t{1} << 50);
   Json other_order = full_document();
   std::swap(other_order["cases"][0]["variants"][0], other_order["cases"][0]["variants"][1]);
   answers.refuse("variants in another order", [&] { parse_record(other_order.dump(), "a.json"); });

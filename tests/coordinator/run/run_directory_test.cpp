@@ -57,6 +57,23 @@ TEST_F(RunDirectoryTest, RefusesAFileInItsPlace) {
   EXPECT_THROW(open(folder_ / "file"), UsageError);
 }
 
+TEST_F(RunDirectoryTest, SaysThatTheCurrentFolderIsGone) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::filesystem::path gone = folder_ / "gone";
+  std::filesystem::create_directory(gone);
+  std::filesystem::current_path(gone);
+  std::filesystem::remove(gone);
+  std::string said;
+  try {
+    open("out");
+  } catch (const UsageError& error) {
+    said = error.what();
+  }
+  EXPECT_EQ(open(folder_ / "from-the-root").path(), folder_ / "from-the-root");
+  std::filesystem::current_path(before);
+  EXPECT_THAT(said, ::testing::HasSubstr("current folder"));
+}
+
 TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {
   const std::vector<std::string> left{"record.json", "report.md", "report.html", "journal.jsonl",
                                       "run.log"};
