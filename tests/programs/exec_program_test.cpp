@@ -57,6 +57,23 @@ TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
   EXPECT_GT(case_named("exec/start-up").at("variants")[1].at("time_s"), 0.0);
 }
 
+/// What it leaves behind takes five seconds to end.
+TEST_F(ExecProgram, ALineThatLiesInThePipeAtTheEndCameBeforeIt) {
+  write_script("work",
+               "#!/bin/sh\n"
+               "(trap '' TERM; while :; do sleep 1; done) > left 2>&1 &\n"
+               "echo step 1; sleep 0.1; echo step 2; echo cost 7\n");
+  const Outcome outcome =
+      run({"--rounds", "1", "--variant", "p2p", "--step", "^step", "--metric", "cost ([0-9]+)"},
+          {"./work"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const auto time_of = [&](const char* name) -> double {
+    return case_named(name).at("variants")[0].at("time_s");
+  };
+  EXPECT_LE(time_of("exec/start-up") + time_of("exec/step"), time_of("exec/time") + 1e-3);
+  EXPECT_EQ(time_of("exec/cost"), 7.0);
+}
+
 TEST_F(ExecProgram, UsesMetricsAsAskedFor) {
   for (const auto& [use, value] : std::vector<std::pair<std::string, double>>{
            {"last", 7.0}, {"median", 4.0}, {"sum", 13.0}, {"all", 4.0}}) {

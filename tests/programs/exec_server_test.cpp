@@ -71,6 +71,18 @@ TEST_F(ExecServer, ThatFailsIsToldByItsLastLineAndItsLog) {
   }
 }
 
+TEST_F(ExecServer, ThatEndsUnderItsClientEndsTheRun) {
+  const double start = now();
+  Program program(request({"--variant", "p2p", "--rounds", "1", "--server",
+                           "sh -c 'echo ready; sleep 0.2; exit 4'", "--ready", "ready"},
+                          {"sleep", "1000"}));
+  const Outcome outcome = program.finish(60.0);
+  EXPECT_LT(now() - start, 10.0 * slowdown());
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("exit status 4 before the client did"));
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+}
+
 TEST_F(ExecServer, TellsOfAServerThatHangsAsOfItsClient) {
   const std::string server = "sh -c 'echo ready; sleep 1001; :'";
   const auto both = AllOf(HasSubstr("(sleep 1000)"), HasSubstr("(sleep 1001)"));

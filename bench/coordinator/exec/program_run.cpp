@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -74,6 +75,13 @@ void end_whole(Process& process, const std::string& what, std::vector<std::strin
       fmt::format("{} left processes that nothing ends: {}", what, fmt::join(survivors, ", ")));
 }
 
+/// What ended the waiting for a command.
+enum class Ending {
+  exited,
+  limit,         ///< of --timeout or --silence, which the report says
+  server_ended,  ///< under its client
+};
+
 class Run {
  public:
   Run(const ExecPlan& plan, const RunPlace& place, const RunSurroundings& surroundings,
@@ -132,10 +140,13 @@ class Run {
   bool is_ready(std::ifstream& log, std::string& line) const;
   void look_who_hangs(const Process* client, std::FILE* log);
   void run_command();
-  void follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
+  Ending follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
   std::optional<std::string> limit_passed(double elapsed, double silent) const;
   double seconds_to_wait(double elapsed, double silent) const;
-  void keep(const Output& output, OutputReader& reader, std::FILE* log);
+  void keep(const Output& output, OutputReader& reader, std::FILE* log,
+            Clock::time_point latest = Clock::time_point::max());
+  void keep_rest(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point latest,
+                 std::size_t most_bytes);
 
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
@@ -285,7 +296,9 @@ double Run::seconds_to_wait(double elapsed, double silent) const {
   return seconds;
 }
 
-void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) {
+/// It counts as having arrived at `latest` at the latest.
+void Run::keep(const Output& output, OutputReader& reader, std::FILE* log,
+               Clock::time_point latest) {
   print_message(log, output.text);
   if (surroundings_.show_output) {
     // Who reads slowly is waited for, who stopped is not.
@@ -293,11 +306,22 @@ void Run::keep(const Output& output, OutputReader& reader, std::FILE* log) {
     is_read_ = print_message(stderr, output.text, is_read_ ? kPatience : Seconds{});
     line_open_ = !output.text.ends_with('\n');
   }
-  reader.read(output.is_error, output.text, output.arrived);
+  reader.read(output.is_error, output.text, std::min(output.arrived, latest));
 }
 
-/// Until it exits or passes a limit.
-void Run::follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start) {
+/// What lies in the pipes now.
+void Run::keep_rest(Process& process, OutputReader& reader, std::FILE* log,
+                    Clock::time_point latest, std::size_t most_bytes) {
+  Output output;
+  for (std::size_t bytes = 0; bytes < most_bytes && process.read_rest(output);) {
+    bytes += output.text.size();
+    keep(output, reader, log, latest);
+  }
+}
+
+/// Until it exits or passes a limit, or its server ends.
+Ending Run::follow(Process& process, OutputReader& reader, std::FILE* log,
+                   Clock::time_point start) {
   double last_output = 0.0;
   double noted = 0.0;
   double ticked = 0.0;
@@ -310,14 +334,15 @@ void Run::follow(Process& process, OutputReader& reader, std::FILE* log, Clock::
     if (activity == Activity::exited) {
       report_.values[std::string(ProgramMetric::kTime)] = {
           .samples = {elapsed}, .count = 1, .missing = {}};
-      return;
+      return Ending::exited;
     }
     if (activity == Activity::wrote) {
       last_output = elapsed;
       keep(output, reader, log);
     }
     report_.failure = limit_passed(elapsed, elapsed - last_output);
-    if (report_.failure) return;
+    if (report_.failure) return Ending::limit;
+    if (server_ && !server_->running()) return Ending::server_ended;
     if (elapsed - noted >= kNotePeriod.value) {
       noted = elapsed;
       process.remember_tree();
@@ -340,18 +365,21 @@ void Run::run_command() {
   Process process(request);
   gpus_.follow(process.marker());
   OutputReader reader(plan_.output, start);
-  follow(process, reader, log.get(), start);
-  const bool ended = !report_.failure.has_value();
-  if (!ended) look_who_hangs(&process, log.get());
+  // More than pipes hold; what is left of the tree may write on and on.
+  constexpr std::size_t kMostInPipes = 4 << 20;
+  const Ending ending = follow(process, reader, log.get(), start);
+  // Before the tree is ended, which takes a while.
+  const Clock::time_point end_of_time = Clock::now();
+  keep_rest(process, reader, log.get(), end_of_time, kMostInPipes);
+  if (ending == Ending::limit) look_who_hangs(&process, log.get());
   end_whole(process, "the command", report_.notes);
-  Output output;
-  while (process.read_rest(output)) keep(output, reader, log.get());
+  keep_rest(process, reader, log.get(), end_of_time, std::numeric_limits<std::size_t>::max());
   if (line_open_) print_message(stderr, "\n");
   reader.finish();
   report_.last_lines = reader.last_lines();
   report_.lines_shown = surroundings_.show_output;
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
-  if (ended && end && !succeeded(*end)) report_.failure = describe(*end);
+  if (ending == Ending::exited && end && !succeeded(*end)) report_.failure = describe(*end);
   report_.values.merge(reader.values());
 }
 
