@@ -477,6 +477,37 @@ TEST_F(ExecBesideGpus, ALevelThatForbidsP2pIsJudgedAsTheSwitchIs) {
   EXPECT_THAT(warning_codes(), testing::IsSupersetOf({"exec-path", "exec-no-change"}));
 }
 
+TEST_F(ExecBesideGpus, CountersAreThoseOfTheGpusThatVariantsSee) {
+  ProgramRequest made =
+      request({"--gpus-of", "p2p:2,3", "--gpus-of", "host:2,3"},
+              {"sh", "-c",
+               "[ {variant} = p2p ] && printf '2 2000000000\\n3 2000000000\\n' >> traffic; true"});
+  made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+  made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x4";
+  made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_.path() / "traffic").string();
+  made.environment["CUDA_VISIBLE_DEVICES"] = "0,1";
+  const Outcome outcome = run_program(made);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(warning_codes(), Not(Contains("exec-no-nvlink")));
+  EXPECT_THAT(outcome.output, HasSubstr("4 GB"));
+}
+
+TEST_F(ExecBesideGpus, WhatANeighbourMovesIsNoWrongPath) {
+  std::ofstream(folder_.path() / "use") << "2 90 4000000:64:python3\n3 90 4000000:64:python3\n";
+  ProgramRequest made = request(
+      {}, {"sh", "-c",
+           "printf '2 2000000000\\n3 2000000000\\n' >> traffic; "
+           "[ {variant} = p2p ] && printf '0 2000000000\\n1 2000000000\\n' >> traffic; true"});
+  made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+  made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x4";
+  made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_.path() / "traffic").string();
+  made.environment["LINKGAIN_NVML_USE"] = (folder_.path() / "use").string();
+  const Outcome outcome = run_program(made);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(warning_codes(), Contains("exec-neighbours"));
+  EXPECT_THAT(warning_codes(), Not(Contains("exec-path")));
+}
+
 TEST_F(ExecBesideGpus, SaysThatAProgramUsesNoNvlink) {
   const Outcome outcome = run_moving("1 = 2");
   EXPECT_EQ(outcome.status, 0) << outcome.error;

@@ -13,12 +13,17 @@ Out write_gpu(const GpuEvidence& gpu) {
           {"traffic", write_link_counters(gpu.traffic)},
           {"nvlink_reason", gpu.nvlink_reason},
           {"pcie_reason", gpu.pcie_reason},
-          {"health", write_health_summary(gpu.health)}};
+          {"health", write_health_summary(gpu.health)},
+          {"used", gpu.used}};
 }
 
 GpuEvidence read_gpu(const In& json) {
-  return {json.at("gpu"), read_link_counters(json.at("traffic")), json.at("nvlink_reason"),
-          json.at("pcie_reason"), read_health_summary(json.at("health"))};
+  return {json.at("gpu"),
+          read_link_counters(json.at("traffic")),
+          json.at("nvlink_reason"),
+          json.at("pcie_reason"),
+          read_health_summary(json.at("health")),
+          optional_at<bool>(json, "used").value_or(false)};
 }
 
 Out write_nccl(const MappedNccl& library) {

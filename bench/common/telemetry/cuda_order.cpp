@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <numeric>
 
 #include "linkgain/base/text.hpp"
@@ -17,9 +16,9 @@ using Indexes = std::vector<Reading<int>>;
 /// Positions among the GPUs, in CUDA's order.
 using Order = std::vector<std::size_t>;
 
-std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+std::optional<std::string> variable(const Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found != environment.end() ? std::optional(found->second) : std::nullopt;
 }
 
 std::string lower(std::string text) {
@@ -126,8 +125,11 @@ bool names_one_twice(Order listed) {
 
 }  // namespace
 
-CudaSettings cuda_settings() {
-  return {variable("CUDA_VISIBLE_DEVICES"), variable("CUDA_DEVICE_ORDER")};
+CudaSettings cuda_settings() { return cuda_settings(current_environment()); }
+
+CudaSettings cuda_settings(const Environment& environment) {
+  return {variable(environment, "CUDA_VISIBLE_DEVICES"),
+          variable(environment, "CUDA_DEVICE_ORDER")};
 }
 
 std::vector<Reading<int>> cuda_indexes(const std::vector<TopologyGpu>& gpus,

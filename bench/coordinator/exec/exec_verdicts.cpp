@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -22,12 +23,59 @@ constexpr double kSameShare = 0.01;
 constexpr double kLargestDeviation = 0.5;
 constexpr double kUnlikePowerCap = 0.1;
 
+/// GPUs on which the driver listed processes of the arm; empty where it listed none.
+std::set<int> used_gpus(const ArmEvidence& arm) {
+  std::set<int> used;
+  for (const RunEvidence& run : arm.runs) {
+    for (const GpuEvidence& gpu : run.gpus) {
+      if (gpu.used) used.insert(gpu.gpu);
+    }
+  }
+  return used;
+}
+
+/// Those that the arm used in any of its runs, for a short one may end before somebody looks; all
+/// where that is not known.
+std::vector<GpuEvidence> judged_gpus(const ArmEvidence& arm, const RunEvidence& run) {
+  const std::set<int> used = used_gpus(arm);
+  std::vector<GpuEvidence> judged;
+  std::ranges::copy_if(run.gpus, std::back_inserter(judged), [&](const GpuEvidence& gpu) {
+    return used.empty() || used.contains(gpu.gpu);
+  });
+  return judged;
+}
+
+bool is_shared(const RunEvidence& run, const GpuEvidence& gpu) {
+  return std::ranges::find(run.neighbours.seen, gpu.gpu, &GpuNeighbour::gpu) !=
+         run.neighbours.seen.end();
+}
+
+/// What becomes of GPUs that others were on.
+enum class SharedGpus { count, leave_out };
+
+/// Of each run in which a GPU had the counter.
+std::vector<double> bytes_of_runs(const ArmEvidence& arm, SharedGpus shared) {
+  std::vector<double> runs;
+  for (const RunEvidence& run : arm.runs) {
+    std::optional<double> sum;
+    for (const GpuEvidence& gpu : judged_gpus(arm, run)) {
+      if (!gpu.traffic.nvlink_sent) continue;
+      if (shared == SharedGpus::leave_out && is_shared(run, gpu)) continue;
+      sum = sum.value_or(0.0) + static_cast<double>(*gpu.traffic.nvlink_sent);
+    }
+    if (sum) runs.push_back(*sum);
+  }
+  return runs;
+}
+
+std::optional<double> middle_of(const std::vector<double>& runs) {
+  return runs.empty() ? std::nullopt : std::optional(median(runs));
+}
+
 double largest_deviation(const ArmEvidence& arm, double middle) {
   double largest = 0.0;
-  for (const RunEvidence& run : arm.runs) {
-    if (const auto bytes = nvlink_bytes(run)) {
-      largest = std::max(largest, std::abs(static_cast<double>(*bytes) - middle));
-    }
+  for (const double bytes : bytes_of_runs(arm, SharedGpus::count)) {
+    largest = std::max(largest, std::abs(bytes - middle));
   }
   return largest;
 }
@@ -40,17 +88,15 @@ bool moved_the_same(const ArmEvidence& a, double bytes_a, const ArmEvidence& b, 
   return std::abs(bytes_a - bytes_b) <= std::max(deviation, kSameShare * larger);
 }
 
-/// Why an arm's NVLink traffic is not known.
+/// Why NVLink traffic of an arm is not known; empty where all of it is.
 std::string why_unseen(const ArmEvidence& arm) {
   for (const RunEvidence& run : arm.runs) {
     if (!run.no_gpus.empty()) return run.no_gpus;
-    for (const GpuEvidence& gpu : run.gpus) {
-      if (!gpu.nvlink_reason.empty()) {
-        return fmt::format("GPU {}: {}", gpu.gpu, gpu.nvlink_reason);
-      }
+    for (const GpuEvidence& gpu : judged_gpus(arm, run)) {
+      if (!gpu.traffic.nvlink_sent) return fmt::format("GPU {}: {}", gpu.gpu, gpu.nvlink_reason);
     }
   }
-  return "no GPU was seen";
+  return nvlink_bytes(arm) ? "" : "no GPU was seen";
 }
 
 /// The most that an arm with P2P moved.
@@ -64,15 +110,53 @@ double most_with_p2p(const std::vector<ArmEvidence>& arms) {
 
 /// One warning for all arms of one reason.
 void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
-  std::map<std::string, std::vector<std::string>> unseen;
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
   for (const ArmEvidence& arm : arms) {
-    if (!arm.runs.empty() && !nvlink_bytes(arm)) unseen[why_unseen(arm)].push_back(arm.variant);
+    const std::string reason = why_unseen(arm);
+    const bool in_part = nvlink_bytes(arm).has_value();
+    if (!arm.runs.empty() && !reason.empty()) unseen[{in_part, reason}].push_back(arm.variant);
   }
-  for (const auto& [reason, variants] : unseen) {
+  for (const auto& [why, variants] : unseen) {
+    const auto& [in_part, reason] = why;
     verdict.warnings.push_back(
         {"exec-unseen",
-         fmt::format("{}: NVLink traffic was not measured ({})", fmt::join(variants, ", "), reason),
-         "nothing proves which path the data took: `linkgain topo` says what the driver shows"});
+         fmt::format("{}: NVLink traffic was not measured{} ({})", fmt::join(variants, ", "),
+                     in_part ? " on some GPUs" : "", reason),
+         in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
+                 : "nothing proves which path the data took: `linkgain topo` says what the driver "
+                   "shows"});
+  }
+}
+
+bool is_use(double bytes) { return bytes > static_cast<double>(kNvlinkFloor); }
+
+/// Of an arm without P2P, beside the most that one with it moved.
+void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) {
+  const auto is_wrong = [&](const std::optional<double>& bytes) {
+    return bytes && is_use(*bytes) && *bytes > kNoNvlink * most;
+  };
+  const std::optional<double> own = middle_of(bytes_of_runs(arm, SharedGpus::leave_out));
+  const std::optional<double> all = nvlink_bytes(arm);
+  if (is_wrong(own)) {
+    verdict.exit_code = ExitCode::wrong_path;
+    verdict.warnings.push_back(
+        {"exec-path",
+         fmt::format("{}: {} is set, and yet {} went over NVLink in a run{}", arm.variant,
+                     arm.forbidding, readable_traffic(*own),
+                     used_gpus(arm).empty() ? "; others may have moved it, for the driver did not "
+                                              "show on which GPUs the command was"
+                                            : ""),
+         fmt::format("{} does not close what bypasses it: NVLink multicast "
+                     "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's "
+                     "own copies and all-reduces (vLLM: --disable-custom-all-reduce)",
+                     arm.forbidding.substr(0, arm.forbidding.find('=')))});
+  } else if (is_wrong(all)) {
+    verdict.warnings.push_back(
+        {"exec-neighbours",
+         fmt::format("{}: {} is set, and {} went over NVLink in a run, of GPUs that others used, "
+                     "too: who moved it is not known",
+                     arm.variant, arm.forbidding, readable_traffic(*all)),
+         kNeighbourAdvice});
   }
 }
 
@@ -81,19 +165,9 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   for (const ArmEvidence& arm : arms) {
     const std::optional<double> bytes = nvlink_bytes(arm);
     if (!bytes) continue;
-    const bool used = *bytes > static_cast<double>(kNvlinkFloor);
-    if (arm.p2p_off() && used && *bytes > kNoNvlink * most) {
-      verdict.exit_code = ExitCode::wrong_path;
-      verdict.warnings.push_back(
-          {"exec-path",
-           fmt::format("{}: {} is set, and yet {} went over NVLink in a run", arm.variant,
-                       arm.forbidding, readable_traffic(*bytes)),
-           fmt::format("{} does not close what bypasses it: NVLink multicast "
-                       "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's "
-                       "own copies and all-reduces (vLLM: --disable-custom-all-reduce)",
-                       arm.forbidding.substr(0, arm.forbidding.find('=')))});
-    }
-    if (!arm.p2p_off() && !used) {
+    if (arm.p2p_off()) {
+      judge_forbidden(arm, most, verdict);
+    } else if (!is_use(*bytes)) {
       verdict.warnings.push_back(
           {"exec-no-nvlink",
            fmt::format(
@@ -129,7 +203,7 @@ void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     const std::optional<double> other = nvlink_bytes(arms[i]);
     if (!first || !other) continue;
     // Without NVLink the counters do not tell P2P over PCIe from host memory.
-    if (std::min(*first, *other) <= static_cast<double>(kNvlinkFloor)) continue;
+    if (!is_use(std::min(*first, *other))) continue;
     if (!moved_the_same(arms.front(), *first, arms[i], *other)) continue;
     const std::string seen = fmt::format("{} and {} moved the same over NVLink, {} and {} in a run",
                                          arms.front().variant, arms[i].variant,
@@ -153,6 +227,25 @@ void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<Gp
   }
   if (seen.empty()) return;
   verdict.warnings.push_back({"exec-neighbours", first_named(seen), kNeighbourAdvice});
+}
+
+/// One warning for all arms of one reason. Of runs without GPUs exec-unseen has said it.
+void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+  std::map<std::string, std::set<std::string>> unknown;
+  for (const ArmEvidence& arm : arms) {
+    for (const RunEvidence& run : arm.runs) {
+      const std::string& reason = run.neighbours.not_looked;
+      if (run.no_gpus.empty() && !reason.empty()) unknown[reason].insert(arm.variant);
+    }
+  }
+  for (const auto& [reason, variants] : unknown) {
+    verdict.warnings.push_back(
+        {"exec-others-unknown",
+         fmt::format("{}: whether others used the GPUs is not known ({})",
+                     fmt::join(variants, ", "), reason),
+         "their NVLink traffic would count as the command's: see outside of the container with "
+         "nvidia-smi who uses the GPUs"});
+  }
 }
 
 HealthSummary health_of(const ArmEvidence& arm) {
@@ -320,23 +413,8 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
   return arms;
 }
 
-std::optional<std::int64_t> nvlink_bytes(const RunEvidence& run) {
-  if (run.gpus.empty()) return std::nullopt;
-  std::int64_t sum = 0;
-  for (const GpuEvidence& gpu : run.gpus) {
-    if (!gpu.traffic.nvlink_sent) return std::nullopt;
-    sum += *gpu.traffic.nvlink_sent;
-  }
-  return sum;
-}
-
 std::optional<double> nvlink_bytes(const ArmEvidence& arm) {
-  std::vector<double> runs;
-  for (const RunEvidence& run : arm.runs) {
-    if (const auto bytes = nvlink_bytes(run)) runs.push_back(static_cast<double>(*bytes));
-  }
-  if (runs.empty()) return std::nullopt;
-  return median(runs);
+  return middle_of(bytes_of_runs(arm, SharedGpus::count));
 }
 
 ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms,
@@ -347,6 +425,7 @@ ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms,
   judge_path(arms, verdict);
   judge_change(arms, verdict);
   judge_neighbours(arms, idle, verdict);
+  judge_unknown_neighbours(arms, verdict);
   judge_health(arms, verdict);
   judge_nccl(arms, verdict);
   return verdict;

@@ -30,10 +30,9 @@ inline constexpr std::int64_t kNvlinkFloor = std::int64_t{16} << 20;
 /// Those of a record of `linkgain exec`, by its variants.
 std::vector<ArmEvidence> arms_of(const Record& record);
 
-/// What all GPUs of a run sent over NVLink, in bytes; absent where one was not measured.
-std::optional<std::int64_t> nvlink_bytes(const RunEvidence& run);
-
-/// Median over the arm's runs that have it.
+/// What GPUs sent over NVLink in a run, in bytes: the median over the arm's runs. The GPUs are
+/// those that its processes were on in any run, all that it sees where the driver listed none of
+/// them; those without a counter are left out. Absent where none has one.
 std::optional<double> nvlink_bytes(const ArmEvidence& arm);
 
 /// "1.21 TB", "0 B".
@@ -51,15 +50,18 @@ struct ExecVerdict {
 /// | code                  | where                                                                |
 /// | --------------------- | -------------------------------------------------------------------- |
 /// | exec-path             | P2P is off, and yet more than kNvlinkFloor and more than 0.1 % of    |
-/// |                       | what an arm with P2P moved went over NVLink                          |
+/// |                       | what an arm with P2P moved went over NVLink, by GPUs on which nobody |
+/// |                       | else was seen in that run                                            |
 /// | exec-no-change        | P2P is off in one of two arms, and both moved more than the floor    |
 /// |                       | and the same: they differ by no more than the largest deviation of a |
 /// |                       | run from its arm's median (at most half of the larger) or 1 % of it  |
 /// | exec-same-bytes       | P2P is allowed in both, one is_like_first, and both moved more than  |
 /// |                       | the floor and the same: no fault, variants need not choose a path    |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached                         |
-/// | exec-unseen           | an arm has runs, and their NVLink traffic was not measured           |
-/// | exec-neighbours       | others were on the GPUs                                              |
+/// | exec-unseen           | NVLink traffic of an arm was not measured, on one of its GPUs or all |
+/// | exec-neighbours       | others were on the GPUs; also where only their GPUs make an          |
+/// |                       | exec-path                                                            |
+/// | exec-others-unknown   | whether others were on the GPUs is not known                         |
 /// | exec-throttled        | a GPU was throttled, other than by its power limit                   |
 /// | exec-power-capped     | shares of samples at the power limit differ by more than 0.1         |
 /// | exec-nccl-differs     | arms had other NCCL libraries though neither names one               |

@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using Span = std::chrono::duration<double>;
 
 constexpr Span kHealthPeriod{1.0};
+constexpr Span kFirstNeighbours{1.0};
 constexpr Span kNeighbourPeriod{10.0};
 constexpr Span kFirstMappings{0.25};
 constexpr Span kMappingsPeriod{2.0};
@@ -59,72 +60,84 @@ struct WatchedGpu {
   HealthSummary health{};
 };
 
-/// NVML's GPUs that CUDA_VISIBLE_DEVICES leaves, in nvidia-smi's order.
-std::vector<WatchedGpu> visible_gpus(const Nvml& nvml) {
+std::vector<WatchedGpu> all_gpus(const Nvml& nvml) {
   std::vector<WatchedGpu> all;
-  std::vector<TopologyGpu> described;
   for (int i = 0; i < nvml.device_count(); ++i) {
     WatchedGpu& gpu = all.emplace_back();
-    TopologyGpu& entry = described.emplace_back();
-    gpu.number = entry.index = i;
+    gpu.number = i;
     gpu.device = nvml.device_by_index(i, &gpu.silence);
+  }
+  return all;
+}
+
+std::vector<TopologyGpu> described(const std::vector<WatchedGpu>& gpus) {
+  std::vector<TopologyGpu> entries;
+  for (const WatchedGpu& gpu : gpus) {
+    TopologyGpu& entry = entries.emplace_back();
+    entry.index = gpu.number;
     entry.no_answer = gpu.device ? gpu.device->silence() : gpu.silence;
     if (!gpu.device) continue;
     entry.name = gpu.device->name().value_or("");
     entry.uuid = gpu.device->uuid().value_or("");
     entry.pci_bus_id = gpu.device->pci_bus_id().value_or("");
   }
-  std::vector<std::size_t> visible = visible_to_cuda(described, cuda_settings());
-  std::sort(visible.begin(), visible.end());
-  std::vector<WatchedGpu> gpus;
-  for (const std::size_t position : visible) gpus.push_back(all[position]);
-  return gpus;
+  return entries;
 }
+
+using Positions = std::set<std::size_t>;
 
 }  // namespace
 
 class ProgramWatch::Impl {
  public:
-  Impl() : nvml_(Nvml::open(&no_gpus_)) {
+  explicit Impl(const std::vector<CudaSettings>& variants)
+      : nvml_(Nvml::open(&no_gpus_)), visible_(variants.size()) {
     if (!nvml_) return;
-    no_gpus_.clear();
-    gpus_ = visible_gpus(*nvml_);
-    if (!gpus_.empty()) return;
-    no_gpus_ = nvml_->device_count() == 0 ? "the driver finds no GPU"
-                                          : "CUDA_VISIBLE_DEVICES leaves no GPU";
+    all_ = all_gpus(*nvml_);
+    const std::vector<TopologyGpu> entries = described(all_);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      const std::vector<std::size_t> visible = visible_to_cuda(entries, variants[i]);
+      visible_[i].insert(visible.begin(), visible.end());
+      visible_to_any_.insert(visible.begin(), visible.end());
+    }
   }
   ~Impl() { stop(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   std::vector<GpuNeighbour> watch_idle(Seconds window) const;
-  void begin();
+  void begin(std::size_t variant);
   void follow(const std::string& marker);
   RunEvidence end();
 
  private:
   using Listed = std::vector<std::pair<int, std::vector<GpuProcess>>>;
 
+  std::vector<WatchedGpu> gpus_at(const Positions& positions) const;
+  void choose_gpus(std::size_t variant);
   void stop();
   void keep_watching();
   std::vector<ProcessEntry> find_processes();
   void sample_health();
   Listed list_processes_of_gpus();
   void find_neighbours(bool before);
-  bool is_known_neighbour(std::int64_t pid) const { return neighbour_ids_.contains(pid); }
 
-  std::string no_gpus_;
+  std::string no_gpus_;  ///< why no GPU is watched, in the run or at all
   std::shared_ptr<Nvml> nvml_;
-  std::vector<WatchedGpu> gpus_;
+  std::vector<WatchedGpu> all_;     ///< of this host, in nvidia-smi's order
+  std::vector<Positions> visible_;  ///< in all_, by variant
+  Positions visible_to_any_;
   std::set<std::int64_t> own_;  ///< ids of processes that were found in a tree
 
   // Of one run. Written by begin() and end() while no thread runs, and by the thread.
   Clock::time_point start_{};
+  std::vector<WatchedGpu> gpus_;  ///< that its variant sees
+  std::set<int> used_;            ///< GPUs that a process of the command was listed on
   double begin_cost_ = 0.0;
   double thread_cost_ = 0.0;
   NcclFinder nccl_;
   Neighbours neighbours_;
-  std::set<std::int64_t> neighbour_ids_;
+  std::set<std::pair<int, std::int64_t>> neighbour_ids_;  ///< with the GPU
   bool lists_own_ = false;  ///< the driver's ids are those of this namespace
   bool unattributed_ = false;
   std::vector<ProcessTree> trees_;
@@ -137,43 +150,61 @@ class ProgramWatch::Impl {
   std::thread thread_;
 };
 
+std::vector<WatchedGpu> ProgramWatch::Impl::gpus_at(const Positions& positions) const {
+  std::vector<WatchedGpu> gpus;
+  for (const std::size_t position : positions) gpus.push_back(all_[position]);
+  return gpus;
+}
+
+/// Those that the variant sees, or why there are none.
+void ProgramWatch::Impl::choose_gpus(std::size_t variant) {
+  if (!nvml_) return;
+  gpus_ = gpus_at(visible_.at(variant));
+  no_gpus_ = !gpus_.empty() ? ""
+             : all_.empty() ? "the driver finds no GPU"
+                            : "CUDA_VISIBLE_DEVICES leaves no GPU";
+}
+
 std::vector<GpuNeighbour> ProgramWatch::Impl::watch_idle(Seconds window) const {
+  const std::vector<WatchedGpu> gpus = gpus_at(visible_to_any_);
   std::vector<LinkCounters> before;
-  for (const WatchedGpu& gpu : gpus_) {
+  for (const WatchedGpu& gpu : gpus) {
     before.push_back(gpu.device ? gpu.device->link_counters() : LinkCounters{});
   }
   const Clock::time_point start = Clock::now();
-  std::vector<std::pair<double, int>> busy(gpus_.size());
+  std::vector<std::pair<double, int>> busy(gpus.size());
   do {
     std::this_thread::sleep_for(std::min(kIdleStep, Span{window.value}));
-    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
       const auto percent =
-          gpus_[i].device ? gpus_[i].device->busy_percent() : Reading<double>::missing("");
+          gpus[i].device ? gpus[i].device->busy_percent() : Reading<double>::missing("");
       if (!percent.measured()) continue;
       busy[i].first += percent.value();
       ++busy[i].second;
     }
-  } while (!gpus_.empty() && Span(Clock::now() - start).count() < window.value);
+  } while (!gpus.empty() && Span(Clock::now() - start).count() < window.value);
   const double length = Span(Clock::now() - start).count();
   std::vector<GpuNeighbour> found;
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    if (!gpus_[i].device) continue;
-    GpuNeighbour neighbour{.gpu = gpus_[i].number};
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (!gpus[i].device) continue;
+    GpuNeighbour neighbour{.gpu = gpus[i].number};
     if (busy[i].second > 0) neighbour.busy_percent = busy[i].first / busy[i].second;
-    const LinkCounters moved = growth(before[i], gpus_[i].device->link_counters());
+    const LinkCounters moved = growth(before[i], gpus[i].device->link_counters());
     if (moved.nvlink_sent && moved.nvlink_received && length > 0.0) {
       neighbour.nvlink_gb_per_s =
           static_cast<double>(*moved.nvlink_sent + *moved.nvlink_received) / length / 1e9;
     }
-    neighbour.processes = gpus_[i].device->processes().value_or({});
+    neighbour.processes = gpus[i].device->processes().value_or({});
     if (is_busy(neighbour) || !neighbour.processes.empty()) found.push_back(neighbour);
   }
   return found;
 }
 
-void ProgramWatch::Impl::begin() {
+void ProgramWatch::Impl::begin(std::size_t variant) {
   stop();
   const double cost = thread_seconds();
+  choose_gpus(variant);
+  used_.clear();
   nccl_ = {};
   neighbours_ = {};
   neighbours_.not_looked = no_gpus_;
@@ -187,7 +218,6 @@ void ProgramWatch::Impl::begin() {
   start_ = Clock::now();
   find_neighbours(true);
   for (WatchedGpu& gpu : gpus_) {
-    gpu.health = {};
     gpu.absent = {.nvlink = gpu.silence, .pcie = gpu.silence};
     if (gpu.device) gpu.before = gpu.device->link_counters(&gpu.absent);
   }
@@ -216,7 +246,8 @@ void ProgramWatch::Impl::stop() {
 void ProgramWatch::Impl::keep_watching() {
   const double cost = thread_seconds();
   Clock::time_point next_health = start_ + ticks(kHealthPeriod);
-  Clock::time_point next_neighbours = start_ + ticks(kNeighbourPeriod);
+  Clock::time_point next_neighbours = start_ + ticks(kFirstNeighbours);
+  Span until_neighbours = kFirstNeighbours;
   Clock::time_point next_mappings = Clock::time_point::max();
   Span until_mappings = kFirstMappings;
   std::unique_lock lock(mutex_);
@@ -244,7 +275,8 @@ void ProgramWatch::Impl::keep_watching() {
     }
     if (now >= next_neighbours) {
       find_neighbours(false);
-      next_neighbours = now + ticks(kNeighbourPeriod);
+      until_neighbours = std::min(until_neighbours * 2.0, kNeighbourPeriod);
+      next_neighbours = now + ticks(until_neighbours);
     }
     lock.lock();
   }
@@ -292,27 +324,26 @@ void ProgramWatch::Impl::find_neighbours(bool before) {
   // After the list: who is on it and not in a tree now was not in one when it was made.
   if (!before) find_processes();
   for (const auto& [gpu, processes] : listed) {
-    lists_own_ =
-        lists_own_ || std::any_of(processes.begin(), processes.end(),
-                                  [&](const GpuProcess& each) { return own_.contains(each.pid); });
+    const bool own = std::ranges::any_of(
+        processes, [&](const GpuProcess& each) { return own_.contains(each.pid); });
+    lists_own_ = lists_own_ || own;
+    if (own && !before) used_.insert(gpu);
   }
-  std::set<std::int64_t> arrived;
   for (const auto& [gpu, processes] : listed) {
     GpuNeighbour neighbour{.gpu = gpu};
     for (const GpuProcess& process : processes) {
-      if (own_.contains(process.pid) || is_known_neighbour(process.pid)) continue;
+      if (own_.contains(process.pid) || neighbour_ids_.contains({gpu, process.pid})) continue;
       if (!before && !(lists_own_ && is_alive(process.pid))) {
         unattributed_ = unattributed_ || !lists_own_;
         continue;
       }
       neighbour.processes.push_back(process);
-      arrived.insert(process.pid);
+      neighbour_ids_.emplace(gpu, process.pid);
     }
     if (neighbour.processes.empty()) continue;
     if (!before) neighbour.after_s = Span(now - start_).count();
     neighbours_.seen.push_back(std::move(neighbour));
   }
-  neighbour_ids_.merge(arrived);
   neighbours_.cost_s += Span(Clock::now() - now).count();
 }
 
@@ -338,6 +369,7 @@ RunEvidence ProgramWatch::Impl::end() {
     found.health = gpu.health;
   }
   find_neighbours(false);
+  for (GpuEvidence& gpu : evidence.gpus) gpu.used = used_.contains(gpu.gpu);
   if (unattributed_ && !lists_own_) neighbours_.not_looked = kUnknownIds;
   evidence.nccl = nccl_.found();
   evidence.processes_looked = nccl_.processes_looked();
@@ -346,12 +378,13 @@ RunEvidence ProgramWatch::Impl::end() {
   return evidence;
 }
 
-ProgramWatch::ProgramWatch() : impl_(std::make_unique<Impl>()) {}
+ProgramWatch::ProgramWatch(const std::vector<CudaSettings>& variants)
+    : impl_(std::make_unique<Impl>(variants)) {}
 ProgramWatch::~ProgramWatch() = default;
 std::vector<GpuNeighbour> ProgramWatch::watch_idle(Seconds window) const {
   return impl_->watch_idle(window);
 }
-void ProgramWatch::begin() { impl_->begin(); }
+void ProgramWatch::begin(std::size_t variant) { impl_->begin(variant); }
 void ProgramWatch::follow(const std::string& marker) { impl_->follow(marker); }
 RunEvidence ProgramWatch::end() { return impl_->end(); }
 

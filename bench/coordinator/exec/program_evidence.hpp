@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,33 +8,37 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/run_evidence.hpp"
+#include "linkgain/telemetry/cuda_order.hpp"
 
 namespace linkgain {
 
-/// Watches the GPUs of this host, and what a command does with them, from outside. The GPUs are
-/// those that CUDA_VISIBLE_DEVICES of this process leaves; all where it is not set or names a MIG
-/// instance. Without NVML everything of GPUs is absent with the reason.
+/// Watches the GPUs of this host, and what a command does with them, from outside. The GPUs of a
+/// run are those that its variant's CUDA_VISIBLE_DEVICES leaves; all where it is not set or names a
+/// MIG instance. Without NVML everything of GPUs is absent with the reason.
 ///
-/// While a run lasts a thread reads health every second (4 us a GPU), who is on the GPUs every
-/// 10 s, and the mappings of the command's processes after 0.25, 0.5 and 1 s, then every 2 s (some
-/// milliseconds each). PCIe is not measured: its counters wrap in 67 ms at the rate of PCIe 5.0
-/// x16, and to read eight GPUs often enough would take a tenth of a processor.
+/// While a run lasts a thread reads health every second (4 us a GPU), who is on the GPUs after 1, 3
+/// and 7 s and then every 10 s at most, and the mappings of the command's processes after 0.25, 0.5
+/// and 1 s, then every 2 s (some milliseconds each). PCIe is not measured: its counters wrap in 67
+/// ms at the rate of PCIe 5.0 x16, and to read eight GPUs often enough would take a tenth of a
+/// processor.
 ///
 /// Calls are for one thread. Nothing throws for what cannot be read.
 class ProgramWatch {
  public:
-  ProgramWatch();
+  /// What decides which GPUs each variant of the command sees.
+  explicit ProgramWatch(const std::vector<CudaSettings>& variants);
   /// Ends a run that is being watched.
   ~ProgramWatch();
   ProgramWatch(const ProgramWatch&) = delete;
   ProgramWatch& operator=(const ProgramWatch&) = delete;
 
-  /// What others do on the GPUs, for before the first run: waits for `window`, while nothing of
-  /// ours may run. A GPU without work and processes of others has no element.
+  /// What others do on the GPUs that any variant sees, for before the first run: waits for
+  /// `window`, while nothing of ours may run. A GPU without work and processes of others has no
+  /// element.
   std::vector<GpuNeighbour> watch_idle(Seconds window) const;
 
-  /// Just before a run is started. Takes about 1 ms a GPU.
-  void begin();
+  /// Just before a run of a variant is started. Takes about 1 ms a GPU.
+  void begin(std::size_t variant);
   /// After a process of the run was started: `marker` is its Process::marker(). May be called
   /// for several, as for a server and its client.
   void follow(const std::string& marker);

@@ -82,6 +82,14 @@ enum class Ending {
   server_ended,  ///< under its client
 };
 
+std::vector<CudaSettings> cuda_settings_of(const ExecPlan& plan, const Environment& environment) {
+  std::vector<CudaSettings> settings;
+  for (const Variant& variant : plan.variants) {
+    settings.push_back(cuda_settings(environment_of(variant, environment)));
+  }
+  return settings;
+}
+
 class Run {
  public:
   Run(const ExecPlan& plan, const RunPlace& place, const RunSurroundings& surroundings,
@@ -120,7 +128,7 @@ class Run {
  private:
   /// Everything but the shell commands.
   void measure() {
-    gpus_.begin();
+    gpus_.begin(static_cast<std::size_t>(report_.place.variant));
     watched_ = true;
     try {
       if (!plan_.server || start_server()) run_command();
@@ -390,7 +398,7 @@ ProgramRunner::ProgramRunner(const ExecPlan& plan, const RunSurroundings& surrou
     : plan_(plan),
       surroundings_(surroundings),
       watch_(watch),
-      gpus_(std::make_unique<ProgramWatch>()) {}
+      gpus_(std::make_unique<ProgramWatch>(cuda_settings_of(plan, surroundings.environment))) {}
 
 ProgramRunner::~ProgramRunner() = default;
 

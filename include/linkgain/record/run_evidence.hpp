@@ -18,6 +18,7 @@ struct GpuEvidence {
   std::string nvlink_reason{};  ///< why NVLink's bytes are absent; empty where both are there
   std::string pcie_reason{};    ///< the same of PCIe
   HealthSummary health{};       ///< of samples a second apart
+  bool used = false;            ///< the driver listed a process of the command on it
   bool operator==(const GpuEvidence&) const = default;
 };
 

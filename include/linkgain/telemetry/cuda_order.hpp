@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
@@ -17,6 +18,8 @@ struct CudaSettings {
 
 /// Those of this process.
 CudaSettings cuda_settings();
+/// Those of a process with this environment.
+CudaSettings cuda_settings(const Environment& environment);
 
 /// CUDA's index of each GPU, as the CUDA documentation describes the two variables: entries are
 /// numbers or beginnings of UUIDs, by the kind of the first; the first that names no device ends

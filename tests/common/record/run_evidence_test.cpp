@@ -22,6 +22,7 @@ RunEvidence full() {
   sample.temperature_c = 45;
   sample.clock_event_reasons = 0x24;
   add_sample(gpu.health, {sample});
+  gpu.used = true;
   evidence.nccl = {{"/opt/libnccl.so.2", "2.28.9+cuda13.0", true, 2}};
   evidence.processes_looked = 5;
   evidence.neighbours.looks = 4;
@@ -36,6 +37,14 @@ TEST(RunEvidence, IsReadAsItWasWritten) {
   EXPECT_EQ(json::read_run_evidence(
                 json::In::parse(json::text_of(json::write_run_evidence(RunEvidence{})))),
             RunEvidence{});
+}
+
+TEST(RunEvidence, OfAnOlderRecordSaysNothingOfTheGpusThatTheCommandUsed) {
+  std::string text = json::text_of(json::write_run_evidence(full()));
+  const std::string used = ",\"used\":true";
+  ASSERT_NE(text.find(used), std::string::npos) << text;
+  text.erase(text.find(used), used.size());
+  EXPECT_FALSE(json::read_run_evidence(json::In::parse(text)).gpus.at(0).used);
 }
 
 TEST(RunEvidence, IsKeptInTheRecordThatFollowsItsSchema) {

@@ -159,6 +159,8 @@ TEST(CudaSettings, AreThisProcessesVariables) {
   EXPECT_EQ(cuda_settings().device_order, "PCI_BUS_ID");
   unsetenv("CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(cuda_settings().visible_devices, std::nullopt);
+  EXPECT_EQ(cuda_settings({{"CUDA_VISIBLE_DEVICES", ""}}).visible_devices, "");
+  EXPECT_EQ(cuda_settings({{"CUDA_VISIBLE_DEVICES", ""}}).device_order, std::nullopt);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ RunEvidence run_of(std::optional<std::int64_t> bytes_a_gpu) {
     each.gpu = gpu;
     each.traffic.nvlink_sent = each.traffic.nvlink_received = bytes_a_gpu;
     if (!bytes_a_gpu) each.nvlink_reason = "Not Supported";
+    each.used = true;
   }
   run.nccl = {{.path = "/usr/lib/libnccl.so.2", .version = "2.28.9+cuda13.0", .processes = 2}};
   run.processes_looked = 3;
@@ -164,6 +165,87 @@ TEST(ExecVerdicts, TrafficThatIsNotKnownIsNotJudged) {
   EXPECT_THAT(judge_exec(blind, {}).warnings.front().text, testing::HasSubstr("no driver"));
 }
 
+/// Of each run: GPU 2, which no process of the command was on.
+void add_gpu(ArmEvidence& arm, std::optional<std::int64_t> bytes) {
+  for (RunEvidence& run : arm.runs) {
+    GpuEvidence& gpu = run.gpus.emplace_back();
+    gpu.gpu = 2;
+    gpu.traffic.nvlink_sent = gpu.traffic.nvlink_received = bytes;
+    if (!bytes) gpu.nvlink_reason = "Not Supported";
+  }
+}
+
+/// The driver listed no process of the command on any GPU.
+void forget_use(ArmEvidence& arm) {
+  for (RunEvidence& run : arm.runs) {
+    for (GpuEvidence& gpu : run.gpus) gpu.used = false;
+  }
+}
+
+TEST(ExecVerdicts, GpusThatTheCommandWasNotOnAreNotJudged) {
+  std::vector<ArmEvidence> arms = good_arms();
+  for (ArmEvidence& arm : arms) add_gpu(arm, 2 * kGigabyte);
+  EXPECT_THAT(codes_of(arms), IsEmpty());
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::success);
+  EXPECT_EQ(nvlink_bytes(arms[0]), 2.0 * kGigabyte);
+  EXPECT_EQ(nvlink_bytes(arms[1]), 0.0);
+  for (GpuEvidence& gpu : arms[1].runs[0].gpus) gpu.used = false;
+  EXPECT_THAT(codes_of(arms), IsEmpty()) << "seen in the other run";
+  arms[1].runs[0].gpus[2].used = true;
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path) << "it was on that one, too";
+}
+
+TEST(ExecVerdicts, AllGpusAreJudgedWhereNobodyKnowsWhichTheCommandWasOn) {
+  std::vector<ArmEvidence> arms = good_arms();
+  for (ArmEvidence& arm : arms) {
+    add_gpu(arm, 2 * kGigabyte);
+    forget_use(arm);
+  }
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-path"));
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path);
+}
+
+TEST(ExecVerdicts, BytesOfAGpuThatOthersWereOnAreNoWrongPath) {
+  std::vector<ArmEvidence> arms = good_arms();
+  for (ArmEvidence& arm : arms) {
+    add_gpu(arm, 2 * kGigabyte);
+    forget_use(arm);
+    for (RunEvidence& run : arm.runs) run.neighbours.seen = {{.gpu = 2}};
+  }
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-neighbours", "exec-neighbours"));
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::success);
+  arms[1].runs = {run_of(kGigabyte), run_of(kGigabyte)};
+  arms[1].runs[0].neighbours.seen = {{.gpu = 0}};
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path) << "GPU 1 was its own";
+}
+
+TEST(ExecVerdicts, AGpuWithoutCounterIsLeftOut) {
+  std::vector<ArmEvidence> arms = good_arms();
+  for (ArmEvidence& arm : arms) add_gpu(arm, std::nullopt);
+  EXPECT_THAT(codes_of(arms), IsEmpty()) << "nothing of it was used";
+  EXPECT_EQ(nvlink_bytes(arms[0]), 2.0 * kGigabyte);
+  for (RunEvidence& run : arms[0].runs) run.gpus[2].used = true;
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-unseen"));
+  EXPECT_EQ(nvlink_bytes(arms[0]), 2.0 * kGigabyte);
+  arms[1].runs = {run_of(kGigabyte)};
+  add_gpu(arms[1], std::nullopt);
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path) << "the others are judged";
+}
+
+TEST(ExecVerdicts, ThatOthersAreNotKnownIsToldOnceForEachReason) {
+  std::vector<ArmEvidence> arms = good_arms();
+  for (ArmEvidence& arm : arms) {
+    for (RunEvidence& run : arm.runs) run.neighbours.not_looked = "ids of another namespace";
+  }
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-others-unknown"));
+  arms[1].runs[1].neighbours.not_looked = "Not Supported";
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-others-unknown", "exec-others-unknown"));
+  RunEvidence blind{.no_gpus = "no driver"};
+  blind.neighbours.not_looked = blind.no_gpus;
+  for (ArmEvidence& arm : arms) arm.runs = {blind};
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-unseen")) << "which says it";
+}
+
 TEST(ExecVerdicts, OthersBeforeAndDuringRunsAreNamed) {
   const GpuNeighbour neighbour{.gpu = 1, .processes = {{.pid = 4711, .name = "python3"}}};
   EXPECT_THAT(codes_of(good_arms(), {neighbour}), ElementsAre("exec-neighbours"));
@@ -241,7 +323,17 @@ TEST(ExecVerdicts, AreSaidInSentences) {
                  said_of({arm_of("p2p", {kGigabyte}), off}));
   situations.add("nothing over NVLink", said_of({arm_of("p2p", {0}), arm_of("host", {0})}));
   situations.add("no counters", said_of({arm_of("p2p", {std::nullopt})}));
-  std::vector<ArmEvidence> arms = good_arms();
+  std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte / 2})};
+  for (ArmEvidence& arm : arms) {
+    add_gpu(arm, std::nullopt);
+    forget_use(arm);
+    arm.runs[0].neighbours.not_looked = "ids of another namespace";
+  }
+  situations.add("P2P off, some over NVLink of GPUs that anybody may have used", said_of(arms));
+  arms = {arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte / 2})};
+  for (int gpu : {0, 1}) arms[1].runs[0].neighbours.seen.push_back({.gpu = gpu, .after_s = 1.0});
+  situations.add("P2P off, some over NVLink of GPUs that others used, too", said_of(arms));
+  arms = good_arms();
   arms[0].runs[0].gpus[0].health = health_with(0x24, 3);
   arms[1].runs[0].neighbours.seen = {
       {.gpu = 1, .after_s = 12.0, .processes = {{.pid = 4711, .name = "python3"}}}};

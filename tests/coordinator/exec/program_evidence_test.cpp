@@ -33,9 +33,9 @@ class ProgramWatched : public testing::Test {
   }
 
   /// Runs to its end.
-  RunEvidence run(ProgramWatch& watch, const std::string& script,
-                  const Environment& changes = {}) const {
-    watch.begin();
+  RunEvidence run(ProgramWatch& watch, const std::string& script, const Environment& changes = {},
+                  std::size_t variant = 0) const {
+    watch.begin(variant);
     Process process = start(script, changes);
     watch.follow(process.marker());
     process.wait(Seconds{60.0});
@@ -54,7 +54,7 @@ TEST_F(ProgramWatched, CountersThatGrowInOneArmOnlyShowThatTheVariantWorks) {
   const std::string script =
       fmt::format("[ \"$NCCL_P2P_DISABLE\" = 1 ] || printf '0 1073741824\\n1 1073741824\\n' >> {}",
                   traffic_file());
-  ProgramWatch watch;
+  ProgramWatch watch({cuda_settings()});
   ArmEvidence p2p{.variant = "p2p"};
   ArmEvidence host{.variant = "host", .forbidding = "NCCL_P2P_DISABLE=1"};
   for (int round = 0; round < 2; ++round) {
@@ -77,25 +77,50 @@ TEST_F(ProgramWatched, CountersThatGrowInOneArmOnlyShowThatTheVariantWorks) {
 
 TEST_F(ProgramWatched, CountersThatGoBackwardsAreNotMeasured) {
   std::ofstream(traffic_file()) << "0 1073741824\n";
-  ProgramWatch watch;
+  ProgramWatch watch({cuda_settings()});
   const RunEvidence evidence = run(watch, fmt::format(": > {}", traffic_file()));
   EXPECT_FALSE(evidence.gpus.at(0).traffic.nvlink_sent);
   EXPECT_NE(evidence.gpus.at(0).nvlink_reason, "");
   EXPECT_EQ(evidence.gpus.at(1).traffic.nvlink_sent, 0);
-  EXPECT_FALSE(nvlink_bytes(evidence));
+  EXPECT_EQ(nvlink_bytes({.variant = "p2p", .runs = {evidence}}), 0.0) << "of the other GPU";
 }
 
 TEST_F(ProgramWatched, OnlyVisibleGpusAreWatched) {
   const ScopedEnvironment visible("CUDA_VISIBLE_DEVICES", "1");
-  ProgramWatch watch;
+  ProgramWatch watch({cuda_settings()});
   const RunEvidence evidence = run(watch, "true");
   ASSERT_EQ(evidence.gpus.size(), 1);
   EXPECT_EQ(evidence.gpus[0].gpu, 1);
 }
 
+std::vector<int> numbers_of(const RunEvidence& evidence) {
+  std::vector<int> numbers;
+  for (const GpuEvidence& gpu : evidence.gpus) numbers.push_back(gpu.gpu);
+  return numbers;
+}
+
+TEST_F(ProgramWatched, EachVariantIsWatchedOnTheGpusThatItSees) {
+  const ScopedEnvironment four("LINKGAIN_NVML_SCENARIO", "h200x4");
+  const ScopedEnvironment exported("CUDA_VISIBLE_DEVICES", "0");
+  std::ofstream(use_file()) << "0 80\n1 80\n2 80\n3 80\n";
+  ProgramWatch watch({{"3,1", {}}, cuda_settings(), {"", {}}});
+  const std::vector<GpuNeighbour> idle = watch.watch_idle(Seconds{0.0});
+  ASSERT_EQ(idle.size(), 3) << "the GPUs of any variant";
+  EXPECT_EQ(idle[1].gpu, 1);
+  const std::string script = fmt::format("printf '0 1000\\n3 2000\\n' >> {}", traffic_file());
+  const RunEvidence own = run(watch, script);
+  EXPECT_THAT(numbers_of(own), testing::ElementsAre(1, 3));
+  EXPECT_EQ(own.gpus[1].traffic.nvlink_sent, 2000);
+  const RunEvidence inherited = run(watch, script, {}, 1);
+  EXPECT_THAT(numbers_of(inherited), testing::ElementsAre(0));
+  EXPECT_EQ(inherited.gpus[0].traffic.nvlink_sent, 1000);
+  EXPECT_NE(run(watch, "true", {}, 2).no_gpus, "");
+  EXPECT_EQ(run(watch, "true").no_gpus, "");
+}
+
 TEST_F(ProgramWatched, WithoutADriverEverythingIsAbsentWithTheReason) {
   const ScopedEnvironment none("LINKGAIN_NVML_SCENARIO", "no-driver");
-  ProgramWatch watch;
+  ProgramWatch watch({cuda_settings()});
   EXPECT_TRUE(watch.watch_idle(Seconds{0.0}).empty());
   const RunEvidence evidence = run(watch, "true");
   EXPECT_TRUE(evidence.gpus.empty());
@@ -105,7 +130,7 @@ TEST_F(ProgramWatched, WithoutADriverEverythingIsAbsentWithTheReason) {
 
 TEST_F(ProgramWatched, ALostGpuHasAReason) {
   const ScopedEnvironment lost("LINKGAIN_NVML_SCENARIO", "lost-gpu-at-start");
-  ProgramWatch watch;
+  ProgramWatch watch({cuda_settings()});
   const RunEvidence evidence = run(watch, "true");
   ASSERT_EQ(evidence.gpus.size(), 2);
   EXPECT_FALSE(evidence.gpus[1].traffic.nvlink_sent);
@@ -114,7 +139,7 @@ TEST_F(ProgramWatched, ALostGpuHasAReason) {
 
 TEST_F(ProgramWatched, OthersWorkBeforeTheFirstRunIsSeen) {
   std::ofstream(use_file()) << "1 80 4711:1024:python3\n";
-  const ProgramWatch watch;
+  const ProgramWatch watch({cuda_settings()});
   const std::vector<GpuNeighbour> seen = watch.watch_idle(Seconds{0.1});
   ASSERT_EQ(seen.size(), 1);
   EXPECT_EQ(seen[0].gpu, 1);
@@ -123,8 +148,8 @@ TEST_F(ProgramWatched, OthersWorkBeforeTheFirstRunIsSeen) {
 }
 
 TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
-  ProgramWatch watch;
-  watch.begin();
+  ProgramWatch watch({cuda_settings()});
+  watch.begin(0);
   // Another's process, and one of ours with a child of its own; both stay until they are ended.
   Process other = start("exec sleep 60");
   Process own =
@@ -137,11 +162,14 @@ TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
         return !child.empty();
       },
       30.0));
-  std::ofstream(use_file()) << fmt::format("0 0 {}:64:? {}:64:?\n", child, other.id());
+  std::ofstream(use_file()) << fmt::format("0 0 {0}:64:? {1}:64:?\n1 0 {1}:64:?\n", child,
+                                           other.id());
   pause_for(0.6);  // the tree is looked at 0.25 s after its start
   const RunEvidence evidence = watch.end();
   own.end_tree(Seconds{1.0});
-  ASSERT_EQ(evidence.neighbours.seen.size(), 1);
+  EXPECT_TRUE(evidence.gpus.at(0).used);
+  EXPECT_FALSE(evidence.gpus.at(1).used) << "another's";
+  ASSERT_EQ(evidence.neighbours.seen.size(), 2) << "on each GPU once";
   const GpuNeighbour& seen = evidence.neighbours.seen[0];
   ASSERT_EQ(seen.processes.size(), 1);
   EXPECT_EQ(seen.processes[0].pid, other.id());
@@ -151,16 +179,17 @@ TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
 }
 
 TEST_F(ProgramWatched, IdsOfAnotherNamespaceTellNothing) {
-  ProgramWatch watch;
+  ProgramWatch watch({cuda_settings()});
   const RunEvidence evidence =
       run(watch, fmt::format("echo '0 90 4000000:64:python3' > {}", use_file()));
   EXPECT_TRUE(evidence.neighbours.seen.empty());
+  EXPECT_FALSE(evidence.gpus.at(0).used);
   EXPECT_NE(evidence.neighbours.not_looked, "");
 }
 
 TEST_F(ProgramWatched, HealthIsSampledWhileTheRunLasts) {
   const ScopedEnvironment throttling("LINKGAIN_NVML_SCENARIO", "throttling");
-  ProgramWatch watch;
+  ProgramWatch watch({cuda_settings()});
   const RunEvidence evidence = run(watch, "sleep 3");
   EXPECT_GE(evidence.gpus.at(0).health.unhealthy_samples, 1);
   EXPECT_GT(evidence.cost_s, 0.0);
@@ -175,8 +204,8 @@ TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
       "python3 -c \"import mmap,time;f=open('{}','rb');m=mmap.mmap(f.fileno(),0,prot=1);"
       "open('{}','w').close();time.sleep(60)\" & wait",
       library.string(), mapped.string());
-  ProgramWatch watch;
-  watch.begin();
+  ProgramWatch watch({cuda_settings()});
+  watch.begin(0);
   Process process = start(script);
   watch.follow(process.marker());
   ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(mapped); }, 60.0));
