@@ -1,4 +1,5 @@
 #include <csignal>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <tuple>
@@ -121,6 +122,20 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(read_text(folder_.path() / "out" / "record.json"), before);
   EXPECT_EQ(resume().status, 0) << "a refusal costs nothing";
   expect_whole();
+}
+
+TEST_F(RunResume, RefusesToDropWhatItMeasured) {
+  const std::filesystem::path profile = folder_.path() / "own.toml";
+  std::ofstream(profile) << "sizes = \"64K:256K:+64K\"\n";
+  run_and_harm(
+      {"--profile", "./own.toml", "--only", "all_reduce", "--launches", "2"},
+      [](const Program& program) { program.signal(SIGTERM); }, 20.0);
+  const std::string before = read_text(folder_.path() / "out" / "record.json");
+  std::ofstream(profile) << "sizes = \"128K:256K:+64K\"\n";
+  const Outcome outcome = resume();
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("/64KiB/"), HasSubstr("none now")));
+  EXPECT_EQ(read_text(folder_.path() / "out" / "record.json"), before);
 }
 
 }  // namespace

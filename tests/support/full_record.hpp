@@ -242,6 +242,10 @@ inline void take_derived(CaseResult& result, bool interval) {
   ratio.interval = Interval{0.75 * ratio.value, 1.25 * ratio.value};
 }
 
+inline TrainingPlan full_training() {
+  return {100, "/data/tokens \\ a.bin", "mix64:0123456789abcdef"};
+}
+
 inline Record full_record() {
   Case reduce;
   reduce.type = DataType::bfloat16;
@@ -289,7 +293,7 @@ inline Record full_record() {
                      .precision = 0.02,
                      .budget = Seconds{900.5},
                      .sample_target = Seconds{0.0075},
-                     .training = TrainingPlan{100, "/data/tokens \\ a.bin"},
+                     .training = full_training(),
                      .label = "before",
                      .require_healthy = true};
   record.cases = {full_case(reduce, Path::nvlink), full_case(send, Path::mixed)};

@@ -7,6 +7,7 @@
 #include <bit>
 #include <vector>
 
+#include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
 
 namespace linkgain {
@@ -76,18 +77,22 @@ TokenFacts survey_token_file(const std::filesystem::path& path) {
   constexpr std::int64_t kTokensAtOnce = 1 << 16;
   TokenFileStart file = open_token_file(path);
   TokenFacts facts{file.tokens, -1, 0};
+  Digest digest;
   std::vector<std::uint16_t> tokens;
   for (std::int64_t place = 0; place < facts.count; place += kTokensAtOnce) {
     tokens.resize(static_cast<std::size_t>(std::min(kTokensAtOnce, facts.count - place)));
+    const std::size_t bytes = tokens.size() * sizeof(std::uint16_t);
     if (!file.stream.read(reinterpret_cast<char*>(tokens.data()),
-                          static_cast<std::streamsize>(tokens.size() * sizeof(std::uint16_t)))) {
+                          static_cast<std::streamsize>(bytes))) {
       throw UsageError(fmt::format("cannot read all of the token file {}", path.string()));
     }
+    digest.add({reinterpret_cast<const char*>(tokens.data()), bytes});
     const auto largest = std::ranges::max_element(tokens);
     if (*largest <= facts.largest) continue;
     facts.largest = *largest;
     facts.largest_at = place + (largest - tokens.begin());
   }
+  facts.digest = digest.text();
   return facts;
 }
 

@@ -434,6 +434,8 @@ Out write_settings(const Settings& settings) {
   if (!settings.label.empty()) out["label"] = settings.label;
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
+    const std::string& digest = settings.training->tokens_digest;
+    if (!digest.empty()) out["training"]["tokens_digest"] = digest;
   }
   if (settings.program) out["program"] = write_program_plan(*settings.program);
   return out;
@@ -464,7 +466,9 @@ Settings read_settings(const In& json) {
   settings.require_healthy = optional_at<bool>(json, "require_healthy").value_or(false);
   settings.label = optional_at<std::string>(json, "label").value_or("");
   if (const In* training = member_of(json, "training")) {
-    settings.training = TrainingPlan{training->at("steps"), training->at("tokens")};
+    settings.training =
+        TrainingPlan{training->at("steps"), training->at("tokens"),
+                     optional_at<std::string>(*training, "tokens_digest").value_or("")};
   }
   if (const In* program = member_of(json, "program"))
     settings.program = read_program_plan(*program);

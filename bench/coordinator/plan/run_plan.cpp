@@ -209,6 +209,7 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
     if (c.training) require_tokens(options, *c.training);
   }
   training.tokens = std::filesystem::absolute(*options.tokens).string();
+  training.tokens_digest = options.token_facts.digest;
   return training;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -92,6 +93,23 @@ void drop_cut_launches(const RunPlan& plan, CaseResult& result) {
   }
 }
 
+/// A file that options come from may have changed: the settings do not hold what is in it.
+void require_same_cases(const RunPlan& plan, const std::vector<CaseResult>& earlier) {
+  auto place = plan.cases.begin();
+  for (const CaseResult& result : earlier) {
+    const auto found = std::find(place, plan.cases.end(), result.definition);
+    if (found == plan.cases.end()) {
+      const bool is_planned = std::ranges::find(plan.cases, result.definition) != plan.cases.end();
+      throw UsageError(
+          fmt::format("this is not what the run began with: {} was one of its cases and {}",
+                      case_name(result.definition),
+                      is_planned ? "has another place" : "is none now"),
+          fmt::format("undo what changed in a file that its options name, or {}", kStartAnew));
+    }
+    place = std::next(found);
+  }
+}
+
 void number_samples(Record& record) {
   std::vector<Sample*> samples;
   for (CaseResult& result : record.cases) {
@@ -145,7 +163,11 @@ Record read_unfinished(const std::filesystem::path& folder) {
 }
 
 void require_same_settings(const Settings& earlier, const Settings& now) {
-  require_same(comparable(earlier), comparable(now));
+  Settings known = now;
+  if (earlier.training && earlier.training->tokens_digest.empty() && known.training) {
+    known.training->tokens_digest.clear();
+  }
+  require_same(comparable(earlier), comparable(known));
 }
 
 std::optional<Record> head_of_earlier_part(const Record& record) {
@@ -189,6 +211,7 @@ bool is_measured(const CaseResult& result, int launch, const std::vector<int>& v
 }
 
 void prepare_to_go_on(const RunPlan& plan, Record& record) {
+  require_same_cases(plan, record.cases);
   std::vector<CaseResult> earlier = std::exchange(record.cases, {});
   for (const Case& c : plan.cases) {
     const auto found = std::ranges::find(earlier, c, &CaseResult::definition);

@@ -272,6 +272,7 @@ void prepare_record(Record& record, const RunOptions& options, const RunPlan& pl
   const Settings settings = settings_of(options, plan);
   if (options.resume) {
     require_same_settings(record.settings, settings);
+    if (!record.cases.empty()) prepare_to_go_on(plan, record);
     record.warnings.push_back(
         {"resumed",
          fmt::format("the run was ended before its time and went on at {}", utc_now(false)),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace linkgain {
 
@@ -17,11 +18,12 @@ struct TokenFileStart {
 /// is cut off or longer than it says. Of the tokens themselves nothing is read.
 TokenFileStart open_token_file(const std::filesystem::path& path);
 
-/// What decides whether a model can be trained on a file.
+/// What decides whether a model can be trained on a file, and what tells it from others.
 struct TokenFacts {
   std::int64_t count = 0;
   int largest = 0;
   std::int64_t largest_at = 0;  ///< the first place of it, from 0
+  std::string digest{};         ///< of all tokens
 };
 
 /// Reads all of a token file. Throws UsageError as open_token_file() does.

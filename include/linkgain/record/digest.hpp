@@ -1,27 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/digest.hpp"
 #include "linkgain/base/json_document.hpp"
 
 namespace linkgain {
-
-/// A digest of 64 bits over bytes in their order. Every step is a bijection, so that one byte that
-/// changed is always found; it proves nothing against who means to deceive.
-class Digest {
- public:
-  /// The same bytes in other pieces give another digest.
-  void add(std::string_view piece);
-  /// "mix64:0123456789abcdef", of all bytes so far.
-  std::string text() const;
-
- private:
-  void mix(std::uint64_t word);
-
-  std::uint64_t state_ = 0;
-};
 
 /// The document, one object, with the digest of all that stands before it as its last member.
 /// `before` is what stands between two of its members, `so_far` the digest of what was written in

@@ -253,7 +253,8 @@ std::optional<double> largest_difference(const Losses& first, const Losses& othe
 struct TrainingPlan {
   /// For which a table gives the time: this many times the median step. As many are run, in blocks.
   std::int64_t steps = 200;
-  std::string tokens;  ///< a token file's path; empty: generated
+  std::string tokens;           ///< a token file's path; empty: generated
+  std::string tokens_digest{};  ///< of that file's tokens; empty in older records
   bool operator==(const TrainingPlan&) const = default;
 };
 

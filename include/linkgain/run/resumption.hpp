@@ -18,7 +18,8 @@ namespace linkgain {
 /// because its record hides a secret.
 Record read_unfinished(const std::filesystem::path& folder);
 
-/// Throws UsageError that says what differs, if something that decides what is measured does.
+/// Throws UsageError that says what differs, if something that decides what is measured does. A
+/// token file's digest is compared where the earlier settings have one.
 void require_same_settings(const Settings& earlier, const Settings& now);
 
 /// Machine and settings of a record that has cases already; absent where it has none.
@@ -38,7 +39,9 @@ bool is_measured(const CaseResult& result, int launch, const std::vector<int>& v
                  int rounds);
 
 /// Brings the cases of an earlier part into the plan's order, with those that it did not come to.
-/// Launches that were cut lose their samples; the others are numbered anew, in their order.
+/// Launches that were cut lose their samples; the others are numbered anew, in their order. To be
+/// called before the journal is written anew, whose cases have the plan's places. Throws UsageError
+/// and changes nothing where the plan lacks a case of the earlier part or has another order.
 void prepare_to_go_on(const RunPlan& plan, Record& record);
 
 }  // namespace linkgain

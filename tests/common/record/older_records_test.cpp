@@ -76,5 +76,12 @@ TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
   EXPECT_EQ(record.cases[0].variants[1].evidence->pcie_reason, "");
 }
 
+TEST(OlderRecords, AreReadWithoutADigestOfTokens) {
+  Json document = older_document();
+  EXPECT_EQ(document["settings"]["training"].erase("tokens_digest"), 1U);
+  const Record record = parse_record(document.dump(), "");
+  EXPECT_EQ(record.settings.training->tokens_digest, "");
+}
+
 }  // namespace
 }  // namespace linkgain::test

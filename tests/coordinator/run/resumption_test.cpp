@@ -21,6 +21,7 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -202,6 +203,48 @@ TEST(Resumption, RefusesOtherSettingsButTheCommandsWords) {
   EXPECT_NO_THROW(require_same_settings(earlier, now));
   now.launches = earlier.launches + 1;
   EXPECT_THAT(refusal([&] { require_same_settings(earlier, now); }), HasSubstr("launches was 1"));
+}
+
+TEST(Resumption, RefusesOtherTokensInTheSameFile) {
+  Settings earlier;
+  earlier.training = TrainingPlan{.steps = 100, .tokens = "/a.bin", .tokens_digest = "mix64:1"};
+  Settings now = earlier;
+  EXPECT_NO_THROW(require_same_settings(earlier, now));
+  now.training->tokens_digest = "mix64:2";
+  EXPECT_THAT(refusal([&] { require_same_settings(earlier, now); }), HasSubstr("tokens_digest"));
+  earlier.training->tokens_digest.clear();
+  EXPECT_NO_THROW(require_same_settings(earlier, now)) << "an older record has none";
+}
+
+TEST(Resumption, RefusesToLoseACase) {
+  for (const auto& [sizes, reason] : std::map<std::vector<std::int64_t>, std::string>{
+           {{65536, 131072}, "/1KiB/.* none now"},
+           {{1024}, "/64KiB/.* none now"},
+           {{65536, 1024}, "/64KiB/.* another place"}}) {
+    ThreeLaunches bench(Schedule::paired);
+    bench.record = cut_record(Schedule::paired);
+    const int samples = count_samples(bench.record);
+    bench.set_cases(sizes);
+    EXPECT_THAT(refusal([&] { bench.execute(); }), ContainsRegex(reason));
+    EXPECT_EQ(count_samples(bench.record), samples);
+    EXPECT_THAT(bench.started, IsEmpty());
+  }
+}
+
+/// A budget has the largest case measured first: the journal of a run that is killed then has that
+/// one alone.
+TEST(Resumption, WritesEachCaseAtItsPlaceInTheJournal) {
+  ThreeLaunches whole(Schedule::paired);
+  whole.execute();
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = whole.record;
+  bench.record.status = RunStatus::incomplete;
+  bench.record.cases.erase(bench.record.cases.begin());
+  bench.execute();
+  expect_whole(bench.record);
+  const Record reread = parse_journal(read_text(bench.journal_path()), "journal");
+  EXPECT_EQ(counts(reread), counts(bench.record));
+  EXPECT_EQ(case_name(reread.cases[0].definition), kFirst);
 }
 
 class UnfinishedRun : public testing::Test {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/run/resumption.hpp"
 #include "linkgain/run/run.hpp"
 #include "support/fake_job.hpp"
 #include "support/full_record.hpp"
@@ -46,13 +47,14 @@ class RunBench : private RunWorld {
     }
   }
 
-  /// Carries the plan out; what it throws goes on to the test.
+  /// Carries the plan out, as `linkgain run` does; what it throws goes on to the test.
   void execute() {
     record.settings.variants = plan.variants;
     record.settings.backend = plan.backend;
     record.settings.precision = plan.ci_width;
     record.settings.launches = plan.launches;
     record.settings.schedule = plan.schedule;
+    if (!record.cases.empty()) prepare_to_go_on(plan, record);
     JournalWriter journal(journal_path(), record);
     RunProgress progress;
     run(plan, *this, record, journal, progress);

@@ -91,6 +91,10 @@ TEST(TokenFiles, AreReadForTheirLargestToken) {
   EXPECT_EQ(facts.count, 200'000);
   EXPECT_EQ(facts.largest, 50256);
   EXPECT_EQ(facts.largest_at, 150'000);
+  EXPECT_EQ(facts_of(path).digest, facts.digest);
+  tokens[199'998] = 8;
+  write_token_file(path, tokens);
+  EXPECT_NE(facts_of(path).digest, facts.digest);
 }
 
 TEST(TokenFiles, HaveOnlyTokensThatTheModelKnows) {
