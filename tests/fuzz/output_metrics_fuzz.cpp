@@ -13,7 +13,7 @@ constexpr std::size_t kPiece = 61;
 
 OutputRequest request_of(std::string_view& text) {
   OutputRequest request;
-  request.metrics.push_back(parse_metric(std::string(fuzz::take_line(text)), false));
+  request.metrics.push_back(parse_metric(std::string(fuzz::take_line(text))));
   const std::string step(fuzz::take_line(text));
   if (!step.empty()) request.step.emplace(step, "--step");
   request.skip = static_cast<int>(text.size() % 3);

@@ -86,6 +86,15 @@ TEST_F(ExecProgram, UsesMetricsAsAskedFor) {
   EXPECT_THAT(record().at("samples").at("case"), SizeIs(2 + 2 * 3 + 2)) << "all";
 }
 
+TEST_F(ExecProgram, TakesTheDirectionOfEachMetric) {
+  const Outcome outcome = run({"--metric", "runtime=([0-9.]+)", "--metric", "rate=([0-9.]+)",
+                               "--higher-is-better=rate", "--variant", "p2p"},
+                              {"printf", "runtime=4 rate=8\\nelapsed 5\\n"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_NEAR(case_named("exec/runtime").at("variants")[0].at("time_s"), 4.0, 1e-9);
+  EXPECT_NEAR(case_named("exec/rate/higher").at("variants")[0].at("time_s"), 0.125, 1e-9);
+}
+
 TEST_F(ExecProgram, SurroundsEachRun) {
   const Outcome outcome = run({"--prepare", "echo '({variant}{round}' >> order", "--cleanup",
                                "echo '){round}' >> order", "--warm-up", "1", "--variant", "p2p"},
@@ -265,6 +274,8 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   refuse({"--timeout", "0", "--", "true"});
   refuse({"--metric-use", "mean", "--", "true"});
   refuse({"--metrics", "x", "--", "true"});
+  refuse({"--metric", "a (.)", "--higher-is-better=b", "--", "true"});
+  refuse({"--metric", "a (.)", "--higher-is-better", "a", "--", "true", "-x"});
   said.expect_golden("exec_refusals.txt");
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results")) << "nothing was made";
 }

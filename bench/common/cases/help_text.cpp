@@ -27,14 +27,16 @@ std::string row(const std::string& head, const std::string& text) {
               : first + "\n" + hanging(gap, text, kHelpColumns);
 }
 
-/// "--sizes SIZES" or the name of an argument.
+/// "--sizes SIZES", "--rates[=NAME]" or the name of an argument.
 std::string head_of(const CLI::Option& option) {
   if (!option.nonpositional()) return option.get_name(true, false);
   std::string head = option.get_name(false, true);
+  head = head.substr(0, head.find('{'));  // what a flag without a value stands for
   head = fmt::format("{}", fmt::join(split(head, ','), ", "));
   // Checked for a range "INT:INT in [0 - 3]", which its refusal names.
   const std::string type = option.get_type_name();
-  if (option.get_type_size() != 0) head += " " + type.substr(0, type.find(':'));
+  const std::string gap = type.starts_with('[') ? "" : " ";
+  if (option.get_type_size() != 0) head += gap + type.substr(0, type.find(':'));
   return head;
 }
 

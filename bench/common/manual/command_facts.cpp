@@ -25,13 +25,13 @@ ArgumentFacts facts_of(const CLI::Option& option, const WordsOf& words_of) {
     for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
   }
   const bool is_flag = option.get_items_expected_max() == 0;
-  facts.value = is_flag ? "" : option.get_type_name();
+  facts.value = option.get_type_name();
   facts.help = option.get_description();
   if (!option.get_default_str().empty())
     facts.help += fmt::format(" (default: {})", option.get_default_str());
   facts.group = option.get_group();
   facts.words = words_of(option);
-  facts.takes = facts.words.empty() ? taken_by(facts.value) : Takes::words;
+  facts.takes = facts.words.empty() ? taken_by(is_flag ? "" : facts.value) : Takes::words;
   facts.joins_words = option.get_delimiter() == ',';
   facts.repeats = option.get_items_expected_max() > 1;
   facts.is_required = option.get_required();

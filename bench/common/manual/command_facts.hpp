@@ -16,7 +16,7 @@ enum class Takes { nothing, text, words, files, directories };
 
 struct ArgumentFacts {
   std::vector<std::string> names;  ///< "-o", "--output"; an argument's own name
-  std::string value;               ///< what the help calls the value, "OP,..."; empty for a flag
+  std::string value;  ///< what the help calls the value, "OP,..."; "[=NAME]", or none, of a flag
   std::string help;
   std::string group;
   Takes takes = Takes::nothing;

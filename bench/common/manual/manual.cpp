@@ -46,7 +46,8 @@ std::string option_entry(const ArgumentFacts& option) {
   for (const std::string& name : option.names) {
     tag += (tag.empty() ? "" : ", ") + bold(name);
   }
-  if (!option.value.empty()) tag += " " + italic(option.value);
+  if (!option.value.empty() && !option.value.starts_with('[')) tag += " ";
+  if (!option.value.empty()) tag += italic(option.value);
   return entry(tag, option.help);
 }
 

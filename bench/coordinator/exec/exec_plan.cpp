@@ -108,10 +108,34 @@ void require_program(const std::string& program, const Environment& environment,
                          "shell: -- sh -c '…'");
 }
 
+MetricRequest& metric_named(std::vector<MetricRequest>& metrics, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (MetricRequest& each : metrics) {
+    if (each.metric.name == name) return each;
+    names.push_back(each.metric.name);
+  }
+  throw UsageError("--higher-is-better: " + unknown_name("metric", name, names));
+}
+
+void set_directions(std::vector<MetricRequest>& metrics, const ExecOptions& options) {
+  if (!options.higher_is_better.empty() && metrics.empty()) {
+    throw UsageError("--higher-is-better goes with --metric");
+  }
+  for (const std::string& text : options.higher_is_better) {
+    if (text == kEveryMetric) {
+      for (MetricRequest& each : metrics) each.metric.higher_is_better = true;
+      continue;
+    }
+    for (const std::string& name : split(text, ',')) {
+      metric_named(metrics, name).metric.higher_is_better = true;
+    }
+  }
+}
+
 OutputRequest read_output(const ExecOptions& options) {
   OutputRequest request{.metrics = {}, .use = options.metric_use, .skip = options.skip};
   for (const std::string& text : options.metrics) {
-    request.metrics.push_back(parse_metric(text, options.higher_is_better));
+    request.metrics.push_back(parse_metric(text));
     const ProgramMetric& metric = request.metrics.back().metric;
     const auto same = std::ranges::count_if(request.metrics, [&](const MetricRequest& each) {
       return each.metric.name == metric.name;
@@ -129,9 +153,7 @@ OutputRequest read_output(const ExecOptions& options) {
   if (options.metric_use != MetricUse::last && request.metrics.empty()) {
     throw UsageError("--metric-use goes with --metric");
   }
-  if (options.higher_is_better && request.metrics.empty()) {
-    throw UsageError("--higher-is-better goes with --metric");
-  }
+  set_directions(request.metrics, options);
   return request;
 }
 

@@ -70,6 +70,43 @@ std::size_t name_length(std::string_view text) {
   return plain ? equals : 0;
 }
 
+bool is_letter(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalpha(byte) != 0 || byte >= 0x80;
+}
+
+/// Whether it finds its number by words: a letter stands outside of classes, escapes and the group
+/// of the number, and a letter or "." before that group. Else a "NAME=" in front is the key of a
+/// value: of "loss=([0-9.]+)ms" the rest alone would find other keys' values, too.
+bool finds_by_words(std::string_view regex) {
+  bool has_letter = false;
+  bool has_beginning = false;
+  bool is_before_number = true;
+  bool in_class = false;
+  int depth = 0;  // of groups that capture
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    const char c = regex[i];
+    if (c == '\\') {
+      ++i;
+    } else if (in_class || c == '[') {
+      in_class = c != ']';
+    } else if (c == '(') {
+      // "(?:", "(?i)", "(?<=" and the like do not capture, "(?<name>" does.
+      const bool is_special = depth == 0 && regex.substr(i).starts_with("(?");
+      if (is_special) i = std::min(regex.find_first_of(":=!>)", i), regex.size() - 1);
+      if (is_special && regex[i] != '>') continue;
+      ++depth;
+      is_before_number = false;
+    } else if (c == ')') {
+      depth = std::max(0, depth - 1);
+    } else if (depth == 0) {
+      has_letter = has_letter || is_letter(c);
+      has_beginning = has_beginning || (is_before_number && (is_letter(c) || c == '.'));
+    }
+  }
+  return has_letter && has_beginning;
+}
+
 double seconds_between(OutputReader::Clock::time_point from, OutputReader::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -95,17 +132,17 @@ MetricUse parse_metric_use(std::string_view name) {
   return parse_name("use of a metric", name, std::array{last, median, sum, all});
 }
 
-MetricRequest parse_metric(const std::string& text, bool higher_is_better) {
+MetricRequest parse_metric(const std::string& text) {
   const std::string option = "--metric";
   const std::size_t length = name_length(text);
-  const std::string pattern = length > 0 ? text.substr(length + 1) : text;
-  ProgramMetric metric{.name = length > 0 ? text.substr(0, length) : literal_prefix(text),
-                       .higher_is_better = higher_is_better};
+  const std::string behind = text.substr(length > 0 ? length + 1 : 0);
+  const std::string& pattern = finds_by_words(behind) ? behind : text;
+  const ProgramMetric metric{.name = length > 0 ? text.substr(0, length) : literal_prefix(text)};
   const std::string advice = "write it as --metric 'loss=loss: ([0-9.]+)'";
   if (metric.name.empty()) {
     throw UsageError(fmt::format("--metric '{}' begins with no name", text), advice);
   }
-  validate(ProgramMetric{.name = metric.name});
+  validate(metric);
   if (is_timed(metric)) {
     throw UsageError(
         fmt::format("--metric '{}': linkgain's own measure is called {}", text, metric.name),

@@ -52,7 +52,8 @@ void declare_what(CommandLine& line, ExecOptions& options) {
       ->type_name("TEXT");
   add_each("--gpus-of", options.gpus, "GPUs that a variant sees, as NAME:0,2")->type_name("TEXT");
   add_each("--metric", options.metrics,
-           "A number in the output: a regular expression with one group, or NAME=REGEX; repeatable")
+           "A number in the output: a regular expression with one group, as key=([0-9.]+), or "
+           "NAME=REGEX if REGEX has words of its own; repeatable")
       ->type_name("REGEX");
   line.deferred
       .add("--metric-use", options.metric_use, parse_metric_use,
@@ -63,8 +64,9 @@ void declare_what(CommandLine& line, ExecOptions& options) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
-  app.add_flag("--higher-is-better", options.higher_is_better,
-               "Metrics are rates, as tokens/s and samples/s");
+  app.add_flag(fmt::format("--higher-is-better{{{}}}", kEveryMetric), options.higher_is_better,
+               "All metrics, or those named, are rates, as tokens/s and samples/s")
+      ->type_name("[=NAME,...]");
   app.add_option("--step", options.step,
                  "A line for each step: the time from one to the next is measured")
       ->type_name("REGEX");

@@ -111,6 +111,14 @@ std::string nccl_tests_advice(const std::vector<std::string>& strays) {
       smallest, largest, factor, fmt::join(strays, " "));
 }
 
+/// The word that stands before the "--" of `linkgain exec` and is no option's. CLI11 then takes the
+/// command for strays, and this word for the command.
+std::optional<std::string> word_before_command(const CLI::App& command) {
+  if (command.get_name() != "exec" || !command.remaining().empty()) return std::nullopt;
+  const std::vector<std::string>& words = command.get_option("command")->results();
+  return words.empty() ? std::nullopt : std::optional(words.front());
+}
+
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -119,6 +127,12 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const bool no_number = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError);
   const std::string instead = command.get_name() == "run" ? nccl_tests_advice(strays) : "";
   if (stray && !instead.empty()) return UsageError(describe_stray(command, strays), instead);
+  if (const auto word = word_before_command(command); stray && word) {
+    return UsageError(fmt::format("'{}' stands where no option does", *word),
+                      fmt::format("join a value that may be left out to its option, as in: "
+                                  "--higher-is-better={}",
+                                  *word));
+  }
   const std::string problem = no_number ? describe_conversion_error(error.what()) : error.what();
   return UsageError(
       stray && !strays.empty() ? describe_stray(command, strays) : problem,

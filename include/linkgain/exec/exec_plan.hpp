@@ -18,6 +18,9 @@ namespace linkgain {
 inline constexpr int kDefaultRounds = 6;
 inline constexpr Seconds kDefaultReadyTimeout{600.0};
 
+/// Stands for all in ExecOptions::higher_is_better. No metric can be called so.
+inline constexpr const char* kEveryMetric = "*";
+
 /// `linkgain exec` as it was asked for; absent or empty means not asked for.
 struct ExecOptions {
   std::vector<std::string> argv;
@@ -28,7 +31,7 @@ struct ExecOptions {
   std::vector<std::string> metrics;
   MetricUse metric_use = MetricUse::last;
   int skip = 0;
-  bool higher_is_better = false;
+  std::vector<std::string> higher_is_better;  ///< "NAME,...", or kEveryMetric
   std::string step;
   std::string server;
   std::string ready;

@@ -41,9 +41,11 @@ struct OutputRequest {
 };
 
 /// "NAME=REGEX", or a regular expression alone, which the letters and digits that it begins with
-/// name: 'train_runtime.*?([0-9.]+)' is train_runtime. Throws UsageError where it has no name or
-/// not one group, and for names of linkgain's own.
-MetricRequest parse_metric(const std::string& text, bool higher_is_better);
+/// name: 'train_runtime.*?([0-9.]+)' is train_runtime. Where what follows "NAME=" does not say what
+/// it looks for, all is the regular expression: 'loss=([0-9.]+)' is the value of the key loss. Less
+/// counts as better. Throws UsageError where it has no name or not one group, and for names of
+/// linkgain's own.
+MetricRequest parse_metric(const std::string& text);
 
 /// "1.2e3", "-4", "1,234.5" (commas only between groups of three digits) as a number; absent where
 /// the text is anything else, or no finite number.

@@ -33,6 +33,7 @@ class Manual : public ::testing::Test {
     measure.add_option("--tokens", text_, "What is read")->type_name("FILE")->required();
     measure.add_option("--np", number_, "Ranks")->default_str("2")->type_name("N");
     measure.add_flag("--quiet", flag_, "Nothing is said");
+    measure.add_flag("--rates{*}", texts_, "More is better")->type_name("[=NAME]");
     measure.footer(
         "Examples:\n  linkgain measure --np 2\n\nSome more.\n.Words\nExit status:\n  0  good");
     CLI::App& show = *program_.add_subcommand("show", "Show files");

@@ -46,12 +46,29 @@ TEST(ExecPlan, ComparesP2pAndHostByTimeAlone) {
 TEST(ExecPlan, HasACaseForEachMetric) {
   ExecOptions options = usual();
   options.metrics = {"tokens=([0-9.]+) tok/s"};
-  options.higher_is_better = true;
+  options.higher_is_better = {kEveryMetric};
   options.step = "^step";
   EXPECT_THAT(case_names(plan_of(options)),
               ElementsAre("exec/time", "exec/start-up", "exec/tokens/higher", "exec/step"));
   for (const std::string& name : case_names(plan_of(options))) {
     EXPECT_EQ(case_name(parse_case_name(name)), name);
+  }
+}
+
+TEST(ExecPlan, HigherIsBetterOfTheMetricsThatAreNamed) {
+  ExecOptions options = usual();
+  options.metrics = {"train_runtime.*?([0-9.]+)", "train_samples_per_second.*?([0-9.]+)",
+                     "tokens=tok/s: ([0-9.]+)"};
+  options.higher_is_better = {"train_samples_per_second"};
+  EXPECT_THAT(case_names(plan_of(options)),
+              ElementsAre("exec/time", "exec/start-up", "exec/train_runtime",
+                          "exec/train_samples_per_second/higher", "exec/tokens"));
+  for (const std::vector<std::string>& both : std::vector<std::vector<std::string>>{
+           {"tokens,train_runtime"}, {"train_runtime", "tokens"}}) {
+    options.higher_is_better = both;
+    EXPECT_THAT(case_names(plan_of(options)),
+                ElementsAre("exec/time", "exec/start-up", "exec/train_runtime/higher",
+                            "exec/train_samples_per_second", "exec/tokens/higher"));
   }
 }
 
@@ -128,7 +145,17 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
   refuse("one name for two", [](ExecOptions& o) { o.metrics = {"a=(.)", "a=x(.)"}; });
   refuse("--skip alone", [](ExecOptions& o) { o.skip = 1; });
   refuse("--metric-use alone", [](ExecOptions& o) { o.metric_use = MetricUse::sum; });
-  refuse("--higher-is-better alone", [](ExecOptions& o) { o.higher_is_better = true; });
+  refuse("--higher-is-better alone", [](ExecOptions& o) { o.higher_is_better = {kEveryMetric}; });
+  const auto refuse_rate = [&](const std::string& what, const std::string& names) {
+    refuse(what, [&](ExecOptions& o) {
+      o.metrics = {"tokens=tok/s: (.)", "loss: (.)"};
+      o.step = "step";
+      o.higher_is_better = {names};
+    });
+  };
+  refuse_rate("--higher-is-better=tokns", "tokns");
+  refuse_rate("--higher-is-better=loss,", "loss,");
+  refuse_rate("--higher-is-better=step", "step");
   refuse("a step that is no pattern", [](ExecOptions& o) { o.step = "("; });
   said.about("the server");
   refuse("--ready alone", [](ExecOptions& o) { o.ready = "x"; });

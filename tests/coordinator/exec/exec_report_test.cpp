@@ -79,7 +79,7 @@ Record several_metrics() {
   options.variants = {"p2p", "host", "ring:NCCL_ALGO=Ring"};
   options.arguments = {"ring:--fast"};
   options.metrics = {"tokens=([0-9]+)", "memory=([0-9]+)"};
-  options.higher_is_better = true;
+  options.higher_is_better = {kEveryMetric};
   options.step = "step";
   return record_of(options, {{"time", {50.0, 60.0, 50.01}},
                              {"tokens", {12000.0, 9000.0, 12001.0}},
@@ -149,7 +149,7 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   options.metrics = {"loss=([0-9])"};
   said.add("lower is better",
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 2.5}}})));
-  options.higher_is_better = true;
+  options.higher_is_better = {kEveryMetric};
   said.add("higher is better",
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.5, 2.0}}})));
   said.add("higher is better, and was lower",

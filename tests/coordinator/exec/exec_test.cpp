@@ -61,7 +61,7 @@ TEST_F(Exec, ComparesByRuns) {
 
 TEST_F(Exec, KeepsRatesAsTimesSoThatEveryRatioIsASpeedUp) {
   options_.metrics = {"rate=([0-9]+)"};
-  options_.higher_is_better = true;
+  options_.higher_is_better = {kEveryMetric};
   const auto outcome = outcome_of([](const RunPlace& place) {
     const double rate = scattered(place.variant == 0 ? 500.0 : 400.0, place.round, 0.001);
     return report_of(place,

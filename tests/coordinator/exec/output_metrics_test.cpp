@@ -26,7 +26,7 @@ Clock::time_point after(double seconds) {
 OutputRequest request_of(const std::vector<std::string>& metrics, MetricUse use = MetricUse::last,
                          int skip = 0) {
   OutputRequest request{.metrics = {}, .use = use, .skip = skip};
-  for (const std::string& each : metrics) request.metrics.push_back(parse_metric(each, false));
+  for (const std::string& each : metrics) request.metrics.push_back(parse_metric(each));
   return request;
 }
 
@@ -58,19 +58,46 @@ TEST(ParseNumber, TakesNothingElse) {
 }
 
 TEST(ParseMetric, IsNamedByItsBeginningOrByName) {
-  EXPECT_EQ(parse_metric("train_runtime.*?([0-9.]+)", false).metric.name, "train_runtime");
-  EXPECT_EQ(parse_metric("loss_: (.*)", false).metric.name, "loss");
-  EXPECT_EQ(parse_metric("speeds? ([0-9]+)", false).metric.name, "speed");
-  const MetricRequest named = parse_metric("tokens.s=speed = ([0-9.]+) tok/s", true);
-  EXPECT_EQ(named.metric, (ProgramMetric{"tokens.s", true}));
+  EXPECT_EQ(parse_metric("train_runtime.*?([0-9.]+)").metric.name, "train_runtime");
+  EXPECT_EQ(parse_metric("loss_: (.*)").metric.name, "loss");
+  EXPECT_EQ(parse_metric("speeds? ([0-9]+)").metric.name, "speed");
+  const MetricRequest named = parse_metric("tokens.s=speed = ([0-9.]+) tok/s");
+  EXPECT_EQ(named.metric, (ProgramMetric{"tokens.s", false}));
   EXPECT_EQ(named.pattern.text(), "speed = ([0-9.]+) tok/s");
+}
+
+TEST(ParseMetric, HasANameInFrontOfAPatternThatSaysWhatItLooksFor) {
+  for (const auto& [name, pattern] :
+       std::vector<std::pair<std::string, std::string>>{{"loss", "loss: ([0-9.]+)"},
+                                                        {"tokens", "tok/s: ([0-9.]+)"},
+                                                        {"tokens", ".*?([0-9.]+) tok/s"},
+                                                        {"a+b", "^\\[sum\\] ([0-9]+)"},
+                                                        {"loss", "(?:Loss|loss)[=:](.*)"},
+                                                        {"loss", "(?i)loss (.*)"},
+                                                        {"rate", "\xe9\x80\x9f ([0-9]+)"}}) {
+    const MetricRequest request = parse_metric(name + "=" + pattern);
+    EXPECT_EQ(request.metric.name, name);
+    EXPECT_EQ(request.pattern.text(), pattern);
+  }
+}
+
+TEST(ParseMetric, IsAllPatternWhereAKeyAndItsValueAreMeant) {
+  for (const std::string text :
+       {"throughput=([0-9.]+)", "throughput=([0-9.]+) tok/s", "throughput=([a-z0-9]+)",
+        "throughput=\\s*([0-9.]+)ms", "throughput=\\[([0-9.]+)\\]", "throughput=.*?([0-9.]+)",
+        "throughput=[[:space:]]*(?:[a-z]*)([0-9.]+)", "throughput=(?<number>[0-9.]+)ms"}) {
+    const MetricRequest request = parse_metric(text);
+    EXPECT_EQ(request.metric.name, "throughput");
+    EXPECT_EQ(request.pattern.text(), text);
+  }
+  EXPECT_EQ(parse_metric("train-loss=(.*)").metric.name, "train-loss");
 }
 
 TEST(ParseMetric, RefusesWhatCannotBeMeant) {
   Situations said;
   said.refuse_each({"([0-9]+)", "loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=(.*)",
                     "step ([0-9]+)", "-x=(.*)", "x=[z-a](.)"},
-                   [](const char* text) { parse_metric(text, false); });
+                   [](const char* text) { parse_metric(text); });
   said.refuse_each({"mean", ""}, [](const char* text) { parse_metric_use(text); });
   said.expect_golden("metrics_refused.txt");
 }
@@ -84,6 +111,15 @@ TEST(OutputReader, UsesMatchesAsAskedFor) {
               ElementsAre(4.0, 1.0, 7.0, 10.0));
   EXPECT_THAT(values_of("it ([0-9]+)", text, MetricUse::all, 3).samples, ElementsAre(10.0));
   EXPECT_THAT(values_of("it ([0-9]+)", text, MetricUse::sum, 2).samples, ElementsAre(17.0));
+}
+
+TEST(OutputReader, ReadsTheValueOfItsKeyAlone) {
+  const OutputRequest request = request_of({"throughput=([0-9.]+)", "wait=([0-9.]+)ms"});
+  OutputReader reader(request, kStart);
+  reader.read(false, "throughput=123.4 wait=2.5ms read=0.5ms\nelapsed 5.5 s\n", after(1.0));
+  reader.finish();
+  EXPECT_THAT(reader.values().at("throughput").samples, ElementsAre(123.4));
+  EXPECT_THAT(reader.values().at("wait").samples, ElementsAre(2.5));
 }
 
 TEST(OutputReader, SaysWhyThereIsNoNumber) {

@@ -29,7 +29,7 @@ _linkgain() {
   case $command:$current in
     linkgain:-*) _linkgain_words '-h --help --version' ;;
     linkgain:*) _linkgain_words 'measure show' ;;
-    measure:-*) _linkgain_words '-h --help -o --only --format --out --tokens --np --quiet' ;;
+    measure:-*) _linkgain_words '-h --help -o --only --format --out --tokens --np --quiet --rates' ;;
     measure:*) : ;;
     show:-*) _linkgain_words '-h --help' ;;
     show:*) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;

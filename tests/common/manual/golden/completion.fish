@@ -11,5 +11,6 @@ complete -c linkgain -n '__fish_seen_subcommand_from measure' -l out -x -a '(__f
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l tokens -r -F -d 'What is read'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l np -x -d 'Ranks (default: 2)'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -l quiet -d 'Nothing is said'
+complete -c linkgain -n '__fish_seen_subcommand_from measure' -l rates -d 'More is better'
 complete -c linkgain -n '__fish_seen_subcommand_from measure' -f
 complete -c linkgain -n '__fish_seen_subcommand_from show' -s h -l help -d 'Print this help message and exit'

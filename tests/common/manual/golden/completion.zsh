@@ -26,6 +26,7 @@ _linkgain() {
           '--tokens=[What is read]:FILE:_files' \
           '--np=[Ranks (default\: 2)]:N: ' \
           '--quiet[Nothing is said]' \
+          '--rates[More is better]' \
           && return ;;
         show) _arguments \
           '-h[Print this help message and exit]' \
