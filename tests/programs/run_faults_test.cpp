@@ -10,7 +10,7 @@ using testing::IsEmpty;
 struct Planted {
   const char* fault;  ///< of LINKGAIN_TEST_FAULT
   int status;
-  const char* said;  ///< in the warning, beside the variant's name
+  const char* said;  ///< in the warning, beside the variant's name; empty: there is none
 };
 
 /// Only who cannot say so himself is not named by his rank.
@@ -31,6 +31,11 @@ constexpr Planted kPlanted[] = {
     {"die@1/close", 6, "'close'"},
     {"hang@1/close", 6, "closing all_reduce/float32/sum/1KiB/np2"},
     {"late@1:2", 0, ""},
+    {"late@1/end", 0, ""},
+    // What was measured is complete then.
+    {"die@1/end", 0, "last command"},
+    {"hang@1/end", 0, "ranks 0, 1"},
+    {"stop@1/end", 0, "ranks 0, 1"},
 };
 
 class RunFault : public HarmedRun, public testing::WithParamInterface<Planted> {};
@@ -54,15 +59,23 @@ TEST_P(RunFault, EndsInTimeAndKeepsTheOtherVariant) {
   EXPECT_GE(samples_of(record, 0), 4U) << "the other variant goes on";
   std::string warnings;
   for (const Json& warning : record.at("warnings")) {
-    if (warning.at("code") == "job-lost") warnings += warning.at("text");
+    const std::string code = warning.at("code");
+    if (!code.starts_with("job-")) continue;
+    EXPECT_EQ(code, planted.status == 0 ? "job-ended-badly" : "job-lost");
+    warnings += warning.at("text");
   }
-  if (planted.status == 0) {
+  const std::string said = planted.said;
+  if (said.empty()) {
     EXPECT_THAT(warnings, IsEmpty());
     return;
   }
   EXPECT_THAT(warnings, HasSubstr("'faulty'"));
-  EXPECT_THAT(warnings, HasSubstr(planted.said));
+  EXPECT_THAT(warnings, HasSubstr(said));
   const std::string fault = planted.fault;
+  if (planted.status == 0) {
+    EXPECT_EQ(samples_of(record, 0), samples_of(record, 1)) << "all is measured";
+    return;
+  }
   const bool in_a_case = !fault.ends_with("/start") && !fault.ends_with("/connect");
   EXPECT_EQ(warnings.find("all_reduce/float32/sum/1KiB/np2: ") != std::string::npos, in_a_case);
 }

@@ -43,16 +43,6 @@ std::string waits_in(pid_t id) {
   return name == "0" ? std::string() : name;
 }
 
-/// A variable of the environment that the process started with.
-std::string variable_of(pid_t id, const std::string& name) {
-  const std::string environment = '\0' + file_of(id, "environ");
-  const std::string wanted = '\0' + name + '=';
-  const std::size_t at = environment.find(wanted);
-  if (at == std::string::npos) return {};
-  const std::size_t begin = at + wanted.size();
-  return environment.substr(begin, environment.find('\0', begin) - begin);
-}
-
 /// Inodes of the sockets that listen on a port of this network namespace.
 std::set<std::string> listeners_on(const std::string& port) {
   std::set<std::string> inodes;

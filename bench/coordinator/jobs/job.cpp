@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "linkgain/base/text.hpp"
@@ -85,6 +87,11 @@ std::string quoted_first(const std::vector<std::string>& lines) {
                      visible(lines.front().substr(0, kMostBytes)));
 }
 
+/// Of a job that did not end as it should, or nothing.
+std::string quoted_words(const std::vector<std::string>& words) {
+  return words.empty() ? "" : fmt::format("; its last words:\n  {}", fmt::join(words, "\n  "));
+}
+
 bool is_frame(const std::string& line) {
   return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos;
 }
@@ -103,6 +110,19 @@ bool is_trace(const std::string& line) {
   const std::string_view rest = std::string_view(line).substr(end + 2);
   return rest.starts_with("[ ") || rest.starts_with("[1") || rest.starts_with("*** ") ||
          rest.starts_with("Signal");
+}
+
+/// Whom the end of a job waited for, of these processes of it.
+std::string who_was_left(const std::vector<ProcessEntry>& processes, pid_t launcher) {
+  std::set<int> ranks;
+  for (const ProcessEntry& process : processes) {
+    if (process.id == launcher) continue;  // may itself be a rank of something else
+    const std::string rank = variable_of(process.id, "PMIX_RANK");
+    if (!rank.empty()) ranks.insert(std::atoi(rank.c_str()));
+  }
+  if (ranks.empty()) return "on this host only its launcher was left";
+  if (ranks.size() == 1) return fmt::format("rank {} was left", *ranks.begin());
+  return fmt::format("ranks {} were left", fmt::join(ranks, ", "));
 }
 
 std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
@@ -231,6 +251,7 @@ std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
   if (reply.outcome != Transfer::done) lose(line, reply.outcome, deadline);
   if (!answered_) process_.remember_tree();
   answered_ = true;
+  since_answer_.lap();
   return std::move(reply.line);
 }
 
@@ -261,8 +282,7 @@ void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   }
   text += quoted_first(foreign_);
   const std::vector<pid_t> survivors = process_.end_tree(kGrace);
-  const std::vector<std::string> words = last_words(log_, log_start_, kLastWords);
-  if (!words.empty()) text += fmt::format("; its last words:\n  {}", fmt::join(words, "\n  "));
+  text += quoted_words(last_words(log_, log_start_, kLastWords));
   if (!survivors.empty()) {
     text += fmt::format("\nprocesses that could not be ended: {}", fmt::join(survivors, ", "));
   }
@@ -271,12 +291,25 @@ void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
 
 void MpiJob::do_finish(Seconds deadline) {
   process_.close_input();
-  process_.wait(deadline, watch_);
+  const std::optional<ProcessEnd> end = process_.wait(deadline, watch_);
+  std::string problem;
+  if (!end) {
+    problem =
+        fmt::format("had not ended {:.1f} s later and was ended: {}", since_answer_.lap().value,
+                    who_was_left(process_.remember_tree(), process_.id()));
+  } else if (end->signal_number || end->status.value_or(0) != 0) {
+    problem = fmt::format("its launcher ended with {}", describe(*end));
+  }
   const std::vector<pid_t> survivors = process_.end_tree(kGrace);
-  if (survivors.empty()) return;
-  throw JobLost(fmt::format("processes of variant '{}' could not be ended: {}", variant_,
-                            fmt::join(survivors, ", ")),
-                "they are blocked in a driver; the machine may need a restart");
+  if (!survivors.empty()) {
+    throw JobLost(fmt::format("processes of variant '{}' could not be ended: {}", variant_,
+                              fmt::join(survivors, ", ")),
+                  "they are blocked in a driver; the machine may need a restart");
+  }
+  if (problem.empty()) return;
+  throw JobLost(fmt::format("{} answered its last command, but {}{}", do_name(), problem,
+                            quoted_words(last_words(log_, log_start_, kLastWords))),
+                fmt::format("what it measured is complete; see {}", log_.string()));
 }
 
 }  // namespace linkgain

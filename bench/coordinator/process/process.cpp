@@ -205,6 +205,16 @@ bool has_variable(pid_t id, std::string_view assignment) {
   return environment.find('\0' + std::string(assignment) + '\0') != std::string::npos;
 }
 
+std::string variable_of(pid_t id, std::string_view name) {
+  const std::string environment =
+      '\0' + read_process_file(fmt::format("/proc/{}/environ", id)) + '\0';
+  const std::string wanted = '\0' + std::string(name) + '=';
+  const std::size_t at = environment.find(wanted);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + wanted.size();
+  return environment.substr(begin, environment.find('\0', begin) - begin);
+}
+
 bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> leader,
                             std::optional<std::uint64_t> strays_since) const {
   if (process.id == leader) return true;

@@ -352,19 +352,22 @@ void give_up(std::vector<VariantJob>& jobs) noexcept {
 }
 
 void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer) {
-  for (const auto step : {&Job::ask_to_end, &Job::wait_for_end}) {
+  const auto each = [&](const auto& step) {
     for (VariantJob& job : jobs) {
       try {
-        if (job.job) ((*job.job).*step)(deadline);
+        if (job.job) step(*job.job);
       } catch (const JobLost& loss) {
-        observer.note(fmt::format("warning: {}", loss.what()));
+        observer.warn({"job-ended-badly", loss.what(), loss.advice()});
         job.job.reset();
       } catch (...) {
         give_up(jobs);
         throw;
       }
     }
-  }
+  };
+  each([=](Job& job) { job.ask_to_end(deadline); });
+  const Deadline end(deadline);  // of all, however many hang
+  each([&](Job& job) { job.wait_for_end(end.remaining()); });
   jobs.clear();
 }
 

@@ -29,8 +29,9 @@ struct VariantJob {
 /// Asks all jobs to end whatever they do, without waiting, so that their ends overlap.
 void give_up(std::vector<VariantJob>& jobs) noexcept;
 
-/// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is told of each
-/// that does not end as asked within the deadline.
+/// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is warned of
+/// each that does not end as asked within the deadline, or ends with an error: what it measured
+/// stands.
 void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer);
 
 /// How often a variant's job was lost in a case, by case and variant.

@@ -317,7 +317,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
     std::move(launch.jobs.begin(), launch.jobs.end(), std::back_inserter(jobs));
   }
   const double measured = world_.now().value;
-  end_together(jobs, kShutdownTime, *this);
+  end_together(jobs, std::min(kShutdownTime, plan_.timeout), *this);
   const Seconds end_time{world_.now().value - measured};
   pace_.ended_group(end_time.value);
   spent(&TimeSpent::ending_s, end_time);

@@ -31,7 +31,7 @@ class JobRefused : public Error {
   using Error::Error;
 };
 
-/// How long jobs of which nothing more is wanted have for their end.
+/// How long jobs of which nothing more is wanted have for their end at most.
 inline constexpr Seconds kShutdownTime{10.0};
 
 /// One variant's resident MPI job. Commands are answered in order; each has a deadline after which
@@ -48,7 +48,8 @@ class Job {
   protocol::CountersReply counters(Seconds deadline);
   std::vector<std::optional<HostCopyRates>> host_copy(Seconds deadline);
   void close(int handle, Seconds deadline);
-  /// Asks the job to end and waits until its processes are gone.
+  /// Asks the job to end and waits until its processes are gone. Throws JobLost where it does not
+  /// end within the deadline, or ends with an error; its processes are gone then, too.
   void shut_down(Seconds deadline);
   /// The two halves of shut_down(), for several jobs that are to end at once.
   void ask_to_end(Seconds deadline);
@@ -62,7 +63,8 @@ class Job {
   virtual std::string do_name() const { return "the job"; }
   /// Sends one line and returns the reply's, without newlines.
   virtual std::string do_exchange(const std::string& line, Seconds deadline) = 0;
-  /// Waits for the processes to be gone; kills what is left at the deadline.
+  /// Waits for the processes to be gone; kills what is left at the deadline. Throws JobLost where
+  /// they did not go by themselves, or not well.
   virtual void do_finish(Seconds deadline) = 0;
 
   template <typename ReplyType>
@@ -110,6 +112,7 @@ class MpiJob : public Job {
   std::function<void()> tick_;
   Process process_;
   Stopwatch since_start_;
+  Stopwatch since_answer_;  ///< the last one
   bool answered_ = false;
   std::vector<std::string> foreign_;  ///< lines on standard output that were no replies
 };

@@ -59,6 +59,10 @@ std::vector<ProcessEntry> list_processes();
 /// zombies and for processes of other users.
 bool has_variable(pid_t id, std::string_view assignment);
 
+/// The value of a variable in the environment that the process started with; empty where it has
+/// none, and for zombies and processes of other users.
+std::string variable_of(pid_t id, std::string_view name);
+
 /// The processes of one job, wherever they moved to: the leader's descendants, orphans of its
 /// session, whoever has the job's own variable in its environment, and whoever was once found to be
 /// one of them. A process that left its group, session and parent is still found. A zombie has no
@@ -199,9 +203,9 @@ class Process {
   /// Waits for the program itself, not for what it started; absent while it runs.
   std::optional<ProcessEnd> wait(Seconds deadline, const SignalWatch* watch = nullptr);
 
-  /// Remembers which processes belong to the job now, so that they are reaped even if they die
-  /// before end_tree() looks for them. Reads all of /proc: some milliseconds.
-  void remember_tree() { find_tree(); }
+  /// The processes that belong to the job now. They are remembered, so that they are reaped even if
+  /// they die before end_tree() looks for them. Reads all of /proc: some milliseconds.
+  std::vector<ProcessEntry> remember_tree() { return find_tree(); }
 
   /// Asks the program to end (SIGTERM) and does not wait, so that several can end at once; ends the
   /// wait for input, too.

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <regex>
 #include <thread>
 
 #include "linkgain/jobs/job.hpp"
@@ -55,8 +56,26 @@ TEST_F(MpiJobTest, AnswersUntilItIsToldToGo) {
 TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
   const std::string worker = R"(trap '' TERM; read -r line; printf '%s\n' "$1"; sleep 1000; :)";
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
-  EXPECT_LT(seconds_of([&] { job.shut_down(Seconds{0.3}); }), 8.0);
+  EXPECT_LT(seconds_of([&] { lost([&] { job.shut_down(Seconds{0.3}); }); }), 8.0);
   EXPECT_THAT(own_children(), IsEmpty());
+}
+
+/// Ranks are told apart by the number that their launcher gave them.
+TEST_F(MpiJobTest, AJobThatDoesNotEndWellSaysHow) {
+  const std::string answers = R"(read -r line; printf '%s\n' "$1"; )";
+  const std::string end_of_input = "while read -r line; do :; done; ";
+  const auto said = [&](const std::string& end) {
+    std::filesystem::remove(log());
+    MpiJob job("p2p", script(answers + end, folder_, {done_}), &watch_);
+    job.ask_to_end(kPlenty);
+    const std::string text = lost([&] { job.wait_for_end(Seconds{0.5}); }).what();
+    return std::regex_replace(text, std::regex(R"(\d+\.\d s)"), "0.5 s") + "\n";
+  };
+  expect_golden(said(end_of_input + "exit 9") +
+                    said(end_of_input + "echo over >&2; kill -SEGV $$") + said("sleep 1000; :") +
+                    said("PMIX_RANK=1 sleep 1000; :") +
+                    said("for i in 3 0; do PMIX_RANK=$i sleep 1000 & done; wait"),
+                "jobs_that_end_badly.txt");
 }
 
 TEST_F(MpiJobTest, TicksEachSecondWhileAnAnswerIsAwaited) {

@@ -408,6 +408,8 @@ TEST(ProcessTree, ComparesVariablesWhole) {
   EXPECT_TRUE(has_variable(process.id(), "XNAME=value"));
   EXPECT_FALSE(has_variable(process.id(), "NAME=value"));
   EXPECT_FALSE(has_variable(process.id(), "NAME="));
+  EXPECT_EQ(variable_of(process.id(), "NAME"), "value2");
+  EXPECT_EQ(variable_of(process.id(), "AME"), "");
 }
 
 TEST(ProcessTree, FindsByMarkerByDescentAndByMemory) {

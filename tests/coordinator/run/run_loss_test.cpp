@@ -184,7 +184,19 @@ TEST(RunLoss, AtShutdownIsNoLossOfData) {
   RunBench bench({FakeScript{}, failing({.command = "shutdown"})});
   bench.execute();
   EXPECT_EQ(bench.record.status, RunStatus::complete);
-  EXPECT_TRUE(bench.record.warnings.empty());
+  ASSERT_EQ(bench.record.warnings.size(), 1U);
+  EXPECT_EQ(bench.record.warnings[0].code, "job-ended-badly");
+  EXPECT_EQ(judge(bench.record), ExitCode::success);
+}
+
+TEST(RunLoss, AtItsEndIsBoundedByAShortTimeout) {
+  for (const double timeout : {1.0, 60.0}) {
+    RunBench bench({FakeScript{}, failing({.command = "shutdown", .kind = Kind::hang})});
+    bench.plan.timeout = Seconds{timeout};
+    bench.plan.launches = 1;
+    bench.execute();
+    EXPECT_NEAR(bench.record.time_spent.value().ending_s, timeout == 1.0 ? 1.0 : 10.0, 1e-9);
+  }
 }
 
 }  // namespace
