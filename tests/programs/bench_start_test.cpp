@@ -1,6 +1,6 @@
 #include <csignal>
 
-#include "programs.hpp"
+#include "harmed_run.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -102,6 +102,23 @@ TEST_F(BenchStart, EndsWithItsRanksByASignal) {
     EXPECT_NE(program.finish(20.0).status, 0);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 10.0));
   }
+}
+
+/// Whoever is killed leaves the files of shared memory.
+TEST_F(BenchStart, RemovesTheSharedMemoryOfAKilledMpirun) {
+  Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
+  ASSERT_TRUE(
+      comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
+  const std::vector<std::string> folders = folders_of_segments(program);
+  ASSERT_THAT(folders, SizeIs(1)) << "of both ranks";
+  EXPECT_TRUE(std::filesystem::exists(folders.front()));
+  const std::vector<pid_t> launchers = program.processes_named("mpirun");
+  ASSERT_THAT(launchers, SizeIs(1));
+  kill(launchers.front(), SIGKILL);
+  const Outcome outcome = program.finish(20.0);
+  EXPECT_EQ(outcome.status, 128 + SIGKILL);
+  EXPECT_THAT(outcome.error, HasSubstr("mpirun was ended"));
+  EXPECT_FALSE(std::filesystem::exists(folders.front())) << folders.front();
 }
 
 TEST_F(BenchStart, SaysOnlyWhatItsRanksDoNot) {

@@ -108,14 +108,6 @@ void have_output_unmarked(Environment& environment) {
   }
 }
 
-/// By its names of Open MPI 4 and 5.
-void name_segments_folder(const std::filesystem::path& folder, Environment& environment) {
-  for (const char* name :
-       {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
-    environment.emplace(name, folder.string());
-  }
-}
-
 }  // namespace
 
 Environment base_environment(const Environment& current, const LaunchRequest& request) {

@@ -20,9 +20,9 @@
 #include <random>
 #include <set>
 
+#include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/process/descriptor.hpp"
 
 namespace linkgain {
 namespace {

@@ -8,32 +8,18 @@
 #include <chrono>
 
 #include "linkgain/base/environment.hpp"
-#include "linkgain/base/errors.hpp"
+#include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
-namespace {
-
-constexpr const char* kSharedMemory = "/dev/shm";
-
-/// Null where there can be none: Open MPI then has its own ways.
-std::unique_ptr<TemporaryFolder> folder_for_segments() {
-  try {
-    return std::make_unique<TemporaryFolder>(kSharedMemory);
-  } catch (const UsageError&) {
-    return nullptr;
-  }
-}
-
-}  // namespace
 
 MpiWorld::MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
                    const RunDirectory& directory, const SignalWatch& watch)
     : options_(options), plan_(plan), directory_(directory), watch_(watch), gpus_(plan, site) {
   remove_left_folders(folder_for_temporary_files());
-  remove_left_folders(kSharedMemory);
+  remove_left_segments();
 }
 
 void MpiWorld::rest(Seconds time) {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/jobs/job.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/process.hpp"
-#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"

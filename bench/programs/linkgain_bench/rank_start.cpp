@@ -15,6 +15,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -25,6 +26,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -163,11 +165,11 @@ class SignalQueue {
 };
 
 /// mpirun is quiet, so that it does not tell of a rank that a signal ended either.
-void tell_of_signal(int status) {
+void tell_of_signal(std::string_view who, int status) {
   constexpr int kSignalBase = 128;
   const char* name = status > kSignalBase ? sigabbrev_np(status - kSignalBase) : nullptr;
   if (name != nullptr) {
-    print_message(stderr, fmt::format("linkgain-bench: a rank was ended by SIG{}\n", name));
+    print_message(stderr, fmt::format("linkgain-bench: {} was ended by SIG{}\n", who, name));
   }
 }
 
@@ -222,8 +224,9 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
   RanksWatch ranks;
   for (int status = 0;;) {
     if (::waitpid(child, &status, WNOHANG) == child) {
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      if (asked == 0) tell_of_signal(code);
+      const bool killed = WIFSIGNALED(status);
+      const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      if (asked == 0) tell_of_signal(killed ? "mpirun" : "a rank", code);
       return code;
     }
     if (ranks.are_long_gone(child)) {
@@ -262,6 +265,9 @@ int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments
     std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
   }
   prepare_for_mpirun(environment);
+  remove_left_segments();
+  const std::unique_ptr<TemporaryFolder> segments = folder_for_segments();
+  if (segments) name_segments_folder(segments->path(), environment);
   // A rank that refuses says why itself; mpirun's twelve lines would follow. Open MPI 5 knows
   // neither this nor --quiet.
   environment["OMPI_MCA_orte_execute_quiet"] = "1";

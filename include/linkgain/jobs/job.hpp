@@ -10,10 +10,10 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/stopwatch.hpp"
+#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/protocol/protocol.hpp"
 
 namespace linkgain {

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/process/descriptor.hpp"
 #include "linkgain/process/signals.hpp"
 
 namespace linkgain {

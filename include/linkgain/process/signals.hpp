@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/process/descriptor.hpp"
 
 namespace linkgain {
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "linkgain/process/descriptor.hpp"
+#include "linkgain/base/descriptor.hpp"
 
 namespace linkgain {
 

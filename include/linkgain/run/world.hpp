@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/jobs/job.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/plan/site.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/process/temporary_folder.hpp"
 #include "linkgain/run/gpu_lookout.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/telemetry/host_load.hpp"

@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-#include "linkgain/process/descriptor.hpp"
+#include "linkgain/base/descriptor.hpp"
 #include "support/process_support.hpp"
 #include "support/program.hpp"
 

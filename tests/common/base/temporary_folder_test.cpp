@@ -1,4 +1,4 @@
-#include "linkgain/process/temporary_folder.hpp"
+#include "linkgain/base/temporary_folder.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
