@@ -1,6 +1,6 @@
 // What NCCL's RAS reports of a job that hangs.
 #include "fuzz_target.hpp"
-#include "hang_report.hpp"
+#include "linkgain/watch/hang_report.hpp"
 
 namespace linkgain {
 namespace {

@@ -51,6 +51,7 @@ inline constexpr std::array kLibraries{
     Library{"model", "worker", "gpu"},
     Library{"workloads", "worker", "runtime model"},
     Library{"process", "coordinator", "base"},
+    Library{"watch", "coordinator", "telemetry process"},
     Library{"analysis", "coordinator", "telemetry"},
     Library{"jobs", "coordinator", "telemetry protocol process"},
     Library{"plan", "coordinator", "jobs"},
@@ -60,7 +61,7 @@ inline constexpr std::array kLibraries{
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.
     Library{"html", "coordinator", "report"},
-    Library{"exec", "coordinator", "screen html protocol process"},
+    Library{"exec", "coordinator", "screen html protocol watch"},
     Library{"compare", "coordinator", "html"},
     Library{"baseline", "coordinator", "html"},
     Library{"fleet", "coordinator", "html"},

@@ -12,13 +12,13 @@
 #include <memory>
 #include <utility>
 
-#include "hang_report.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/process/process.hpp"
-#include "program_evidence.hpp"
+#include "linkgain/watch/hang_report.hpp"
+#include "linkgain/watch/program_evidence.hpp"
 
 namespace linkgain {
 namespace {

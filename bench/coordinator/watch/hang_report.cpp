@@ -1,4 +1,4 @@
-#include "hang_report.hpp"
+#include "linkgain/watch/hang_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "program_evidence.hpp"
+#include "linkgain/watch/program_evidence.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hang_report.hpp"
+#include "linkgain/watch/hang_report.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -15,8 +15,8 @@
 #include <regex>
 #include <sstream>
 
-#include "hang_report.hpp"
 #include "linkgain/process/process.hpp"
+#include "linkgain/watch/hang_report.hpp"
 
 namespace linkgain {
 namespace {
