@@ -59,6 +59,10 @@ void summarise_variant(VariantResult& result, const Case& definition,
   result.health = {};
   result.disturbed_samples = 0;
   result.level_shift.reset();
+  result.time.reset();
+  result.algbw.reset();
+  result.busbw.reset();
+  result.skew.reset();
   for (const Sample* sample : samples) {
     add_sample(result.health, sample->health);
     result.disturbed_samples += sample->disturbed ? 1 : 0;
@@ -302,7 +306,10 @@ void summarise(CaseResult& result) {
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     VariantResult& variant = result.variants[i];
     summarise_variant(variant, result.definition, by_variant[i], launch_medians(result, i));
-    if (by_variant[i].empty()) continue;
+    if (by_variant[i].empty()) {
+      variant.training.reset();
+      continue;
+    }
     if (is_training(result.definition.operation)) {
       TrainingResult& training =
           variant.training.emplace(training_result(by_variant[i], by_variant.front()));

@@ -70,33 +70,57 @@ struct Range {
   double most = 0.0;
 };
 
-/// Of a variant's samples; both 0 where there are none.
-Range range_of(const CaseResult& result, std::size_t variant) {
-  Range range;
+/// Of each variant's samples; both 0 where there are none.
+std::vector<Range> ranges_of(const CaseResult& result) {
+  std::vector<Range> ranges(result.variants.size());
   for (const Sample& sample : result.samples) {
+    Range& range = ranges.at(static_cast<std::size_t>(sample.variant));
     const double time = sample.time().value;
-    if (sample.variant != static_cast<int>(variant) || !(time > 0.0)) continue;
+    if (!(time > 0.0)) continue;
     range.least = range.most > 0.0 ? std::min(range.least, time) : time;
     range.most = std::max(range.most, time);
   }
-  return range;
+  return ranges;
 }
 
-void require_within_samples(const CaseResult& result) {
-  const Range first = range_of(result, 0);
+std::size_t place_of(const CaseResult& result, const RatioResult& ratio) {
+  const auto own = std::ranges::find(result.variants, ratio.variant, &VariantResult::variant);
+  if (own == result.variants.end()) {
+    refuse(result, fmt::format("a ratio is of {}, which is no variant", ratio.variant));
+  }
+  return static_cast<std::size_t>(own - result.variants.begin());
+}
+
+/// Who leaves samples out must not be believed without them.
+void require_samples(const CaseResult& result, const std::vector<Range>& ranges) {
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     const VariantResult& variant = result.variants[i];
-    const Range own = range_of(result, i);
-    if (!variant.time || own.most == 0.0) continue;
-    if (!lies_within(variant.time->value, own.least, own.most)) {
-      refuse(result, fmt::format("the time of {} is outside its samples", variant.variant));
+    const bool has_numbers =
+        variant.time || variant.algbw || variant.busbw || variant.skew || variant.training;
+    if (!has_numbers || ranges[i].most > 0.0) continue;
+    refuse(result, fmt::format("there are no samples of {}, which has results", variant.variant));
+  }
+  for (const RatioResult& ratio : result.ratios) {
+    if (ranges[place_of(result, ratio)].most > 0.0 && ranges.front().most > 0.0) continue;
+    refuse(result, fmt::format("there are no samples for the ratio of {}", ratio.variant));
+  }
+}
+
+/// Of a case that has all the samples it needs.
+void require_within_samples(const CaseResult& result, const std::vector<Range>& ranges) {
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    const VariantResult& variant = result.variants[i];
+    if (!variant.time || lies_within(variant.time->value, ranges[i].least, ranges[i].most)) {
+      continue;
     }
-    for (const auto& [name, ratio] : result.ratios) {
-      if (name != variant.variant || first.most == 0.0) continue;
-      if (!lies_within(ratio.value, own.least / first.most, own.most / first.least)) {
-        refuse(result, fmt::format("the ratio of {} is not that of its samples", name));
-      }
-    }
+    refuse(result, fmt::format("the time of {} is outside its samples", variant.variant));
+  }
+  for (const RatioResult& ratio : result.ratios) {
+    const Range& own = ranges[place_of(result, ratio)];
+    const Range& first = ranges.front();
+    const double least = own.least / first.most;
+    if (lies_within(ratio.ratio.value, least, own.most / first.least)) continue;
+    refuse(result, fmt::format("the ratio of {} is not that of its samples", ratio.variant));
   }
 }
 
@@ -104,14 +128,12 @@ bool agree(const std::optional<double>& a, const std::optional<double>& b) {
   return a.has_value() == b.has_value() && (!a || agree(*a, *b));
 }
 
-/// Numbers of a variant without samples are nobody's to derive.
 void require_exact(const CaseResult& result) {
   CaseResult derived = result;
   summarise(derived);
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     const VariantResult& own = result.variants[i];
     const VariantResult& other = derived.variants[i];
-    if (range_of(result, i).most == 0.0) continue;
     const bool times = own.time.has_value() == other.time.has_value() &&
                        (!own.time || agree(own.time->value, other.time->value));
     if (times && agree(own.algbw, other.algbw) && agree(own.busbw, other.busbw) &&
@@ -124,9 +146,7 @@ void require_exact(const CaseResult& result) {
       result.ratios, derived.ratios, [](const RatioResult& a, const RatioResult& b) {
         return a.variant == b.variant && agree(a.ratio.value, b.ratio.value);
       });
-  if (!ratios && !result.samples.empty()) {
-    refuse(result, "its ratios are not those of its samples");
-  }
+  if (!ratios) refuse(result, "its ratios are not those of its samples");
 }
 
 }  // namespace
@@ -143,10 +163,12 @@ void require_consistent(const Record& record, Agreement agreement) {
     require_launches(result, record.settings.launches);
     require_intervals(result);
     require_verifications(result);
+    const std::vector<Range> ranges = ranges_of(result);
+    require_samples(result, ranges);
     if (agreement == Agreement::exact) {
       require_exact(result);
     } else {
-      require_within_samples(result);
+      require_within_samples(result, ranges);
     }
   }
 }

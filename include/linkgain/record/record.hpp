@@ -387,8 +387,8 @@ int count_launches(const Record& record);
 
 /// Everything a case's table row shows but intervals, from its samples: times, bandwidths, ratios.
 /// `result` keeps its definition, execution, verification, path and samples; the numbers are
-/// written anew. Where no launch has enough samples the time is their median, without a ratio's
-/// interval to come.
+/// written anew, and a variant without samples has none. Where no launch has enough samples the
+/// time is their median, without a ratio's interval to come.
 void summarise(CaseResult& result);
 
 /// Half width, as a share of the ratio, that a case's interval is to have where none was asked for:

@@ -54,6 +54,24 @@ def set_interval(record):
     record["cases"][0]["ratios"][0].update(low=9, high=2)
 
 
+def empty_samples(record):
+    """No sample is left that contradicts a time."""
+    leave_samples(record["samples"], [])
+    record["cases"][0]["variants"][0]["time_s"] = 1e-9
+    record["cases"][0]["variants"][1]["time_s"] = 5
+    record["cases"][0]["ratios"][0].update(ratio=42, low=None, high=None)
+
+
+def empty_older_samples(record):
+    """The same in what looks like a record of the time before digests."""
+    empty_samples(record)
+    del record["settings"]["software_in_force"]
+
+
+def remove_variants_samples(record):
+    leave_samples(record["samples"], [variant == 0 for variant in record["samples"]["variant"]])
+
+
 def swap_variants(record):
     record["cases"][0]["variants"].reverse()
 
@@ -176,7 +194,8 @@ def record_with(place, text):
     record = measured_record(place)
     record["machine"]["host"] = text
     for case in record["cases"]:
-        case["variants"][1].update(skipped=text, time_s=None, algbw_gb_per_s=None, busbw_gb_per_s=None)
+        case["variants"][1].update(skipped=text, time_s=None, algbw_gb_per_s=None, busbw_gb_per_s=None,
+                                   skew=None)
         case["ratios"] = []
     leave_samples(record["samples"], [variant == 0 for variant in record["samples"]["variant"]])
     (place.folder / "told.json").write_text(json.dumps(record), encoding="utf-8")

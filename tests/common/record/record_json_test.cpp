@@ -365,6 +365,62 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   answers.expect_golden("impossible_numbers.txt");
 }
 
+/// Leaves in each of the samples' columns what stands at these rows.
+void keep_rows(Json& samples, const std::vector<std::size_t>& rows) {
+  const auto kept = [&](const Json& column) {
+    Json cells = Json::array();
+    for (const std::size_t row : rows) cells.push_back(column[row]);
+    return cells;
+  };
+  for (Json& column : samples) {
+    if (column.empty() || !column[0].is_array()) {
+      column = kept(column);
+    } else {
+      for (Json& of_rank : column) of_rank = kept(of_rank);
+    }
+  }
+}
+
+/// All rows but those of a variant.
+std::vector<std::size_t> rows_without(const Json& samples, int variant) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < samples["variant"].size(); ++row) {
+    if (samples["variant"][row] != variant) rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(RecordSchema, RefusesNumbersWithoutSamples) {
+  Situations answers;
+  const auto ask = [&](const std::string& what, const Json& document) {
+    answers.refuse(what, [&] { parse_record(document.dump(), "a.json"); });
+  };
+  for (const char* age : {"", ", of the time before digests"}) {
+    Json emptied = full_document();
+    if (*age != '\0') emptied["settings"].erase("software_in_force");
+    const Json whole = emptied;
+    keep_rows(emptied["samples"], {});
+    ask(std::string("no samples") + age, emptied);
+    for (const int variant : {0, 1}) {
+      Json fewer = whole;
+      keep_rows(fewer["samples"], rows_without(fewer["samples"], variant));
+      ask("none of variant " + std::to_string(variant) + age, fewer);
+      for (Json& result : fewer["cases"]) {
+        Json& own = result["variants"][static_cast<std::size_t>(variant)];
+        for (const char* key : {"time_s", "algbw_gb_per_s", "busbw_gb_per_s", "skew"}) {
+          own[key] = nullptr;
+        }
+        own.erase("training");
+      }
+      ask("and no time of it" + std::string(age), fewer);
+      for (Json& result : fewer["cases"]) result["ratios"] = Json::array();
+      EXPECT_EQ(refusal(fewer), "accepted") << variant << age;
+    }
+  }
+  ask("a ratio of another", with("/cases/0/ratios/0/variant", "tcp"));
+  answers.expect_golden("numbers_without_samples.txt");
+}
+
 /// The software of each variant came in together with the digest.
 TEST(RecordDigest, LeftOutMakesNoOlderRecord) {
   Json document = full_document();

@@ -145,6 +145,18 @@ TEST(Summarise, KeepsWhatSamplesDoNotTell) {
   EXPECT_FALSE(result.variants[2].time);
 }
 
+/// As of a launch that was cut and is measured again.
+TEST(Summarise, LeavesNoNumbersToAVariantWithoutSamples) {
+  CaseResult result = full_record().cases[0];
+  std::erase_if(result.samples, [](const Sample& sample) { return sample.variant == 0; });
+  summarise(result);
+  const VariantResult& without = result.variants[0];
+  EXPECT_FALSE(without.time || without.algbw || without.busbw || without.skew);
+  EXPECT_FALSE(without.training);
+  EXPECT_TRUE(result.variants[1].time);
+  EXPECT_TRUE(result.ratios.empty());
+}
+
 TEST(Skip, IsReadByItsWords) {
   VariantResult variant;
   EXPECT_EQ(why_skipped(variant), "");

@@ -48,6 +48,7 @@ TEST(MarkdownReport, HasNoWarningsSectionWithoutWarnings) {
 /// Records have what a warning was called when they were made.
 TEST(MarkdownReport, HasWarningsByTheIdsOfOldRecords) {
   Record record = phb_record();
+  record.cases.clear();
   record.warnings = {{"same-road", "p2p and host took one path", ""}};
   const Record read = parse_record(to_json(record), "old.json");
   EXPECT_THAT(markdown_report(RunSummary(read)), HasSubstr("\n- `same-road`: "));
