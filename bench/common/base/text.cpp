@@ -88,9 +88,12 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
-    const bool fits =
-        !lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width;
-    if (fits) {
+    // At the start of a line it is a command to what runs jobs of CI.
+    const bool is_command = word.starts_with("::");
+    const bool stays =
+        !lines.empty() &&
+        (is_command || display_width(lines.back()) + 1 + display_width(word) <= width);
+    if (stays) {
       lines.back() += fmt::format(" {}", word);
     } else if (!word.empty()) {
       lines.emplace_back(word);

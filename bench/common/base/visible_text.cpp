@@ -23,10 +23,12 @@ char32_t code_of(std::string_view character) {
 
 bool is_control(char32_t code) { return code < 0x20U || (code >= 0x7FU && code <= 0x9FU); }
 
-/// Marks of direction, embeddings, overrides and isolates.
-bool turns_text(char32_t code) {
-  return code == 0x061CU || code == 0x200EU || code == 0x200FU ||
-         (code >= 0x202AU && code <= 0x202EU) || (code >= 0x2066U && code <= 0x2069U);
+/// Marks of direction, embeddings, overrides and isolates; separators of lines and paragraphs, at
+/// which some programs begin a line.
+bool moves_text(char32_t code) {
+  return code == 0x061CU || code == 0x2028U || code == 0x2029U || code == 0x200EU ||
+         code == 0x200FU || (code >= 0x202AU && code <= 0x202EU) ||
+         (code >= 0x2066U && code <= 0x2069U);
 }
 
 bool is_plain(std::string_view text) {
@@ -44,7 +46,7 @@ std::string shown(std::string_view text, std::string_view kept) {
     const bool stays = length == 1 && kept.find(character.front()) != std::string_view::npos;
     if (length == 0 || (is_control(code) && !stays)) {
       result += fmt::format("\\x{:02x}", static_cast<unsigned>(code));
-    } else if (turns_text(code)) {
+    } else if (moves_text(code)) {
       result += fmt::format("\\u{:04x}", static_cast<unsigned>(code));
     } else {
       result += character;

@@ -12,6 +12,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/record/variants.hpp"
 
 namespace linkgain {
@@ -29,9 +30,10 @@ std::string versions(const protocol::HelloReply& hello) {
 std::string device_line(const RankInfo& rank) {
   const std::string process = fmt::format("#  Rank {:2} Group {:2} Pid {:6} on {:>10}", rank.rank,
                                           0, rank.pid, nccl_tests_host(rank.host));
-  if (!rank.gpu) return process + " CPU memory\n";
-  return fmt::format("{} device {:2} [{}] {}\n", process, rank.gpu->cuda_index,
-                     nccl_tests_pci_id(rank.gpu->pci_bus_id), rank.gpu->name);
+  if (!rank.gpu) return visible(process) + " CPU memory\n";
+  return visible(fmt::format("{} device {:2} [{}] {}", process, rank.gpu->cuda_index,
+                             nccl_tests_pci_id(rank.gpu->pci_bus_id), rank.gpu->name)) +
+         "\n";
 }
 
 /// Two decimals, or as many as fit.
@@ -188,12 +190,12 @@ std::string nccl_tests_head(const NcclTestsReport& report) {
       "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} "
       "agg iters: 1 validation: {} graph: {} unalign: 0\n"
       "#\n# Using devices\n",
-      report.hello.machine.software.linkgain, versions(report.hello), report.program,
-      options.smallest.value, options.largest.value,
+      visible(report.hello.machine.software.linkgain), visible(versions(report.hello)),
+      report.program, options.smallest.value, options.largest.value,
       has_factor ? options.factor : options.step.value, has_factor ? "factor" : "bytes",
       options.warm_ups, options.iterations, options.checks, options.graph_launches);
   for (const RankInfo& rank : report.hello.machine.ranks) text += device_line(rank);
-  for (const std::string& note : report.notes) text += fmt::format("#\n# {}\n", note);
+  for (const std::string& note : report.notes) text += fmt::format("#\n# {}\n", visible(note));
   return text + "#\n" + column_titles();
 }
 

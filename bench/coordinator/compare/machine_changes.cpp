@@ -252,18 +252,13 @@ void add_training(Changes& changes, const Settings& before, const Settings& afte
 
 std::string shown(const std::string& text) { return text.empty() ? "none" : text; }
 
-std::string command_of(const ProgramPlan& program) {
-  std::vector<std::string> words;
-  for (const std::string& word : program.command) words.push_back(shell_quoted(word));
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 /// Where both ran a user's program.
 void add_program(Changes& changes, const Settings& before, const Settings& after) {
   if (!before.program || !after.program) return;
   const ProgramPlan& old = *before.program;
   const ProgramPlan& now = *after.program;
-  changes.add(ChangeKind::setting, "command", command_of(old), command_of(now));
+  changes.add(ChangeKind::setting, "command", shown_command(old.command),
+              shown_command(now.command));
   changes.add(ChangeKind::setting, "server", shown(old.server), shown(now.server));
   changes.add(ChangeKind::setting, "command before a run", shown(old.prepare), shown(now.prepare));
   changes.add(ChangeKind::setting, "command after a run", shown(old.cleanup), shown(now.cleanup));

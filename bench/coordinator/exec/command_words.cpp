@@ -70,6 +70,13 @@ class WordReader {
   std::vector<std::string> words_;
 };
 
+/// Quoted for the POSIX shell that runs them.
+std::string quoted_words(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(shell_quoted(word));
+  return fmt::format("{}", fmt::join(quoted, " "));
+}
+
 }  // namespace
 
 std::vector<std::string> split_words(std::string_view text, const std::string& option) {
@@ -80,7 +87,7 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders) {
   const std::array<std::pair<std::string_view, std::string>, 3> known{
       {{"{variant}", placeholders.variant},
        {"{round}", fmt::to_string(placeholders.round)},
-       {kArguments, command_line(placeholders.arguments)}}};
+       {kArguments, quoted_words(placeholders.arguments)}}};
   std::string result;
   while (!text.empty()) {
     const auto* const match =
@@ -113,12 +120,6 @@ std::vector<std::string> filled_in(const std::vector<std::string>& words,
 bool places_arguments(const std::vector<std::string>& words) {
   return std::ranges::any_of(
       words, [](const std::string& word) { return word.find(kArguments) != std::string::npos; });
-}
-
-std::string command_line(const std::vector<std::string>& words) {
-  std::vector<std::string> quoted;
-  for (const std::string& word : words) quoted.push_back(shell_quoted(word));
-  return fmt::format("{}", fmt::join(quoted, " "));
 }
 
 }  // namespace linkgain

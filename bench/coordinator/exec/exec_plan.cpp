@@ -216,7 +216,7 @@ Environment variables_set(const Variant& variant, const Environment& environment
 std::string assignments_before(const Environment& environment) {
   std::string text;
   for (const auto& [name, value] : environment) {
-    text += fmt::format("{}={} ", name, shell_quoted(value));
+    text += fmt::format("{}={} ", name, shown_word(value));
   }
   return text;
 }
@@ -327,7 +327,7 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
 namespace {
 
 std::string shell_line(const std::string& command, const Placeholders& placeholders) {
-  return "sh -c " + shell_quoted(without_secrets(filled_in(command, placeholders)));
+  return "sh -c " + shown_word(without_secrets(filled_in(command, placeholders)));
 }
 
 }  // namespace
@@ -346,9 +346,9 @@ std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
     }
     if (plan.server) {
       text +=
-          fmt::format("{}{} &\n", before, command_line(without_secrets(server_of(plan, place))));
+          fmt::format("{}{} &\n", before, shown_command(without_secrets(server_of(plan, place))));
     }
-    text += fmt::format("{}{}\n", before, command_line(without_secrets(command_of(plan, place))));
+    text += fmt::format("{}{}\n", before, shown_command(without_secrets(command_of(plan, place))));
     if (!plan.cleanup.empty()) {
       text += fmt::format("{}{}\n", before, shell_line(plan.cleanup, placeholders));
     }

@@ -238,7 +238,7 @@ std::string answer_of(const Record& record) {
 }
 
 std::string command_text(const Record& record) {
-  return one_line(command_line(record.settings.program->command));
+  return shown_command(record.settings.program->command);
 }
 
 std::string end_text(const Record& record) {
@@ -251,7 +251,7 @@ std::string end_text(const Record& record) {
 
 std::string exec_screen(const Record& record, const std::string& footer, const ScreenStyle& style) {
   std::string text =
-      with_end(fmt::format("{}, {}", record.machine.host, one_line(describe_ranks(record.machine))),
+      with_end(one_line(fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine))),
                end_text(record), style);
   text += cut(command_text(record), style.columns, style) + "\n\n";
   const std::string answer = "\n" + in_lines(answer_of(record), alarm_of(record), style);
@@ -304,8 +304,8 @@ std::string exec_details(const Record& record) {
 std::string exec_markdown(const Record& record) {
   const std::string title = fmt::format(
       "# linkgain exec: {}\n\nMeasured on {} ({}) at {}{}: {}.\n\n", command_text(record),
-      record.machine.host.empty() ? "an unnamed host" : record.machine.host,
-      one_line(describe_ranks(record.machine)), record.started,
+      record.machine.host.empty() ? "an unnamed host" : one_line(record.machine.host),
+      one_line(describe_ranks(record.machine)), one_line(record.started),
       record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "",
       name_of(record.status));
   std::string table;

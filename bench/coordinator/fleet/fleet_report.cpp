@@ -83,7 +83,7 @@ std::string known(const FleetNode& node, int count) {
 /// Slurm's, as a shell takes it.
 std::string drain_command(const std::string& hosts) {
   return fmt::format("scontrol update nodename={} state=drain reason='linkgain fleet'",
-                     shell_quoted(hosts));
+                     shown_word(hosts));
 }
 
 /// Counts, notes, and what to drain.

@@ -22,13 +22,14 @@ namespace linkgain {
 namespace {
 
 std::string paragraph(const std::string& text) {
-  return fmt::format("<p>{}</p>\n", xml_escaped(text));
+  return fmt::format("<p>{}</p>\n", xml_escaped(one_line(text)));
 }
 
 std::string list(const std::vector<std::string>& items) {
   if (items.empty()) return {};
   std::string html;
-  for (const std::string& item : items) html += fmt::format("<li>{}</li>\n", xml_escaped(item));
+  for (const std::string& item : items)
+    html += fmt::format("<li>{}</li>\n", xml_escaped(one_line(item)));
   return fmt::format("<ul>\n{}</ul>\n", html);
 }
 

@@ -13,6 +13,7 @@
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "questions.hpp"
 #include "run_pictures.hpp"
 
@@ -24,7 +25,9 @@ std::string variants_text(const Settings& settings) {
   std::vector<std::string> parts;
   for (const Variant& variant : settings.variants) {
     std::vector<std::string> words;
-    for (const auto& [name, value] : variant.environment) words.push_back(name + "=" + value);
+    for (const auto& [name, value] : variant.environment) {
+      words.push_back(one_line(name + "=" + value));
+    }
     parts.push_back(
         fmt::format("{} ({})", variant.name,
                     words.empty() ? "sets nothing" : fmt::format("{}", fmt::join(words, " "))));
@@ -65,8 +68,10 @@ std::string warnings_html(const std::string& run, const Record& record) {
   for (const Warning& warning : record.warnings) {
     items += fmt::format(
         "<li><strong>{}{}</strong>: {}{}</li>\n", run.empty() ? "" : xml_escaped(run + ", "),
-        xml_escaped(warning.code), xml_escaped(warning.text),
-        warning.advice.empty() ? "" : fmt::format("<br/>Advice: {}", xml_escaped(warning.advice)));
+        xml_escaped(warning.code), xml_escaped(one_line(warning.text)),
+        warning.advice.empty()
+            ? ""
+            : fmt::format("<br/>Advice: {}", xml_escaped(one_line(warning.advice))));
   }
   return items.empty() ? items : fmt::format("<ul class=\"warnings\">\n{}</ul>\n", items);
 }
@@ -136,8 +141,9 @@ std::string runs_table(std::span<const ShownRun> runs) {
     const std::vector<const CaseSummary*> cases = answer_cases(*run.summary);
     table.rows.push_back(
         {xml_escaped(run.name),
-         xml_escaped(fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine))),
-         xml_escaped(fmt::format("{}, {}", record.started, name_of(record.status))),
+         xml_escaped(
+             one_line(fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine)))),
+         xml_escaped(one_line(fmt::format("{}, {}", record.started, name_of(record.status)))),
          xml_escaped(answer_sentence(*run.summary, cases.empty() ? nullptr : cases.front()))});
   }
   return html_text(table);

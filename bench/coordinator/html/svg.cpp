@@ -32,14 +32,15 @@ std::string svg_picture(std::string_view id, std::string_view title, std::string
   return fmt::format(
       "<svg viewBox=\"0 0 {0:g} {1:g}\" role=\"img\" aria-labelledby=\"{2}-t {2}-d\">\n"
       "<title id=\"{2}-t\">{3}</title>\n<desc id=\"{2}-d\">{4}</desc>\n{5}</svg>\n",
-      kPictureWidth, height, id, xml_escaped(title), xml_escaped(description), content);
+      kPictureWidth, height, id, xml_escaped(one_line(title)), xml_escaped(one_line(description)),
+      content);
 }
 
 std::string svg_text(double x, double y, Anchor anchor, std::string_view text,
                      std::string_view style) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
                      name_of(anchor), style.empty() ? "" : fmt::format(" class=\"{}\"", style),
-                     xml_escaped(text));
+                     xml_escaped(one_line(text)));
 }
 
 std::string svg_line(double x1, double y1, double x2, double y2, std::string_view style) {
@@ -61,8 +62,9 @@ std::string svg_mark(double x, double y, std::size_t style, std::string_view tit
   const std::size_t place = style % kSeriesStyles;
   const std::string start =
       fmt::format("<path class=\"m s{}\" d=\"M{:.1f} {:.1f}{}\"", place, x, y, kShapes[place]);
-  return title.empty() ? start + "/>\n"
-                       : fmt::format("{}><title>{}</title></path>\n", start, xml_escaped(title));
+  return title.empty()
+             ? start + "/>\n"
+             : fmt::format("{}><title>{}</title></path>\n", start, xml_escaped(one_line(title)));
 }
 
 }  // namespace linkgain

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,11 +19,6 @@ namespace {
 constexpr std::array kRenamed{std::pair{"--launch", "--launch-mode"},
                               std::pair{"--precision", "--ci-width"},
                               std::pair{"--deadline", "--timeout"}};
-
-std::string shell_line(std::vector<std::string> words) {
-  std::ranges::transform(words, words.begin(), shell_quoted);
-  return fmt::format("{}", fmt::join(words, " "));
-}
 
 /// Whether a word is this option, alone or with its value behind '='.
 bool is_option(std::string_view word, std::string_view option) {
@@ -55,7 +49,7 @@ std::vector<std::string> default_names(const Settings& settings) {
 
 // With what was in force by default, and may be another default elsewhere.
 std::string repetition(const Settings& settings, std::size_t ranks) {
-  if (settings.program) return shell_line(settings.argv);
+  if (settings.program) return shown_command(settings.argv);
   std::vector<std::string> words;
   std::ranges::transform(settings.argv, std::back_inserter(words), with_todays_name);
   const auto is_given = [given = words](std::initializer_list<std::string_view> options) {
@@ -75,7 +69,7 @@ std::string repetition(const Settings& settings, std::size_t ranks) {
     add("--np", std::to_string(ranks));
   }
   for (const std::string& name : default_names(settings)) add("--variant", name);
-  return shell_line(words);
+  return shown_command(words);
 }
 
 }  // namespace linkgain

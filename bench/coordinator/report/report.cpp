@@ -167,7 +167,7 @@ constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 std::string assignments(const Environment& environment) {
   std::vector<std::string> words;
   for (const auto& [name, value] : environment) {
-    words.push_back(fmt::format("{}={}", one_line(name), shell_quoted(one_line(value))));
+    words.push_back(fmt::format("{}={}", one_line(name), shown_word(value)));
   }
   return fmt::format("{}", fmt::join(words, " "));
 }
@@ -384,11 +384,8 @@ std::string variants_section(const Record& record) {
     text +=
         fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : markdown_code(own));
     if (settings.program) {
-      std::vector<std::string> words;
-      for (const std::string& word : variant.arguments) words.push_back(shell_quoted(word));
-      if (!words.empty()) {
-        const std::string line = fmt::format("{}", fmt::join(words, " "));
-        text += fmt::format("  - arguments: {}\n", markdown_code(one_line(line)));
+      if (!variant.arguments.empty()) {
+        text += fmt::format("  - arguments: {}\n", markdown_code(shown_command(variant.arguments)));
       }
     } else {
       text += fmt::format("  - path: {}\n", paths_of(record, variant.name));

@@ -81,7 +81,7 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
         machine.links, [&](const PairLink& each) { return label_of(each) == link; });
     if (alike && !link.ends_with('?')) text += ", " + link;
   }
-  if (machine.software.nccl_library) text += ", NCCL " + *machine.software.nccl_library;
+  if (machine.software.nccl_library) text += ", NCCL " + one_line(*machine.software.nccl_library);
   const std::string end =
       record.status == RunStatus::complete && record.wall_seconds
           ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
@@ -193,7 +193,7 @@ std::string card_rows(const CaseSummary& each) {
 std::string card_command(Settings settings, std::size_t ranks) {
   if (settings.argv.empty()) return {};
   settings.argv.front() = std::filesystem::path(settings.argv.front()).filename();
-  return "$ " + one_line(repetition(settings, ranks)) + "\n";
+  return "$ " + repetition(settings, ranks) + "\n";
 }
 
 }  // namespace

@@ -1,15 +1,18 @@
 #include "linkgain/tables/escaping.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "linkgain/base/visible_text.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -41,6 +44,9 @@ std::size_t longest_run(std::string_view text, char c) {
   }
   return longest;
 }
+
+/// At the start of a line, to what runs jobs of CI.
+bool is_command(std::string_view text) { return text.starts_with("::"); }
 
 /// What a spreadsheet would compute instead of showing it. A number is none.
 bool is_formula(const std::string& text) {
@@ -166,9 +172,9 @@ std::string prometheus_escaped(std::string_view text) {
 }
 
 std::string csv_field(std::string_view text) {
-  std::string valid = valid_utf8(text);
-  if (is_formula(valid)) valid.insert(0, "'");
-  if (valid.find_first_of(",\"\r\n") == std::string::npos) {
+  std::string valid = valid_utf8(one_line(text));
+  if (is_formula(valid) || is_command(valid)) valid.insert(0, "'");
+  if (valid.find_first_of(",\"") == std::string::npos) {
     return valid;
   }
   std::string quoted = "\"";
@@ -184,10 +190,11 @@ std::string csv_field(std::optional<double> value) {
 
 std::string shell_quoted(std::string_view text) {
   constexpr std::string_view kHarmless = "-_./:=,+@%";
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           kHarmless.find(c) != std::string_view::npos;
-  });
+  const bool plain =
+      !text.empty() && !is_command(text) && std::all_of(text.begin(), text.end(), [&](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+               kHarmless.find(c) != std::string_view::npos;
+      });
   if (plain) {
     return std::string(text);
   }
@@ -196,6 +203,35 @@ std::string shell_quoted(std::string_view text) {
     quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   }
   return quoted + "'";
+}
+
+std::string shown_word(std::string_view text) {
+  if (visible(text) == text) return shell_quoted(text);
+  std::string quoted = "$'";
+  for (std::size_t place = 0; place < text.size();) {
+    const std::string_view character =
+        text.substr(place, std::max<std::size_t>(1, length_of_character(text, place)));
+    place += character.size();
+    if (character == "\n") {
+      quoted += "\\n";
+    } else if (character == "'" || character == "\\") {
+      quoted += fmt::format("\\{}", character);
+    } else if (visible(character) == character) {
+      quoted += character;
+    } else {
+      // By bytes, which no locale changes.
+      for (const char c : character) {
+        quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      }
+    }
+  }
+  return quoted + "'";
+}
+
+std::string shown_command(const std::vector<std::string>& words) {
+  std::vector<std::string> shown;
+  std::ranges::transform(words, std::back_inserter(shown), shown_word);
+  return fmt::format("{}", fmt::join(shown, " "));
 }
 
 }  // namespace linkgain

@@ -31,7 +31,8 @@ inline constexpr std::size_t kTerminalColumns = 120;
 /// Characters that the UTF-8 text takes on a terminal; colours take none.
 std::size_t display_width(std::string_view text);
 
-/// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own.
+/// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own. None
+/// is broken before a word that begins with "::".
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 /// `lead` and text in lines of at most `width`; all lines but the first begin with as many blanks

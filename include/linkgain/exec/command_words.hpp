@@ -30,7 +30,4 @@ bool places_arguments(const std::vector<std::string>& words);
 /// The same in a text, where {args} stands quoted for a shell.
 std::string filled_in(std::string_view text, const Placeholders& placeholders);
 
-/// The words quoted for a shell, one blank between them.
-std::string command_line(const std::vector<std::string>& words);
-
 }  // namespace linkgain

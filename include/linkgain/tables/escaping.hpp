@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Text made harmless for the formats that other programs read. Bytes that are no UTF-8, as the
 /// output of a job may hold, become U+FFFD in all of them.
@@ -34,8 +35,9 @@ std::string xml_escaped(std::string_view text);
 /// For the value of a label in Prometheus' text format: backslash, quote and line feed.
 std::string prometheus_escaped(std::string_view text);
 
-/// RFC 4180: fields with separators, quotes or line breaks are quoted, quotes within them doubled.
-/// What a spreadsheet would take for a formula begins with "'".
+/// RFC 4180: fields with separators or quotes are quoted, quotes within them doubled. Line breaks
+/// become spaces: a line of text must not begin in a field. What a spreadsheet would take for a
+/// formula, and GitHub's runners for a command, begins with "'".
 std::string csv_field(std::string_view text);
 
 /// The shortest digits that read back as the same number; empty where absent.
@@ -49,5 +51,12 @@ std::string csv_field(const std::optional<Integer>& value) {
 
 /// A word for a POSIX shell that stands for exactly `text`, whatever its bytes.
 std::string shell_quoted(std::string_view text);
+
+/// A word to be shown, which bash takes for exactly `text`, and other shells where nothing in it is
+/// to be made visible: that stands as $'\n', so that the word stays on its line.
+std::string shown_word(std::string_view text);
+
+/// Such words, one blank between them.
+std::string shown_command(const std::vector<std::string>& words);
 
 }  // namespace linkgain

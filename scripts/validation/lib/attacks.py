@@ -91,6 +91,8 @@ ATTACKS = [
     Attack("F12", "a variant's name with escapes and marks of direction", "shown as text", records.hostile_variant),
     Attack("F12", "::error at the start of a line, in names and records that are refused", "status 2, on one line",
            records.command_of_ci),
+    Attack("F12", "::error behind a line break, in texts of a record that is accepted", "no line begins with it",
+           records.command_in_record),
     Attack("F12", "a reason that is a formula, in CSV", "a text", records.formula),
     Attack("F12", "a reason that is no XML, in JUnit", "XML that parsers read", records.broken_xml),
     Attack("F13", "mpirun is told to tag output", "status 0", processes.marked("OMPI_MCA_orte_tag_output")),

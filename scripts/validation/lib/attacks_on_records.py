@@ -189,6 +189,32 @@ def command_of_ci(place):
     return "status 2, on one line"
 
 
+def command_in_record(place):
+    """The same in what a record that is accepted says of its command, its machine, its variables and its results."""
+    own = "a\n::error file=a,line=1::b\ny"
+    record = record_with(place, own)
+    record["settings"]["argv"].append(own)
+    record["started"] = record["machine"]["processor"] = own
+    record["machine"]["software"].update(linkgain=own, mpi=own)
+    for rank in record["machine"]["ranks"]:
+        rank["host"] = own
+    for variant in record["settings"]["variants"]:
+        variant["environment"]["A"] = own
+    record["warnings"].append({"code": "host-load", "text": own, "advice": own})
+    (place.folder / "told.json").write_text(json.dumps(record), encoding="utf-8")
+    (place.folder / "record.json").write_text(measured_text(place), encoding="utf-8")
+    formats = ["table", "md", "csv", "html", "screen", "card", "nccl-tests", "google-benchmark"]
+    commands = [*(["report", "told.json", "--format", each] for each in formats),
+                *([*words, "--format", each] for each in ("table", "csv", "html")
+                  for words in (["fleet", "told.json"], ["compare", "record.json", "told.json"]))]
+    for words in commands:
+        status, output, error = place.run(words)
+        require_status(status, 0, error)
+        lines = (output + "\n" + error).splitlines()
+        require(not any(line.lstrip().startswith("::") for line in lines), f"{' '.join(words)} begins a line with it")
+    return f"begins no line of {len(commands)} outputs"
+
+
 def record_with(place, text):
     """A measured record whose second variant was skipped for this reason, on a host of this name."""
     record = measured_record(place)
@@ -199,6 +225,7 @@ def record_with(place, text):
         case["ratios"] = []
     leave_samples(record["samples"], [variant == 0 for variant in record["samples"]["variant"]])
     (place.folder / "told.json").write_text(json.dumps(record), encoding="utf-8")
+    return record
 
 
 def leave_samples(samples, stay):

@@ -15,6 +15,7 @@ TEST(VisibleText, ShowsWhatActsOnATerminal) {
             "\\x9b31m")
       << "C1 as a byte";
   EXPECT_EQ(visible("a\u202eb\u2066c\u200fd\u061ce"), "a\\u202eb\\u2066c\\u200fd\\u061ce");
+  EXPECT_EQ(visible("a\u2028b\u2029c"), "a\\u2028b\\u2029c");
   EXPECT_EQ(visible(std::string_view("\0", 1)), "\\x00");
 }
 

@@ -134,6 +134,21 @@ TEST(NcclTestsOutput, WithoutGpusTheHeadSaysWhatWasMeasured) {
   expect_golden(nccl_tests_head(report), "head_without_gpus.txt");
 }
 
+TEST(NcclTestsOutput, TextOfOthersBeginsNoLineOfTheHead) {
+  NcclTestsReport report = report_of_recorded();
+  report.notes = {"From a record"};
+  const std::size_t lines = lines_of(nccl_tests_head(report)).size();
+  report.notes[0] += "\n::error::";
+  Machine& machine = report.hello.machine;
+  machine.software.linkgain = machine.software.mpi = "1\n::error::";
+  ASSERT_TRUE(machine.ranks.at(0).gpu);
+  machine.ranks[0].host = machine.ranks[0].gpu->name = "a\n::error::";
+  EXPECT_EQ(lines_of(nccl_tests_head(report)).size(), lines);
+  machine.software.nccl_header.reset();
+  machine.ranks[0].gpu.reset();
+  EXPECT_EQ(lines_of(nccl_tests_head(report)).size(), lines);
+}
+
 std::vector<std::string> keys(const nlohmann::ordered_json& object) {
   std::vector<std::string> names;
   for (const auto& item : object.items()) names.push_back(item.key());

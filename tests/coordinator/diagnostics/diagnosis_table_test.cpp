@@ -115,6 +115,8 @@ TEST(DiagnosisRows, WrapAtBlanks) {
   EXPECT_THAT(wrapped("longer than", 4), ElementsAre("longer", "than"));
   EXPECT_THAT(wrapped("5 °C", 4), ElementsAre("5 °C")) << "characters count, not bytes";
   EXPECT_THAT(wrapped("", 4), IsEmpty());
+  EXPECT_THAT(wrapped("is ::error:: it", 4), ElementsAre("is ::error::", "it"))
+      << "a command to GitHub's runners where a line begins with it";
 }
 
 }  // namespace

@@ -35,8 +35,10 @@ TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
   EXPECT_FALSE(places_arguments({"a", "{arg}"}));
 }
 
-TEST(CommandLine, CanBePasted) {
-  EXPECT_EQ(command_line({"a", "b c", "it's", "$x", ""}), "a 'b c' 'it'\\''s' '$x' ''");
+/// sh runs it, which need not be bash.
+TEST(FilledIn, QuotesArgumentsForAnyShell) {
+  const Placeholders place{.variant = "", .arguments = {"b\nc", "it's", "$x", ""}};
+  EXPECT_EQ(filled_in("{args}", place), "'b\nc' 'it'\\''s' '$x' ''");
 }
 
 }  // namespace

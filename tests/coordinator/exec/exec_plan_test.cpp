@@ -187,6 +187,16 @@ TEST(ExecPlan, DryRunShowsWhatWouldBeStarted) {
   EXPECT_THAT(dry_run_text(plan, unbuffered), testing::Not(testing::HasSubstr("PYTHON")));
 }
 
+/// A script within a command is no lines of the text.
+TEST(DryRun, HasALineForEachCommand) {
+  ExecOptions options = usual();
+  options.prepare = "echo a\necho b";
+  options.command = {"sh", "-c", "echo 1\n::error::2"};
+  const std::string text = dry_run_text(plan_of(options), kEnvironment);
+  EXPECT_THAT(text, testing::HasSubstr(" sh -c $'echo a\\necho b'\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" sh -c $'echo 1\\n::error::2'\n"));
+}
+
 TEST(ExecSettings, HoldTheCommandWithoutSecrets) {
   ExecOptions options = usual();
   options.argv = {"linkgain", "exec", "--variant", "x:MY_TOKEN=abc", "--", "sh"};

@@ -59,7 +59,7 @@ TEST(Csv, QuotesWhatNeedsIt) {
   Record record = two_gpus();
   record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
   EXPECT_THAT(csv(RunSummary(record)),
-              EndsWith(",\"no \"\"P2P\"\", no\nluck\"" + std::string(18, ',') + ",plain,,false,," +
+              EndsWith(",\"no \"\"P2P\"\", no luck\"" + std::string(18, ',') + ",plain,,false,," +
                        kNoTraining + "\n"));
 }
 

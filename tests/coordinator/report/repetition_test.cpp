@@ -52,6 +52,11 @@ TEST(Repetition, HasWhatWasInForceByDefault) {
   commands.expect_golden("repetitions.txt");
 }
 
+/// As a job of CI shows it, to which ::error at the start of a line is a command.
+TEST(Repetition, IsOneLine) {
+  EXPECT_EQ(given({"--label", "x\n::error::y"}), "linkgain run --label $'x\\n::error::y'");
+}
+
 TEST(Repetition, NamesNoRanksWhereGpusOrHostsDo) {
   for (const char* option : {"--np=2", "--gpus=0,1", "--launcher=srun", "--hostfile=hosts"}) {
     EXPECT_EQ(repetition(settings_of({option}), 2).find("--np "), std::string::npos) << option;

@@ -49,8 +49,9 @@ TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
   EXPECT_EQ(csv_field(std::optional(std::int64_t{20000000000000001})), "20000000000000001");
   EXPECT_EQ(csv_field(std::optional<int>()), "");
-  EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\"\n\"");
-  for (const char* formula : {"=1+1", "+cmd|x", "-1-1", "@SUM(A1)"}) {
+  EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\" \"")
+      << "no line begins in a field";
+  for (const char* formula : {"=1+1", "+cmd|x", "-1-1", "@SUM(A1)", "::error::x"}) {
     EXPECT_EQ(csv_field(std::string_view(formula)), std::string("'") + formula);
   }
   EXPECT_EQ(csv_field(std::string_view("=a,b")), "\"'=a,b\"");
@@ -65,6 +66,20 @@ TEST(ShellQuoted, IsOneWord) {
   EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_quoted(""), "''");
   EXPECT_EQ(shell_quoted("$HOME"), "'$HOME'");
+  EXPECT_EQ(shell_quoted("::error::x"), "'::error::x'") << "it may begin a line";
+}
+
+TEST(ShownWord, StaysOnItsLineAndIsStillTheSameToBash) {
+  for (const char* text : {"--sizes=8:1G:x4", "my results", "it's", "", "$HOME", "\\n µ"}) {
+    EXPECT_EQ(shown_word(text), shell_quoted(text));
+  }
+  EXPECT_EQ(shown_word("x\n::error::it's\ty\\"), "$'x\\n::error::it\\'s\\x09y\\\\'");
+  EXPECT_EQ(shown_word("µ\u2028\r\u202e"), "$'µ\\xe2\\x80\\xa8\\x0d\\xe2\\x80\\xae'");
+  EXPECT_EQ(shown_word("\xff"
+                       "f"),
+            "$'\\xfff'")
+      << "a byte has two digits";
+  EXPECT_EQ(shown_command({"a", "", "b c", "d\ne"}), "a '' 'b c' $'d\\ne'");
 }
 
 TEST(Escaping, LeavesMarkdownNeitherHtmlNorLinks) {
