@@ -20,6 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Files are named by it, of at most 255 bytes with what else is in their names.
+constexpr std::size_t kLongestName = 64;
+
 /// P2P off, and every other path to NVLink shut: NVLS and, from 2.28.7 on, symmetric windows ignore
 /// NCCL_P2P_DISABLE. Which NCCL there will be is not known before workers run; an older one ignores
 /// what it does not know.
@@ -194,6 +197,11 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
   }
   if (!std::all_of(name.begin(), name.end(), is_identifier_character)) {
     throw UsageError(fmt::format("variant name '{}' may hold letters, digits, - and _ only", name));
+  }
+  if (name.size() > kLongestName) {
+    throw UsageError(
+        fmt::format("a variant's name has {} characters, more than {}", name.size(), kLongestName),
+        "give it a shorter name: files of the run and columns of tables have it");
   }
   const std::vector<Variant> known = built_in_variants(context);
   const auto match = std::find_if(known.begin(), known.end(),

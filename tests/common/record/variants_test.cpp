@@ -211,6 +211,8 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.refuse_each({"", ":", ":NCCL_ALGO=Ring"}, nccl);
   answers.about("names that do not fit into file names");
   answers.refuse_each({"a b:A=1", "a/b:A=1", "../x:A=1", "a.b:A=1", "µ:A=1"}, nccl);
+  answers.refuse("65 letters", [] { nccl(std::string(65, 'a') + ":A=1"); });
+  EXPECT_EQ(nccl(std::string(64, 'a') + ":A=1").name, std::string(64, 'a'));
   answers.about("without variables");
   answers.refuse_each({"ring:", "ring:NCCL_ALGO", "ring:=Ring", "ring:,A=1", "ring:a b=1"}, nccl);
   answers.about("of variables that no shell takes");
