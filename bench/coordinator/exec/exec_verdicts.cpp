@@ -231,12 +231,14 @@ void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<Gp
 
 /// One warning for all arms of one reason. Of runs without GPUs exec-unseen has said it.
 void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
-  std::map<std::string, std::set<std::string>> unknown;
+  std::map<std::string, std::vector<std::string>> unknown;
   for (const ArmEvidence& arm : arms) {
+    std::set<std::string> reasons;
     for (const RunEvidence& run : arm.runs) {
       const std::string& reason = run.neighbours.not_looked;
-      if (run.no_gpus.empty() && !reason.empty()) unknown[reason].insert(arm.variant);
+      if (run.no_gpus.empty() && !reason.empty()) reasons.insert(reason);
     }
+    for (const std::string& reason : reasons) unknown[reason].push_back(arm.variant);
   }
   for (const auto& [reason, variants] : unknown) {
     verdict.warnings.push_back(

@@ -107,13 +107,13 @@ TEST_F(ProgramWatched, EachVariantIsWatchedOnTheGpusThatItSees) {
   const std::vector<GpuNeighbour> idle = watch.watch_idle(Seconds{0.0});
   ASSERT_EQ(idle.size(), 3) << "the GPUs of any variant";
   EXPECT_EQ(idle[1].gpu, 1);
-  const std::string script = fmt::format("printf '0 1000\\n3 2000\\n' >> {}", traffic_file());
+  const std::string script = fmt::format("printf '0 1024\\n3 2048\\n' >> {}", traffic_file());
   const RunEvidence own = run(watch, script);
   EXPECT_THAT(numbers_of(own), testing::ElementsAre(1, 3));
-  EXPECT_EQ(own.gpus[1].traffic.nvlink_sent, 2000);
+  EXPECT_EQ(own.gpus[1].traffic.nvlink_sent, 2048);
   const RunEvidence inherited = run(watch, script, {}, 1);
   EXPECT_THAT(numbers_of(inherited), testing::ElementsAre(0));
-  EXPECT_EQ(inherited.gpus[0].traffic.nvlink_sent, 1000);
+  EXPECT_EQ(inherited.gpus[0].traffic.nvlink_sent, 1024);
   EXPECT_NE(run(watch, "true", {}, 2).no_gpus, "");
   EXPECT_EQ(run(watch, "true").no_gpus, "");
 }
