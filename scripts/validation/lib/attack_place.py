@@ -106,7 +106,11 @@ class Place:
         """The folders of shared memory that the ranks have."""
         folders = set()
         for each in self.own_processes("linkgain-bench"):
-            for word in pathlib.Path(f"/proc/{each}/environ").read_bytes().split(b"\0"):
+            try:
+                words = pathlib.Path(f"/proc/{each}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue  # it has just ended
+            for word in words:
                 if word.startswith(b"OMPI_MCA_btl_vader_backing_directory="):
                     folders.add(word.partition(b"=")[2].decode())
         return folders

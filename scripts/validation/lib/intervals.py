@@ -61,6 +61,18 @@ def welch(times, peer_times):
     return around(difference, student_quantile(degrees) * math.sqrt(sum(squares)))
 
 
+def of_median(values):
+    """(low, high) of the 95 % interval of a median, by order statistics, which outliers do not move; None of fewer than six.
+
+    As many values are below the median as heads are thrown: those of the ranks that leave 2.5 % on either side.
+    """
+    ordered, cut, tail = sorted(values), 0, 0.0
+    while tail + (more := math.comb(len(ordered), cut) / 2 ** len(ordered)) <= 0.025:
+        tail += more
+        cut += 1
+    return (ordered[cut - 1], ordered[-cut]) if cut else None
+
+
 def quotient(first, second):
     """Of two independent ratios; half widths add as independent errors do.
 
