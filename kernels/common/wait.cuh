@@ -88,8 +88,9 @@ __device__ inline void wait_for_count(const std::uint32_t* counter, const WaitBo
 }
 
 /// Waits until *counter, which blocks of this device write, is `value`. A fence must follow.
-__device__ inline void wait_for_value(const volatile unsigned* counter, unsigned value) {
-  wait_until([&] { return *counter == value; }, WaitBound{}, Awaited{WaitPhase::turn, 0, value},
+__device__ inline void wait_for_turn(const volatile unsigned* counter, unsigned value,
+                                     const WaitBound& bound) {
+  wait_until([&] { return *counter == value; }, bound, Awaited{WaitPhase::turn, 0, value},
              [&] { return *counter; });
 }
 

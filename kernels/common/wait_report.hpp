@@ -18,7 +18,7 @@ enum class WaitPhase : std::uint32_t {
 /// which are written at once. Of several such threads one of the last is found there.
 struct alignas(16) WaitReport {
   WaitPhase phase;
-  std::uint16_t peer;      ///< the rank that did not come
+  std::uint16_t peer;      ///< the rank that did not come; 0 for turn
   std::uint16_t block;     ///< of the kernel that waited
   std::uint32_t expected;  ///< counter or flag
   std::uint32_t seen;

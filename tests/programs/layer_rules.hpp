@@ -45,7 +45,7 @@ inline constexpr std::array kLibraries{
     Library{"gpu", "worker", "telemetry kernels"},
     // Not gpu: what it knows of devices it is told by the backend, so that it is tested without
     // one.
-    Library{"runtime", "worker", "telemetry protocol"},
+    Library{"runtime", "worker", "telemetry protocol kernels"},
     Library{"backends", "worker", "runtime gpu"},
     Library{"proof", "worker", "runtime gpu"},
     Library{"model", "worker", "gpu"},

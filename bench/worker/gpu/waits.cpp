@@ -47,10 +47,13 @@ std::optional<std::string> DeviceWaits::failure() const {
   if (written[0] == 0) return std::nullopt;
   kernels::WaitReport report{};
   std::memcpy(&report, memory_.data(), sizeof report);
+  const std::string whom = report.phase == kernels::WaitPhase::turn
+                               ? "another of its blocks"
+                               : fmt::format("rank {}", report.peer);
   return fmt::format(
-      "a kernel of rank {} waited {:.3g} s for rank {} in vain: block {} wanted {}, number {}, and "
-      "saw {}",
-      rank_, static_cast<double>(bound_.nanoseconds) * 1e-9, report.peer, report.block,
+      "a kernel of rank {} waited {:.3g} s for {} in vain: block {} wanted {}, number {}, and saw "
+      "{}",
+      rank_, static_cast<double>(bound_.nanoseconds) * 1e-9, whom, report.block,
       awaited(report.phase), report.expected, report.seen);
 }
 

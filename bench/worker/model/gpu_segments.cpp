@@ -175,7 +175,7 @@ void Block::backward_projection(const GradientReport& report) {
         state_.at(spans_.attention), state_.at(memory.attention_gradient),
         state_.floats(spans_.lse), state_.words(spans_.dropout_bits),
         state_.probability_dropout(index_), state_.floats(memory.attention_scratch),
-        state_.at(memory.qkv_gradient), stream);
+        state_.at(memory.qkv_gradient), state_.options().bound, stream);
   });
 }
 

@@ -32,8 +32,9 @@ BatchShape shape_of(const TrainingParameters& training) {
   return {training.samples, training.length};
 }
 
-std::unique_ptr<TrainingModel> make_model(
-    const TrainingParameters& training, [[maybe_unused]] const std::vector<std::string>& products) {
+std::unique_ptr<TrainingModel> make_model(const TrainingParameters& training,
+                                          [[maybe_unused]] const std::vector<std::string>& products,
+                                          [[maybe_unused]] const kernels::WaitBound& bound) {
   const Gpt2Config config = gpt2_config(training.model);
   if (training.precision == TrainingPrecision::fp64) {
     return make_reference_model({config, shape_of(training), training.dropout, kWeightSeed});
@@ -46,6 +47,7 @@ std::unique_ptr<TrainingModel> make_model(
   options.dropout = training.dropout;
   options.seed = kWeightSeed;
   options.products = products;
+  options.bound = bound;
   return make_gpu_model(options);
 #else
   throw MachineError(fmt::format("{} is computed by GPUs, which this build knows nothing of",
@@ -81,7 +83,8 @@ class TrainingOperation : public Operation {
       : session_(session),
         backend_(backend),
         settings_(settings_of(*c.training, plan)),
-        parts_{make_model(*c.training, products), nullptr, make_tokens(*c.training, plan)} {}
+        parts_{make_model(*c.training, products, backend.wait_bound()), nullptr,
+               make_tokens(*c.training, plan)} {}
 
  private:
   void do_prepare() override {
@@ -95,12 +98,22 @@ class TrainingOperation : public Operation {
     step();
     run_->model().start_timing();
     for (std::int64_t i = 0; i < operations; ++i) step();
-    return run_->model().stop_timing();
+    const Seconds time = run_->model().stop_timing();
+    require_no_failure();
+    return time;
   }
 
   void do_run(std::int64_t operations) override {
     for (std::int64_t i = 0; i < operations; ++i) step();
     run_->synchronize();
+    require_no_failure();
+  }
+
+  /// What kernels left that waited in vain is no result.
+  void require_no_failure() const {
+    if (const auto found = backend_.failure()) {
+      throw MachineError(*found, "run it again; if that repeats, try another GPU");
+    }
   }
 
   std::int64_t do_granularity() const override { return 1; }

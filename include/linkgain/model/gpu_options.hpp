@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/common/element.hpp"
+#include "kernels/common/wait_report.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 
@@ -41,6 +42,7 @@ struct GpuModelOptions {
   bool measures_products = true;
   /// Algorithms to take instead, as TrainingModel::products() of a model of this shape told them.
   std::vector<std::string> products{};
+  kernels::WaitBound bound{};        ///< of kernels whose blocks wait for each other
   StepObserver* observer = nullptr;  ///< not owned; may be null
 };
 

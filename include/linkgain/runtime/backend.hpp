@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/common/wait_report.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/record/record.hpp"
@@ -81,6 +82,10 @@ class Backend {
   /// The path of the messages where the backend itself can tell.
   std::optional<Path> path() const { return do_path(); }
 
+  /// Of waits within kernels on this rank's device: those that were in vain are failure()'s. Valid
+  /// while the backend lives; nothing where there is no such device.
+  kernels::WaitBound wait_bound() const { return do_wait_bound(); }
+
   /// What has failed of work under way, and would else be waited for in vain. From any thread while
   /// the backend lives.
   std::optional<std::string> failure() const { return do_failure(); }
@@ -101,6 +106,7 @@ class Backend {
   virtual void do_describe(Software& software) const = 0;
   virtual LogSwitch do_log_switch() const = 0;
   virtual std::optional<Path> do_path() const = 0;
+  virtual kernels::WaitBound do_wait_bound() const { return {}; }
   virtual std::optional<std::string> do_failure() const { return std::nullopt; }
   virtual void do_abort() noexcept {}
 };

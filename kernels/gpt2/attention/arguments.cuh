@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/common/wait_report.hpp"
 #include "kernels/gpt2/attention/attention.hpp"
 #include "kernels/gpt2/attention/tiles.cuh"
 #include "kernels/random/philox.hpp"
@@ -319,6 +320,7 @@ struct AttentionArguments {
   unsigned* additions;  ///< a counter per head and tile of queries, then started()
   std::uint32_t* dropout_bits;
   AttentionDropout dropout;
+  WaitBound bound;  ///< of a block's wait for those that add before it
   bool by_fours;
 
   /// Counters of additions.

@@ -116,7 +116,7 @@ cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape
                                const void* qkv, const void* output, const void* output_gradient,
                                const float* lse, const std::uint32_t* dropout_bits,
                                const AttentionDropout& dropout, float* scratch, void* qkv_gradient,
-                               cudaStream_t stream) {
+                               const WaitBound& bound, cudaStream_t stream) {
   if (!in_order(shape, dropout, dropout_bits) ||
       !are_there<16>(qkv, output, output_gradient, qkv_gradient) || !are_there<4>(lse, scratch)) {
     return cudaErrorInvalidValue;
@@ -128,6 +128,7 @@ cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape
   call.lse = const_cast<float*>(lse);
   call.dropout_bits = const_cast<std::uint32_t*>(dropout_bits);
   call.delta = scratch;
+  call.bound = bound;
   return run(precision, &AttentionPasses::backward, call, stream);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/common/element.hpp"
+#include "kernels/common/wait_report.hpp"
 #include "kernels/gpt2/attention/shape.hpp"
 
 // Causal multi-head attention, softmax(Q K^T / sqrt(head_channels)) V with dropout on the
@@ -34,12 +35,12 @@ cudaError_t attention_forward(TrainingPrecision precision, const AttentionShape&
                               float* lse, std::uint32_t* dropout_bits, cudaStream_t stream);
 
 /// Fills `qkv_gradient` (as qkv; every element) from what the forward pass was given and gave, and
-/// from `output_gradient` (as output). `scratch` has attention_scratch_bytes(). Errors are as for
-/// attention_forward().
+/// from `output_gradient` (as output). `scratch` has attention_scratch_bytes(). Blocks wait for
+/// each other, `bound` says how long. Errors are as for attention_forward().
 cudaError_t attention_backward(TrainingPrecision precision, const AttentionShape& shape,
                                const void* qkv, const void* output, const void* output_gradient,
                                const float* lse, const std::uint32_t* dropout_bits,
                                const AttentionDropout& dropout, float* scratch, void* qkv_gradient,
-                               cudaStream_t stream);
+                               const WaitBound& bound, cudaStream_t stream);
 
 }  // namespace linkgain::kernels

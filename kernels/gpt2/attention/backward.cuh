@@ -352,13 +352,14 @@ __global__ void __launch_bounds__(Tiles::kThreads, kBlocks)
 /// how many have; a block of a later place waits until those before have added to it.
 class OrderedAccumulation {
  public:
-  __device__ OrderedAccumulation(unsigned* counters, int place)
-      : counters_(counters), place_(place) {}
+  /// `bound` must outlive it.
+  __device__ OrderedAccumulation(unsigned* counters, int place, const WaitBound& bound)
+      : counters_(counters), place_(place), bound_(bound) {}
 
   __device__ bool is_first() const { return place_ == 0; }
   /// One thread calls it, before it meets those that load at a barrier.
   __device__ void await(int tile) const {
-    wait_for_value(counters_ + tile, static_cast<unsigned>(place_));
+    wait_for_turn(counters_ + tile, static_cast<unsigned>(place_), bound_);
     __threadfence();
   }
   /// One thread calls it, after it met those that have stored at a barrier.
@@ -370,6 +371,7 @@ class OrderedAccumulation {
  private:
   unsigned* counters_;
   int place_;
+  const WaitBound& bound_;
 };
 
 /// All gradients at once: to what KeyGradientBlock does comes the queries' gradient, to which the
@@ -389,7 +391,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
       : Base(arguments, sequence, tile),
         order_(arguments.additions + static_cast<std::int64_t>(sequence) *
                                          ((arguments.length - 1) / kOrderedQueries + 1),
-               tile) {}
+               tile, arguments.bound) {}
 
   __device__ void run() {
     this->begin_keys();

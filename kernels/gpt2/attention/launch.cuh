@@ -31,6 +31,7 @@ struct AttentionCall {
   float* lse;                   ///< written by the forward pass, read by the backward pass
   std::uint32_t* dropout_bits;  ///< as lse; null but with dropout
   float* delta;                 ///< and behind them counters of additions
+  WaitBound bound;              ///< of the backward pass
 };
 
 using AttentionPass = cudaError_t (*)(const AttentionCall&, cudaStream_t);
@@ -138,6 +139,7 @@ AttentionArguments<Number> attention_arguments(const AttentionCall& call) {
   }
   arguments.dropout_bits = call.dropout_bits;
   arguments.dropout = call.dropout;
+  arguments.bound = call.bound;
   arguments.by_fours = call.shape.length % 4 == 0 && call.dropout.first_element % 4 == 0;
   return arguments;
 }

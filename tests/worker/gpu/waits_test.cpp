@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "linkgain/base/errors.hpp"
 #include "support/golden.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
@@ -22,7 +24,9 @@ TEST_F(DeviceWaitsTest, SayWhomAKernelWaitedFor) {
   *waits.bound().report = {kernels::WaitPhase::packet, 1, 3, 18, 17};
   ASSERT_TRUE(waits.failure());
   EXPECT_THROW(waits.require_none(), MachineError);
-  test::expect_golden(*waits.failure() + "\n", "failed_wait.txt");
+  const std::string of_a_rank = *waits.failure();
+  *waits.bound().report = {kernels::WaitPhase::turn, 0, 3, 18, 17};
+  test::expect_golden(of_a_rank + "\n" + *waits.failure() + "\n", "failed_wait.txt");
 }
 
 TEST_F(DeviceWaitsTest, HaveNoLimitWithoutOne) {

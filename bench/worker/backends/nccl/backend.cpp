@@ -216,6 +216,7 @@ class NcclBackend : public Backend {
   void do_describe(Software& software) const override { describe_nccl(software); }
   LogSwitch do_log_switch() const override { return nccl().reset_debug_init; }
   std::optional<Path> do_path() const override { return std::nullopt; }
+  kernels::WaitBound do_wait_bound() const override { return waits_.bound(); }
 
   std::optional<std::string> do_failure() const override {
     if (auto waited = waits_.failure()) return waited;

@@ -44,11 +44,10 @@ struct NcclContext {
   gpu::Stream* stream = nullptr;
   BatchTimer* timer = nullptr;              ///< of `stream`
   const gpu::DeviceWaits* waits = nullptr;  ///< of our own kernels; absent: their own limit holds
-};
 
-/// How long our own kernels wait.
-inline kernels::WaitBound bound_of_waits(const NcclContext& context) {
-  return context.waits != nullptr ? context.waits->bound() : kernels::WaitBound{};
-}
+  kernels::WaitBound bound() const {
+    return waits != nullptr ? waits->bound() : kernels::WaitBound{};
+  }
+};
 
 }  // namespace linkgain

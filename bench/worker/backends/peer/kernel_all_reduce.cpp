@@ -71,8 +71,7 @@ void KernelAllReduce::do_enqueue(std::int64_t slot) {
   for (std::int64_t left = definition_.size.value; left > 0; left -= piece_bytes_) {
     gpu::check(kernels::all_reduce(choice_.method, pools_.memory().regions(), where,
                                    element_type(definition_.type), std::min(left / element, most),
-                                   most, choice_.blocks, context_.stream->get(),
-                                   bound_of_waits(context_)));
+                                   most, choice_.blocks, context_.stream->get(), context_.bound()));
     where.input += piece_bytes_;
     where.output += piece_bytes_;
   }

@@ -46,7 +46,7 @@ class PingPong : public DeviceCall {
                                  .bytes = definition_.size.value,
                                  .starts = context_.rank == definition_.pair->from,
                                  .peer = peer_,
-                                 .bound = bound_of_waits(context_)};
+                                 .bound = context_.bound()};
     gpu::check(kernels::ping_pong(side, rounds_, rounds_done_, context_.stream->get()));
     rounds_done_ += static_cast<std::uint32_t>(rounds_);
   }

@@ -71,7 +71,7 @@ struct AttentionBatch {
   cudaError_t backward(const AttentionDropout& dropout, const gpu::Stream& stream) const {
     return kernels::attention_backward(precision, shape, qkv.data(), output.data(),
                                        output_gradient.data(), lse.floats(), mask(dropout), dropout,
-                                       scratch.floats(), qkv_gradient.data(), stream.get());
+                                       scratch.floats(), qkv_gradient.data(), {}, stream.get());
   }
 
   TrainingPrecision precision;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/gpt2/attention/attention_batch.hpp"
+#include "kernels/gpt2/attention/await_turn.hpp"
 #include "reference_layers.hpp"
 
 namespace linkgain::kernels {
@@ -253,8 +254,25 @@ TEST_F(AttentionKernels, RefuseOtherShapesAndAddresses) {
   EXPECT_EQ(batch.backward(dropout(0.1, -4), stream()), cudaErrorInvalidValue);
   EXPECT_EQ(attention_backward(TrainingPrecision::fp32, batch.shape, batch.qkv.data(),
                                batch.output.data(), nullptr, nullptr, nullptr, dropout(0.0, 0),
-                               nullptr, batch.qkv_gradient.data(), stream().get()),
+                               nullptr, batch.qkv_gradient.data(), {}, stream().get()),
             cudaErrorInvalidValue);
+}
+
+TEST_F(AttentionKernels, GiveUpABlockWhoseTurnDoesNotCome) {
+  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
+  auto* const report = static_cast<WaitReport*>(memory.data());
+  *report = {};
+  const gpu::DeviceBuffer counter(Bytes{sizeof(unsigned)});
+  check(cudaMemset(counter.data(), 0, sizeof(unsigned)));
+  auto* const added = static_cast<unsigned*>(counter.data());
+  check(test::await_turn(added, 0, {report, 50'000'000}, stream().get()));
+  stream().synchronize();
+  EXPECT_EQ(report->phase, WaitPhase::none);
+  check(test::await_turn(added, 3, {report, 50'000'000}, stream().get()));
+  stream().synchronize();
+  EXPECT_EQ(report->phase, WaitPhase::turn);
+  EXPECT_EQ(report->expected, 3U);
+  EXPECT_EQ(report->seen, 0U);
 }
 
 }  // namespace
