@@ -83,16 +83,18 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+bool is_command(std::string_view line) {
+  return line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("::");
+}
+
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
-    // At the start of a line it is a command to what runs jobs of CI.
-    const bool is_command = word.starts_with("::");
     const bool stays =
         !lines.empty() &&
-        (is_command || display_width(lines.back()) + 1 + display_width(word) <= width);
+        (is_command(word) || display_width(lines.back()) + 1 + display_width(word) <= width);
     if (stays) {
       lines.back() += fmt::format(" {}", word);
     } else if (!word.empty()) {

@@ -137,7 +137,7 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
   settings_.traffic.counting = plan.backend == BackendKind::nccl;
   std::iota(all_variants_.begin(), all_variants_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
-  prepare_to_go_on(plan, record);
+  if (!earlier_) prepare_to_go_on(plan, record);
   world.while_waiting([this] { progress_.waiting(pace_); });
   keep_steps(pace_.order(), 0, plan.launches);
 }

@@ -45,9 +45,6 @@ std::size_t longest_run(std::string_view text, char c) {
   return longest;
 }
 
-/// At the start of a line, to what runs jobs of CI.
-bool is_command(std::string_view text) { return text.starts_with("::"); }
-
 /// What a spreadsheet would compute instead of showing it. A number is none.
 bool is_formula(const std::string& text) {
   if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string::npos) {
@@ -173,7 +170,7 @@ std::string prometheus_escaped(std::string_view text) {
 
 std::string csv_field(std::string_view text) {
   std::string valid = valid_utf8(one_line(text));
-  if (is_formula(valid) || is_command(valid)) valid.insert(0, "'");
+  if (is_formula(valid)) valid.insert(0, "'");
   if (valid.find_first_of(",\"") == std::string::npos) {
     return valid;
   }

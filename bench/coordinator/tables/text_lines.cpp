@@ -21,6 +21,7 @@ std::string one_line(std::string_view text) {
   std::string result(text);
   std::replace_if(
       result.begin(), result.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  if (is_command(result)) result.insert(0, "'");
   return result;
 }
 

@@ -31,8 +31,11 @@ inline constexpr std::size_t kTerminalColumns = 120;
 /// Characters that the UTF-8 text takes on a terminal; colours take none.
 std::size_t display_width(std::string_view text);
 
+/// Whether what runs jobs of CI takes the line for a command.
+bool is_command(std::string_view line);
+
 /// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own. None
-/// is broken before a word that begins with "::".
+/// is broken before a command.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 /// `lead` and text in lines of at most `width`; all lines but the first begin with as many blanks

@@ -14,7 +14,8 @@ inline constexpr std::size_t kAnyColumns = std::string_view::npos;
 /// it is none.
 std::size_t terminal_columns(int descriptor = 1);
 
-/// Text that stays within one line: line breaks become spaces.
+/// Text that stays within one line, line breaks become spaces, and that may begin one: a quote
+/// stands before a command.
 std::string one_line(std::string_view text);
 
 /// As much of the UTF-8 text as `columns` hold; what is cut ends in `end`.

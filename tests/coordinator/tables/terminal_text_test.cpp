@@ -27,6 +27,13 @@ constexpr const char* kReport =
     "a command  that is never broken, however narrow the terminal may be on which it is shown\n"
     "```\n";
 
+TEST(OneLine, EndsNoLineAndBeginsNoneWithACommand) {
+  EXPECT_EQ(one_line("a\nb\r::c"), "a b ::c");
+  EXPECT_EQ(one_line("::error::x"), "'::error::x");
+  EXPECT_EQ(one_line(" \n::error::x"), "'  ::error::x");
+  EXPECT_EQ(one_line("a ::b"), "a ::b");
+}
+
 TEST(TerminalText, FitsTablesIntoTheTerminal) {
   Situations texts;
   for (const std::size_t columns : {100U, 60U, 45U, 24U}) {

@@ -1,5 +1,4 @@
 #include "kernels/gpt2/attention/await_turn.hpp"
-
 #include "kernels/gpt2/attention/backward.cuh"
 
 namespace linkgain::test {
