@@ -198,6 +198,7 @@ TEST_F(ProveRung, LooksAtEverySum) {
   EXPECT_EQ(outcome_of(corrupt), "not arrived");
   EXPECT_THAT(corrupt.output, HasSubstr("rank 1, element 0"));
   EXPECT_EQ(outcome_of(climb("all-reduce", "stale@0")), "not arrived");
+  EXPECT_EQ(outcome_of(climb("all-reduce", "stale@0/control")), "arrived") << "the other rung's";
 }
 
 TEST_F(ProveRung, IsBetweenTwoRanksThatDoNotDie) {

@@ -87,8 +87,11 @@ TEST_F(ProveOnGpus, TheDoctorSaysWhatTheRungsFound) {
   const Outcome lost = prove("own-window@1");
   EXPECT_EQ(lost.status, 1) << lost.output;
   EXPECT_THAT(lost.output, testing::HasSubstr("stores of a kernel")) << lost.output;
-  const Outcome hangs = prove("hang@0");
-  EXPECT_THAT(hangs.output, testing::HasSubstr("inconclusive")) << "the control hangs as well";
+  const Outcome hangs = prove("hang@1/flags");
+  EXPECT_EQ(hangs.status, 1) << hangs.output;
+  EXPECT_THAT(hangs.output, testing::HasSubstr("hangs: flags")) << hangs.output;
+  const Outcome all_hang = prove("hang@0");
+  EXPECT_THAT(all_hang.output, testing::HasSubstr("inconclusive")) << "the control hangs as well";
 }
 
 }  // namespace

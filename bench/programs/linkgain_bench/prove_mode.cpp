@@ -2,12 +2,14 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "bench_modes.hpp"
 #include "linkgain/hardware/delivery.hpp"
 #include "linkgain/proof/peer_writes.hpp"
+#include "linkgain/runtime/fault.hpp"
 
 namespace linkgain {
 namespace {
@@ -15,6 +17,12 @@ namespace {
 /// Whoever started this waits no longer than 10 s.
 constexpr unsigned kMostSeconds = 12;
 constexpr Seconds kShortSample{1e-4};
+
+/// Absent where a test wants another rung to have it.
+std::optional<Fault> fault_of(ProofRung rung) {
+  const auto fault = fault_from_environment();
+  return fault && fault->rung.value_or(rung) == rung ? fault : std::nullopt;
+}
 
 Case all_reduce_of(Bytes size) {
   Case c;
@@ -53,7 +61,7 @@ Delivery all_reduce_once(Engine& engine, Bytes size) {
 Delivery prove_all_reduce(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
   const BoundBackend backend = make_agreed_backend(watchdog, options);
-  Engine engine(watchdog, *backend, fault_from_environment());
+  Engine engine(watchdog, *backend, fault_of(options.rung.value()));
   if (!session.is_root()) {
     engine.follow();
     return {};
@@ -81,9 +89,9 @@ void prove_mode(Watchdog& watchdog, const WorkerOptions& options) {
   }
   ::alarm(kMostSeconds);
   const ProofRung rung = options.rung.value();
-  const Delivery delivery = is_all_reduce(rung) ? prove_all_reduce(watchdog, options)
-                                                : prove_peer_writes(session, rung, options.gpus,
-                                                                    fault_from_environment());
+  const Delivery delivery = is_all_reduce(rung)
+                                ? prove_all_reduce(watchdog, options)
+                                : prove_peer_writes(session, rung, options.gpus, fault_of(rung));
   if (session.is_root()) fmt::print("{}\n", to_json_line(delivery));
 }
 

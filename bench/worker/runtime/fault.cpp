@@ -70,7 +70,14 @@ std::optional<Fault> parse_fault(std::string_view text) {
   Fault fault;
   std::string_view rest = text;
   if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
-    fault.place = parse_name(kPlaces, rest.substr(slash + 1));
+    const std::string_view place = rest.substr(slash + 1);
+    const auto rung =
+        std::ranges::find(kProofRungs, place, [](ProofRung each) { return name_of(each); });
+    if (rung != kProofRungs.end()) {
+      fault.rung = *rung;
+    } else {
+      fault.place = parse_name(kPlaces, place);
+    }
     rest = rest.substr(0, slash);
   }
   const std::size_t at = rest.find('@');

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/hardware/delivery.hpp"
 
 namespace linkgain {
 
@@ -28,7 +29,7 @@ enum class Spoil {
 /// no reply: at a place, which is `batch` unless another one is named, of the N-th timed batch (1
 /// is the first, calibration not counted). Of what `--prove` writes into the other GPU's memory:
 /// `drop` writes nothing, `stale` only the first data, `own-window` writes into the rank's own
-/// memory, and `hang` stops before.
+/// memory, and `hang` stops before; on every rung, or on the one that is named as a place.
 struct Fault {
   enum class Kind {
     corrupt,
@@ -61,6 +62,7 @@ struct Fault {
   int rank = 0;
   std::int64_t batch = 1;
   Place place = Place::batch;
+  std::optional<ProofRung> rung{};
 };
 
 /// What becomes of this rank at that place by `fault`: it may not return, or late. `batch` counts

@@ -34,6 +34,13 @@ TEST(Fault, HasAPlace) {
   EXPECT_EQ(parse_fault("garbage@0:2/reply")->place, Fault::Place::reply);
 }
 
+TEST(Fault, HasARungOfTheProofInstead) {
+  EXPECT_FALSE(parse_fault("hang@1")->rung);
+  EXPECT_EQ(parse_fault("hang@1/flags")->rung, ProofRung::flags);
+  EXPECT_EQ(parse_fault("stale@0/copy-engine")->rung, ProofRung::copy_engine);
+  EXPECT_FALSE(parse_fault("die@0/start")->rung);
+}
+
 TEST(Fault, IsAbsentForAnEmptyText) { EXPECT_FALSE(parse_fault("")); }
 
 TEST(Fault, RefusesEverythingElse) {
