@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -46,6 +47,7 @@ constexpr std::size_t kLastWords = 5;
 /// What a rank says begins with.
 constexpr std::string_view kRanksWords = "linkgain-bench: ";
 constexpr std::uintmax_t kLongestTail = 16384;
+constexpr std::string_view kFirstCommand = "hello";
 
 std::uintmax_t size_or_zero(const std::filesystem::path& path) {
   std::error_code error;
@@ -63,18 +65,20 @@ std::string command_name(const std::string& line) {
 
 std::string description_of(Transfer outcome, const std::string& variant, const std::string& command,
                            Seconds waited) {
+  const std::string_view when = command == kFirstCommand ? ", before its first case" : "";
   switch (outcome) {
     case Transfer::timed_out:
-      return fmt::format("the job of variant '{}' gave no answer to '{}' for {:.1f} s", variant,
-                         command, waited.value);
+      return fmt::format("the job of variant '{}' gave no answer to '{}' for {:.1f} s{}", variant,
+                         command, waited.value, when);
     case Transfer::too_long:
-      return fmt::format("the job of variant '{}' answered '{}' with a line without end", variant,
-                         command);
+      return fmt::format("the job of variant '{}' answered '{}' with a line without end{}", variant,
+                         command, when);
     case Transfer::done:
     case Transfer::ended:
       break;
   }
-  return fmt::format("the job of variant '{}' ended instead of answering '{}'", variant, command);
+  return fmt::format("the job of variant '{}' ended instead of answering '{}'{}", variant, command,
+                     when);
 }
 
 /// Of what was no reply, or nothing.
@@ -112,17 +116,60 @@ bool is_trace(const std::string& line) {
          rest.starts_with("Signal");
 }
 
-/// Whom the end of a job waited for, of these processes of it.
-std::string who_was_left(const std::vector<ProcessEntry>& processes, pid_t launcher) {
-  std::set<int> ranks;
+/// These processes of a job by the rank that their launcher gave them.
+std::multimap<int, ProcessEntry> by_rank(const std::vector<ProcessEntry>& processes,
+                                         pid_t launcher) {
+  std::multimap<int, ProcessEntry> ranks;
   for (const ProcessEntry& process : processes) {
     if (process.id == launcher) continue;  // may itself be a rank of something else
     const std::string rank = variable_of(process.id, "PMIX_RANK");
-    if (!rank.empty()) ranks.insert(std::atoi(rank.c_str()));
+    if (!rank.empty()) ranks.emplace(std::atoi(rank.c_str()), process);
   }
+  return ranks;
+}
+
+/// Whom the end of a job waited for, of these processes of it.
+std::string who_was_left(const std::vector<ProcessEntry>& processes, pid_t launcher) {
+  std::set<int> ranks;
+  for (const auto& [rank, process] : by_rank(processes, launcher)) ranks.insert(rank);
   if (ranks.empty()) return "on this host only its launcher was left";
   if (ranks.size() == 1) return fmt::format("rank {} was left", *ranks.begin());
   return fmt::format("ranks {} were left", fmt::join(ranks, ", "));
+}
+
+/// True where it cannot be seen.
+bool has_begun(pid_t rank) {
+  const std::string begin = fmt::format("/memfd:{}", protocol::kRankMemory);
+  std::error_code unseen;
+  std::filesystem::directory_iterator file(fmt::format("/proc/{}/fd", rank), unseen);
+  for (const std::filesystem::directory_iterator end; !unseen && file != end;
+       file.increment(unseen)) {
+    std::error_code closed;
+    if (std::filesystem::read_symlink(file->path(), closed).string().starts_with(begin))
+      return true;
+  }
+  return static_cast<bool>(unseen);
+}
+
+/// Whom the start of a job waited for, of these processes of it. A rank may have several, as where
+/// a script starts it.
+std::string who_has_not_come(const std::vector<ProcessEntry>& processes, pid_t launcher) {
+  std::map<int, std::string_view> lags;
+  for (const auto& [rank, process] : by_rank(processes, launcher)) {
+    std::string_view& lag = lags.try_emplace(rank, "it has not begun to start MPI").first->second;
+    if (process.state == 'T' || process.state == 't') {
+      lag = "a signal has stopped it";
+    } else if (has_begun(process.id)) {
+      lag = {};
+    }
+  }
+  if (lags.empty()) return "no rank is seen on this host";
+  std::vector<std::string> missing;
+  for (const auto& [rank, lag] : lags) {
+    if (!lag.empty()) missing.push_back(fmt::format("rank {} has not come: {}", rank, lag));
+  }
+  if (missing.empty()) return "all ranks on this host have begun to start MPI";
+  return fmt::format("{}", fmt::join(missing, "; "));
 }
 
 std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
@@ -274,11 +321,14 @@ ReadResult MpiJob::read_reply(const Deadline& deadline) {
 void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   const std::string command = command_name(line);
   // Of jobs that start together the first one's wait is part of the others'.
-  const Seconds waited = command == "hello" ? std::max(deadline, since_start_.lap()) : deadline;
+  const Seconds waited =
+      command == kFirstCommand ? std::max(deadline, since_start_.lap()) : deadline;
   std::string text = description_of(outcome, variant_, command, waited);
   if (outcome == Transfer::ended) {
     const std::optional<ProcessEnd> end = process_.wait(kStatusWait);
     text += end ? fmt::format(" ({})", describe(*end)) : " (it closed its output)";
+  } else if (outcome == Transfer::timed_out && command == kFirstCommand) {
+    text += ": " + who_has_not_come(process_.remember_tree(), process_.id());
   }
   text += quoted_first(foreign_);
   const std::vector<pid_t> survivors = process_.end_tree(kGrace);

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "linkgain/base/process_entry.hpp"
+#include "linkgain/protocol/protocol.hpp"
 
 namespace linkgain {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 /// Ranks of several hosts and containers may have the same number.
 std::string new_name() {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  return fmt::format("linkgain-rank-{}-{}", ::getpid(), now);
+  return fmt::format("{}{}-{}", protocol::kRankMemory, ::getpid(), now);
 }
 
 /// "/proc/4711/fd/5 name" gives 4711.

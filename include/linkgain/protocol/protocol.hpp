@@ -25,6 +25,10 @@ constexpr Seconds timeout_of_ranks(Seconds timeout_of_job) {
   return Seconds{0.9 * timeout_of_job.value};
 }
 
+/// Begins the name of the memory (memfd) that each rank has open from just before it starts MPI on:
+/// by it the coordinator tells, in /proc, who has come so far where no job answers yet.
+inline constexpr std::string_view kRankMemory = "linkgain-rank-";
+
 /// At least the operations of a burst that is verified, unless a graph holds more: by them ranks
 /// and coordinator tell how long they wait for it.
 inline constexpr int kVerifiedOperations = 64;

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <chrono>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <regex>
 #include <thread>
 
+#include "linkgain/base/descriptor.hpp"
 #include "linkgain/jobs/job.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -161,6 +163,24 @@ TEST_F(MpiJobTest, ALostJobSaysHow) {
   MpiJob exits("host", script("read -r line; echo no memory >&2; exit 9", folder_), &watch_);
   text += std::string("\n") + lost([&] { exits.hello(kPlenty); }).what() + "\n";
   expect_golden(text, "lost_jobs.txt");
+}
+
+/// Of ranks in turn: one that has begun to start MPI, by a script too, one that has not, and one
+/// that is stopped.
+TEST_F(MpiJobTest, AJobThatDoesNotStartSaysWhoHasNotCome) {
+  const Descriptor memory(::memfd_create("linkgain-rank-1-1", MFD_CLOEXEC));
+  const std::string file =
+      "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory.get());
+  const std::string begun =
+      R"(PMIX_RANK=0 sh -c 'exec 9<"$0"; sleep 1000; :' "$1" & PMIX_RANK=3 sleep 1000 9<"$1" & )";
+  const auto said = [&](const std::string& ranks) {
+    MpiJob job("host", script(ranks + "wait", folder_, {file}), &watch_);
+    const std::string text = lost([&] { job.hello(Seconds{1.0}); }).what();
+    return std::regex_replace(text, std::regex(R"(\d+\.\d s)"), "1.0 s") + "\n";
+  };
+  expect_golden(said("sleep 1000 & ") + said(begun) + said(begun + "PMIX_RANK=1 sleep 1000 & ") +
+                    said(begun + "for i in 2 4; do PMIX_RANK=$i sh -c 'kill -STOP $$' & done; "),
+                "jobs_that_do_not_start.txt");
 }
 
 TEST_F(MpiJobTest, ALostJobStaysLost) {
