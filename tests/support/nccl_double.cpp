@@ -1,6 +1,6 @@
 // A library with the functions that NCCL 2.19 has and nothing that came later, of which only the
-// version answers: LINKGAIN_NCCL_DOUBLE in NCCL's coding, 21903 without it. Built without NCCL's
-// header.
+// version answers, LINKGAIN_NCCL_DOUBLE in NCCL's coding, 21903 without it, and what is in
+// nccl_double_failure.cpp. Built without NCCL's header.
 #include <cstdlib>
 
 extern "C" {
@@ -11,16 +11,17 @@ int ncclGetVersion(int* version) {
   return 0;
 }
 
-const char* ncclGetErrorString(int) { return "an error of the double"; }
+const char* ncclGetErrorString(int error) {
+  constexpr int kRemoteError = 6;
+  return error == kRemoteError ? "ncclRemoteError" : "an error of the double";
+}
 const char* ncclGetLastError(void*) { return ""; }
 
 int ncclGetUniqueId() { return 1; }
 int ncclCommInitRankConfig() { return 1; }
 int ncclCommDestroy() { return 1; }
-int ncclCommAbort() { return 1; }
 int ncclCommUserRank() { return 1; }
 int ncclCommCount() { return 1; }
-int ncclCommGetAsyncError() { return 1; }
 int ncclGroupStart() { return 1; }
 int ncclGroupEnd() { return 1; }
 int ncclAllReduce() { return 1; }

@@ -105,11 +105,18 @@ ncclDataType_t nccl_type(DataType type) {
   throw std::logic_error("unhandled data type");
 }
 
-std::optional<std::string> asynchronous_error(ncclComm_t communicator) {
+std::optional<std::string> WatchedCommunicator::failure() const {
+  const ncclComm_t communicator = communicator_;
   ncclResult_t state = ncclSuccess;
+  if (communicator == nullptr) return std::nullopt;
   if (nccl().comm_get_async_error(communicator, &state) != ncclSuccess) return std::nullopt;
   if (state == ncclSuccess || state == ncclInProgress) return std::nullopt;
   return fmt::format("NCCL: {} while operations were under way", nccl().get_error_string(state));
+}
+
+void WatchedCommunicator::abort() noexcept {
+  const ncclComm_t communicator = communicator_.exchange(nullptr);
+  if (communicator != nullptr) nccl().comm_abort(communicator);
 }
 
 NcclExchanges nccl_exchanges() {

@@ -2,6 +2,7 @@
 
 #include <nccl.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -43,8 +44,20 @@ ncclDataType_t nccl_type(DataType type);
 /// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
 ncclConfig_t communicator_config(CommunicatorSettings settings);
 
-/// What has failed in a communicator's work under way; absent where nothing has. From any thread.
-std::optional<std::string> asynchronous_error(ncclComm_t communicator);
+/// A communicator as a thread sees it that watches those which work with it. Calls may come from
+/// any thread while the communicator lives, and say and do nothing before watch() and after
+/// abort().
+class WatchedCommunicator {
+ public:
+  void watch(ncclComm_t communicator) { communicator_ = communicator; }
+  /// What NCCL has come across in work under way; absent where nothing has failed.
+  std::optional<std::string> failure() const;
+  /// Ends work under way; once.
+  void abort() noexcept;
+
+ private:
+  std::atomic<ncclComm_t> communicator_ = nullptr;
+};
 
 /// None of them where the library loaded has not all (before 2.28).
 NcclExchanges nccl_exchanges();

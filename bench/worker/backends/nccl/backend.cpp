@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -184,7 +183,7 @@ class NcclBackend : public Backend {
   std::optional<GpuInfo> do_gpu() const override { return info_; }
   void do_connect() override {
     communicator_ = make_communicator(session_, settings_);
-    watched_ = communicator_.get();
+    watched_.watch(communicator_.get());
     world_ = survey_ranks(session_, info_);
   }
 
@@ -220,14 +219,10 @@ class NcclBackend : public Backend {
 
   std::optional<std::string> do_failure() const override {
     if (auto waited = waits_.failure()) return waited;
-    const ncclComm_t communicator = watched_;
-    return communicator != nullptr ? asynchronous_error(communicator) : std::nullopt;
+    return watched_.failure();
   }
 
-  void do_abort() noexcept override {
-    const ncclComm_t communicator = watched_.exchange(nullptr);
-    if (communicator != nullptr) nccl().comm_abort(communicator);
-  }
+  void do_abort() noexcept override { watched_.abort(); }
 
   Session& session_;
   CommunicatorSettings settings_;
@@ -236,7 +231,7 @@ class NcclBackend : public Backend {
   gpu::Stream stream_;
   BatchTimer timer_;
   Communicator communicator_;
-  std::atomic<ncclComm_t> watched_ = nullptr;  ///< by the watchdog's thread
+  WatchedCommunicator watched_;  ///< by the watchdog's thread
   RankWorld world_;
 };
 
