@@ -154,6 +154,23 @@ TEST(RatioBetween, HasWelchsIntervalAndTheFewerLaunches) {
   EXPECT_EQ(ratio_between(same, same).interval, (Interval{1.0, 1.0}));
 }
 
+TEST(Summary, SaysWhetherARatioThatWasMeasuredToItsEndIsPrecise) {
+  std::vector<double> slower = kEight;
+  for (double& median : slower) median *= 2.0;
+  const auto converged = [&](double precision, StopReason stopped) {
+    Record record = run_of({{sized(8), "p2p", kEight}, {sized(8), "host", slower}});
+    record.settings.precision = precision;
+    record.cases[0].stopped = stopped;
+    summarise(record);
+    return record.cases[0].converged;
+  };
+  EXPECT_TRUE(converged(0.02, StopReason::converged));
+  EXPECT_TRUE(converged(0.02, StopReason::out_of_time));
+  EXPECT_FALSE(converged(0.001, StopReason::converged));
+  EXPECT_FALSE(converged(0.02, StopReason::job_lost));
+  EXPECT_FALSE(converged(0.02, StopReason::interrupted));
+}
+
 /// A case whose one ratio is 1, with that half width, over six launches.
 CaseResult of_half_width(std::int64_t bytes, std::optional<double> half_width) {
   CaseResult result;

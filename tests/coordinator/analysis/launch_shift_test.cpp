@@ -62,6 +62,11 @@ TEST(Settling, TakesMoreOnBothSidesWhereMoreAfterWouldNotDo) {
   EXPECT_THAT(settling_of(shift_of(0.01, 2, 2)), Optional(Settling{8, true}));
 }
 
+TEST(Settling, TakesNoFewerThanThereAre) {
+  EXPECT_THAT(settling_of(shift_of(0.01, 2, 20)), Optional(Settling{20, true}));
+  EXPECT_THAT(settling_of(shift_of(0.01, 20, 8)), Optional(Settling{8, false}));
+}
+
 TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
   // One degree of freedom now, t = 12.7; with n launches after n of them. t(n) 0.005 sqrt(1/2 +
   // 1/n) is 0.01075 for n = 5 and 0.00999 for n = 6.
