@@ -9,6 +9,7 @@
 
 #include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {
@@ -33,10 +34,14 @@ void check_header(const std::string& path, const Header& header, std::uint64_t f
         fmt::format("{} is a token file of version {}, not {}", path, header[1], kVersion),
         kHowToMake);
   }
+  if (header[2] < 2) {
+    throw UsageError(fmt::format("{} says that it has {}: a training needs 2 or more", path,
+                                 counted(header[2], "token", "tokens")),
+                     kHowToMake);
+  }
   const auto expected =
-      sizeof header +
-      sizeof(std::uint16_t) * static_cast<std::uint64_t>(static_cast<std::uint32_t>(header[2]));
-  if (header[2] < 2 || expected != file_bytes) {
+      sizeof header + sizeof(std::uint16_t) * static_cast<std::uint64_t>(header[2]);
+  if (expected != file_bytes) {
     throw UsageError(fmt::format("{} says that it has {} tokens, which would be {} bytes, but has "
                                  "{} bytes",
                                  path, header[2], expected, file_bytes),

@@ -14,7 +14,10 @@ namespace {
 TEST(Backend, NamesParseBack) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
     EXPECT_EQ(parse_backend(name_of(backend)), backend);
+    EXPECT_EQ(parse_recorded_backend(name_of(backend)), backend);
   }
+  EXPECT_EQ(parse_recorded_backend(name_of(BackendKind::exec)), BackendKind::exec);
+  EXPECT_THROW(parse_backend("exec"), UsageError) << "in records alone";
 }
 
 TEST(Backend, MpiLacksTheTypesThatMpiLacks) {
@@ -74,6 +77,22 @@ TEST(RequireSupported, SaysWhatTheBackendLacksAndWhatThereIsInstead) {
     other.buffers = buffers;
     EXPECT_NO_THROW(require_supported(BackendKind::nccl, other));
     ask(BackendKind::mpi, other, name_of(buffers));
+  }
+
+  const auto ask_name = [&](BackendKind backend, const char* name) {
+    ask(backend, parse_case_name(name), name);
+  };
+  EXPECT_NO_THROW(require_supported(BackendKind::nccl, parse_case_name("gpt2_step/tf32/tiny/np2")));
+  EXPECT_NO_THROW(require_supported(BackendKind::mpi, parse_case_name("gpt2_step/fp64/tiny/np2")));
+  ask_name(BackendKind::nccl, "gpt2_step/fp64/tiny/np2");
+  ask_name(BackendKind::mpi, "gpt2_step/fp32/tiny/np2");
+  ask_name(BackendKind::mpi, "gpt2_step/fp64/gpt2/np2");
+  for (const char* name :
+       {"latency/8B/np2/pair=0-1", "copy_push/1KiB/np2/kernel",
+        "all_reduce/float32/sum/1KiB/np2/kernel", "all_reduce/float32/avg/1KiB/np2",
+        "all_reduce/float32/sum/8B/np2/graph"}) {
+    EXPECT_NO_THROW(require_supported(BackendKind::nccl, parse_case_name(name)));
+    ask_name(BackendKind::mpi, name);
   }
   answers.expect_golden("backend_lacks.txt");
 }

@@ -185,6 +185,9 @@ TEST(RankBuffers, OutOfPlaceAreTwo) {
     EXPECT_EQ(of(OperationKind::reduce_scatter), sizes(1024, 256));
     EXPECT_EQ(of(OperationKind::gather), sizes(256, rank == 2 ? 1024 : 0));
     EXPECT_EQ(of(OperationKind::scatter), sizes(rank == 2 ? 1024 : 0, 256));
+    EXPECT_EQ(of(OperationKind::all_to_one), sizes(1024, rank == 2 ? 4096 : 0));
+    EXPECT_EQ(of(OperationKind::one_to_all), sizes(rank == 2 ? 1024 : 0, 1024));
+    EXPECT_EQ(of(OperationKind::gpt2_step), sizes(0, 0)) << "a model instead";
   }
 }
 
@@ -238,6 +241,26 @@ TEST(BufferPlan, CountsTheBytesOfEveryRank) {
   EXPECT_EQ(plan.slots, 1);
   EXPECT_EQ(most_bytes(gather, plan), std::int64_t{5} << 28) << "a GiB and its own quarter";
   EXPECT_EQ(total_bytes(gather, plan), std::int64_t{8} << 28);
+}
+
+TEST(BufferPlan, CountsWhatRanksLeaveEachOtherForAKernel) {
+  Case c = of_size(1 << 30);
+  const BufferPlan plan = plan_buffers(c, Bytes{0});
+  const std::int64_t without = most_bytes(c, plan);
+  c.kernel = true;
+  EXPECT_EQ(most_bytes(c, plan), without + (std::int64_t{2} << 30)) << "two sets of messages";
+  Case copy = of_operation(OperationKind::copy_push, 1 << 30, 2);
+  const std::int64_t of_copy = most_bytes(copy, plan);
+  copy.kernel = true;
+  EXPECT_EQ(most_bytes(copy, plan), of_copy) << "a copy goes to its place";
+}
+
+TEST(BufferPlan, ALaunchOfLatenciesStaysInOneSlot) {
+  for (const OperationKind operation : {OperationKind::latency, OperationKind::load_latency}) {
+    const BufferPlan plan = plan_buffers(of_operation(operation, 64 << 10, 2), kCache);
+    EXPECT_EQ(plan.slots, 1) << name_of(operation);
+    EXPECT_EQ(plan.operations_per_slot, 1024) << name_of(operation);
+  }
 }
 
 TEST(BufferPlan, TheRankWithLeastWalksTwiceTheCacheToo) {

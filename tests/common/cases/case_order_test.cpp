@@ -21,6 +21,13 @@ std::vector<std::string> ordered(std::initializer_list<const char*> names, bool 
   return result;
 }
 
+TEST(Schedule, IsReadBackFromItsName) {
+  for (const Schedule schedule : kSchedules) {
+    EXPECT_EQ(parse_schedule(name_of(schedule)), schedule);
+  }
+  EXPECT_EQ(name_of(Schedule::paired), "paired");
+}
+
 TEST(CaseOrder, IsTheirOwnWhereTimeIsNotLimited) {
   EXPECT_THAT(ordered({"latency/16B/np2/pair=0-1", "latency/8B/np2/pair=0-1"}, false),
               ElementsAre("latency/16B/np2/pair=0-1", "latency/8B/np2/pair=0-1"));

@@ -162,6 +162,32 @@ TEST(ParseCaseName, RefusesOtherNames) {
   answers.expect_golden("case_names_refused.txt");
 }
 
+TEST(ParseCaseName, RefusesWhatMemoryAndProgramsLack) {
+  Situations answers;
+  answers.about("work on memory");
+  answers.refuse_each(
+      {"copy_push/float16/1KiB/np2", "copy_pull/1KiB/np2/graph", "one_to_all/1KiB/np2/registered",
+       "all_to_one/1KiB/np9", "host_to_device/24B/np2", "latency/12B/np2/pair=0-1",
+       "load_latency/64KiB/np2", "host_to_device/1KiB/np2/pair=0-1", "one_to_all/1KiB/np2/root=2"},
+      parse_case_name);
+  answers.about("programs");
+  answers.refuse_each({"exec", "exec/", "exec/.hidden", "exec/a b",
+                       "exec/a234567890123456789012345678901234567890x", "exec/time/higher",
+                       "exec/tokens/lower", "exec/tokens/higher/np2"},
+                      parse_case_name);
+  answers.expect_golden("forms_refused.txt");
+}
+
+TEST(ParseCaseName, ReadsAProgramsMetric) {
+  for (const char* name : {"exec/time", "exec/start-up", "exec/step", "exec/tokens/higher",
+                           "exec/a_b.c+d-1", "exec/a23456789012345678901234567890123456789x"}) {
+    EXPECT_EQ(case_name(parse_case_name(name)), name);
+    EXPECT_EQ(curve_name(parse_case_name(name)), name) << "it has no size";
+  }
+  EXPECT_FALSE(parse_case_name("exec/tokens").metric->higher_is_better);
+  EXPECT_TRUE(parse_case_name("exec/tokens/higher").metric->higher_is_better);
+}
+
 TEST(Validate, AcceptsWhatNamesCanSay) {
   EXPECT_NO_THROW(validate(all_reduce()));
   EXPECT_NO_THROW(validate(send_recv()));
@@ -194,6 +220,17 @@ TEST(Validate, RefusesContradictionsInTheStruct) {
   is_pair("pair -1-0", Pair{-1, 0, false});
   is_pair("pair 0-2", Pair{0, 2, false});
   is_pair("pair 1-1", Pair{1, 1, false});
+  ask("root -1", all_reduce(), [](Case& c) {
+    c.operation = OperationKind::broadcast;
+    c.root = -1;
+  });
+  ask("a copy of float16", send_recv(), [](Case& c) {
+    c.operation = OperationKind::copy_push;
+    c.type = DataType::float16;
+  });
+  ask("all_reduce's metric", all_reduce(), [](Case& c) { c.metric.emplace(); });
+  ask("a program without a metric", program_case({}), [](Case& c) { c.metric.reset(); });
+  ask("a program on 2 ranks", program_case({}), [](Case& c) { c.ranks = 2; });
   answers.expect_golden("cases_refused.txt");
 }
 

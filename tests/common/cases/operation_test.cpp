@@ -41,6 +41,8 @@ TEST(Operations, HaveWhatTheyHave) {
                           "alltoall", "gather", "scatter", "send_recv"));
   EXPECT_THAT(those(is_split_over_ranks),
               ElementsAre("all_gather", "reduce_scatter", "alltoall", "gather", "scatter"));
+  EXPECT_THAT(those(goes_to_root), ElementsAre("gather", "all_to_one"));
+  EXPECT_THAT(those(comes_from_root), ElementsAre("scatter", "one_to_all"));
   EXPECT_THAT(those(is_exchange), ElementsAre("alltoall", "gather", "scatter"));
   EXPECT_THAT(those(has_algorithm),
               ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"));
@@ -59,6 +61,15 @@ TEST(Operations, OnMemoryAreNoCallsOfALibrary) {
                                        operation == OperationKind::device_to_host);
     EXPECT_EQ(moves_its_size(operation),
               operation != OperationKind::load_latency && operation != OperationKind::gpt2_step);
+  }
+}
+
+TEST(Operations, AProgramHasNothingOfTheirs) {
+  const OperationKind program = OperationKind::program;
+  EXPECT_EQ(name_of(program), "exec");
+  for (const auto has : {has_type, has_reduction, has_root, has_pair, has_in_place_form,
+                         is_split_over_ranks, has_algorithm, works_on_memory, moves_its_size}) {
+    EXPECT_FALSE(has(program));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/case_order.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "support/situations.hpp"
 
@@ -90,7 +91,8 @@ TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
   answers.refuse_each({"grpah"}, parse_launch_choice);
   answers.refuse_each({"both"}, parse_pattern);
   answers.refuse_each({"standard"}, parse_profile);
-  answers.refuse_each({"ncl"}, parse_backend);
+  answers.refuse_each({"ncl", "exec"}, parse_backend);
+  answers.refuse_each({"pared"}, parse_schedule);
   answers.expect_golden("options_refused.txt");
 }
 
@@ -148,10 +150,51 @@ TEST(DescribeParseError, SaysWhichWordAndWhatIsAccepted) {
     return "accepted";
   };
   Situations errors;
-  for (const char* line : {"-n 9", "-n p", "-q 3 -n 2", "--qq=3", "word"}) {
+  app.add_option("--whole", number);
+  for (const char* line : {"-n 9", "-n p", "-q 3 -n 2", "--qq=3", "word", "--whole p",
+                           "--whole 2.5", "--whole 2x", "--whole 99999999999"}) {
     errors.add(line, described(line));
   }
   errors.expect_golden("parse_errors.txt");
+}
+
+TEST(WordsToParse, AreTheLastFirst) {
+  const auto words = [](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "linkgain");
+    return words_to_parse(static_cast<int>(arguments.size()), arguments.data());
+  };
+  EXPECT_THAT(words({"run", "--sizes=8", "-n", "2"}), ElementsAre("2", "-n", "--sizes=8", "run"));
+  EXPECT_TRUE(words({}).empty());
+  // The parser would take the word behind for the value.
+  EXPECT_THAT(words({"--sizes=", "run"}), ElementsAre("run", "", "--sizes"));
+  EXPECT_THAT(words({"--env=A="}), ElementsAre("--env=A="));
+  EXPECT_THAT(words({"exec", "--", "train", "--file="}),
+              ElementsAre("--file=", "train", "--", "exec"))
+      << "another program's";
+}
+
+TEST(TrainingOptions, AreWhatWasGivenAndLeaveTheRest) {
+  Selection usual;
+  usual.training.models = {ModelSize::tiny};
+  usual.training.samples = 2;
+  EXPECT_EQ(with_options(usual, selection_with({})).training, usual.training);
+
+  const SelectionOptions options = selection_with(
+      {"--strategy", "zero2,ddp", "--training-precision", "bf16", "--sequence", "256", "--dropout",
+       "10%", "--buckets", "legacy", "--bucket-mb", "2.5", "--batch", "8"});
+  const TrainingSelection training = with_options(usual, options).training;
+  EXPECT_THAT(training.models, ElementsAre(ModelSize::tiny));
+  EXPECT_THAT(training.strategies, ElementsAre(TrainingStrategy::zero2, TrainingStrategy::ddp));
+  EXPECT_THAT(training.precisions, ElementsAre(TrainingPrecision::bf16));
+  EXPECT_EQ(training.samples, 8);
+  EXPECT_EQ(training.length, 256);
+  EXPECT_EQ(training.dropout, 0.1);
+  EXPECT_EQ(training.buckets, BucketRule::legacy);
+  EXPECT_EQ(training.bucket_mib, 2.5);
+  EXPECT_THAT(with_options(usual, options).asked_for.training,
+              ElementsAre("--strategy", "--training-precision", "--batch", "--sequence",
+                          "--dropout", "--buckets", "--bucket-mb"));
+  EXPECT_THROW(selection_with({"--dropout", "100%"}), UsageError);
 }
 
 TEST(DeferredOptions, AreReadAfterTheFormOfAllWasLookedAt) {

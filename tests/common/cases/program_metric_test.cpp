@@ -5,6 +5,19 @@
 namespace linkgain::test {
 namespace {
 
+TEST(ProgramMetric, IsTimedWhereLinkgainTimesIt) {
+  for (const char* name : {"time", "start-up", "step"}) EXPECT_TRUE(is_timed({name})) << name;
+  for (const char* name : {"tokens", "times", "Time"}) EXPECT_FALSE(is_timed({name})) << name;
+}
+
+TEST(ProgramMetric, IsASampleThatIsLargerWhereItIsSlower) {
+  const ProgramMetric loss{.name = "loss"};
+  EXPECT_EQ(to_sample(loss, 4.0), 4.0);
+  const ProgramMetric rate{.name = "tokens", .higher_is_better = true};
+  EXPECT_EQ(to_sample(rate, 4.0), 0.25);
+  EXPECT_EQ(from_sample(rate, Seconds{0.25}), 4.0);
+}
+
 TEST(ReadableValue, HasNoExponentBelowATrillion) {
   const ProgramMetric metric{.name = "tokens"};
   EXPECT_EQ(readable_value(metric, Seconds{1.2345678}), "1.2346");

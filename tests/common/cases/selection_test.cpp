@@ -245,6 +245,13 @@ TEST(Expand, RefusesWhatCannotBe) {
   root.roots = {2};
   ask("gather to root 2", root, BackendKind::nccl);
 
+  Selection unused = of(OperationKind::all_reduce, "1K");
+  unused.pair = Pair{0, 1, false};
+  ask("all_reduce of pair 0-1", unused, BackendKind::nccl);
+  unused = send_recv({Pattern::ring});
+  unused.pair = Pair{0, 1, false};
+  ask("send_recv in a ring of pair 0-1", unused, BackendKind::nccl);
+
   answers.about("on a backend that lacks it");
   Selection selection = of(OperationKind::all_reduce, "1K");
   selection.types = {DataType::bfloat16};
@@ -260,6 +267,22 @@ TEST(Expand, RefusesWhatCannotBe) {
   selection.buffers = {Buffers::plain, Buffers::symmetric};
   ask("symmetric buffers over MPI", selection, BackendKind::mpi);
   answers.expect_golden("selections_refused.txt");
+}
+
+TEST(Expand, WherePossibleLeavesOutWhatCannotBe) {
+  Selection selection = of(OperationKind::all_reduce, "6,8");
+  selection.operations = {OperationKind::all_reduce, OperationKind::copy_push,
+                          OperationKind::gpt2_step};
+  selection.sizes.push_back(Bytes{1024});
+  selection.where_possible = true;
+  EXPECT_THAT(
+      names_of(expand({selection}, 8, BackendKind::nccl)),
+      ElementsAre("all_reduce/float32/sum/8B/np8/graph", "all_reduce/float32/sum/1KiB/np8/graph",
+                  "copy_push/1KiB/np8", "gpt2_step/fp32/gpt2/np8", "gpt2_step/fp32/gpt2/np8/none"));
+  EXPECT_THAT(
+      names_of(expand({selection}, 9, BackendKind::nccl)),
+      ElementsAre("all_reduce/float32/sum/8B/np9/graph", "all_reduce/float32/sum/1KiB/np9/graph"))
+      << "copies and trainings go across 8 GPUs at most";
 }
 
 /// The same operation at 8 B, just below and at 1 MiB, by these choices.

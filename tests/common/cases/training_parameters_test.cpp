@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <utility>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/traffic.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -139,6 +141,50 @@ TEST(TrainingCombinations, RefuseBucketsOfNoSensibleSize) {
   }
 }
 
+TEST(TrainingParameters, AreRefusedWhereNoModelHasThem) {
+  Situations answers;
+  const auto ask = [&](const char* what, auto change) {
+    TrainingParameters training;
+    change(training);
+    answers.refuse(what, [&] { validate(training); });
+  };
+  EXPECT_NO_THROW(validate(TrainingParameters{}));
+  ask("no sequences", [](TrainingParameters& each) { each.samples = 0; });
+  ask("4097 sequences", [](TrainingParameters& each) { each.samples = 4097; });
+  ask("no tokens", [](TrainingParameters& each) { each.length = 0; });
+  ask("1025 tokens", [](TrainingParameters& each) { each.length = 1025; });
+  ask("dropout of -0.1", [](TrainingParameters& each) { each.dropout = -0.1; });
+  ask("dropout of 1", [](TrainingParameters& each) { each.dropout = 1.0; });
+  ask("zero3 with legacy buckets", [](TrainingParameters& each) {
+    each.strategy = TrainingStrategy::zero3;
+    each.buckets = BucketRule::legacy;
+  });
+  ask("none with buckets of 4 MiB", [](TrainingParameters& each) {
+    each.strategy = TrainingStrategy::none;
+    each.bucket_mib = 4;
+  });
+  answers.about("fields of a name");
+  for (const char* field :
+       {"batch=0", "batch=4097", "batch=4x", "batch=", "sequence=1025", "dropout=-0.1", "dropout=1",
+        "dropout=x", "bucket-mb=5000", "bucket-mb=4x", "buckets=new", "batches=4"}) {
+    answers.refuse(field, [&] { training_case(std::string("gpt2_step/fp32/gpt2/np2/") + field); });
+  }
+  answers.expect_golden("trainings_refused.txt");
+}
+
+TEST(LossBound, IsWiderForFewerTokens) {
+  TrainingParameters usual;  // 4096 tokens of each rank
+  for (const auto& [precision, bound] :
+       {std::pair{TrainingPrecision::fp32, 1e-5}, std::pair{TrainingPrecision::tf32, 1e-5},
+        std::pair{TrainingPrecision::bf16, 1e-4}, std::pair{TrainingPrecision::fp64, 1e-9}}) {
+    usual.precision = precision;
+    EXPECT_DOUBLE_EQ(loss_bound(usual, 2), bound) << name_of(precision);
+    EXPECT_DOUBLE_EQ(loss_bound(usual, 8), bound) << "more tokens, " << name_of(precision);
+  }
+  usual.samples = 1;
+  EXPECT_DOUBLE_EQ(loss_bound(usual, 2), 2e-9) << "a quarter of the tokens";
+}
+
 TEST(TrainingCombinations, RefuseBucketsThatNoStrategyHas) {
   TrainingSelection selection;
   selection.models = {ModelSize::gpt2};
@@ -146,7 +192,13 @@ TEST(TrainingCombinations, RefuseBucketsThatNoStrategyHas) {
   selection.strategies = {TrainingStrategy::zero3};
   EXPECT_NO_THROW(combinations(selection));
   selection.buckets = BucketRule::legacy;
-  EXPECT_THROW(combinations(selection), UsageError);
+  Situations answers;
+  answers.refuse("zero3 with --buckets", [&] { combinations(selection); });
+  selection.bucket_mib = 4;
+  answers.refuse("and --bucket-mb", [&] { combinations(selection); });
+  selection.buckets.reset();
+  answers.refuse("zero3 with --bucket-mb", [&] { combinations(selection); });
+  answers.expect_golden("buckets_refused.txt");
   selection.strategies.push_back(TrainingStrategy::ddp);
   EXPECT_NO_THROW(combinations(selection));
 }

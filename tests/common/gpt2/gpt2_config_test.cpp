@@ -22,8 +22,13 @@ TEST(Validate, RefusesWhatDoesNotFit) {
   Gpt2Config odd = tiny;
   odd.heads = 3;
   EXPECT_THROW(validate(odd, {1, 32}), UsageError);
-  odd.heads = 0;
-  EXPECT_THROW(validate(odd, {1, 32}), UsageError);
+  for (int Gpt2Config::*const each :
+       {&Gpt2Config::vocabulary, &Gpt2Config::positions, &Gpt2Config::channels, &Gpt2Config::layers,
+        &Gpt2Config::heads}) {
+    Gpt2Config none = tiny;
+    none.*each = 0;
+    EXPECT_THROW(validate(none, {1, 1}), UsageError);
+  }
 }
 
 }  // namespace
