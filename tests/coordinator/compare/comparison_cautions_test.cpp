@@ -109,6 +109,14 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
       run_of("new.json", around("all_reduce/float32/sum/8B/np2/graph", 1.0));
   add("by stream before, by graph after", by_stream, by_graph);
   add("by graph before, by stream after", by_graph, by_stream);
+  RunFigures rewired = run_of("b", around(kLarge, 1.0));
+  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NTHREADS", "NCCL_BUFFSIZE"}) {
+    rewired.settings.environment_in_force[0][name] = "1";
+  }
+  add("four variables", on_path("a", Path::unknown), rewired);
+  RunFigures in_memory = one;
+  in_memory.settings.backend = BackendKind::mpi;
+  add("one launch each in CPU memory", in_memory, in_memory);
   expect_golden(cautions.text(), "cautions.txt");
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "bridge_runs.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -118,6 +119,49 @@ TEST(ComparisonReport, SaysWhatIsInconclusive) {
   texts.add("four cases that one run lacks are one row", text_of(more, after));
   expect_golden(texts.text(), "comparison_situations.txt");
   EXPECT_THROW(comparison_report({}, Metric::time, TableStyle::text), std::invalid_argument);
+}
+
+TEST(ComparisonReport, OfProgramsHasTheirMetrics) {
+  const auto program = [](double seconds, double tokens) {
+    RunFigures run = run_with("a", {});
+    run.settings.backend = BackendKind::exec;
+    run.settings.program.emplace().command = {"train"};
+    for (const auto& [name, value] :
+         {std::pair{"exec/time", seconds}, std::pair{"exec/tokens/higher", 1.0 / tokens}}) {
+      run.cases.push_back(timed(name, "p2p", launches_around(value, 0.01, 8)));
+      run.cases.back().busbw.reset();
+      run.cases.back().algbw.reset();
+    }
+    return run;
+  };
+  const RunFigures before = program(100.0, 2000.0);
+  RunFigures after = program(80.0, 2500.0);
+  Situations texts;
+  texts.add("faster", text_of(before, after));
+  after.cases.resize(1);
+  after.cases[0] = timed("exec/time", "p2p", launches_around(101.0, 0.05, 8));
+  after.cases[0].busbw.reset();
+  after.cases[0].algbw.reset();
+  texts.add("inconclusive, and a metric less", text_of(before, after, Metric::algbw));
+  expect_golden(texts.text(), "comparison_programs.txt");
+}
+
+TEST(ComparisonReport, ShowsTheBandwidthThatIsAskedFor) {
+  const RunFigures run = run_with("a", {timed("all_gather/float32/1GiB/np2", "p2p", {1.0})});
+  EXPECT_THAT(text_of(run, run, Metric::algbw), HasSubstr("1.07 GB/s  1.07 GB/s"));
+  EXPECT_THAT(text_of(run, run, Metric::busbw), HasSubstr("0.537 GB/s  0.537 GB/s"));
+}
+
+TEST(ComparisonReport, SaysThatNothingChanged) {
+  RunFigures run = run_with("a", {timed(kLarge, "p2p", launches_around(1.0, 0.001, 8)),
+                                  timed(kSmall, "p2p", launches_around(1.0, 0.2, 8))});
+  run.started.clear();
+  RunFigures failed = run;
+  for (CaseFigures& figures : failed.cases) figures.no_time = "wrong data: 1 of 8 elements";
+  Situations answers;
+  answers.add("one is inconclusive", text_of(run, run));
+  answers.add("no case can be compared", text_of(run, failed));
+  expect_golden(answers.text(), "comparison_unchanged.txt");
 }
 
 TEST(ComparisonCsv, HasARowForEachCase) {

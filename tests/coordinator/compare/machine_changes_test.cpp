@@ -168,6 +168,75 @@ TEST(Changes, NameWhatTrainingsWereAskedFor) {
   }
 }
 
+TEST(Changes, NameWhatAProgramWasRunAs) {
+  RunFigures before = two_titans("a", true);
+  RunFigures after = before;
+  before.settings.program.emplace().command = {"train", "--steps", "10"};
+  EXPECT_THAT(rows_of(before, after), IsEmpty()) << "only one ran a program";
+  after.settings.program = before.settings.program;
+  EXPECT_THAT(rows_of(before, after), IsEmpty());
+  after.settings.program = ProgramPlan{.command = {"train", "a b"},
+                                       .server = "serve",
+                                       .prepare = "sync",
+                                       .cleanup = "rm x",
+                                       .metrics = {"loss: last of 'l'"},
+                                       .warm_up = 1};
+  before.settings.program->metrics = {"loss: first of 'l'", "steps: last of 's'"};
+  after.settings.variants[1].arguments = {"--fast", "2"};
+  after.settings.variants[0].name = "other";
+  EXPECT_THAT(rows_of(before, after),
+              ElementsAre("command | train --steps 10 | train 'a b'", "server | none | serve",
+                          "command before a run | none | sync", "command after a run | none | rm x",
+                          "metrics | loss: first of 'l'; steps: last of 's' | loss: last of 'l'",
+                          "warm-up runs | 0 | 1", "arguments with host | none | --fast 2",
+                          "variants | p2p, host | other, host"));
+}
+
+TEST(Changes, NameWhoMeasuredAndHow) {
+  const RunFigures before = two_titans("a", true);
+  RunFigures after = before;
+  after.settings.schedule = Schedule::sequential;
+  after.settings.sample_target = Seconds{0.01};
+  after.settings.backend = BackendKind::mpi;
+  EXPECT_THAT(rows_of(before, after),
+              ElementsAre("backend | nccl | mpi", "schedule | paired | sequential",
+                          "seconds a sample lasts | 0.003 | 0.01"));
+  after.source = RunSource::nccl_tests;
+  EXPECT_THAT(rows_of(before, after),
+              ElementsAre("measured with | linkgain | nccl-tests", "backend | nccl | mpi"))
+      << "another program has no such settings";
+}
+
+TEST(Changes, NameTheHostAndWhatIsEmpty) {
+  RunFigures before = two_titans("a", true);
+  before.machine.processor = "Xeon";
+  before.machine.processors = 64;
+  before.machine.kernel = "6.1";
+  before.settings.environment_in_force[0]["NCCL_ALGO"] = "";
+  RunFigures after = before;
+  after.machine.processor = "EPYC";
+  after.machine.processors = 128;
+  after.machine.kernel = "6.8";
+  after.settings.environment_in_force[0]["NCCL_ALGO"] = "Tree";
+  EXPECT_THAT(rows_of(before, after),
+              ElementsAre("processor | Xeon | EPYC", "CPUs | 64 | 128", "kernel | 6.1 | 6.8",
+                          "NCCL_ALGO with p2p | empty | Tree"));
+  before.settings.environment_in_force.clear();
+  before.settings.variants[0].environment = {{"NCCL_ALGO", "Ring"}};
+  before.machine = after.machine;
+  EXPECT_THAT(rows_of(before, after), ElementsAre("NCCL_ALGO with p2p | Ring | Tree"))
+      << "what a variant sets, where nobody recorded what was in force";
+}
+
+TEST(ChangeKinds, HaveTheNamesOfTheJson) {
+  std::vector<std::string_view> names;
+  for (int kind = 0; kind <= static_cast<int>(ChangeKind::setting); ++kind) {
+    names.push_back(name_of(static_cast<ChangeKind>(kind)));
+  }
+  EXPECT_THAT(names, ElementsAre("link", "pcie", "gpu", "clock", "driver", "nccl", "software",
+                                 "host", "variable", "setting"));
+}
+
 TEST(Changes, CountTheLinksOfEveryPair) {
   const RunFigures before = four_titans("a", {2, 18, 18, 0, 18, 18});
   EXPECT_THAT(rows_of(before, four_titans("b", {2, 18, 18, 0, 18, 18})), IsEmpty());

@@ -14,6 +14,7 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
@@ -85,6 +86,75 @@ TEST(RunReader, TellsOperationsOfNcclTestsByTheProgram) {
             "all_gather/float32/1MiB/np2");
 }
 
+std::vector<std::string> case_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (const CaseFigures& figures : parse_run(text, "file.json").cases) {
+    names.push_back(figures.name);
+  }
+  return names;
+}
+
+TEST(RunReader, TakesRootGraphAndBuffersOfNcclTests) {
+  const std::string tests = document("nccl_tests.json");
+  const std::string rooted = with_replaced(tests, "all_reduce_perf", "broadcast_perf");
+  EXPECT_THAT(case_names(with_replaced(rooted, "    -1", "     1")),
+              ElementsAre("broadcast/float32/1MiB/np2/root=1",
+                          "broadcast/float32/1MiB/np2/inplace/root=1"));
+  EXPECT_THAT(case_names(with_replaced(rooted, "\"    -1\"", "1")),
+              Contains("broadcast/float32/1MiB/np2/root=1"));
+  EXPECT_THAT(case_names(with_replaced(rooted, "\"    -1\"", "null")),
+              Contains("broadcast/float32/1MiB/np2"));
+  EXPECT_THAT(case_names(with_replaced(tests, "\"graph\": 0", "\"graph\": 2")),
+              Contains("all_reduce/float32/sum/1MiB/np2/graph"));
+  EXPECT_THAT(case_names(with_replaced(tests, "\"-b\"", "\"-R\", \"1\", \"-b\"")),
+              Contains("all_reduce/float32/sum/1MiB/np2/registered"));
+  EXPECT_THAT(case_names(with_replaced(tests, "\"in_place\"", "\"elsewhere\"")),
+              ElementsAre("all_reduce/float32/sum/1MiB/np2"));
+}
+
+TEST(RunReader, SaysWhatNcclTestsDidNotMeasure) {
+  const std::string tests = document("nccl_tests.json");
+  const auto first = [&](const std::string& time) {
+    return parse_run(with_replaced(tests, "\"time\": 15.5", "\"time\": " + time), "n").cases.at(0);
+  };
+  for (const char* time : {"-1", "0", "null", "\"fast\""}) {
+    EXPECT_EQ(first(time).no_time, "not measured") << time;
+    EXPECT_FALSE(first(time).time) << time;
+  }
+  EXPECT_EQ(first("2").no_time, "");
+  const RunFigures unchecked =
+      parse_run(with_replaced(tests, "\"nwrong\": 3", "\"nwrong\": null"), "n");
+  EXPECT_EQ(unchecked.cases.at(1).no_time, "") << "nobody looked";
+}
+
+TEST(RunReader, KeepsTheVariablesThatMatter) {
+  const std::string text =
+      with_replaced(document("nccl_tests.json"), "\"PATH=/bin\"",
+                    "\"PATH=/bin\", \"NCCL_ALGO\", \"NCCL_PROTO=a=b\", \"OMPI_MCA_pml=ob1\", "
+                    "\"OMPI_MCA_ras=^slurm\", \"CUDA_VISIBLE_DEVICES=0,1\"");
+  EXPECT_THAT(parse_run(text, "n").settings.environment_in_force,
+              ElementsAre(Environment{{"CUDA_VISIBLE_DEVICES", "0,1"},
+                                      {"NCCL_DEBUG", "INFO"},
+                                      {"NCCL_PROTO", "a=b"},
+                                      {"OMPI_MCA_pml", "ob1"}}));
+}
+
+TEST(RunReader, SaysWhyGoogleBenchmarkHasNoTime) {
+  const auto reason = [](const std::string& members) {
+    const std::string text = R"({"context": {"linkgain": "0.1.0"}, "benchmarks": [)"
+                             R"({"name": "all_reduce/float32/sum/1KiB/np2", "time_unit": "us", )" +
+                             members + "}]}";
+    return parse_run(text, "g").cases.at(0).no_time;
+  };
+  EXPECT_EQ(reason(R"("real_time": 1.0)"), "");
+  EXPECT_EQ(reason(R"("real_time": 0.0)"), "not measured");
+  EXPECT_EQ(reason(R"("error_occurred": true)"), "failed");
+  EXPECT_EQ(reason(R"("skipped": true, "skip_message": "no network")"), "no network");
+  EXPECT_EQ(reason(R"("skipped": true)"), "skipped");
+  EXPECT_EQ(reason(R"("run_type": "aggregate", "aggregate_name": "mean", "real_time": 1.0)"),
+            "not measured");
+}
+
 TEST(RunReader, SaysWhatItDoesNotKnow) {
   Situations refusals;
   const auto add = [&](const std::string& situation, const std::string& text) {
@@ -102,6 +172,20 @@ TEST(RunReader, SaysWhatItDoesNotKnow) {
   add("two operations of linkgain-bench",
       with_replaced(tests, program, "linkgain-bench\", \"--only=all_gather,reduce"));
   add("a program of nccl-tests that is not known", with_replaced(tests, program, "hypercube_perf"));
+  add("no program of nccl-tests", with_replaced(tests, "\"./build/all_reduce_perf\", ", ""));
+  add("an operation that is none",
+      with_replaced(tests, program, "linkgain-bench\", \"--only\", \"all_reduc"));
+  add("a size below zero", with_replaced(tests, "\"size\": 1048576", "\"size\": -1"));
+  add("a size beyond the largest",
+      with_replaced(tests, "\"size\": 1048576", "\"size\": 70368744177668"));
+  add("a size that is no number", with_replaced(tests, "\"size\": 1048576", "\"size\": \"1M\""));
+  add("a type that is none", with_replaced(tests, "\"float\"", "\"real\""));
+  add("a number out of range", "{\"a\": 1e999}");
+  add("a member twice", "{\"a\": 1, \"a\": 2}");
+  const std::size_t devices = tests.find("\"devices\": [") + 12;
+  std::string none = tests;
+  none.erase(devices, none.find("]}", devices) - devices);
+  add("no device", none);
   expect_golden(refusals.text(), "refused_documents.txt");
   EXPECT_THROW(read_run("/nowhere/at-all.json"), UsageError);
 }

@@ -125,6 +125,27 @@ TEST(ExecScreen, HasAWrongPathInRed) {
 
 TEST(ExecMarkdown, HasAllOfIt) { expect_golden(exec_markdown(several_metrics()), "report.md"); }
 
+TEST(ExecPage, HasPicturesOfEveryMetricBehindTheMetrics) {
+  const std::string page = exec_page(several_metrics());
+  const std::size_t pictures = page.find("<section id=\"pictures\"");
+  ASSERT_NE(pictures, std::string::npos);
+  EXPECT_LT(page.find("<section id=\"metrics\""), pictures);
+  for (const char* metric : {"time", "tokens", "memory", "start-up", "step"}) {
+    EXPECT_THAT(page.substr(pictures), HasSubstr(std::string(metric) + ": mean of"));
+    EXPECT_THAT(page.substr(pictures), HasSubstr(std::string(metric) + ": every run"));
+  }
+  EXPECT_THAT(page.substr(pictures), HasSubstr("12001 to 12023"))
+      << "the smaller end first, though a sample of a rate is its inverse";
+}
+
+TEST(ExecPage, HasNoPicturesWhereNoRunCounts) {
+  Record record = training();
+  for (CaseResult& result : record.cases) result.samples.clear();
+  record.machine.links.clear();
+  EXPECT_THAT(exec_page(record), Not(HasSubstr("<section id=\"pictures\"")));
+  EXPECT_THAT(exec_page(record), HasSubstr("no run counts"));
+}
+
 TEST(ExecCard, FitsIntoAnIssue) {
   const std::string cards = exec_card(training()) + exec_card(several_metrics());
   EXPECT_LE(line_count(cards), 2 * kMostCardLines);

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -7,6 +8,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "support/fleet_records.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -42,6 +44,34 @@ TEST_F(FleetFiles, FindsRecordsAndJournalsOfUnfinishedRuns) {
   EXPECT_THAT(find_fleet_files({folder_}), ElementsAre(first, second, third));
   EXPECT_THAT(find_fleet_files({third, folder_ / "a", third}), ElementsAre(first, third));
   EXPECT_THROW(find_fleet_files({folder_ / "c"}), UsageError);
+}
+
+TEST_F(FleetFiles, TakesAnyJournalThatIsNotARecords) {
+  write("a/record.json", "{}");
+  write("a/first.jsonl", "");
+  const auto alone = write("b/first.jsonl", "");
+  const auto other = write("a/topology.json", "{}");
+  EXPECT_THAT(find_fleet_files({folder_}), ElementsAre(folder_ / "a/record.json", other, alone));
+}
+
+TEST_F(FleetFiles, FollowsNoLinkToAFolder) {
+  const auto record = write("a/record.json", "{}");
+  std::filesystem::create_directory_symlink(folder_, folder_ / "a" / "up");
+  EXPECT_THAT(find_fleet_files({folder_}), ElementsAre(record));
+}
+
+TEST_F(FleetFiles, AreRefusedWhereTheyAreNone) {
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  Situations answers;
+  for (const std::string name : {"none", "pipe"}) {
+    const std::string refusal = refusal_of([&] { find_fleet_files({folder_ / name}); });
+    answers.add(name, with_replaced(refusal, folder_.string(), "results"));
+  }
+  FleetNames names;
+  answers.add("a pipe read as a record", read_fleet_record(pipe, names).problem);
+  answers.add("a folder read as a record", read_fleet_record(folder_, names).problem);
+  answers.expect_golden("files_refused.txt");
 }
 
 TEST_F(FleetFiles, ReadsAllAndOneBrokenFileCostsOnlyItself) {

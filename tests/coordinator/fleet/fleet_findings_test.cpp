@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "fleet_fixture.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/errors.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -88,10 +90,38 @@ TEST_F(FleetFindings, OfNodes) {
     for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
   });
   FleetOptions expected;
-  expected.expected = {"node13"};
+  expected.expected = {"node13", "node13"};
   add(
       "a node without a record", [] {}, expected);
   expect_golden(situations_.text(), "findings.txt");
+}
+
+TEST_F(FleetFindings, OfWhatRunsSayThemselves) {
+  add("interrupted, and wrong data that its own run found", [&] {
+    node(1).status = RunStatus::interrupted;
+    node(2).exit_code = static_cast<int>(ExitCode::wrong_data);
+  });
+  add("drivers that nobody has most of, another NCCL, and one that is not known", [&] {
+    for (int i = 1; i <= 6; ++i) node(i).machine.software.driver = "570.1";
+    node(3).machine.software.nccl_library = "2.20.5";
+    node(4).machine.software.nccl_library.reset();
+  });
+  add("paths that half of the nodes take", [&] {
+    for (int i = 1; i <= 6; ++i) {
+      for (CaseResult& result : node(i).cases) result.variants[0].path = Path::host_memory;
+    }
+    for (CaseResult& result : node(7).cases) result.variants[1].path = Path::unknown;
+  });
+  add("records that say nothing of themselves", [&] {
+    for (const char* path : {"out/x.json", "out/node14/journal.jsonl", "record.json",
+                             "20261120T164000Z_node15/record.json"}) {
+      FleetRecord broken;
+      broken.path = path;
+      broken.problem = "cut off";
+      others_.push_back(broken);
+    }
+  });
+  expect_golden(situations_.text(), "findings_of_runs.txt");
 }
 
 TEST_F(FleetFindings, OfTheWholeFleet) {
@@ -131,6 +161,22 @@ TEST_F(FleetFindings, OfTheWholeFleet) {
     node(11).machine.ranks[3].gpu->nvlink_links_active = 17;
   });
   add("kinds of processors", [&] { without_gpus(); });
+  add("more kinds than are named", [&] {
+    for (int i = 1; i <= 12; ++i) count_links(i, i, i <= 3 ? 18 : i);
+  });
+  add("small cases alone", [&] {
+    for (Record& record : records_) {
+      std::erase_if(record.cases,
+                    [](const CaseResult& each) { return each.definition.size >= kSteadySize; });
+    }
+  });
+  add("large cases alone", [&] {
+    for (Record& record : records_) {
+      std::erase_if(record.cases,
+                    [](const CaseResult& each) { return each.definition.size < kSteadySize; });
+    }
+  });
+  add("nothing that can be read", [&] { records_.clear(); });
   expect_golden(situations_.text(), "notes.txt");
 }
 

@@ -99,6 +99,35 @@ TEST(FleetRecord, OfEveryOddityIsTheSame) {
   expect_same(scan_fleet_record(text, names), parsed);
 }
 
+TEST(FleetRecord, OfWhatIsNotKnownIsTheSame) {
+  Record record = full_record();
+  record.neighbours.reset();
+  record.machine.software.driver.reset();
+  record.machine.software.nccl_library.reset();
+  for (RankInfo& rank : record.machine.ranks) rank.gpu.reset();
+  for (PairLink& link : record.machine.links) {
+    link = {.from = link.from, .to = link.to, .p2p = {}, .nvlink = {}, .ancestor = {}};
+  }
+  for (CaseResult& result : record.cases) {
+    result.ratios.clear();
+    for (VariantResult& variant : result.variants) {
+      variant.time.reset();
+      variant.verification.reset();
+      variant.level_shift.reset();
+    }
+  }
+  FleetNames names;
+  const FleetRecord parsed = fleet_record_of(record, names);
+  EXPECT_FALSE(parsed.neighbours);
+  expect_same(scan_fleet_record(to_json(record), names), parsed);
+  record.neighbours.emplace().seen.resize(3);
+  record.cases[0].variants[0].level_shift = LevelShift{0, 2, 1.3};
+  const FleetRecord seen = fleet_record_of(record, names);
+  EXPECT_EQ(seen.neighbours, 3);
+  EXPECT_TRUE(seen.values.at(0).level_changed);
+  expect_same(scan_fleet_record(to_json(record), names), seen);
+}
+
 TEST(FleetRecord, HasTheLaunchesThatWereTaken) {
   Record record = full_record();
   record.settings.launches = 6;

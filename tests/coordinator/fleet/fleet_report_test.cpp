@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/fleet/fleet.hpp"
@@ -9,6 +13,9 @@
 
 namespace linkgain::test {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 FleetNode node_of(const std::string& host, NodeState state, std::vector<std::string> findings) {
   FleetNode node;
@@ -84,6 +91,69 @@ TEST(FleetPage, GivesTheResultBeforeTheNodes) {
     EXPECT_LT(page.find(part), nodes) << part;
   }
   EXPECT_GT(page.find("node002"), nodes);
+}
+
+/// Nodes that were judged by so many cases, the last of which is slow.
+FleetReport judged_report(FleetNames& names, int nodes, int cases) {
+  FleetReport report;
+  for (int i = 0; i < nodes; ++i) {
+    FleetNode& node = report.nodes.emplace_back(node_of(fmt::format("n{}", i), NodeState::ok, {}));
+    for (int c = 1; c <= cases; ++c) {
+      const std::string name = fmt::format("all_reduce/float32/sum/{}B/np2", 4 * c);
+      node.ratios.push_back({names.number_of(name, "p2p"), c == cases ? 1.5 : 1.0});
+    }
+  }
+  return report;
+}
+
+TEST(FleetPage, ShowsTheSlowestCasesOfEveryJudgedNode) {
+  FleetNames names;
+  FleetReport report = judged_report(names, 2, 41);
+  report.nodes[1].ratios.pop_back();
+  report.nodes.push_back(node_of("alone", NodeState::not_judged, {}));
+  const std::string page = fleet_page(report, names);
+  EXPECT_THAT(page, HasSubstr("40 of 41 cases"));
+  EXPECT_LT(page.find("all_reduce 164 B, p2p"), page.find("all_reduce 4 B, p2p"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">n0 (ok)</th><td class=\"h"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">n1 (ok)</th><td></td>")) << "without the slow one";
+  EXPECT_THAT(page, Not(HasSubstr("alone (not judged)")));
+}
+
+TEST(FleetPage, HasRowsForTwoHundredNodes) {
+  FleetNames names;
+  const std::string page = fleet_page(judged_report(names, 201, 1), names);
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">n199 (ok)</th>"));
+  EXPECT_THAT(page, Not(HasSubstr("<th scope=\"row\">n200 (ok)</th>")));
+}
+
+TEST(FleetReport, HasAColumnForMachinesOfSeveralKinds) {
+  FleetReport report = sample_report();
+  report.nodes.back().machine = "4 x NVIDIA H100";
+  report.notes.clear();
+  expect_golden(fleet_report(report, TableStyle::text), "fleet_kinds.txt");
+}
+
+TEST(NodeState, SaysWhetherANodeIsToDrain) {
+  for (const NodeState state : {NodeState::wrong_data, NodeState::incomplete, NodeState::other_path,
+                                NodeState::slow, NodeState::unhealthy, NodeState::odd_machine}) {
+    EXPECT_TRUE(is_to_drain(state)) << name_of(state);
+  }
+  for (const NodeState state :
+       {NodeState::missing, NodeState::unreadable, NodeState::not_judged, NodeState::ok}) {
+    EXPECT_FALSE(is_to_drain(state)) << name_of(state);
+  }
+}
+
+TEST(ExitCodeOfFleet, TellsTrouble) {
+  const auto exit_of = [](NodeState state) {
+    FleetReport report;
+    report.nodes = {node_of("a", NodeState::ok, {}), node_of("b", state, {})};
+    return exit_code_of(report);
+  };
+  EXPECT_EQ(exit_of(NodeState::ok), ExitCode::success);
+  EXPECT_EQ(exit_of(NodeState::not_judged), ExitCode::success);
+  EXPECT_EQ(exit_of(NodeState::missing), ExitCode::problem_found) << "though nothing is to drain";
+  EXPECT_EQ(exit_of(NodeState::slow), ExitCode::problem_found);
 }
 
 TEST(FleetPrometheus, HasAFamilyForEachMetric) {

@@ -148,6 +148,37 @@ TEST(Job, AReplyToAnotherCommandLosesTheJob) {
   }
 }
 
+TEST(Job, RefusesOrIsLostWhateverIsAsked) {
+  using Ask = void (*)(Job & job);
+  const std::vector<Ask> for_values{
+      [](Job& job) { job.hello(kDeadline); },
+      [](Job& job) { job.open({.case_name = case_name(Case{})}, kDeadline); },
+      [](Job& job) {
+        job.run({1, 1}, kDeadline);
+      },
+      [](Job& job) { job.verify(1, kDeadline); },
+      [](Job& job) { job.counters(kDeadline); },
+      [](Job& job) { job.host_copy(kDeadline); }};
+  const std::vector<Ask> for_an_end{[](Job& job) { job.close(1, kDeadline); },
+                                    [](Job& job) { job.ask_to_end(kDeadline); }};
+  for (const std::vector<Ask>& asks : {for_values, for_an_end}) {
+    for (const Ask ask : asks) {
+      CannedJob refusing(protocol::ErrorReply{"no", "", 3});
+      EXPECT_THROW(ask(refusing), JobRefused) << refusing.sent().back();
+      CannedJob garbled{std::string("{")};
+      EXPECT_THROW(ask(garbled), JobLost) << garbled.sent().back();
+    }
+  }
+  for (const Ask ask : for_values) {
+    CannedJob done(protocol::DoneReply{});
+    EXPECT_THROW(ask(done), JobLost) << done.sent().back();
+  }
+  for (const Ask ask : for_an_end) {
+    CannedJob other(protocol::VerifyReply{});
+    EXPECT_THROW(ask(other), JobLost) << other.sent().back();
+  }
+}
+
 TEST(Job, GarbageLosesTheJob) {
   for (const char* text : {"", "hello", "{", "[]", "{\"reply\":\"unheard of\"}", "null"}) {
     CannedJob job{std::string(text)};

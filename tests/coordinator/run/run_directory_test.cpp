@@ -13,6 +13,9 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
 class RunDirectoryTest : public ::testing::Test {
  protected:
   std::filesystem::path folder_ =
@@ -71,7 +74,67 @@ TEST_F(RunDirectoryTest, SaysThatTheCurrentFolderIsGone) {
   }
   EXPECT_EQ(open(folder_ / "from-the-root").path(), folder_ / "from-the-root");
   std::filesystem::current_path(before);
-  EXPECT_THAT(said, ::testing::HasSubstr("current folder"));
+  EXPECT_THAT(said, HasSubstr("current folder"));
+}
+
+/// The name of the folder that a run without --out makes.
+std::string default_name(const RunPlan& plan, const Site& site) {
+  return RunDirectory(RunOptions{}, plan, site).path().filename();
+}
+
+TEST_F(RunDirectoryTest, IsNamedByTimeHostAndGpus) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  RunPlan plan;
+  plan.ranks = 2;
+  Site site;
+  site.host = "node7";
+  site.gpu_name = "NVIDIA GeForce RTX 3090";
+  EXPECT_THAT(default_name(plan, site), EndsWith("Z_node7_2xGeForce-RTX-3090"));
+  site.gpu_name = "Quadro/5.2";
+  EXPECT_THAT(default_name(plan, site), EndsWith("_2xQuadro-5.2")) << "a name of one folder";
+  plan.backend = BackendKind::mpi;
+  EXPECT_THAT(default_name(plan, site), EndsWith("Z_node7_mpi-np2"));
+  EXPECT_TRUE(std::filesystem::is_directory(folder_ / "results"));
+  std::filesystem::current_path(before);
+}
+
+TEST_F(RunDirectoryTest, IsNumberedWhereItIsThereAlready) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  std::vector<std::string> names;
+  for (int i = 0; i < 3; ++i) {
+    names.push_back(new_run_folder("host", "2xH200"));
+    std::filesystem::create_directories(names.back());
+  }
+  std::filesystem::current_path(before);
+  // Not where a second began between them.
+  if (names[2].starts_with(names[0])) {
+    EXPECT_EQ(names[1], names[0] + "-2");
+    EXPECT_EQ(names[2], names[0] + "-3");
+  }
+}
+
+TEST_F(RunDirectoryTest, GoesOnInThatOfTheRunThatIsResumed) {
+  RunOptions options;
+  options.resume = folder_ / "cut";
+  options.out = folder_ / "other";
+  const RunDirectory directory(options, RunPlan{}, Site{});
+  EXPECT_EQ(directory.path(), folder_ / "cut");
+  EXPECT_EQ(directory.job_log("host", 0), folder_ / "cut" / "jobs" / "host-1.log");
+}
+
+TEST_F(RunDirectoryTest, RefusesWhatCannotBeSetAside) {
+  std::ofstream(folder_ / "report.md") << "earlier";
+  std::filesystem::create_directories(folder_ / "report.md.old" / "full");
+  try {
+    set_aside_earlier_run(folder_);
+    FAIL() << "renamed over a folder";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("report.md"));
+    EXPECT_THAT(error.advice(), HasSubstr("--out"));
+  }
+  EXPECT_EQ(read_regular_file(folder_ / "report.md").value(), "earlier");
 }
 
 TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {

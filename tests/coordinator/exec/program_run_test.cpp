@@ -1,0 +1,210 @@
+#include "linkgain/exec/program_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/environment.hpp"
+#include "support/process_support.hpp"
+#include "support/situations.hpp"
+
+/// Real runs of shell scripts, one for each call.
+namespace linkgain::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+class ProgramRun : public ::testing::Test {
+ protected:
+  /// What came of one run of the script, as a variant p2p.
+  RunReport run(const std::string& script) {
+    options_.command = {"/bin/sh", "-c", script};
+    options_.variants = {"p2p"};
+    const ExecPlan plan = make_exec_plan(options_, current_environment());
+    const SignalWatch watch;
+    const RunSurroundings surroundings{folder_.path(), current_environment(), options_.show_output};
+    ProgramRunner runner(plan, surroundings, watch);
+    return runner.run({}, [this] { tick(); });
+  }
+
+  /// The same with a server, which is ready once it says so.
+  RunReport run_with_server(const std::string& server, const std::string& script) {
+    options_.server = "/bin/sh -c '" + server + "'";
+    options_.ready = "ready";
+    return run(script);
+  }
+
+  void tick() {
+    ++ticks_;
+    if (signal_ != 0) kill(getpid(), signal_);
+  }
+
+  /// Why a run does not count, and where its end is shown.
+  static std::string said_of(const RunReport& report) {
+    std::string said = report.failure.value_or("it counts") + "\n";
+    for (const std::string& line : report.last_lines) said += "| " + line + "\n";
+    return said + "in " + report.log.filename().string();
+  }
+
+  std::string trace() const { return read_file(folder_.path() / "trace"); }
+
+  /// A command that leaves its mark.
+  std::string mark(const std::string& text) const {
+    return "echo " + text + " >> " + (folder_.path() / "trace").string();
+  }
+
+  TemporaryFolder folder_;
+  ExecOptions options_;
+  int ticks_ = 0;
+  int signal_ = 0;  ///< sent to this process at each tick
+};
+
+TEST_F(ProgramRun, HasItsTimeAndWhatItPrinted) {
+  options_.metrics = {"loss=([0-9.]+)"};
+  options_.step = "step";
+  const RunReport report = run("echo step loss=0.5; sleep 0.1; echo step loss=0.25 >&2");
+  EXPECT_EQ(report.failure, std::nullopt);
+  EXPECT_THAT(report.values,
+              UnorderedElementsAre(Key("time"), Key("loss"), Key("step"), Key("start-up")));
+  EXPECT_THAT(report.values.at("loss").samples, ElementsAre(0.25));
+  EXPECT_GE(report.values.at("time").samples.at(0), 0.1);
+  EXPECT_THAT(report.last_lines, ElementsAre("step loss=0.5", "step loss=0.25"));
+  EXPECT_EQ(read_file(report.log), "step loss=0.5\nstep loss=0.25\n");
+  EXPECT_EQ(report.log.filename(), "p2p-1.log");
+  EXPECT_FALSE(report.lines_shown);
+  EXPECT_THAT(report.hang, IsEmpty());
+  EXPECT_THAT(report.notes, IsEmpty());
+}
+
+TEST_F(ProgramRun, TicksAboutOnceASecond) {
+  const RunReport report = run("sleep 1.2");
+  EXPECT_GE(ticks_, 1);
+  EXPECT_LE(ticks_, report.values.at("time").samples.at(0));
+  ticks_ = 0;
+  const RunReport served = run_with_server("sleep 1.2; echo ready; sleep 60", "true");
+  EXPECT_GE(ticks_, 1) << "while its server starts";
+  EXPECT_LE(ticks_, served.values.at("start-up").samples.at(0));
+}
+
+TEST_F(ProgramRun, IsSurroundedByItsShellCommands) {
+  options_.prepare = mark("before {variant} {round}");
+  options_.cleanup = mark("after");
+  EXPECT_EQ(run(mark("amid")).failure, std::nullopt);
+  EXPECT_EQ(trace(), "before p2p 1\namid\nafter\n");
+  std::filesystem::remove(folder_.path() / "trace");
+  run(mark("amid") + "; exit 3");
+  EXPECT_EQ(trace(), "before p2p 1\namid\nafter\n") << "after a failure";
+}
+
+TEST_F(ProgramRun, StartsNothingWhereWhatComesBeforeFails) {
+  options_.prepare = "exit 4";
+  options_.cleanup = mark("after");
+  const RunReport report = run(mark("amid"));
+  EXPECT_THAT(report.failure.value_or(""), HasSubstr("exit status 4"));
+  EXPECT_EQ(trace(), "after\n");
+  EXPECT_THAT(report.values, IsEmpty());
+}
+
+TEST_F(ProgramRun, ThatFailedSaysWhy) {
+  Situations said;
+  const auto add = [&](const std::string& situation, const RunReport& report) {
+    said.add(situation, said_of(report));
+    EXPECT_THAT(report.values, IsEmpty()) << situation;
+    options_ = {};
+    for (const char* log : {"p2p-1.log", "p2p-1.server.log"}) {
+      std::filesystem::remove(folder_.path() / log);
+    }
+  };
+  add("it exits with 3", run("echo out; exit 3"));
+  add("a signal ends it", run("kill -KILL $$"));
+  options_.prepare = "echo no; exit 4";
+  add("what comes before fails", run("true"));
+  options_.cleanup = "exit 5";
+  add("what comes after fails", run("true"));
+  options_.cleanup = "exit 5";
+  add("it fails, and what comes after, too", run("exit 3"));
+  options_.timeout = Seconds{1.0};
+  add("it takes too long", run("echo begun; sleep 60"));
+  options_.silence = Seconds{1.0};
+  add("it falls silent", run("echo begun; sleep 60"));
+  add("its server ends before it is ready", run_with_server("echo no port; exit 2", "true"));
+  options_.ready_timeout = Seconds{1.0};
+  add("its server is never ready", run_with_server("echo wait; sleep 60", "true"));
+  add("its server ends under it", run_with_server("echo ready; sleep 0.3; exit 6", "sleep 60"));
+  said.expect_golden("runs_that_failed.txt");
+}
+
+TEST_F(ProgramRun, IsToldWhoHangsWhereItPassedALimit) {
+  options_.timeout = Seconds{0.3};
+  const RunReport report = run("sleep 60");
+  EXPECT_THAT(report.hang, Not(IsEmpty()));
+  EXPECT_THAT(read_file(report.log), HasSubstr("linkgain: " + report.hang.front()));
+}
+
+TEST_F(ProgramRun, LeavesNothingBehind) {
+  const RunReport report = run("sleep 60 & echo $!");
+  EXPECT_EQ(report.failure, std::nullopt);
+  EXPECT_FALSE(is_alive(std::stoi(report.last_lines.at(0))));
+  run_with_server("echo $$ > " + (folder_.path() / "trace").string() + "; echo ready; sleep 60",
+                  "true");
+  EXPECT_FALSE(is_alive(std::stoi(trace())));
+  EXPECT_THAT(own_children(), IsEmpty());
+}
+
+TEST_F(ProgramRun, HasTheTimeUntilItsServerWasReady) {
+  const RunReport report = run_with_server("sleep 0.2; printf \"ready> \"; sleep 60", "true");
+  EXPECT_EQ(report.failure, std::nullopt) << "a prompt has no end of line";
+  EXPECT_GE(report.values.at("start-up").samples.at(0), 0.2);
+  EXPECT_EQ(read_file(folder_.path() / "p2p-1.server.log"), "ready> ");
+}
+
+TEST_F(ProgramRun, IsShownWhereThatIsAskedFor) {
+  options_.show_output = true;
+  ::testing::internal::CaptureStderr();
+  const RunReport report = run("printf first; sleep 0.1; printf ' last'");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "first last\n") << "the line is ended";
+  EXPECT_TRUE(report.lines_shown);
+}
+
+TEST_F(ProgramRun, WithoutALogFails) {
+  std::filesystem::create_directory(folder_.path() / "p2p-1.log");
+  const RunReport report = run(mark("amid"));
+  EXPECT_THAT(report.failure.value_or(""), HasSubstr("p2p-1.log"));
+  EXPECT_EQ(trace(), "") << "it was not started";
+  options_.prepare = "true";
+  EXPECT_THAT(run("true").failure.value_or(""), HasSubstr("p2p-1.log"));
+}
+
+TEST_F(ProgramRun, InterruptedEndsAfterTheCleanup) {
+  signal_ = SIGTERM;
+  options_.cleanup = mark("after");
+  EXPECT_THROW(run("sleep 60"), Interrupted);
+  EXPECT_EQ(trace(), "after\n");
+  EXPECT_THROW(run_with_server("sleep 60", "true"), Interrupted);
+  EXPECT_EQ(trace(), "after\nafter\n");
+  EXPECT_THAT(own_children(), IsEmpty());
+}
+
+TEST_F(ProgramRun, InterruptedInTheCleanupCounts) {
+  options_.cleanup = "kill -TERM " + std::to_string(getpid()) + "; sleep 0.3; " + mark("after");
+  const RunReport report = run("true");
+  EXPECT_EQ(report.failure, std::nullopt);
+  EXPECT_THAT(report.values, Contains(Key("time")));
+  EXPECT_EQ(trace(), "after\n");
+  options_.prepare = options_.cleanup;
+  options_.cleanup = mark("last");
+  EXPECT_THROW(run(mark("amid")), Interrupted) << "nothing was measured that could be lost";
+  EXPECT_THAT(trace(), Not(HasSubstr("amid")));
+}
+
+}  // namespace
+}  // namespace linkgain::test
