@@ -9,6 +9,8 @@
 #include "mpi/backend.hpp"
 
 #ifdef LINKGAIN_HAVE_NCCL
+#include "linkgain/gpu/device.hpp"
+#include "linkgain/gpu/link_load.hpp"
 #include "linkgain/gpu/peer_copies.hpp"
 #include "nccl/backend.hpp"
 #endif
@@ -45,11 +47,11 @@ std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
 void describe_gpus([[maybe_unused]] Machine& machine) {
 #ifdef LINKGAIN_HAVE_NCCL
   describe_nccl(machine.software);
-  for (const GpuInfo& gpu : visible_gpus()) {
+  for (const GpuInfo& info : gpu::visible_gpus()) {
     RankInfo rank;
-    rank.rank = gpu.cuda_index;
+    rank.rank = info.cuda_index;
     rank.host = machine.host;
-    rank.gpu = gpu;
+    rank.gpu = info;
     machine.ranks.push_back(rank);
   }
 #endif
@@ -57,7 +59,7 @@ void describe_gpus([[maybe_unused]] Machine& machine) {
 
 void load_gpu_links([[maybe_unused]] Seconds time) {
 #ifdef LINKGAIN_HAVE_NCCL
-  if (load_links(time) == 0) throw MachineError("CUDA shows no GPU", "check nvidia-smi -L");
+  if (gpu::load_links(time) == 0) throw MachineError("CUDA shows no GPU", "check nvidia-smi -L");
 #else
   throw MachineError(fmt::format("this build has no CUDA: {}", build_info().nccl_missing),
                      "install CUDA and NCCL and build again");

@@ -51,6 +51,12 @@ GpuInfo device_info(int cuda_index) {
   return info;
 }
 
+std::vector<GpuInfo> visible_gpus() {
+  std::vector<GpuInfo> gpus;
+  for (int i = 0; i < device_count(); ++i) gpus.push_back(device_info(i));
+  return gpus;
+}
+
 bool has_bfloat16() {
   int major = 0;
   check(kernels::device_attribute(cudaDevAttrComputeCapabilityMajor, &major));

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/hardware/machine.hpp"
 
@@ -15,6 +16,9 @@ int device_count(std::string* reason = nullptr);
 /// Name, UUID, PCI bus id, memory, L2, multiprocessors and compute capability of a device; the
 /// NVLink and PCIe members are NVML's to fill. Throws CudaError.
 GpuInfo device_info(int cuda_index);
+
+/// device_info() of all that device_count() counts. Throws CudaError.
+std::vector<GpuInfo> visible_gpus();
 
 /// Whether the current device computes with bfloat16: compute capability 8.0 and later. Throws
 /// CudaError.

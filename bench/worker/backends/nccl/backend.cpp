@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -241,34 +240,6 @@ void describe_nccl(Software& software) {
   software.cuda_runtime = gpu::runtime_version();
   software.cuda_driver = gpu::driver_version();
   describe_nccl_library(software);
-}
-
-std::vector<GpuInfo> visible_gpus() {
-  std::vector<GpuInfo> gpus;
-  for (int i = 0; i < gpu::device_count(); ++i) gpus.push_back(gpu::device_info(i));
-  return gpus;
-}
-
-int load_links(Seconds time) {
-  std::vector<gpu::PinnedCopy> to_device;
-  std::vector<gpu::PinnedCopy> from_device;
-  const int count = gpu::device_count();
-  for (int device = 0; device < count; ++device) {
-    gpu::check(cudaSetDevice(device));
-    to_device.emplace_back(kHostCopySize);
-    from_device.emplace_back(kHostCopySize);
-  }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(time.value);
-  while (count > 0 && std::chrono::steady_clock::now() < end) {
-    constexpr int kBetweenLooksAtTheClock = 4;
-    for (int i = 0; i < kBetweenLooksAtTheClock; ++i) {
-      for (gpu::PinnedCopy& copy : to_device) copy.copy_to_device();
-      for (gpu::PinnedCopy& copy : from_device) copy.copy_from_device();
-    }
-    for (const gpu::PinnedCopy& copy : to_device) copy.stream().synchronize();
-    for (const gpu::PinnedCopy& copy : from_device) copy.stream().synchronize();
-  }
-  return count;
 }
 
 std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<int>& gpus,

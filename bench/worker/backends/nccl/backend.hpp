@@ -20,11 +20,4 @@ std::unique_ptr<Backend> make_nccl_backend(Session& session, const std::vector<i
 /// opened, why.
 void describe_nccl(Software& software);
 
-/// Copies between pinned host memory and every visible GPU, both ways at once, for about that long,
-/// so that their PCIe links are at work. Returns how many GPUs took part. Needs no MPI and no NCCL.
-int load_links(Seconds time);
-
-/// The GPUs that CUDA shows to this process, without their NVLink and PCIe members.
-std::vector<GpuInfo> visible_gpus();
-
 }  // namespace linkgain
