@@ -49,7 +49,7 @@ std::map<std::string, std::string> frame_of(const Json& record) {
   static const std::regex found(
       "/(started|digest|results_digest|warnings/.*|"
       "cases/[0-9]+/(converged|stopped|variants/[0-9]+/level_shift.*))");
-  static const std::regex sample("(/samples/[^/]+)/[0-9]+");
+  static const std::regex sample("(/samples/[^/]+)(/[0-9]+)+");  // by_rank has two
   std::map<std::string, std::string> frame;
   const Json flat = record.flatten();
   for (const auto& [place, value] : flat.items()) {

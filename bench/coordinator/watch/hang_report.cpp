@@ -88,9 +88,13 @@ RasAnswer ask_ras_of(const std::vector<ProcessEntry>& all) {
   }
   for (const std::string& address : addresses) {
     const std::set<std::string> listeners = listeners_on(address.substr(address.rfind(':') + 1));
-    const bool own = std::ranges::any_of(
+    const auto own = std::ranges::find_if(
         all, [&](const ProcessEntry& process) { return holds_socket(process.id, listeners); });
-    if (own) return ask_ras(address, kRasLimit);
+    if (own == all.end()) continue;
+    if (own->state != 'T') return ask_ras(address, kRasLimit);
+    RasAnswer answer;
+    answer.reason = fmt::format("{}: pid {} listens there, and is stopped", address, own->id);
+    return answer;
   }
   RasAnswer answer;
   answer.reason = fmt::format("none of the processes listens at {}", fmt::join(addresses, ", "));

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/process/process.hpp"
 #include "support/process_support.hpp"
 #include "support/program.hpp"
@@ -154,6 +156,11 @@ TEST_F(HungProgram, OnlyTheRasOfTheProgramItselfIsAsked) {
   ASSERT_EQ(port_of_server(), port);
   Process other(request({"sleep", "60"}, address));
   EXPECT_NE(look_at_hang({other.marker()}).ras.reason, "");
+  ASSERT_EQ(::kill(listening.id(), SIGSTOP), 0);
+  ASSERT_TRUE(comes_true([&] { return read_process(listening.id())->state == 'T'; }, 10.0));
+  const HangReport stopped = look_at_hang({listening.marker()});
+  EXPECT_THAT(stopped.ras.reason, testing::HasSubstr(fmt::format("pid {}", listening.id())));
+  ASSERT_EQ(::kill(listening.id(), SIGCONT), 0);
   const HangReport report = look_at_hang({other.marker(), listening.marker()});
   EXPECT_EQ(report.ras.reason, "");
   EXPECT_EQ(report.ras.behind.size(), 1);
