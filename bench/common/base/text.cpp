@@ -84,7 +84,19 @@ std::size_t display_width(std::string_view text) {
 }
 
 bool is_command(std::string_view line) {
-  return line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("::");
+  // White space of Unicode, which is passed over.
+  static constexpr std::string_view kBlanks[] = {
+      " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u0085", "\u00a0", "\u1680",
+      "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
+      "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+  const auto blank_at_start = [&] {
+    return std::ranges::find_if(kBlanks,
+                                [&](std::string_view blank) { return line.starts_with(blank); });
+  };
+  for (auto blank = blank_at_start(); blank != std::end(kBlanks); blank = blank_at_start()) {
+    line.remove_prefix(blank->size());
+  }
+  return line.starts_with("::");
 }
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {

@@ -154,21 +154,26 @@ bool has_begun(pid_t rank) {
 /// Whom the start of a job waited for, of these processes of it. A rank may have several, as where
 /// a script starts it.
 std::string who_has_not_come(const std::vector<ProcessEntry>& processes, pid_t launcher) {
-  std::map<int, std::string_view> lags;
-  for (const auto& [rank, process] : by_rank(processes, launcher)) {
-    std::string_view& lag = lags.try_emplace(rank, "it has not begun to start MPI").first->second;
-    if (process.state == 'T' || process.state == 't') {
-      lag = "a signal has stopped it";
-    } else if (has_begun(process.id)) {
-      lag = {};
-    }
+  struct Rank {
+    bool has_begun = false;
+    bool is_stopped = false;
+  };
+  std::map<int, Rank> ranks;
+  for (const auto& [number, process] : by_rank(processes, launcher)) {
+    Rank& rank = ranks[number];
+    const bool stopped = is_stopped(process);
+    rank.is_stopped = rank.is_stopped || stopped;
+    rank.has_begun = rank.has_begun || (!stopped && has_begun(process.id));
   }
-  if (lags.empty()) return "no rank is seen on this host";
+  if (ranks.empty()) return "no rank is seen on this host";
   std::vector<std::string> missing;
-  for (const auto& [rank, lag] : lags) {
-    if (!lag.empty()) missing.push_back(fmt::format("rank {} has not come: {}", rank, lag));
+  for (const auto& [number, rank] : ranks) {
+    if (rank.has_begun) continue;
+    missing.push_back(
+        fmt::format("rank {} has not come: {}", number,
+                    rank.is_stopped ? "a signal has stopped it" : "it has not begun to start MPI"));
   }
-  if (missing.empty()) return "all ranks on this host have begun to start MPI";
+  if (missing.empty()) return "all ranks that are seen on this host have begun to start MPI";
   return fmt::format("{}", fmt::join(missing, "; "));
 }
 

@@ -86,18 +86,16 @@ RasAnswer ask_ras_of(const std::vector<ProcessEntry>& all) {
     const std::string address = variable_of(process.id, "NCCL_RAS_ADDR");
     addresses.insert(address.empty() ? kRasAddress : address);
   }
-  for (const std::string& address : addresses) {
-    const std::set<std::string> listeners = listeners_on(address.substr(address.rfind(':') + 1));
-    const auto own = std::ranges::find_if(
-        all, [&](const ProcessEntry& process) { return holds_socket(process.id, listeners); });
-    if (own == all.end()) continue;
-    if (own->state != 'T') return ask_ras(address, kRasLimit);
-    RasAnswer answer;
-    answer.reason = fmt::format("{}: pid {} listens there, and is stopped", address, own->id);
-    return answer;
-  }
   RasAnswer answer;
   answer.reason = fmt::format("none of the processes listens at {}", fmt::join(addresses, ", "));
+  for (const std::string& address : addresses) {
+    const std::set<std::string> listeners = listeners_on(address.substr(address.rfind(':') + 1));
+    for (const ProcessEntry& process : all) {
+      if (!holds_socket(process.id, listeners)) continue;
+      if (!is_stopped(process)) return ask_ras(address, kRasLimit);
+      answer.reason = fmt::format("{}: pid {} listens there, and is stopped", address, process.id);
+    }
+  }
   return answer;
 }
 

@@ -92,7 +92,8 @@ std::optional<Fault> parse_fault(std::string_view text) {
 
 void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::int64_t batch) {
   constexpr std::chrono::seconds kLate{2};
-  if (!fault || fault->rank != rank || fault->place != place || fault->batch != batch) return;
+  if (!fault || fault->rung || fault->rank != rank) return;
+  if (fault->place != place || fault->batch != batch) return;
   if (fault->kind == Fault::Kind::die) ::raise(SIGKILL);
   if (fault->kind == Fault::Kind::stop) ::raise(SIGSTOP);
   if (fault->kind == Fault::Kind::late) std::this_thread::sleep_for(kLate);
@@ -100,7 +101,7 @@ void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::
 }
 
 Spoil spoil_of(const std::optional<Fault>& fault, int rank) {
-  if (!fault || fault->rank != rank) return Spoil::nothing;
+  if (!fault || fault->rung || fault->rank != rank) return Spoil::nothing;
   constexpr std::array kSpoils{std::pair{Fault::Kind::corrupt, Spoil::bit},
                                std::pair{Fault::Kind::element, Spoil::element},
                                std::pair{Fault::Kind::last, Spoil::last},

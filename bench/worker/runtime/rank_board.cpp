@@ -80,7 +80,7 @@ void RankBoard::open_others(const std::vector<std::string>& addresses, int own_r
 std::optional<std::string> RankBoard::lag_of(const Other& other) const {
   const std::optional<ProcessEntry> process = read_process(other.pid);
   if (!process || process->state == 'Z') return "it is gone";
-  if (process->state == 'T' || process->state == 't') return "a signal has stopped it";
+  if (is_stopped(*process)) return "a signal has stopped it";
   const auto behind = static_cast<std::int32_t>(own_->commands - other.page->commands);
   if (behind > 0) return "it has not begun";
   if (behind < 0) return std::nullopt;

@@ -99,21 +99,14 @@ class TrainingOperation : public Operation {
     run_->model().start_timing();
     for (std::int64_t i = 0; i < operations; ++i) step();
     const Seconds time = run_->model().stop_timing();
-    require_no_failure();
+    backend_.require_waits();
     return time;
   }
 
   void do_run(std::int64_t operations) override {
     for (std::int64_t i = 0; i < operations; ++i) step();
     run_->synchronize();
-    require_no_failure();
-  }
-
-  /// What kernels left that waited in vain is no result.
-  void require_no_failure() const {
-    if (const auto found = backend_.failure()) {
-      throw MachineError(*found, "run it again; if that repeats, try another GPU");
-    }
+    backend_.require_waits();
   }
 
   std::int64_t do_granularity() const override { return 1; }

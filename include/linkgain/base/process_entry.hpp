@@ -21,6 +21,11 @@ struct ProcessEntry {
   std::uint64_t start = 0;  ///< clock ticks since boot; tells a process from a later one of its id
 };
 
+/// By a signal or a debugger.
+inline bool is_stopped(const ProcessEntry& process) {
+  return process.state == 'T' || process.state == 't';
+}
+
 /// Reads the text of /proc/<id>/stat; nothing where it is no such text.
 std::optional<ProcessEntry> parse_process(std::string_view stat);
 

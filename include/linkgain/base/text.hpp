@@ -31,7 +31,8 @@ inline constexpr std::size_t kTerminalColumns = 120;
 /// Characters that the UTF-8 text takes on a terminal; colours take none.
 std::size_t display_width(std::string_view text);
 
-/// Whether what runs jobs of CI takes the line for a command.
+/// Whether what runs jobs of CI takes the UTF-8 line for a command: it begins with "::" and perhaps
+/// white space before.
 bool is_command(std::string_view line);
 
 /// Lines of at most `width` characters, broken at blanks; a longer word has a line of its own. None

@@ -82,9 +82,12 @@ class Backend {
   /// The path of the messages where the backend itself can tell.
   std::optional<Path> path() const { return do_path(); }
 
-  /// Of waits within kernels on this rank's device: those that were in vain are failure()'s. Valid
-  /// while the backend lives; nothing where there is no such device.
+  /// Of waits within kernels on this rank's device. Valid while the backend lives; nothing where
+  /// there is no such device.
   kernels::WaitBound wait_bound() const { return do_wait_bound(); }
+
+  /// Throws MachineError where such a wait was in vain: what its kernel left is no result.
+  void require_waits() const { do_require_waits(); }
 
   /// What has failed of work under way, and would else be waited for in vain. From any thread while
   /// the backend lives.
@@ -107,6 +110,7 @@ class Backend {
   virtual LogSwitch do_log_switch() const = 0;
   virtual std::optional<Path> do_path() const = 0;
   virtual kernels::WaitBound do_wait_bound() const { return {}; }
+  virtual void do_require_waits() const {}
   virtual std::optional<std::string> do_failure() const { return std::nullopt; }
   virtual void do_abort() noexcept {}
 };

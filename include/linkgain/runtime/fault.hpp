@@ -62,7 +62,7 @@ struct Fault {
   int rank = 0;
   std::int64_t batch = 1;
   Place place = Place::batch;
-  std::optional<ProofRung> rung{};
+  std::optional<ProofRung> rung{};  ///< that alone has it: nothing else obeys
 };
 
 /// What becomes of this rank at that place by `fault`: it may not return, or late. `batch` counts

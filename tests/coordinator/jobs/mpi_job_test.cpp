@@ -172,11 +172,11 @@ TEST_F(MpiJobTest, AJobThatDoesNotStartSaysWhoHasNotCome) {
   const std::string file =
       "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory.get());
   const std::string begun =
-      R"(PMIX_RANK=0 sh -c 'exec 9<"$0"; sleep 1000; :' "$1" & PMIX_RANK=3 sleep 1000 9<"$1" & )";
+      R"(PMIX_RANK=0 sh -c 'sleep 1000 9<"$0"; :' "$1" & PMIX_RANK=3 sleep 1000 9<"$1" & )";
   const auto said = [&](const std::string& ranks) {
     MpiJob job("host", script(ranks + "wait", folder_, {file}), &watch_);
-    const std::string text = lost([&] { job.hello(Seconds{1.0}); }).what();
-    return std::regex_replace(text, std::regex(R"(\d+\.\d s)"), "1.0 s") + "\n";
+    const std::string text = lost([&] { job.hello(Seconds{3.0}); }).what();
+    return std::regex_replace(text, std::regex(R"(\d+\.\d s)"), "3.0 s") + "\n";
   };
   expect_golden(said("sleep 1000 & ") + said(begun) + said(begun + "PMIX_RANK=1 sleep 1000 & ") +
                     said(begun + "for i in 2 4; do PMIX_RANK=$i sh -c 'kill -STOP $$' & done; "),

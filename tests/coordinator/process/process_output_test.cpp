@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <string>
 
 #include "linkgain/process/process.hpp"
@@ -59,10 +60,13 @@ TEST_F(ProcessOutput, IsReadWholeWhereItIsMoreThanAPipeHolds) {
 }
 
 TEST_F(ProcessOutput, HasTheTimeAtWhichItCame) {
-  Process process(piped("echo one; sleep 0.2; echo two; sleep 60"));
+  const std::string file = (folder_.path() / "read").string();
+  Process process(piped("echo one; until [ -e " + file +
+                        " ]; do sleep 0.01; done; sleep 0.2; echo two; sleep 60"));
   Output first;
   Output second;
   ASSERT_EQ(process.wait_for_activity(first, kPlenty, &watch_), Activity::wrote);
+  std::ofstream(file).flush();
   ASSERT_EQ(process.wait_for_activity(second, kPlenty, &watch_), Activity::wrote);
   EXPECT_EQ(second.text, "two\n");
   EXPECT_GE(std::chrono::duration<double>(second.arrived - first.arrived).count(), 0.15);

@@ -31,7 +31,9 @@ TEST(OneLine, EndsNoLineAndBeginsNoneWithACommand) {
   EXPECT_EQ(one_line("a\nb\r::c"), "a b ::c");
   EXPECT_EQ(one_line("::error::x"), "'::error::x");
   EXPECT_EQ(one_line(" \n::error::x"), "'  ::error::x");
+  EXPECT_EQ(one_line("\t\u00a0\u3000::error::x"), "'\t\u00a0\u3000::error::x");
   EXPECT_EQ(one_line("a ::b"), "a ::b");
+  EXPECT_EQ(one_line("  a"), "  a");
 }
 
 TEST(TerminalText, FitsTablesIntoTheTerminal) {

@@ -39,6 +39,7 @@ TEST(Fault, HasARungOfTheProofInstead) {
   EXPECT_EQ(parse_fault("hang@1/flags")->rung, ProofRung::flags);
   EXPECT_EQ(parse_fault("stale@0/copy-engine")->rung, ProofRung::copy_engine);
   EXPECT_FALSE(parse_fault("die@0/start")->rung);
+  EXPECT_EQ(spoil_of(parse_fault("stale@0/control"), 0), Spoil::nothing) << "no run's";
 }
 
 TEST(Fault, IsAbsentForAnEmptyText) { EXPECT_FALSE(parse_fault("")); }

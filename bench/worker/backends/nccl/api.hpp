@@ -44,9 +44,9 @@ ncclDataType_t nccl_type(DataType type);
 /// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
 ncclConfig_t communicator_config(CommunicatorSettings settings);
 
-/// A communicator as a thread sees it that watches those which work with it. Calls may come from
-/// any thread while the communicator lives, and say and do nothing before watch() and after
-/// abort().
+/// A communicator as the thread sees it that watches those which work with it. That thread alone
+/// asks for failures, and does not once it has had the communicator aborted, which another thread
+/// may do for it. Nothing fails, and nothing is aborted, before watch().
 class WatchedCommunicator {
  public:
   void watch(ncclComm_t communicator) { communicator_ = communicator; }

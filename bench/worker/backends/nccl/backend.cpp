@@ -215,6 +215,7 @@ class NcclBackend : public Backend {
   LogSwitch do_log_switch() const override { return nccl().reset_debug_init; }
   std::optional<Path> do_path() const override { return std::nullopt; }
   kernels::WaitBound do_wait_bound() const override { return waits_.bound(); }
+  void do_require_waits() const override { waits_.require_none(); }
 
   std::optional<std::string> do_failure() const override {
     if (auto waited = waits_.failure()) return waited;
