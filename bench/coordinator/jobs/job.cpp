@@ -140,15 +140,9 @@ std::string who_was_left(const std::vector<ProcessEntry>& processes, pid_t launc
 /// True where it cannot be seen.
 bool has_begun(pid_t rank) {
   const std::string begin = fmt::format("/memfd:{}", protocol::kRankMemory);
-  std::error_code unseen;
-  std::filesystem::directory_iterator file(fmt::format("/proc/{}/fd", rank), unseen);
-  for (const std::filesystem::directory_iterator end; !unseen && file != end;
-       file.increment(unseen)) {
-    std::error_code closed;
-    if (std::filesystem::read_symlink(file->path(), closed).string().starts_with(begin))
-      return true;
-  }
-  return static_cast<bool>(unseen);
+  const auto files = open_files_of(rank);
+  return !files || std::ranges::any_of(
+                       *files, [&](const std::string& file) { return file.starts_with(begin); });
 }
 
 /// Whom the start of a job waited for, of these processes of it. A rank may have several, as where

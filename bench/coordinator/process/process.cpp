@@ -215,6 +215,19 @@ std::string variable_of(pid_t id, std::string_view name) {
   return environment.substr(begin, environment.find('\0', begin) - begin);
 }
 
+std::optional<std::vector<std::string>> open_files_of(pid_t id) {
+  std::vector<std::string> files;
+  std::error_code unseen;
+  std::filesystem::directory_iterator each(fmt::format("/proc/{}/fd", id), unseen);
+  for (const std::filesystem::directory_iterator end; !unseen && each != end;
+       each.increment(unseen)) {
+    std::error_code closed;
+    files.push_back(std::filesystem::read_symlink(each->path(), closed).string());
+  }
+  if (unseen) return std::nullopt;
+  return files;
+}
+
 bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> leader,
                             std::optional<std::uint64_t> strays_since) const {
   if (process.id == leader) return true;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -65,18 +64,12 @@ std::set<std::string> listeners_on(const std::string& port) {
 }
 
 bool holds_socket(pid_t id, const std::set<std::string>& inodes) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator each(fmt::format("/proc/{}/fd", id), error), end;
-       !error && each != end; each.increment(error)) {
-    std::error_code unreadable;
-    const std::string target = std::filesystem::read_symlink(each->path(), unreadable).string();
-    constexpr std::string_view kSocket = "socket:[";
-    if (!target.starts_with(kSocket)) continue;
-    if (inodes.contains(target.substr(kSocket.size(), target.size() - kSocket.size() - 1))) {
-      return true;
-    }
-  }
-  return false;
+  constexpr std::string_view kSocket = "socket:[";
+  const auto files = open_files_of(id);
+  return files && std::ranges::any_of(*files, [&](const std::string& file) {
+           return file.starts_with(kSocket) &&
+                  inodes.contains(file.substr(kSocket.size(), file.size() - kSocket.size() - 1));
+         });
 }
 
 /// Only where one of the run's processes listens: another job may have the usual port.

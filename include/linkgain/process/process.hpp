@@ -63,6 +63,10 @@ bool has_variable(pid_t id, std::string_view assignment);
 /// none, and for zombies and processes of other users.
 std::string variable_of(pid_t id, std::string_view name);
 
+/// What each file that the process has open leads to, as "socket:[4711]" or a path; absent where
+/// that cannot be seen.
+std::optional<std::vector<std::string>> open_files_of(pid_t id);
+
 /// The processes of one job, wherever they moved to: the leader's descendants, orphans of its
 /// session, whoever has the job's own variable in its environment, and whoever was once found to be
 /// one of them. A process that left its group, session and parent is still found. A zombie has no
