@@ -104,7 +104,7 @@ TEST_F(ExecProgram, SurroundsEachRun) {
             "(p2p0\nrun\n)0\n(p2p1\nrun\n)1\n(p2p2\nrun\n)2\n");
   EXPECT_THAT(case_named("exec/time").at("variants"), SizeIs(1));
   EXPECT_THAT(record().at("samples").at("case"), SizeIs(2));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p-warm-up-1.log"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p.warm-up-1.log"));
 }
 
 TEST_F(ExecProgram, KeepsTheRestWhereARunFails) {
@@ -184,6 +184,20 @@ TEST_F(ExecProgram, EndsTheWholeTreeOfARunThatIsTooLong) {
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
     EXPECT_THAT(warning_codes(), Contains("run-failed"));
   }
+}
+
+// As by Ctrl-Z: the program has a session of its own and goes on.
+TEST_F(ExecProgram, DoesNotCountARunDuringWhichItWasStopped) {
+  Program program(request({"--silence", "2", "--variant", "p2p", "--rounds", "1"},
+                          {"sh", "-c", "touch begun; sleep 0.5"}));
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(folder_.path() / "begun"); }, 60.0));
+  program.signal(SIGSTOP);
+  pause_for(4.0);
+  program.signal(SIGCONT);
+  const Outcome outcome = program.finish(60.0);
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("did not run for"));
+  EXPECT_THAT(warning_codes(), Contains("run-failed"));
 }
 
 TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {

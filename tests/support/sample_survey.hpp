@@ -75,7 +75,7 @@ inline HostSurvey healthy_host() {
   host.locked_memory = MemoryLimit{};
   host.processors = 32;
   host.processor_quota = Reading<double>::missing("unlimited");
-  host.own_process_ids = false;
+  host.processes = ProcessView::machine;
   host.iommu_units = std::vector<std::string>{};
   host.bridges = std::vector<PcieBridge>{};
   host.nvidia_devices = std::vector<std::string>{"0000:06:00.0", "0000:07:00.0"};

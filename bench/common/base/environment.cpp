@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <string_view>
 
 namespace linkgain {
@@ -20,6 +22,15 @@ Environment current_environment() {
     environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;
+}
+
+bool is_assignment(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find('='));
+  return !name.empty() && name.size() < text.size() &&
+         std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name, [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+         });
 }
 
 }  // namespace linkgain

@@ -53,6 +53,34 @@ std::string without_option_values(std::string_view text) {
   return result += text.substr(done);
 }
 
+/// A variant as the command line has it, name:VARIABLE=value,…, whose values may hold commas and
+/// blanks.
+std::string variant_without_secrets(std::string_view text) {
+  const std::size_t parts = text.find(':') + 1;
+  std::string result(text.substr(0, parts));
+  bool hides = false;
+  for (const std::string& part : split(text.substr(parts), ',')) {
+    const bool begins = is_assignment(part);
+    if (hides && !begins) continue;
+    const std::size_t value = part.find('=') + 1;
+    hides = begins && value < part.size() && is_secret(part.substr(0, value - 1));
+    if (result.size() > parts) result += ',';
+    result += hides ? part.substr(0, value) + std::string(kMasked) : part;
+  }
+  return result;
+}
+
+enum class OptionValue { plain, variant, secret };
+
+OptionValue value_of_option(std::string_view option) {
+  if (option == "--variant") return OptionValue::variant;
+  return is_secret_option(option) ? OptionValue::secret : OptionValue::plain;
+}
+
+std::string masked(OptionValue kind, std::string_view value) {
+  return kind == OptionValue::variant ? variant_without_secrets(value) : std::string(kMasked);
+}
+
 }  // namespace
 
 bool is_secret(std::string_view variable) {
@@ -92,20 +120,19 @@ std::string without_secrets(std::string_view given) {
 }
 
 std::vector<std::string> without_secrets(std::vector<std::string> words) {
-  bool is_value = false;
+  OptionValue awaited = OptionValue::plain;
   for (std::string& word : words) {
-    if (is_value && !word.starts_with("--")) {
-      word = kMasked;
-      is_value = false;
+    if (awaited != OptionValue::plain && !word.starts_with("--")) {
+      word = masked(awaited, word);
+      awaited = OptionValue::plain;
       continue;
     }
-    is_value = is_secret_option(word);
     const std::size_t equals = word.find('=');
-    if (equals != std::string::npos && is_secret_option(std::string_view(word).substr(0, equals))) {
-      word = word.substr(0, equals + 1) + std::string(kMasked);
-    } else {
-      word = without_secrets(word);
-    }
+    const OptionValue kind = value_of_option(std::string_view(word).substr(0, equals));
+    awaited = equals == std::string::npos ? kind : OptionValue::plain;
+    word = kind == OptionValue::plain || equals == std::string::npos
+               ? without_secrets(word)
+               : word.substr(0, equals + 1) + masked(kind, word.substr(equals + 1));
   }
   return words;
 }

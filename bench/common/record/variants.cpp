@@ -12,6 +12,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/base/whole_number.hpp"
 #include "linkgain/hardware/nccl_file.hpp"
 
@@ -41,15 +42,6 @@ std::vector<Variant> mpi_variants(bool several_hosts) {
 
 bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-}
-
-/// Starts like `VARIABLE=`, with a name that a shell takes.
-bool is_assignment(std::string_view part) {
-  const std::size_t equals = part.find('=');
-  if (equals == std::string_view::npos || equals == 0) return false;
-  const std::string_view name = part.substr(0, equals);
-  return std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-         std::ranges::all_of(name, [](char c) { return is_identifier_character(c) && c != '-'; });
 }
 
 /// What stands behind a variant's colon. `known`: the built-in ones, of which the first part may
@@ -202,6 +194,10 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
     throw UsageError(
         fmt::format("a variant's name has {} characters, more than {}", name.size(), kLongestName),
         "give it a shorter name: files of the run and columns of tables have it");
+  }
+  if (!is_utf8(text)) {
+    throw UsageError(
+        fmt::format("variant '{}' is no UTF-8, which is all that records can keep", visible(text)));
   }
   const std::vector<Variant> known = built_in_variants(context);
   const auto match = std::find_if(known.begin(), known.end(),

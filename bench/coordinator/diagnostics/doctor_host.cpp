@@ -100,14 +100,21 @@ Finding check_cores(const Survey& survey) {
 
 Finding check_process_ids(const Survey& survey) {
   const Check check(CheckGroup::host, "process-ids", kHost);
-  const Reading<bool>& own = survey.host.own_process_ids;
-  if (!own.measured()) return check.not_checkable(own.reason());
-  if (!own.value()) return check.ok("those of the machine");
-  if (survey.gpus.empty()) return check.ok("a container's own; there are no GPUs to share");
-  return check.warning("this container has ids of its own",
+  const Reading<ProcessView>& view = survey.host.processes;
+  if (!view.measured()) return check.not_checkable(view.reason());
+  if (view.value() == ProcessView::machine) return check.ok("those of the machine");
+  const bool contained = view.value() == ProcessView::container;
+  if (survey.gpus.empty()) {
+    return check.ok(fmt::format("{}; there are no GPUs to share",
+                                contained ? "a container's own" : "this user's alone"));
+  }
+  return check.warning(contained ? "this container has ids of its own"
+                                 : "/proc shows this user's processes alone (hidepid)",
                        "the processes of others on the GPUs are hidden: a run knows them by their "
                        "number and the GPUs' utilization alone",
-                       "docker run --pid=host, or run `linkgain doctor` outside the container");
+                       contained
+                           ? "docker run --pid=host, or run `linkgain doctor` outside the container"
+                           : "mount -o remount,hidepid=0 /proc, or run `linkgain doctor` as root");
 }
 
 Finding check_kernel_view(const Survey& survey) {

@@ -111,12 +111,13 @@ Reading<double> processor_quota(const std::filesystem::path& sys) {
   return used / period;
 }
 
-/// Whether process ids are those of another namespace than the kernel's first one.
-Reading<bool> own_process_ids(const std::filesystem::path& proc) {
+Reading<ProcessView> process_view(const std::filesystem::path& proc) {
   std::error_code error;
   const auto space = std::filesystem::read_symlink(proc / "self/ns/pid", error).string();
-  if (error) return Reading<bool>::missing("the kernel does not say");
-  return space != "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel's proc_ns.h
+  if (error) return Reading<ProcessView>::missing("the kernel does not say");
+  // PROC_PID_INIT_INO of the kernel's proc_ns.h: its first namespace.
+  if (space != "pid:[4026531836]") return ProcessView::container;
+  return std::filesystem::exists(proc / "1", error) ? ProcessView::machine : ProcessView::user;
 }
 
 /// `gpus`: their PCI addresses.
@@ -126,7 +127,7 @@ HostSurvey survey_host(const SurveySources& sources, const std::vector<std::stri
   host.locked_memory = locked_memory_limit();
   host.processors = usable_processors();
   host.processor_quota = processor_quota(sources.sys);
-  host.own_process_ids = own_process_ids(sources.proc);
+  host.processes = process_view(sources.proc);
   host.iommu_units = iommu_units(sources.sys);
   std::ifstream command_line(sources.proc / "cmdline");
   std::getline(command_line, host.kernel_command_line);

@@ -77,6 +77,7 @@ class Rounds {
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   void warm_up();
+  bool fits(int runs) const;
   StopReason run_rounds(BalancedOrder& order, int first, int last);
   void run(const RunPlace& place, int position);
   void keep(const RunReport& report, int position);
@@ -96,6 +97,7 @@ class Rounds {
   std::vector<int> failures_;  ///< in a row, by variant
   /// Runs that lack a metric for a reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
+  double longest_ = 0.0;         ///< of all runs
   std::vector<double> seconds_;  ///< of the last run with all around it, by variant
   std::optional<double> running_since_;
   int step_ = 0;
@@ -197,6 +199,7 @@ void Rounds::run(const RunPlace& place, int position) {
   running_since_.reset();
   ++step_;
   const auto variant = static_cast<std::size_t>(place.variant);
+  longest_ = std::max(longest_, elapsed() - before);
   seconds_[variant] = elapsed() - before;
   failures_[variant] = report.failure ? failures_[variant] + 1 : 0;
   keep(report, position);
@@ -207,10 +210,19 @@ void Rounds::run(const RunPlace& place, int position) {
   }
 }
 
+/// Whether the budget leaves time for so many runs as long as the longest one.
+bool Rounds::fits(int runs) const {
+  return !plan_.budget || elapsed() + longest_ * runs <= plan_.budget->value;
+}
+
 void Rounds::warm_up() {
   for (int turn = 1; turn <= plan_.warm_up; ++turn) {
     for (int variant = 0; variant < variant_count(); ++variant) {
       if (is_out(variant)) continue;
+      if (!fits(1 + variant_count())) {
+        observer_.note("the budget leaves no time for more warm-ups");
+        return;
+      }
       observer_.running(pace(), {variant, turn, true});
       run({variant, turn, true}, variant);
     }
@@ -218,14 +230,8 @@ void Rounds::warm_up() {
 }
 
 StopReason Rounds::run_rounds(BalancedOrder& order, int first, int last) {
-  double longest = 0.0;
   for (int round = first; round <= last; ++round) {
-    const double begun = elapsed();
-    for (const double seconds : seconds_) longest = std::max(longest, seconds);
-    const double expected = longest * variant_count();
-    if (plan_.budget && round > 1 && begun + expected > plan_.budget->value) {
-      return StopReason::out_of_time;
-    }
+    if (round > 1 && !fits(variant_count())) return StopReason::out_of_time;
     int position = 0;
     for (const int variant : order.next()) {
       if (is_out(variant)) continue;

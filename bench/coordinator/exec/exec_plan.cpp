@@ -284,8 +284,8 @@ std::vector<std::string> server_of(const ExecPlan& plan, const RunPlace& place) 
 }
 
 std::string name_of(const ExecPlan& plan, const RunPlace& place) {
-  return fmt::format("{}-{}{}", plan.variants.at(static_cast<std::size_t>(place.variant)).name,
-                     place.warm_up ? "warm-up-" : "", place.round);
+  return fmt::format("{}{}{}", plan.variants.at(static_cast<std::size_t>(place.variant)).name,
+                     place.warm_up ? ".warm-up-" : "-", place.round);
 }
 
 Environment environment_of(const Variant& variant, Environment environment) {

@@ -32,6 +32,9 @@ constexpr Seconds kShellLimit{3600.0};
 /// The same after an interrupt, when somebody waits.
 constexpr Seconds kHurriedShellLimit{10.0};
 constexpr Seconds kTick{1.0};
+/// By how much more than that a busy machine wakes this program late. It was stopped else, and
+/// knows no times.
+constexpr Seconds kMostLate{1.0};
 /// How often the tree's members are noted, so that one that leaves it is found.
 constexpr Seconds kNotePeriod{5.0};
 constexpr Seconds kReadyPeriod{0.02};
@@ -146,7 +149,7 @@ class Run {
   void blame_server(std::string failure);
   void end_server();
   bool is_ready(std::ifstream& log, std::string& line) const;
-  void look_who_hangs(const Process* client, std::FILE* log);
+  void look_who_hangs(Process* client, std::FILE* log);
   void run_command();
   Ending follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
   std::optional<std::string> limit_passed(double elapsed, double silent) const;
@@ -227,11 +230,12 @@ bool Run::is_ready(std::ifstream& log, std::string& line) const {
 }
 
 /// Before anything is ended: for the report, and at the end of `log`.
-void Run::look_who_hangs(const Process* client, std::FILE* log) {
-  std::vector<std::string> markers;
-  if (client != nullptr) markers.push_back(client->marker());
-  if (server_) markers.push_back(server_->marker());
-  report_.hang = describe(look_at_hang(markers));
+void Run::look_who_hangs(Process* client, std::FILE* log) {
+  std::vector<ProcessEntry> all;
+  for (Process* process : {client, server_.get()}) {
+    if (process != nullptr) std::ranges::copy(process->remember_tree(), std::back_inserter(all));
+  }
+  report_.hang = describe(look_at_hang(std::move(all)));
   for (const std::string& line : report_.hang) {
     print_message(log, fmt::format("linkgain: {}\n", line));
   }
@@ -245,7 +249,7 @@ bool Run::start_server() {
                                                      .error_file = server_log_,
                                                      .output_file = server_log_,
                                                      .has_input = false});
-  gpus_.follow(server_->marker());
+  gpus_.follow(*server_);
   std::ifstream log(server_log_, std::ios::binary);
   std::string line;
   const Deadline deadline(plan_.server->ready_timeout);
@@ -330,16 +334,24 @@ void Run::keep_rest(Process& process, OutputReader& reader, std::FILE* log,
 /// Until it exits or passes a limit, or its server ends.
 Ending Run::follow(Process& process, OutputReader& reader, std::FILE* log,
                    Clock::time_point start) {
+  double absent = 0.0;
   double last_output = 0.0;
   double noted = 0.0;
   double ticked = 0.0;
   Output output;
   while (true) {
     const double before = seconds_since(start);
-    const Activity activity = process.wait_for_activity(
-        output, Seconds{seconds_to_wait(before, before - last_output)}, &watch_);
+    const double longest = seconds_to_wait(before, before - last_output);
+    const Activity activity = process.wait_for_activity(output, Seconds{longest}, &watch_);
+    if (const double late = seconds_since(start) - before - longest; late > kMostLate.value) {
+      absent += late;
+      start += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(late));
+    }
     const double elapsed = seconds_since(start);
     if (activity == Activity::exited) {
+      if (absent > 0.0) {
+        report_.failure = fmt::format("linkgain itself did not run for {:.1f} s of it", absent);
+      }
       report_.values[std::string(ProgramMetric::kTime)] = {
           .samples = {elapsed}, .count = 1, .missing = {}};
       return Ending::exited;
@@ -371,7 +383,7 @@ void Run::run_command() {
                                .has_input = false};
   const Clock::time_point start = Clock::now();
   Process process(request);
-  gpus_.follow(process.marker());
+  gpus_.follow(process);
   OutputReader reader(plan_.output, start);
   // More than pipes hold; what is left of the tree may write on and on.
   constexpr std::size_t kMostInPipes = 4 << 20;

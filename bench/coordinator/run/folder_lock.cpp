@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
@@ -34,12 +37,28 @@ bool is_at(const std::filesystem::path& file, const Descriptor& open) {
          named.st_ino == own.st_ino && named.st_dev == own.st_dev;
 }
 
+/// The lock's file. None where nothing can be written into the folder, which what is written there
+/// next says.
+Descriptor open_lock(const std::filesystem::path& file) {
+  constexpr int kFlags = O_NOFOLLOW | O_CLOEXEC;
+  Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | kFlags, 0644));
+  // Another user's may be read, and a lock needs no more.
+  if (!opened && errno == EACCES) opened = Descriptor(::open(file.c_str(), O_RDONLY | kFlags));
+  static constexpr std::array<int, 4> kNothingWritten{ENOENT, EROFS, ENOSPC, EDQUOT};
+  if (!opened && std::ranges::find(kNothingWritten, errno) == kNothingWritten.end()) {
+    throw UsageError(fmt::format("{} cannot be opened, which keeps other runs out: {}",
+                                 file.string(), std::generic_category().message(errno)),
+                     "remove it, or name another directory with --out DIR");
+  }
+  return opened;
+}
+
 }  // namespace
 
 FolderLock::FolderLock(const std::filesystem::path& folder) : file_(folder / ".lock") {
   while (!lock_) {
-    Descriptor file(::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
-    if (!file) return;  // what is written into the folder says that it cannot be
+    Descriptor file = open_lock(file_);
+    if (!file) return;
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) refuse(folder, file_);
       return;

@@ -129,7 +129,12 @@ std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch
 }
 
 std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) const {
-  return (jobs() / (nccl_log_prefix(variant, launch) + "%h.%p.log")).string();
+  // NCCL takes %% for %.
+  std::string pattern;
+  for (const char c : (jobs() / nccl_log_prefix(variant, launch)).string()) {
+    pattern += c == '%' ? "%%" : std::string(1, c);
+  }
+  return pattern + "%h.%p.log";
 }
 
 }  // namespace linkgain

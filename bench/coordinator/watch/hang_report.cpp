@@ -139,12 +139,8 @@ std::string state_of(const HungProcess& process) {
 
 }  // namespace
 
-HangReport look_at_hang(const std::vector<std::string>& markers) {
+HangReport look_at_hang(std::vector<ProcessEntry> all) {
   HangReport report;
-  std::vector<ProcessEntry> all;
-  for (const std::string& marker : markers) {
-    std::ranges::copy(ProcessTree(marker).find(std::nullopt), std::back_inserter(all));
-  }
   // Anew, since the search may have taken long.
   for (ProcessEntry& each : all) each.worked = read_process(each.id).value_or(each).worked;
   const auto start = std::chrono::steady_clock::now();

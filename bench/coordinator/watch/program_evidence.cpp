@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <ctime>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -46,9 +47,9 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// In this namespace of process ids. /proc may hide those of other users.
 bool is_alive(std::int64_t pid) {
-  std::error_code error;
-  return std::filesystem::exists(fmt::format("/proc/{}", pid), error);
+  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
 }
 
 struct WatchedGpu {
@@ -58,6 +59,23 @@ struct WatchedGpu {
   LinkCounters before{};
   AbsentCounters absent{};
   HealthSummary health{};
+};
+
+/// A process of the run, and all that it starts.
+struct Followed {
+  ProcessTree tree;
+  std::optional<ProcessEntry> leader;
+
+  std::vector<ProcessEntry> find() {
+    if (leader && !is_same(*leader)) leader.reset();
+    return tree.find(leader ? std::optional(leader->id) : std::nullopt);
+  }
+
+ private:
+  static bool is_same(const ProcessEntry& process) {
+    const std::optional<ProcessEntry> now = read_process(process.id);
+    return now && now->start == process.start;
+  }
 };
 
 std::vector<WatchedGpu> all_gpus(const Nvml& nvml) {
@@ -107,7 +125,7 @@ class ProgramWatch::Impl {
 
   std::vector<GpuNeighbour> watch_idle(Seconds window) const;
   void begin(std::size_t variant);
-  void follow(const std::string& marker);
+  void follow(const Process& process);
   RunEvidence end();
 
  private:
@@ -140,13 +158,13 @@ class ProgramWatch::Impl {
   std::set<std::pair<int, std::int64_t>> neighbour_ids_;  ///< with the GPU
   bool lists_own_ = false;  ///< the driver's ids are those of this namespace
   bool unattributed_ = false;
-  std::vector<ProcessTree> trees_;
+  std::vector<Followed> trees_;
 
   // Shared with the thread.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::vector<std::string> new_markers_;
+  std::vector<Followed> new_trees_;
   std::thread thread_;
 };
 
@@ -212,7 +230,7 @@ void ProgramWatch::Impl::begin(std::size_t variant) {
   std::erase_if(own_, [](std::int64_t pid) { return !is_alive(pid); });
   unattributed_ = false;
   trees_.clear();
-  new_markers_.clear();
+  new_trees_.clear();
   stopping_ = false;
   thread_cost_ = 0.0;
   start_ = Clock::now();
@@ -225,10 +243,12 @@ void ProgramWatch::Impl::begin(std::size_t variant) {
   begin_cost_ = thread_seconds() - cost;
 }
 
-void ProgramWatch::Impl::follow(const std::string& marker) {
+void ProgramWatch::Impl::follow(const Process& process) {
+  Followed followed{.tree = ProcessTree(process.marker()), .leader = read_process(process.id())};
+  followed.tree.set_session(process.id());
   {
     const std::lock_guard lock(mutex_);
-    new_markers_.push_back(marker);
+    new_trees_.push_back(std::move(followed));
   }
   changed_.notify_all();
 }
@@ -252,15 +272,15 @@ void ProgramWatch::Impl::keep_watching() {
   Span until_mappings = kFirstMappings;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (!new_markers_.empty()) {
-      for (std::string& marker : new_markers_) trees_.emplace_back(std::move(marker));
-      new_markers_.clear();
+    if (!new_trees_.empty()) {
+      std::ranges::move(new_trees_, std::back_inserter(trees_));
+      new_trees_.clear();
       until_mappings = kFirstMappings;
       next_mappings = Clock::now() + ticks(until_mappings);
     }
     const Clock::time_point next = std::min({next_health, next_neighbours, next_mappings});
     const bool disturbed =
-        changed_.wait_until(lock, next, [this] { return stopping_ || !new_markers_.empty(); });
+        changed_.wait_until(lock, next, [this] { return stopping_ || !new_trees_.empty(); });
     if (disturbed) continue;
     lock.unlock();
     const Clock::time_point now = Clock::now();
@@ -285,8 +305,8 @@ void ProgramWatch::Impl::keep_watching() {
 
 std::vector<ProcessEntry> ProgramWatch::Impl::find_processes() {
   std::vector<ProcessEntry> all;
-  for (ProcessTree& tree : trees_) {
-    for (const ProcessEntry& process : tree.find(std::nullopt)) {
+  for (Followed& each : trees_) {
+    for (const ProcessEntry& process : each.find()) {
       own_.insert(process.id);
       all.push_back(process);
     }
@@ -385,7 +405,7 @@ std::vector<GpuNeighbour> ProgramWatch::watch_idle(Seconds window) const {
   return impl_->watch_idle(window);
 }
 void ProgramWatch::begin(std::size_t variant) { impl_->begin(variant); }
-void ProgramWatch::follow(const std::string& marker) { impl_->follow(marker); }
+void ProgramWatch::follow(const Process& process) { impl_->follow(process); }
 RunEvidence ProgramWatch::end() { return impl_->end(); }
 
 }  // namespace linkgain

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace linkgain {
 
@@ -13,5 +14,8 @@ std::string value_of(const Environment& environment, const std::string& name);
 
 /// This process's environment.
 Environment current_environment();
+
+/// Whether a text begins like VARIABLE=, with a name that a shell takes.
+bool is_assignment(std::string_view text);
 
 }  // namespace linkgain

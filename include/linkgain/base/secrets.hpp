@@ -21,7 +21,8 @@ Environment without_secrets(Environment environment);
 
 /// The words with what they hold of secrets masked: the value behind an assignment to a secret
 /// variable in capitals, or of Open MPI's, in or after a word, and that of options such as
-/// --api-key and --token, which may be words of a command that is one text.
+/// --api-key and --token, which may be words of a command that is one text. In a word that is
+/// --variant's, every secret variable's.
 std::vector<std::string> without_secrets(std::vector<std::string> words);
 std::string without_secrets(std::string_view text);
 

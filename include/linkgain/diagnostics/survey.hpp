@@ -99,11 +99,18 @@ struct MemoryLimit {
   std::optional<std::int64_t> bytes;  ///< absent: unlimited
 };
 
+/// Whose processes /proc shows.
+enum class ProcessView {
+  machine,    ///< all of the machine
+  container,  ///< those of this container alone, which has process ids of its own
+  user,       ///< this user's alone: it is mounted with hidepid
+};
+
 struct HostSurvey {
   Reading<Capacity> shared_memory;     ///< /dev/shm
   Reading<MemoryLimit> locked_memory;  ///< RLIMIT_MEMLOCK
   int processors = 0;                  ///< that this process may run on
-  Reading<bool> own_process_ids;       ///< a container's, in which those outside are hidden
+  Reading<ProcessView> processes;
   Reading<double> processor_quota;     ///< processors' worth of time that the control group has
   Reading<std::vector<std::string>> iommu_units;
   std::string kernel_command_line;

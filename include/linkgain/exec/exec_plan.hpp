@@ -105,7 +105,7 @@ std::vector<std::string> command_of(const ExecPlan& plan, const RunPlace& place)
 /// Those of the server; there must be one.
 std::vector<std::string> server_of(const ExecPlan& plan, const RunPlace& place);
 
-/// "host-3", "host-warm-up-1": how files of that run are called.
+/// "host-3", "host.warm-up-1": how files of that run are called. No variant has a dot in its name.
 std::string name_of(const ExecPlan& plan, const RunPlace& place);
 
 /// What a command of the variant gets: `environment`, the variant's own variables, and

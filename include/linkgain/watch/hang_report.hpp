@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 
@@ -58,9 +59,9 @@ struct HangReport {
   RasAnswer ras;
 };
 
-/// Looks at the processes that hold one of `markers` (Process::marker()) and their descendants, for
-/// half a second and as long as RAS takes to answer, 3 s at most. They must still run.
-HangReport look_at_hang(const std::vector<std::string>& markers);
+/// Looks at the processes, a command's (Process::remember_tree()), for half a second and as long as
+/// RAS takes to answer, 3 s at most. They must still run.
+HangReport look_at_hang(std::vector<ProcessEntry> all);
 
 /// For people, a line each.
 std::vector<std::string> describe(const HangReport& report);

@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/process/process.hpp"
 #include "linkgain/record/run_evidence.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 
@@ -39,9 +39,9 @@ class ProgramWatch {
 
   /// Just before a run of a variant is started. Takes about 1 ms a GPU.
   void begin(std::size_t variant);
-  /// After a process of the run was started: `marker` is its Process::marker(). May be called
-  /// for several, as for a server and its client.
-  void follow(const std::string& marker);
+  /// After a process of the run was started. May be called for several, as for a server and its
+  /// client. Keeps no reference.
+  void follow(const Process& process);
   /// After the last tree of the run has ended.
   RunEvidence end();
 

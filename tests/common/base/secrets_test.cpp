@@ -42,5 +42,14 @@ TEST(Secrets, AreMaskedInWordsOfACommand) {
                           "--key", "--x"));
 }
 
+TEST(Secrets, AreMaskedInVariantsAsTheyAreRead) {
+  EXPECT_THAT(without_secrets(Words{"run", "--variant", "x:host,my_token=a b,c,B=2,API_KEY=d e",
+                                    "--variant=y:db_password=p,q", "--variant", "host", "--key"}),
+              ElementsAre("run", "--variant", "x:host,my_token=***,B=2,API_KEY=***",
+                          "--variant=y:db_password=***", "--variant", "host", "--key"));
+  EXPECT_THAT(without_secrets(Words{"--variant", "x:OMPI_MCA_btl=self,tcp,KEY="}),
+              ElementsAre("--variant", "x:OMPI_MCA_btl=self,tcp,KEY="));
+}
+
 }  // namespace
 }  // namespace linkgain::test

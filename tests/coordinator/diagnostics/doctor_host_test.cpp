@@ -59,11 +59,13 @@ TEST(DoctorHost, Cores) {
 TEST(DoctorHost, ContainersHideProcessesOfOthers) {
   Survey survey = healthy_survey();
   expect_finding(survey, "process-ids", "host", ok, "of the machine");
-  survey.host.own_process_ids = true;
+  survey.host.processes = ProcessView::container;
   expect_finding(survey, "process-ids", "host", warning, "of its own");
+  survey.host.processes = ProcessView::user;
+  expect_finding(survey, "process-ids", "host", warning, "hidepid");
   survey.gpus.clear();
   expect_finding(survey, "process-ids", "host", ok, "no GPUs");
-  survey.host.own_process_ids = Reading<bool>::missing("no /proc");
+  survey.host.processes = Reading<ProcessView>::missing("no /proc");
   expect_finding(survey, "process-ids", "host", not_checkable, "no /proc");
 }
 

@@ -94,9 +94,17 @@ TEST_F(SurveyTest, ReadsTheHostsFiles) {
   EXPECT_EQ(survey.host.xid_events.value().at(0).code, 79);
   EXPECT_EQ(survey.software.nccl.in_force.at(0).name, "NCCL_P2P_DISABLE");
   EXPECT_EQ(survey.host.processor_quota, Reading<double>(1.5));
-  EXPECT_EQ(survey.host.own_process_ids, Reading<bool>(true));
+  EXPECT_EQ(survey.host.processes, Reading<ProcessView>(ProcessView::container));
   EXPECT_EQ(survey.host.kernel_command_line, "quiet iommu=pt");
   EXPECT_EQ(survey.host.iommu_units.value(), std::vector<std::string>{"dmar0"});
+}
+
+TEST_F(SurveyTest, ReadsWhoseProcessesAreShown) {
+  std::filesystem::create_directories(sys.root() / "proc/self/ns");
+  std::filesystem::create_symlink("pid:[4026531836]", sys.root() / "proc/self/ns/pid");
+  EXPECT_EQ(survey_of("no-driver").host.processes, Reading<ProcessView>(ProcessView::user));
+  std::filesystem::create_directory(sys.root() / "proc/1");
+  EXPECT_EQ(survey_of("no-driver").host.processes, Reading<ProcessView>(ProcessView::machine));
 }
 
 TEST_F(SurveyTest, ReadsOtherFormsOfTheQuota) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "exec_records.hpp"
 #include "linkgain/process/signals.hpp"
@@ -95,6 +97,19 @@ TEST_F(Exec, DoesNotCountWarmUp) {
   EXPECT_THAT(outcome.order, SizeIs(16));
   EXPECT_NEAR(outcome.record.cases[0].variants[0].time->value, 1.0, 0.01);
   EXPECT_EQ(outcome.record.settings.program->warm_up, 2);
+}
+
+TEST_F(Exec, WarmsUpNoLongerThanTheBudgetAllows) {
+  options_.warm_up = 100;
+  options_.rounds = 1;
+  options_.budget = Seconds{1.0};
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return of_time(place, 0.05);
+  });
+  EXPECT_GT(outcome.order.size(), 3U);
+  EXPECT_LE(outcome.order.size(), 20U);
+  EXPECT_EQ(outcome.record.cases.at(0).samples.size(), 2U) << "one round all the same";
 }
 
 TEST_F(Exec, KeepsTheOthersOfARunThatFails) {

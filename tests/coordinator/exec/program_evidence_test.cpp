@@ -37,7 +37,7 @@ class ProgramWatched : public testing::Test {
                   std::size_t variant = 0) const {
     watch.begin(variant);
     Process process = start(script, changes);
-    watch.follow(process.marker());
+    watch.follow(process);
     process.wait(Seconds{60.0});
     process.end_tree(Seconds{1.0});
     return watch.end();
@@ -154,7 +154,7 @@ TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
   Process other = start("exec sleep 60");
   Process own =
       start(fmt::format("sleep 60 & echo $! > {}; wait", (folder_.path() / "id").string()));
-  watch.follow(own.marker());
+  watch.follow(own);
   std::string child;
   ASSERT_TRUE(comes_true(
       [&] {
@@ -176,6 +176,19 @@ TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
   EXPECT_TRUE(seen.after_s);
   EXPECT_EQ(evidence.neighbours.not_looked, "");
   EXPECT_GE(evidence.neighbours.looks, 2);
+}
+
+// As programs that write their title over it.
+TEST_F(ProgramWatched, AProgramWithoutItsEnvironmentIsTheRuns) {
+  ProgramWatch watch({cuda_settings()});
+  watch.begin(0);
+  Process own = start("exec env -i sleep 60");
+  watch.follow(own);
+  std::ofstream(use_file()) << fmt::format("0 0 {}:64:?\n", own.id());
+  pause_for(0.6);
+  const RunEvidence evidence = watch.end();
+  EXPECT_TRUE(evidence.gpus.at(0).used);
+  EXPECT_TRUE(evidence.neighbours.seen.empty());
 }
 
 TEST_F(ProgramWatched, IdsOfAnotherNamespaceTellNothing) {
@@ -207,7 +220,7 @@ TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
   ProgramWatch watch({cuda_settings()});
   watch.begin(0);
   Process process = start(script);
-  watch.follow(process.marker());
+  watch.follow(process);
   ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(mapped); }, 60.0));
   pause_for(4.0);  // at most two seconds between looks
   process.end_tree(Seconds{1.0});

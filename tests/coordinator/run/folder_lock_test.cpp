@@ -42,11 +42,28 @@ TEST_F(FolderLockTest, OfARunThatWasKilledIsFree) {
   EXPECT_EQ(refusal(), "accepted");
 }
 
-TEST_F(FolderLockTest, DoesNotWriteThroughALink) {
+TEST_F(FolderLockTest, IsNoLinkAndNoFolder) {
   std::ofstream(folder_.path() / "target") << "precious";
   std::filesystem::create_symlink("target", folder_.path() / ".lock");
-  EXPECT_EQ(refusal(), "accepted") << "without a lock";
+  EXPECT_THAT(refusal(), HasSubstr(".lock cannot be opened"));
   EXPECT_EQ(test::read_file(folder_.path() / "target"), "precious");
+  std::filesystem::remove(folder_.path() / ".lock");
+  std::filesystem::create_directory(folder_.path() / ".lock");
+  EXPECT_THAT(refusal(), HasSubstr(".lock cannot be opened"));
+}
+
+TEST_F(FolderLockTest, KeepsAnotherUserOut) {
+  namespace fs = std::filesystem;
+  fs::permissions(folder_.path(), fs::perms::all);
+  const FolderLock lock(folder_.path());
+  fs::permissions(folder_.path() / ".lock", fs::perms::owner_read | fs::perms::others_read);
+  // Root opens every file; anybody else only reads this one.
+  constexpr uid_t kNobody = 65534;
+  const bool is_root = geteuid() == 0;
+  if (is_root) ASSERT_EQ(seteuid(kNobody), 0);
+  const std::string found = refusal();
+  if (is_root) ASSERT_EQ(seteuid(0), 0);
+  EXPECT_THAT(found, HasSubstr("in use"));
 }
 
 TEST_F(FolderLockTest, ComesBeforeAnEarlierRunIsSetAside) {

@@ -55,6 +55,13 @@ TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
               std::string::npos);
 }
 
+// NCCL takes %h and %p for the host and the process, and %% for %.
+TEST_F(RunDirectoryTest, NcclTakesNoPartOfTheFoldersNameForItsOwn) {
+  const RunDirectory directory = open(folder_ / "50%p2p");
+  EXPECT_THAT(directory.nccl_log_pattern("host", 1),
+              testing::EndsWith("50%%p2p/jobs/nccl-host-2.%h.%p.log"));
+}
+
 TEST_F(RunDirectoryTest, RefusesAFileInItsPlace) {
   std::ofstream(folder_ / "file") << "here";
   EXPECT_THROW(open(folder_ / "file"), UsageError);

@@ -90,6 +90,14 @@ class HungProgram : public testing::Test {
   ScopedEnvironment use_{"LINKGAIN_NVML_USE", (folder_.path() / "use").string()};
 };
 
+std::vector<ProcessEntry> trees_of(const std::vector<Process*>& processes) {
+  std::vector<ProcessEntry> all;
+  for (Process* process : processes) {
+    std::ranges::copy(process->remember_tree(), std::back_inserter(all));
+  }
+  return all;
+}
+
 TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
   Process process(request({"sh", "-c", "sleep 61 & while :; do :; done"}));
   ASSERT_TRUE(comes_true(
@@ -98,7 +106,7 @@ TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
       },
       60.0));
   std::ofstream(folder_.path() / "use") << fmt::format("1 100 {}:64:sh\n", process.id());
-  const HangReport report = look_at_hang({process.marker()});
+  const HangReport report = look_at_hang(process.remember_tree());
   ASSERT_EQ(report.processes.size(), 2);
   const bool first = report.processes[0].id == process.id();
   const HungProcess& busy = report.processes[first ? 0 : 1];
@@ -119,13 +127,20 @@ TEST_F(HungProgram, MayBeSeveralTrees) {
   Process client(request({"sleep", "61"}));
   Process server(request({"sleep", "62"}));
   std::ofstream(folder_.path() / "use") << fmt::format("1 100 {}:64:sleep\n", server.id());
-  const HangReport report = look_at_hang({client.marker(), server.marker()});
+  const HangReport report = look_at_hang(trees_of({&client, &server}));
   ASSERT_EQ(report.processes.size(), 2);
   EXPECT_EQ(report.processes[0].id, client.id());
   EXPECT_EQ(report.processes[1].id, server.id());
   EXPECT_EQ(report.processes[1].gpus, std::vector<int>{1});
   ASSERT_EQ(report.gpus.size(), 1);
   EXPECT_EQ(report.gpus[0].gpu, 1);
+}
+
+// As programs that write their title over it.
+TEST_F(HungProgram, IsNamedWithoutItsEnvironment) {
+  Process process(request({"env", "-i", "sh", "-c", "sleep 61; :"}));
+  ASSERT_TRUE(comes_true([&] { return process.remember_tree().size() == 2; }, 60.0));
+  EXPECT_EQ(look_at_hang(process.remember_tree()).processes.size(), 2);
 }
 
 TEST_F(HungProgram, RasSaysWhichRankIsBehind) {
@@ -155,13 +170,13 @@ TEST_F(HungProgram, OnlyTheRasOfTheProgramItselfIsAsked) {
   Process listening(server(port, "answers", address));
   ASSERT_EQ(port_of_server(), port);
   Process other(request({"sleep", "60"}, address));
-  EXPECT_NE(look_at_hang({other.marker()}).ras.reason, "");
+  EXPECT_NE(look_at_hang(other.remember_tree()).ras.reason, "");
   ASSERT_EQ(::kill(listening.id(), SIGSTOP), 0);
   ASSERT_TRUE(comes_true([&] { return read_process(listening.id())->state == 'T'; }, 10.0));
-  const HangReport stopped = look_at_hang({listening.marker()});
+  const HangReport stopped = look_at_hang(listening.remember_tree());
   EXPECT_THAT(stopped.ras.reason, testing::HasSubstr(fmt::format("pid {}", listening.id())));
   ASSERT_EQ(::kill(listening.id(), SIGCONT), 0);
-  const HangReport report = look_at_hang({other.marker(), listening.marker()});
+  const HangReport report = look_at_hang(trees_of({&other, &listening}));
   EXPECT_EQ(report.ras.reason, "");
   EXPECT_EQ(report.ras.behind.size(), 1);
 }
