@@ -1,7 +1,9 @@
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <map>
 #include <regex>
+#include <thread>
 #include <tuple>
 
 #include "harmed_run.hpp"
@@ -38,6 +40,12 @@ class RunResume : public HarmedRun {
     for (int each = 0; each < 4 * 2 * 2; ++each) {
       const std::tuple<int, int, int> place{each / 4, each / 2 % 2, each % 2};
       EXPECT_EQ(counts[place], 4) << each;
+    }
+    EXPECT_FALSE(samples.contains("unverified"));
+    for (const Json& each : record.at("cases")) {
+      for (const Json& variant : each.at("variants")) {
+        EXPECT_GT(variant.at("verification").at("checked"), 0) << each.at("case");
+      }
     }
     EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
   }
@@ -104,6 +112,33 @@ TEST_P(RunResumeAfter, MakesTheWholeRecord) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, RunResumeAfter, testing::Values(SIGINT, SIGKILL));
+
+TEST_F(RunResume, MeasuresAgainWhatALostJobDidNotVerify) {
+  ProgramRequest request = run_request(folder_, kFewCases);
+  request.environment["LINKGAIN_TEST_FAULT"] = "die@1/verify";
+  const Outcome ended = run_program(request);
+  EXPECT_EQ(ended.status, 6) << ended.error;
+  EXPECT_TRUE(read_record(folder_).at("samples").contains("unverified"));
+  const Outcome outcome = resume();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  expect_whole();
+}
+
+TEST_F(RunResume, MeasuresAgainWhatWasToBeVerifiedWhenASignalCame) {
+  constexpr std::chrono::duration<double> kUntilVerified{2.0};
+  ProgramRequest request = run_request(folder_, kFewCases);
+  request.environment["LINKGAIN_TEST_FAULT"] = "hang@1/verify";
+  Program program(request);
+  ASSERT_TRUE(comes_true([&] { return program.error().find("variants up") != std::string::npos; },
+                         60.0 * slowdown()));
+  std::this_thread::sleep_for(kUntilVerified * slowdown());
+  program.signal(SIGTERM);
+  const Outcome ended = program.finish(20.0 * slowdown());
+  EXPECT_EQ(ended.status, 128 + SIGTERM) << ended.error;
+  const Outcome outcome = resume();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  expect_whole();
+}
 
 TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(resume().status, 2) << "there is no folder";

@@ -56,8 +56,8 @@ inline auto members(const Settings& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
 }
 inline auto members(const Sample& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
 }
 inline auto members(const Record& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
@@ -159,6 +159,7 @@ inline void add_full_samples(Record& record) {
         sample.seconds = {time, time / 3, std::nullopt};
         sample.health = {{40 + round, 512.25, 1980, 0x8000000000000000ULL}, {{}, {}, 345, {}}, {}};
         sample.disturbed = launch == 1 && round > 5;
+        sample.unverified = launch == 1 && index == 3;
         if (index == 1) sample.loss = 10.98 - 0.01 * round;
         record.cases.at(static_cast<std::size_t>(index) / 2).samples.push_back(sample);
       }

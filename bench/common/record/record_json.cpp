@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -158,6 +159,10 @@ struct Row {
 };
 using Rows = std::vector<Row>;
 
+/// Columns that are absent where they are false of all.
+constexpr std::array kMarks{std::pair{"disturbed", &Sample::disturbed},
+                            std::pair{"unverified", &Sample::unverified}};
+
 /// A value of every row as one column.
 template <typename Value>
 Out column(const Rows& rows, Value value) {
@@ -209,8 +214,10 @@ Out write_rows(const Rows& rows) {
   if (std::any_of(rows.begin(), rows.end(), has_loss)) {
     out["loss"] = column(rows, [](const Row& row) { return nullable(row.sample->loss); });
   }
-  if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.sample->disturbed; })) {
-    out["disturbed"] = column(rows, &Sample::disturbed);
+  for (const auto& [name, mark] : kMarks) {
+    if (std::ranges::any_of(rows, [&](const Row& row) { return row.sample->*mark; })) {
+      out[name] = column(rows, mark);
+    }
   }
   return out;
 }
@@ -224,10 +231,14 @@ const In* optional_column(const In& json, const char* key, std::size_t rows) {
 
 void read_optional_columns(const In& json, std::vector<Sample>& samples) {
   const In* const losses = optional_column(json, "loss", samples.size());
-  const In* const disturbed = optional_column(json, "disturbed", samples.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (losses != nullptr && !(*losses)[i].is_null()) samples[i].loss = (*losses)[i].get<double>();
-    if (disturbed != nullptr) samples[i].disturbed = (*disturbed)[i].get<bool>();
+  for (std::size_t i = 0; losses != nullptr && i < samples.size(); ++i) {
+    if (!(*losses)[i].is_null()) samples[i].loss = (*losses)[i].get<double>();
+  }
+  for (const auto& [name, mark] : kMarks) {
+    const In* const marks = optional_column(json, name, samples.size());
+    for (std::size_t i = 0; marks != nullptr && i < samples.size(); ++i) {
+      samples[i].*mark = (*marks)[i].get<bool>();
+    }
   }
 }
 

@@ -405,6 +405,30 @@ bool judge_data(Record& record) {
   return wrong;
 }
 
+/// Whether a run that was not cut short has times of which nobody knows whether their data are
+/// right.
+bool judge_unverified(Record& record) {
+  if (record.status != RunStatus::complete) return false;
+  std::vector<std::string> unverified;
+  for (const CaseResult& result : record.cases) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      const VariantResult& variant = result.variants[i];
+      const bool is_marked = std::ranges::any_of(result.samples, [i](const Sample& sample) {
+        return sample.unverified && static_cast<std::size_t>(sample.variant) == i;
+      });
+      if (!is_marked && (!variant.time || variant.verification)) continue;
+      unverified.push_back(
+          fmt::format("{} with {}", case_name(result.definition), variant.variant));
+    }
+  }
+  if (unverified.empty()) return false;
+  add_once(record.warnings,
+           {"not-verified",
+            fmt::format("data were not checked in every launch: {}", first_named(unverified)),
+            "go on with it by --resume, which measures these launches again"});
+  return true;
+}
+
 /// Whether nothing was measured of what was asked for, or of one of the operations that were named,
 /// in a run that was not cut short. Of the first the step without communication counts only where
 /// it was all that was asked for.
@@ -522,7 +546,8 @@ ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   judge_level_shifts(record);
   judge_budget(record);
   const bool is_unhealthy = judge_health(record);
-  if (judge_absence(record, named)) record.status = RunStatus::incomplete;
+  const bool is_unverified = judge_unverified(record);
+  if (judge_absence(record, named) || is_unverified) record.status = RunStatus::incomplete;
   if (record.status == RunStatus::job_lost || record.status == RunStatus::incomplete)
     return ExitCode::incomplete;
   if (wrong_data) return ExitCode::wrong_data;

@@ -9,10 +9,10 @@ namespace {
 
 using Code = std::string_view;
 
-constexpr std::array kIncomplete =
-    std::to_array<Code>({"budget-used-up", "exec-failed", "job-lost", "journal-lost",
-                         "launch-refused", "nothing-measured", "operation-not-measured",
-                         "record-elsewhere", "record-lost", "report-lost"});
+constexpr std::array kIncomplete = std::to_array<Code>(
+    {"budget-used-up", "exec-failed", "job-lost", "journal-lost", "launch-refused", "not-verified",
+     "nothing-measured", "operation-not-measured", "record-elsewhere", "record-lost",
+     "report-lost"});
 
 constexpr std::array kDoubtful = std::to_array<Code>(
     {"busy-gpu", "busy-processors", "evidence-missing", "exec-nccl-not-replaced", "exec-neighbours",

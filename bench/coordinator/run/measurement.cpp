@@ -67,6 +67,7 @@ class CaseRun {
   std::optional<std::int64_t> operations_before(std::size_t place);
   std::vector<std::string> products() const;
   void keep_evidence();
+  void verified(std::size_t place, const Verification& verification);
   bool is_compared() const;
   StopReason why_none_is_open() const;
   Seconds time_for_memory() const;
@@ -250,6 +251,7 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   sample.seconds = reply.seconds;
   sample.health = reply.health;
   sample.loss = reply.loss;
+  sample.unverified = true;
   if (!(sample.time().value > 0.0)) {
     throw JobLost(fmt::format("a batch of {} operations took no time on any rank", operations),
                   "linkgain and linkgain-bench must come from the same build");
@@ -316,6 +318,17 @@ void CaseRun::keep_evidence() {
   }
 }
 
+/// What an earlier launch found wrong stands.
+void CaseRun::verified(std::size_t place, const Verification& verification) {
+  auto& known = result_of(place).verification;
+  if (!known || known->wrong == 0) known = verification;
+  for (Sample& sample : result_.samples) {
+    if (sample.launch == place_.launch && sample.variant == jobs_[place].variant) {
+      sample.unverified = false;
+    }
+  }
+}
+
 void CaseRun::finish() {
   keep_evidence();
   for (const int index : handling_.next()) {
@@ -332,8 +345,7 @@ void CaseRun::finish() {
     try {
       const Verification verification = job.verify(one.reply.handle, deadline);
       worked();
-      auto& known = result_of(one.place).verification;
-      if (!known || known->wrong == 0) known = verification;
+      verified(one.place, verification);
       job.close(one.reply.handle, deadline);
     } catch (const JobLost& loss) {
       lose(one.place, loss);

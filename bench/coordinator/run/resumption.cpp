@@ -124,6 +124,7 @@ void number_samples(Record& record) {
 void leave_out_verdicts(Record& record) {
   Record judged = record;
   judged.warnings.clear();
+  judged.status = RunStatus::complete;  // of others not all is judged
   judge(judged, {});
   std::erase_if(record.warnings, [&](const Warning& warning) {
     return std::ranges::any_of(judged.warnings,
@@ -203,10 +204,13 @@ std::vector<std::vector<int>> variants_at_once(const RunPlan& plan) {
 bool is_measured(const CaseResult& result, int launch, const std::vector<int>& variants,
                  int rounds) {
   return std::ranges::all_of(variants, [&](int variant) {
-    if (is_refused(result.variants[static_cast<std::size_t>(variant)])) return true;
-    return rounds <= std::ranges::count_if(result.samples, [&](const Sample& sample) {
-             return sample.launch == launch && sample.variant == variant;
-           });
+    const VariantResult& own = result.variants[static_cast<std::size_t>(variant)];
+    if (is_refused(own)) return true;
+    const auto samples = std::ranges::count_if(result.samples, [&](const Sample& sample) {
+      return sample.launch == launch && sample.variant == variant && !sample.unverified;
+    });
+    // Older records mark no samples.
+    return rounds <= samples && (samples == 0 || own.verification);
   });
 }
 

@@ -11,8 +11,8 @@ namespace linkgain {
 /// other work used, evidence that is missing, GPUs that were throttled, cases that did not
 /// converge, variants that took the same path and variables inherited from the caller that affect
 /// NCCL. Where nothing was measured of what was asked for, or of one of the operations that were
-/// `named`, the status becomes "incomplete". Returns the exit code in this order: incomplete, wrong
-/// data, wrong path, unhealthy, success.
+/// `named`, or data were not verified, the status becomes "incomplete". Returns the exit code in
+/// this order: incomplete, wrong data, wrong path, unhealthy, success.
 ///
 /// Unhealthy is an exit code only with Settings::require_healthy, and then also where clock events
 /// were not measured: such a run cannot be shown to be healthy.

@@ -62,6 +62,8 @@ struct Sample {
   std::optional<double> loss{};
   /// Taken, as far as is known, while others worked on a GPU: since the last look that saw none.
   bool disturbed = false;
+  /// Its launch's data were not checked: the job was lost, or the run was ended, before they were.
+  bool unverified = false;
 
   /// The sample's value: the maximum over ranks.
   Seconds time() const;

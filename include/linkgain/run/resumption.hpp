@@ -33,8 +33,8 @@ void require_same_job(const Record& earlier, int variant, const protocol::HelloR
 /// The variants whose jobs are up together in a launch: all, or one after the other each.
 std::vector<std::vector<int>> variants_at_once(const RunPlan& plan);
 
-/// Whether `launch` of the case holds `rounds` samples of each of these variants that can be
-/// measured at all.
+/// Whether `launch` of the case holds `rounds` samples, of data that were checked, of each of these
+/// variants that can be measured at all.
 bool is_measured(const CaseResult& result, int launch, const std::vector<int>& variants,
                  int rounds);
 

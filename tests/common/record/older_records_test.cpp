@@ -68,6 +68,14 @@ TEST(OlderRecords, AreReadWithoutNeighbours) {
   for (const Sample& sample : record.cases[0].samples) EXPECT_FALSE(sample.disturbed);
 }
 
+TEST(OlderRecords, AreReadWithoutMarksOfWhatWasNotVerified) {
+  Json document = older_document();
+  EXPECT_EQ(document["samples"].erase("unverified"), 1U);
+  for (const CaseResult& result : parse_record(document.dump(), "").cases) {
+    for (const Sample& sample : result.samples) EXPECT_FALSE(sample.unverified);
+  }
+}
+
 TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
   Json document = older_document();
   Json& evidence = document["cases"][0]["variants"][1]["evidence"];

@@ -194,6 +194,7 @@ bool is_optional(const std::string& key) {
                                        "software_in_force",
                                        "through_host",
                                        "time_spent",
+                                       "unverified",
                                        "products"};
   const std::vector<std::string> starts{
       "nvlink_", "pcie_",        "lowest_",       "highest_", "clock_event_reasons",

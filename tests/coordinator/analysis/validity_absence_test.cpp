@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/cases/case.hpp"
 #include "verdict_records.hpp"
@@ -54,6 +56,21 @@ TEST(JudgeAbsence, IsIncompleteWhereANamedOperationHasNoMeasuredCase) {
   EXPECT_EQ(record.status, RunStatus::incomplete);
   EXPECT_THAT(warning(record, "operation-not-measured").text,
               EndsWith("all_gather/float32/8B/np2: no budget"));
+}
+
+TEST(JudgeAbsence, IsIncompleteWhereDataWereNotVerified) {
+  Record unchecked = good_record();
+  unchecked.cases[1].variants[1].verification.reset();
+  Record in_one_launch = good_record();
+  in_one_launch.cases[1].samples.push_back({.variant = 1, .seconds{}, .health{}});
+  EXPECT_EQ(judge(in_one_launch), ExitCode::success);
+  in_one_launch.cases[1].samples.back().unverified = true;
+  for (Record& record : {std::ref(unchecked), std::ref(in_one_launch)}) {
+    EXPECT_EQ(judge(record), ExitCode::incomplete);
+    EXPECT_EQ(record.status, RunStatus::incomplete);
+    EXPECT_THAT(warning(record, "not-verified").text,
+                EndsWith("all_reduce/float32/sum/1KiB/np2 with host"));
+  }
 }
 
 TEST(JudgeAbsence, LeavesAnInterruptedRunAsItIs) {

@@ -151,6 +151,44 @@ TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
   EXPECT_FALSE(bench.record.cases[0].variants[1].skipped);
 }
 
+/// That of an earlier launch says nothing of this one.
+TEST(Resumption, MeasuresAgainWhatWasNotVerified) {
+  using Kind = FakeFailure::Kind;
+  for (const Schedule schedule : kSchedules) {
+    for (const Kind kind : {Kind::interrupt, Kind::lost, Kind::refuse}) {
+      ThreeLaunches first(schedule);
+      first.script_of_launch[{1, 2}] =
+          failing({.command = "verify", .kind = kind, .case_name = kFirst});
+      try {
+        first.execute();
+        EXPECT_EQ(first.record.status, RunStatus::job_lost);
+      } catch (const Interrupted&) {
+        EXPECT_EQ(kind, Kind::interrupt);
+      }
+      ThreeLaunches second(schedule);
+      second.script_of_launch[{1, 2}] =
+          failing({.command = "verify", .kind = Kind::wrong_data, .case_name = kFirst});
+      second.record = read_unfinished(first.journal_path().parent_path());
+      second.execute();
+      expect_whole(second.record);
+      for (const CaseResult& result : second.record.cases) {
+        EXPECT_TRUE(std::ranges::none_of(result.samples, &Sample::unverified));
+      }
+      EXPECT_EQ(judge(second.record), ExitCode::wrong_data);
+    }
+  }
+}
+
+TEST(Resumption, MeasuresAgainWhatAnOlderRecordHasNoVerificationOf) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.record.cases[0].variants[1].verification.reset();
+  bench.execute();
+  expect_whole(bench.record);
+  EXPECT_EQ(bench.started.size(), 3U * 2U);
+  EXPECT_EQ(judge(bench.record), ExitCode::success);
+}
+
 TEST(Resumption, LeavesWhatWasRefusedRefused) {
   ThreeLaunches bench(Schedule::paired);
   bench.record = cut_record(Schedule::paired);
