@@ -490,6 +490,15 @@ TEST_F(ExecBesideGpus, AVariantWithoutP2pThatUsedNvlinkIsAWrongPath) {
   EXPECT_EQ(record().at("exit_code"), 5);
 }
 
+TEST_F(ExecBesideGpus, OneRunOfSeveralOverNvlinkIsAWrongPath) {
+  const Outcome outcome = run_moving("{variant} = p2p -o {variant}-{round} = host-2",
+                                     {"--rounds", "3", "--ci-width", "50%"});
+  EXPECT_EQ(outcome.status, 5) << outcome.error;
+  EXPECT_THAT(warning_codes(), Contains("exec-path"));
+  EXPECT_THAT(outcome.output, HasSubstr("in 1 of "));
+  EXPECT_THAT(outcome.output, HasSubstr("\n  P2P "));
+}
+
 TEST_F(ExecBesideGpus, ALevelThatForbidsP2pIsJudgedAsTheSwitchIs) {
   const std::vector<std::string> variants{"--variant", "p2p", "--variant",
                                           "loc:NCCL_P2P_LEVEL=LOC"};

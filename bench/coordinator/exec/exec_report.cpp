@@ -53,7 +53,7 @@ Difference difference_of(const Record& record) {
   if (!lacks_p2p_alone(record)) return Difference::names;
   const std::vector<ArmEvidence> arms = arms_of(record);
   const std::optional<double> with = nvlink_bytes(arms[0]);
-  const std::optional<double> without = nvlink_bytes(arms[1]);
+  const std::optional<double> without = most_nvlink_bytes(arms[1]);
   constexpr auto kFloor = static_cast<double>(kNvlinkFloor);
   return with && without && *with > kFloor && *without <= kFloor ? Difference::nvlink
                                                                  : Difference::p2p;

@@ -68,10 +68,6 @@ std::vector<double> bytes_of_runs(const ArmEvidence& arm, SharedGpus shared) {
   return runs;
 }
 
-std::optional<double> middle_of(const std::vector<double>& runs) {
-  return runs.empty() ? std::nullopt : std::optional(median(runs));
-}
-
 double largest_deviation(const ArmEvidence& arm, double middle) {
   double largest = 0.0;
   for (const double bytes : bytes_of_runs(arm, SharedGpus::count)) {
@@ -130,19 +126,30 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
 
 bool is_use(double bytes) { return bytes > static_cast<double>(kNvlinkFloor); }
 
-/// Of an arm without P2P, beside the most that one with it moved.
+/// "2 GB went over NVLink in a run" where all did, else "up to 2 GB went over NVLink in 2 of 6
+/// runs".
+std::string use_text(const std::vector<double>& used, std::size_t runs) {
+  const std::string most = readable_traffic(std::ranges::max(used));
+  if (used.size() == runs) return most + " went over NVLink in a run";
+  return fmt::format("up to {} went over NVLink in {} of {} runs", most, used.size(), runs);
+}
+
+/// Of an arm without P2P, beside the most that one with it moved. One run is enough: a median would
+/// hide that fewer than half of them took NVLink.
 void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) {
-  const auto is_wrong = [&](const std::optional<double>& bytes) {
-    return bytes && is_use(*bytes) && *bytes > kNoNvlink * most;
+  const auto wrong_runs = [&](SharedGpus shared) {
+    std::vector<double> runs = bytes_of_runs(arm, shared);
+    std::erase_if(runs, [&](double bytes) { return !is_use(bytes) || bytes <= kNoNvlink * most; });
+    return runs;
   };
-  const std::optional<double> own = middle_of(bytes_of_runs(arm, SharedGpus::leave_out));
-  const std::optional<double> all = nvlink_bytes(arm);
-  if (is_wrong(own)) {
+  const std::vector<double> own = wrong_runs(SharedGpus::leave_out);
+  const std::vector<double> all = wrong_runs(SharedGpus::count);
+  if (!own.empty()) {
     verdict.exit_code = ExitCode::wrong_path;
     verdict.warnings.push_back(
         {"exec-path",
-         fmt::format("{}: {} is set, and yet {} went over NVLink in a run{}", arm.variant,
-                     arm.forbidding, readable_traffic(*own),
+         fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
+                     use_text(own, arm.runs.size()),
                      used_gpus(arm).empty() ? "; others may have moved it, for the driver did not "
                                               "show on which GPUs the command was"
                                             : ""),
@@ -150,12 +157,12 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
                      "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's "
                      "own copies and all-reduces (vLLM: --disable-custom-all-reduce)",
                      arm.forbidding.substr(0, arm.forbidding.find('=')))});
-  } else if (is_wrong(all)) {
+  } else if (!all.empty()) {
     verdict.warnings.push_back(
         {"exec-neighbours",
-         fmt::format("{}: {} is set, and {} went over NVLink in a run, of GPUs that others used, "
-                     "too: who moved it is not known",
-                     arm.variant, arm.forbidding, readable_traffic(*all)),
+         fmt::format("{}: {} is set, and {}, of GPUs that others used, too: who moved it is not "
+                     "known",
+                     arm.variant, arm.forbidding, use_text(all, arm.runs.size())),
          kNeighbourAdvice});
   }
 }
@@ -184,6 +191,9 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
 std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvidence& other,
                                           const std::string& seen) {
   if (first.p2p_off() != other.p2p_off()) {
+    // Where some runs took another path, it changed those: exec-path says how many it left.
+    const ArmEvidence& off = first.p2p_off() ? first : other;
+    if (!is_use(std::ranges::min(bytes_of_runs(off, SharedGpus::count)))) return std::nullopt;
     return Warning{"exec-no-change", seen + ": the variant changed nothing",
                    "their times do not say what the link is worth; see whether the variables reach "
                    "the program's processes and whether NCCL carries its data"};
@@ -416,7 +426,13 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
 }
 
 std::optional<double> nvlink_bytes(const ArmEvidence& arm) {
-  return middle_of(bytes_of_runs(arm, SharedGpus::count));
+  const std::vector<double> runs = bytes_of_runs(arm, SharedGpus::count);
+  return runs.empty() ? std::nullopt : std::optional(median(runs));
+}
+
+std::optional<double> most_nvlink_bytes(const ArmEvidence& arm) {
+  const std::vector<double> runs = bytes_of_runs(arm, SharedGpus::count);
+  return runs.empty() ? std::nullopt : std::optional(std::ranges::max(runs));
 }
 
 ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms,

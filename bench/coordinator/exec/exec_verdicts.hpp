@@ -34,6 +34,8 @@ std::vector<ArmEvidence> arms_of(const Record& record);
 /// those that its processes were on in any run, all that it sees where the driver listed none of
 /// them; those without a counter are left out. Absent where none has one.
 std::optional<double> nvlink_bytes(const ArmEvidence& arm);
+/// The same of the run that moved the most.
+std::optional<double> most_nvlink_bytes(const ArmEvidence& arm);
 
 /// "1.21 TB", "0 B".
 std::string readable_traffic(double bytes);
@@ -49,12 +51,13 @@ struct ExecVerdict {
 ///
 /// | code                  | where                                                                |
 /// | --------------------- | -------------------------------------------------------------------- |
-/// | exec-path             | P2P is off, and yet more than kNvlinkFloor and more than 0.1 % of    |
-/// |                       | what an arm with P2P moved went over NVLink, by GPUs on which nobody |
-/// |                       | else was seen in that run                                            |
+/// | exec-path             | P2P is off, and yet in any run more than kNvlinkFloor and more than  |
+/// |                       | 0.1 % of what an arm with P2P moved went over NVLink, by GPUs on     |
+/// |                       | which nobody else was seen in that run                               |
 /// | exec-no-change        | P2P is off in one of two arms, and both moved more than the floor    |
-/// |                       | and the same: they differ by no more than the largest deviation of a |
-/// |                       | run from its arm's median (at most half of the larger) or 1 % of it  |
+/// |                       | (without P2P in every run) and the same: they differ by no more than |
+/// |                       | the largest deviation of a run from its arm's median (at most half   |
+/// |                       | of the larger) or 1 % of it                                          |
 /// | exec-same-bytes       | P2P is allowed in both, one is_like_first, and both moved more than  |
 /// |                       | the floor and the same: no fault, variants need not choose a path    |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached                         |

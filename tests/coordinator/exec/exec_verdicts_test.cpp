@@ -78,6 +78,21 @@ TEST(ExecVerdicts, AnArmWithoutP2pThatUsesSomeNvlinkIsAWrongPath) {
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path);
 }
 
+TEST(ExecVerdicts, OneRunWithoutP2pThatUsesNvlinkIsAWrongPath) {
+  std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte, kGigabyte, kGigabyte}),
+                                arm_of("host", {0, kGigabyte, 0})};
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-path"));
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path);
+  EXPECT_EQ(nvlink_bytes(arms[1]), 0.0);
+  EXPECT_EQ(most_nvlink_bytes(arms[1]), 2.0 * kGigabyte);
+  arms[1] = arm_of("host", {kGigabyte, kGigabyte, 0});
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-path")) << "it changed one run";
+  arms[1] = arm_of("host", {0, kGigabyte, 0});
+  for (int gpu : {0, 1}) arms[1].runs[1].neighbours.seen.push_back({.gpu = gpu});
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-neighbours", "exec-neighbours"));
+  EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::success);
+}
+
 TEST(ExecVerdicts, TheSameBytesInBothArmsAreNoChange) {
   const std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})};
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path", "exec-no-change"));
@@ -313,6 +328,8 @@ TEST(ExecVerdicts, AreSaidInSentences) {
   Situations situations;
   situations.add("P2P off, all over NVLink",
                  said_of({arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})}));
+  situations.add("P2P off, NVLink in some runs",
+                 said_of({arm_of("p2p", {kGigabyte}), arm_of("host", {0, kGigabyte, 0})}));
   ArmEvidence loc = arm_of("loc", {kGigabyte});
   loc.forbidding = "NCCL_P2P_LEVEL=LOC";
   situations.add("P2P off by its level, all over NVLink",
