@@ -17,9 +17,19 @@ namespace {
 using Code = std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)>;
 using MatchData = std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)>;
 using MatchContext = std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)>;
+using JitStack = std::unique_ptr<pcre2_jit_stack, decltype(&pcre2_jit_stack_free)>;
 
 /// Steps of one search: some ten milliseconds.
 constexpr std::uint32_t kMostSteps = 1'000'000;
+/// Enough for that many steps. It is reserved; only what a search needs takes memory.
+constexpr std::size_t kFirstStack = std::size_t{32} << 10;
+constexpr std::size_t kMostStack = std::size_t{32} << 20;
+
+std::string message_of(int error) {
+  std::array<PCRE2_UCHAR, 256> text{};
+  pcre2_get_error_message(error, text.data(), text.size());
+  return reinterpret_cast<const char*>(text.data());
+}
 
 Code compile(const std::string& text, const std::string& option) {
   int error = 0;
@@ -28,10 +38,8 @@ Code compile(const std::string& text, const std::string& option) {
                           nullptr),
             pcre2_code_free);
   if (code) return code;
-  std::array<PCRE2_UCHAR, 256> why{};
-  pcre2_get_error_message(error, why.data(), why.size());
   throw UsageError(fmt::format("{} '{}' is no regular expression: {}, at character {}", option,
-                               text, reinterpret_cast<const char*>(why.data()), place + 1));
+                               text, message_of(error), place + 1));
 }
 
 }  // namespace
@@ -40,22 +48,27 @@ struct LinePattern::Compiled {
   explicit Compiled(Code from)
       : code(std::move(from)),
         data(pcre2_match_data_create_from_pattern(code.get(), nullptr), pcre2_match_data_free),
-        context(pcre2_match_context_create(nullptr), pcre2_match_context_free) {
+        context(pcre2_match_context_create(nullptr), pcre2_match_context_free),
+        stack(pcre2_jit_stack_create(kFirstStack, kMostStack, nullptr), pcre2_jit_stack_free) {
     if (!data || !context) throw std::bad_alloc();
     pcre2_set_match_limit(context.get(), kMostSteps);
     pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // faster where the processor allows it
+    pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   }
 
-  /// Where the first match from `start` on begins and ends, and its groups; null for none.
+  /// Where the first match from `start` on begins and ends, and its groups; null for none. Throws
+  /// SearchGivenUp.
   const PCRE2_SIZE* find(std::string_view line, PCRE2_SIZE start) const {
     const int found = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(line.data()),
                                   line.size(), start, 0, data.get(), context.get());
+    if (found < PCRE2_ERROR_NOMATCH) throw SearchGivenUp(message_of(found));
     return found > 0 ? pcre2_get_ovector_pointer(data.get()) : nullptr;
   }
 
   Code code;
   MatchData data;
   MatchContext context;
+  JitStack stack;
 };
 
 LinePattern::LinePattern(std::string text, const std::string& option)

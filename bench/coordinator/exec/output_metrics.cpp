@@ -192,34 +192,45 @@ void OutputReader::note_match(int matches, Clock::time_point arrived) {
   repeats_ = repeats_ || matches > 1;
 }
 
+void OutputReader::take_numbers(const MetricRequest& request, Found& found, const Stream& stream,
+                                std::string_view line) try {
+  request.pattern.for_each(line, [&](std::string_view text) {
+    note_match(++found.matches, stream.arrived);
+    if (found.matches <= request_.skip) return;
+    if (const std::optional<double> number = parse_number(text)) {
+      found.numbers.push_back(*number);
+    } else {
+      found.not_a_number = first_columns(plain_text(text), kColumnsKept);
+    }
+  });
+} catch (const SearchGivenUp& error) {
+  found.given_up = error.what();
+}
+
+void OutputReader::take_step(const Stream& stream, std::string_view line) try {
+  if (!request_.step->matches(line)) return;
+  note_match(++steps_, stream.arrived);
+  if (steps_ <= request_.skip) return;
+  if (!first_step_) first_step_ = stream.arrived;
+  last_step_ = stream.arrived;
+} catch (const SearchGivenUp& error) {
+  steps_given_up_ = error.what();
+}
+
 void OutputReader::take(Stream& stream) {
   const std::string line = std::exchange(stream.line, {});
   if (line.empty()) return;
   for (std::size_t i = 0; i < found_.size(); ++i) {
-    Found& found = found_[i];
-    request_.metrics[i].pattern.for_each(line, [&](std::string_view text) {
-      note_match(++found.matches, stream.arrived);
-      if (found.matches <= request_.skip) return;
-      if (const std::optional<double> number = parse_number(text)) {
-        found.numbers.push_back(*number);
-      } else {
-        found.not_a_number = first_columns(plain_text(text), kColumnsKept);
-      }
-    });
+    take_numbers(request_.metrics[i], found_[i], stream, line);
   }
-  if (request_.step && request_.step->matches(line)) {
-    note_match(++steps_, stream.arrived);
-    if (steps_ > request_.skip) {
-      if (!first_step_) first_step_ = stream.arrived;
-      last_step_ = stream.arrived;
-    }
-  }
+  if (request_.step) take_step(stream, line);
   if (last_lines_.size() == kLinesKept) last_lines_.erase(last_lines_.begin());
   last_lines_.push_back(first_columns(plain_text(line), kColumnsKept));
 }
 
 MetricValues OutputReader::values_of(const MetricRequest& request, const Found& found) const {
   const std::vector<double>& numbers = found.numbers;
+  if (!found.given_up.empty()) return {.missing = found.given_up};
   if (!found.not_a_number.empty()) {
     return {.missing = fmt::format("'{}' is no number", found.not_a_number)};
   }
@@ -256,6 +267,7 @@ MetricValues OutputReader::values_of(const MetricRequest& request, const Found& 
 }
 
 MetricValues OutputReader::step_values() const {
+  if (!steps_given_up_.empty()) return {.missing = steps_given_up_};
   const int counted_steps = std::max(0, steps_ - request_.skip);
   if (counted_steps < 2) {
     return {.missing = fmt::format("{} that count, two are needed",

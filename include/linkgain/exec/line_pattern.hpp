@@ -5,10 +5,19 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/errors.hpp"
+
 namespace linkgain {
 
-/// A regular expression of Perl's kind, by PCRE2: it needs no more stack for a long line, and gives
-/// up a search that would take for ever, which then found nothing. For bytes of any encoding.
+/// Whether a line matches is not known: the search took too many steps. What tells why is PCRE2's.
+class SearchGivenUp : public MachineError {
+ public:
+  explicit SearchGivenUp(const std::string& why)
+      : MachineError("the search of a line was given up: " + why) {}
+};
+
+/// A regular expression of Perl's kind, by PCRE2: it needs no more of the thread's stack for a long
+/// line, and gives up a search that would take for ever. For bytes of any encoding.
 class LinePattern {
  public:
   /// Throws UsageError that names `option` and the place of what is wrong.
@@ -18,6 +27,7 @@ class LinePattern {
   /// In parentheses that capture.
   int groups() const;
 
+  /// Throws SearchGivenUp, as for_each() does.
   bool matches(std::string_view line) const;
   /// What the first group holds in each match of the line, left to right, none overlapping.
   void for_each(std::string_view line, const std::function<void(std::string_view)>& use) const;

@@ -59,7 +59,8 @@ struct MetricValues {
 };
 
 /// Reads a program's output as it comes. A line ends at a line feed or a carriage return, as
-/// progress bars have it; of one that is longer than kLongestLine the rest is not read.
+/// progress bars have it; of one that is longer than kLongestLine the rest is not read. Where the
+/// search of a line is given up, its metric is missing, for the number may have been in that line.
 class OutputReader {
  public:
   using Clock = std::chrono::steady_clock;
@@ -88,9 +89,13 @@ class OutputReader {
     int matches = 0;
     std::vector<double> numbers;
     std::string not_a_number;
+    std::string given_up;  ///< why a line was not searched
   };
 
   void take(Stream& stream);
+  void take_numbers(const MetricRequest& request, Found& found, const Stream& stream,
+                    std::string_view line);
+  void take_step(const Stream& stream, std::string_view line);
   void note_match(int matches, Clock::time_point arrived);
   MetricValues values_of(const MetricRequest& request, const Found& found) const;
   MetricValues step_values() const;
@@ -100,6 +105,7 @@ class OutputReader {
   Stream streams_[2];
   std::vector<Found> found_;
   int steps_ = 0;
+  std::string steps_given_up_;
   std::optional<Clock::time_point> first_step_;  ///< of those that count
   Clock::time_point last_step_;
   std::optional<Clock::time_point> first_match_;

@@ -156,9 +156,23 @@ TEST(OutputReader, LivesWithALineOfTenMegabytes) {
   EXPECT_THAT(reader.values().at("it").samples, testing::Not(testing::Contains(6.0)));
 }
 
-TEST(OutputReader, GivesUpAPatternThatNeverEnds) {
-  const std::string line(5000, 'a');
-  EXPECT_EQ(values_of("(?:a+)+b([0-9])", line + "\n").missing, "no line matched");
+TEST(OutputReader, HasNoNumberWhereTheSearchOfALineWasGivenUp) {
+  const std::string line = "the total: 5\n" + std::string(46, 'a') + "; the total: 7\n";
+  const MetricValues values = values_of("(?:\\w+ ?)+ total: ([0-9]+)", line);
+  EXPECT_THAT(values.missing, testing::HasSubstr("match limit"));
+  EXPECT_THAT(values.samples, IsEmpty()) << "the last number may be in that line";
+  OutputRequest request;
+  request.step.emplace("(?:\\w+ ?)+ total", "--step");
+  OutputReader reader(request, kStart);
+  reader.read(false, line + line, after(1.0));
+  EXPECT_THAT(reader.values().at("step").missing, testing::HasSubstr("match limit"));
+}
+
+TEST(OutputReader, FindsANumberBehindThousandsOfRepeats) {
+  std::string line = "v 1 k=1 end v 3\n";
+  for (int i = 0; i < 50'000; ++i) line += "k=1, ";
+  const MetricValues values = values_of("(?:\\w+=[\\d.]+,? )+end v ([0-9.]+)", line + "end v 7\n");
+  EXPECT_THAT(values.samples, ElementsAre(7.0));
 }
 
 TEST(OutputReader, TimesStepsFromTheFirstThatCountsToTheLast) {
