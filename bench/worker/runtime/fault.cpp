@@ -52,9 +52,10 @@ constexpr std::array kPlaces{
     std::pair{"reply", Fault::Place::reply},     std::pair{"verify", Fault::Place::verify},
     std::pair{"close", Fault::Place::close},     std::pair{"end", Fault::Place::end}};
 
+/// `known`: what else there could have been.
 template <typename Names>
-auto parse_name(const Names& names, std::string_view name) {
-  std::vector<std::string_view> known;
+auto parse_name(const Names& names, std::string_view name,
+                std::vector<std::string_view> known = {}) {
   for (const auto& [own, value] : names) {
     if (own == name) return value;
     known.push_back(own);
@@ -71,13 +72,12 @@ std::optional<Fault> parse_fault(std::string_view text) {
   std::string_view rest = text;
   if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
     const std::string_view place = rest.substr(slash + 1);
-    const auto rung =
-        std::ranges::find(kProofRungs, place, [](ProofRung each) { return name_of(each); });
-    if (rung != kProofRungs.end()) {
-      fault.rung = *rung;
-    } else {
-      fault.place = parse_name(kPlaces, place);
+    std::vector<std::string_view> rungs;
+    for (const ProofRung rung : kProofRungs) {
+      rungs.push_back(name_of(rung));
+      if (place == rungs.back()) fault.rung = rung;
     }
+    if (!fault.rung) fault.place = parse_name(kPlaces, place, rungs);
     rest = rest.substr(0, slash);
   }
   const std::size_t at = rest.find('@');

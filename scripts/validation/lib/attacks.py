@@ -29,6 +29,7 @@ ATTACKS = [
     Attack("F5", "who reads progress and results ends after a line", "record kept", output.reader_ends),
     Attack("F5", "report of nothing without standard error", "status 2", output.refusal_without_stream),
     Attack("F6", "two runs in one folder", "the second: status 2, names the first", output.two_runs),
+    Attack("F6", "runs of two users in one folder", "the second: status 2, names the first", output.two_users),
     Attack("F7", "no file may grow any more, from a case on", "tables, status 6", output.full_disk),
     Attack("F7", "the folder is removed", "tables, status 6", output.removed_folder),
     Attack("F7", "the folder is on a full file system", "tables, status 6", output.full_file_system),

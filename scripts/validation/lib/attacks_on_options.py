@@ -54,8 +54,10 @@ def require_no_secret(place):
 
 
 def secret(place):
-    status, _, error = place.measure([*SHORT, "--variant", "shared-memory", "--variant", "a:MY_TOKEN=s3cr3t"],
-                                     NCCL_API_KEY="s3cr3t", OMPI_MCA_my_secret="s3cr3t")
+    """In capitals and not, with what a value may hold."""
+    status, _, error = place.measure(
+        [*SHORT, "--variant", "shared-memory", "--variant", "a:MY_TOKEN=s3cr3t,my_pass=s3cr3t 1,s3cr3t"],
+        NCCL_API_KEY="s3cr3t", OMPI_MCA_my_secret="s3cr3t")
     require_status(status, 0, error)
     return require_no_secret(place)
 
@@ -63,9 +65,10 @@ def secret(place):
 def secret_in_exec(place):
     """In variables, in words of the command and of --args, in what is run before and after it."""
     status, output, error = place.run(
-        ["exec", "--out", "out", "--rounds", "2", "--variant", "a:MY_TOKEN=s3cr3t", "--variant", "b:AN_API_KEY=s3cr3t",
-         "--args", "a:--api-key=s3cr3t", "--args", "b:--hf-token s3cr3t", "--prepare", "A_PASSWORD=s3cr3t true",
-         "--cleanup", "true --key s3cr3t", "--", "true", "--token", "s3cr3t"], NCCL_API_KEY="s3cr3t", HF_TOKEN="s3cr3t")
+        ["exec", "--out", "out", "--rounds", "2", "--variant", "a:MY_TOKEN=s3cr3t",
+         "--variant", "b:api_key=s3cr3t 1,s3cr3t", "--args", "a:--api-key=s3cr3t", "--args", "b:--hf-token s3cr3t",
+         "--prepare", "A_PASSWORD=s3cr3t true", "--cleanup", "true --key s3cr3t", "--", "true", "--token", "s3cr3t"],
+        NCCL_API_KEY="s3cr3t", HF_TOKEN="s3cr3t")
     require_status(status, 0, error)
     require("s3cr3t" not in output + error, "it is printed")
     return require_no_secret(place)

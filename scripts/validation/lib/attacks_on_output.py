@@ -13,6 +13,7 @@ from attack_place import (INCOMPLETE, LONG, PATIENCE, SHORT, USAGE, NotTried, re
                           require_status)
 
 F_SETPIPE_SZ = 1031
+NOBODY = 65534
 
 
 def full_pipe():
@@ -102,6 +103,25 @@ def two_runs(place):
     require(f"process {first.pid} on " in error, "the holder is not named")
     first.communicate(timeout=PATIENCE)
     require_status(first.returncode, 0)
+    return "status 2 names the first, which ends with 0"
+
+
+def two_users(place):
+    """The second may not write the first one's lock."""
+    if os.geteuid() != 0:
+        raise NotTried("only root can be two users")
+    for folder in (place.folder, place.folder / "tmp"):
+        folder.chmod(0o777)
+    place.out.mkdir()
+    place.out.chmod(0o777)
+    first = place.start_measuring(LONG, user=NOBODY, HOME="/nonexistent")
+    place.wait_for_case()
+    second = place.start_measuring(SHORT, user=NOBODY - 1, HOME="/nonexistent", TMPDIR="/tmp")
+    _, error = second.communicate(timeout=PATIENCE)
+    require_status(second.returncode, USAGE, error)
+    require(f"process {first.pid} on " in error, "the holder is not named")
+    _, error = first.communicate(timeout=PATIENCE)
+    require_status(first.returncode, 0, error)
     return "status 2 names the first, which ends with 0"
 
 
