@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -323,13 +324,21 @@ std::size_t place_of(const CaseResult& result, const std::string& variant) {
   return static_cast<std::size_t>(found - result.variants.begin());
 }
 
+/// Of a value whose logarithm is known within `half`. Ends are finite, for a record holds no
+/// others: two launches that have nothing in common would give infinity.
+Interval interval_around(double value, double half) {
+  using Limits = std::numeric_limits<double>;
+  return {std::max(value * std::exp(-half), Limits::min()),
+          std::min(value * std::exp(half), Limits::max())};
+}
+
 }  // namespace
 
 std::optional<Interval> LaunchMean::interval() const {
   if (!deviation || launches < 2) return std::nullopt;
   const double half = student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
                       deviation->deviation / std::sqrt(launches);
-  return Interval{time.value * std::exp(-half), time.value * std::exp(half)};
+  return interval_around(time.value, half);
 }
 
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
@@ -337,7 +346,7 @@ Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
   ratio.value = other.time.value / own.time.value;
   ratio.replicates = std::min(own.launches, other.launches);
   if (const auto half_width = welch_half_width(own, other)) {
-    ratio.interval = {ratio.value * std::exp(-*half_width), ratio.value * std::exp(*half_width)};
+    ratio.interval = interval_around(ratio.value, *half_width);
   }
   return ratio;
 }

@@ -22,6 +22,9 @@ namespace {
 
 constexpr std::size_t kLinesKept = 12;
 constexpr std::size_t kColumnsKept = 400;
+/// Of numbers between these ratios are finite, and so are their reciprocals.
+constexpr double kLeastNumber = 1e-100;
+constexpr double kGreatestNumber = 1e100;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -258,10 +261,13 @@ MetricValues OutputReader::values_of(const MetricRequest& request, const Found& 
       values.count = 1;
       break;
   }
-  const auto odd = std::ranges::find_if(values.samples, [](double each) { return !(each > 0.0); });
+  const auto odd = std::ranges::find_if_not(
+      values.samples, [](double each) { return each >= kLeastNumber && each <= kGreatestNumber; });
   if (odd != values.samples.end()) {
-    return {.missing = fmt::format("{} of {:g}: only numbers above 0 have a ratio",
-                                   request.metric.name, *odd)};
+    const std::string which =
+        *odd > 0.0 ? fmt::format("from {:g} to {:g}", kLeastNumber, kGreatestNumber) : "above 0";
+    return {.missing = fmt::format("{} of {:g}: only numbers {} have a ratio", request.metric.name,
+                                   *odd, which)};
   }
   return values;
 }

@@ -154,6 +154,18 @@ TEST(RatioBetween, HasWelchsIntervalAndTheFewerLaunches) {
   EXPECT_EQ(ratio_between(same, same).interval, (Interval{1.0, 1.0}));
 }
 
+TEST(RatioBetween, HasAFiniteIntervalOfLaunchesThatHaveNothingInCommon) {
+  const LaunchMean own{Seconds{1.0}, 2, LaunchDeviation{300.0, 1}};
+  const Estimate ratio = ratio_between(own, own);
+  for (const auto& interval : {ratio.interval, own.interval()}) {
+    ASSERT_TRUE(interval);
+    EXPECT_GT(interval->low, 0.0);
+    EXPECT_LT(interval->low, 1e-300);
+    EXPECT_GT(interval->high, 1e300);
+    EXPECT_TRUE(std::isfinite(interval->high));
+  }
+}
+
 TEST(Summary, SaysWhetherARatioThatWasMeasuredToItsEndIsPrecise) {
   std::vector<double> slower = kEight;
   for (double& median : slower) median *= 2.0;

@@ -131,6 +131,16 @@ TEST(OutputReader, SaysWhyThereIsNoNumber) {
   EXPECT_THAT(values_of("it (.*)", "it -3\n").missing, testing::HasSubstr("above 0"));
 }
 
+TEST(OutputReader, HasNoNumberOfWhichARatioWouldNotBeFinite) {
+  EXPECT_THAT(values_of("it (.*)", "it 1e308\nit 1e308\n", MetricUse::sum).missing,
+              testing::HasSubstr("1e+100"));
+  for (const char* text : {"it 1e101\n", "it 1e-101\n", "it 1e-310\n"}) {
+    EXPECT_THAT(values_of("it (.*)", text).missing, testing::HasSubstr("1e+100")) << text;
+  }
+  EXPECT_THAT(values_of("it (.*)", "it 1e100\nit 1e-100\n", MetricUse::all).samples,
+              ElementsAre(1e100, 1e-100));
+}
+
 TEST(OutputReader, TakesLinesFromBothStreamsWhateverTheyAreCutInto) {
   const OutputRequest request = request_of({"a=a ([0-9]+)", "b=b ([0-9]+)"});
   OutputReader reader(request, kStart);
