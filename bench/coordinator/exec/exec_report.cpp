@@ -295,7 +295,7 @@ std::string exec_details(const Record& record) {
   if (!results.empty()) {
     text = fmt::format(
         "\n## Metrics\n\nValues are geometric means over runs of the whole command. A speed-up is "
-        "the row's variant against {}, its interval Welch's.\n\n{}",
+        "{} against the row's variant, its interval Welch's.\n\n{}",
         record.settings.variants.front().name, table_of(record, results).markdown());
   }
   return text + circumstances(record);
