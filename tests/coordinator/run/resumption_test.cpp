@@ -153,9 +153,9 @@ TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
 
 /// That of an earlier launch says nothing of this one.
 TEST(Resumption, MeasuresAgainWhatWasNotVerified) {
-  using Kind = FakeFailure::Kind;
   for (const Schedule schedule : kSchedules) {
-    for (const Kind kind : {Kind::interrupt, Kind::lost, Kind::refuse}) {
+    for (const FakeFailure::Kind kind :
+         {FakeFailure::Kind::interrupt, FakeFailure::Kind::lost, FakeFailure::Kind::refuse}) {
       ThreeLaunches first(schedule);
       first.script_of_launch[{1, 2}] =
           failing({.command = "verify", .kind = kind, .case_name = kFirst});
@@ -163,11 +163,11 @@ TEST(Resumption, MeasuresAgainWhatWasNotVerified) {
         first.execute();
         EXPECT_EQ(first.record.status, RunStatus::job_lost);
       } catch (const Interrupted&) {
-        EXPECT_EQ(kind, Kind::interrupt);
+        EXPECT_EQ(kind, FakeFailure::Kind::interrupt);
       }
       ThreeLaunches second(schedule);
-      second.script_of_launch[{1, 2}] =
-          failing({.command = "verify", .kind = Kind::wrong_data, .case_name = kFirst});
+      second.script_of_launch[{1, 2}] = failing(
+          {.command = "verify", .kind = FakeFailure::Kind::wrong_data, .case_name = kFirst});
       second.record = read_unfinished(first.journal_path().parent_path());
       second.execute();
       expect_whole(second.record);
