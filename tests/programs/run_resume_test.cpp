@@ -159,7 +159,7 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   expect_whole();
 }
 
-TEST_F(RunResume, RefusesToDropWhatItMeasured) {
+TEST_F(RunResume, RefusesOtherCasesOfAProfile) {
   const std::filesystem::path profile = folder_.path() / "own.toml";
   std::ofstream(profile) << "sizes = \"64K:256K:+64K\"\n";
   run_and_harm(
@@ -167,9 +167,13 @@ TEST_F(RunResume, RefusesToDropWhatItMeasured) {
       [](const Program& program) { program.signal(SIGTERM); }, 20.0);
   const std::string before = read_text(folder_.path() / "out" / "record.json");
   std::ofstream(profile) << "sizes = \"128K:256K:+64K\"\n";
-  const Outcome outcome = resume();
+  Outcome outcome = resume();
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("/64KiB/"), HasSubstr("none now")));
+  std::ofstream(profile) << "sizes = \"64K:320K:+64K\"\n";
+  outcome = resume();
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("others now"));
   EXPECT_EQ(read_text(folder_.path() / "out" / "record.json"), before);
 }
 

@@ -52,8 +52,8 @@ inline auto members(const Machine& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
 }
 inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
@@ -247,6 +247,15 @@ inline TrainingPlan full_training() {
   return {100, "/data/tokens \\ a.bin", "mix64:0123456789abcdef"};
 }
 
+inline Case full_send() {
+  Case send;
+  send.operation = OperationKind::send_recv;
+  send.size = Bytes{1000};
+  send.ranks = 3;
+  send.pair = Pair{0, 2, true};
+  return send;
+}
+
 inline Record full_record() {
   Case reduce;
   reduce.type = DataType::bfloat16;
@@ -255,11 +264,6 @@ inline Record full_record() {
   reduce.ranks = 3;
   reduce.in_place = true;
   reduce.launch = LaunchMode::graph;
-  Case send;
-  send.operation = OperationKind::send_recv;
-  send.size = Bytes{1000};
-  send.ranks = 3;
-  send.pair = Pair{0, 2, true};
   Record record;
   record.started = "2026-11-20T16:40:00Z";
   record.wall_seconds = 14.125;
@@ -296,8 +300,9 @@ inline Record full_record() {
                      .sample_target = Seconds{0.0075},
                      .training = full_training(),
                      .label = "before",
+                     .cases_digest = "mix64:fedcba9876543210",
                      .require_healthy = true};
-  record.cases = {full_case(reduce, Path::nvlink), full_case(send, Path::mixed)};
+  record.cases = {full_case(reduce, Path::nvlink), full_case(full_send(), Path::mixed)};
   record.cases[1].converged = true;
   record.warnings = {{"wrong-data", "text", "advice"}, {"job-lost", "more\ntext", ""}};
   record.status = RunStatus::job_lost;

@@ -443,6 +443,7 @@ Out write_settings(const Settings& settings) {
           {"require_healthy", settings.require_healthy}};
   out["software_in_force"] = array_of(settings.software_in_force, write_software);
   if (!settings.label.empty()) out["label"] = settings.label;
+  if (!settings.cases_digest.empty()) out["cases_digest"] = settings.cases_digest;
   if (settings.training) {
     out["training"] = {{"steps", settings.training->steps}, {"tokens", settings.training->tokens}};
     const std::string& digest = settings.training->tokens_digest;
@@ -476,6 +477,7 @@ Settings read_settings(const In& json) {
   settings.sample_target = Seconds{json.at("sample_target_s")};
   settings.require_healthy = optional_at<bool>(json, "require_healthy").value_or(false);
   settings.label = optional_at<std::string>(json, "label").value_or("");
+  settings.cases_digest = optional_at<std::string>(json, "cases_digest").value_or("");
   if (const In* training = member_of(json, "training")) {
     settings.training =
         TrainingPlan{training->at("steps"), training->at("tokens"),

@@ -11,6 +11,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/secrets.hpp"
@@ -47,7 +48,7 @@ void require_same(const json::Out& earlier, const json::Out& now) {
 
 json::Out comparable(const Settings& settings) {
   json::Out json = json::write_settings(settings);
-  for (const char* member : {"argv", "environment_in_force", "software_in_force"})
+  for (const char* member : {"argv", "environment_in_force", "software_in_force", "cases_digest"})
     json.erase(member);
   return json;
 }
@@ -90,23 +91,6 @@ void drop_cut_launches(const RunPlan& plan, CaseResult& result) {
                std::ranges::find(variants, sample.variant) != variants.end();
       });
     }
-  }
-}
-
-/// A file that options come from may have changed: the settings do not hold what is in it.
-void require_same_cases(const RunPlan& plan, const std::vector<CaseResult>& earlier) {
-  auto place = plan.cases.begin();
-  for (const CaseResult& result : earlier) {
-    const auto found = std::find(place, plan.cases.end(), result.definition);
-    if (found == plan.cases.end()) {
-      const bool is_planned = std::ranges::find(plan.cases, result.definition) != plan.cases.end();
-      throw UsageError(
-          fmt::format("this is not what the run began with: {} was one of its cases and {}",
-                      case_name(result.definition),
-                      is_planned ? "has another place" : "is none now"),
-          fmt::format("undo what changed in a file that its options name, or {}", kStartAnew));
-    }
-    place = std::next(found);
   }
 }
 
@@ -171,6 +155,35 @@ void require_same_settings(const Settings& earlier, const Settings& now) {
   require_same(comparable(earlier), comparable(known));
 }
 
+std::string digest_of_cases(const RunPlan& plan) {
+  std::string names;
+  for (const Case& c : plan.cases) names += case_name(c) + "\n";
+  Digest digest;
+  digest.add(names);
+  return digest.text();
+}
+
+/// A file that options come from may have changed: the other settings do not hold what is in it.
+void require_same_cases(const RunPlan& plan, const Record& earlier) {
+  const auto refuse = [](const std::string& what) {
+    throw UsageError(
+        fmt::format("this is not what the run began with: {}", what),
+        fmt::format("undo what changed in a file that its options name, or {}", kStartAnew));
+  };
+  auto place = plan.cases.begin();
+  for (const CaseResult& result : earlier.cases) {
+    const auto found = std::find(place, plan.cases.end(), result.definition);
+    if (found == plan.cases.end()) {
+      const bool is_planned = std::ranges::find(plan.cases, result.definition) != plan.cases.end();
+      refuse(fmt::format("{} was one of its cases and {}", case_name(result.definition),
+                         is_planned ? "has another place" : "is none now"));
+    }
+    place = std::next(found);
+  }
+  const std::string& digest = earlier.settings.cases_digest;
+  if (!digest.empty() && digest != digest_of_cases(plan)) refuse("its cases are others now");
+}
+
 std::optional<Record> head_of_earlier_part(const Record& record) {
   if (record.cases.empty()) return std::nullopt;
   Record head;
@@ -215,7 +228,6 @@ bool is_measured(const CaseResult& result, int launch, const std::vector<int>& v
 }
 
 void prepare_to_go_on(const RunPlan& plan, Record& record) {
-  require_same_cases(plan, record.cases);
   std::vector<CaseResult> earlier = std::exchange(record.cases, {});
   for (const Case& c : plan.cases) {
     const auto found = std::ranges::find(earlier, c, &CaseResult::definition);

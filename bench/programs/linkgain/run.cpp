@@ -213,6 +213,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   settings.sample_target = plan.sample_target;
   settings.training = plan.training;
   settings.label = options.label;
+  settings.cases_digest = digest_of_cases(plan);
   settings.require_healthy = options.require_healthy;
   return settings;
 }
@@ -272,6 +273,7 @@ void prepare_record(Record& record, const RunOptions& options, const RunPlan& pl
   const Settings settings = settings_of(options, plan);
   if (options.resume) {
     require_same_settings(record.settings, settings);
+    require_same_cases(plan, record);
     if (!record.cases.empty()) prepare_to_go_on(plan, record);
     record.warnings.push_back(
         {"resumed",

@@ -292,6 +292,7 @@ struct Settings {
   std::optional<TrainingPlan> training;  ///< where there is a gpt2_step
   std::optional<ProgramPlan> program{};  ///< of `linkgain exec`
   std::string label{};                   ///< by which the user finds the run again; empty: none
+  std::string cases_digest{};            ///< of all planned cases; empty in older records
   bool require_healthy = false;  ///< a sample of a GPU that was throttled decides the exit code
 };
 

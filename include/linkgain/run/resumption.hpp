@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "linkgain/plan/run_plan.hpp"
@@ -22,6 +23,13 @@ Record read_unfinished(const std::filesystem::path& folder);
 /// token file's digest is compared where the earlier settings have one.
 void require_same_settings(const Settings& earlier, const Settings& now);
 
+/// Settings::cases_digest of what is to be measured.
+std::string digest_of_cases(const RunPlan& plan);
+
+/// Throws UsageError where a case of the earlier part is none of the plan's, or has another place
+/// among them, or where these are not all that the run began with, which older records do not tell.
+void require_same_cases(const RunPlan& plan, const Record& earlier);
+
 /// Machine and settings of a record that has cases already; absent where it has none.
 std::optional<Record> head_of_earlier_part(const Record& record);
 
@@ -38,10 +46,10 @@ std::vector<std::vector<int>> variants_at_once(const RunPlan& plan);
 bool is_measured(const CaseResult& result, int launch, const std::vector<int>& variants,
                  int rounds);
 
-/// Brings the cases of an earlier part into the plan's order, with those that it did not come to.
-/// Launches that were cut lose their samples; the others are numbered anew, in their order. To be
-/// called before the journal is written anew, whose cases have the plan's places. Throws UsageError
-/// and changes nothing where the plan lacks a case of the earlier part or has another order.
+/// Brings the cases of an earlier part, which require_same_cases() accepts, into the plan's order,
+/// with those that it did not come to. Launches that were cut lose their samples; the others are
+/// numbered anew, in their order. To be called before the journal is written anew, whose cases have
+/// the plan's places.
 void prepare_to_go_on(const RunPlan& plan, Record& record);
 
 }  // namespace linkgain

@@ -27,7 +27,9 @@ TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
       }
     }
   }
-  for (const char* key : {"require_healthy", "label"}) document["settings"].erase(key);
+  for (const char* key : {"require_healthy", "label", "cases_digest"}) {
+    document["settings"].erase(key);
+  }
   for (Json& rank : document["machine"]["ranks"]) rank.erase("host_copy");
   for (Json& link : document["machine"]["links"]) {
     for (const char* key : {"ancestor", "nvlinks", "label"}) link.erase(key);
@@ -40,6 +42,7 @@ TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
   EXPECT_EQ(variant.health, HealthSummary{});
   EXPECT_FALSE(record.settings.require_healthy);
   EXPECT_EQ(record.settings.label, "");
+  EXPECT_EQ(record.settings.cases_digest, "");
   EXPECT_FALSE(record.machine.ranks[0].host_copy);
   EXPECT_FALSE(record.machine.links[0].ancestor);
   EXPECT_FALSE(record.machine.links[0].nvlinks);

@@ -167,6 +167,7 @@ bool is_optional(const std::string& key) {
   const std::vector<std::string> later{"alone",
                                        "ancestor",
                                        "buckets",
+                                       "cases_digest",
                                        "discarded_per_sample",
                                        "disturbed",
                                        "disturbed_samples",

@@ -269,6 +269,20 @@ TEST(Resumption, RefusesToLoseACase) {
   }
 }
 
+TEST(Resumption, RefusesOtherCasesThanItBeganWith) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.record.settings.cases_digest = digest_of_cases(bench.plan);
+  EXPECT_EQ(refusal([&] { require_same_cases(bench.plan, bench.record); }), "accepted");
+  bench.set_cases({1024, 65536, 131072});
+  EXPECT_THAT(refusal([&] { bench.execute(); }), HasSubstr("others now"));
+  EXPECT_THAT(bench.started, IsEmpty());
+  bench.record.cases.clear();
+  EXPECT_THAT(refusal([&] { bench.execute(); }), HasSubstr("others now")) << "measured or not";
+  bench.record = cut_record(Schedule::paired);
+  EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted") << "an older record tells none";
+}
+
 /// A budget has the largest case measured first: the journal of a run that is killed then has that
 /// one alone.
 TEST(Resumption, WritesEachCaseAtItsPlaceInTheJournal) {

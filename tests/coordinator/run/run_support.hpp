@@ -54,6 +54,7 @@ class RunBench : private RunWorld {
     record.settings.precision = plan.ci_width;
     record.settings.launches = plan.launches;
     record.settings.schedule = plan.schedule;
+    require_same_cases(plan, record);
     if (!record.cases.empty()) prepare_to_go_on(plan, record);
     JournalWriter journal(journal_path(), record);
     RunProgress progress;
