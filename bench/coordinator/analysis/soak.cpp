@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <set>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/text.hpp"
@@ -115,6 +117,26 @@ std::string readable_span(double seconds) {
                                : fmt::format("{:.1f} h", seconds / kHour);
 }
 
+/// A variant that was refused everything is in none by intent.
+std::vector<std::string> measured_in_fewer(const Record& record, std::size_t launches) {
+  std::map<std::string, std::set<int>> measured;
+  for (const CaseResult& result : record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      const auto& skipped = variant.skipped;
+      if (!skipped || skipped->reason == SkipReason::job_lost) measured[variant.variant];
+    }
+    for (const Sample& sample : result.samples) {
+      measured[result.variants[static_cast<std::size_t>(sample.variant)].variant].insert(
+          sample.launch);
+    }
+  }
+  std::vector<std::string> fewer;
+  for (const auto& [variant, own] : measured) {
+    if (own.size() < launches) fewer.push_back(fmt::format("{} in {}", variant, own.size()));
+  }
+  return fewer;
+}
+
 }  // namespace
 
 std::optional<SoakSummary> soak_summary(const Record& record) {
@@ -126,6 +148,7 @@ std::optional<SoakSummary> soak_summary(const Record& record) {
       soak.columns.push_back(column_of(record, result, i, soak.rows));
     }
   }
+  soak.measured_in_fewer = measured_in_fewer(record, soak.rows.size());
   soak.counted_errors = record.link_errors.has_value();
   if (soak.counted_errors) {
     for (const CountedErrors& each : grown_counters(*record.link_errors)) {
@@ -141,13 +164,18 @@ std::string soak_sentence(const SoakSummary& soak) {
   const std::string over = fmt::format(
       "in {} within {}", counted(static_cast<std::int64_t>(soak.rows.size()), "launch", "launches"),
       readable_span(soak.rows.back().after_s - soak.rows.front().after_s));
+  const std::string fewer =
+      soak.measured_in_fewer.empty()
+          ? ""
+          : fmt::format(" Measured in fewer launches: {}.", first_named(soak.measured_in_fewer));
   if (soak.degraded.empty()) {
     return fmt::format(
-        "No link degraded {}: {}, and no time drifted beyond its noise.", over,
-        soak.counted_errors ? "no errors were counted" : "counters of errors could not be read");
+        "No link degraded {}: {}, and no time drifted beyond its noise.{}", over,
+        soak.counted_errors ? "no errors were counted" : "counters of errors could not be read",
+        fewer);
   }
   constexpr std::size_t kNamed = 2;
-  return fmt::format("Degraded {}: {}.", over, first_named(soak.degraded, kNamed, "; "));
+  return fmt::format("Degraded {}: {}.{}", over, first_named(soak.degraded, kNamed, "; "), fewer);
 }
 
 bool judge_soak(Record& record) {

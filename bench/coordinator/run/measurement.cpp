@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"
 
 namespace linkgain {
@@ -441,6 +442,18 @@ void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPl
   spent(&TimeSpent::verifying_s);
   if (lost_before) result.stopped = StopReason::job_lost;
   summarise(result);
+}
+
+void locate(VariantResult& variant, const Case& c, const Machine& machine, Path by_transport) {
+  if (c.training && !uses_link(c)) return;  // nothing was carried
+  const Path found =
+      variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
+  if (found != Path::unknown) variant.path = found;
+  const std::optional<Limit> limit = limit_of(machine, c, variant.path);
+  // One message after the other never fills a link: its share would say nothing.
+  if (!limit || !variant.busbw || needs_pair(c.operation)) return;
+  variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
+  variant.limit = limit->kind;
 }
 
 TrafficCount::TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings,

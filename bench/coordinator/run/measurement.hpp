@@ -119,4 +119,7 @@ unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index = 0)
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
                   int rounds, const MeasurementSettings& settings);
 
+/// Notes which path the variant took, and how near to that path's limit it came.
+void locate(VariantResult& variant, const Case& c, const Machine& machine, Path by_transport);
+
 }  // namespace linkgain

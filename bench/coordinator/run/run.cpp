@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "gpu_watch.hpp"
@@ -14,7 +15,6 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/record/limits.hpp"
 #include "linkgain/run/progress.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
@@ -32,6 +32,9 @@ constexpr const char* kJobLost = "job-lost";
 
 /// Of all jobs of a run: a variant that cannot live is not started for ever.
 constexpr int kMostRestarts = 3;
+
+/// Of a variant's launches, one after the other: with so many it is not started again.
+constexpr int kMostFailedStarts = 3;
 
 class Run : private RunCosts {
  public:
@@ -66,7 +69,7 @@ class Run : private RunCosts {
   void measure_group(std::vector<Launch>& group, const std::vector<int>& cases);
   void start(std::vector<Launch>& group, std::vector<Missing>& missing);
   void shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
-  void give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
+  void tell_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   bool on_same_gpus(const Launch& launch) const;
   void take_settings(const VariantJob& job);
   void look_around();
@@ -78,8 +81,11 @@ class Run : private RunCosts {
   void keep(const Launch& launch, int index);
   void skip(const Launch& launch, int index, SkipReason reason);
   void lower_launches();
+  /// Whether it is not started again.
+  bool gave_up(int variant) const {
+    return failed_starts_[static_cast<std::size_t>(variant)] >= kMostFailedStarts;
+  }
   bool all_gave_up() const;
-  void locate(VariantResult& variant, const Case& c, Path by_transport) const;
   void measure_host_copies(std::vector<Launch>& group);
 
   Seconds now() const override { return world_.now(); }
@@ -98,7 +104,7 @@ class Run : private RunCosts {
   RunProgress& progress_;
   MeasurementSettings settings_;
   std::vector<int> all_variants_;
-  std::vector<bool> gave_up_;  ///< by variant: not started again
+  std::vector<int> failed_starts_;  ///< by variant: launches since the last one that was up
   int restarts_ = 0;
   JobLosses losses_;
   bool some_lost_ = false;  ///< of all jobs
@@ -127,7 +133,7 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       progress_(progress),
       settings_{plan, {}, *this},
       all_variants_(plan.variants.size()),
-      gave_up_(plan.variants.size()),
+      failed_starts_(plan.variants.size()),
       earlier_(head_of_earlier_part(record)),
       pace_(plan, *this),
       neighbours_(world, record, *this),
@@ -290,7 +296,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   std::vector<Missing> missing;
   start(group, missing);
   shake_hands(group, started, missing);
-  give_up_missing(group, missing);
+  tell_missing(group, missing);
   const Seconds start_time{world_.now().value - started};
   pace_.started_group(start_time.value);
   all_started(start_time);
@@ -347,7 +353,7 @@ void Run::start(std::vector<Launch>& group, std::vector<Missing>& missing) {
     const auto place = static_cast<std::size_t>(index);
     const int number = group[place / variants].number;
     VariantJob& job = group[place / variants].jobs[place % variants];
-    if (gave_up_[static_cast<std::size_t>(job.variant)]) continue;
+    if (gave_up(job.variant)) continue;
     try {
       job.job = world_.start_job(job.variant, number);
     } catch (const Interrupted&) {
@@ -381,24 +387,27 @@ void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Mi
   }
 }
 
-/// A variant of which no job started is not started again, and said once.
-void Run::give_up_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing) {
-  for (const Missing& each : missing) {
-    const auto place = static_cast<std::size_t>(each.variant);
-    if (gave_up_[place]) continue;
-    if (!first_problem_) first_problem_.emplace(each.text, each.advice);
-    const std::string& name = plan_.variants[place].name;
-    const bool some_up = std::any_of(group.begin(), group.end(), [&](const Launch& launch) {
-      return std::any_of(launch.jobs.begin(), launch.jobs.end(), [&](const VariantJob& job) {
-        return job.variant == each.variant && job.job;
-      });
-    });
-    gave_up_[place] = !some_up;
-    const std::string which =
-        some_up ? fmt::format("variant {}, launch {}", name, each.launch + 1) : "variant " + name;
-    warn({kJobLost, fmt::format("{}: {}", which, each.text), each.advice});
+/// Counts variants of which no job is up. Of one that is not started again one loss is told.
+void Run::tell_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing) {
+  for (std::size_t i = 0; i < group.front().jobs.size(); ++i) {
+    if (std::ranges::any_of(group, [i](const Launch& each) { return each.jobs[i].job != nullptr; }))
+      continue;
+    const bool all = std::ssize(group) == plan_.launches;  // which leaves nothing to start
+    failed_starts_[static_cast<std::size_t>(group.front().jobs[i].variant)] +=
+        all ? kMostFailedStarts : static_cast<int>(group.size());
   }
-  if (!machine_known_ && all_gave_up()) throw *first_problem_;
+  std::set<int> given_up;
+  for (const Missing& each : missing) {
+    if (!first_problem_) first_problem_.emplace(each.text, each.advice);
+    const bool out = gave_up(each.variant);
+    if (out && !given_up.insert(each.variant).second) continue;
+    warn({kJobLost,
+          fmt::format("variant {}{}: {}",
+                      plan_.variants[static_cast<std::size_t>(each.variant)].name,
+                      out ? "" : fmt::format(", launch {}", each.launch + 1), each.text),
+          each.advice});
+  }
+  if (!machine_known_ && std::ranges::count(failed_starts_, 0) == 0) throw *first_problem_;
 }
 
 bool Run::on_same_gpus(const Launch& launch) const {
@@ -411,6 +420,7 @@ void Run::take_settings(const VariantJob& job) {
   const protocol::HelloReply& reply = job.hello;
   started(reply);
   const auto variant = static_cast<std::size_t>(job.variant);
+  failed_starts_[variant] = 0;
   record_.settings.environment_in_force[variant] = reply.environment;
   record_.settings.software_in_force.resize(plan_.variants.size());
   record_.settings.software_in_force[variant] = reply.machine.software;
@@ -435,7 +445,7 @@ void Run::lower_launches() {
 }
 
 bool Run::all_gave_up() const {
-  return std::find(gave_up_.begin(), gave_up_.end(), false) == gave_up_.end();
+  return std::ranges::all_of(all_variants_, [this](int variant) { return gave_up(variant); });
 }
 
 /// Notes why this launch's variants were not measured, where no earlier launch measured them.
@@ -451,19 +461,6 @@ void Run::skip(const Launch& launch, int index, SkipReason reason) {
                              result.stopped == StopReason::launches_differ);
   if (!ended || cut) result.stopped = lost ? StopReason::job_lost : StopReason::out_of_time;
   journal_.extend_case(index, result);
-}
-
-/// Which path the variant took, and how near to that path's limit it came.
-void Run::locate(VariantResult& variant, const Case& c, Path by_transport) const {
-  if (c.training && !uses_link(c)) return;  // nothing was carried
-  const Path found =
-      variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
-  if (found != Path::unknown) variant.path = found;
-  const std::optional<Limit> limit = limit_of(record_.machine, c, variant.path);
-  // One message after the other never fills a link: its share would say nothing.
-  if (!limit || !variant.busbw || needs_pair(c.operation)) return;
-  variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
-  variant.limit = limit->kind;
 }
 
 /// Once in a run, in the first job that is up.
@@ -498,7 +495,7 @@ void Run::keep(const Launch& launch, int index) {
     const Algorithm algorithm =
         variant.evidence ? algorithm_called(variant.evidence->plan.algorithm) : Algorithm::unnamed;
     const std::optional<Path> own = own_path(record_.machine, result.definition, variant.execution);
-    locate(variant, result.definition,
+    locate(variant, result.definition, record_.machine,
            own ? *own : world_.find_path(job.variant, launch.number, job.hello, algorithm));
   }
   journal_.extend_case(index, result);

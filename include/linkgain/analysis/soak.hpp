@@ -38,13 +38,15 @@ struct SoakSummary {
   /// What degraded, each with why: links whose errors grew, most first, then what drifted, most
   /// first.
   std::vector<std::string> degraded;
-  bool counted_errors = false;  ///< the driver told some counter of them
+  std::vector<std::string> measured_in_fewer{};  ///< than all launches: "p2p in 9"
+  bool counted_errors = false;                   ///< the driver told some counter of them
 };
 
 /// Absent of a record of another profile.
 std::optional<SoakSummary> soak_summary(const Record& record);
 
-/// Names what degraded most, or says that nothing did and by what that was judged.
+/// Names what degraded most, or says that nothing did and by what that was judged; and the variants
+/// that not all launches have.
 std::string soak_sentence(const SoakSummary& soak);
 
 /// Warns of what drifted, as "soak-drift"; whether something did.

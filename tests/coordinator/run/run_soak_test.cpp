@@ -115,6 +115,17 @@ TEST_F(Soak, ThatGoesOnKeepsItsLaunchesApart) {
   }
 }
 
+/// A launch in which neither variant starts does not end it.
+TEST_F(Soak, NamesVariantsThatNotAllLaunchesHave) {
+  bench_.before_start = [](int variant, int launch) {
+    if (launch == 4 || (variant == 1 && launch == 7)) throw JobLost("cannot start", "try later");
+  };
+  run();
+  EXPECT_EQ(bench_.record.status, RunStatus::job_lost);
+  EXPECT_THAT(bench_.record.launch_begins_s, SizeIs(kLaunches));
+  expect_golden(soak_sentence(summary()) + "\n", "soak_missing.txt");
+}
+
 TEST_F(Soak, NamesTheLinkWhoseErrorsGrow) {
   grows_at_ = 7;
   run();
