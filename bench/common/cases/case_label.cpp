@@ -70,6 +70,10 @@ std::string readable_result(const Case& definition, Seconds time) {
   return definition.metric ? readable_value(*definition.metric, time) : readable_time(time);
 }
 
+bool is_rate(const Case& definition) {
+  return definition.metric && definition.metric->higher_is_better;
+}
+
 std::string spoken_operation(const Case& definition) {
   if (is_training(definition.operation)) return "training";
   if (is_program(definition.operation)) return "program";

@@ -97,7 +97,8 @@ std::string sentence(const CaseCheck& check) {
   if (check.time) append(readable_result(check.definition, *check.time));
   if (check.reference) append("baseline " + readable_result(check.definition, *check.reference));
   const std::string interval = interval_text(check);
-  const std::string shift = shift_text(check.shift);
+  const std::string shift =
+      shift_text(check.shift) + (check.shift && is_rate(check.definition) ? " time per unit" : "");
   append(interval.empty() ? shift : fmt::format("{} (95 % CI {})", shift, interval));
   if (check.reference) append("tolerance " + readable_tolerance(check.tolerance));
   const std::string note = note_text(check);
@@ -245,6 +246,9 @@ void add_check_rows(StyledText& text, const CheckResult& result, TableStyle styl
   const bool says_launches = add_launches(columns, rows, launches);
   text.table_with_reasons(columns, rows);
   if (says_launches) text.paragraph("Launches: of the baseline, and now");
+  if (std::ranges::any_of(shown, [](const CaseCheck* each) { return is_rate(each->definition); })) {
+    text.paragraph(kRateLegend);
+  }
   if (one_tolerance) {
     text.paragraph("Tolerance: " + readable_tolerance(shown.front()->tolerance));
   }

@@ -74,12 +74,14 @@ std::string launches_text(const RunComparison& comparison) {
 std::string legend_of(const RunComparison& comparison) {
   std::vector<CaseVerdict> verdicts;
   bool trainings = false;
+  bool rates = false;
   for (const CaseComparison& each : comparison.cases) {
     verdicts.push_back(each.verdict);
-    trainings = trainings || (each.definition.training.has_value());
+    trainings = trainings || each.definition.training.has_value();
+    rates = rates || is_rate(each.definition);
   }
   return fmt::format("{}. The speed-up is the time before over the time after{}. {} {}",
-                     counts_of(verdicts), launches_text(comparison), value_legend(trainings),
+                     counts_of(verdicts), launches_text(comparison), value_legend(trainings, rates),
                      verdict_legend(comparison.tolerance));
 }
 

@@ -159,9 +159,10 @@ std::string answer_of(const RunComparison& comparison) {
   return fmt::format("{}. {}", counts_of(verdicts), change());
 }
 
-std::string value_legend(bool trainings) {
-  return fmt::format("A run's value is the geometric mean of its launches' medians.{}",
-                     trainings ? " A training's time is that of a step; it has no bandwidth." : "");
+std::string value_legend(bool trainings, bool rates) {
+  return fmt::format("A run's value is the geometric mean of its launches' medians.{}{}{}",
+                     trainings ? " A training's time is that of a step; it has no bandwidth." : "",
+                     rates ? " " : "", rates ? kRateLegend : "");
 }
 
 std::string verdict_legend(double tolerance) {

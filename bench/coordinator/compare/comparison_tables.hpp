@@ -43,8 +43,8 @@ std::string counts_of(const std::vector<CaseVerdict>& verdicts);
 /// 1.24–1.35x)." Empty where there is no case.
 std::string answer_of(const RunComparison& comparison);
 
-/// What a value, and the words of the verdicts, mean; `trainings`: whether there are any.
-std::string value_legend(bool trainings);
+/// What a value, and the words of the verdicts, mean; whether there are trainings, and rates.
+std::string value_legend(bool trainings, bool rates);
 std::string verdict_legend(double tolerance);
 
 /// A row of the table of all cases.

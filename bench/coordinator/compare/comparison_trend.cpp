@@ -269,13 +269,15 @@ std::string legend_of(const std::vector<TrendCase>& cases, double tolerance, std
   const bool trainings = std::any_of(cases.begin(), cases.end(), [](const TrendCase& each) {
     return each.definition.training.has_value();
   });
+  const bool rates =
+      std::ranges::any_of(cases, [](const TrendCase& each) { return is_rate(each.definition); });
   return fmt::format(
       "The speed-up is the time of {} over that of {}, and the verdict is on these two.{} {} {}",
       run_label(1), run_label(runs),
       is_any_marked(cases, runs)
           ? fmt::format(" A + marks what is faster than {}, a - what is slower.", run_label(1))
           : "",
-      value_legend(trainings), verdict_legend(tolerance));
+      value_legend(trainings, rates), verdict_legend(tolerance));
 }
 
 }  // namespace

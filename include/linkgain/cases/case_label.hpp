@@ -18,6 +18,12 @@ std::string case_label(const Case& definition);
 /// The time of one operation, or what a program's metric says: "39.00 ms", "1234.5".
 std::string readable_result(const Case& definition, Seconds time);
 
+/// Whether it is a number of which more is better: what is compared is its reciprocal.
+bool is_rate(const Case& definition);
+/// What tables of times say where they have such cases.
+inline constexpr const char* kRateLegend =
+    "A rate is compared as its reciprocal, the time per unit.";
+
 /// "all-reduce", as a sentence has it.
 std::string spoken_operation(const Case& definition);
 

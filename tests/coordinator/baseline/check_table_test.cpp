@@ -47,6 +47,14 @@ TEST(CheckMarkdown, OfAQuietCheckHasNoTable) {
               AllOf(HasSubstr("## linkgain check: PASSED\n"), Not(HasSubstr("|"))));
 }
 
+TEST(CheckTable, SaysThatARateIsComparedByTheTimePerUnit) {
+  CheckResult result = quiet_check();
+  result.cases.push_back(
+      sample_check(8, "p2p", RegressionVerdict::slower, 0.001, 1.0 / 0.7 - 1.0, 0.012));
+  result.cases.back().definition = parse_case_name("exec/tokens/higher");
+  expect_golden(check_table(result) + "\n" + check_junit(result), "check_rate.txt");
+}
+
 TEST(CheckCsv, HasARowForEveryCase) { expect_golden(check_csv(troubled_check()), "check.csv"); }
 
 TEST(CheckTable, SaysOverHowManyLaunchesWhereTheyDiffer) {
