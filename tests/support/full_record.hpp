@@ -59,8 +59,9 @@ inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
   return std::tie(a, b, c, d, e, f, g, h, i, j, k);
 }
+/// The digest is of the file, and no part of what it says.
 inline auto members(const Record& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = value;
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, digest] = value;
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
 }
 

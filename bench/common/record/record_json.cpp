@@ -732,6 +732,7 @@ Record parse_document(std::string_view text, const std::string& origin, bool who
     if (whole) {
       require_consistent(record, agreement_of(record, digested));
     }
+    if (digested) record.digest = document.at("digest");
     return record;
   } catch (const json::In::parse_error& error) {
     throw UsageError(about(origin, fmt::format("not JSON, from byte {} on", error.byte)),

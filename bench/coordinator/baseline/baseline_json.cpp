@@ -18,11 +18,13 @@ namespace {
 constexpr const char* kAdvice = "give a baseline that `linkgain baseline` wrote";
 
 json::Out write_source(const BaselineSource& source) {
-  return {{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
+  json::Out out{{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
+  if (!source.digest.empty()) out["digest"] = source.digest;
+  return out;
 }
 
 BaselineSource read_source(const json::In& in) {
-  return {in.at("host"), in.at("started"), in.at("launches")};
+  return {in.at("host"), in.at("started"), in.at("launches"), in.value("digest", "")};
 }
 
 json::Out write_variant(const Variant& variant) {

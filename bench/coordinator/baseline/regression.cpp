@@ -361,7 +361,8 @@ void warn_of_health(CheckResult& result, const NamedRecord& source) {
 
 void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
   const BaselineSource own = source_of(source.record);
-  if (std::find(baseline.sources.begin(), baseline.sources.end(), own) != baseline.sources.end()) {
+  if (std::ranges::any_of(baseline.sources,
+                          [&](const BaselineSource& each) { return are_one_run(each, own); })) {
     result.warnings.push_back({"own-baseline",
                                source.name + " is one of the records the baseline was made from",
                                "it is no test of anything: check another run"});

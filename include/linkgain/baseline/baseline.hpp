@@ -48,8 +48,13 @@ struct BaselineSource {
   std::string host;
   std::string started;
   int launches = 0;
+  std::string digest{};  ///< the record's; empty where it has none
   bool operator==(const BaselineSource&) const = default;
 };
+
+/// Whether both are of one run. Two that began in the same second, as on other GPUs of a node, are
+/// told apart by their digests; where one has none host, begin and launches decide.
+bool are_one_run(const BaselineSource& one, const BaselineSource& other);
 
 /// What later runs of like machines are compared with.
 struct Baseline {

@@ -381,6 +381,8 @@ struct Record {
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
+  /// Of the file that it was read from; empty of journals, older records and one not yet written.
+  std::string digest{};
 };
 
 /// Samples of all cases.

@@ -64,6 +64,14 @@ TEST(BaselineJson, RoundTrips) {
   EXPECT_EQ(to_json(read), to_json(baseline)) << "overrides, and whatever is not named above";
 }
 
+TEST(BaselineJson, HasTheDigestsOfRecordsThatHaveOne) {
+  Baseline baseline = full_baseline();
+  EXPECT_FALSE(document()["sources"][0].contains("digest")) << "as in older ones";
+  baseline.sources[0].digest = "mix64:0123456789abcdef";
+  EXPECT_EQ(parse_baseline(to_json(baseline), "b.json").sources, baseline.sources);
+  EXPECT_THAT(refusal(with("/sources/0/digest", "other")), HasSubstr("[sources][0][digest]"));
+}
+
 TEST(BaselineJson, FromBeforeLinksWereCountedIsRead) {
   Json older = document();
   EXPECT_EQ(older["key"]["links"][0]["nvlinks"], 18);

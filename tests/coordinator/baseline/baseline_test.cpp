@@ -62,6 +62,16 @@ TEST(Baseline, PoolsLaunchesOfSeveralRecords) {
   EXPECT_THAT(baseline.warnings, IsEmpty());
 }
 
+TEST(Baseline, TellsRunsOfTheSameSecondApartByTheirDigests) {
+  Record first = run_of({{sized(8), "p2p", kEight}});
+  Record second = first;
+  first.digest = "mix64:0000000000000001";
+  EXPECT_THROW(baseline_from({first, second}), UsageError) << "an older record has none";
+  second.digest = "mix64:0000000000000002";
+  EXPECT_THAT(baseline_from({first, second}).sources, SizeIs(2));
+  EXPECT_THROW(baseline_from({first, second, first}), UsageError);
+}
+
 TEST(Baseline, OfFewLaunchesIsSaidToBeWeak) {
   EXPECT_THAT(warning_codes(baseline_from({run_of({{sized(8), "p2p", {1e-3, 1e-3}}})})),
               ElementsAre("weak-baseline"));

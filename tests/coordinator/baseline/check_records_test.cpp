@@ -81,6 +81,14 @@ TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
   EXPECT_THAT(result.warnings[1].text,
               AllOf(HasSubstr("variant p2p"), HasSubstr("NCCL_ALGO=Ring here")));
   EXPECT_THAT(warning_codes(check({before()}, made_from(before()))), ElementsAre("own-baseline"));
+  const auto with_digest = [](const char* digest) {
+    return changed(before(), [&](Record& r) { r.digest = digest; });
+  };
+  EXPECT_THAT(warning_codes(check({with_digest("mix64:1")}, made_from(before()))),
+              ElementsAre("own-baseline"));
+  EXPECT_THAT(warning_codes(check({with_digest("mix64:1")}, made_from(with_digest("mix64:2")))),
+              IsEmpty())
+      << "another run that began in the same second";
 }
 
 /// Cases that are the same have no line of their own that could tell.
