@@ -495,7 +495,7 @@ TEST_F(ExecBesideGpus, OneRunOfSeveralOverNvlinkIsAWrongPath) {
                                      {"--rounds", "3", "--ci-width", "50%"});
   EXPECT_EQ(outcome.status, 5) << outcome.error;
   EXPECT_THAT(warning_codes(), Contains("exec-path"));
-  EXPECT_THAT(outcome.output, HasSubstr("in 1 of "));
+  EXPECT_THAT(outcome.output, HasSubstr("up to 4 GB went over"));
   EXPECT_THAT(outcome.output, HasSubstr("\n  P2P "));
 }
 

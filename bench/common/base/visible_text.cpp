@@ -74,16 +74,6 @@ std::size_t length_of_character(std::string_view text, std::size_t place) {
   return 0;
 }
 
-bool is_utf8(std::string_view text) {
-  std::size_t place = 0;
-  while (place < text.size()) {
-    const std::size_t length = length_of_character(text, place);
-    if (length == 0) return false;
-    place += length;
-  }
-  return true;
-}
-
 std::string visible(std::string_view text) { return shown(text, {}); }
 
 std::string visible_lines(std::string_view text) { return shown(text, "\n\t"); }

@@ -12,7 +12,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/base/whole_number.hpp"
 #include "linkgain/hardware/nccl_file.hpp"
 
@@ -194,10 +193,6 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
     throw UsageError(
         fmt::format("a variant's name has {} characters, more than {}", name.size(), kLongestName),
         "give it a shorter name: files of the run and columns of tables have it");
-  }
-  if (!is_utf8(text)) {
-    throw UsageError(
-        fmt::format("variant '{}' is no UTF-8, which is all that records can keep", visible(text)));
   }
   const std::vector<Variant> known = built_in_variants(context);
   const auto match = std::find_if(known.begin(), known.end(),

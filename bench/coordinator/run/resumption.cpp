@@ -136,10 +136,18 @@ Record read_unfinished(const std::filesystem::path& folder) {
     throw UsageError(fmt::format("the run in {} is complete", folder.string()),
                      fmt::format("see linkgain report {}", folder.string()));
   }
-  if (std::ranges::any_of(record.settings.argv, [](const std::string& word) {
-        return word.find(kMasked) != std::string::npos;
-      })) {
+  const auto were_given = [&](std::string_view part) {
+    return std::ranges::any_of(record.settings.argv, [&](const std::string& word) {
+      return word.find(part) != std::string::npos;
+    });
+  };
+  if (were_given(kMasked)) {
     throw UsageError("the run was given a secret, which its record does not keep", kStartAnew);
+  }
+  constexpr std::string_view kNoText = "\xEF\xBF\xBD";  // U+FFFD
+  if (were_given(kNoText)) {
+    throw UsageError("the run was given bytes that are no text, which its record does not keep",
+                     kStartAnew);
   }
   leave_out_verdicts(record);
   tell_of_earlier_host(record);

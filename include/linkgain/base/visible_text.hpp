@@ -11,9 +11,6 @@ namespace linkgain {
 /// Unicode Standard, which leaves out overlong forms, surrogates and what lies beyond U+10FFFF.
 std::size_t length_of_character(std::string_view text, std::size_t place);
 
-/// Whether all of it is.
-bool is_utf8(std::string_view text);
-
 /// Control characters (C0, C1, DEL), line breaks included, those that change the direction of text
 /// or separate its lines, and bytes that are no UTF-8 as "\x1b" and "\u202e". All else stays as it
 /// is.

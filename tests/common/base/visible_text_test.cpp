@@ -19,13 +19,6 @@ TEST(VisibleText, ShowsWhatActsOnATerminal) {
   EXPECT_EQ(visible(std::string_view("\0", 1)), "\\x00");
 }
 
-TEST(Utf8, IsAllOfTheText) {
-  EXPECT_TRUE(is_utf8(""));
-  EXPECT_TRUE(is_utf8("a\n\u00b5\U0001F600"));
-  EXPECT_FALSE(is_utf8("\xff"));
-  EXPECT_FALSE(is_utf8("a\xC3")) << "cut short";
-}
-
 TEST(VisibleText, KeepsLinesWhereTheyAreMeant) {
   EXPECT_EQ(visible_lines("a\n\tb\r\x1b"), "a\n\tb\\x0d\\x1b");
 }

@@ -56,7 +56,8 @@ TEST_F(FolderLockTest, KeepsAnotherUserOut) {
   namespace fs = std::filesystem;
   fs::permissions(folder_.path(), fs::perms::all);
   const FolderLock lock(folder_.path());
-  fs::permissions(folder_.path() / ".lock", fs::perms::owner_read | fs::perms::others_read);
+  fs::permissions(folder_.path() / ".lock",
+                  fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
   // Root opens every file; anybody else only reads this one.
   constexpr uid_t kNobody = 65534;
   const bool is_root = geteuid() == 0;

@@ -318,6 +318,8 @@ TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
   Record secret = record;
   secret.settings.argv = {"linkgain", "run", "--variant", "a:API_KEY=***"};
   EXPECT_THAT(refusal_of(secret), HasSubstr("a secret"));
+  secret.settings.argv.back() = "a:ODD=\uFFFD";  // what stands for bytes that are no UTF-8
+  EXPECT_THAT(refusal_of(secret), HasSubstr("no text"));
   Record program = record;
   program.settings.program.emplace().command = {"true"};
   program.cases.clear();
