@@ -13,6 +13,7 @@ void read_by(Decode decode, std::string_view line) {
 
 void read(std::string_view line) {
   if (fuzz::reads([&] { read_by(protocol::decode_command, line); })) return;
+  protocol::require_possible(protocol::decode_reply(line), std::nullopt);
   read_by(protocol::decode_reply, line);
 }
 

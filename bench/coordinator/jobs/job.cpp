@@ -27,11 +27,13 @@ ExitCode exit_code_from(int status) {
   return is_known ? static_cast<ExitCode>(status) : ExitCode::problem_found;
 }
 
-/// `name` is the job's.
-protocol::Reply decoded(const std::string& name, const protocol::Command& command,
-                        const std::string& line) {
+/// `name` is the job's, and so are `ranks`.
+protocol::Reply decoded(const std::string& name, std::optional<int> ranks,
+                        const protocol::Command& command, const std::string& line) {
   try {
-    return protocol::decode_reply(line);
+    protocol::Reply reply = protocol::decode_reply(line);
+    protocol::require_possible(reply, ranks);
+    return reply;
   } catch (const Error& error) {
     throw JobLost(fmt::format("{}: its reply to '{}' is not understood: {}", name,
                               protocol::name_of(command), error.what()),
@@ -186,7 +188,7 @@ std::string read_tail(const std::filesystem::path& log, std::uintmax_t offset) {
 template <typename ReplyType>
 ReplyType Job::exchange(const protocol::Command& command, Seconds deadline) {
   protocol::Reply reply =
-      decoded(do_name(), command, do_exchange(protocol::encode(command), deadline));
+      decoded(do_name(), ranks_, command, do_exchange(protocol::encode(command), deadline));
   if (auto* expected = std::get_if<ReplyType>(&reply)) return std::move(*expected);
   if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
     throw JobRefused(error->text, error->advice, exit_code_from(error->exit_code));
@@ -272,8 +274,10 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
 std::string MpiJob::do_name() const { return fmt::format("the job of variant '{}'", variant_); }
 
 MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch,
-               std::unique_ptr<TemporaryFolder> segments, std::function<void()> tick)
-    : variant_(std::move(variant)),
+               std::unique_ptr<TemporaryFolder> segments, std::function<void()> tick,
+               std::optional<int> ranks)
+    : Job(ranks),
+      variant_(std::move(variant)),
       log_(request.error_file),
       log_start_(size_or_zero(log_)),
       watch_(watch),

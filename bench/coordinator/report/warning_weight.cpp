@@ -12,7 +12,7 @@ using Code = std::string_view;
 constexpr std::array kIncomplete = std::to_array<Code>(
     {"budget-used-up", "exec-failed", "job-lost", "journal-lost", "launch-refused", "not-verified",
      "nothing-measured", "operation-not-measured", "record-elsewhere", "record-lost",
-     "report-lost"});
+     "record-refused", "report-lost"});
 
 constexpr std::array kDoubtful = std::to_array<Code>(
     {"busy-gpu", "busy-processors", "evidence-missing", "exec-nccl-not-replaced", "exec-neighbours",

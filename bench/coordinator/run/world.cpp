@@ -76,7 +76,8 @@ std::unique_ptr<Job> MpiWorld::start_job(int variant, int launch) {
   std::unique_ptr<TemporaryFolder> segments = options_.hostfile ? nullptr : folder_for_segments();
   if (segments) request.segments_folder = segments->path();
   const ProcessRequest process = process_request(request, directory_.job_log(chosen.name, launch));
-  return std::make_unique<MpiJob>(chosen.name, process, &watch_, std::move(segments), tick_);
+  return std::make_unique<MpiJob>(chosen.name, process, &watch_, std::move(segments), tick_,
+                                  plan_.ranks);
 }
 
 Path MpiWorld::find_path(int variant, int launch, const protocol::HelloReply& hello,

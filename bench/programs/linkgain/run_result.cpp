@@ -48,10 +48,23 @@ void warn(Record& record, const Warning& warning) {
   }
 }
 
+/// Whether this program reads it again: what a job said that it cannot have measured must not pass
+/// for a result.
+bool is_readable(Record& record, const std::string& text, const RunDirectory& directory) {
+  try {
+    parse_record(text, directory.record().string());
+    return true;
+  } catch (const UsageError& error) {
+    warn(record, {"record-refused", error.what(), "report it, with the folder of the run"});
+    return false;
+  }
+}
+
 /// Whether it is in the run's folder.
 bool keep_record(Record& record, const RunDirectory& directory) {
+  const std::string text = to_json(record);
   try {
-    write_file_atomically(directory.record(), to_json(record));
+    write_file_atomically(directory.record(), text);
   } catch (const UsageError& error) {
     warn(record, {"record-lost", error.what(), error.advice()});
     const std::string file = keep_elsewhere(record);
@@ -59,7 +72,8 @@ bool keep_record(Record& record, const RunDirectory& directory) {
     return false;
   }
   std::error_code none;
-  std::filesystem::remove(directory.journal(), none);  // readers would take the run for unfinished
+  // Readers would take the run for unfinished, which is right where its record is none.
+  if (is_readable(record, text, directory)) std::filesystem::remove(directory.journal(), none);
   return true;
 }
 

@@ -57,7 +57,8 @@ struct ResultStyle {
 /// Writes record, report and page of a run that is over into its folder, and removes its journal. A
 /// record that cannot be written there, as on a full disk, goes into the folder for temporary
 /// files; a warning says so, and the record's exit code becomes ExitCode::incomplete unless a
-/// signal ended the run.
+/// signal ended the run. So it does of a record that this program would refuse to read, of which
+/// the journal stays.
 ///
 /// Then ends the watch, so that a signal ends the program again while it prints what nobody may
 /// read, and prints; returns the record's exit code. Throws UsageError where not all could be

@@ -66,7 +66,6 @@ std::optional<protocol::ErrorReply> agree(Session& session, Work work) {
 constexpr double kTrustedShare = 0.25;
 /// Growth of the batch between two calibration steps.
 constexpr double kMostGrowth = 64.0;
-constexpr std::int64_t kMostOperations = 1'000'000;
 
 double slowest_time(Session& session, Operation& operation, std::int64_t operations) {
   session.barrier();
@@ -76,7 +75,7 @@ double slowest_time(Session& session, Operation& operation, std::int64_t operati
 /// As many whole granules as fit the target, at least one.
 std::int64_t operations_for(double target, double per_operation, std::int64_t granularity) {
   const double granules = std::round(target / (per_operation * static_cast<double>(granularity)));
-  const double most = static_cast<double>(kMostOperations / granularity);
+  const double most = static_cast<double>(protocol::kMostOperations / granularity);
   return granularity * static_cast<std::int64_t>(std::clamp(granules, 1.0, most));
 }
 

@@ -58,6 +58,10 @@ class Job {
   /// that are given up at once.
   virtual void give_up() noexcept {}
 
+ protected:
+  /// `ranks`: how many it has, where that is known; a reply that tells of others loses it.
+  explicit Job(std::optional<int> ranks = std::nullopt) : ranks_(ranks) {}
+
  private:
   /// For what is said of it: "the job of variant 'p2p'".
   virtual std::string do_name() const { return "the job"; }
@@ -69,6 +73,8 @@ class Job {
 
   template <typename ReplyType>
   ReplyType exchange(const protocol::Command& command, Seconds deadline);
+
+  std::optional<int> ranks_;
 };
 
 /// What starts the request's command with this process's environment and the variant's on top.
@@ -91,10 +97,11 @@ class MpiJob : public Job {
  public:
   /// `watch` may be null; else it must outlive the job. `segments`, where there is one, is the
   /// folder of the ranks' shared memory, which goes with the job. `tick` is called each second
-  /// while an answer is awaited. Throws as Process does.
+  /// while an answer is awaited. `ranks` as of Job. Throws as Process does.
   MpiJob(
       std::string variant, const ProcessRequest& request, const SignalWatch* watch,
-      std::unique_ptr<TemporaryFolder> segments = nullptr, std::function<void()> tick = [] {});
+      std::unique_ptr<TemporaryFolder> segments = nullptr, std::function<void()> tick = [] {},
+      std::optional<int> ranks = std::nullopt);
   void give_up() noexcept override;
 
  private:

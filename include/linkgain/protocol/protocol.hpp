@@ -33,6 +33,9 @@ inline constexpr std::string_view kRankMemory = "linkgain-rank-";
 /// and coordinator tell how long they wait for it.
 inline constexpr int kVerifiedOperations = 64;
 
+/// At most the operations of a batch.
+inline constexpr std::int64_t kMostOperations = 1'000'000;
+
 struct Hello {};
 /// Opens a case by name: buffers, warm-up and calibration to `sample_target`.
 struct Open {
@@ -138,6 +141,11 @@ std::string encode(const Reply& reply);
 /// Throw UsageError where the line is no such message.
 Command decode_command(std::string_view line);
 Reply decode_reply(std::string_view line);
+
+/// Throws UsageError where no job can have measured what the reply says: a time that is negative,
+/// or longer than anybody waits, more wrong elements than were checked, a batch without end, or
+/// numbers of other ranks than these, which the job has where that is known.
+void require_possible(const Reply& reply, std::optional<int> ranks);
 
 /// What every encoded reply begins with, and hardly a line of anybody else.
 inline constexpr std::string_view kReplyBegin = "{\"reply\":";

@@ -20,7 +20,8 @@ constexpr Seconds kDeadline{3.0};
 class CannedJob : public Job {
  public:
   explicit CannedJob(std::string reply) : reply_(std::move(reply)) {}
-  explicit CannedJob(const protocol::Reply& reply) : CannedJob(protocol::encode(reply)) {}
+  explicit CannedJob(const protocol::Reply& reply, std::optional<int> ranks = std::nullopt)
+      : Job(ranks), reply_(protocol::encode(reply)) {}
 
   const std::vector<std::string>& sent() const { return sent_; }
   Seconds last_deadline() const { return deadline_; }
@@ -176,6 +177,31 @@ TEST(Job, RefusesOrIsLostWhateverIsAsked) {
   for (const Ask ask : for_an_end) {
     CannedJob other(protocol::VerifyReply{});
     EXPECT_THROW(ask(other), JobLost) << other.sent().back();
+  }
+}
+
+TEST(Job, AReplyThatTellsOfOtherRanksLosesTheJob) {
+  protocol::HelloReply hello;
+  hello.machine.ranks.resize(2);
+  hello.machine.ranks[1].rank = 1;
+  EXPECT_EQ(CannedJob(hello, 2).hello(kDeadline).machine.ranks.size(), 2U);
+  EXPECT_THROW(CannedJob(hello, 3).hello(kDeadline), JobLost);
+  const protocol::RunReply run{.seconds = {0.5, 0.25}, .health = {{}, {}}};
+  EXPECT_EQ(CannedJob(run, 2).run({1, 1}, kDeadline).seconds.size(), 2U);
+  EXPECT_THROW(CannedJob(run, 1).run({1, 1}, kDeadline), JobLost);
+}
+
+TEST(Job, AReplyThatCannotBeLosesTheJob) {
+  protocol::VerifyReply reply;
+  reply.verification.checked = 10;
+  reply.verification.wrong = -7;
+  CannedJob job(reply);
+  try {
+    job.verify(1, kDeadline);
+    FAIL() << "accepted";
+  } catch (const JobLost& lost) {
+    EXPECT_THAT(lost.what(), HasSubstr("'verify'"));
+    EXPECT_THAT(lost.what(), HasSubstr("wrong is -7"));
   }
 }
 

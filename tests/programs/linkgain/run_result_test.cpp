@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "linkgain/base/temporary_folder.hpp"
+#include "support/full_record.hpp"
+
 namespace linkgain::test {
 namespace {
 
@@ -19,6 +25,26 @@ TEST(TestVariables, AreNoneWhereTheyAreEmpty) {
   EXPECT_THAT(warnings_of_test_variables({}, {variant}), IsEmpty());
   variant.environment = {{name, "die@1"}};
   EXPECT_THAT(warnings_of_test_variables({}, {variant}), SizeIs(1));
+}
+
+/// Its exit status, and whether the journal of the run is still there.
+std::pair<int, bool> kept(Record record) {
+  const TemporaryFolder folder;
+  const RunDirectory directory(folder.path());
+  std::ofstream(directory.journal()) << "a journal\n";
+  std::optional<SignalWatch> watch;
+  testing::internal::CaptureStdout();
+  const int status = keep_and_print(record, directory, {.json = true}, watch);
+  testing::internal::GetCapturedStdout();
+  return {status, std::filesystem::exists(directory.journal())};
+}
+
+TEST(KeepAndPrint, KeepsTheJournalOfARecordThatIsNone) {
+  Record record = full_record();
+  record.exit_code = 0;
+  EXPECT_EQ(kept(record), std::pair(0, false));
+  record.cases[0].variants[1].verification->wrong = -7;
+  EXPECT_EQ(kept(record), std::pair(6, true));
 }
 
 }  // namespace
