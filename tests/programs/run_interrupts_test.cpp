@@ -12,6 +12,27 @@ using testing::SizeIs;
 
 using RunInterrupt = HarmedRun;
 
+/// A run whose coordinator is killed.
+class KilledRun : public HarmedRun {
+ protected:
+  static constexpr double kTimeout = 4.0;
+
+  /// That its jobs, which cannot end by themselves, are gone soon, and their memory.
+  static void kill_and_expect_nothing_left(const Program& program) {
+    const std::vector<std::string> segments = folders_of_segments(program);
+    EXPECT_THAT(segments, testing::Not(IsEmpty()));
+    program.signal(SIGKILL);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, kSoon * slowdown()))
+        << program.processes().size() << " left";
+    for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
+  }
+
+ private:
+  static constexpr double kSoon = kTimeout + 5.0;
+};
+
+class KilledRunOfFault : public KilledRun, public testing::WithParamInterface<const char*> {};
+
 class RunSignal : public HarmedRun, public testing::WithParamInterface<int> {};
 
 TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
@@ -90,6 +111,41 @@ TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   EXPECT_EQ(report.status, 0) << report.error;
   EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("incomplete")));
 }
+
+/// At the start and the end of MPI, where no command bounds a rank.
+TEST_P(KilledRunOfFault, LeavesNothing) {
+  const std::string fault = GetParam();
+  std::vector<std::string> arguments{"--only", "all_reduce", "--sizes",
+                                     "1K",     "--variant",  "faulty:LINKGAIN_TEST_FAULT=" + fault};
+  std::ranges::copy(timeout_of(kTimeout), std::back_inserter(arguments));
+  Program program(run_request(folder_, arguments));
+  const bool at_start = fault.ends_with("/launch");
+  ASSERT_TRUE(comes_true(
+      [&] {
+        return at_start ? program.processes_named("linkgain-bench").size() == 2
+                        : program.error().find("[  1/") != std::string::npos;
+      },
+      60.0 * slowdown()));
+  pause_for(1.0);
+  ASSERT_TRUE(program.is_running());
+  kill_and_expect_nothing_left(program);
+}
+
+INSTANTIATE_TEST_SUITE_P(Planted, KilledRunOfFault,
+                         testing::Values("hang@1/launch", "stop@1/launch", "hang@1/end",
+                                         "stop@1/end"));
+
+class KilledRunBehind : public KilledRun, public testing::WithParamInterface<const char*> {};
+
+TEST_P(KilledRunBehind, LeavesNothingThatIsStopped) {
+  Program program(run_request(folder_, long_run(timeout_of(kTimeout))));
+  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
+                         60.0 * slowdown()));
+  for (const pid_t each : program.processes_named(GetParam())) kill(each, SIGSTOP);
+  kill_and_expect_nothing_left(program);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stopped, KilledRunBehind, testing::Values("mpirun", "linkgain-bench"));
 
 }  // namespace
 }  // namespace linkgain::test

@@ -132,7 +132,7 @@ void count_job(pid_t leader) {
 
 std::string unique_marker() {
   std::random_device random;
-  return fmt::format("{}={}-{:08x}{:08x}", kJobMarker, getpid(), random(), random());
+  return fmt::format("{}={}-{:08x}{:08x}", kJobMarker, marker_of_program(), random(), random());
 }
 
 std::vector<std::string> assignments(const Environment& environment, const std::string& marker) {
@@ -174,6 +174,11 @@ ProcessEnd end_from(int wait_status) {
 }
 
 }  // namespace
+
+const std::string& marker_of_program() {
+  static const std::string marker = fmt::format("{}-{:08x}", getpid(), std::random_device{}());
+  return marker;
+}
 
 std::string read_process_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "linkgain/base/environment.hpp"
@@ -17,7 +18,13 @@ namespace linkgain {
 
 MpiWorld::MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
                    const RunDirectory& directory, const SignalWatch& watch)
-    : options_(options), plan_(plan), directory_(directory), watch_(watch), gpus_(plan, site) {
+    : options_(options),
+      plan_(plan),
+      directory_(directory),
+      watch_(watch),
+      reaper_(std::min(kShutdownTime, plan.timeout)),
+      gpus_(plan, site) {
+  reaper_.remember(sessions_.path());
   remove_left_folders(folder_for_temporary_files());
   remove_left_segments();
 }
@@ -74,7 +81,10 @@ std::unique_ptr<Job> MpiWorld::start_job(int variant, int launch) {
   LaunchRequest request = request_for(chosen, launch);
   request.session_folder = sessions_.path() / fmt::format("{}", started_++);
   std::unique_ptr<TemporaryFolder> segments = options_.hostfile ? nullptr : folder_for_segments();
-  if (segments) request.segments_folder = segments->path();
+  if (segments) {
+    request.segments_folder = segments->path();
+    reaper_.remember(segments->path());
+  }
   const ProcessRequest process = process_request(request, directory_.job_log(chosen.name, launch));
   return std::make_unique<MpiJob>(chosen.name, process, &watch_, std::move(segments), tick_,
                                   plan_.ranks);

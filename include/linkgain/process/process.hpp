@@ -120,6 +120,9 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::vector<std::st
 /// inherits it and can be recognised by it.
 inline constexpr std::string_view kJobMarker = "LINKGAIN_JOB";
 
+/// What that value begins with in all jobs of this program, and in none of others.
+const std::string& marker_of_program();
+
 struct ProcessRequest {
   std::vector<std::string> arguments;  ///< the program, looked up on PATH, and what it is given
   Environment environment;             ///< all of it, but for kJobMarker

@@ -12,6 +12,7 @@
 #include "linkgain/jobs/job.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/plan/site.hpp"
+#include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/run/gpu_lookout.hpp"
 #include "linkgain/run/run_directory.hpp"
@@ -52,7 +53,8 @@ class RunWorld {
 /// What it is given must outlive it.
 class MpiWorld : public RunWorld {
  public:
-  /// Throws UsageError where there is no place for temporary files.
+  /// Throws UsageError where there is no place for temporary files, MachineError where no
+  /// descriptor is left.
   MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
            const RunDirectory& directory, const SignalWatch& watch);
 
@@ -77,6 +79,7 @@ class MpiWorld : public RunWorld {
   const RunPlan& plan_;
   const RunDirectory& directory_;
   const SignalWatch& watch_;
+  JobReaper reaper_;
   GpuLookout gpus_;
   std::function<void()> tick_ = [] {};
   TemporaryFolder sessions_;  ///< Open MPI's, one for each job

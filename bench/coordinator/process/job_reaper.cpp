@@ -1,0 +1,116 @@
+#include "linkgain/process/job_reaper.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "linkgain/base/text.hpp"
+#include "linkgain/process/process.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{200};
+/// A job that was just being started cannot be told by its environment yet.
+constexpr std::chrono::seconds kToBegin{1};
+
+std::vector<pid_t> processes_of_jobs() {
+  std::vector<pid_t> found;
+  for (const ProcessEntry& process : list_processes()) {
+    const std::string marker = variable_of(process.id, kJobMarker);
+    if (marker.starts_with(marker_of_program())) found.push_back(process.id);
+  }
+  return found;
+}
+
+/// Nothing of the program's may stay open because of this process: locks, or pipes that others
+/// read to their end.
+void close_all_but(int descriptor) {
+  ::close_range(0, static_cast<unsigned>(descriptor) - 1, 0);
+  ::closefrom(descriptor + 1);
+}
+
+/// All that the program writes until it has ended. Throws std::system_error.
+std::string read_to_end(int descriptor) {
+  std::string text;
+  std::array<char, 4096> chunk;
+  for (;;) {
+    const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
+    if (count == 0) return text;
+    if (count > 0) text.append(chunk.data(), static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category());
+  }
+}
+
+void end_jobs(Seconds grace) {
+  std::this_thread::sleep_for(kToBegin);
+  const Deadline by_themselves(grace);
+  while (!by_themselves.passed() && !processes_of_jobs().empty()) {
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  const Deadline limit(Seconds{5.0});  // who outlives it for so long is asleep in a driver
+  for (;;) {
+    const std::vector<pid_t> left = processes_of_jobs();
+    if (left.empty() || limit.passed()) return;
+    for (const pid_t each : left) ::kill(each, SIGKILL);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+[[noreturn]] void reap(int told, Seconds grace) {
+  try {
+    ::prctl(PR_SET_NAME, "linkgain-reaper");
+    close_all_but(told);
+    const std::vector<std::string> folders = split(read_to_end(told), '\n');
+    end_jobs(grace);
+    std::error_code ignored;
+    for (const std::string& folder : folders) {
+      if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+    }
+  } catch (...) {
+    // Whether the program lives is not known, or no memory is left.
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+JobReaper::JobReaper(Seconds grace) {
+  Pipe pipe = make_pipe();
+  ::fcntl(pipe.writing.get(), F_SETFL, O_NONBLOCK);  // a reaper that is stopped holds nobody up
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  marker_of_program();  // the same in both
+  id_ = ::fork();
+  if (id_ == 0) reap(pipe.reading.get(), grace);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  told_ = std::move(pipe.writing);
+}
+
+/// Whose program ends by itself has ended its jobs.
+JobReaper::~JobReaper() {
+  if (id_ < 0) return;
+  ::kill(id_, SIGKILL);
+  while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void JobReaper::remember(const std::filesystem::path& folder) {
+  const std::string line = folder.string() + '\n';
+  [[maybe_unused]] const ssize_t written = ::write(told_.get(), line.data(), line.size());
+}
+
+}  // namespace linkgain

@@ -1,0 +1,51 @@
+#include "linkgain/process/job_reaper.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "support/process_support.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::IsEmpty;
+
+TEST(JobReaper, EndsWithItsProgram) {
+  { const JobReaper reaper(kPlenty); }
+  EXPECT_THAT(own_children(), IsEmpty());
+}
+
+/// One job is stopped, the other one ends with its input. What is left of them comes to this
+/// program, as the next reaper.
+TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const TemporaryFolder folder;
+  const std::filesystem::path own = folder.path() / "own";
+  const std::filesystem::path stops = own / "stops";
+  const std::filesystem::path ends = folder.path() / "ends";
+  std::filesystem::create_directory(own);
+  const pid_t program = fork();
+  if (program == 0) {
+    JobReaper reaper(Seconds{0.5});
+    reaper.remember(own);
+    const Process stopped(script("touch $1; kill -STOP $$", folder, {stops}));
+    const Process orderly(script("cat; touch $1", folder, {ends}));
+    eventually([&] { return std::filesystem::exists(stops); });
+    raise(SIGKILL);
+  }
+  ASSERT_GT(program, 0);
+  EXPECT_TRUE(eventually([] {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    return own_children().empty();
+  }));
+  EXPECT_TRUE(std::filesystem::exists(ends));
+  EXPECT_FALSE(std::filesystem::exists(own));
+}
+
+}  // namespace
+}  // namespace linkgain::test
