@@ -1,6 +1,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <regex>
 #include <thread>
@@ -28,16 +29,16 @@ class RunResume : public HarmedRun {
   }
 
   /// As many samples of every variant of every case in each launch, and no more.
-  void expect_whole() {
+  void expect_whole(int cases = 4) {
     const Json record = read_record(folder_);
     EXPECT_EQ(record.at("status"), "complete");
-    EXPECT_EQ(record.at("cases").size(), 4U);
+    EXPECT_EQ(record.at("cases").size(), cases);
     std::map<std::tuple<int, int, int>, int> counts;
     const Json& samples = record.at("samples");
     for (std::size_t i = 0; i < samples.at("case").size(); ++i) {
       ++counts[{samples.at("case")[i], samples.at("launch")[i], samples.at("variant")[i]}];
     }
-    for (int each = 0; each < 4 * 2 * 2; ++each) {
+    for (int each = 0; each < cases * 2 * 2; ++each) {
       const std::tuple<int, int, int> place{each / 4, each / 2 % 2, each % 2};
       EXPECT_EQ(counts[place], 4) << each;
     }
@@ -113,48 +114,45 @@ TEST_P(RunResumeAfter, MakesTheWholeRecord) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, RunResumeAfter, testing::Values(SIGINT, SIGKILL));
 
-/// Of two variants one has the fault while a file is there; nothing in the record tells of it.
+/// Rank 1 is late in every verification, which gives the time to harm one.
 class RunResumeAfterVerification : public RunResume {
  protected:
-  std::vector<std::string> with_fault(const std::string& fault) {
-    const std::string worker = (folder_.path() / "worker").string();
-    std::ofstream(faulty()) << "";
-    std::ofstream(worker) << "#!/bin/sh\n[ ! -e '" << faulty().string()
-                          << "' ] || export LINKGAIN_TEST_FAULT=" << fault
-                          << "\nexec '" LINKGAIN_BENCH "' \"$@\"\n";
-    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
-    std::vector<std::string> arguments = kFewCases;
-    arguments.insert(arguments.end(), {"--variant", "shared-memory", "--variant",
-                                       "other:shared-memory,worker=" + worker});
-    return arguments;
+  Outcome harm_verification(const std::function<void(Program&)>& harm) {
+    constexpr std::chrono::duration<double> kUntilVerified{1.0};
+    Program program(late(run_request(folder_, {"--only", "all_reduce", "--sizes", "64K",
+                                               "--launches", "2", "--ci-width", "0.5"})));
+    EXPECT_TRUE(comes_true([&] { return program.error().find("variants up") != std::string::npos; },
+                           60.0 * slowdown()));
+    std::this_thread::sleep_for(kUntilVerified * slowdown());
+    harm(program);
+    return program.finish(60.0 * slowdown());
   }
-  std::filesystem::path faulty() const { return folder_.path() / "faulty"; }
 
-  void expect_whole_without_fault() {
-    std::filesystem::remove(faulty());
-    const Outcome outcome = resume();
+  void expect_whole_after_resume() {
+    const Outcome outcome = run_program(late(linkgain(folder_, {"run", "--resume", "out"})));
     EXPECT_EQ(outcome.status, 0) << outcome.error;
-    expect_whole();
+    expect_whole(1);
+  }
+
+ private:
+  static ProgramRequest late(ProgramRequest request) {
+    request.environment["LINKGAIN_TEST_FAULT"] = "late@1/verify";
+    return request;
   }
 };
 
 TEST_F(RunResumeAfterVerification, MeasuresAgainWhatALostJobDidNotVerify) {
-  const Outcome ended = run_program(run_request(folder_, with_fault("die@1/verify")));
+  const Outcome ended = harm_verification([](Program& program) {
+    ASSERT_EQ(kill(program.processes_named("linkgain-bench").front(), SIGKILL), 0);
+  });
   EXPECT_EQ(ended.status, 6) << ended.error;
-  EXPECT_TRUE(read_record(folder_).at("samples").contains("unverified"));
-  expect_whole_without_fault();
+  expect_whole_after_resume();
 }
 
 TEST_F(RunResumeAfterVerification, MeasuresAgainWhatWasToBeVerifiedWhenASignalCame) {
-  constexpr std::chrono::duration<double> kUntilVerified{2.0};
-  Program program(run_request(folder_, with_fault("hang@1/verify")));
-  ASSERT_TRUE(comes_true([&] { return program.error().find("variants up") != std::string::npos; },
-                         60.0 * slowdown()));
-  std::this_thread::sleep_for(kUntilVerified * slowdown());
-  program.signal(SIGTERM);
-  const Outcome ended = program.finish(20.0 * slowdown());
+  const Outcome ended = harm_verification([](Program& program) { program.signal(SIGTERM); });
   EXPECT_EQ(ended.status, 128 + SIGTERM) << ended.error;
-  expect_whole_without_fault();
+  expect_whole_after_resume();
 }
 
 TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {

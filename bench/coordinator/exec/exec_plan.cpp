@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "linkgain/base/build_info.hpp"
@@ -70,8 +71,10 @@ void require_gpus(const std::string& gpus, const std::string& text) {
     return part.starts_with("GPU-") || part.starts_with("MIG-") ||
            (!part.empty() && part.find_first_not_of("0123456789") == std::string::npos);
   };
-  if (std::ranges::all_of(split(gpus, ','), known)) return;
-  throw UsageError(fmt::format("--gpus-of '{}' names no GPUs", text),
+  const std::vector<std::string> parts = split(gpus, ',');
+  const std::set<std::string> distinct(parts.begin(), parts.end());
+  if (std::ranges::all_of(parts, known) && distinct.size() == parts.size()) return;
+  throw UsageError(fmt::format("--gpus-of '{}' names no GPUs, or one twice", text),
                    "give CUDA's numbers or UUIDs, as two:0,2");
 }
 
@@ -85,9 +88,13 @@ std::vector<Variant> read_variants(const ExecOptions& options) {
     std::vector<std::string>& arguments = variant_named(variants, name, "--args").arguments;
     std::ranges::move(split_words(words, "--args"), std::back_inserter(arguments));
   }
+  std::set<std::string> placed;
   for (const std::string& text : options.gpus) {
     const auto [name, gpus] = named_value(text, "--gpus-of");
     require_gpus(gpus, text);
+    if (!placed.insert(name).second) {
+      throw UsageError(fmt::format("--gpus-of names '{}' twice", name));
+    }
     variant_named(variants, name, "--gpus-of").environment["CUDA_VISIBLE_DEVICES"] = gpus;
   }
   return variants;

@@ -225,8 +225,10 @@ std::string alarm_of(const Record& record) {
 std::string answer_of(const Record& record) {
   const CaseResult* const main = main_result(record);
   if (main == nullptr) {
-    return record.settings.variants.size() > 1 ? "No comparison: no run counts."
-                                               : "No comparison: one variant ran.";
+    const bool counts = std::ranges::any_of(
+        record.cases, [](const CaseResult& result) { return !result.samples.empty(); });
+    return counts && record.settings.variants.size() == 1 ? "No comparison: one variant ran."
+                                                          : "No comparison: no run counts.";
   }
   std::vector<std::string> sentences;
   for (std::size_t i = 1; i < main->variants.size(); ++i) {

@@ -22,7 +22,7 @@ namespace linkgain {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{200};
-/// A job that was just being started cannot be told by its environment yet.
+/// A job that was just being started has no environment of its own yet.
 constexpr std::chrono::seconds kToBegin{1};
 
 std::vector<pid_t> processes_of_jobs() {

@@ -294,23 +294,12 @@ void prepare_record(Record& record, const RunOptions& options, const RunPlan& pl
   }
 }
 
-/// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
-/// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
-int carry_out(const RunOptions& given) {
-  if (given.list || given.dry_run) return preview(given);
-  auto [options, lock, record] = begin(given);
-  std::optional<Hosts> hosts;
-  if (options.hostfile) hosts = read_hostfile(*options.hostfile);
-  std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
-  const Site site = survey_site(hosts);
-  RunPlan plan = make_plan(options, site);
-  plan.seed = std::random_device{}();
-  require_launcher(options.launcher);
-  prepare_record(record, options, plan);
-  const RunDirectory directory(options, plan, site, std::move(lock));
+/// Into the record and its journal. Returns 0, or the exit status of the signal that ended it.
+int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
+            const RunDirectory& directory, const SignalWatch& watch, Record& record) {
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal(), record);
-  MpiWorld world(options, plan, site, directory, *watch);
+  MpiWorld world(options, plan, site, directory, watch);
   const double start = world.now().value;
   int status = 0;
   try {
@@ -326,10 +315,27 @@ int carry_out(const RunOptions& given) {
                               interruption.what(), shown_path(directory.path())));
   }
   record.wall_seconds = record.wall_seconds.value_or(0.0) + world.now().value - start;
+  return status;
+}
+
+/// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
+/// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
+int carry_out(const RunOptions& given) {
+  if (given.list || given.dry_run) return preview(given);
+  auto [options, lock, record] = begin(given);
+  std::optional<Hosts> hosts;
+  if (options.hostfile) hosts = read_hostfile(*options.hostfile);
+  std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
+  const Site site = survey_site(hosts);
+  RunPlan plan = make_plan(options, site);
+  plan.seed = std::random_device{}();
+  require_launcher(options.launcher);
+  prepare_record(record, options, plan);
+  const RunDirectory directory(options, plan, site, std::move(lock));
+  const int status = measure(options, plan, site, directory, *watch, record);
   note_exposed_communication(record);
   const ExitCode verdict = judge(record, options.operations);
-  if (status == 0) status = static_cast<int>(verdict);
-  record.exit_code = status;
+  record.exit_code = status == 0 ? static_cast<int>(verdict) : status;
   return keep_and_print(record, directory, {options.json, options.color}, watch);
 }
 

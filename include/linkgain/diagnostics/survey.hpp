@@ -111,7 +111,7 @@ struct HostSurvey {
   Reading<MemoryLimit> locked_memory;  ///< RLIMIT_MEMLOCK
   int processors = 0;                  ///< that this process may run on
   Reading<ProcessView> processes;
-  Reading<double> processor_quota;     ///< processors' worth of time that the control group has
+  Reading<double> processor_quota;  ///< processors' worth of time that the control group has
   Reading<std::vector<std::string>> iommu_units;
   std::string kernel_command_line;
   Reading<std::vector<PcieBridge>> bridges;

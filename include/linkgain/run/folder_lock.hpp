@@ -11,7 +11,8 @@ namespace linkgain {
 /// the file system knows no locks there is none. Ends with the process, whatever ends that.
 class FolderLock {
  public:
-  /// The folder must be there. Throws UsageError that names the holder where there is one, and where
+  /// The folder must be there. Throws UsageError that names the holder where there is one, and
+  /// where
   /// ".lock" is none that can be opened.
   explicit FolderLock(const std::filesystem::path& folder);
   FolderLock(FolderLock&&) = default;

@@ -105,6 +105,8 @@ ATTACKS = [
     Attack("F14", "SIGKILL to mpirun", "status 6, /dev/shm clean", processes.killed(signal.SIGKILL, "mpirun")),
     Attack("F14", "SIGKILL to linkgain", "journal kept, /dev/shm clean",
            processes.killed(signal.SIGKILL, "coordinator")),
+    *(Attack("F14", f"SIGKILL to linkgain, a rank has the fault {fault}", "nothing left, /dev/shm clean",
+             processes.killed_while(fault)) for fault in ("hang@1/launch", "stop@1/launch", "hang@1:2", "stop@1:2")),
     Attack("F15", "secrets in variables", "masked", options.secret),
     Attack("F15", "secrets in variables and words of exec", "masked", options.secret_in_exec),
     Attack("F15", "links where files are to be written", "not followed", output.planted_links),

@@ -33,6 +33,24 @@ def killed(number, whom):
     return do
 
 
+def killed_while(fault):
+    """SIGKILL to linkgain while a rank neither answers nor ends."""
+    def do(place):
+        process = place.start_measuring([*SHORT, "--timeout", "3", "--variant",
+                                         f"faulty:OMPI_MCA_pml=ob1,LINKGAIN_TEST_FAULT={fault}"])
+        end = time.monotonic() + PATIENCE
+        while len(place.own_processes("linkgain-bench")) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(2.0)
+        segments = place.segments()
+        require(segments, "there are no ranks")
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+        require_nothing_left(place, segments)
+        return "nothing is left"
+    return do
+
+
 def signals():
     for name in ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "XCPU"):
         yield Attack("F17", f"SIG{name} to a run", f"status {128 + getattr(signal, 'SIG' + name)}, record kept",

@@ -141,6 +141,8 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
   refuse("arguments of another", [](ExecOptions& o) { o.arguments = {"hots:--x"}; });
   refuse("an open quote", [](ExecOptions& o) { o.arguments = {"host:'x"}; });
   refuse("GPUs that are none", [](ExecOptions& o) { o.gpus = {"host:first"}; });
+  refuse("one GPU twice", [](ExecOptions& o) { o.gpus = {"host:0,0"}; });
+  refuse("GPUs of one variant twice", [](ExecOptions& o) { o.gpus = {"host:0", "host:1"}; });
   said.about("the output");
   refuse("one name for two", [](ExecOptions& o) { o.metrics = {"a=(.)", "a=x(.)"}; });
   refuse("--skip alone", [](ExecOptions& o) { o.skip = 1; });

@@ -194,6 +194,7 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   said.add("one round", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
   options.variants = {"p2p"};
   said.add("one variant", answer_of(record_of(options, {{"time", {1.0}}})));
+  said.add("one variant that failed", answer_of(record_of(options, {})));
   said.expect_golden("answers.txt");
 }
 
