@@ -10,7 +10,7 @@ import attacks_on_options as options
 import attacks_on_output as output
 import attacks_on_processes as processes
 import attacks_on_records as records
-from attack_place import LONG, SHORT, Attack, NotTried, Place, Row, Surprise
+from attack_place import LONG, SHORT, USAGE, Attack, NotTried, Place, Row, Surprise
 
 ATTACKS = [
     Attack("F2", "files named as our libraries in the working folder", "status 0", files.planted_libraries),
@@ -109,7 +109,10 @@ ATTACKS = [
              processes.killed_while(fault)) for fault in ("hang@1/launch", "stop@1/launch", "hang@1:2", "stop@1:2")),
     Attack("F15", "secrets in variables", "masked", options.secret),
     Attack("F15", "secrets in variables and words of exec", "masked", options.secret_in_exec),
-    Attack("F15", "links where files are to be written", "not followed", output.planted_links),
+    Attack("F15", "links where files are to be written", "status 0, not followed",
+           output.planted_links("run.log", "journal.jsonl", "record.json.tmp", "report.md.tmp", wanted=0)),
+    Attack("F15", "a link where the lock is to be", "status 2, not followed",
+           output.planted_links(".lock", wanted=USAGE)),
     Attack("F15", "a run under umask 0", "others may write no file", output.others_may_not_write),
     Attack("F15", "how the programs were built", "what makes faults harder to use is there", files.hardened),
     Attack("F16", "a rank of linkgain-bench alone hangs", "status 6 in time, the rank named", processes.hangs_alone),

@@ -202,16 +202,18 @@ def full_file_system(place):
     return require_record_elsewhere(place, *place.shell(script))
 
 
-def planted_links(place):
-    place.out.mkdir()
-    target = place.folder / "precious"
-    target.write_text("precious", encoding="utf-8")
-    for name in ("run.log", "journal.jsonl", "record.json.tmp", "report.md.tmp", ".lock"):
-        (place.out / name).symlink_to(target)
-    status, _, error = place.measure(SHORT)
-    require_status(status, 0, error)
-    require(target.read_text(encoding="utf-8") == "precious", "a link was followed")
-    return "not followed"
+def planted_links(*names, wanted):
+    def do(place):
+        place.out.mkdir()
+        target = place.folder / "precious"
+        target.write_text("precious", encoding="utf-8")
+        for name in names:
+            (place.out / name).symlink_to(target)
+        status, _, error = place.measure(SHORT)
+        require_status(status, wanted, error)
+        require(target.read_text(encoding="utf-8") == "precious", "a link was followed")
+        return f"status {wanted}, not followed"
+    return do
 
 
 def device_in_place_of_a_file(place):
