@@ -14,7 +14,8 @@ struct Folder {
     const bool in_memory = std::filesystem::is_directory("/dev/shm", unknown);
     const std::filesystem::path base =
         in_memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
-    std::string pattern = base / "linkgain-fuzz-XXXXXX";
+    // With the process's number, by which scripts/validation/fuzz finds what libFuzzer leaves.
+    std::string pattern = base / ("linkgain-fuzz-" + std::to_string(owner) + "-XXXXXX");
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder " + pattern);
     path = pattern;
   }
@@ -25,8 +26,8 @@ struct Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  std::filesystem::path path;
   pid_t owner = getpid();
+  std::filesystem::path path;
 };
 
 }  // namespace

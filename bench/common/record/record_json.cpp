@@ -215,7 +215,7 @@ Out write_rows(const Rows& rows) {
     out["loss"] = column(rows, [](const Row& row) { return nullable(row.sample->loss); });
   }
   for (const auto& [name, mark] : kMarks) {
-    if (std::ranges::any_of(rows, [&](const Row& row) { return row.sample->*mark; })) {
+    if (std::ranges::any_of(rows, [mark = mark](const Row& row) { return row.sample->*mark; })) {
       out[name] = column(rows, mark);
     }
   }
