@@ -47,9 +47,10 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// In this namespace of process ids. /proc may hide those of other users.
+/// In this namespace of process ids. /proc may hide those of other users; 0, which kill(2) takes
+/// for this process's group, is none.
 bool is_alive(std::int64_t pid) {
-  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+  return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
 
 struct WatchedGpu {

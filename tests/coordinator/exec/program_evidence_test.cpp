@@ -162,7 +162,8 @@ TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
         return !child.empty();
       },
       30.0));
-  std::ofstream(use_file()) << fmt::format("0 0 {0}:64:? {1}:64:?\n1 0 {1}:64:?\n", child,
+  // 0 is no process: whose it is cannot be seen.
+  std::ofstream(use_file()) << fmt::format("0 0 {0}:64:? {1}:64:? 0:64:?\n1 0 {1}:64:?\n", child,
                                            other.id());
   pause_for(0.6);  // the tree is looked at 0.25 s after its start
   const RunEvidence evidence = watch.end();
