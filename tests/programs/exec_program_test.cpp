@@ -252,11 +252,17 @@ TEST_F(ExecProgram, KeepsARunWhoseCleanupIsInterruptedAndLetsThatEnd) {
   EXPECT_EQ(read_text(folder_.path() / "cleaned"), "cleaned\n");
 }
 
-TEST_F(ExecProgram, ThatIsKilledLeavesAJournal) {
-  Program program(request({"--rounds", "50"}, {"sh", "-c", "[ {round} -lt 3 ] || sleep 1000"}));
-  ASSERT_TRUE(comes_true([&] { return !program.processes_named("sleep").empty(); }, 60.0));
+TEST_F(ExecProgram, ThatIsKilledLeavesAJournalAndNothingElse) {
+  write_script("train",
+               "#!/bin/sh\n[ $1 -lt 3 ] && exit\ntrap 'echo ended >ended; exit' TERM\n"
+               "setsid sh -c 'trap : TERM; while :; do sleep 1; done' &\n"
+               "echo >begun; wait\n");
+  Program program(request({"--rounds", "50"}, {"./train", "{round}"}));
+  ASSERT_TRUE(comes_true([&] { return exists(folder_.path() / "begun"); }, 60.0));
   program.signal(SIGKILL);
   program.finish(30.0);
+  EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 30.0)) << "left behind";
+  EXPECT_EQ(read_text(folder_.path() / "ended"), "ended\n");
   const Outcome report = run_program(linkgain(folder_, {"report", "out"}));
   EXPECT_EQ(report.status, 0) << report.error;
   EXPECT_THAT(report.output, HasSubstr("| Y   |"));

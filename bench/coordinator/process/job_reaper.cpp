@@ -23,7 +23,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 /// A job that was just being started has no environment of its own yet.
-constexpr std::chrono::seconds kToBegin{1};
+constexpr Seconds kToBegin{1.0};
+/// From SIGTERM to SIGKILL.
+constexpr Seconds kToTidyUp{5.0};
+/// Who outlives SIGKILL for so long is asleep in a driver.
+constexpr Seconds kToDie{5.0};
 
 std::vector<pid_t> processes_of_jobs() {
   std::vector<pid_t> found;
@@ -53,24 +57,31 @@ std::string read_to_end(int descriptor) {
   }
 }
 
+/// False where some are left.
+bool have_ended(Seconds limit) {
+  const Deadline deadline(limit);
+  while (!processes_of_jobs().empty()) {
+    if (deadline.passed()) return false;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return true;
+}
+
 void end_jobs(Seconds grace) {
-  std::this_thread::sleep_for(kToBegin);
-  const Deadline by_themselves(grace);
-  while (!by_themselves.passed() && !processes_of_jobs().empty()) {
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-  const Deadline limit(Seconds{5.0});  // who outlives it for so long is asleep in a driver
-  for (;;) {
-    const std::vector<pid_t> left = processes_of_jobs();
-    if (left.empty() || limit.passed()) return;
-    for (const pid_t each : left) ::kill(each, SIGKILL);
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(kToBegin.value));
+  if (have_ended(grace)) return;
+  for (const pid_t each : processes_of_jobs()) ::kill(each, SIGTERM);
+  if (have_ended(kToTidyUp)) return;
+  const Deadline limit(kToDie);
+  do {  // again, as they may start others
+    for (const pid_t each : processes_of_jobs()) ::kill(each, SIGKILL);
+  } while (!have_ended(Seconds{0.2}) && !limit.passed());
 }
 
 [[noreturn]] void reap(int told, Seconds grace) {
   try {
     ::prctl(PR_SET_NAME, "linkgain-reaper");
+    ::setsid();  // a signal to all of the program's group or session is none to this process
     close_all_but(told);
     const std::vector<std::string> folders = split(read_to_end(told), '\n');
     end_jobs(grace);

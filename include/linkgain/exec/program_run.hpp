@@ -12,6 +12,7 @@
 #include "linkgain/exec/exec_plan.hpp"
 #include "linkgain/exec/output_metrics.hpp"
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/run_evidence.hpp"
 
@@ -68,6 +69,7 @@ class ProgramRunner {
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
   const SignalWatch& watch_;
+  JobReaper reaper_{Seconds{0.0}};  ///< a program does not know that linkgain is gone
   std::unique_ptr<ProgramWatch> gpus_;
 };
 

@@ -9,11 +9,11 @@
 
 namespace linkgain {
 
-/// A process beside this program that outlives it where SIGKILL ends it. It then gives the jobs
-/// that are left, told by kJobMarker, `grace` to end by themselves, as those do that neither hang
-/// nor are stopped, kills what still runs, and removes the folders that it was told of. No other
-/// signal ends it, and it does nothing while this program is stopped. There is none where the
-/// system has no room for another process.
+/// A process beside this program, in a session of its own, that outlives it where SIGKILL ends it.
+/// It then gives what this program started, told by kJobMarker, `grace` to end by itself, as jobs
+/// do that neither hang nor are stopped, ends what still runs by SIGTERM and 5 s later by SIGKILL,
+/// and removes the folders that it was told of. No other signal ends it, and it does nothing while
+/// this program is stopped. There is none where the system has no room for another process.
 class JobReaper {
  public:
   /// Throws MachineError where no descriptor is left.

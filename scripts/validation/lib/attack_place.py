@@ -57,7 +57,7 @@ class Place:
     def start(self, words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, user=None, **environment):
         process = subprocess.Popen(  # pylint: disable=consider-using-with
             [str(self.linkgain), *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
-            env=self.environment(environment), text=True, errors="replace", user=user)
+            env=self.environment(environment), text=True, errors="replace", user=user, start_new_session=True)
         self.processes.append(process)
         return process
 

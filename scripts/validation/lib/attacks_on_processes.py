@@ -33,8 +33,8 @@ def killed(number, whom):
     return do
 
 
-def killed_while(fault):
-    """SIGKILL to linkgain while a rank neither answers nor ends."""
+def killed_while(fault, group=False):
+    """SIGKILL to linkgain, alone or with its process group, while a rank neither answers nor ends."""
     def do(place):
         process = place.start_measuring([*SHORT, "--timeout", "3", "--variant",
                                          f"faulty:OMPI_MCA_pml=ob1,LINKGAIN_TEST_FAULT={fault}"])
@@ -44,7 +44,10 @@ def killed_while(fault):
         time.sleep(2.0)
         segments = place.segments()
         require(segments, "there are no ranks")
-        process.kill()
+        if group:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
         process.communicate(timeout=PATIENCE)
         require_nothing_left(place, segments)
         return "nothing is left"
@@ -55,6 +58,20 @@ def signals():
     for name in ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "XCPU"):
         yield Attack("F17", f"SIG{name} to a run", f"status {128 + getattr(signal, 'SIG' + name)}, record kept",
                      killed(getattr(signal, "SIG" + name), "coordinator"))
+
+
+def exec_killed(place):
+    """SIGKILL to linkgain while a server and its client run."""
+    process = place.start(["exec", "--out", "out", "--rounds", "1", "--server", "sh -c 'echo ready; sleep 1001; :'",
+                           "--ready", "ready", "--", "sleep", "1000"])
+    end = time.monotonic() + PATIENCE
+    while len(place.own_processes("sleep")) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    require(len(place.own_processes("sleep")) == 2, "there are no server and client")
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    require_nothing_left(place, [])
+    return "nothing is left"
 
 
 def exec_ended(number):

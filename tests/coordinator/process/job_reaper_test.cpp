@@ -19,23 +19,28 @@ TEST(JobReaper, EndsWithItsProgram) {
   EXPECT_THAT(own_children(), IsEmpty());
 }
 
-/// One job is stopped, the other one ends with its input. What is left of them comes to this
-/// program, as the next reaper.
+/// The program is killed with its process group. One job is stopped, one ends with its input, one
+/// when it is asked to. What is left of them comes to this program, as the next reaper.
 TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const TemporaryFolder folder;
   const std::filesystem::path own = folder.path() / "own";
   const std::filesystem::path stops = own / "stops";
   const std::filesystem::path ends = folder.path() / "ends";
+  const std::filesystem::path waits = folder.path() / "waits";
+  const std::filesystem::path asked = folder.path() / "asked";
   std::filesystem::create_directory(own);
   const pid_t program = fork();
   if (program == 0) {
+    setpgid(0, 0);
     JobReaper reaper(Seconds{0.5});
     reaper.remember(own);
     const Process stopped(script("touch $1; kill -STOP $$", folder, {stops}));
     const Process orderly(script("cat; touch $1", folder, {ends}));
-    eventually([&] { return std::filesystem::exists(stops); });
-    raise(SIGKILL);
+    const Process tidy(script("trap 'echo >$1; exit' TERM; echo >$2; while :; do sleep 0.1; done",
+                              folder, {asked, waits}));
+    eventually([&] { return exists(stops) && exists(waits); });
+    kill(0, SIGKILL);
   }
   ASSERT_GT(program, 0);
   EXPECT_TRUE(eventually([] {
@@ -44,6 +49,7 @@ TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
     return own_children().empty();
   }));
   EXPECT_TRUE(std::filesystem::exists(ends));
+  EXPECT_TRUE(std::filesystem::exists(asked));
   EXPECT_FALSE(std::filesystem::exists(own));
 }
 
