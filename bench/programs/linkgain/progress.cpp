@@ -22,10 +22,11 @@ namespace {
 constexpr double kLeastSecondsBetweenUpdates = 0.1;
 constexpr double kMostSecondsOfSilence = 8.0;  // in a pipe
 
-/// "[  3/12] launch 2 of 6, all_reduce/…".
+/// "[  3/12] after 2 of 6 launches, all_reduce/…": times are those of all launches so far.
 std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
   const std::string launches =
-      pace.launches() == 1 ? "" : fmt::format("launch {} of {}, ", launch + 1, pace.launches());
+      pace.launches() == 1 ? ""
+                           : fmt::format("after {} of {} launches, ", launch + 1, pace.launches());
   return fmt::format("[{:>3}/{}] {}{}", step, pace.steps(), launches, case_name(c));
 }
 

@@ -70,9 +70,9 @@ Said said_by(bool terminal, bool quiet, std::size_t columns = kAnyColumns) {
 
 constexpr const char* kLines =
     "two variants up\n"
-    "[  1/2] launch 1 of 2, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
+    "[  1/2] after 1 of 2 launches, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
     "4.31x\n"
-    "[  2/2] launch 2 of 2, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
+    "[  2/2] after 2 of 2 launches, all_reduce/float32/sum/1MiB/np2: p2p 14.90 us, host 64.20 us, "
     "4.31x\n";
 
 TEST(Progress, SaysALineForEachCaseWhereThereIsNoTerminal) {
