@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/gpt2/training_strategy.hpp"
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"
 
@@ -210,6 +211,79 @@ TEST(MakePlan, KnowsOpenMpisLauncherOnly) {
   EXPECT_THAT(found.text, HasSubstr("mpirun?"));
 }
 
+RunOptions of_training() {
+  RunOptions options;
+  options.operations = {OperationKind::gpt2_step};
+  return options;
+}
+
+TEST(ChooseTraining, TakesTheTokensThatItIsGiven) {
+  RunOptions options = of_training();
+  options.steps = 60;
+  options.tokens = "/data/tokens.bin";
+  options.token_facts = {.count = 1'000'000, .largest = 50'256, .digest = "0123"};
+  const RunPlan plan = make_plan(options, with_gpus(2));
+  ASSERT_TRUE(plan.training);
+  EXPECT_EQ(plan.training->steps, 60);
+  EXPECT_EQ(plan.training->tokens, "/data/tokens.bin");
+  EXPECT_EQ(plan.training->tokens_digest, "0123");
+  options.steps.reset();
+  EXPECT_EQ(make_plan(options, with_gpus(2)).training->steps, TrainingPlan{}.steps);
+  EXPECT_FALSE(make_plan(of_sizes("1M"), with_gpus(2)).training);
+}
+
+TEST(ChooseTraining, DividesItsBlocksAmongLaunches) {
+  RunOptions options = of_training();
+  options.steps = 130;
+  RunPlan plan = make_plan(options, with_gpus(2));
+  const Case& training = plan.cases.front();
+  const auto rounds = [&](int launches) {
+    std::vector<int> all;
+    for (int launch = 0; launch < launches; ++launch) {
+      all.push_back(rounds_in_launch(plan, training, launch, launches));
+    }
+    return all;
+  };
+  EXPECT_THAT(rounds(6), ElementsAre(3, 2, 2, 2, 2, 2));
+  EXPECT_THAT(rounds(3), ElementsAre(3, 5, 5)) << "as few launches as the budget holds";
+  EXPECT_EQ(rounds_in_launch(plan, make_plan(of_sizes("1M"), with_gpus(2)).cases.front(), 0, 6),
+            kRoundsPerLaunch);
+}
+
+/// Of one size, on two GPUs, for `seconds`.
+RunPlan soak(double seconds, std::optional<int> launches = {}) {
+  RunOptions options = of_sizes("1M");
+  options.profile = Profile::soak;
+  options.operations = {OperationKind::all_reduce};
+  options.budget = Seconds{seconds};
+  options.launches = launches;
+  return make_plan(options, with_gpus(2));
+}
+
+TEST(Soak, HasALaunchEachMinuteAndLongerSamplesInALongerBudget) {
+  EXPECT_EQ(soak(60.0).launches, 8);
+  EXPECT_EQ(soak(3600.0).launches, 60);
+  EXPECT_EQ(soak(8 * 3600.0).launches, 240);
+  EXPECT_EQ(soak(3600.0, 12).launches, 12);
+  EXPECT_GT(soak(8 * 3600.0).sample_target.value, soak(60.0).sample_target.value);
+  EXPECT_EQ(launches_at_once(soak(3600.0)), 1);
+  EXPECT_EQ(launches_at_once(make_plan(of_sizes("1M"), with_gpus(2))), 6);
+}
+
+TEST(FitRanks, LeavesOutOrRefusesStrategiesThatCannotShareTheParametersOut) {
+  RunOptions options = of_training();
+  options.profile = Profile::full;
+  const RunPlan plan = make_plan(options, with_gpus(7));
+  ASSERT_FALSE(plan.warnings.empty());
+  EXPECT_EQ(plan.warnings.front().code, "left-out");
+  for (const Case& c : plan.cases) {
+    if (!c.training) continue;
+    EXPECT_NO_THROW(require_equal_shards(*c.training, c.ranks)) << case_name(c);
+  }
+  options.training.strategies = {TrainingStrategy::zero3};
+  EXPECT_THAT(usage_error(options, with_gpus(7)), HasSubstr("ranks"));
+}
+
 /// What is refused with these options, as a golden has it.
 std::string refused(const std::string& situation, const RunOptions& options,
                     const Site& site = with_gpus(4)) {
@@ -279,6 +353,32 @@ TEST(MakePlan, SaysWhatItRefuses) {
   text += refused("the default with one GPU", {}, with_gpus(1));
   text += refused("the default without the nccl backend", {}, without_nccl());
   expect_golden(text, "refused_plans.txt");
+}
+
+TEST(ChooseTraining, SaysWhatItRefuses) {
+  using Options = RunOptions&;
+  std::string text;
+  const auto add = [&](const std::string& situation, RunOptions options, const auto& change) {
+    change(options);
+    text += refused(situation, options);
+  };
+  add("steps without a training", of_sizes("1K"), [](Options o) { o.steps = 100; });
+  add("steps and tokens without one", of_sizes("1K"), [](Options o) {
+    o.steps = 100;
+    o.tokens = "tokens.bin";
+  });
+  add("too few steps", of_training(), [](Options o) { o.steps = 5; });
+  add("steps that are no multiple of ten", of_training(), [](Options o) { o.steps = 105; });
+  add("too few steps for all launches", of_training(), [](Options o) { o.steps = 20; });
+  add("too few tokens", of_training(), [](Options o) {
+    o.tokens = "tokens.bin";
+    o.token_facts = {.count = 10, .largest = 9, .largest_at = 9};
+  });
+  add("tokens that the model does not know", of_training(), [](Options o) {
+    o.tokens = "tokens.bin";
+    o.token_facts = {.count = 1'000'000, .largest = 60'000, .largest_at = 12};
+  });
+  expect_golden(text, "refused_trainings.txt");
 }
 
 }  // namespace

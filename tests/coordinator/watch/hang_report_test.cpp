@@ -10,6 +10,7 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/process/process.hpp"
+#include "support/golden.hpp"
 #include "support/process_support.hpp"
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
@@ -27,9 +28,10 @@ lines = connection.makefile("rw")
 mode = sys.argv[3]
 assert lines.readline() == "CLIENT PROTOCOL 2\n"
 if mode == "silent": time.sleep(60)
-lines.write("SERVER PROTOCOL 3\n"); lines.flush()
+lines.write("SERVER PROTOCOL 3\n" if mode != "foreign" else "HTTP/1.1 400 Bad Request\n"); lines.flush()
 assert lines.readline().startswith("TIMEOUT ")
-lines.write("OK\n"); lines.flush()
+if mode == "closing": sys.exit()
+lines.write("OK\n" if mode != "unwilling" else "ERROR\n"); lines.flush()
 assert lines.readline() == "VERBOSE STATUS\n"
 lines.write("""NCCL version 2.30.7 compiled with CUDA 12.8
 
@@ -157,6 +159,39 @@ TEST_F(HungProgram, ARasThatDoesNotAnswerCostsTheLimit) {
   const RasAnswer answer = ask_ras("127.0.0.1:" + port_of_server(), Seconds{0.3});
   EXPECT_NE(answer.reason, "");
   EXPECT_TRUE(answer.lines.empty());
+}
+
+TEST_F(HungProgram, WhatIsNoRasSaysSoAtOnce) {
+  using testing::HasSubstr;
+  for (const auto& [mode, reason] :
+       {std::pair{"foreign", "not NCCL's RAS"}, {"closing", "answer"}, {"unwilling", "answer"}}) {
+    Process process(server("0", mode));
+    const Deadline deadline(Seconds{20.0});
+    EXPECT_THAT(ask_ras("127.0.0.1:" + port_of_server(), Seconds{30.0}).reason, HasSubstr(reason))
+        << mode;
+    EXPECT_FALSE(deadline.passed()) << mode;
+    std::filesystem::remove(port_file());
+  }
+}
+
+TEST(HangReport, SaysInWhatStateEachProcessWas) {
+  HangReport report;
+  for (const char state : std::string("RSDTtZI")) {
+    report.processes.push_back({.id = 7,
+                                .command = "train",
+                                .state = state,
+                                .waits_in = state == 'S' || state == 'D' ? "futex_wait" : "",
+                                .processors = 0.25,
+                                .gpus = {}});
+  }
+  report.processes.front().gpus = {0, 3};
+  report.no_gpus = "there is no NVML";
+  report.gpus = {{.gpu = 0, .busy_percent = 99.6}, {.gpu = 1, .busy_percent = {}}};
+  report.ras.lines = {"Communicators... (0.00s)"};
+  report.ras.behind = {{2, "AllReduce", 60, 64, "GPU 2 on node1"}};
+  std::string text;
+  for (const std::string& line : describe(report)) text += line + '\n';
+  expect_golden(text, "hang_report.txt");
 }
 
 TEST_F(HungProgram, OnlyTheRasOfTheProgramItselfIsAsked) {

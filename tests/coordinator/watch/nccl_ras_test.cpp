@@ -58,8 +58,10 @@ TEST(NcclRas, KeepsSomeLinesAndRefusesOtherTexts) {
 }
 
 TEST(NcclRas, SaysWhyItWasNotAsked) {
-  EXPECT_NE(ask_ras("28028", Seconds{1.0}).reason, "");
-  EXPECT_NE(ask_ras("127.0.0.1:1", Seconds{1.0}).reason, "");
+  for (const char* address :
+       {"28028", "127.0.0.1:", "127.0.0.1:1", "[::1]:1", ":1", "127.0.0.1:port"}) {
+    EXPECT_NE(ask_ras(address, Seconds{1.0}).reason, "") << address;
+  }
 }
 
 }  // namespace
