@@ -209,7 +209,11 @@ bool Run::ends_well(const char* option, const std::string& text, const SignalWat
   const auto end = wait_for(shell, watch);
   end_whole(shell, option, report_.notes);
   if (end && succeeded(*end)) return true;
-  if (!report_.failure) {
+  if (!end && watched_ && watch_.caught()) {
+    // Whoever interrupts a cleanup does not lose what was measured before it.
+    report_.notes.push_back(fmt::format("{} was ended {:g} s after {}", option,
+                                        kHurriedShellLimit.value, signal_name(*watch_.caught())));
+  } else if (!report_.failure) {
     report_.failure = end ? fmt::format("{} ended with {}", option, describe(*end))
                           : fmt::format("{} did not end", option);
   }

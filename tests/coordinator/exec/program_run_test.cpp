@@ -206,5 +206,14 @@ TEST_F(ProgramRun, InterruptedInTheCleanupCounts) {
   EXPECT_THAT(trace(), Not(HasSubstr("amid")));
 }
 
+TEST_F(ProgramRun, WhoseCleanupIsCutShortByAnInterruptCounts) {
+  options_.cleanup = "kill -TERM " + std::to_string(getpid()) + "; sleep 60";
+  const RunReport report = run("true");
+  EXPECT_EQ(report.failure, std::nullopt);
+  EXPECT_THAT(report.values, Contains(Key("time")));
+  EXPECT_THAT(report.notes, ElementsAre("--cleanup was ended 10 s after SIGTERM"));
+  EXPECT_THAT(own_children(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace linkgain::test
