@@ -83,6 +83,18 @@ TEST_F(ExecServer, ThatEndsUnderItsClientEndsTheRun) {
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
 
+TEST_F(ExecServer, ThatEndedIsToldOfWhereItsClientFailsAtOnce) {
+  const Outcome outcome =
+      run({"--server", "sh -c 'echo ready; echo no memory; touch gone; exit 4'", "--ready", "ready",
+           "--variant", "p2p", "--rounds", "1"},
+          {"sh", "-c", "while [ ! -e gone ]; do sleep 0.02; done; sleep 0.3; exit 7"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error,
+              HasSubstr("the server ended with exit status 4 before the client did"));
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("exit status 7"), HasSubstr("no memory")));
+  EXPECT_THAT(outcome.error, HasSubstr("p2p-1.server.log"));
+}
+
 TEST_F(ExecServer, TellsOfAServerThatHangsAsOfItsClient) {
   const std::string server = "sh -c 'echo ready; sleep 1001; :'";
   const auto both = AllOf(HasSubstr("(sleep 1000)"), HasSubstr("(sleep 1001)"));

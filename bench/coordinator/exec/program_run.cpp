@@ -169,7 +169,8 @@ class Run {
   std::filesystem::path server_log_;
   RunReport report_;
   std::unique_ptr<Process> server_;
-  bool watched_ = false;    ///< since this run began
+  bool watched_ = false;  ///< since this run began
+  bool client_failed_ = false;
   bool is_read_ = true;     ///< what is shown of its output
   bool line_open_ = false;  ///< what was shown last has no end
 };
@@ -287,9 +288,12 @@ void Run::blame_server(std::string failure) {
 }
 
 void Run::end_server() {
-  if (!report_.failure && !server_->running()) {
-    blame_server(fmt::format("the server ended with {} before the client did",
-                             describe(server_->wait(Seconds{0.0}).value_or(ProcessEnd{}))));
+  // A client usually fails because its server is gone.
+  if ((!report_.failure || client_failed_) && !server_->running()) {
+    blame_server(fmt::format(
+        "the server ended with {} before the client did{}",
+        describe(server_->wait(Seconds{0.0}).value_or(ProcessEnd{})),
+        client_failed_ ? fmt::format(", which then ended with {}", *report_.failure) : ""));
   }
   end_whole(*server_, "the server", report_.notes);
   server_.reset();
@@ -403,7 +407,8 @@ void Run::run_command() {
   report_.last_lines = reader.last_lines();
   report_.lines_shown = surroundings_.show_output;
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
-  if (ending == Ending::exited && end && !succeeded(*end)) report_.failure = describe(*end);
+  client_failed_ = ending == Ending::exited && end && !succeeded(*end);
+  if (client_failed_) report_.failure = describe(*end);
   report_.values.merge(reader.values());
 }
 
