@@ -198,8 +198,12 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   const std::string sides = difference == Difference::names
                                 ? fmt::format("{} and {}", subject, other)
                                 : fmt::format("runs with and without {}", subject);
-  if (!ratio->interval && ratio->value == 1.0) {
-    return fmt::format("No difference between {}: all runs gave the same {}.", sides, metric);
+  if (!ratio->interval && is_one(ratio->value)) {
+    return ratio->replicates < 2
+               ? fmt::format(
+                     "The same {} of {}, but these are too few runs to say that they agree.",
+                     metric, sides)
+               : fmt::format("No difference between {}: all runs gave the same {}.", sides, metric);
   }
   if (!ratio->interval) {
     return fmt::format("With {} {}{} ({}). {}, so there is no confidence interval.", subject,

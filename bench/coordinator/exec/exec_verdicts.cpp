@@ -385,7 +385,7 @@ bool no_metric_differs(const Record& record, const std::string& variant) {
     const Estimate& ratio = found->ratio;
     // Without an interval there was one run, or all runs gave the same number.
     const bool alike =
-        ratio.interval ? ratio.interval->holds(1.0) : ratio.replicates > 1 && ratio.value == 1.0;
+        ratio.interval ? ratio.interval->holds(1.0) : ratio.replicates > 1 && is_one(ratio.value);
     if (!alike) return false;
   }
   return compared;
@@ -400,6 +400,11 @@ bool is_like_first(const Record& record, const Variant& variant) {
 }
 
 }  // namespace
+
+bool is_one(double ratio) {
+  constexpr double kRounding = 1e-12;
+  return std::abs(ratio - 1.0) < kRounding;
+}
 
 std::string readable_traffic(double bytes) {
   for (const auto& [unit, name] :

@@ -185,6 +185,15 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
     return answer_of(execute_double(options, make_exec_plan(options, kPath), run).record);
   };
   said.add("the same number in all runs", losses(one_value(2.0), one_value(2.0)));
+  options.variants = {"a:NCCL_ALGO=Ring", "b:NCCL_ALGO=Tree"};
+  const auto lame = [&](const RunPlace& place) {
+    RunReport report = report_of(place, {{"time", one_value(1.0)}, {"loss", one_value(0.37)}});
+    if (place == RunPlace{.variant = 0, .round = 2}) report = {.place = place, .failure = "lost"};
+    return report;
+  };
+  said.add("the same number in all runs, of which one failed",
+           answer_of(execute_double(options, make_exec_plan(options, kPath), lame).record));
+  options.variants.clear();
   said.add("other numbers, each in all runs", losses(one_value(2.0), one_value(4.0)));
   const MetricValues none{.missing = "no line matched"};
   said.add("no number of one variant", losses(one_value(2.0), none));
@@ -192,6 +201,10 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   options = reported_options();
   options.rounds = 1;
   said.add("one round", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
+  options.metrics = {"loss=([0-9])"};
+  said.add("one round with the same number",
+           answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 2.0}}})));
+  options.metrics.clear();
   options.variants = {"p2p"};
   said.add("one variant", answer_of(record_of(options, {{"time", {1.0}}})));
   said.add("one variant that failed", answer_of(record_of(options, {})));

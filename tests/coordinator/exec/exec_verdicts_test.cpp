@@ -149,6 +149,7 @@ TEST(ExecVerdicts, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
   const Estimate alike{.value = 1.01, .interval = Interval{0.98, 1.04}, .replicates = 6};
   EXPECT_TRUE(is_like_first(off, alike));
   EXPECT_TRUE(is_like_first(off, {.value = 1.0, .replicates = 2})) << "all runs gave the same";
+  EXPECT_TRUE(is_like_first(off, {.value = 1.0 + 3e-16, .replicates = 5})) << "rounded otherwise";
   EXPECT_FALSE(is_like_first(off, {.value = 1.0, .replicates = 1})) << "one run";
   EXPECT_FALSE(
       is_like_first(off, {.value = 1.05, .interval = Interval{1.01, 1.09}, .replicates = 6}));
