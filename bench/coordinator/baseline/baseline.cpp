@@ -12,6 +12,7 @@
 #include "linkgain/base/glob.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -130,11 +131,31 @@ void require_like(const NamedRecord& one, const MachineKey& key, const NamedReco
                    "give records of like machines");
 }
 
+/// Times of several programs are no reference for either.
+void require_one_program(std::span<const NamedRecord> records) {
+  const std::string first = source_of(records.front().record).program;
+  for (const NamedRecord& each : records) {
+    const std::string program = source_of(each.record).program;
+    if (program == first) continue;
+    throw UsageError(fmt::format("{} and {} ran different programs: '{}' and '{}'",
+                                 records.front().name, each.name, first, program),
+                     "make one baseline of each");
+  }
+}
+
 /// What any of the records knows.
 MachineKey key_of_all(std::span<const NamedRecord> records) {
   MachineKey key = key_of(records.front().record);
   for (const NamedRecord& source : records.subspan(1)) fill_in(key, key_of(source.record));
   return key;
+}
+
+/// What `linkgain exec` ran; empty for other records.
+std::string program_in(const Record& record) {
+  if (!record.settings.program) return {};
+  const ProgramPlan& program = *record.settings.program;
+  const std::string command = shown_command(program.command);
+  return program.server.empty() ? command : fmt::format("{} & {}", program.server, command);
 }
 
 }  // namespace
@@ -144,7 +165,8 @@ BaselineSource source_of(const Record& record) {
   for (const CaseResult& result : record.cases) {
     for (const Sample& sample : result.samples) launches.insert(sample.launch);
   }
-  return {record.machine.host, record.started, static_cast<int>(launches.size()), record.digest};
+  return {record.machine.host, record.started, static_cast<int>(launches.size()), record.digest,
+          program_in(record)};
 }
 
 bool are_one_run(const BaselineSource& one, const BaselineSource& other) {
@@ -196,6 +218,7 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
                        const std::string& made) {
   if (records.empty()) throw UsageError("a baseline needs a record");
   require_like_records(records);
+  require_one_program(records);
   Baseline baseline = baseline_of(launch_medians(records), tolerance);
   if (baseline.cases.empty()) {
     throw UsageError("no case of these records can be a reference",

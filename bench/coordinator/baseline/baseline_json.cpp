@@ -20,11 +20,13 @@ constexpr const char* kAdvice = "give a baseline that `linkgain baseline` wrote"
 json::Out write_source(const BaselineSource& source) {
   json::Out out{{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
   if (!source.digest.empty()) out["digest"] = source.digest;
+  if (!source.program.empty()) out["program"] = source.program;
   return out;
 }
 
 BaselineSource read_source(const json::In& in) {
-  return {in.at("host"), in.at("started"), in.at("launches"), in.value("digest", "")};
+  return {in.at("host"), in.at("started"), in.at("launches"), in.value("digest", ""),
+          in.value("program", "")};
 }
 
 json::Out write_variant(const Variant& variant) {

@@ -347,6 +347,20 @@ void warn_of_variables(CheckResult& result, const Baseline& baseline, const Name
   }
 }
 
+/// Its times are then no test of the machine.
+void warn_of_program(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
+  const std::string program = source_of(source.record).program;
+  for (const BaselineSource& known : baseline.sources) {
+    if (known.program.empty() || known.program == program) continue;
+    result.warnings.push_back(
+        {"other-program",
+         fmt::format("{}: ran '{}', not the baseline's '{}'", source.name, program, known.program),
+         "times of another program or of other arguments say nothing: check a run of the "
+         "baseline's command"});
+    return;
+  }
+}
+
 /// Cases that are the same show it nowhere else.
 void warn_of_health(CheckResult& result, const NamedRecord& source) {
   HealthSummary health;
@@ -376,6 +390,7 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
   const auto disturbances = disturbance_warnings(source.name, source.record);
   result.warnings.insert(result.warnings.end(), disturbances.begin(), disturbances.end());
   warn_of_variables(result, baseline, source);
+  warn_of_program(result, baseline, source);
 }
 
 void warn_of_overrides(CheckResult& result, const Baseline& baseline) {

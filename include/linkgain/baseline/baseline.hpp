@@ -48,7 +48,8 @@ struct BaselineSource {
   std::string host;
   std::string started;
   int launches = 0;
-  std::string digest{};  ///< the record's; empty where it has none
+  std::string digest{};   ///< the record's; empty where it has none
+  std::string program{};  ///< of `linkgain exec`: server and command; empty otherwise
   bool operator==(const BaselineSource&) const = default;
 };
 
@@ -69,8 +70,8 @@ struct Baseline {
 
 /// From the launches of all records, each a replicate. What is not fit to be a reference is left
 /// out, and a warning says so: wrong data, skipped cases, cases whose launches took different
-/// paths. Throws UsageError where the records are not of one key, set a variant's variables
-/// differently, one of them is given twice, or nothing is left.
+/// paths. Throws UsageError where the records are not of one key, ran different programs, set a
+/// variant's variables differently, one of them is given twice, or nothing is left.
 Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& tolerance,
                        const std::string& made);
 

@@ -68,6 +68,7 @@ TEST(BaselineJson, HasTheDigestsOfRecordsThatHaveOne) {
   Baseline baseline = full_baseline();
   EXPECT_FALSE(document()["sources"][0].contains("digest")) << "as in older ones";
   baseline.sources[0].digest = "mix64:0123456789abcdef";
+  baseline.sources[0].program = "sh train.sh";
   EXPECT_EQ(parse_baseline(to_json(baseline), "b.json").sources, baseline.sources);
   EXPECT_THAT(refusal(with("/sources/0/digest", "other")), HasSubstr("[sources][0][digest]"));
 }

@@ -72,6 +72,16 @@ TEST(Baseline, TellsRunsOfTheSameSecondApartByTheirDigests) {
   EXPECT_THROW(baseline_from({first, second, first}), UsageError);
 }
 
+TEST(Baseline, IsOfOneProgram) {
+  Record first = run_of({{sized(8), "p2p", kEight}}, "a");
+  Record second = run_of({{sized(8), "p2p", kEight}}, "b");
+  first.settings.program = ProgramPlan{.command = {"sh", "train.sh"}, .server = "serve"};
+  second.settings.program = first.settings.program;
+  EXPECT_EQ(baseline_from({first, second}).sources[1].program, "serve & sh train.sh");
+  second.settings.program->command[1] = "other.sh";
+  EXPECT_THAT(thrown_by([&] { baseline_from({first, second}); }), HasSubstr("other.sh"));
+}
+
 TEST(Baseline, OfFewLaunchesIsSaidToBeWeak) {
   EXPECT_THAT(warning_codes(baseline_from({run_of({{sized(8), "p2p", {1e-3, 1e-3}}})})),
               ElementsAre("weak-baseline"));

@@ -91,6 +91,17 @@ TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
       << "another run that began in the same second";
 }
 
+TEST(CheckRecords, WarnsOfAnotherProgram) {
+  const auto with_program = [](const Record& record, const std::string& name) {
+    return changed(record, [&](Record& r) { r.settings.program = ProgramPlan{.command = {name}}; });
+  };
+  const Baseline baseline = made_from(with_program(before(), "./train"));
+  EXPECT_THAT(warning_codes(check({with_program(after(), "./train")}, baseline)), IsEmpty());
+  const CheckResult result = check({with_program(after(), "./other")}, baseline);
+  ASSERT_THAT(warning_codes(result), ElementsAre("other-program"));
+  EXPECT_THAT(result.warnings[0].text, AllOf(HasSubstr("./other"), HasSubstr("./train")));
+}
+
 /// Cases that are the same have no line of their own that could tell.
 TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
   const Record hot = changed(after(), [](Record& r) {
