@@ -215,6 +215,7 @@ void OutputReader::take_step(const Stream& stream, std::string_view line) try {
   note_match(++steps_, stream.arrived);
   if (steps_ <= request_.skip) return;
   if (!first_step_) first_step_ = stream.arrived;
+  if (stream.arrived == *first_step_) ++first_steps_;
   last_step_ = stream.arrived;
 } catch (const SearchGivenUp& error) {
   steps_given_up_ = error.what();
@@ -283,7 +284,10 @@ MetricValues OutputReader::step_values() const {
   if (!(total > 0.0)) {
     return {.missing = "all lines came at once: the program buffers what it writes"};
   }
-  return {.samples = {total / (counted_steps - 1)}, .count = counted_steps - 1, .missing = {}};
+  // Of lines that came at once, from a buffer that was full, the last had just been written: the
+  // time from there on is that of the lines behind it.
+  const int steps = counted_steps - first_steps_;
+  return {.samples = {total / steps}, .count = steps, .missing = {}};
 }
 
 std::map<std::string, MetricValues> OutputReader::values() const {

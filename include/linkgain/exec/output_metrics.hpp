@@ -107,6 +107,7 @@ class OutputReader {
   int steps_ = 0;
   std::string steps_given_up_;
   std::optional<Clock::time_point> first_step_;  ///< of those that count
+  int first_steps_ = 0;                          ///< that arrived then
   Clock::time_point last_step_;
   std::optional<Clock::time_point> first_match_;
   bool repeats_ = false;

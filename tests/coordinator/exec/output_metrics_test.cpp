@@ -201,6 +201,18 @@ TEST(OutputReader, TimesStepsFromTheFirstThatCountsToTheLast) {
   EXPECT_THAT(reader.values().at("start-up").samples, ElementsAre(DoubleNear(8.0, 1e-6)));
 }
 
+TEST(OutputReader, TimesStepsThatCameByTheBuffer) {
+  OutputRequest request;
+  request.skip = 2;
+  request.step.emplace("step", "--step");
+  OutputReader reader(request, kStart);
+  reader.read(false, "step\nstep\nstep\nstep\n", after(4.0));
+  reader.read(false, "step\nstep\nstep\nstep\n", after(8.0));
+  const MetricValues steps = reader.values().at("step");
+  EXPECT_THAT(steps.samples, ElementsAre(DoubleNear(1.0, 1e-6)));
+  EXPECT_EQ(steps.count, 4);
+}
+
 TEST(OutputReader, TimesNoStepsThatCameAtOnce) {
   OutputRequest request;
   request.step.emplace("step", "--step");
