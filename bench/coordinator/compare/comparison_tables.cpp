@@ -126,15 +126,25 @@ double change_in(const CaseComparison& each) {
 
 bool is_compared(const CaseComparison& each) { return each.speed_up.has_value(); }
 
+/// "30 % less time", "43 % slower"; of a number that is no time "30 % lower".
+std::string change_words(const CaseComparison& each) {
+  const double speed_up = each.speed_up->value;
+  const std::optional<ProgramMetric>& metric = each.definition.metric;
+  if (metric && !is_timed(*metric)) {
+    const double now = metric->higher_is_better ? speed_up : 1.0 / speed_up;
+    return now > 1.0 ? readable_percent(now - 1.0, Whole::no) + " higher"
+                     : readable_percent(1.0 - now) + " lower";
+  }
+  const double saved = less_time(speed_up);
+  return each.verdict == CaseVerdict::faster ? readable_percent(saved) + " less time"
+                                             : readable_percent(-saved, Whole::no) + " slower";
+}
+
 std::string change_text(const CaseComparison& each) {
   const std::vector<std::string> speed_up = speed_up_cells(each);
-  const double saved = less_time(each.speed_up->value);
   const std::string variant = each.variant.empty() ? "" : fmt::format(" ({})", each.variant);
-  return fmt::format(
-      "Largest change: {}{}, {} ({}, 95 % CI {}).", case_label(each.definition), variant,
-      each.verdict == CaseVerdict::faster ? readable_percent(saved) + " less time"
-                                          : readable_percent(-saved, Whole::no) + " slower",
-      speed_up[0], speed_up[1]);
+  return fmt::format("Largest change: {}{}, {} ({}, 95 % CI {}).", case_label(each.definition),
+                     variant, change_words(each), speed_up[0], speed_up[1]);
 }
 
 }  // namespace
