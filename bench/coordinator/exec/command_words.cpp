@@ -90,8 +90,9 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders) {
        {kArguments, quoted_words(placeholders.arguments)}}};
   std::string result;
   while (!text.empty()) {
-    const auto* const match =
-        std::ranges::find_if(known, [&](const auto& each) { return text.starts_with(each.first); });
+    const bool is_variable = result.ends_with('$');
+    const auto* const match = std::ranges::find_if(
+        known, [&](const auto& each) { return !is_variable && text.starts_with(each.first); });
     if (match == known.end()) {
       result += text.front();
       text.remove_prefix(1);
@@ -118,8 +119,13 @@ std::vector<std::string> filled_in(const std::vector<std::string>& words,
 }
 
 bool places_arguments(const std::vector<std::string>& words) {
-  return std::ranges::any_of(
-      words, [](const std::string& word) { return word.find(kArguments) != std::string::npos; });
+  return std::ranges::any_of(words, [](const std::string& word) {
+    std::size_t place = word.find(kArguments);
+    while (place != std::string::npos && place > 0 && word[place - 1] == '$') {
+      place = word.find(kArguments, place + 1);
+    }
+    return place != std::string::npos;
+  });
 }
 
 }  // namespace linkgain

@@ -21,8 +21,9 @@ struct Placeholders {
   std::vector<std::string> arguments{};  ///< for {args}
 };
 
-/// `{variant}`, `{round}` and `{args}` replaced, all other braces left alone. A word that is {args}
-/// becomes as many words as there are; within a word they stand quoted for a shell.
+/// `{variant}`, `{round}` and `{args}` replaced, all other braces left alone, as `${round}`, a
+/// variable of the shell. A word that is {args} becomes as many words as there are; within a word
+/// they stand quoted for a shell.
 std::vector<std::string> filled_in(const std::vector<std::string>& words,
                                    const Placeholders& placeholders);
 /// Whether {args} stands somewhere in them.

@@ -28,11 +28,13 @@ TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
   const Placeholders place{.variant = "host", .round = 3, .arguments = {"--x", "a b"}};
   EXPECT_EQ(filled_in("{variant}/{round}", place), "host/3");
   EXPECT_EQ(filled_in("{x} {} {{round}} ${HOME} {\"a\":1}", place), "{x} {} {3} ${HOME} {\"a\":1}");
+  EXPECT_EQ(filled_in("${variant} ${round} ${args}", place), "${variant} ${round} ${args}");
   EXPECT_EQ(filled_in("run {args}!", place), "run --x 'a b'!");
   EXPECT_THAT(filled_in(Words{"p", "{args}", "-r{round}", "sh {args}"}, place),
               ElementsAre("p", "--x", "a b", "-r3", "sh --x 'a b'"));
   EXPECT_TRUE(places_arguments({"a", "b {args}"}));
-  EXPECT_FALSE(places_arguments({"a", "{arg}"}));
+  EXPECT_FALSE(places_arguments({"a", "{arg}", "${args}"}));
+  EXPECT_TRUE(places_arguments({"${args} {args}"}));
 }
 
 /// sh runs it, which need not be bash.
