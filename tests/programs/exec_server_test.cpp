@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "exec_program.hpp"
 
@@ -93,6 +94,20 @@ TEST_F(ExecServer, ThatEndedIsToldOfWhereItsClientFailsAtOnce) {
               HasSubstr("the server ended with exit status 4 before the client did"));
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("exit status 7"), HasSubstr("no memory")));
   EXPECT_THAT(outcome.error, HasSubstr("p2p-1.server.log"));
+}
+
+TEST_F(ExecServer, HasNoStartUpThatIsKnownWhereLinkgainWasStopped) {
+  write_script("serve", "#!/bin/sh\ntouch begun; sleep 0.5; echo ready; sleep 1000\n");
+  Program program(request(
+      {"--server", "./serve", "--ready", "ready", "--variant", "p2p", "--rounds", "1"}, {"true"}));
+  ASSERT_TRUE(comes_true([&] { return exists(folder_.path() / "begun"); }, 60.0));
+  program.signal(SIGSTOP);
+  pause_for(2.5);
+  program.signal(SIGCONT);
+  const Outcome outcome = program.finish(60.0);
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("linkgain itself did not run for"));
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
 
 TEST_F(ExecServer, TellsOfAServerThatHangsAsOfItsClient) {

@@ -43,6 +43,10 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+std::string absent_text(double seconds) {
+  return fmt::format("linkgain itself did not run for {:.1f} s of it", seconds);
+}
+
 bool succeeded(const ProcessEnd& end) { return end.status == 0; }
 
 struct Close {
@@ -260,7 +264,13 @@ bool Run::start_server() {
   const Deadline deadline(plan_.server->ready_timeout);
   double ticked = 0.0;
   while (true) {
+    const double before = seconds_since(start);
     const std::optional<ProcessEnd> end = server_->wait(kReadyPeriod, &watch_);
+    const double late = seconds_since(start) - before - kReadyPeriod.value;
+    if (late > kMostLate.value) {
+      report_.failure = absent_text(late);
+      return false;
+    }
     if (is_ready(log, line)) break;
     if (end) {
       blame_server(fmt::format("the server ended with {} before it was ready", describe(*end)));
@@ -358,7 +368,7 @@ Ending Run::follow(Process& process, OutputReader& reader, std::FILE* log,
     const double elapsed = seconds_since(start);
     if (activity == Activity::exited) {
       if (absent > 0.0) {
-        report_.failure = fmt::format("linkgain itself did not run for {:.1f} s of it", absent);
+        report_.failure = absent_text(absent);
       }
       report_.values[std::string(ProgramMetric::kTime)] = {
           .samples = {elapsed}, .count = 1, .missing = {}};
