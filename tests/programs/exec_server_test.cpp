@@ -90,9 +90,8 @@ TEST_F(ExecServer, ThatEndedIsToldOfWhereItsClientFailsAtOnce) {
            "--variant", "p2p", "--rounds", "1"},
           {"sh", "-c", "while [ ! -e gone ]; do sleep 0.02; done; sleep 0.3; exit 7"});
   EXPECT_EQ(outcome.status, 6);
-  EXPECT_THAT(outcome.error,
-              HasSubstr("the server ended with exit status 4 before the client did"));
-  EXPECT_THAT(outcome.error, AllOf(HasSubstr("exit status 7"), HasSubstr("no memory")));
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("exit status 4"), HasSubstr("exit status 7"),
+                                   HasSubstr("no memory")));
   EXPECT_THAT(outcome.error, HasSubstr("p2p-1.server.log"));
 }
 
@@ -106,7 +105,7 @@ TEST_F(ExecServer, HasNoStartUpThatIsKnownWhereLinkgainWasStopped) {
   program.signal(SIGCONT);
   const Outcome outcome = program.finish(60.0);
   EXPECT_EQ(outcome.status, 6);
-  EXPECT_THAT(outcome.error, HasSubstr("linkgain itself did not run for"));
+  EXPECT_THAT(outcome.error, HasSubstr("linkgain itself"));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
 

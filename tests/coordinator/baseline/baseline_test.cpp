@@ -75,7 +75,9 @@ TEST(Baseline, TellsRunsOfTheSameSecondApartByTheirDigests) {
 TEST(Baseline, IsOfOneProgram) {
   Record first = run_of({{sized(8), "p2p", kEight}}, "a");
   Record second = run_of({{sized(8), "p2p", kEight}}, "b");
-  first.settings.program = ProgramPlan{.command = {"sh", "train.sh"}, .server = "serve"};
+  ProgramPlan& program = first.settings.program.emplace();
+  program.command = {"sh", "train.sh"};
+  program.server = "serve";
   second.settings.program = first.settings.program;
   EXPECT_EQ(baseline_from({first, second}).sources[1].program, "serve & sh train.sh");
   second.settings.program->command[1] = "other.sh";

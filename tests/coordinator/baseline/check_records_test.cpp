@@ -93,7 +93,7 @@ TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
 
 TEST(CheckRecords, WarnsOfAnotherProgram) {
   const auto with_program = [](const Record& record, const std::string& name) {
-    return changed(record, [&](Record& r) { r.settings.program = ProgramPlan{.command = {name}}; });
+    return changed(record, [&](Record& r) { r.settings.program.emplace().command = {name}; });
   };
   const Baseline baseline = made_from(with_program(before(), "./train"));
   EXPECT_THAT(warning_codes(check({with_program(after(), "./train")}, baseline)), IsEmpty());

@@ -188,7 +188,8 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   options.variants = {"a:NCCL_ALGO=Ring", "b:NCCL_ALGO=Tree"};
   const auto lame = [&](const RunPlace& place) {
     RunReport report = report_of(place, {{"time", one_value(1.0)}, {"loss", one_value(0.37)}});
-    if (place == RunPlace{.variant = 0, .round = 2}) report = {.place = place, .failure = "lost"};
+    if (place == RunPlace{.variant = 0, .round = 2})
+      report = {.place = place, .failure = "lost", .log = {}};
     return report;
   };
   said.add("the same number in all runs, of which one failed",
