@@ -244,6 +244,7 @@ void prepare_to_go_on(const RunPlan& plan, Record& record) {
       result = std::move(*found);
       forget_end(result);
       drop_cut_launches(plan, result);
+      if (result.samples.empty()) summarise(result);  // a record's leaves out such cases
       continue;
     }
     result.definition = c;

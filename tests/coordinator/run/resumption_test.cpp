@@ -137,6 +137,28 @@ TEST(Resumption, GoesOnFromTheJournalOfEveryMoment) {
   }
 }
 
+/// All that the earlier part had of the case is measured again, and nothing of it may stay.
+TEST(Resumption, GoesOnTwiceWhereACaseHadOnlyACutLaunch) {
+  for (const Schedule schedule : kSchedules) {
+    ThreeLaunches first(schedule);
+    for (const int variant : {0, 1}) {
+      first.script_of_launch[{variant, 0}] =
+          failing({.command = "verify", .kind = FakeFailure::Kind::interrupt, .case_name = kFirst});
+    }
+    EXPECT_THROW(first.execute(), Interrupted);
+    EXPECT_GT(count_samples(first.record), 0);
+    ThreeLaunches second(schedule);
+    second.record = first.record;
+    second.before_start = [](int, int) { throw Interrupted(SIGTERM); };
+    EXPECT_THROW(second.execute(), Interrupted);
+    parse_record(to_json(second.record), "record");
+    ThreeLaunches third(schedule);
+    third.record = parse_journal(read_text(second.journal_path()), "journal");
+    third.execute();
+    expect_whole(third.record);
+  }
+}
+
 TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
   ThreeLaunches bench(Schedule::paired);
   bench.record = cut_record(Schedule::paired);
