@@ -54,7 +54,13 @@ Reading<std::string> read_regular_file(const std::filesystem::path& path, std::s
 
 int open_to_write(const std::filesystem::path& path, WriteMode mode) {
   const int how = mode == WriteMode::append ? O_APPEND : O_TRUNC;
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | how, 0644);
+  constexpr int kWaitsForNobody = O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | kWaitsForNobody | how, 0644);
+  struct stat found {};
+  if (file < 0 || (::fstat(file, &found) == 0 && S_ISREG(found.st_mode))) return file;
+  ::close(file);
+  errno = ENXIO;  // as of a pipe that nobody reads
+  return -1;
 }
 
 }  // namespace linkgain

@@ -25,8 +25,9 @@ Reading<int> open_regular_file(const std::filesystem::path& path);
 /// Whether a file is opened to be written anew, or to be added to.
 enum class WriteMode { anew, append };
 
-/// Opens a file to write, made where there is none; a link in its place is not followed. The
-/// descriptor is the caller's, and closed on exec; -1 where it cannot be opened, which errno says.
+/// Opens a regular file to write, made where there is none. Waits for nobody: a link in its place
+/// is not followed, and a pipe or a device is not opened. The descriptor is the caller's, and
+/// closed on exec; -1 where it cannot be opened, which errno says.
 int open_to_write(const std::filesystem::path& path, WriteMode mode);
 
 }  // namespace linkgain

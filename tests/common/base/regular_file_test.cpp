@@ -1,5 +1,6 @@
 #include "linkgain/base/regular_file.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -58,6 +59,21 @@ TEST_F(RegularFile, IsWrittenWhereNoLinkStands) {
   EXPECT_EQ(read_regular_file(folder_ / "file").value(), "texts");
   close(open_to_write(folder_ / "file", WriteMode::anew));
   EXPECT_EQ(read_regular_file(folder_ / "file").value(), "");
+}
+
+/// Whoever opens a pipe to write waits for its reader, and no signal's handler ends that.
+TEST_F(RegularFile, IsWrittenWhereNoPipeOrDeviceStands) {
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const WriteMode mode : {WriteMode::anew, WriteMode::append}) {
+    EXPECT_LT(open_to_write(pipe, mode), 0);
+    EXPECT_EQ(errno, ENXIO);
+    EXPECT_LT(open_to_write("/dev/null", mode), 0);
+    EXPECT_EQ(errno, ENXIO);
+  }
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_LT(open_to_write(pipe, WriteMode::append), 0) << "that somebody reads";
+  close(reader);
 }
 
 }  // namespace
