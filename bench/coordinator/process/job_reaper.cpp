@@ -28,6 +28,8 @@ constexpr Seconds kToBegin{1.0};
 constexpr Seconds kToTidyUp{5.0};
 /// Who outlives SIGKILL for so long is asleep in a driver.
 constexpr Seconds kToDie{5.0};
+/// The one character that no folder has in its name.
+constexpr char kNameEnd = '\0';
 
 std::vector<pid_t> processes_of_jobs() {
   std::vector<pid_t> found;
@@ -83,7 +85,7 @@ void end_jobs(Seconds grace) {
     ::prctl(PR_SET_NAME, "linkgain-reaper");
     ::setsid();  // a signal to all of the program's group or session is none to this process
     close_all_but(told);
-    const std::vector<std::string> folders = split(read_to_end(told), '\n');
+    const std::vector<std::string> folders = split(read_to_end(told), kNameEnd);
     end_jobs(grace);
     std::error_code ignored;
     for (const std::string& folder : folders) {
@@ -120,8 +122,8 @@ JobReaper::~JobReaper() {
 }
 
 void JobReaper::remember(const std::filesystem::path& folder) {
-  const std::string line = folder.string() + '\n';
-  [[maybe_unused]] const ssize_t written = ::write(told_.get(), line.data(), line.size());
+  const std::string name = folder.string() + kNameEnd;
+  [[maybe_unused]] const ssize_t written = ::write(told_.get(), name.data(), name.size());
 }
 
 }  // namespace linkgain

@@ -53,5 +53,29 @@ TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   EXPECT_FALSE(std::filesystem::exists(own));
 }
 
+/// As in a TMPDIR whose name has a line break: its first line is the name of a folder of others.
+TEST(JobReaper, RemovesNoFolderThatItWasNotToldOf) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const TemporaryFolder folder;
+  const std::filesystem::path others = folder.path() / "others";
+  const std::filesystem::path own = folder.path() / "others\nown";
+  std::filesystem::create_directory(others);
+  std::filesystem::create_directory(own);
+  const pid_t program = fork();
+  if (program == 0) {
+    JobReaper reaper(Seconds{0.5});
+    reaper.remember(own);
+    kill(getpid(), SIGKILL);
+  }
+  ASSERT_GT(program, 0);
+  EXPECT_TRUE(eventually([] {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    return own_children().empty();
+  }));
+  EXPECT_TRUE(std::filesystem::exists(others));
+  EXPECT_FALSE(std::filesystem::exists(own));
+}
+
 }  // namespace
 }  // namespace linkgain::test
