@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <regex>
+#include <sstream>
 #include <thread>
 #include <tuple>
 
@@ -172,6 +173,34 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(read_text(folder_.path() / "out" / "record.json"), before);
   EXPECT_EQ(resume().status, 0) << "a refusal costs nothing";
   expect_whole();
+}
+
+/// Anybody may have written it: reading it writes nothing.
+TEST_F(RunResume, RefusesTheCommandLineOfAnythingElse) {
+  {
+    Program program(run_request(folder_, kFewCases));
+    ASSERT_TRUE(comes_true([&] { return program.error().find("[  2/") != std::string::npos; }, 60));
+    program.signal(SIGKILL);
+    program.finish(20.0);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
+  }
+  const std::filesystem::path path = folder_.path() / "out" / "journal.jsonl";
+  const std::filesystem::path share = folder_.path() / "share";
+  std::istringstream lines(read_text(path));
+  std::string forged;
+  for (std::string text; std::getline(lines, text) && !lines.eof();) {
+    Json line = Json::parse(text);
+    line.erase("digest");
+    if (line.contains("head")) {
+      line["head"]["settings"]["argv"] = {"linkgain", "--write-manual", share.string()};
+    }
+    forged += line.dump() + "\n";
+  }
+  std::ofstream(path) << forged;
+  const Outcome outcome = resume();
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("no command line of linkgain run"));
+  EXPECT_FALSE(std::filesystem::exists(share));
 }
 
 TEST_F(RunResume, RefusesOtherCasesOfAProfile) {

@@ -165,8 +165,9 @@ Registration::Registration(const char* name, const char* summary, const char* fo
 }
 
 Request parse_command_line(int argc, const char* const* argv) {
-  CLI::App app{"linkgain: measures how much NVLink speeds up NCCL, with P2P on and off",
-               "linkgain"};
+  const auto whole = std::make_shared<CLI::App>(
+      "linkgain: measures how much NVLink speeds up NCCL, with P2P on and off", "linkgain");
+  CLI::App& app = *whole;
   app.footer(kExitCodes);
   app.require_subcommand(0, 1);
   app.set_help_flag(kHelpFlag, kHelpOfFlag);
@@ -177,7 +178,9 @@ Request parse_command_line(int argc, const char* const* argv) {
       ->group("");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
-  std::map<const CLI::Option*, std::vector<std::string_view>> words;
+  const auto known =
+      std::make_shared<std::map<const CLI::Option*, std::vector<std::string_view>>>();
+  auto& words = *known;
   for (const Registered& each : registered_by(&Place::in_help)) {
     CLI::App* const command = app.add_subcommand(each.name, each.summary);
     command->set_help_flag(kHelpFlag, kHelpOfFlag);
@@ -206,13 +209,16 @@ Request parse_command_line(int argc, const char* const* argv) {
     return text_request(help_text(**command));
   }
   if (!share.empty()) {
-    const auto words_of = [&](const CLI::Option& option) {
-      const auto own = words.find(&option);
-      return own == words.end() ? words_of_declared(option)
-                                : std::vector<std::string>(own->second.begin(), own->second.end());
+    const auto words_of = [known](const CLI::Option& option) {
+      const auto own = known->find(&option);
+      return own == known->end() ? words_of_declared(option)
+                                 : std::vector<std::string>(own->second.begin(), own->second.end());
     };
-    write_manual(app, words_of, share);
-    return text_request("");
+    // Not here, where a record's command line is read too, which anybody may have written.
+    return {TextRequest{}, [=] {
+              write_manual(*whole, words_of, share);
+              return 0;
+            }};
   }
   for (const auto& command : commands) {
     if (!command->deferred.app().parsed()) continue;
