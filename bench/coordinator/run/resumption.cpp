@@ -1,6 +1,8 @@
 #include "linkgain/run/resumption.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -18,6 +20,7 @@
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
+#include "linkgain/run/run_directory.hpp"
 #include "measurement.hpp"
 
 namespace linkgain {
@@ -125,9 +128,23 @@ void tell_of_earlier_host(Record& record) {
   }
 }
 
+/// The command line in it names programs and variables: who wrote it has this user's rights.
+void require_own(const std::filesystem::path& folder) {
+  for (const std::string_view name : {RunDirectory::kJournal, RunDirectory::kRecord}) {
+    const std::filesystem::path file = folder / name;
+    struct stat found {};
+    if (::stat(file.c_str(), &found) != 0) continue;
+    if (found.st_uid == ::geteuid() || found.st_uid == 0) continue;
+    throw UsageError(
+        fmt::format("{} is another user's, and names what a run starts", file.string()),
+        "copy the folder and go on there, if you trust whoever wrote it");
+  }
+}
+
 }  // namespace
 
 Record read_unfinished(const std::filesystem::path& folder) {
+  require_own(folder);
   Record record = read_record(folder);
   if (record.settings.program) {
     throw UsageError(fmt::format("{} is of linkgain exec, which cannot go on", folder.string()));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -347,6 +348,17 @@ TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
   program.cases.clear();
   EXPECT_THAT(refusal_of(program), HasSubstr("linkgain exec"));
   EXPECT_THAT(refusal([&] { read_unfinished(folder_.path() / "none"); }), HasSubstr("cannot read"));
+}
+
+/// Whose command line would be carried out with this user's rights.
+TEST_F(UnfinishedRun, IsNotAnotherUsers) {
+  constexpr uid_t kOther = 65534;
+  if (geteuid() != 0) GTEST_SKIP() << "files are given away by root only";
+  const Record record = cut_record(Schedule::paired);
+  ASSERT_EQ(refusal_of(record), "accepted");
+  const std::filesystem::path file = folder_.path() / "record.json";
+  ASSERT_EQ(chown(file.c_str(), kOther, kOther), 0);
+  EXPECT_THAT(refusal([&] { read_unfinished(folder_.path()); }), HasSubstr("another user's"));
 }
 
 TEST_F(UnfinishedRun, LosesTheWarningsThatAreFoundAnew) {
