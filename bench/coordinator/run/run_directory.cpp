@@ -98,6 +98,10 @@ RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const
                    : options.out  ? *options.out
                                   : default_path(plan, site),
                    std::move(lock)) {
+  if (std::filesystem::is_symlink(jobs())) {
+    throw UsageError(fmt::format("{} is a link, which is not followed", jobs().string()),
+                     "remove it, or name another directory with --out DIR");
+  }
   make_folder(jobs());
   remove_nccl_logs();
 }

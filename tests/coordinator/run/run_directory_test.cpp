@@ -47,6 +47,15 @@ TEST_F(RunDirectoryTest, RemovesNcclsLogsOfThePartThatIsResumedAndNothingElse) {
   EXPECT_TRUE(std::filesystem::exists(jobs / "p2p-1.log"));
 }
 
+TEST_F(RunDirectoryTest, FollowsNoLinkInThePlaceOfItsJobs) {
+  const std::filesystem::path others = folder_ / "others";
+  std::filesystem::create_directory(others);
+  std::ofstream(others / "nccl-notes.txt") << "precious";
+  std::filesystem::create_directory_symlink(others, folder_ / "jobs");
+  EXPECT_THROW(open(folder_), UsageError);
+  EXPECT_TRUE(std::filesystem::exists(others / "nccl-notes.txt"));
+}
+
 TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
   const RunDirectory directory = open(folder_);
   EXPECT_EQ(directory.nccl_log_pattern("host", 1),
