@@ -128,6 +128,19 @@ TEST_F(LostFolder, ThatIsRemovedEndsTheRunWithTheTables) {
   EXPECT_EQ(records, 1);
 }
 
+TEST_F(LostFolder, WhereAReportCannotBeWrittenHasARecordThatSaysSo) {
+  const Outcome outcome = run_and_harm(
+      long_run({}),
+      [&](const Program&) {
+        std::filesystem::create_directories(folder_.path() / "out" / "report.md" / "full");
+      },
+      90.0);
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  const Json record = read_record(folder_);
+  EXPECT_EQ(record.at("exit_code"), 6);
+  EXPECT_EQ(record.at("warnings").back().at("code"), "report-lost");
+}
+
 /// As on a full disk: of the coordinator's files none may grow, in no folder.
 TEST_F(LostFolder, OnAFullDiskEndsTheRunWithTheTables) {
   const Outcome outcome = run_and_harm(

@@ -120,8 +120,15 @@ JournalWriter::JournalWriter(const std::filesystem::path& path, const Record& ea
     write_case(static_cast<int>(i), earlier.cases[i]);
   }
   for (const Warning& warning : earlier.warnings) write_warning(warning);
-  if (failure_) throw UsageError(failure_->text, failure_->advice);
-  std::filesystem::rename(path.string() + ".new", path);
+  if (!failure_) {
+    std::filesystem::rename(path.string() + ".new", path);
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove(path.string() + ".new", ignored);
+  const bool was_measured = std::ranges::any_of(
+      earlier.cases, [](const CaseResult& result) { return !result.samples.empty(); });
+  if (was_measured) throw UsageError(failure_->text, failure_->advice);
 }
 
 JournalWriter::~JournalWriter() { ::close(descriptor_); }

@@ -83,6 +83,11 @@ void keep_report(Record& record, const RecordReport& report, const RunDirectory&
     write_file_atomically(directory.page(), report.page());
   } catch (const UsageError& error) {
     warn(record, {"report-lost", error.what(), error.advice()});
+    try {
+      write_file_atomically(directory.record(), to_json(record));
+    } catch (const UsageError&) {
+      // The one before stands.
+    }
   }
 }
 

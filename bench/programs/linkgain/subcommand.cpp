@@ -150,6 +150,23 @@ std::string version_text() {
   return fmt::format("linkgain {}\n{}\n", build_info().version, build_info().text);
 }
 
+using KnownWords = std::map<const CLI::Option*, std::vector<std::string_view>>;
+
+/// Nothing is written before it is carried out: the command line may be a record's, which anybody
+/// may have written.
+Request manual_request(const std::shared_ptr<CLI::App>& app,
+                       const std::shared_ptr<const KnownWords>& known, const std::string& share) {
+  const auto words_of = [known](const CLI::Option& option) {
+    const auto own = known->find(&option);
+    return own == known->end() ? words_of_declared(option)
+                               : std::vector<std::string>(own->second.begin(), own->second.end());
+  };
+  return {TextRequest{}, [=] {
+            write_manual(*app, words_of, share);
+            return 0;
+          }};
+}
+
 /// A subcommand of one command line.
 struct Declared {
   explicit Declared(CLI::App& app) : deferred(app) {}
@@ -178,15 +195,13 @@ Request parse_command_line(int argc, const char* const* argv) {
       ->group("");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
-  const auto known =
-      std::make_shared<std::map<const CLI::Option*, std::vector<std::string_view>>>();
-  auto& words = *known;
+  const auto known = std::make_shared<KnownWords>();
   for (const Registered& each : registered_by(&Place::in_help)) {
     CLI::App* const command = app.add_subcommand(each.name, each.summary);
     command->set_help_flag(kHelpFlag, kHelpOfFlag);
     command->footer(each.footer);
     commands.push_back(std::make_unique<Declared>(*command));
-    CommandLine line{*command, commands.back()->deferred, arguments, words};
+    CommandLine line{*command, commands.back()->deferred, arguments, *known};
     commands.back()->request = each.declare(line);
   }
   std::string topic;
@@ -208,18 +223,7 @@ Request parse_command_line(int argc, const char* const* argv) {
     if (command == all.end()) throw UsageError(unknown_command(topic), "see linkgain --help");
     return text_request(help_text(**command));
   }
-  if (!share.empty()) {
-    const auto words_of = [known](const CLI::Option& option) {
-      const auto own = known->find(&option);
-      return own == known->end() ? words_of_declared(option)
-                                 : std::vector<std::string>(own->second.begin(), own->second.end());
-    };
-    // Not here, where a record's command line is read too, which anybody may have written.
-    return {TextRequest{}, [=] {
-              write_manual(*whole, words_of, share);
-              return 0;
-            }};
-  }
+  if (!share.empty()) return manual_request(whole, known, share);
   for (const auto& command : commands) {
     if (!command->deferred.app().parsed()) continue;
     command->deferred.read();

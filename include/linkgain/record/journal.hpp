@@ -26,7 +26,8 @@ class JournalWriter {
   explicit JournalWriter(const std::filesystem::path& path);
   /// Begins with what a record holds, in place of the file that is there, which stays whole until
   /// all of it is written: a journal has a head from the first moment on, and one of a run that
-  /// goes on has what was measured. Throws UsageError where it cannot be written.
+  /// goes on has what was measured. Throws UsageError where it cannot be made, or where what was
+  /// measured cannot be written.
   JournalWriter(const std::filesystem::path& path, const Record& earlier);
   ~JournalWriter();
   JournalWriter(const JournalWriter&) = delete;
