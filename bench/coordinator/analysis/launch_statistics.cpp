@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <utility>
@@ -177,8 +178,10 @@ LaunchShift with_launches(const LaunchShift& shift, int before, int after) {
   LaunchShift more = shift;
   more.before = before;
   more.after = after;
+  // A baseline made by hand may have millions of both.
+  const std::int64_t grown = std::int64_t{degrees} * (before + after - 2) / freedom;
   more.between_launches.degrees_of_freedom =
-      std::max(degrees, degrees * (before + after - 2) / freedom);
+      static_cast<int>(std::clamp<std::int64_t>(grown, degrees, std::numeric_limits<int>::max()));
   return more;
 }
 

@@ -74,6 +74,14 @@ TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
   EXPECT_THAT(settling_of(shift), Optional(Settling{6, false}));
 }
 
+/// As from a baseline that was made by hand.
+TEST(Settling, HoldsMillionsOfDegreesOfFreedom) {
+  const LaunchShift shift{0.01, LaunchDeviation{0.01, 1000000, false}, 8, 1};
+  EXPECT_THAT(settling_of(shift), Optional(Settling{8, false}));
+  const LaunchShift many{0.0, LaunchDeviation{0.03, 1000000, false}, 1000000, 8};
+  EXPECT_THAT(settling_of(many), Optional(Settling{9, false}));
+}
+
 TEST(Settling, WorksOutsideTheToleranceToo) {
   ShiftQuantiles quantiles;
   const auto settling = settling_of(shift_of(0.04, 8, 1));

@@ -114,6 +114,17 @@ TEST(BaselineJson, SaysWhereADocumentDeparts) {
               AllOf(HasSubstr("b.json: "), HasSubstr("all_reduce")));
 }
 
+/// Sums and products of what is larger would overflow.
+TEST(BaselineJson, RefusesNumbersThatCannotBe) {
+  for (const char* place : {"/cases/0/launches", "/cases/0/degrees_of_freedom"}) {
+    EXPECT_EQ(refusal(with(place, 1000000)), "accepted") << place;
+    EXPECT_THAT(refusal(with(place, 2147483647)), HasSubstr("not a valid baseline")) << place;
+  }
+  EXPECT_THAT(refusal(with("/cases/0/time_s", 1e-310)), HasSubstr("[cases][0][time_s]"));
+  EXPECT_THAT(refusal(with("/cases/0/time_s", 1e308)), HasSubstr("[cases][0][time_s]"));
+  EXPECT_THAT(refusal(with("/cases/0/spread", 1e300)), HasSubstr("[cases][0][spread]"));
+}
+
 TEST(BaselineJson, TakesEditedBounds) {
   const Baseline read = parse_baseline(with("/cases/0/lower", nullptr).dump(), "b.json");
   EXPECT_EQ(read.cases[0].tolerance.lower, std::nullopt);
