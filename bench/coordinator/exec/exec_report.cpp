@@ -309,16 +309,20 @@ std::string exec_details(const Record& record) {
 
 std::string exec_markdown(const Record& record) {
   const std::string title = fmt::format(
-      "# linkgain exec: {}\n\nMeasured on {} ({}) at {}{}: {}.\n\n", command_text(record),
-      record.machine.host.empty() ? "an unnamed host" : one_line(record.machine.host),
-      one_line(describe_ranks(record.machine)), one_line(record.started),
+      "# linkgain exec: {}\n\nMeasured on {} ({}) at {}{}: {}.\n\n",
+      markdown_text(command_text(record)),
+      record.machine.host.empty() ? "an unnamed host"
+                                  : markdown_text(one_line(record.machine.host)),
+      markdown_text(one_line(describe_ranks(record.machine))),
+      markdown_text(one_line(record.started)),
       record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "",
       name_of(record.status));
   std::string table;
   if (const CaseResult* const main = main_result(record)) {
     table = table_of(record, {main}).markdown() + "\n";
   }
-  return fmt::format("{}{}**{}**\n{}", title, table, answer_of(record), exec_details(record));
+  return fmt::format("{}{}**{}**\n{}", title, table, markdown_text(answer_of(record)),
+                     exec_details(record));
 }
 
 }  // namespace linkgain

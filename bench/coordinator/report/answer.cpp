@@ -16,6 +16,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/warning_weight.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
@@ -283,9 +284,10 @@ std::string answer_sentence(const RunSummary& summary, const CaseSummary* headli
 
 std::string answer_in_markdown(const RunSummary& summary) {
   const std::vector<const CaseSummary*> cases = answer_cases(summary);
-  if (cases.empty()) return fmt::format("**{}**\n", answer_sentence(summary, nullptr));
+  if (cases.empty())
+    return fmt::format("**{}**\n", markdown_text(answer_sentence(summary, nullptr)));
   const CaseSummary& first = *cases.front();
-  return fmt::format("**{}**\n\n{}\n{}", answer_sentence(summary, &first),
+  return fmt::format("**{}**\n\n{}\n{}", markdown_text(answer_sentence(summary, &first)),
                      two_row_table(first, {}).markdown(), answer_table(cases, {}).markdown());
 }
 

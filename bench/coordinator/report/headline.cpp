@@ -11,6 +11,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
 #include "training_tables.hpp"
@@ -58,7 +59,7 @@ std::string not_compared(const Curve& curve) {
   for (const VariantResult& variant : curve.cases.back()->result->variants) {
     if (variant.skipped.has_value()) {
       reasons += fmt::format("{}{}: {}", reasons.empty() ? " (" : "; ", variant.variant,
-                             one_line(why_skipped(variant)));
+                             markdown_text(one_line(why_skipped(variant))));
     }
   }
   return fmt::format("{}: no {} was measured with the first variant and another one{}.\n",

@@ -7,6 +7,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -42,8 +43,9 @@ std::string wrong_data_sentence(const CaseSummary& each, const Comparison& compa
     if (!has_wrong_data(*variant)) {
       continue;
     }
-    sentence += fmt::format("**WRONG DATA** with {}: {}. ", variant->variant,
-                            one_line(describe_wrong(each.definition(), *variant->verification)));
+    sentence += fmt::format(
+        "**WRONG DATA** with {}: {}. ", variant->variant,
+        markdown_text(one_line(describe_wrong(each.definition(), *variant->verification))));
   }
   return sentence + "No speed-up is given.";
 }
@@ -54,7 +56,7 @@ std::string not_measured_sentence(const Comparison& comparison) {
                   comparison.first->variant, comparison.other->variant);
   if (comparison.other->skipped.has_value()) {
     sentence += fmt::format(" {} was skipped: {}.", comparison.other->variant,
-                            one_line(why_skipped(*comparison.other)));
+                            markdown_text(one_line(why_skipped(*comparison.other))));
   }
   return sentence;
 }

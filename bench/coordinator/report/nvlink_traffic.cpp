@@ -12,6 +12,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -70,7 +71,8 @@ std::string phrase(const VariantSummary& variant, bool short_form) {
     const std::string percent = rounded_percent(*variant.nvlink_share, 1);
     return short_form ? percent : percent + " of the expected bytes";
   }
-  const std::string why = evidence.reason.empty() ? "" : " (" + one_line(evidence.reason) + ")";
+  const std::string why =
+      evidence.reason.empty() ? "" : " (" + markdown_text(one_line(evidence.reason)) + ")";
   if (!evidence.nvlink_sent) {
     return "not measured" + why;
   }
@@ -278,7 +280,7 @@ std::string nvlink_traffic_sentence(const CaseSummary& each) {
     return {};
   }
   if (const std::string reason = common_reason(variants); !reason.empty()) {
-    return fmt::format("\nNVLink traffic: not judged: {}.\n", one_line(reason));
+    return fmt::format("\nNVLink traffic: not judged: {}.\n", markdown_text(one_line(reason)));
   }
   std::vector<std::string> parts;
   for (const VariantSummary* variant : variants) {

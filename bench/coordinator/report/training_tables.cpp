@@ -15,6 +15,7 @@
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -43,9 +44,10 @@ std::string missing_trainings(const RunSummary& summary) {
         std::find_if(variants.begin(), variants.end(),
                      [](const VariantResult& variant) { return variant.skipped.has_value(); });
     const std::optional<StopReason>& stopped = each->result->stopped;
-    const std::string why = skipped != variants.end() ? one_line(why_skipped(*skipped))
-                            : stopped                 ? std::string(name_of(*stopped))
-                                                      : std::string();
+    const std::string why = skipped != variants.end()
+                                ? markdown_text(one_line(why_skipped(*skipped)))
+                            : stopped ? std::string(name_of(*stopped))
+                                      : std::string();
     text += fmt::format("\n{} was not measured: {}\n", case_label(each->definition()), why);
   }
   if (!summary.trainings.empty()) return text;
@@ -151,7 +153,7 @@ std::string loss_text(const CaseSummary& each) {
 
 std::string conditions(const Settings& settings, const CaseSummary& each) {
   return fmt::format("\n{}, {}. {}{}\n", training_sentence(each.definition()),
-                     readable_tokens(settings), steps_text(settings, *each.result),
+                     markdown_text(readable_tokens(settings)), steps_text(settings, *each.result),
                      loss_text(each));
 }
 

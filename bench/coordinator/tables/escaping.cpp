@@ -114,10 +114,12 @@ std::string valid_utf8(std::string_view text) {
 
 std::string markdown_text(std::string_view text) {
   std::string result;
+  bool escaped = false;  // by a backslash of its own, which another one before it would take away
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool opens =
         text[i] == '<' ? begins_tag(text.substr(i + 1)) : text[i] == '(' && result.ends_with(']');
-    if (opens) result += '\\';
+    if (opens && !escaped) result += '\\';
+    escaped = text[i] == '\\' && !escaped;
     result += text[i];
   }
   return result;

@@ -125,6 +125,17 @@ TEST(ExecScreen, HasAWrongPathInRed) {
 
 TEST(ExecMarkdown, HasAllOfIt) { expect_golden(exec_markdown(several_metrics()), "report.md"); }
 
+TEST(ExecMarkdown, HasTextOfOthersThatActsOnNothing) {
+  Record record = training();
+  record.machine.host = "a <img src=1>";
+  record.started = "b <img src=2>";
+  record.settings.program->command = {"c <img src=3>"};
+  const std::string text = exec_markdown(record);
+  for (const char* shown : {"a \\<img src=1>", "b \\<img src=2>", "c \\<img src=3>"}) {
+    EXPECT_THAT(text, HasSubstr(shown));
+  }
+}
+
 TEST(ExecPage, HasPicturesOfEveryMetricBehindTheMetrics) {
   const std::string page = exec_page(several_metrics());
   const std::size_t pictures = page.find("<section id=\"pictures\"");

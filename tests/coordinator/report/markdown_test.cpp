@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "linkgain/report/report.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"
@@ -13,6 +16,13 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+std::string replaced_all(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
 
 TEST(MarkdownReport, OfTwoH200) {
   expect_golden(markdown_report(RunSummary(h200_record())), "report_h200.md");
@@ -39,6 +49,41 @@ TEST(MarkdownReport, OfTheMpiBackend) {
 
 TEST(MarkdownReport, OfARecordWithNothingInIt) {
   expect_golden(markdown_report(RunSummary(Record{})), "report_empty.md");
+}
+
+constexpr const char* kHostile = "x <img src=x> [a](http://b)";
+
+bool acts(const std::string& markdown) {
+  const std::string rest = replaced_all(replaced_all(markdown, "\\<img", ""), "[a]\\(http", "");
+  return rest.find("<img") != std::string::npos || rest.find("](http") != std::string::npos;
+}
+
+/// By each text that a record has from others.
+TEST(MarkdownReport, HasTextOfOthersThatActsOnNothing) {
+  const auto change_all = [](const std::function<void(VariantResult&)>& change) {
+    Record record = complete(h200_record());
+    for (CaseResult& result : record.cases) {
+      for (VariantResult& variant : result.variants) change(variant);
+    }
+    return markdown_report(RunSummary(record));
+  };
+  const std::string wrong = change_all([](VariantResult& variant) {
+    variant.verification = Verification{1000, 1, 0.25, 0.0, kHostile};
+  });
+  const std::string not_judged = change_all([](VariantResult& variant) {
+    if (!variant.evidence) return;
+    variant.evidence->judged = false;
+    variant.evidence->reason = kHostile;
+  });
+  const std::string skipped = change_all([](VariantResult& variant) {
+    if (variant.variant == "p2p") return;
+    variant.skipped = Skip{.refusal = kHostile};
+    variant.time.reset();
+  });
+  for (const std::string& text : {wrong, not_judged, skipped}) {
+    EXPECT_THAT(text, HasSubstr("x \\<img"));
+    EXPECT_FALSE(acts(text)) << text;
+  }
 }
 
 TEST(MarkdownReport, HasNoWarningsSectionWithoutWarnings) {

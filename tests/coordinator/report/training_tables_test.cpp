@@ -33,6 +33,12 @@ TEST(TrainingTables, AreThePagesOwn) {
                               "| N      | 131.4 s |\n"));
 }
 
+TEST(TrainingTables, HaveATokenFilesNameThatActsOnNothing) {
+  Record record = page_record();
+  record.settings.training->tokens = "<img src=x> [a](b)";
+  EXPECT_THAT(training_tables(RunSummary(record)), HasSubstr(", \\<img src=x> [a]\\(b). Time is"));
+}
+
 TEST(TrainingTables, StandBeforeAllOthers) {
   Record record = page_record();
   record.cases.push_back(nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02));

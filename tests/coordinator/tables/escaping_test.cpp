@@ -85,6 +85,8 @@ TEST(ShownWord, StaysOnItsLineAndIsStillTheSameToBash) {
 TEST(Escaping, LeavesMarkdownNeitherHtmlNorLinks) {
   EXPECT_EQ(markdown_text("<img src=x> [a](b) ![c](d) (e) [1] a < b <0.01"),
             "\\<img src=x> [a]\\(b) ![c]\\(d) (e) [1] a < b <0.01");
+  EXPECT_EQ(markdown_text("\\<img> \\\\<img>"), "\\<img> \\\\\\<img>")
+      << "two backslashes are one, and what follows is not escaped";
   EXPECT_EQ(text_of_markdown("\\<img> [a]\\(b) C:\\x"), "<img> [a](b) C:\\x");
   EXPECT_EQ(markdown_code("A=1"), "`A=1`");
   EXPECT_EQ(markdown_code("A=`x` ``y``"), "``` A=`x` ``y`` ```");
