@@ -61,8 +61,24 @@ Settings settings_of(BackendKind backend, const Environment& environment) {
   return settings;
 }
 
-/// linkgain-bench writes microseconds.
-double time_of(const Json& entry) { return entry.at("real_time").get<double>() * 1e-6; }
+/// Throws UsageError for what no operation takes: ratios of such times would be infinite.
+Seconds possible_time(double microseconds) {
+  constexpr double kLeast = 1e-6;
+  constexpr double kMost = 1e15;
+  if (microseconds >= kLeast && microseconds <= kMost) return Seconds{microseconds * 1e-6};
+  throw UsageError(fmt::format("a time of {} us cannot be", microseconds));
+}
+
+/// linkgain-bench writes microseconds. 0 or less where nothing was measured.
+double time_of(const Json& entry) {
+  const std::string unit = entry.value("time_unit", "us");
+  if (unit != "us") {
+    throw UsageError(fmt::format("a time is in {}, linkgain-bench writes us", unit),
+                     "give the file as linkgain-bench wrote it");
+  }
+  const double microseconds = entry.at("real_time");
+  return microseconds > 0.0 ? possible_time(microseconds).value : microseconds;
+}
 
 /// Entries of one case: its repetitions, or where they were left out its median.
 struct Repetitions {
@@ -84,6 +100,14 @@ void add_entry(Repetitions& repetitions, const Json& entry) {
   }
 }
 
+/// Of one launch.
+void set_time(CaseFigures& figures, Seconds time) {
+  figures.time = time;
+  figures.launches = {{0, time}};
+  figures.algbw = algorithm_bandwidth(figures.definition, time);
+  figures.busbw = bus_bandwidth(figures.definition, time);
+}
+
 CaseFigures case_of(const std::string& name, const std::string& variant,
                     const Repetitions& repetitions) {
   CaseFigures figures;
@@ -97,11 +121,8 @@ CaseFigures case_of(const std::string& name, const std::string& variant,
     figures.no_time = repetitions.failure.empty() ? "not measured" : repetitions.failure;
     return figures;
   }
-  figures.time = Seconds{median(times)};
-  figures.launches = {{0, *figures.time}};
+  set_time(figures, Seconds{median(times)});
   figures.sample_error = log_median_error(repetitions.times);
-  figures.algbw = algorithm_bandwidth(figures.definition, *figures.time);
-  figures.busbw = bus_bandwidth(figures.definition, *figures.time);
   return figures;
 }
 
@@ -281,12 +302,41 @@ CaseFigures figures_of(const Case& c, const Json& result, const std::string& var
   } else if (!time.is_number() || !(time.get<double>() > 0.0)) {
     figures.no_time = "not measured";
   } else {
-    figures.time = Seconds{time.get<double>() * 1e-6};
-    figures.launches = {{0, *figures.time}};
-    figures.algbw = algorithm_bandwidth(c, *figures.time);
-    figures.busbw = bus_bandwidth(c, *figures.time);
+    set_time(figures, possible_time(time.get<double>()));
   }
   return figures;
+}
+
+/// Rows of one case come from several cycles (-N) of one launch: their median counts, as that of
+/// repetitions does.
+std::vector<CaseFigures> without_cycles(const std::vector<CaseFigures>& rows) {
+  std::map<std::string, std::size_t> places;
+  std::vector<CaseFigures> cases;
+  std::vector<std::vector<double>> times;
+  for (const CaseFigures& row : rows) {
+    const auto [place, added] = places.try_emplace(row.name, cases.size());
+    if (added) {
+      cases.push_back(row);
+      times.emplace_back();
+    }
+    CaseFigures& own = cases[place->second];
+    if (own.no_time.empty()) own.no_time = row.no_time;
+    if (row.time) times[place->second].push_back(row.time->value);
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (times[i].size() < 2 && cases[i].no_time.empty()) continue;
+    CaseFigures& own = cases[i];
+    if (own.no_time.empty()) {
+      set_time(own, Seconds{median(times[i])});
+      own.sample_error = log_median_error(times[i]);
+    } else {
+      own.time.reset();
+      own.launches.clear();
+      own.algbw.reset();
+      own.busbw.reset();
+    }
+  }
+  return cases;
 }
 
 Environment environment_of_document(const Json& document) {
@@ -348,6 +398,7 @@ RunFigures read_nccl_tests(const Json& document, const std::string& name) {
     c.in_place = true;
     run.cases.push_back(figures_of(c, row.at("in_place"), variant));
   }
+  run.cases = without_cycles(run.cases);
   return run;
 }
 

@@ -13,6 +13,7 @@
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
 #include "support/golden.hpp"
+#include "support/launch_records.hpp"
 #include "support/program.hpp"
 #include "support/situations.hpp"
 
@@ -257,6 +258,45 @@ TEST(ForeignVariants, OfGoogleBenchmarkAreThoseOfTheBackendToo) {
   EXPECT_EQ(variant(R"(, "nccl": "2.28.3")"), "nccl p2p");
   EXPECT_EQ(variant(R"(, "backend": "mpi", "nccl": "2.28.3")"), "mpi mpi");
   EXPECT_EQ(variant(R"(, "backend": "mpi", "environment": "OMPI_MCA_btl=self,tcp")"), "mpi tcp");
+}
+
+TEST(ForeignTimes, ThatCannotBeAreRefused) {
+  const auto refusal = [](const std::string& text) {
+    return thrown_by([&] { parse_run(text, "file.json"); });
+  };
+  for (const char* time : {"5e-324", "1e-300", "1.7e308"}) {
+    const std::string own = fmt::format("\"time\": {}", time);
+    EXPECT_THAT(refusal(replaced(nccl_tests_document(), "\"time\": 15.5", own)),
+                HasSubstr("us cannot be"))
+        << time;
+    EXPECT_THAT(refusal(replaced(benchmark_of({15.5}), "15.5", time)), HasSubstr("us cannot be"))
+        << time;
+  }
+  EXPECT_EQ(refusal(benchmark_of({15.5})), "nothing");
+  EXPECT_THAT(refusal(replaced(benchmark_of({15.5}), "\"us\"", "\"ns\"")),
+              HasSubstr("a time is in ns, linkgain-bench writes us"));
+}
+
+/// nccl-tests' -N: launches counted several times would look more alike than they are.
+TEST_F(ForeignFiles, OfSeveralCyclesAreOneLaunch) {
+  std::string text = replaced(nccl_tests_document(), "\"nwrong\": 3", "\"nwrong\": 0");
+  const std::size_t begin = text.find("{\"size\"");
+  const std::size_t end = text.find("}]", begin) + 1;
+  const std::string row = text.substr(begin, end - begin);
+  text.insert(
+      end, fmt::format(", {}, {}", replaced(row, "15.5", "17.5"), replaced(row, "15.5", "16.5")));
+  const RunFigures one = read_run(write("cycles.json", text));
+  ASSERT_THAT(one.cases, SizeIs(2));
+  EXPECT_THAT(one.cases[0].time->value, DoubleNear(16.5e-6, 1e-15)) << "the median";
+  EXPECT_THAT(one.cases[0].launches, SizeIs(1));
+  EXPECT_TRUE(one.cases[0].sample_error);
+  const RunFigures two = read_run(write("a.json", text) + "," + write("b.json", text));
+  EXPECT_THAT(two.cases.at(0).launches, SizeIs(2));
+  const std::string wrong = replaced(text, "\"nwrong\": 0", "\"nwrong\": 2");
+  const RunFigures spoilt = read_run(write("wrong.json", wrong));
+  ASSERT_THAT(spoilt.cases, SizeIs(2));
+  EXPECT_FALSE(spoilt.cases[0].time);
+  EXPECT_THAT(spoilt.cases[0].no_time, HasSubstr("wrong data"));
 }
 
 }  // namespace
