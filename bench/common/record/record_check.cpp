@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 
+constexpr const char* kTakeACopy = "take an unchanged copy; a record is not made to be edited";
+
 [[noreturn]] void refuse(const CaseResult& result, const std::string& what) {
-  throw UsageError(fmt::format("{}: {}", case_name(result.definition), what),
-                   "take an unchanged copy; a record is not made to be edited");
+  throw UsageError(fmt::format("{}: {}", case_name(result.definition), what), kTakeACopy);
 }
 
 bool agree(double a, double b) {
@@ -62,6 +64,38 @@ void require_verifications(const CaseResult& result) {
     if (!verification || verification->wrong <= verification->checked) continue;
     refuse(result, fmt::format("{} of {} verified elements of {} are wrong", verification->wrong,
                                verification->checked, variant.variant));
+  }
+}
+
+/// Whoever counts a case twice has twice as many launches, which look more alike than they are.
+void require_each_once(const Record& record) {
+  std::set<std::string> names;
+  for (const Variant& variant : record.settings.variants) {
+    if (names.insert(variant.name).second) continue;
+    throw UsageError(fmt::format("variant {} is there twice", variant.name), kTakeACopy);
+  }
+  names.clear();
+  for (const CaseResult& result : record.cases) {
+    if (!names.insert(case_name(result.definition)).second) refuse(result, "it is there twice");
+  }
+}
+
+/// Samples of a variant can be no more than there are.
+void require_counts(const CaseResult& result) {
+  std::vector<int> samples(result.variants.size(), 0);
+  for (const Sample& sample : result.samples)
+    ++samples.at(static_cast<std::size_t>(sample.variant));
+  for (std::size_t i = 0; i < result.variants.size(); ++i) {
+    const VariantResult& variant = result.variants[i];
+    const HealthSummary& health = variant.health;
+    const bool possible =
+        health.samples <= samples[i] && health.unhealthy_samples <= health.samples &&
+        health.power_capped_samples <= health.samples && variant.disturbed_samples <= samples[i];
+    if (!possible) {
+      refuse(result, fmt::format("{} has fewer samples than are said to be throttled, capped or "
+                                 "disturbed",
+                                 variant.variant));
+    }
   }
 }
 
@@ -157,6 +191,7 @@ Agreement agreement_of(const Record& record, bool digested) {
 }
 
 void require_consistent(const Record& record, Agreement agreement) {
+  require_each_once(record);
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);
@@ -165,6 +200,7 @@ void require_consistent(const Record& record, Agreement agreement) {
     require_verifications(result);
     const std::vector<Range> ranges = ranges_of(result);
     require_samples(result, ranges);
+    require_counts(result);
     if (agreement == Agreement::exact) {
       require_exact(result);
     } else {

@@ -351,6 +351,16 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/machine/processors", 1e300);
   ask("/cases/0/variants/0/verification/wrong", -1);
   ask("/cases/0/variants/0/verification/wrong", std::int64_t{1} << 50);
+  ask("/cases/0/variants/0/health/samples", 17);
+  ask("/cases/0/variants/0/health/unhealthy_samples", 17);
+  ask("/cases/0/variants/0/health/power_capped_samples", 17);
+  ask("/cases/0/variants/0/disturbed_samples", 17);
+  Json same_case = full_document();
+  same_case["cases"][1]["case"] = same_case["cases"][0]["case"];
+  answers.refuse("a case twice", [&] { parse_record(same_case.dump(), "a.json"); });
+  Json same_variant = full_document();
+  same_variant["settings"]["variants"][2]["name"] = "p2p";
+  answers.refuse("a variant twice", [&] { parse_record(same_variant.dump(), "a.json"); });
   Json other_order = full_document();
   std::swap(other_order["cases"][0]["variants"][0], other_order["cases"][0]["variants"][1]);
   answers.refuse("variants in another order", [&] { parse_record(other_order.dump(), "a.json"); });
@@ -414,7 +424,7 @@ TEST(RecordSchema, RefusesNumbersWithoutSamples) {
         for (const char* key : {"time_s", "algbw_gb_per_s", "busbw_gb_per_s", "skew"}) {
           own[key] = nullptr;
         }
-        own.erase("training");
+        for (const char* key : {"training", "health", "disturbed_samples"}) own.erase(key);
       }
       ask("and no time of it" + std::string(age), fewer);
       for (Json& result : fewer["cases"]) result["ratios"] = Json::array();
