@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -520,8 +521,18 @@ RunFigures read_foreign(const nlohmann::json& document, RunSource source, const 
 
 }  // namespace
 
+namespace {
+
+/// What its samples give is taken from these.
+RunFigures figures_of_record(Record record, const std::string& name) {
+  summarise(record);
+  return figures_of(record, name);
+}
+
+}  // namespace
+
 RunFigures parse_run(std::string_view text, const std::string& name) {
-  if (text.starts_with("{\"head\"")) return figures_of(parse_journal(text, name), name);
+  if (text.starts_with("{\"head\"")) return figures_of_record(parse_journal(text, name), name);
   const nlohmann::json document = parse_document(text, name);
   const std::optional<RunSource> source = source_of(document);
   if (!source) {
@@ -530,7 +541,7 @@ RunFigures parse_run(std::string_view text, const std::string& name) {
                                  name),
                      kWhatToGive);
   }
-  if (*source == RunSource::record) return figures_of(parse_record(text, name), name);
+  if (*source == RunSource::record) return figures_of_record(parse_record(text, name), name);
   return read_foreign(document, *source, name);
 }
 
@@ -594,7 +605,7 @@ RunFigures read_run(const std::filesystem::path& path) {
     const bool own =
         fs::exists(path / "record.json", unknown) || fs::exists(path / "journal.jsonl", unknown);
     const std::vector<fs::path> files = own ? std::vector<fs::path>{} : documents_in(path);
-    return files.empty() ? figures_of(read_record(path), name) : read_launches(files, name);
+    return files.empty() ? figures_of_record(read_record(path), name) : read_launches(files, name);
   }
   if (path.string().find(',') == std::string::npos || fs::exists(path, unknown)) {
     return read_file(path);

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -95,17 +96,23 @@ void require_document(const InputFile& file, std::string_view text) {
   if (last != '}') throw UsageError("not JSON: it is cut off");
 }
 
+/// What its samples give is taken from these.
+FleetRecord fleet_record_of_whole(Record record, FleetNames& names) {
+  summarise(record);
+  return fleet_record_of(record, names);
+}
+
 FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   // One buffer for each reading thread: its pages are touched once, not once a file.
   thread_local std::string text;
   const InputFile file(path);
   read_head(file, text);
-  if (text.starts_with("{\"head\"")) return fleet_record_of(read_record(path), names);
+  if (text.starts_with("{\"head\"")) return fleet_record_of_whole(read_record(path), names);
   require_document(file, text);
   if (require_results_digest(text)) return scan_fleet_record(text, names);
   const Reading<std::string> whole = read_regular_file(path);
   if (!whole.measured()) throw UsageError("cannot be read: " + whole.reason());
-  return fleet_record_of(parse_record(whole.value(), {}), names);
+  return fleet_record_of_whole(parse_record(whole.value(), {}), names);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/fleet/run_list.hpp"
@@ -205,7 +204,6 @@ int carry_out(const ReportOptions& options) {
   }
   std::vector<NamedRecord> records =
       read_named_records(options.records.empty() ? std::vector{latest_run()} : options.records);
-  for (NamedRecord& each : records) summarise(each.record);
   const std::string text = text_of(records, options);
   if (options.format == ReportFormat::table) {
     show(text, options.pager);

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
@@ -372,6 +373,7 @@ std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::p
   std::vector<NamedRecord> records;
   for (const std::filesystem::path& path : paths) {
     records.push_back({visible(path.string()), read_record(find_run(path))});
+    summarise(records.back().record);
   }
   return records;
 }

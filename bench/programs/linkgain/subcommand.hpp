@@ -170,8 +170,8 @@ ScreenStyle screen_style(bool color);
 /// As short as it can be from the current folder.
 std::string shown_path(const std::filesystem::path& path);
 
-/// The records that a command was given by name: files, journals or runs' directories. Throws
-/// UsageError where one cannot be read.
+/// The records that a command was given by name: files, journals or runs' directories. What their
+/// samples give is taken from these. Throws UsageError where one cannot be read.
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace linkgain

@@ -204,5 +204,14 @@ TEST(RunReader, ReadsRecordsFromBeforeMembersWereAdded) {
   EXPECT_THAT(parse_run(text, "r.json").cases, SizeIs(6));
 }
 
+TEST(RunReader, TakesFromSamplesWhatTheyGive) {
+  Record record = full_record();
+  record.cases[0].variants[0].health.unhealthy_samples = 0;
+  for (Sample& sample : record.cases[0].samples) sample.health[0].clock_event_reasons = 0x40;
+  const RunFigures run = parse_run(to_json(record), "r.json");
+  EXPECT_EQ(run.cases.at(0).health.unhealthy_samples, 16);
+  EXPECT_EQ(run.cases.at(0).disturbance.samples, 2);
+}
+
 }  // namespace
 }  // namespace linkgain::test

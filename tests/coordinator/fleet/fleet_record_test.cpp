@@ -7,6 +7,7 @@
 #include <iterator>
 #include <random>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "support/full_record.hpp"
@@ -80,14 +81,34 @@ TEST(FleetRecord, ScannedIsThatOfTheWholeRecord) {
                              "2xH200-kernels", "4xH200-default"}) {
     const std::filesystem::path path =
         std::filesystem::path(RESULTS_FOLDER) / folder / "record.json";
-    const FleetRecord parsed = fleet_record_of(parse_record(content_of(path), "r"), names);
+    Record record = parse_record(content_of(path), "r");
+    const FleetRecord parsed = fleet_record_of(record, names);
     ASSERT_FALSE(parsed.values.empty());
     expect_same(scan_fleet_record(content_of(path), names), parsed);
+    summarise(record);
     const FleetRecord read = read_fleet_record(path, names);
     EXPECT_EQ(read.problem, "");
     EXPECT_EQ(read.path, path);
-    expect_same(read, parsed);
+    expect_same(read, fleet_record_of(record, names));
   }
+}
+
+/// Nobody throttled in a record whose samples say that somebody did.
+TEST(FleetRecord, WithoutDigestsSaysWhatItsSamplesDo) {
+  Record record = full_record();
+  for (CaseResult& result : record.cases) {
+    for (Sample& sample : result.samples) sample.health[0].clock_event_reasons = 0x40;
+  }
+  nlohmann::ordered_json document = nlohmann::ordered_json::parse(to_json(record));
+  document.erase("results_digest");
+  document.erase("digest");
+  document["cases"][0]["variants"][0]["health"]["unhealthy_samples"] = 0;
+  FleetNames names;
+  const FleetRecord read = read_as_file(document.dump(), names);
+  EXPECT_EQ(read.problem, "");
+  EXPECT_EQ(read.values.at(0).samples, 16);
+  EXPECT_EQ(read.values.at(0).unhealthy_samples, 16);
+  EXPECT_EQ(read.values.at(0).disturbed_samples, 2);
 }
 
 TEST(FleetRecord, OfEveryOddityIsTheSame) {
@@ -159,7 +180,9 @@ TEST(FleetRecord, IsTheSameInAnyOrderOfMembers) {
   const std::string flat = document.dump(0);
   ASSERT_LT(flat.find("\n\"samples\":"), flat.find("\n\"warnings\":"));
   FleetNames names;
-  const FleetRecord parsed = fleet_record_of(full_record(), names);
+  Record record = full_record();
+  summarise(record);
+  const FleetRecord parsed = fleet_record_of(record, names);
   for (const std::string& other : {sorted.dump(), sorted.dump(2), sorted.dump(0), turned, flat}) {
     const FleetRecord read = read_as_file(other, names);
     EXPECT_EQ(read.problem, "");
