@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -96,6 +101,38 @@ void require_counts(const CaseResult& result) {
                                  "disturbed",
                                  variant.variant));
     }
+  }
+}
+
+/// What rows of a soak say must be what its counters do.
+void require_errors(const LinkErrors& errors) {
+  using Key = std::tuple<int, std::optional<int>, std::optional<int>, ErrorKind>;
+  const auto key_of = [](const ErrorCounter& counter) {
+    return Key{counter.gpu, counter.link, counter.peer, counter.kind};
+  };
+  std::map<Key, std::int64_t> left;
+  std::int64_t total = 0;
+  for (const CountedErrors& each : errors.counters) {
+    // So that no sum of them can overflow.
+    if (each.growth > std::numeric_limits<std::int64_t>::max() - total) {
+      throw UsageError(fmt::format("{} cannot be", describe(each.counter, each.growth)),
+                       kTakeACopy);
+    }
+    total += each.growth;
+    left[key_of(each.counter)] += each.growth;
+  }
+  const auto refuse_counter = [](const ErrorCounter& counter) {
+    throw UsageError(
+        fmt::format("errors of {} are not as many as between its readings", place_of(counter)),
+        kTakeACopy);
+  };
+  for (const ErrorGrowth& each : errors.grown) {
+    std::int64_t& own = left[key_of(each.counter)];
+    if (each.growth > own) refuse_counter(each.counter);
+    own -= each.growth;
+  }
+  for (const CountedErrors& each : errors.counters) {
+    if (left.at(key_of(each.counter)) != 0) refuse_counter(each.counter);
   }
 }
 
@@ -192,6 +229,7 @@ Agreement agreement_of(const Record& record, bool digested) {
 
 void require_consistent(const Record& record, Agreement agreement) {
   require_each_once(record);
+  if (record.link_errors) require_errors(*record.link_errors);
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);

@@ -351,6 +351,14 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/machine/processors", 1e300);
   ask("/cases/0/variants/0/verification/wrong", -1);
   ask("/cases/0/variants/0/verification/wrong", std::int64_t{1} << 50);
+  ask("/samples/round/0", 2147483647);
+  ask("/samples/operations/0", std::int64_t{1} << 62);
+  ask("/settings/launches", 2147483647);
+  ask("/link_errors/counters/0/growth", 0);
+  ask("/link_errors/counters/1/growth", 7);
+  ask("/link_errors/counters/1/growth", std::numeric_limits<std::int64_t>::max());
+  ask("/link_errors/grown/0/growth", std::numeric_limits<std::int64_t>::max());
+  ask("/link_errors/grown", Json::array());
   ask("/cases/0/variants/0/health/samples", 17);
   ask("/cases/0/variants/0/health/unhealthy_samples", 17);
   ask("/cases/0/variants/0/health/power_capped_samples", 17);
