@@ -346,11 +346,11 @@ JunitOutcome junit_outcome(const CaseCheck& check) {
 }  // namespace
 
 std::string check_junit(const CheckResult& result) {
-  JunitSuite suite{"linkgain check", subject_text(result), summary_text(result), {}};
+  JunitSuite suite{"linkgain check", one_line(subject_text(result)), summary_text(result), {}};
   for (const CaseCheck& check : result.cases) {
     suite.cases.push_back({"linkgain." + check.variant, case_name(check.definition),
                            junit_outcome(check), std::string(name_of(check.verdict)),
-                           sentence(check)});
+                           one_line(sentence(check))});
   }
   return junit_text(suite);
 }

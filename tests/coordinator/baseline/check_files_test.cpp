@@ -31,6 +31,15 @@ TEST(CheckJunit, IsReadWhateverIsInIt) {
                         "'linkgain.a\"b\\\\c d,e:f%<g>\\ufffd'\n"));
 }
 
+/// GitHub's runners obey a line that begins so, whichever file it is printed from.
+TEST(CheckJunit, BeginsNoLineWithTextOfOthers) {
+  CheckResult result = quiet_check();
+  result.sources[0].host = "a\n::error::b";
+  result.cases[0].verdict = RegressionVerdict::missing;
+  result.cases[0].reason = "skipped: \n::error::c";
+  EXPECT_THAT(check_junit(result), Not(HasSubstr("\n::")));
+}
+
 TEST(CheckPrometheus, HasAFamilyForEachMetric) {
   expect_golden(check_prometheus(troubled_check()), "check.prom");
 }
