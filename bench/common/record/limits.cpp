@@ -11,7 +11,7 @@ namespace {
 
 std::optional<Limit> nvlink_limit(const GpuInfo& gpu) {
   const std::optional<double> rate = nvlink_total(gpu);
-  if (!rate) return std::nullopt;
+  if (!rate || !(*rate > 0.0)) return std::nullopt;  // as of links that are all down
   const std::optional<double> share = nvlink_payload_share(gpu.nvlink_version.value_or(0));
   return share ? Limit{*rate * *share, LimitKind::nvlink_payload}
                : Limit{*rate, LimitKind::nvlink_rate};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/program_metric.hpp"
@@ -64,8 +65,10 @@ double round_step(double least) {
 std::vector<double> linear_values(double low, double high, int most) {
   const double step = round_step((high - low) / most);
   std::vector<double> values;
-  for (double value = std::ceil(low / step - 1e-9) * step; value <= high + step * 1e-9;
-       value += step) {
+  const double first = std::ceil(low / step - 1e-9) * step;
+  // Counted: of a large number a small step changes nothing.
+  for (int i = 0; i <= most && first + i * step <= high + step * 1e-9; ++i) {
+    const double value = first + i * step;
     values.push_back(std::abs(value) < step * 1e-9 ? 0.0 : value);
   }
   return values;
@@ -131,7 +134,8 @@ Scale::Scale(const Axis& axis, double least, double most, double length)
 }
 
 double Scale::position(double value) const {
-  return axis_.spacing == Spacing::logarithmic ? std::log10(value) : value;
+  if (axis_.spacing != Spacing::logarithmic) return value;
+  return std::log10(std::max(value, std::numeric_limits<double>::min()));  // of 0, no infinity
 }
 
 double Scale::place(double value) const {

@@ -54,6 +54,11 @@ TEST(Limit, OfNvlinkIsThePayloadOfTheSlowestRank) {
   EXPECT_EQ(limit->kind, LimitKind::nvlink_payload);
 }
 
+TEST(Limit, IsNoneOfLinksWithoutARate) {
+  const Machine machine = machine_of({rank_with(18, 26.5625, 6), rank_with(18, 0.0, 6)});
+  EXPECT_FALSE(limit_of(machine, kAllReduce, Path::nvlink));
+}
+
 TEST(Limit, OfLinksThatDifferIsTheirSum) {
   RankInfo slow = rank_with(18, 13.28125, 6);
   slow.gpu->nvlink_total_gb_per_s = 17 * 26.5625 + 13.28125;

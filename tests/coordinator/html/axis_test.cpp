@@ -50,6 +50,14 @@ TEST(Axis, HasNoExponentInItsLabels) {
   EXPECT_EQ(axis_text(Quantity::number, 1234567.8), "1234568");
 }
 
+TEST(Axis, EndsWhateverItsValuesAre) {
+  const Axis rate{"GB/s", Quantity::bandwidth, Spacing::logarithmic};
+  EXPECT_LE(labels(rate, 0.0, 400.0).size(), 6U);
+  EXPECT_LE(labels(rate, 0.0, 0.0).size(), 6U);
+  const Axis number{"x", Quantity::number, Spacing::linear};
+  EXPECT_LE(labels(number, 1e20, 1e20 + 16384.0).size(), 7U) << "steps below the last digit";
+}
+
 TEST(Axis, PlacesValuesWithRoomAtBothEnds) {
   const Scale scale({"", Quantity::number, Spacing::logarithmic}, 1.0, 100.0, 200.0);
   EXPECT_GT(scale.place(1.0), 0.0);
