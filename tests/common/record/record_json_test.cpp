@@ -354,6 +354,8 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/samples/round/0", 2147483647);
   ask("/samples/operations/0", std::int64_t{1} << 62);
   ask("/settings/launches", 2147483647);
+  ask("/neighbours/looks", 2147483647);
+  ask("/neighbours/idle_windows", 2147483647);
   ask("/link_errors/counters/0/growth", 0);
   ask("/link_errors/counters/1/growth", 7);
   ask("/link_errors/counters/1/growth", std::numeric_limits<std::int64_t>::max());
