@@ -168,6 +168,9 @@ TEST_F(CheckProgram, FailsAMissingCaseWrongDataAndAnotherPath) {
   for (const char* key : {"time_s", "algbw_gb_per_s", "busbw_gb_per_s", "skew"}) {
     skipped[key] = nullptr;
   }
+  for (const char* key : {"samples", "unhealthy_samples", "power_capped_samples"}) {
+    skipped["health"][key] = 0;
+  }
   missing["cases"][1]["ratios"] = Json::array();
   std::vector<bool> keep;
   for (std::size_t i = 0; i < missing["samples"]["case"].size(); ++i) {

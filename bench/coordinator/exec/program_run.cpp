@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -429,6 +430,7 @@ ProgramRunner::ProgramRunner(const ExecPlan& plan, const RunSurroundings& surrou
     : plan_(plan),
       surroundings_(surroundings),
       watch_(watch),
+      reaper_(kGrace, SIGTERM),
       gpus_(std::make_unique<ProgramWatch>(cuda_settings_of(plan, surroundings.environment))) {}
 
 ProgramRunner::~ProgramRunner() = default;

@@ -24,8 +24,6 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 /// A job that was just being started has no environment of its own yet.
 constexpr Seconds kToBegin{1.0};
-/// From SIGTERM to SIGKILL.
-constexpr Seconds kToTidyUp{5.0};
 /// Who outlives SIGKILL for so long is asleep in a driver.
 constexpr Seconds kToDie{5.0};
 /// The one character that no folder has in its name.
@@ -69,24 +67,25 @@ bool have_ended(Seconds limit) {
   return true;
 }
 
-void end_jobs(Seconds grace) {
+void end_jobs(Seconds grace, int first_signal) {
   std::this_thread::sleep_for(std::chrono::duration<double>(kToBegin.value));
+  for (const pid_t each : processes_of_jobs()) ::kill(each, first_signal);
   if (have_ended(grace)) return;
-  for (const pid_t each : processes_of_jobs()) ::kill(each, SIGTERM);
-  if (have_ended(kToTidyUp)) return;
   const Deadline limit(kToDie);
   do {  // again, as they may start others
     for (const pid_t each : processes_of_jobs()) ::kill(each, SIGKILL);
   } while (!have_ended(Seconds{0.2}) && !limit.passed());
 }
 
-[[noreturn]] void reap(int told, Seconds grace) {
+[[noreturn]] void reap(int told, Seconds grace, int first_signal) {
   try {
     ::prctl(PR_SET_NAME, "linkgain-reaper");
-    ::setsid();  // a signal to all of the program's group or session is none to this process
+    // Signals to all of the program's group are none to this process. Its session stays the
+    // program's: ProcessTree takes children of other sessions for what a job left behind.
+    ::setpgid(0, 0);
     close_all_but(told);
     const std::vector<std::string> folders = split(read_to_end(told), kNameEnd);
-    end_jobs(grace);
+    end_jobs(grace, first_signal);
     std::error_code ignored;
     for (const std::string& folder : folders) {
       if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
@@ -99,7 +98,7 @@ void end_jobs(Seconds grace) {
 
 }  // namespace
 
-JobReaper::JobReaper(Seconds grace) {
+JobReaper::JobReaper(Seconds grace, int first_signal) {
   Pipe pipe = make_pipe();
   ::fcntl(pipe.writing.get(), F_SETFL, O_NONBLOCK);  // a reaper that is stopped holds nobody up
   sigset_t all;
@@ -108,7 +107,7 @@ JobReaper::JobReaper(Seconds grace) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   marker_of_program();  // the same in both
   id_ = ::fork();
-  if (id_ == 0) reap(pipe.reading.get(), grace);
+  if (id_ == 0) reap(pipe.reading.get(), grace, first_signal);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   told_ = std::move(pipe.writing);
 }

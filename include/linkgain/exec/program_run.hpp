@@ -69,7 +69,7 @@ class ProgramRunner {
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
   const SignalWatch& watch_;
-  JobReaper reaper_{Seconds{0.0}};  ///< a program does not know that linkgain is gone
+  JobReaper reaper_;
   std::unique_ptr<ProgramWatch> gpus_;
 };
 

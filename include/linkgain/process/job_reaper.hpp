@@ -9,15 +9,16 @@
 
 namespace linkgain {
 
-/// A process beside this program, in a session of its own, that outlives it where SIGKILL ends it.
-/// It then gives what this program started, told by kJobMarker, `grace` to end by itself, as jobs
-/// do that neither hang nor are stopped, ends what still runs by SIGTERM and 5 s later by SIGKILL,
-/// and removes the folders that it was told of. No other signal ends it, and it does nothing while
-/// this program is stopped. There is none where the system has no room for another process.
+/// A process beside this program, in a process group of its own, that outlives it where SIGKILL
+/// ends it. It then gives what this program started, told by kJobMarker, `grace` to end, kills what
+/// still runs, and removes the folders that it was told of. No other signal ends it, and it does
+/// nothing while this program is stopped. There is none where the system has no room for another
+/// process.
 class JobReaper {
  public:
+  /// `first_signal` asks what is left to end; 0 for jobs that see it at the end of their input.
   /// Throws MachineError where no descriptor is left.
-  explicit JobReaper(Seconds grace);
+  explicit JobReaper(Seconds grace, int first_signal = 0);
   ~JobReaper();
   JobReaper(const JobReaper&) = delete;
   JobReaper& operator=(const JobReaper&) = delete;

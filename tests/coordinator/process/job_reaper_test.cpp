@@ -33,7 +33,7 @@ TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   const pid_t program = fork();
   if (program == 0) {
     setpgid(0, 0);
-    JobReaper reaper(Seconds{0.5});
+    JobReaper reaper(Seconds{0.5}, SIGTERM);
     reaper.remember(own);
     const Process stopped(script("touch $1; kill -STOP $$", folder, {stops}));
     const Process orderly(script("cat; touch $1", folder, {ends}));
@@ -63,7 +63,7 @@ TEST(JobReaper, RemovesNoFolderThatItWasNotToldOf) {
   std::filesystem::create_directory(own);
   const pid_t program = fork();
   if (program == 0) {
-    JobReaper reaper(Seconds{0.5});
+    JobReaper reaper(Seconds{0.5}, SIGTERM);
     reaper.remember(own);
     kill(getpid(), SIGKILL);
   }

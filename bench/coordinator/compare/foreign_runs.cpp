@@ -1,0 +1,402 @@
+#include "foreign_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/base/visible_text.hpp"
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/statistics/statistics.hpp"
+
+namespace linkgain {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Open MPI's own choice of transports is not written down.
+std::string mpi_variant_of(const Environment& environment) {
+  const auto transports = environment.find("OMPI_MCA_btl");
+  if (transports == environment.end() || transports->second.starts_with('^')) return "mpi";
+  const std::vector<std::string> names = split(transports->second, ',');
+  const auto has = [&](const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (has("vader") || has("sm")) return "shared-memory";
+  return has("tcp") ? "tcp" : "mpi";
+}
+
+/// The built-in variant of `backend` that these variables stand for. NCCL: "host" where they forbid
+/// P2P, else "p2p". MPI in CPU memory: "shared-memory" or "tcp" where they choose Open MPI's
+/// transports, else its own name, "mpi".
+std::string variant_of(BackendKind backend, const Environment& environment) {
+  if (backend == BackendKind::mpi) return mpi_variant_of(environment);
+  for (const auto& [name, value] : environment) {
+    if (forbids_p2p(name, value)) return "host";
+  }
+  return "p2p";
+}
+
+/// The settings of a run of this one variant.
+Settings settings_of(BackendKind backend, const Environment& environment) {
+  Settings settings;
+  settings.backend = backend;
+  settings.variants = {{variant_of(backend, environment), {}}};
+  settings.environment_in_force = {environment};
+  return settings;
+}
+
+/// Throws UsageError for what no operation takes: ratios of such times would be infinite.
+Seconds possible_time(double microseconds) {
+  constexpr double kLeast = 1e-6;
+  constexpr double kMost = 1e15;
+  if (microseconds >= kLeast && microseconds <= kMost) return Seconds{microseconds * 1e-6};
+  throw UsageError(fmt::format("a time of {} us cannot be", microseconds));
+}
+
+/// linkgain-bench writes microseconds. 0 or less where nothing was measured.
+double time_of(const Json& entry) {
+  const std::string unit = entry.value("time_unit", "us");
+  if (unit != "us") {
+    throw UsageError(fmt::format("a time is in {}, linkgain-bench writes us", unit),
+                     "give the file as linkgain-bench wrote it");
+  }
+  const double microseconds = entry.at("real_time");
+  return microseconds > 0.0 ? possible_time(microseconds).value : microseconds;
+}
+
+/// Entries of one case: its repetitions, or where they were left out its median.
+struct Repetitions {
+  std::vector<double> times;
+  std::optional<double> median;
+  std::string failure;
+};
+
+void add_entry(Repetitions& repetitions, const Json& entry) {
+  const bool aggregate = entry.value("run_type", "iteration") == "aggregate";
+  if (entry.value("error_occurred", false)) {
+    repetitions.failure = entry.value("error_message", "failed");
+  } else if (entry.value("skipped", false)) {
+    repetitions.failure = entry.value("skip_message", "skipped");
+  } else if (!aggregate) {
+    repetitions.times.push_back(time_of(entry));
+  } else if (entry.value("aggregate_name", "") == "median") {
+    repetitions.median = time_of(entry);
+  }
+}
+
+/// Of one launch.
+void set_time(CaseFigures& figures, Seconds time) {
+  figures.time = time;
+  figures.launches = {{0, time}};
+  figures.algbw = algorithm_bandwidth(figures.definition, time);
+  figures.busbw = bus_bandwidth(figures.definition, time);
+}
+
+CaseFigures case_of(const std::string& name, const std::string& variant,
+                    const Repetitions& repetitions) {
+  CaseFigures figures;
+  figures.name = name;
+  figures.definition = parse_case_name(name);
+  figures.variant = variant;
+  std::vector<double> times = repetitions.times;
+  if (times.empty()) times.push_back(repetitions.median.value_or(0.0));
+  const bool measured = std::ranges::all_of(times, [](double each) { return each > 0.0; });
+  if (!repetitions.failure.empty() || !measured) {
+    figures.no_time = repetitions.failure.empty() ? "not measured" : repetitions.failure;
+    return figures;
+  }
+  set_time(figures, Seconds{median(times)});
+  figures.sample_error = log_median_error(repetitions.times);
+  return figures;
+}
+
+/// linkgain-bench's context has the variables as "A=1 B=2".
+Environment environment_of_context(const Json& context) {
+  Environment environment;
+  for (const std::string& word : split(context.value("environment", ""), ' ')) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) environment[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return environment;
+}
+
+std::optional<std::string> text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+/// Contexts of before the backend stood in them have NCCL's version where NCCL was measured.
+BackendKind backend_of(const Json& context) {
+  if (const auto name = text_at(context, "backend")) return parse_backend(*name);
+  return context.contains("nccl") ? BackendKind::nccl : BackendKind::mpi;
+}
+
+void read_context(RunFigures& run, const Json& context) {
+  run.started = context.value("date", "");
+  run.machine.host = context.value("host_name", "");
+  run.machine.processors = context.value("num_cpus", 0);
+  Software& software = run.machine.software;
+  software.driver = text_at(context, "driver");
+  software.nccl_library = text_at(context, "nccl");
+  software.mpi = text_at(context, "mpi").value_or("");
+  const std::string version = context.at("linkgain");
+  software.linkgain = version.substr(0, version.find(' '));
+  run.settings = settings_of(backend_of(context), environment_of_context(context));
+}
+
+}  // namespace
+
+RunFigures read_google_benchmark(const Json& document, const std::string& name) {
+  RunFigures run;
+  run.name = name;
+  run.source = RunSource::google_benchmark;
+  read_context(run, document.at("context"));
+  std::vector<std::string> order;
+  std::map<std::string, Repetitions> benchmarks;
+  for (const Json& entry : document.at("benchmarks")) {
+    const std::string entry_name = entry.at("name");
+    const std::string own = entry.value("run_name", entry_name);
+    if (!benchmarks.contains(own)) order.push_back(own);
+    add_entry(benchmarks[own], entry);
+  }
+  const std::string& variant = run.settings.variants.front().name;
+  for (const std::string& each : order)
+    run.cases.push_back(case_of(each, variant, benchmarks[each]));
+  return run;
+}
+
+namespace {
+
+struct Program {
+  std::string_view name;
+  OperationKind operation;
+};
+
+constexpr std::array kPrograms{Program{"all_reduce_perf", OperationKind::all_reduce},
+                               Program{"all_gather_perf", OperationKind::all_gather},
+                               Program{"reduce_scatter_perf", OperationKind::reduce_scatter},
+                               Program{"broadcast_perf", OperationKind::broadcast},
+                               Program{"reduce_perf", OperationKind::reduce},
+                               Program{"alltoall_perf", OperationKind::alltoall},
+                               Program{"gather_perf", OperationKind::gather},
+                               Program{"scatter_perf", OperationKind::scatter},
+                               Program{"sendrecv_perf", OperationKind::send_recv}};
+
+/// The value after an option, or behind its '='; empty where it is not given.
+std::string option_value(const std::vector<std::string>& arguments, const std::string& option) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == option && i + 1 < arguments.size()) return arguments[i + 1];
+    if (arguments[i].starts_with(option + "=")) return arguments[i].substr(option.size() + 1);
+  }
+  return {};
+}
+
+/// The value of -R in all its forms; the last one counts.
+std::string registration_of(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kLongName =
+      "--local_register";  // nccl-tests' only one with that letter
+  std::string value;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::string next = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    const std::size_t end = argument.find('=');
+    const bool is_long =
+        argument.starts_with("--l") && kLongName.starts_with(argument.substr(0, end));
+    if (is_long) {
+      value = end == std::string::npos ? next : argument.substr(end + 1);
+    } else if (argument.starts_with("-R")) {
+      value = argument == "-R" ? next : argument.substr(2);
+    }
+  }
+  return value;
+}
+
+/// linkgain-bench measures all_reduce unless --only says otherwise.
+OperationKind operation_of(const std::vector<std::string>& arguments) {
+  const std::string path = arguments.empty() ? "" : arguments.front();
+  const std::string program = path.substr(path.rfind('/') + 1);
+  for (const Program& each : kPrograms) {
+    if (program == each.name) return each.operation;
+  }
+  if (!program.starts_with("linkgain-bench")) {
+    throw UsageError(
+        fmt::format("its program '{}' is none of nccl-tests' that is known here", program),
+        "give a file that all_reduce_perf or another of them wrote with -J");
+  }
+  const std::string only = option_value(arguments, "--only");
+  if (only.find(',') != std::string::npos) {
+    throw UsageError(
+        fmt::format("it holds several operations ({}), whose rows are not distinguishable", only),
+        "write one file for each operation");
+  }
+  return only.empty() ? OperationKind::all_reduce : parse_operation(only);
+}
+
+/// The column is padded text: "    -1".
+int root_of(const Json& row) {
+  const Json root = row.value("root", Json());
+  if (root.is_number()) return root.get<int>();
+  if (!root.is_string()) return 0;
+  std::string text = root.get<std::string>();
+  text.erase(0, text.find_first_not_of(' '));
+  int value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Set by -G and -R for all rows alike. Without -R the buffers count as plain, so that their cases
+/// are those of others' runs.
+Case pattern_of(const Json& document, const std::vector<std::string>& arguments) {
+  Case pattern;
+  pattern.operation = operation_of(arguments);
+  const Json& config = document.at("config");
+  const std::size_t ranks = config.at("devices").size();
+  if (ranks < 1 || ranks > kMostRanks) {
+    throw UsageError(fmt::format("it names {} devices, 1 to {} can be", ranks, kMostRanks));
+  }
+  pattern.ranks = static_cast<int>(ranks);
+  if (config.value("graph", 0) > 0) pattern.launch = LaunchMode::graph;
+  const std::string registration = registration_of(arguments);
+  if (registration == "1") pattern.buffers = Buffers::registered;
+  if (registration == "2") pattern.buffers = Buffers::symmetric;
+  return pattern;
+}
+
+Case case_of(const Json& row, const Case& pattern) {
+  Case c = pattern;
+  c.size = Bytes{row.at("size")};
+  if (c.size.value < 0 || c.size > kLargestSize) {
+    throw UsageError(fmt::format("a row has a size of {} bytes", c.size.value));
+  }
+  c.type = parse_nccl_tests_type(row.at("type").get<std::string>());
+  if (has_reduction(c.operation)) c.reduction = parse_reduction(row.at("redop").get<std::string>());
+  if (has_root(c.operation)) c.root = root_of(row);
+  return c;
+}
+
+/// Times are in microseconds; -1 and 0 stand for nothing measured.
+CaseFigures figures_of(const Case& c, const Json& result, const std::string& variant) {
+  CaseFigures figures;
+  figures.name = case_name(c);
+  figures.definition = c;
+  figures.variant = variant;
+  const Json time = result.value("time", Json());
+  const Json wrong = result.value("nwrong", Json());
+  if (wrong.is_number() && wrong.get<double>() > 0.0) {
+    figures.no_time = fmt::format("wrong data: {} elements", wrong.get<double>());
+  } else if (!time.is_number() || !(time.get<double>() > 0.0)) {
+    figures.no_time = "not measured";
+  } else {
+    set_time(figures, possible_time(time.get<double>()));
+  }
+  return figures;
+}
+
+/// Rows of one case come from several cycles (-N) of one launch: their median counts, as that of
+/// repetitions does.
+std::vector<CaseFigures> without_cycles(const std::vector<CaseFigures>& rows) {
+  std::map<std::string, std::size_t> places;
+  std::vector<CaseFigures> cases;
+  std::vector<std::vector<double>> times;
+  for (const CaseFigures& row : rows) {
+    const auto [place, added] = places.try_emplace(row.name, cases.size());
+    if (added) {
+      cases.push_back(row);
+      times.emplace_back();
+    }
+    CaseFigures& own = cases[place->second];
+    if (own.no_time.empty()) own.no_time = row.no_time;
+    if (row.time) times[place->second].push_back(row.time->value);
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (times[i].size() < 2 && cases[i].no_time.empty()) continue;
+    CaseFigures& own = cases[i];
+    if (own.no_time.empty()) {
+      set_time(own, Seconds{median(times[i])});
+      own.sample_error = log_median_error(times[i]);
+    } else {
+      own.time.reset();
+      own.launches.clear();
+      own.algbw.reset();
+      own.busbw.reset();
+    }
+  }
+  return cases;
+}
+
+Environment environment_of_document(const Json& document) {
+  Environment environment;
+  for (const Json& entry : document.value("env", Json::array())) {
+    const std::string text = entry;
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (equals == std::string::npos ||
+        !(name.starts_with("NCCL_") || name.starts_with("OMPI_MCA_btl") ||
+          name.starts_with("OMPI_MCA_pml") || name == "CUDA_VISIBLE_DEVICES")) {
+      continue;
+    }
+    environment[name] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+/// 22803 → "2.28.3".
+std::string version_text(int code) {
+  return fmt::format("{}.{}.{}", code / 10000, code % 10000 / 100, code % 100);
+}
+
+void read_machine(RunFigures& run, const Json& document) {
+  const Json version = document.value("nccl_version", Json());
+  if (version.is_number()) run.machine.software.nccl_library = version_text(version.get<int>());
+  for (const Json& device : document.at("config").at("devices")) {
+    RankInfo rank;
+    rank.rank = device.at("rank");
+    rank.host = device.value("hostname", "");
+    if (run.machine.host.empty()) run.machine.host = rank.host;
+    if (device.value("device", Json()).is_number()) {
+      rank.gpu.emplace();
+      rank.gpu->cuda_index = device.at("device");
+      rank.gpu->name = device.value("device_info", "");
+    }
+    run.machine.ranks.push_back(rank);
+  }
+}
+
+}  // namespace
+
+RunFigures read_nccl_tests(const Json& document, const std::string& name) {
+  RunFigures run;
+  run.name = name;
+  run.source = RunSource::nccl_tests;
+  run.started = document.value("start_time", "");
+  read_machine(run, document);
+  const bool gpus = !run.machine.ranks.empty() && run.machine.ranks.front().gpu.has_value();
+  const BackendKind backend = gpus ? BackendKind::nccl : BackendKind::mpi;
+  run.settings = settings_of(backend, environment_of_document(document));
+  const auto arguments = document.at("args").get<std::vector<std::string>>();
+  const Case pattern = pattern_of(document, arguments);
+  const std::string& variant = run.settings.variants.front().name;
+  for (const Json& row : document.at("results")) {
+    Case c = case_of(row, pattern);
+    run.cases.push_back(figures_of(c, row.at("out_of_place"), variant));
+    if (!supports_in_place(c.operation) || !row.contains("in_place")) continue;
+    c.in_place = true;
+    run.cases.push_back(figures_of(c, row.at("in_place"), variant));
+  }
+  run.cases = without_cycles(run.cases);
+  return run;
+}
+
+}  // namespace linkgain
