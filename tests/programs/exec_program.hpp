@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,6 +43,17 @@ class ExecProgram : public testing::Test {
 
   Outcome run(const std::vector<std::string>& options, const std::vector<std::string>& command) {
     return run_program(request(options, command));
+  }
+
+  /// Ends it after linkgain was stopped for so long, as by Ctrl-Z, once the file "begun" was there.
+  Outcome finish_stopped(Program& program, double seconds) {
+    if (!comes_true([&] { return std::filesystem::exists(folder_.path() / "begun"); }, 60.0)) {
+      throw std::runtime_error("nothing was begun:\n" + program.error());
+    }
+    program.signal(SIGSTOP);
+    pause_for(seconds);
+    program.signal(SIGCONT);
+    return program.finish(60.0);
   }
 
   Json record() const { return read_record(folder_); }

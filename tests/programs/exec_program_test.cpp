@@ -190,11 +190,7 @@ TEST_F(ExecProgram, EndsTheWholeTreeOfARunThatIsTooLong) {
 TEST_F(ExecProgram, DoesNotCountARunDuringWhichItWasStopped) {
   Program program(request({"--silence", "2", "--variant", "p2p", "--rounds", "1"},
                           {"sh", "-c", "touch begun; sleep 0.5"}));
-  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(folder_.path() / "begun"); }, 60.0));
-  program.signal(SIGSTOP);
-  pause_for(4.0);
-  program.signal(SIGCONT);
-  const Outcome outcome = program.finish(60.0);
+  const Outcome outcome = finish_stopped(program, 4.0);
   EXPECT_EQ(outcome.status, 6);
   EXPECT_THAT(outcome.error, HasSubstr("linkgain itself"));
   EXPECT_THAT(warning_codes(), Contains("run-failed"));

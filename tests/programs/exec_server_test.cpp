@@ -99,11 +99,7 @@ TEST_F(ExecServer, HasNoStartUpThatIsKnownWhereLinkgainWasStopped) {
   write_script("serve", "#!/bin/sh\ntouch begun; sleep 0.5; echo ready; sleep 1000\n");
   Program program(request(
       {"--server", "./serve", "--ready", "ready", "--variant", "p2p", "--rounds", "1"}, {"true"}));
-  ASSERT_TRUE(comes_true([&] { return exists(folder_.path() / "begun"); }, 60.0));
-  program.signal(SIGSTOP);
-  pause_for(2.5);
-  program.signal(SIGCONT);
-  const Outcome outcome = program.finish(60.0);
+  const Outcome outcome = finish_stopped(program, 2.5);
   EXPECT_EQ(outcome.status, 6);
   EXPECT_THAT(outcome.error, HasSubstr("linkgain itself"));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
