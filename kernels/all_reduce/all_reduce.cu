@@ -155,12 +155,17 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
   // A block that waits for data would keep no step where it has none.
   if (traits.has(kFlagsInData) && items != most) return cudaErrorInvalidValue;
   const std::int64_t layout = whole_lines(most);
-  if (layout > std::numeric_limits<std::uint32_t>::max()) return cudaErrorInvalidValue;
+  // A thread's next item, a grid further on, must have a number of 32 bits.
+  constexpr std::int64_t kMostItems =
+      std::numeric_limits<std::uint32_t>::max() - std::int64_t{kMostBlocks} * kAllReduceThreads;
+  if (layout > kMostItems) return cudaErrorInvalidValue;
   AllReduceKernel kernel = nullptr;
   const cudaError_t status = find_kernel(method, type, regions.ranks, blocks, &kernel);
   if (status != cudaSuccess) return status;
-  const AllReduceArguments arguments{regions, offsets, static_cast<std::uint32_t>(items),
-                                     static_cast<std::uint32_t>(layout), bound};
+  const void* input = static_cast<const char*>(regions.data[regions.rank]) + offsets.input;
+  const AllReduceArguments arguments{static_cast<std::uint32_t>(items),
+                                     static_cast<std::uint32_t>(layout), input, bound,
+                                     by_steps(regions, offsets.output)};
   return launch_pdl(kernel, static_cast<unsigned>(blocks), threads_for(traits, items, blocks),
                     stream, arguments);
 }

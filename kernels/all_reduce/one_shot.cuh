@@ -15,30 +15,29 @@ namespace linkgain::kernels {
 
 /// A block sends all its chunks and signals them at once. Items are of 16 bytes.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
+__global__ void __launch_bounds__(kAllReduceThreads, 1)
     one_shot(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
   constexpr int kVectors = 1;
-  const PeerRegions& regions = arguments.regions;
-  const int rank = regions.rank;
+  const PeerSteps& peers = arguments.peers;
+  const int rank = peers.rank;
   const std::int64_t items = arguments.items;
   const std::int64_t chunks = divide_up(items, blockDim.x);
-  BlockSignals signals(regions, arguments.bound);
+  BlockSignals signals(peers, arguments.bound);
   const std::int64_t layout = arguments.layout;
   const std::int64_t buffers = buffers_of(signals, kRanks * layout);
-  const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
+  const auto* input = static_cast<const uint4*>(arguments.input);
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
-      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * layout;
+      uint4* to = at<uint4>(peers.by_step[step].scratch, buffers) + rank * layout;
       copy_chunk<kVectors>(input, to, chunk, items);
     }
   }
-  signals.signal<kRanks>(regions, kSent);
-  signals.wait<kRanks>(regions, kSent);
-  const uint4* received = at<uint4>(regions.scratch[rank], buffers);
-  uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
+  signals.signal<kRanks>(kSent);
+  signals.wait<kRanks>(kSent);
+  const uint4* received = at<uint4>(peers.by_step[0].scratch, buffers);
+  auto* output = static_cast<uint4*>(peers.by_step[0].output);
   for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     uint4 results[kVectors];
     add_up<T, kRanks, kVectors>(rank, input, received, layout, chunk, items, results);

@@ -15,34 +15,53 @@
 
 namespace linkgain::kernels {
 
+/// Where a sender's packets begin, or one of several that it sends together. A product of 32 bits,
+/// which takes one instruction.
+__device__ inline std::uint64_t row_of(int row, std::uint32_t pitch) {
+  return std::uint64_t{pitch} * static_cast<std::uint32_t>(row);
+}
+
+/// Adds what every rank has, its own or data_of(peer), in the order of the ranks, so that all have
+/// the same sum.
+template <int kRanks, typename Data, typename DataOf, typename Add>
+__device__ void add_in_order(int rank, const Data& own, DataOf data_of, Add add) {
+  if constexpr (kRanks == 2) {
+    // A sum of two has no order: there is one wait, and little code behind it.
+    add(own);
+    add(data_of(1 - rank));
+  } else {
+#pragma unroll
+    for (int from = 0; from < kRanks; ++from) add(from == rank ? own : data_of(from));
+  }
+}
+
 /// Items are of 8 bytes. Without a number of blocks the compiler spills to make room for more.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, 1)
     ll(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
-  const PeerRegions& regions = arguments.regions;
-  const int rank = regions.rank;
-  const std::int64_t items = arguments.items;
-  const uint2* input = at<uint2>(regions.data[rank], arguments.offsets.input);
-  uint2* output = at<uint2>(regions.data[rank], arguments.offsets.output);
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const PeerSteps& peers = arguments.peers;
+  const int rank = peers.rank;
+  const std::uint32_t items = arguments.items;
+  const auto* input = static_cast<const uint2*>(arguments.input);
+  auto* output = static_cast<uint2*>(peers.by_step[0].output);
+  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t stride = gridDim.x * blockDim.x;
   const uint2 first_item = first < items ? input[first] : uint2{};
-  BlockSignals signals(regions, arguments.bound);
-  const std::int64_t layout = arguments.layout;
-  const std::int64_t buffers = buffers_of(signals, kRanks * layout);
-  for (std::int64_t i = first; i < items; i += stride) {
+  BlockSignals signals(peers, arguments.bound);
+  const std::uint32_t layout = arguments.layout;
+  const std::int64_t buffers = buffers_of(signals, std::int64_t{layout} * kRanks);
+  for (std::uint32_t i = first; i < items; i += stride) {
     const uint2 own = i == first ? first_item : input[i];
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
-      store_packet(at<LLPacket>(regions.scratch[peer], buffers) + rank * layout + i, own,
-                   signals.flag());
+      LLPacket* to = at<LLPacket>(peers.by_step[step].scratch, buffers) + row_of(rank, layout);
+      store_packet(to + i, own, signals.flag());
     }
   }
   signals.commit();
-  const LLPacket* received = at<LLPacket>(regions.scratch[rank], buffers);
-  for (std::int64_t i = first; i < items; i += stride) {
+  const LLPacket* received = at<LLPacket>(peers.by_step[0].scratch, buffers);
+  for (std::uint32_t i = first; i < items; i += stride) {
     const uint2 own = i == first ? first_item : input[i];
     Sums<T, 2> sums;
     const auto add = [&](const uint2& data) {
@@ -50,61 +69,54 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
       sums.add(1, data.y);
     };
     const auto data_of = [&](int peer) {
-      return wait_for_packet(received + peer * layout + i, arguments.bound,
+      return wait_for_packet(received + row_of(peer, layout) + i, arguments.bound,
                              signals.awaits_packet_of(peer));
     };
-    if constexpr (kRanks == 2) {
-      // A sum of two has no order: there is one wait, and little code behind it.
-      add(own);
-      add(data_of(1 - rank));
-    } else {
-#pragma unroll
-      for (int from = 0; from < kRanks; ++from) add(from == rank ? own : data_of(from));
-    }
+    add_in_order<kRanks>(rank, own, data_of, add);
     output[i] = make_uint2(sums.rounded(0), sums.rounded(1));
   }
 }
 
 /// Items are of 16 bytes, three at a time.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads)
+__global__ void __launch_bounds__(kAllReduceThreads, 1)
     ll16(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
-  const PeerRegions& regions = arguments.regions;
-  const int rank = regions.rank;
-  const std::int64_t items = arguments.items;
-  const std::int64_t groups = divide_up(items, kLL16Vectors);
-  const std::int64_t pitch = whole_lines(groups);
-  const uint4* input = at<uint4>(regions.data[rank], arguments.offsets.input);
-  uint4* output = at<uint4>(regions.data[rank], arguments.offsets.output);
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const PeerSteps& peers = arguments.peers;
+  const int rank = peers.rank;
+  const std::uint32_t items = arguments.items;
+  const std::uint32_t groups = divide_up(items, std::uint32_t{kLL16Vectors});
+  const auto pitch = static_cast<std::uint32_t>(whole_lines(groups));
+  const auto* input = static_cast<const uint4*>(arguments.input);
+  auto* output = static_cast<uint4*>(peers.by_step[0].output);
+  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t stride = gridDim.x * blockDim.x;
   const LL16Group first_group = first < groups ? read_group(input, first, items) : LL16Group{};
-  BlockSignals signals(regions, arguments.bound);
-  const std::int64_t buffers = buffers_of(signals, kRanks * kLL16Packets * pitch);
-  for (std::int64_t i = first; i < groups; i += stride) {
+  BlockSignals signals(peers, arguments.bound);
+  const std::int64_t buffers = buffers_of(signals, std::int64_t{pitch} * (kRanks * kLL16Packets));
+  for (std::uint32_t i = first; i < groups; i += stride) {
     const LL16Group own = i == first ? first_group : read_group(input, i, items);
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
-      uint4* to = at<uint4>(regions.scratch[peer], buffers) + rank * kLL16Packets * pitch + i;
-      store_packets(to, pitch, own, signals.flag());
+      uint4* to =
+          at<uint4>(peers.by_step[step].scratch, buffers) + row_of(rank * kLL16Packets, pitch);
+      store_packets(to + i, pitch, own, signals.flag());
     }
   }
   signals.commit();
-  const uint4* received = at<uint4>(regions.scratch[rank], buffers);
-  for (std::int64_t i = first; i < groups; i += stride) {
+  const uint4* received = at<uint4>(peers.by_step[0].scratch, buffers);
+  for (std::uint32_t i = first; i < groups; i += stride) {
     const LL16Group own = i == first ? first_group : read_group(input, i, items);
     Sums<T, 4> sums[kLL16Vectors];
-#pragma unroll
-    for (int from = 0; from < kRanks; ++from) {
-      const LL16Group data =
-          from == rank ? own
-                       : wait_for_packets(received + from * kLL16Packets * pitch + i, pitch,
-                                          arguments.bound, signals.awaits_packet_of(from));
+    const auto add_group = [&](const LL16Group& data) {
 #pragma unroll
       for (int v = 0; v < kLL16Vectors; ++v) add(sums[v], data.vectors[v]);
-    }
+    };
+    const auto data_of = [&](int peer) {
+      return wait_for_packets(received + row_of(peer * kLL16Packets, pitch) + i, pitch,
+                              arguments.bound, signals.awaits_packet_of(peer));
+    };
+    add_in_order<kRanks>(rank, own, data_of, add_group);
     LL16Group result;
 #pragma unroll
     for (int v = 0; v < kLL16Vectors; ++v) result.vectors[v] = rounded(sums[v]);

@@ -26,10 +26,10 @@ class Ring {
   static constexpr int kSteps = 2 * (kRanks - 1);
 
   __device__ explicit Ring(const AllReduceArguments& arguments)
-      : regions_(arguments.regions),
-        offsets_(arguments.offsets),
+      : peers_(arguments.peers),
+        input_(arguments.input),
         shares_(arguments.items, arguments.layout),
-        signals_(arguments.regions, arguments.bound),
+        signals_(arguments.peers, arguments.bound),
         buffers_(buffers_of(signals_, kRanks * shares_.pitch())) {}
 
   /// Of a share.
@@ -38,14 +38,15 @@ class Ring {
   /// Takes the chunks from `first` to `end` of one share a step further, when the previous rank has
   /// done all its steps but `behind` of those that this one has done.
   __device__ void take_step(int step, std::int64_t first, std::int64_t end, std::uint32_t behind) {
-    const int rank = regions_.rank;
-    const int share = (rank + 2 * kRanks - step) % kRanks;
-    const int next = (rank + 1) % kRanks;
-    const uint4* input = part(regions_.data[rank], offsets_.input, share);
-    const uint4* received = part(regions_.scratch[rank], buffers_, share);
-    uint4* output = part(regions_.data[rank], offsets_.output, share);
-    uint4* to_scratch = part(regions_.scratch[next], buffers_, share);
-    uint4* to_output = part(regions_.data[next], offsets_.output, share);
+    const int share = (peers_.rank + 2 * kRanks - step) % kRanks;
+    const PeerSteps::Region& own = peers_.by_step[0];
+    const PeerSteps::Region& next = peers_.by_step[1];
+    const std::int64_t place = shares_.first_of(share);
+    const uint4* input = static_cast<const uint4*>(input_) + place;
+    const uint4* received = at<uint4>(own.scratch, buffers_) + place;
+    uint4* output = static_cast<uint4*>(own.output) + place;
+    uint4* to_scratch = at<uint4>(next.scratch, buffers_) + place;
+    uint4* to_output = static_cast<uint4*>(next.output) + place;
     if (step > 0) wait(behind);
     const std::int64_t count = shares_.count_of(share);
     if (step == 0) {
@@ -61,22 +62,18 @@ class Ring {
     } else {
       copy(output, to_output, first, end, count);
     }
-    signals_.signal_one(regions_, kSent, next);
+    signals_.signal_one(1, kSent);
   }
 
   /// Waits until the previous rank has done all steps but `behind` that this one has.
   __device__ void wait(std::uint32_t behind) {
-    signals_.wait_for_one(kSent, (regions_.rank + kRanks - 1) % kRanks, behind);
+    signals_.wait_for_one(kSent, (peers_.rank + kRanks - 1) % kRanks, behind);
   }
 
   __device__ void commit() { signals_.commit(); }
 
  private:
   static constexpr int kVectors = 2;  ///< in flight for each thread
-
-  __device__ uint4* part(void* region, std::int64_t offset, int share) const {
-    return at<uint4>(region, offset) + shares_.first_of(share);
-  }
 
   static __device__ void copy(const uint4* from, uint4* to, std::int64_t first, std::int64_t end,
                               std::int64_t count) {
@@ -106,8 +103,8 @@ class Ring {
     }
   }
 
-  const PeerRegions& regions_;
-  const DataOffsets& offsets_;
+  const PeerSteps& peers_;
+  const void* input_;
   Shares<kRanks> shares_;
   BlockSignals signals_;
   std::int64_t buffers_;

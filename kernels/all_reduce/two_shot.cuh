@@ -24,28 +24,27 @@ template <typename T, int kRanks, int kVectors = vectors_in_flight(kRanks)>
 class TwoShot {
  public:
   __device__ TwoShot(const AllReduceArguments& arguments, bool staged)
-      : regions_(arguments.regions),
-        offsets_(arguments.offsets),
+      : peers_(arguments.peers),
+        input_(static_cast<const uint4*>(arguments.input)),
         shares_(arguments.items, arguments.layout),
-        signals_(arguments.regions, arguments.bound),
+        signals_(arguments.peers, arguments.bound),
         buffers_(buffers_of(signals_, (staged ? kRanks + 1 : kRanks) * shares_.pitch())) {}
 
   __device__ std::int64_t chunks() const { return shares_.chunks(kVectors); }
 
   /// Sends a chunk of every other rank's share to it.
   __device__ void scatter(std::int64_t chunk) {
-    const uint4* input = at<uint4>(regions_.data[regions_.rank], offsets_.input);
     if constexpr (kMutant == Mutant::flag_before_data) {
-      signals_.template signal<kRanks>(regions_, kSent);
+      signals_.template signal<kRanks>(kSent);
     }
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
-      const int peer = (regions_.rank + step) % kRanks;
-      uint4* to = at<uint4>(regions_.scratch[peer], buffers_) + regions_.rank * shares_.pitch();
-      copy_chunk<kVectors>(input + shares_.first_of(peer), to, chunk, shares_.count_of(peer));
+      const int peer = (peers_.rank + step) % kRanks;
+      uint4* to = scratch_of(step) + peers_.rank * shares_.pitch();
+      copy_chunk<kVectors>(input_ + shares_.first_of(peer), to, chunk, shares_.count_of(peer));
     }
     if constexpr (kMutant != Mutant::flag_before_data) {
-      signals_.template signal<kRanks>(regions_, kSent);
+      signals_.template signal<kRanks>(kSent);
     }
   }
 
@@ -53,39 +52,34 @@ class TwoShot {
   /// staged, into its own, and once into its scratch for all others. `sent` more chunks were sent
   /// since.
   __device__ void reduce_and_broadcast(std::int64_t chunk, std::uint32_t sent, bool staged) {
-    signals_.template wait<kRanks>(regions_, kSent, sent);
-    const int rank = regions_.rank;
+    signals_.template wait<kRanks>(kSent, sent);
+    const int rank = peers_.rank;
     uint4 results[kVectors];
-    add_up<T, kRanks, kVectors>(
-        rank, at<uint4>(regions_.data[rank], offsets_.input) + shares_.first_of(rank),
-        at<uint4>(regions_.scratch[rank], buffers_), shares_.pitch(), chunk, shares_.count_of(rank),
-        results);
+    add_up<T, kRanks, kVectors>(rank, input_ + shares_.first_of(rank), scratch_of(0),
+                                shares_.pitch(), chunk, shares_.count_of(rank), results);
     const auto store = [&](uint4* to) {
       for_vectors<kVectors>(chunk, shares_.count_of(rank),
                             [&](int v, std::int64_t i) { to[i] = results[v]; });
     };
-    if (staged) store(staged_sums(rank));
+    if (staged) store(staged_sums(0));
 #pragma unroll
     for (int step = 0; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
       if (staged && step > 0) break;
-      store(at<uint4>(regions_.data[peer], offsets_.output) + shares_.first_of(rank));
+      store(output_of(step) + shares_.first_of(rank));
     }
   }
 
-  __device__ void signal_finished() { signals_.template signal<kRanks>(regions_, kFinished); }
+  __device__ void signal_finished() { signals_.template signal<kRanks>(kFinished); }
   __device__ void wait_finished(std::uint32_t behind) {
-    signals_.template wait<kRanks>(regions_, kFinished, behind);
+    signals_.template wait<kRanks>(kFinished, behind);
   }
 
   /// Takes the others' sums of a chunk out of their scratch.
   __device__ void gather(std::int64_t chunk) {
-    const int rank = regions_.rank;
-    uint4* output = at<uint4>(regions_.data[rank], offsets_.output);
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
-      const int peer = (rank + step) % kRanks;
-      copy_chunk<kVectors>(staged_sums(peer), output + shares_.first_of(peer), chunk,
+      const int peer = (peers_.rank + step) % kRanks;
+      copy_chunk<kVectors>(staged_sums(step), output_of(0) + shares_.first_of(peer), chunk,
                            shares_.count_of(peer));
     }
   }
@@ -93,13 +87,21 @@ class TwoShot {
   __device__ void commit() { signals_.commit(); }
 
  private:
-  /// Where a rank's sums lie if they go through scratch.
-  __device__ uint4* staged_sums(int rank) const {
-    return at<uint4>(regions_.scratch[rank], buffers_) + kRanks * shares_.pitch();
+  // Of the rank that comes so many steps after this one:
+  __device__ uint4* output_of(int step) const {
+    return static_cast<uint4*>(peers_.by_step[step].output);
+  }
+  __device__ uint4* scratch_of(int step) const {
+    return at<uint4>(peers_.by_step[step].scratch, buffers_);
   }
 
-  const PeerRegions& regions_;
-  const DataOffsets& offsets_;
+  /// Where its sums lie if they go through scratch.
+  __device__ uint4* staged_sums(int step) const {
+    return scratch_of(step) + kRanks * shares_.pitch();
+  }
+
+  const PeerSteps& peers_;
+  const uint4* input_;
   Shares<kRanks> shares_;
   BlockSignals signals_;
   std::int64_t buffers_;

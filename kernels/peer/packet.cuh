@@ -48,7 +48,7 @@ struct LL16Group {
 };
 
 /// The vectors of group i, zeros from `end` on.
-__device__ inline LL16Group read_group(const uint4* from, std::int64_t i, std::int64_t end) {
+__device__ inline LL16Group read_group(const uint4* from, std::uint32_t i, std::uint32_t end) {
   LL16Group group{};
 #pragma unroll
   for (int v = 0; v < kLL16Vectors; ++v) {
@@ -57,7 +57,7 @@ __device__ inline LL16Group read_group(const uint4* from, std::int64_t i, std::i
   return group;
 }
 
-__device__ inline void write_group(uint4* to, std::int64_t i, std::int64_t end,
+__device__ inline void write_group(uint4* to, std::uint32_t i, std::uint32_t end,
                                    const LL16Group& group) {
 #pragma unroll
   for (int v = 0; v < kLL16Vectors; ++v) {

@@ -22,6 +22,31 @@ struct PeerRegions {
   int rank;
 };
 
+/// The same as a kernel gets it, for one operation: by how many steps a rank comes after this one,
+/// which is the first, along the ring of ranks. So the compiler knows where in the arguments a
+/// region stands; a place that depends on the rank takes loads more, for which the shortest
+/// operations wait.
+struct PeerSteps {
+  struct Region {
+    void* output;  ///< where the operation's results go
+    void* scratch;
+  };
+
+  int rank;
+  Region by_step[kMostRanks];
+};
+
+/// `output` is where in every rank's data results go, in bytes.
+inline PeerSteps by_steps(const PeerRegions& regions, std::int64_t output) {
+  PeerSteps steps{regions.rank, {}};
+  for (int step = 0; step < regions.ranks; ++step) {
+    const int peer = (regions.rank + step) % regions.ranks;
+    auto* data = static_cast<char*>(regions.data[peer]);
+    steps.by_step[step] = {data == nullptr ? nullptr : data + output, regions.scratch[peer]};
+  }
+  return steps;
+}
+
 /// Where an operation finds its buffers in every rank's data, in bytes, multiples of the alignment.
 struct DataOffsets {
   std::int64_t input = 0;

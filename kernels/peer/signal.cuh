@@ -38,8 +38,8 @@ __device__ T* at(void* region, std::int64_t offset) {
 /// Bytes before the buffers in a rank's scratch.
 inline constexpr std::int64_t kControlBytes = sizeof(Control);
 
-__device__ inline Control* control_of(const PeerRegions& regions, int rank) {
-  return static_cast<Control*>(regions.scratch[rank]);
+__device__ inline Control* control_of(const PeerSteps::Region& region) {
+  return static_cast<Control*>(region.scratch);
 }
 
 inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
@@ -49,9 +49,10 @@ inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 /// done with k.
 class BlockSignals {
  public:
-  /// `bound` must outlive it.
-  __device__ BlockSignals(const PeerRegions& regions, const WaitBound& bound)
-      : own_(*control_of(regions, regions.rank)),
+  /// Both must outlive it.
+  __device__ BlockSignals(const PeerSteps& peers, const WaitBound& bound)
+      : peers_(peers),
+        own_(*control_of(peers.by_step[0])),
         bound_(bound),
         operations_(own_.operations[blockIdx.x]),
         counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]} {}
@@ -65,32 +66,26 @@ class BlockSignals {
   /// Signals to every other rank's counterpart that what the block has written so far is there, for
   /// whoever waits until it has counted one more. All threads must call it; only some are held up.
   template <int kRanks>
-  __device__ void signal(const PeerRegions& regions, Stage stage) {
-    const int rank = regions.rank;
-    const int peer = static_cast<int>(threadIdx.x);
+  __device__ void signal(Stage stage) {
     ++counted_[stage];
     __syncthreads();
-    if (peer < kRanks && peer != rank) {
-      store_release(&control_of(regions, peer)->arrived[stage][blockIdx.x][rank], counted_[stage]);
-    }
+    const unsigned step = threadIdx.x;
+    if (step > 0 && step < kRanks) store_count(static_cast<int>(step), stage);
   }
 
   /// Waits until every other rank's counterpart has signalled `behind` less than this one has.
   template <int kRanks>
-  __device__ void wait(const PeerRegions& regions, Stage stage, std::uint32_t behind = 0) {
+  __device__ void wait(Stage stage, std::uint32_t behind = 0) {
     const int peer = static_cast<int>(threadIdx.x);
-    if (peer < kRanks && peer != regions.rank) wait_for_peer(stage, peer, behind);
+    if (peer < kRanks && peer != peers_.rank) wait_for_peer(stage, peer, behind);
     __syncthreads();
   }
 
-  /// As signal(), but `peer` alone.
-  __device__ void signal_one(const PeerRegions& regions, Stage stage, int peer) {
+  /// As signal(), but the rank that comes so many steps after this one alone.
+  __device__ void signal_one(int step, Stage stage) {
     ++counted_[stage];
     __syncthreads();
-    if (threadIdx.x == 0) {
-      store_release(&control_of(regions, peer)->arrived[stage][blockIdx.x][regions.rank],
-                    counted_[stage]);
-    }
+    if (threadIdx.x == 0) store_count(step, stage);
   }
 
   /// As wait(), for `peer` alone.
@@ -109,12 +104,18 @@ class BlockSignals {
   }
 
  private:
+  __device__ void store_count(int step, Stage stage) const {
+    Control* peer = control_of(peers_.by_step[step]);
+    store_release(&peer->arrived[stage][blockIdx.x][peers_.rank], counted_[stage]);
+  }
+
   __device__ void wait_for_peer(Stage stage, int peer, std::uint32_t behind) const {
     const WaitPhase phase = stage == kSent ? WaitPhase::sent : WaitPhase::finished;
     wait_for_count(&own_.arrived[stage][blockIdx.x][peer], bound_,
                    Awaited{phase, peer, counted_[stage] - behind});
   }
 
+  const PeerSteps& peers_;
   Control& own_;
   const WaitBound& bound_;
   std::uint32_t operations_;
@@ -124,7 +125,7 @@ class BlockSignals {
 /// Where the set in use begins in scratch, with `places` of 16 bytes for all senders together.
 __device__ inline std::int64_t buffers_of(const BlockSignals& state, std::int64_t places) {
   constexpr std::int64_t kPlaceBytes = 16;
-  return kControlBytes + static_cast<std::int64_t>(state.set()) * places * kPlaceBytes;
+  return kControlBytes + (state.set() == 0 ? 0 : places * kPlaceBytes);
 }
 
 }  // namespace linkgain::kernels
