@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   }
 }
 
-/// Items are of 16 bytes, three at a time.
+/// Items are of 16 bytes, three at a time. The number of blocks is as for ll.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, 1)
     ll16(const __grid_constant__ AllReduceArguments arguments) {

@@ -21,7 +21,7 @@ readonly case_options=--backend,mpi,--only,all_reduce,--sizes,64K,--launches,2,-
 check_against() {
   test_name="against $1"
   status=0
-  output=$(timeout 120 "$reframe" --prefix "$work/reframe" -c "$repository/scripts/reframe/linkgain_check.py" -r \
+  output=$(TMPDIR=$work timeout 120 "$reframe" --prefix "$work/reframe" -c "$repository/scripts/reframe/linkgain_check.py" -r \
     -S LinkgainNode.baseline="$1" -S LinkgainNode.program="$program" \
     -S LinkgainNode.run_options="$case_options" --performance-report 2>&1 </dev/null) || status=$?
 }
