@@ -29,6 +29,34 @@ class RunResume : public HarmedRun {
     return run_program(linkgain(folder_, arguments));
   }
 
+  /// As far as it is.
+  Json record_so_far() {
+    const Outcome told = run_program(linkgain(folder_, {"report", "out", "--json"}));
+    EXPECT_EQ(told.status, 0) << told.error;
+    return Json::parse(told.output);
+  }
+
+  /// The time of the part that `before` is of counts, and that of the one since, which took no more
+  /// than so many seconds.
+  void expect_time_of_both(const Json& before, double seconds_since) {
+    const Json record = read_record(folder_);
+    double spent_before = 0.0;
+    double spent_since = 0.0;
+    for (const char* part : {"starting_s", "opening_s", "sampling_s", "verifying_s", "ending_s"}) {
+      const double earlier = before.at("time_spent").at(part);
+      const double since = record.at("time_spent").at(part).get<double>() - earlier;
+      EXPECT_GE(since, 0.0) << part;
+      spent_before += earlier;
+      spent_since += since;
+    }
+    const double wall_before = before.at("wall_s");
+    const double wall_since = record.at("wall_s").get<double>() - wall_before;
+    EXPECT_GT(spent_before, 0.0);
+    EXPECT_GE(wall_before, spent_before);
+    EXPECT_GE(wall_since, spent_since);
+    EXPECT_LE(wall_since, seconds_since);
+  }
+
   /// As many samples of every variant of every case in each launch, and no more.
   void expect_whole(int cases = 4) {
     const Json record = read_record(folder_);
@@ -96,10 +124,12 @@ TEST_P(RunResumeAfter, MakesTheWholeRecord) {
     }
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
   }
+  const Json before = record_so_far();
   const Outcome outcome = resume();
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(outcome.error, Not(HasSubstr("[  1/8]"))) << "not all of it anew";
   expect_whole();
+  expect_time_of_both(before, outcome.seconds);
   EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("went on at"));
   static const auto undisturbed = [] {
     const ScratchFolder folder;

@@ -104,6 +104,21 @@ void apply_line(const json::In& line, Record& record, int& sequence) {
   } else {
     throw UsageError("it is neither head nor case, run or warning");
   }
+  if (line.contains("wall_s")) record.wall_seconds = line.at("wall_s").get<double>();
+  if (line.contains("time_spent")) record.time_spent = json::read_time_spent(line.at("time_spent"));
+}
+
+/// What the run took so far, as the record has it.
+void add_time(json::Out& line, const Record& record) {
+  if (record.wall_seconds) line["wall_s"] = *record.wall_seconds;
+  if (record.time_spent) line["time_spent"] = json::write_time_spent(*record.time_spent);
+}
+
+json::Out case_line(int index, const CaseResult& result, std::size_t samples_before) {
+  json::Out line{{"index", index}, {"case", json::write_case(result)}};
+  if (samples_before > 0) line["samples_before"] = samples_before;
+  line["samples"] = json::write_samples(index, std::span(result.samples).subspan(samples_before));
+  return line;
 }
 
 }  // namespace
@@ -155,23 +170,23 @@ void JournalWriter::write_head(const Record& record) {
   if (record.neighbours) head["neighbours"] = json::write_neighbours(*record.neighbours);
   if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
   if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
-  append(json::text_of(json::Out{{"head", head}}));
-}
-
-void JournalWriter::write_case(int index, const CaseResult& result, std::size_t samples_before) {
-  json::Out line{{"index", index}, {"case", json::write_case(result)}};
-  if (samples_before > 0) line["samples_before"] = samples_before;
-  line["samples"] = json::write_samples(index, std::span(result.samples).subspan(samples_before));
+  json::Out line{{"head", head}};
+  add_time(line, record);
   append(json::text_of(line));
-  samples_[index] = result.samples.size();
 }
 
 void JournalWriter::write_case(int index, const CaseResult& result) {
-  write_case(index, result, 0);
+  append(json::text_of(case_line(index, result, 0)));
+  samples_[index] = result.samples.size();
 }
 
-void JournalWriter::extend_case(int index, const CaseResult& result) {
-  write_case(index, result, std::min(samples_[index], result.samples.size()));
+void JournalWriter::extend_case(const Record& record, int index) {
+  const CaseResult& result = record.cases[static_cast<std::size_t>(index)];
+  std::size_t& written = samples_[index];
+  json::Out line = case_line(index, result, std::min(written, result.samples.size()));
+  add_time(line, record);
+  append(json::text_of(line));
+  written = result.samples.size();
 }
 
 void JournalWriter::write_program_run(const ProgramRun& run) {

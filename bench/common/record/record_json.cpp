@@ -532,6 +532,18 @@ void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequ
   }
 }
 
+Out write_time_spent(const TimeSpent& spent) {
+  Out out;
+  for (const auto& [name, member] : kTimesSpent) out[name] = spent.*member;
+  return out;
+}
+
+TimeSpent read_time_spent(const In& json) {
+  TimeSpent spent;
+  for (const auto& [name, member] : kTimesSpent) spent.*member = json.at(name);
+  return spent;
+}
+
 }  // namespace linkgain::json
 
 namespace linkgain {
@@ -548,18 +560,6 @@ EvidenceCost read_evidence_cost(const json::In& json) {
   return {json.at("probes_s"), json.at("counters_s"), json::optional_at<double>(json, "health_s")};
 }
 
-json::Out write_time_spent(const TimeSpent& spent) {
-  json::Out out;
-  for (const auto& [name, member] : kTimesSpent) out[name] = spent.*member;
-  return out;
-}
-
-TimeSpent read_time_spent(const json::In& in) {
-  TimeSpent spent;
-  for (const auto& [name, member] : kTimesSpent) spent.*member = in.at(name);
-  return spent;
-}
-
 json::Out write_head(const Record& record) {
   json::Out head{{"schema", kRecordSchema},
                  {"started", record.started},
@@ -572,7 +572,7 @@ json::Out write_head(const Record& record) {
                                                         : json::Out(nullptr)},
                  {"neighbours", record.neighbours ? json::write_neighbours(*record.neighbours)
                                                   : json::Out(nullptr)}};
-  if (record.time_spent) head["time_spent"] = write_time_spent(*record.time_spent);
+  if (record.time_spent) head["time_spent"] = json::write_time_spent(*record.time_spent);
   if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
   if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
   if (!record.runs.empty()) head["runs"] = json::array_of(record.runs, json::write_program_run);
@@ -659,7 +659,7 @@ Record read_document(const json::In& document) {
     record.neighbours = json::read_neighbours(*neighbours);
   }
   if (const json::In* spent = json::member_of(document, "time_spent")) {
-    record.time_spent = read_time_spent(*spent);
+    record.time_spent = json::read_time_spent(*spent);
   }
   if (const json::In* errors = json::member_of(document, "link_errors")) {
     record.link_errors = json::read_link_errors(*errors);

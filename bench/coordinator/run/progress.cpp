@@ -25,12 +25,19 @@ int doublings(Bytes size) {
 
 }  // namespace
 
-RunCosts::RunCosts(Record& record, bool counts_links)
-    : spent_(record.time_spent && record.wall_seconds ? *record.time_spent
+RunCosts::RunCosts(Record& record, bool counts_links, Seconds start)
+    : record_(record),
+      start_(start.value - record.wall_seconds.value_or(0.0)),
+      spent_(record.time_spent && record.wall_seconds ? *record.time_spent
                                                       : record.time_spent.emplace()) {
   if (!counts_links) return;
   looking_ = &record.evidence_cost.emplace();
   looking_->health_s = 0.0;
+}
+
+const Record& RunCosts::record_until_now() {
+  record_.wall_seconds = now().value - start_;
+  return record_;
 }
 
 void RunCosts::probing_took(double seconds) {

@@ -125,7 +125,7 @@ class Run : private RunCosts {
 
 Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
          RunProgress& progress)
-    : RunCosts(record, plan.backend == BackendKind::nccl),
+    : RunCosts(record, plan.backend == BackendKind::nccl, world.now()),
       plan_(plan),
       world_(world),
       record_(record),
@@ -205,7 +205,9 @@ void Run::look_around() {
   host_.hand_over();
   const std::size_t seen = record_.neighbours ? record_.neighbours->seen.size() : 0;
   neighbours_.hand_over();
-  if (record_.neighbours && record_.neighbours->seen.size() > seen) journal_.write_head(record_);
+  if (record_.neighbours && record_.neighbours->seen.size() > seen) {
+    journal_.write_head(record_until_now());
+  }
 }
 
 void Run::execute() {
@@ -307,13 +309,13 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   }
   if (machine_known_ && !std::exchange(described_, true)) {
     measure_host_copies(group);
-    journal_.write_head(record_);
+    journal_.write_head(record_until_now());
   }
   host_.resume();
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
     measure_launch(launch, cases);
-    if (gpus_.read_errors() || plan_.is_soak) journal_.write_head(record_);
+    if (gpus_.read_errors() || plan_.is_soak) journal_.write_head(record_until_now());
     if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
   }
   host_.pause();
@@ -460,7 +462,7 @@ void Run::skip(const Launch& launch, int index, SkipReason reason) {
   const bool cut = !lost && (result.stopped == StopReason::out_of_rounds ||
                              result.stopped == StopReason::launches_differ);
   if (!ended || cut) result.stopped = lost ? StopReason::job_lost : StopReason::out_of_time;
-  journal_.extend_case(index, result);
+  journal_.extend_case(record_until_now(), index);
 }
 
 /// Once in a run, in the first job that is up.
@@ -498,7 +500,7 @@ void Run::keep(const Launch& launch, int index) {
     locate(variant, result.definition, record_.machine,
            own ? *own : world_.find_path(job.variant, launch.number, job.hello, algorithm));
   }
-  journal_.extend_case(index, result);
+  journal_.extend_case(record_until_now(), index);
 }
 
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {

@@ -366,7 +366,7 @@ struct ProgramRun {
 /// The document of one run.
 struct Record {
   std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
-  std::optional<double> wall_seconds;  ///< absent when read from a journal
+  std::optional<double> wall_seconds;  ///< of a journal until its last line that tells it
   Machine machine;
   Settings settings;
   std::optional<EvidenceCost> evidence_cost;  ///< absent where no counters were read

@@ -38,8 +38,9 @@ class RunObserver {
 class RunCosts : public RunObserver {
  public:
   /// The record must outlive this. Of an earlier part of the run only the cost of looking is
-  /// forgotten, which there is where links could be counted.
-  RunCosts(Record& record, bool counts_links);
+  /// forgotten, which there is where links could be counted. The part that begins at `start` goes
+  /// on with the earlier one's wall time.
+  RunCosts(Record& record, bool counts_links, Seconds start);
 
   void probing_took(double seconds) override;
   void counting_took(double seconds) override;
@@ -49,6 +50,8 @@ class RunCosts : public RunObserver {
   std::optional<Seconds> rested() const override;
 
  protected:
+  /// The record, whose wall time is that until now.
+  const Record& record_until_now();
   /// Whether looking has cost no more than this share of the run's `elapsed` seconds. What asking
   /// NCCL for algorithms took does not count: leaving readings out wins nothing back of it.
   bool looking_costs_within(double share, double elapsed) const;
@@ -58,6 +61,8 @@ class RunCosts : public RunObserver {
   void all_started(Seconds time);
 
  private:
+  Record& record_;
+  double start_;                      ///< as if no part had been before this one
   TimeSpent& spent_;                  ///< the record's
   EvidenceCost* looking_ = nullptr;   ///< the record's, where links can be counted
   TimeSpent starting_{};              ///< by the slowest of the jobs that are starting

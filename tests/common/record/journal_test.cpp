@@ -87,6 +87,8 @@ Record expected_after(const Record& record, int lines) {
   expected.status = RunStatus::incomplete;
   expected.exit_code = 6;
   expected.started = record.started;
+  expected.wall_seconds = record.wall_seconds;
+  expected.time_spent = record.time_spent;
   expected.machine = record.machine;
   expected.settings = record.settings;
   expected.neighbours = record.neighbours;
@@ -128,12 +130,12 @@ std::string extended_journal(const Record& record, const CaseResult& result) {
   const Folder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
-  CaseResult growing = result;
-  growing.samples.clear();
+  Record growing = record;
   for (const std::size_t size : {4U, 9U, 16U}) {
-    growing.samples.assign(result.samples.begin(), result.samples.begin() + size);
-    summarise(growing);
-    journal.extend_case(0, growing);
+    growing.cases[0] = result;
+    growing.cases[0].samples.resize(size);
+    summarise(growing.cases[0]);
+    journal.extend_case(growing, 0);
   }
   return content_of(folder / "journal.jsonl");
 }
@@ -157,15 +159,15 @@ TEST(Journal, LinesThatAddSamplesGiveAllOfThem) {
 
 /// A later whole line replaces all: what was marked late stands in it.
 TEST(Journal, AWholeLineReplacesThoseThatAdded) {
-  const Record record = full_record();
+  Record record = full_record();
   const Folder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
-  CaseResult result = record.cases[0];
-  journal.extend_case(0, result);
+  CaseResult& result = record.cases[0];
+  journal.extend_case(record, 0);
   result.samples[2].disturbed = true;
   journal.write_case(0, result);
-  journal.extend_case(0, result);
+  journal.extend_case(record, 0);
   const Record read = parse_journal(content_of(folder / "journal.jsonl"), "");
   ASSERT_EQ(read.cases[0].samples.size(), result.samples.size());
   EXPECT_TRUE(read.cases[0].samples[2].disturbed);
@@ -180,6 +182,63 @@ TEST(Journal, RefusesALineThatAddsToSamplesThatAreNotThere) {
   ASSERT_NE(number, std::string::npos);
   text.replace(number, std::string("samples_before\":4").size(), "samples_before\":5");
   EXPECT_THAT(journal_refusal(text), HasSubstr("line 3"));
+}
+
+/// A journal of heads and cases, each with the time that the run took until then.
+class TimedJournal : public testing::Test {
+ protected:
+  void SetUp() override {
+    JournalWriter journal(folder_ / "journal.jsonl");
+    journal.write_head(head_);
+    record_.wall_seconds = 20.0;
+    record_.time_spent.value().sampling_s = 8.0;
+    journal.extend_case(record_, 0);
+    journal.write_case(1, record_.cases[1]);
+    journal.write_warning(record_.warnings[0]);
+  }
+  std::string text() const { return content_of(folder_ / "journal.jsonl"); }
+
+  const Record head_ = full_record();
+  Record record_ = full_record();
+  const Folder folder_;
+};
+
+TEST_F(TimedJournal, TellsTheTimeUntilItsLastLineThatHasOne) {
+  const Record first = parse_journal(text().substr(0, text().find('\n') + 1), "");
+  EXPECT_EQ(first.wall_seconds, head_.wall_seconds);
+  EXPECT_EQ(first.time_spent, head_.time_spent);
+  const Record whole = parse_journal(text(), "");
+  EXPECT_EQ(whole.wall_seconds, 20.0);
+  EXPECT_EQ(whole.time_spent, record_.time_spent);
+}
+
+TEST_F(TimedJournal, OfARunThatGoesOnBeginsWithTheEarlierTime) {
+  { const JournalWriter next(folder_ / "journal.jsonl", parse_journal(text(), "")); }
+  const Record read = parse_journal(text(), "");
+  EXPECT_EQ(read.wall_seconds, 20.0);
+  EXPECT_EQ(read.time_spent, record_.time_spent);
+}
+
+TEST_F(TimedJournal, OfAnOlderVersionIsReadWithoutTimes) {
+  static const std::regex times(",\"wall_s\":[^,]*,\"time_spent\":\\{[^}]*\\}");
+  const std::string older = std::regex_replace(without_line_digests(text()), times, "");
+  ASSERT_EQ(older.find("wall_s"), std::string::npos);
+  const Record read = parse_journal(older, "");
+  EXPECT_EQ(read.wall_seconds, std::nullopt);
+  EXPECT_EQ(read.time_spent, std::nullopt);
+  EXPECT_EQ(read.cases.size(), 2U);
+}
+
+TEST_F(TimedJournal, WithATimeThatCannotBeIsRefused) {
+  for (const auto& [own, other] : {std::pair{"\"wall_s\":20.0", "\"wall_s\":-1"},
+                                   std::pair{"\"wall_s\":20.0", "\"wall_s\":null"},
+                                   std::pair{"\"sampling_s\":8.0", "\"sampling_s\":-8"},
+                                   std::pair{"\"sampling_s\":8.0", "\"sampled_s\":8.0"}}) {
+    std::string changed = without_line_digests(text());
+    ASSERT_NE(changed.find(own), std::string::npos) << own;
+    changed.replace(changed.find(own), std::string(own).size(), other);
+    EXPECT_THAT(journal_refusal(changed), HasSubstr("line 2")) << other;
+  }
 }
 
 /// Around the ends of lines at each byte, within them at every 61st.

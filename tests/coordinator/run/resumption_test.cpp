@@ -85,6 +85,23 @@ Record cut_record(Schedule schedule) {
   return record;
 }
 
+/// Nothing of what was kept was measured in no time.
+void expect_time_of_both(const RunBench& first, double earlier, const RunBench& second) {
+  const Record& record = second.record;
+  double kept = 0.0;
+  for (const CaseResult& result : record.cases) {
+    for (const Sample& sample : result.samples) {
+      kept += sample.time().value * static_cast<double>(sample.operations);
+    }
+  }
+  constexpr double kRounding = 1e-9;
+  const TimeSpent& spent = record.time_spent.value();
+  EXPECT_GE(spent.sampling_s, kept - kRounding);
+  EXPECT_LE(spent.sampling_s, record.wall_seconds.value() + kRounding);
+  EXPECT_LE(earlier, first.clock.now().value + kRounding);
+  EXPECT_LE(record.wall_seconds.value(), earlier + second.clock.now().value + kRounding);
+}
+
 TEST(Resumption, MeasuresOnlyWhatIsMissing) {
   for (const Schedule schedule : kSchedules) {
     ThreeLaunches bench(schedule);
@@ -99,6 +116,27 @@ TEST(Resumption, MeasuresOnlyWhatIsMissing) {
     }
     EXPECT_TRUE(same_but_for_order({earlier[0]}, {bench.record.cases[0]}));
   }
+}
+
+TEST(Resumption, GoesOnWithTheTimeOfEarlierParts) {
+  ThreeLaunches first(Schedule::paired);
+  first.record = cut_record(Schedule::paired);
+  const double earlier = first.record.wall_seconds.value();
+  const TimeSpent spent = first.record.time_spent.value();
+  ASSERT_GT(spent.sampling_s, 0.0);
+  first.before_start = [](int, int) { throw Interrupted(SIGTERM); };
+  EXPECT_THROW(first.execute(), Interrupted);
+  ThreeLaunches second(Schedule::paired);
+  second.record = read_unfinished(first.journal_path().parent_path());
+  EXPECT_EQ(second.record.wall_seconds, earlier);
+  EXPECT_EQ(second.record.time_spent, spent);
+  second.clock.advance(Seconds{1000.0});  // in which no part ran
+  const double start = second.clock.now().value;
+  second.execute();
+  const double since = second.record.wall_seconds.value() - earlier;
+  EXPECT_GT(since, 0.0);
+  EXPECT_LE(since, second.clock.now().value - start + 1e-9);
+  EXPECT_GT(second.record.time_spent.value().sampling_s, spent.sampling_s);
 }
 
 TEST(Resumption, OfAllThatIsThereStartsNothing) {
@@ -130,8 +168,10 @@ TEST(Resumption, GoesOnFromTheJournalOfEveryMoment) {
       if (std::filesystem::file_size(first.journal_path()) == 0) continue;  // no job was up
       ThreeLaunches second(schedule);
       second.record = read_unfinished(first.journal_path().parent_path());
+      const std::optional<double> earlier = second.record.wall_seconds;
       second.execute();
       expect_whole(second.record);
+      expect_time_of_both(first, earlier.value_or(0.0), second);
       const Record reread = parse_journal(read_text(second.journal_path()), "journal");
       EXPECT_EQ(counts(reread), counts(second.record));
     }
