@@ -86,6 +86,22 @@ TEST_F(UnreadableInput, OfAFolderWithoutRecord) {
   expect_refusal({"fleet", "folder"});
 }
 
+/// One among others is a finding of its node.
+TEST_F(UnreadableInput, OfEveryRecordOfAFleet) {
+  write("bad.json", "garbage");
+  const auto fleet = [&](const std::vector<std::string>& records) {
+    std::vector<std::string> arguments{"fleet", "--prometheus", "fleet.prom"};
+    arguments.insert(arguments.end(), records.begin(), records.end());
+    const Outcome outcome = run_program(linkgain(folder_, arguments));
+    EXPECT_THAT(outcome.output, HasSubstr("bad   unreadable")) << outcome.error;
+    EXPECT_THAT(read_text(folder_.path() / "fleet.prom"),
+                HasSubstr("\nlinkgain_fleet_exit_status " + std::to_string(outcome.status) + "\n"));
+    return outcome.status;
+  };
+  EXPECT_EQ(fleet({"bad.json"}), 2);
+  EXPECT_EQ(fleet({kRecord, "bad.json"}), 1);
+}
+
 TEST_F(UnreadableInput, OfNcclTestsWithoutDevices) {
   const std::string document = CORE_TEST_DATA "/nccl_tests.json";
   for (const char* value : {"null", "7", "{}", "[null]", "[{\"rank\": \"a\"}]", "1e400"}) {

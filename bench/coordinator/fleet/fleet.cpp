@@ -442,6 +442,9 @@ bool is_to_drain(NodeState state) {
 }
 
 ExitCode exit_code_of(const FleetReport& report) {
+  const auto read = std::ranges::count_if(
+      report.nodes, [](const FleetNode& node) { return node.state != NodeState::unreadable; });
+  if (read == 0 && !report.nodes.empty()) return ExitCode::usage;
   const bool trouble = std::any_of(report.nodes.begin(), report.nodes.end(), [](const auto& node) {
     return node.state != NodeState::ok && node.state != NodeState::not_judged;
   });

@@ -193,7 +193,7 @@ std::vector<const FleetNode*> nodes_by_name(const FleetReport& report) {
 std::string fleet_prometheus(const FleetReport& report) {
   PrometheusText text;
   text.gauge("linkgain_fleet_exit_status",
-             "0 nothing found, 1 a node is neither ok nor not judged.");
+             "0 nothing found, 1 a node is neither ok nor not judged, 2 all are unreadable.");
   text.value(static_cast<int>(exit_code_of(report)));
   text.gauge("linkgain_fleet_nodes", "Nodes by state.");
   for (const NodeState state : kNodeStates) {

@@ -81,9 +81,9 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
 }
 
 /// `linkgain fleet`: prints a line for each node, and writes the file asked for by way of a
-/// temporary one beside it. Returns 1 where a node should be drained or is missing or unreadable,
-/// else 0; throws UsageError where something named is not there or holds no record, or the file
-/// cannot be written.
+/// temporary one beside it. Returns 1 where a node should be drained or is missing or unreadable, 2
+/// where all are unreadable, else 0; throws UsageError where something named is not there or holds
+/// no record, or the file cannot be written.
 int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
   FleetNames names;

@@ -91,7 +91,8 @@ struct FleetReport {
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
-/// problem_found where a node is neither ok nor not judged, else success.
+/// problem_found where a node is neither ok nor not judged, else success; usage, which stands for
+/// input that cannot be read, where all nodes are unreadable.
 ExitCode exit_code_of(const FleetReport& report);
 
 /// A smaller share of samples that were throttled is told, but is no reason to drain.

@@ -154,6 +154,18 @@ TEST(ExitCodeOfFleet, TellsTrouble) {
   EXPECT_EQ(exit_of(NodeState::not_judged), ExitCode::success);
   EXPECT_EQ(exit_of(NodeState::missing), ExitCode::problem_found) << "though nothing is to drain";
   EXPECT_EQ(exit_of(NodeState::slow), ExitCode::problem_found);
+  EXPECT_EQ(exit_of(NodeState::unreadable), ExitCode::problem_found) << "one among others";
+}
+
+TEST(ExitCodeOfFleet, IsNoVerdictWhereNothingCouldBeRead) {
+  FleetReport report;
+  EXPECT_EQ(exit_code_of(report), ExitCode::success);
+  for (const char* host : {"a", "b"}) {
+    report.nodes.push_back(node_of(host, NodeState::unreadable, {}));
+    EXPECT_EQ(exit_code_of(report), ExitCode::usage);
+  }
+  report.nodes.push_back(node_of("c", NodeState::missing, {}));
+  EXPECT_EQ(exit_code_of(report), ExitCode::problem_found);
 }
 
 TEST(FleetPrometheus, HasAFamilyForEachMetric) {
