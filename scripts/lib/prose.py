@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Counts the words of sentences: in Markdown those of running text, in C++ those of messages.
 
 usage: prose.py [--average N] [--longest N] [--summary] FILE...

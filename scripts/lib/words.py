@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Finds words that linkgain does not use, with what it says instead: scripts/lib/words.txt has both.
 
 usage: words.py [--rules FILE] [--unused] FILE...

@@ -4,7 +4,6 @@ that were linked into it, as the linker names what it read, and libraries that a
 the project's licence, and the notices of all that is in the package. A library without a row below is an error: somebody
 has to look at its licence first."""
 
-import argparse
 import datetime
 import hashlib
 import json
@@ -13,6 +12,10 @@ import pathlib
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+sys.dont_write_bytecode = True
+from command_line import Parser  # noqa: E402
 
 # By the start of a file's name, or the name of what is headers alone: the project and its licence.
 GLIBC = ("glibc", "LGPL-2.1-or-later")
@@ -136,7 +139,11 @@ def copyright_of(options, parts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(
+        description=__doc__,
+        epilog="Exit status: 0 written, 1 a library has no licence here, or the program cannot be read, 2 a wrong option. "
+        "example: scripts/packages/write_sbom.py build/cpu/bin/linkgain /tmp/sbom --version 0.1.0 --licence LICENSE "
+        "--inputs build/cpu/linkgain.inputs")
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path, help="where PROGRAM.spdx.json and copyright go")
     parser.add_argument("--version", required=True)

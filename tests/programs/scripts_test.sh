@@ -528,18 +528,42 @@ test_wrong_options_start_nothing() {
     'validation/compare-nccl-tests --resume x' 'validation/compare-nccl-tests --seconds x x' \
     'validation/compare-nccl-tests --limit speed x' 'validation/stress-all-reduce --only nothing' \
     'validation/stress-all-reduce --ranks' 'validation/check-spills --all' 'validation/fuzz --only nothing' \
-    'validation/fuzz --seconds 0'; do
+    'validation/fuzz --seconds 0' 'validation/many-ranks --ranks' 'validation/many-ranks --variants x' \
+    'validation/measure-fleet build' 'validation/measure-fleet build fleet' 'validation/measure-fleet build fleet x' \
+    'validation/check-packages --build' 'validation/check-packages --build nowhere' \
+    'validation/check-packages trixie --contents'; do
     # shellcheck disable=SC2086 # words
     run scripts/$words
     expect_status 2
   done
   expect_no_call '^\(cmake\|apt-get\|mpirun\)'
-  for words in quickstart test validation/gpu-check lint validation/compare-nccl-tests validation/stress-all-reduce \
-    validation/check-spills validation/fuzz; do
-    run "scripts/$words" --help
-    expect_status 0
-    expect_output "usage: scripts/$words"
+}
+
+# What is wrong with what a script says of itself and of a wrong option, one line each.
+complaints_of() { # SCRIPT
+  local script=$1 text word status=0
+  text=$(cd / && PATH=$work/bin "$work/tree/$script" --help 2>/dev/null </dev/null) || echo "--help ends with $?"
+  text=$(tr -s ' \n' '  ' <<<"$text")
+  for word in '[Uu]sage: ' 'Exit status: ' 'examples?[:,] '; do
+    [[ $text =~ $word ]] || echo "--help has no '$word'"
   done
+  text=$(cd / && PATH=$work/bin "$work/tree/$script" --no-such-option 2>&1 >/dev/null </dev/null) || status=$?
+  [[ $status -eq 2 ]] || echo "a wrong option ends with $status"
+  [[ $(wc -l <<<"$text") -eq 1 && $text == *'see --help'* ]] || echo "a wrong option is not told of in one line: $text"
+}
+
+test_every_script_explains_itself() {
+  local script python
+  if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
+    printf '#!%s\nexec %q "$@"\n' "$BASH" "$python" >"$work/bin/python3"
+    chmod +x "$work/bin/python3"
+  fi
+  while read -r script; do
+    if [[ ! -x $work/bin/python3 ]] && head -n 1 "$work/tree/$script" | grep -q python3; then continue; fi
+    output=$(complaints_of "$script") status=
+    [[ -z $output ]] || complain "$script"
+  done < <(cd "$work/tree" && find scripts -type f -perm -u+x | sort)
+  expect_no_call .
 }
 
 for test_name in $(compgen -A function test_); do

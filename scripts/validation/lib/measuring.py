@@ -6,12 +6,13 @@ import shutil
 import sys
 
 import targets
+from command_line import Parser
 from run_journal import JournalError, RunJournal
 
 
 def options_parser(description, epilog, document):
     """--linkgain, --out, --seconds, --markdown and what goes on to `linkgain run`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         description=f"{description} Every run is kept in a file of --out when it ends; another call with the same "
         "folder goes on from there, and judges all.",
         epilog=f"{targets.STATUSES}. {epilog}")

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Runs a command without its output and prints its wall time, processor time and most memory."""
 import resource
 import subprocess
