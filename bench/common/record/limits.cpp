@@ -103,6 +103,15 @@ std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path) 
   return std::nullopt;
 }
 
+void note_limit(VariantResult& variant, const Case& c, const Machine& machine) {
+  variant.fraction_of_limit.reset();
+  variant.limit = LimitKind::unknown;
+  const std::optional<Limit> limit = limit_of(machine, c, variant.path);
+  if (!limit || !variant.busbw || needs_pair(c.operation)) return;
+  variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
+  variant.limit = limit->kind;
+}
+
 std::optional<double> shown_fraction(const Case& c, const VariantResult& variant) {
   const bool at_once = variant.limit == LimitKind::copy || variant.limit == LimitKind::copy_at_once;
   if (!variant.fraction_of_limit || !at_once || !loads_few_ranks(c)) {

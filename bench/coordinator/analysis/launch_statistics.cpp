@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "linkgain/record/evidence.hpp"
+#include "linkgain/record/limits.hpp"
 #include "linkgain/statistics/distributions.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
@@ -356,7 +357,12 @@ Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
 
 void summarise(Record& record) {
   for (CaseResult& result : record.cases) {
-    if (!result.samples.empty()) summarise(result);
+    if (result.samples.empty()) continue;
+    summarise(result);
+    for (VariantResult& variant : result.variants) {
+      if (variant.evidence) variant.path = path_by_evidence(variant.path, *variant.evidence);
+      note_limit(variant, result.definition, record.machine);
+    }
   }
   const LaunchMeans means = launch_means(record);
   for (std::size_t i = 0; i < record.cases.size(); ++i) {

@@ -449,11 +449,7 @@ void locate(VariantResult& variant, const Case& c, const Machine& machine, Path 
   const Path found =
       variant.evidence ? path_by_evidence(by_transport, *variant.evidence) : by_transport;
   if (found != Path::unknown) variant.path = found;
-  const std::optional<Limit> limit = limit_of(machine, c, variant.path);
-  // One message after the other never fills a link: its share would say nothing.
-  if (!limit || !variant.busbw || needs_pair(c.operation)) return;
-  variant.fraction_of_limit = *variant.busbw / limit->gb_per_s;
-  variant.limit = limit->kind;
+  note_limit(variant, c, machine);
 }
 
 TrafficCount::TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings,

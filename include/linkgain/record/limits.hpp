@@ -25,6 +25,11 @@ bool loads_few_ranks(const Case& c);
 /// have the rate of both at once; with more ranks that would be no limit.
 std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path);
 
+/// Notes how near to the limit of its path a variant came, busbw over limit_of(), and what limits
+/// it. Nothing where either is not known, and of messages one after the other: they never fill a
+/// link, so that their share would say nothing.
+void note_limit(VariantResult& variant, const Case& c, const Machine& machine);
+
 /// The share of its limit that a result of a record is shown with. Older records hold cases of few
 /// ranks against the rate of all at once: that share is absent here where there are other ranks, or
 /// where it is above 1, so that the limit was none.
