@@ -49,12 +49,15 @@ constexpr std::size_t kMostTextBytes = std::size_t{64} << 10;
 /// takes the last of two members of one name.
 class DocumentBuilder {
  public:
+  explicit DocumentBuilder(const DocumentLimits& most) : most_(most) {}
+
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
   bool number_integer(In::number_integer_t value) { return add(value); }
   bool number_unsigned(In::number_unsigned_t value) { return add(value); }
   bool number_float(In::number_float_t value, const std::string&) { return add(value); }
   bool string(const std::string& value) {
+    count_part();
     return add(visible_lines(std::string_view(value).substr(0, kMostTextBytes)));
   }
   bool binary(In::binary_t& value) { return add(std::move(value)); }
@@ -64,6 +67,7 @@ class DocumentBuilder {
   bool end_array() { return close(); }
 
   bool key(const std::string& name) {
+    count_part();
     if (visible(name) != name) {
       throw UsageError(fmt::format("the name of member '{}' is no text", visible(name)));
     }
@@ -87,6 +91,7 @@ class DocumentBuilder {
   }
 
   bool open(In value) {
+    count_part();
     open_.push_back(&place(std::move(value)));
     return true;
   }
@@ -96,13 +101,25 @@ class DocumentBuilder {
     return true;
   }
 
+  void count_part() {
+    if (++parts_ <= most_.parts) return;
+    throw UsageError(
+        fmt::format("it has more than {} members, objects, lists and texts", most_.parts));
+  }
+
   In& place(In value) {
+    if (++values_ > most_.values) {
+      throw UsageError(fmt::format("it has more than {} values", most_.values));
+    }
     if (open_.empty()) return document_ = std::move(value);
     if (!open_.back()->is_array()) return *member_ = std::move(value);
     auto& items = open_.back()->get_ref<In::array_t&>();
     return items.emplace_back(std::move(value));
   }
 
+  DocumentLimits most_;
+  std::size_t values_ = 0;
+  std::size_t parts_ = 0;
   In document_;
   std::vector<In*> open_;  ///< arrays and objects without an end so far, each within the one before
   In* member_ = nullptr;   ///< of the innermost object
@@ -110,8 +127,8 @@ class DocumentBuilder {
 
 }  // namespace
 
-In parse(std::string_view text) {
-  DocumentBuilder builder;
+In parse(std::string_view text, const DocumentLimits& most) {
+  DocumentBuilder builder(most);
   In::sax_parse(text, &builder);
   return builder.take();
 }

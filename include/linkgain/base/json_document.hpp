@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -13,10 +14,18 @@ namespace linkgain::json {
 using Out = nlohmann::ordered_json;
 using In = nlohmann::json;
 
+/// What a document may have at most: ten times what records of 100,000 samples do. A number takes
+/// some 30 bytes of memory while it is read, each of the parts up to 100, whatever the file needs
+/// for it.
+struct DocumentLimits {
+  std::size_t values = 20'000'000;
+  std::size_t parts = 4'000'000;  ///< members of objects, objects, lists and texts
+};
+
 /// Parses a document of others; its texts are visible_lines() of their first 64 KiB. Throws
-/// nlohmann's exceptions where it is no JSON, UsageError where an object has a member twice or one
-/// whose name holds control characters.
-In parse(std::string_view text);
+/// nlohmann's exceptions where it is no JSON, UsageError where it has more than `most`, or an
+/// object has a member twice or one whose name holds control characters.
+In parse(std::string_view text, const DocumentLimits& most = {});
 
 /// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
 /// replaced.

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_library.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -36,6 +41,27 @@ TEST(ParseJson, ShowsControlCharactersInTexts) {
 TEST(ParseJson, CutsTextsThatNobodyReads) {
   const std::string text = "[\"" + std::string(100'000, 'x') + "\"]";
   EXPECT_EQ(json::parse(text).at(0), std::string(65'536, 'x'));
+}
+
+TEST(ParseJson, RefusesWhatTakesMuchMoreMemoryThanRecordsDo) {
+  const json::DocumentLimits few{.values = 6, .parts = 4};
+  for (const char* text : {"[1, 2, 3, 4, 5]", R"({"a": [], "b": null})", "[[[[]]]]",
+                           R"(["a", "b", "c"])", R"([{}, {}, "a"])"}) {
+    EXPECT_NO_THROW(json::parse(text, few)) << text;
+  }
+  Situations answers;
+  answers.refuse_each({"[1, 2, 3, 4, 5, 6]", "[true, null, 1.5, -1, 2, 1e9]", "[[[[[]]]]]",
+                       R"([[], {}, [], {}])", R"({"a": 1, "b": 2, "c": 3, "d": 4})",
+                       R"({"a": {"b": 1}, "c": 2})", R"(["a", "b", "c", "d"])"},
+                      [&](const char* text) { json::parse(text, few); });
+  answers.expect_golden("documents_too_large.txt");
+}
+
+TEST(ParseJson, MayReadTenTimesTheLargestRecordInResults) {
+  std::ifstream file(RESULTS_FOLDER "/2xH200-full/record.json", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const json::DocumentLimits most;
+  EXPECT_NO_THROW(json::parse(text, {.values = most.values / 10, .parts = most.parts / 10}));
 }
 
 TEST(ParseJson, LeavesWhatIsNoJsonToTheLibrary) {
