@@ -29,6 +29,16 @@ class RunResume : public HarmedRun {
     return run_program(linkgain(folder_, arguments));
   }
 
+  /// What each file of the run's folder holds.
+  std::map<std::string, std::string> files() {
+    std::map<std::string, std::string> all;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(folder_.path() / "out")) {
+      if (entry.is_regular_file()) all[entry.path().string()] = read_text(entry.path());
+    }
+    return all;
+  }
+
   /// As far as it is.
   Json record_so_far() {
     const Outcome told = run_program(linkgain(folder_, {"report", "out", "--json"}));
@@ -190,7 +200,7 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(resume().status, 2) << "there is no folder";
   run_and_harm(
       kFewCases, [](const Program& program) { program.signal(SIGTERM); }, 20.0);
-  const std::string before = read_text(folder_.path() / "out" / "record.json");
+  const std::map<std::string, std::string> before = files();
   Outcome outcome = resume({"--sizes", "8"});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.error, HasSubstr("with --sizes"));
@@ -200,9 +210,14 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("OMPI_MCA_btl_tcp_eager_limit"),
                                    HasSubstr("absent and is \"1000\"")));
-  EXPECT_EQ(read_text(folder_.path() / "out" / "record.json"), before);
+  EXPECT_EQ(files(), before);
   EXPECT_EQ(resume().status, 0) << "a refusal costs nothing";
   expect_whole();
+  int resumed = 0;
+  for (const Json& warning : read_record(folder_).at("warnings")) {
+    resumed += warning.at("code") == "resumed" ? 1 : 0;
+  }
+  EXPECT_EQ(resumed, 1) << "what was refused is none of its parts";
 }
 
 /// Anybody may have written it: reading it writes nothing.

@@ -130,23 +130,39 @@ JournalWriter::JournalWriter(const std::filesystem::path& path)
 
 JournalWriter::JournalWriter(const std::filesystem::path& path, const Record& earlier)
     : JournalWriter(path.string() + ".new") {
+  place_ = path;
   write_head(earlier);
   for (std::size_t i = 0; i < earlier.cases.size(); ++i) {
     write_case(static_cast<int>(i), earlier.cases[i]);
   }
   for (const Warning& warning : earlier.warnings) write_warning(warning);
   if (!failure_) {
-    std::filesystem::rename(path.string() + ".new", path);
+    if (earlier.cases.empty()) take_place();
     return;
   }
-  std::error_code ignored;
-  std::filesystem::remove(path.string() + ".new", ignored);
+  leave_place();
   const bool was_measured = std::ranges::any_of(
       earlier.cases, [](const CaseResult& result) { return !result.samples.empty(); });
   if (was_measured) throw UsageError(failure_->text, failure_->advice);
 }
 
-JournalWriter::~JournalWriter() { ::close(descriptor_); }
+JournalWriter::~JournalWriter() {
+  leave_place();
+  ::close(descriptor_);
+}
+
+void JournalWriter::take_place() {
+  if (place_.empty()) return;
+  std::filesystem::rename(place_.string() + ".new", place_);
+  place_.clear();
+}
+
+void JournalWriter::leave_place() {
+  if (place_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove(place_.string() + ".new", ignored);
+  place_.clear();
+}
 
 /// A line that is cut ends the journal for its readers, so nothing is written after it.
 void JournalWriter::append(const std::string& line) {

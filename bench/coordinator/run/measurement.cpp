@@ -364,6 +364,12 @@ void give_up(std::vector<VariantJob>& jobs) noexcept {
   }
 }
 
+bool on_same_gpus(const std::vector<VariantJob>& jobs, const Machine& machine) {
+  return std::ranges::all_of(jobs, [&](const VariantJob& job) {
+    return !job.job || same_gpus(job.hello.machine, machine);
+  });
+}
+
 void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& observer) {
   const auto each = [&](const auto& step) {
     for (VariantJob& job : jobs) {

@@ -29,6 +29,9 @@ struct VariantJob {
 /// Asks all jobs to end whatever they do, without waiting, so that their ends overlap.
 void give_up(std::vector<VariantJob>& jobs) noexcept;
 
+/// Whether those that are up have the GPUs of this machine.
+bool on_same_gpus(const std::vector<VariantJob>& jobs, const Machine& machine);
+
 /// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is warned of
 /// each that does not end as asked within the deadline, or ends with an error: what it measured
 /// stands.

@@ -230,6 +230,19 @@ void require_same_job(const Record& earlier, int variant, const protocol::HelloR
   if (!environment.empty()) require_same(comparable(environment), comparable(now.environment));
 }
 
+void begin_part(const RunPlan& plan, Record& record, JournalWriter& journal,
+                RunProgress& progress) {
+  for (const Warning& warning : plan.warnings) {
+    if (std::ranges::find(record.warnings, warning.text, &Warning::text) != record.warnings.end()) {
+      continue;
+    }
+    record.warnings.push_back(warning);
+    journal.write_warning(warning);
+    progress.note("notice: " + warning.text);
+  }
+  journal.take_place();
+}
+
 std::vector<std::vector<int>> variants_at_once(const RunPlan& plan) {
   std::vector<std::vector<int>> groups;
   for (int variant = 0; variant < static_cast<int>(plan.variants.size()); ++variant) {

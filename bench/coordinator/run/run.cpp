@@ -70,7 +70,7 @@ class Run : private RunCosts {
   void start(std::vector<Launch>& group, std::vector<Missing>& missing);
   void shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
   void tell_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
-  bool on_same_gpus(const Launch& launch) const;
+  void accept(const std::vector<Launch>& group);
   void take_settings(const VariantJob& job);
   void look_around();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
@@ -224,6 +224,7 @@ void Run::execute() {
   }
   neighbours_.at_end();
   host_.tell();
+  journal_.take_place();  // where no job was left to start
   record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
 }
 
@@ -302,11 +303,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   const Seconds start_time{world_.now().value - started};
   pace_.started_group(start_time.value);
   all_started(start_time);
-  for (const Launch& launch : group) {
-    for (const VariantJob& job : launch.jobs) {
-      if (earlier_ && job.job) require_same_job(*earlier_, job.variant, job.hello);
-    }
-  }
+  accept(group);
   if (machine_known_ && !std::exchange(described_, true)) {
     measure_host_copies(group);
     journal_.write_head(record_until_now());
@@ -412,10 +409,14 @@ void Run::tell_missing(const std::vector<Launch>& group, const std::vector<Missi
   if (!machine_known_ && std::ranges::count(failed_starts_, 0) == 0) throw *first_problem_;
 }
 
-bool Run::on_same_gpus(const Launch& launch) const {
-  return std::all_of(launch.jobs.begin(), launch.jobs.end(), [&](const VariantJob& job) {
-    return !job.job || same_gpus(job.hello.machine, record_.machine);
-  });
+/// Throws UsageError where these are no jobs to go on with: until they are, nothing is written.
+void Run::accept(const std::vector<Launch>& group) {
+  for (const Launch& launch : group) {
+    for (const VariantJob& job : launch.jobs) {
+      if (earlier_ && job.job) require_same_job(*earlier_, job.variant, job.hello);
+    }
+  }
+  if (machine_known_) begin_part(plan_, record_, journal_, progress_);
 }
 
 void Run::take_settings(const VariantJob& job) {
@@ -504,7 +505,7 @@ void Run::keep(const Launch& launch, int index) {
 }
 
 void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
-  settings_.traffic.same_gpus = on_same_gpus(launch);
+  settings_.traffic.same_gpus = on_same_gpus(launch.jobs, record_.machine);
   std::vector<int> variants;
   for (const VariantJob& job : launch.jobs) variants.push_back(job.variant);
   for (const int index : cases) {

@@ -267,15 +267,15 @@ Beginning begin(const RunOptions& given) {
   return beginning;
 }
 
-/// What the record of a run that is to be carried out begins with: of one that goes on, that it
-/// does.
-void prepare_record(Record& record, const RunOptions& options, const RunPlan& plan) {
+/// What the record of a run that is to be carried out begins with. What there is to warn of goes
+/// into the plan: a run that goes on has it in its record once a job is accepted.
+void prepare_record(Record& record, const RunOptions& options, RunPlan& plan) {
   const Settings settings = settings_of(options, plan);
   if (options.resume) {
     require_same_settings(record.settings, settings);
     require_same_cases(plan, record);
     if (!record.cases.empty()) prepare_to_go_on(plan, record);
-    record.warnings.push_back(
+    plan.warnings.push_back(
         {"resumed",
          fmt::format("the run was ended before its time and went on at {}", utc_now(false)),
          {}});
@@ -283,20 +283,18 @@ void prepare_record(Record& record, const RunOptions& options, const RunPlan& pl
     record.started = utc_now(false);
     record.settings = settings;
   }
-  for (const std::vector<Warning>& warnings :
-       {plan.warnings, warnings_of_test_variables(current_environment(), plan.variants)}) {
-    for (const Warning& warning : warnings) {
-      if (std::ranges::find(record.warnings, warning.text, &Warning::text) ==
-          record.warnings.end()) {
-        record.warnings.push_back(warning);
-      }
-    }
+  for (Warning& warning : warnings_of_test_variables(current_environment(), plan.variants)) {
+    plan.warnings.push_back(std::move(warning));
   }
+  if (!record.cases.empty()) return;
+  for (const Warning& warning : plan.warnings) add_once(record.warnings, warning);
 }
 
-/// Into the record and its journal. Returns 0, or the exit status of the signal that ended it.
+/// Into the record and its journal. Returns 0, or the exit status of the signal that ended it. What
+/// refuses jobs that are to go on leaves the logs to be put back.
 int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
-            const RunDirectory& directory, const SignalWatch& watch, Record& record) {
+            const RunDirectory& directory, const SignalWatch& watch, Record& record,
+            std::optional<EarlierLogs>& logs) {
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal(), record);
   MpiWorld world(options, plan, site, directory, watch);
@@ -313,6 +311,9 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
                   fmt::format("linkgain: {}; what was measured is kept, and goes on by: linkgain "
                               "run --resume {}\n",
                               interruption.what(), shown_path(directory.path())));
+  } catch (const UsageError&) {
+    if (journal.has_place()) logs.reset();
+    throw;
   }
   record.wall_seconds = world.now().value - start;
   return status;
@@ -331,8 +332,16 @@ int carry_out(const RunOptions& given) {
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
   prepare_record(record, options, plan);
+  std::optional<EarlierLogs> logs;
+  if (!record.cases.empty()) logs.emplace(*options.resume);
   const RunDirectory directory(options, plan, site, std::move(lock));
-  const int status = measure(options, plan, site, directory, *watch, record);
+  int status = 0;
+  try {
+    status = measure(options, plan, site, directory, *watch, record, logs);
+  } catch (const UsageError&) {
+    if (logs) logs->put_back();
+    throw;
+  }
   note_exposed_communication(record);
   const ExitCode verdict = judge(record, options.operations);
   record.exit_code = status == 0 ? static_cast<int>(verdict) : status;

@@ -24,14 +24,20 @@ class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
   explicit JournalWriter(const std::filesystem::path& path);
-  /// Begins with what a record holds, in place of the file that is there, which stays whole until
-  /// all of it is written: a journal has a head from the first moment on, and one of a run that
-  /// goes on has what was measured. Throws UsageError where it cannot be made, or where what was
-  /// measured cannot be written.
+  /// Begins with what a record holds, beside the file that is there: a journal has a head from the
+  /// first moment on, and one of a run that goes on has what was measured. Of a record without
+  /// cases it takes its place at once, of any other by take_place(): until then what the folder
+  /// holds is as it was, and stays so where this ends before. Throws UsageError where it cannot be
+  /// made, or where what was measured cannot be written.
   JournalWriter(const std::filesystem::path& path, const Record& earlier);
   ~JournalWriter();
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
+
+  /// In place of the file that is there. Does nothing where it has it, or none could be written.
+  void take_place();
+  /// Or never will.
+  bool has_place() const { return place_.empty(); }
 
   /// Machine, settings, what was seen of neighbours so far and the time that the run took; cases
   /// and warnings of `record` are not written.
@@ -50,8 +56,10 @@ class JournalWriter {
 
  private:
   void append(const std::string& line);
+  void leave_place();
 
   int descriptor_ = -1;
+  std::filesystem::path place_;  ///< to be taken; empty where it was, or never will be
   std::unique_ptr<Digest> digest_;
   std::map<int, std::size_t> samples_;  ///< written, by case
   std::optional<Warning> failure_;

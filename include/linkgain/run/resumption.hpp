@@ -7,7 +7,9 @@
 
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/protocol/protocol.hpp"
+#include "linkgain/record/journal.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/run/progress.hpp"
 
 /// A run that was ended before its time and goes on: what it measured stands, what it was measuring
 /// is measured again.
@@ -37,6 +39,10 @@ std::optional<Record> head_of_earlier_part(const Record& record);
 /// software or the variables in force that the earlier part had. Process ids, and rates of copies
 /// that a run measures itself, may differ.
 void require_same_job(const Record& earlier, int variant, const protocol::HelloReply& now);
+
+/// What the plan warns of enters the record, where it is not there yet, and the journal, which then
+/// takes its place. To be called once a job is accepted; again it does nothing.
+void begin_part(const RunPlan& plan, Record& record, JournalWriter& journal, RunProgress& progress);
 
 /// The variants whose jobs are up together in a launch: all, or one after the other each.
 std::vector<std::vector<int>> variants_at_once(const RunPlan& plan);

@@ -213,7 +213,11 @@ TEST_F(TimedJournal, TellsTheTimeUntilItsLastLineThatHasOne) {
 }
 
 TEST_F(TimedJournal, OfARunThatGoesOnBeginsWithTheEarlierTime) {
-  { const JournalWriter next(folder_ / "journal.jsonl", parse_journal(text(), "")); }
+  const std::string before = text();
+  { const JournalWriter next(folder_ / "journal.jsonl", parse_journal(before, "")); }
+  EXPECT_EQ(text(), before) << "it did not go on";
+  JournalWriter(folder_ / "journal.jsonl", parse_journal(before, "")).take_place();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "journal.jsonl.new"));
   const Record read = parse_journal(text(), "");
   EXPECT_EQ(read.wall_seconds, 20.0);
   EXPECT_EQ(read.time_spent, record_.time_spent);

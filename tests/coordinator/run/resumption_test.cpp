@@ -124,6 +124,7 @@ TEST(Resumption, GoesOnWithTheTimeOfEarlierParts) {
   const double earlier = first.record.wall_seconds.value();
   const TimeSpent spent = first.record.time_spent.value();
   ASSERT_GT(spent.sampling_s, 0.0);
+  write_file_atomically(first.journal_path().parent_path() / "record.json", to_json(first.record));
   first.before_start = [](int, int) { throw Interrupted(SIGTERM); };
   EXPECT_THROW(first.execute(), Interrupted);
   ThreeLaunches second(Schedule::paired);
@@ -194,6 +195,7 @@ TEST(Resumption, GoesOnTwiceWhereACaseHadOnlyACutLaunch) {
     EXPECT_THROW(second.execute(), Interrupted);
     parse_record(to_json(second.record), "record");
     ThreeLaunches third(schedule);
+    JournalWriter(second.journal_path(), second.record).take_place();
     third.record = parse_journal(read_text(second.journal_path()), "journal");
     third.execute();
     expect_whole(third.record);
@@ -274,6 +276,27 @@ TEST(Resumption, RefusesAnotherMachine) {
   bench.record.machine.software.driver = "580.95";
   EXPECT_THAT(refusal([&] { bench.execute(); }),
               HasSubstr("software/driver was \"580.95\" and is \"590.1\""));
+}
+
+/// What warns of a part stands in the record that the part has samples in.
+TEST(Resumption, OfAnotherMachineWritesNothingAndWarnsOfNothing) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.record.machine.ranks.resize(2);
+  bench.machine = bench.record.machine;
+  bench.machine.software.driver = "590.1";
+  bench.plan.warnings = {{"resumed", "it went on", {}}};
+  const std::vector<Warning> before = bench.record.warnings;
+  const std::filesystem::path folder = bench.journal_path().parent_path();
+  EXPECT_NE(refusal([&] { bench.execute(); }), "accepted");
+  EXPECT_EQ(bench.record.warnings, before);
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  bench.record = cut_record(Schedule::paired);
+  bench.record.machine.ranks.resize(2);
+  bench.machine = bench.record.machine;
+  EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted");
+  EXPECT_EQ(std::ranges::count(bench.record.warnings, "resumed", &Warning::code), 1);
+  EXPECT_THAT(read_text(bench.journal_path()), HasSubstr("\"resumed\""));
 }
 
 TEST(Resumption, TakesOtherProcessesOfTheSameMachine) {
