@@ -38,6 +38,28 @@ class RunFailure : public HarmedRun {
   }
 };
 
+/// Its host is the one to look at, and to drain.
+TEST_F(RunFailure, OfJobsThatNeverStartIsOfThisHost) {
+  const std::vector<std::string> few{"--only", "all_reduce", "--sizes", "4K"};
+  ASSERT_EQ(run_to_end(few).status, 0);
+  const std::string host = read_record(folder_).at("machine").at("host");
+  const auto ask = [this](const std::vector<std::string>& arguments) {
+    return run_program(linkgain(folder_, arguments));
+  };
+  ASSERT_EQ(ask({"baseline", "out", "--output", "baseline.json"}).status, 0);
+  ProgramRequest request = run_request(folder_, few);
+  request.environment["LINKGAIN_TEST_FAULT"] = "die@1/start";
+  EXPECT_EQ(run_program(request).status, 3);
+  const Outcome fleet = ask({"fleet", "out", "--expect", host, "--json"});
+  const Json report = Json::parse(fleet.output);
+  ASSERT_THAT(report.at("nodes"), SizeIs(1)) << fleet.output;
+  EXPECT_EQ(report.at("nodes").at(0).at("host"), host);
+  EXPECT_EQ(report.at("drain"), Json({host}));
+  const Outcome check = ask({"check", "out", "--baseline", "baseline.json"});
+  EXPECT_EQ(check.status, 2);
+  EXPECT_THAT(check.error, HasSubstr("nothing was measured"));
+}
+
 TEST_F(RunFailure, OfADyingRankKeepsTheOtherVariant) {
   const Outcome outcome =
       run_to_end({"--only", "all_reduce", "--sizes", "64,64K", "--launches", "1", "--variant",

@@ -310,6 +310,16 @@ bool fails(RegressionVerdict verdict) {
 
 namespace {
 
+/// Where no job said what machine it is on there is none to compare.
+void require_measured(const NamedRecord& source) {
+  const Record& record = source.record;
+  const bool none = std::ranges::all_of(
+      record.cases, [](const CaseResult& result) { return result.samples.empty(); });
+  if (!none || !record.machine.ranks.empty()) return;
+  throw UsageError(fmt::format("in {} nothing was measured: no job of it was up", source.name),
+                   "the jobs' output in jobs/ of its folder says why; measure again");
+}
+
 void require_key(const Baseline& baseline, const NamedRecord& source) {
   const std::vector<std::string> lines = differences(baseline.key, key_of(source.record));
   if (lines.empty()) return;
@@ -426,7 +436,10 @@ void warn_of_other_selection(CheckResult& result, const Settings& settings) {
 
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
                           const std::optional<Tolerance>& tolerance) {
-  for (const NamedRecord& source : records) require_key(baseline, source);
+  for (const NamedRecord& source : records) {
+    require_measured(source);
+    require_key(baseline, source);
+  }
   require_like_records(records);
   const bool complete = std::ranges::all_of(records, [](const NamedRecord& source) {
     return source.record.status == RunStatus::complete;

@@ -246,11 +246,36 @@ void look_at_software(const FleetRecord& record, const Kind& peers, Findings& fi
   look("NCCL", record.machine.software.nccl_library, peers.nccls);
 }
 
+/// "node7" of "20261120T164000Z_node7_2xH200", which is how a run names its folder; empty where the
+/// name is another one.
+std::string host_in_folder(const std::string& folder) {
+  constexpr std::size_t kTimeLength = 16;
+  const std::size_t last = folder.rfind('_');
+  const bool dated = folder.size() > kTimeLength && folder[kTimeLength] == '_' &&
+                     folder[8] == 'T' && folder[kTimeLength - 1] == 'Z';
+  if (!dated || last <= kTimeLength) return {};
+  return folder.substr(kTimeLength + 1, last - kTimeLength - 1);
+}
+
+/// What to call a record that does not say whose it is: "node7/record.json" is node7's.
+std::string host_by_path(const std::filesystem::path& path) {
+  const std::string stem = visible(path.stem().string());
+  const std::string folder = visible(path.parent_path().filename().string());
+  if ((stem != "record" && stem != "journal") || folder.empty()) return stem;
+  const std::string host = host_in_folder(folder);
+  return host.empty() ? folder : host;
+}
+
+/// What the record says; where it does not, as of a run whose jobs never started, by its path.
+std::string host_of(const FleetRecord& record) {
+  return record.machine.host.empty() ? host_by_path(record.path) : record.machine.host;
+}
+
 /// The line of one machine. Its findings stand in the order of their weight.
 FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const FleetNames& names,
                      const FleetOptions& options) {
   FleetNode node;
-  node.host = record.machine.host;
+  node.host = host_of(record);
   node.record = record.path;
   node.started = record.started;
   node.machine = describe_machine(record.machine);
@@ -286,32 +311,12 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
 std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
 
 /// The same host with the same GPUs; hosts of one name with other GPUs are different machines.
-std::string identity_of(const Machine& machine) {
+std::string identity_of(const FleetRecord& record) {
   std::set<std::string> gpus;
-  for (const RankInfo& rank : machine.ranks) {
+  for (const RankInfo& rank : record.machine.ranks) {
     if (rank.gpu) gpus.insert(rank.gpu->uuid);
   }
-  return fmt::format("{} {}", machine.host, fmt::join(gpus, " "));
-}
-
-/// "node7" of "20261120T164000Z_node7_2xH200", which is how a run names its folder; empty where the
-/// name is another one.
-std::string host_in_folder(const std::string& folder) {
-  constexpr std::size_t kTimeLength = 16;
-  const std::size_t last = folder.rfind('_');
-  const bool dated = folder.size() > kTimeLength && folder[kTimeLength] == '_' &&
-                     folder[8] == 'T' && folder[kTimeLength - 1] == 'Z';
-  if (!dated || last <= kTimeLength) return {};
-  return folder.substr(kTimeLength + 1, last - kTimeLength - 1);
-}
-
-/// What to call a record that does not say whose it is: "node7/record.json" is node7's.
-std::string host_by_path(const std::filesystem::path& path) {
-  const std::string stem = visible(path.stem().string());
-  const std::string folder = visible(path.parent_path().filename().string());
-  if ((stem != "record" && stem != "journal") || folder.empty()) return stem;
-  const std::string host = host_in_folder(folder);
-  return host.empty() ? folder : host;
+  return fmt::format("{} {}", host_of(record), fmt::join(gpus, " "));
 }
 
 /// Directories hold JSON documents of other kinds, too; what is called a record is meant as one.
@@ -325,7 +330,7 @@ std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& record
   std::vector<const FleetRecord*> newest;
   for (const FleetRecord& record : records) {
     if (!record.problem.empty()) continue;
-    const auto [place, added] = places.try_emplace(identity_of(record.machine), newest.size());
+    const auto [place, added] = places.try_emplace(identity_of(record), newest.size());
     if (added) {
       newest.push_back(&record);
     } else if (newest[place->second]->started < record.started) {
@@ -385,7 +390,8 @@ std::vector<std::string> hosts_to_drain(const FleetReport& report) {
   std::set<std::string> named;
   std::vector<std::string> hosts;
   for (const FleetNode& node : report.nodes) {
-    if (is_to_drain(node.state) && named.insert(node.host).second) hosts.push_back(node.host);
+    if (node.host.empty() || !is_to_drain(node.state)) continue;
+    if (named.insert(node.host).second) hosts.push_back(node.host);
   }
   return hosts;
 }

@@ -267,9 +267,16 @@ Beginning begin(const RunOptions& given) {
   return beginning;
 }
 
+/// Whether all of the run's jobs are on this host.
+bool stays_here(const RunOptions& options, const Site& site) {
+  if (site.hostfile) return false;
+  return parse_launcher(options.launcher) == LauncherKind::mpirun || !site.allocation ||
+         site.allocation->count == 1;
+}
+
 /// What the record of a run that is to be carried out begins with. What there is to warn of goes
 /// into the plan: a run that goes on has it in its record once a job is accepted.
-void prepare_record(Record& record, const RunOptions& options, RunPlan& plan) {
+void prepare_record(Record& record, const RunOptions& options, const Site& site, RunPlan& plan) {
   const Settings settings = settings_of(options, plan);
   if (options.resume) {
     require_same_settings(record.settings, settings);
@@ -282,6 +289,7 @@ void prepare_record(Record& record, const RunOptions& options, RunPlan& plan) {
   } else {
     record.started = utc_now(false);
     record.settings = settings;
+    if (stays_here(options, site)) record.machine.host = site.host;  // if no job ever says so
   }
   for (Warning& warning : warnings_of_test_variables(current_environment(), plan.variants)) {
     plan.warnings.push_back(std::move(warning));
@@ -331,7 +339,7 @@ int carry_out(const RunOptions& given) {
   RunPlan plan = make_plan(options, site);
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
-  prepare_record(record, options, plan);
+  prepare_record(record, options, site, plan);
   std::optional<EarlierLogs> logs;
   if (!record.cases.empty()) logs.emplace(*options.resume);
   const RunDirectory directory(options, plan, site, std::move(lock));

@@ -68,7 +68,12 @@ TEST(CheckRecords, RefusesAnotherKindOfMachine) {
   const auto refusal = [](const std::vector<Record>& records) {
     return thrown_by([&] { check(records, made_from(before())); }) + "\n";
   };
-  expect_golden(refusal({other}) + refusal({after(), after()}), "refused_checks.txt");
+  const Record unstarted = changed(run_of({}), [](Record& r) {
+    r.machine = {};
+    r.machine.host = "node1";
+  });
+  expect_golden(refusal({other}) + refusal({after(), after()}) + refusal({unstarted}),
+                "refused_checks.txt");
 }
 
 TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {

@@ -55,6 +55,23 @@ TEST_F(Fleet, NamesEachNodeOnceWhateverCannotBeRead) {
   EXPECT_THAT(report.notes, SizeIs(2)) << "nothing was left out";
 }
 
+/// As of runs on several hosts whose jobs never started.
+TEST_F(Fleet, NamesARecordWithoutAHostByItsFolder) {
+  for (const char* path : {"results/20261120T164000Z_node13_2xH200/journal.jsonl",
+                           "results/node14/journal.jsonl", ""}) {
+    FleetRecord record;
+    record.path = path;
+    record.status = RunStatus::incomplete;
+    others_.push_back(record);
+  }
+  FleetOptions options;
+  options.expected = {"node13", "node14"};
+  const FleetReport report = judge(options);
+  ASSERT_THAT(report.nodes, SizeIs(15)) << "none is missing, none stands for another";
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(report.nodes[i].state, NodeState::incomplete);
+  EXPECT_THAT(report.drain, ElementsAre("node13", "node14"));
+}
+
 TEST_F(Fleet, DrainsANameOnce) {
   records_.push_back(node(4));
   for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
