@@ -324,18 +324,35 @@ bool is_left_out(const FleetRecord& record) {
   return record.is_other_document && record.path.filename() != "record.json";
 }
 
+/// A run whose jobs never started does not say which GPUs its machine has: it is of the one of its
+/// name, where that is one.
+void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& record) {
+  const auto is_namesake = [host = host_of(record)](const FleetRecord* each) {
+    return host_of(*each) == host;
+  };
+  const auto place = std::ranges::find_if(newest, is_namesake);
+  if (std::ranges::count_if(newest, is_namesake) != 1) {
+    newest.push_back(&record);
+  } else if ((*place)->started < record.started) {
+    *place = &record;
+  }
+}
+
 /// The newest readable record of every machine, in the order of their first.
 std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& records) {
   std::map<std::string, std::size_t> places;
   std::vector<const FleetRecord*> newest;
   for (const FleetRecord& record : records) {
-    if (!record.problem.empty()) continue;
+    if (!record.problem.empty() || record.machine.ranks.empty()) continue;
     const auto [place, added] = places.try_emplace(identity_of(record), newest.size());
     if (added) {
       newest.push_back(&record);
     } else if (newest[place->second]->started < record.started) {
       newest[place->second] = &record;
     }
+  }
+  for (const FleetRecord& record : records) {
+    if (record.problem.empty() && record.machine.ranks.empty()) add_unstarted(newest, record);
   }
   return newest;
 }

@@ -72,6 +72,23 @@ TEST_F(Fleet, NamesARecordWithoutAHostByItsFolder) {
   EXPECT_THAT(report.drain, ElementsAre("node13", "node14"));
 }
 
+TEST_F(Fleet, TakesARunThatNeverStartedForOneOfTheSameMachine) {
+  for (const char* started : {"2999-01-01T00:00:00Z", "1999-01-01T00:00:00Z"}) {
+    reset();
+    Record unstarted;
+    node(5).started = "2026-11-20T16:40:00Z";
+    unstarted.machine.host = "node05";
+    unstarted.started = started;
+    unstarted.status = RunStatus::incomplete;
+    records_.push_back(unstarted);
+    const FleetReport report = judge();
+    ASSERT_THAT(report.nodes, SizeIs(12)) << "no machine with other GPUs";
+    const bool newer = unstarted.started > node(5).started;
+    EXPECT_EQ(report.nodes[0].state, newer ? NodeState::incomplete : NodeState::ok);
+    EXPECT_EQ(report.drain.size(), newer ? 1U : 0U);
+  }
+}
+
 TEST_F(Fleet, DrainsANameOnce) {
   records_.push_back(node(4));
   for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
