@@ -153,9 +153,7 @@ MachineKey key_of_all(std::span<const NamedRecord> records) {
 /// What `linkgain exec` ran; empty for other records.
 std::string program_in(const Record& record) {
   if (!record.settings.program) return {};
-  const ProgramPlan& program = *record.settings.program;
-  const std::string command = shown_command(program.command);
-  return program.server.empty() ? command : fmt::format("{} & {}", program.server, command);
+  return shown_program(record.settings.program->command, record.settings.program->server);
 }
 
 }  // namespace

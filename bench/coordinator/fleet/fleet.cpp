@@ -325,10 +325,10 @@ bool is_left_out(const FleetRecord& record) {
 }
 
 /// A run whose jobs never started does not say which GPUs its machine has: it is of the one of its
-/// name, where that is one.
+/// name and of this program, where that is one.
 void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& record) {
-  const auto is_namesake = [host = host_of(record)](const FleetRecord* each) {
-    return host_of(*each) == host;
+  const auto is_namesake = [&record, host = host_of(record)](const FleetRecord* each) {
+    return host_of(*each) == host && each->program == record.program;
   };
   const auto place = std::ranges::find_if(newest, is_namesake);
   if (std::ranges::count_if(newest, is_namesake) != 1) {
@@ -338,13 +338,21 @@ void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& r
   }
 }
 
-/// The newest readable record of every machine, in the order of their first.
+/// Of a machine, its ranks and the program if it ran one: what records that can be compared have in
+/// common. Links are left out: where one was lost or mended, what was before no longer counts.
+std::string comparable_part(const FleetRecord& record) {
+  return fmt::format("{}\n{}\n{}", identity_of(record), describe_machine(record.machine),
+                     record.program);
+}
+
+/// The newest readable records of every machine, in the order of their first: one of each kind of
+/// run that cannot be compared with the others.
 std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& records) {
   std::map<std::string, std::size_t> places;
   std::vector<const FleetRecord*> newest;
   for (const FleetRecord& record : records) {
     if (!record.problem.empty() || record.machine.ranks.empty()) continue;
-    const auto [place, added] = places.try_emplace(identity_of(record), newest.size());
+    const auto [place, added] = places.try_emplace(comparable_part(record), newest.size());
     if (added) {
       newest.push_back(&record);
     } else if (newest[place->second]->started < record.started) {
@@ -390,15 +398,48 @@ void add_unreadable(FleetReport& report, const std::vector<FleetRecord>& records
   }
 }
 
-/// Says which is which where machines share a name.
-void tell_namesakes_apart(FleetReport& report) {
+/// Leaves out a record that is not judged where another one of the same machine is; returns how
+/// many. Nodes stand in the order of `newest`, before and after.
+std::int64_t leave_out_unjudged(FleetReport& report, std::vector<const FleetRecord*>& newest) {
+  std::set<std::string> judged;
+  for (std::size_t i = 0; i < newest.size(); ++i) {
+    if (report.nodes[i].judged_cases > 0) judged.insert(identity_of(*newest[i]));
+  }
+  std::vector<FleetNode> nodes;
+  std::vector<const FleetRecord*> kept;
+  for (std::size_t i = 0; i < newest.size(); ++i) {
+    if (report.nodes[i].state == NodeState::not_judged &&
+        judged.contains(identity_of(*newest[i]))) {
+      continue;
+    }
+    nodes.push_back(std::move(report.nodes[i]));
+    kept.push_back(newest[i]);
+  }
+  const std::size_t left_out = newest.size() - kept.size();
+  report.nodes = std::move(nodes);
+  newest = std::move(kept);
+  return static_cast<std::int64_t>(left_out);
+}
+
+/// Says which is which where machines share a name, or a machine has several records. Nodes stand
+/// in the order of `newest`.
+void tell_namesakes_apart(FleetReport& report, const std::vector<const FleetRecord*>& newest) {
   std::map<std::string, int> counts;
-  for (const FleetNode& node : report.nodes) ++counts[node.host];
+  std::map<std::string, std::set<std::string>> machines;
+  for (const FleetRecord* record : newest) {
+    ++counts[host_of(*record)];
+    machines[host_of(*record)].insert(identity_of(*record));
+  }
   for (FleetNode& node : report.nodes) {
     const int count = counts[node.host];
+    const std::size_t others = machines[node.host].size();
     if (count < 2) continue;
-    node.findings.push_back(fmt::format("one of {} machines of this name, with other GPUs: {}",
-                                        count, node.record.string()));
+    node.findings.push_back(
+        others > 1
+            ? fmt::format("one of {} machines of this name, with other GPUs: {}", others,
+                          node.record.string())
+            : fmt::format("one of {} records of it that cannot be compared with each other: {}",
+                          count, node.record.string()));
   }
 }
 
@@ -426,10 +467,16 @@ void add_missing(FleetReport& report, const FleetOptions& options) {
   }
 }
 
-void add_left_out(FleetReport& report, std::int64_t older, std::int64_t others) {
+void add_left_out(FleetReport& report, std::int64_t older, std::int64_t unjudged,
+                  std::int64_t others) {
   if (older > 0) {
     report.notes.push_back(fmt::format("{} of the same machines left out",
                                        counted(older, "older record", "older records")));
+  }
+  if (unjudged > 0) {
+    report.notes.push_back(fmt::format("{} of judged machines left out: too few are like {}",
+                                       counted(unjudged, "further record", "further records"),
+                                       unjudged == 1 ? "it" : "them"));
   }
   if (others > 0) {
     report.notes.push_back(fmt::format(
@@ -503,18 +550,19 @@ std::string_view name_of(NodeState state) {
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options) {
   FleetReport report;
-  const std::vector<const FleetRecord*> newest = newest_of(records);
+  std::vector<const FleetRecord*> newest = newest_of(records);
   const Kinds kinds(newest, names);
   for (const FleetRecord* record : newest) {
     report.nodes.push_back(judge_node(*record, kinds.peers_of(*record), names, options));
   }
-  tell_namesakes_apart(report);
+  const auto compared = static_cast<std::ptrdiff_t>(newest.size());
+  const std::int64_t unjudged = leave_out_unjudged(report, newest);
+  tell_namesakes_apart(report, newest);
   add_unreadable(report, records);
   const auto others = std::count_if(records.begin(), records.end(), is_left_out);
   const auto readable =
       std::count_if(records.begin(), records.end(),
                     [](const FleetRecord& record) { return record.problem.empty(); });
-  const auto older = readable - static_cast<std::ptrdiff_t>(newest.size());
   add_missing(report, options);
   std::stable_sort(report.nodes.begin(), report.nodes.end(), is_worse);
   report.drain = hosts_to_drain(report);
@@ -522,7 +570,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   for (std::string& reach : kinds.reaches(names, options.tolerance)) {
     report.notes.push_back(std::move(reach));
   }
-  add_left_out(report, older, others);
+  add_left_out(report, readable - compared, unjudged, others);
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
@@ -55,8 +56,9 @@ std::string describe_machine(const Machine& machine) {
 
 namespace {
 
-Likeness likeness_of(const Machine& machine) {
-  Likeness likeness{describe_machine(machine), {}};
+Likeness likeness_of(const FleetRecord& record) {
+  const Machine& machine = record.machine;
+  Likeness likeness{describe_machine(machine), record.program, {}};
   for (const PairLink& link : machine.links) {
     likeness.machine += fmt::format("|{}-{} {}", link.from, link.to, path_label(link));
     if (joined_by_nvlink(link).value_or(false)) likeness.counts.push_back(link.nvlinks);
@@ -77,7 +79,7 @@ bool may_be_alike(const Likeness& a, const Likeness& b) {
   const auto agree = [](std::optional<int> one, std::optional<int> other) {
     return !one || !other || *one == *other;
   };
-  return a.machine == b.machine &&
+  return a.machine == b.machine && a.program == b.program &&
          std::equal(a.counts.begin(), a.counts.end(), b.counts.begin(), b.counts.end(), agree);
 }
 
@@ -262,7 +264,7 @@ using Group = std::pair<Likeness, std::vector<const FleetRecord*>>;
 std::vector<Group> groups_of(const std::vector<const FleetRecord*>& records) {
   std::map<Likeness, std::vector<const FleetRecord*>> sorted;
   for (const FleetRecord* record : records) {
-    sorted[likeness_of(record->machine)].push_back(record);
+    sorted[likeness_of(*record)].push_back(record);
   }
   std::vector<Group> groups(sorted.begin(), sorted.end());
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
@@ -271,10 +273,14 @@ std::vector<Group> groups_of(const std::vector<const FleetRecord*>& records) {
   return groups;
 }
 
-void begin(Kind& kind, const Machine& machine) {
-  kind.machine = describe_machine(machine);
-  const auto& ranks = machine.ranks;
+void begin(Kind& kind, const FleetRecord& record) {
+  const auto& ranks = record.machine.ranks;
+  kind.machine = describe_machine(record.machine);
   kind.model = !ranks.empty() && ranks.front().gpu ? ranks.front().gpu->name : kind.machine;
+  if (record.program.empty()) return;
+  const std::string running = fmt::format(" running {}", visible(record.program));
+  kind.machine += running;
+  kind.model += running;
 }
 
 template <typename T>
@@ -289,7 +295,7 @@ void sort_by_size(std::vector<T*>& kinds) {
 Kinds::Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names) {
   for (const auto& [likeness, members] : groups_of(records)) {
     Kind& kind = kind_for(likeness);
-    if (kind.members.empty()) begin(kind, members.front()->machine);
+    if (kind.members.empty()) begin(kind, *members.front());
     kind.members.insert(kind.members.end(), members.begin(), members.end());
     for (const FleetRecord* record : members) kind_of_[record] = &kind;
   }

@@ -23,6 +23,7 @@ struct Likeness {
   /// Models, count, and how each pair of GPUs is joined; without GPUs the processor, which then
   /// carries the messages.
   std::string machine;
+  std::string program;  ///< its times are no others'; empty of runs of none
   /// NVLinks of each pair that they join, then those active of each GPU; absent where not known.
   std::vector<std::optional<int>> counts;
   auto operator<=>(const Likeness&) const = default;
@@ -52,7 +53,7 @@ struct PeerFigure {
 
 /// Machines that are like each other.
 struct Kind {
-  std::string machine;  ///< describe_machine()
+  std::string machine;  ///< describe_machine(), and which program ran on it
   /// The same, and where another kind has that too what tells them apart: "2 x NVIDIA H200 (NV17)".
   std::string name;
   std::string model;  ///< of the first GPU; without GPUs the same as `machine`
@@ -76,8 +77,9 @@ struct NodePeers {
   const Kind* usual = nullptr;
 };
 
-/// The kinds of machines of a fleet. A machine of which less is known counts to the largest kind
-/// that it may be of. Points to the records, which must outlive it.
+/// The kinds of machines of a fleet, apart for each program that ran on them. A machine of which
+/// less is known counts to the largest kind that it may be of. Points to the records, which must
+/// outlive it.
 class Kinds {
  public:
   Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names);

@@ -21,6 +21,7 @@
 #include "linkgain/record/digest.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {
@@ -135,6 +136,9 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
   own.status = record.status;
   own.exit_code = record.exit_code;
   own.launches = record.settings.launches;
+  if (const std::optional<ProgramPlan>& program = record.settings.program) {
+    own.program = shown_program(program->command, program->server);
+  }
   if (record.neighbours) own.neighbours = static_cast<int>(record.neighbours->seen.size());
   own.machine = record.machine;
   for (const CaseResult& result : record.cases) {
@@ -358,10 +362,28 @@ void scan_case(JsonScanner& in, FleetRecord& record, FleetNames& names) {
   }
 }
 
+std::string scan_program(JsonScanner& in) {
+  std::vector<std::string> command;
+  std::string server;
+  in.object([&](std::string_view key) {
+    if (key == "command") {
+      in.array([&] { command.push_back(in.string()); });
+    } else if (key == "server") {
+      server = in.string();
+    } else {
+      in.skip();
+    }
+    return true;
+  });
+  return shown_program(command, server);
+}
+
 void scan_settings(JsonScanner& in, FleetRecord& record) {
   in.object([&](std::string_view key) {
     if (key == "launches") {
       record.launches = static_cast<int>(in.integer());
+    } else if (key == "program" && in.is_object()) {
+      record.program = scan_program(in);
     } else {
       in.skip();
     }

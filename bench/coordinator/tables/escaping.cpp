@@ -233,4 +233,9 @@ std::string shown_command(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(shown, " "));
 }
 
+std::string shown_program(const std::vector<std::string>& command, const std::string& server) {
+  const std::string shown = shown_command(command);
+  return server.empty() ? shown : fmt::format("{} & {}", server, shown);
+}
+
 }  // namespace linkgain

@@ -86,8 +86,9 @@ struct FleetReport {
 /// with their median. A case is slow where its log time is above the peers' median by more than
 /// the tolerance and by more than kDeviations times their deviation: 1.4826 times the median
 /// absolute deviation, or what launches of one machine are known to differ by if that is more; a
-/// note says what this finds. Of several records of a machine the newest counts; what cannot be
-/// read stands with the node that its path names.
+/// note says what this finds. Of several records of a machine the newest counts, of each program
+/// that ran and each number of ranks; one that is not judged is left out where another one is. What
+/// cannot be read stands with the node that its path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 

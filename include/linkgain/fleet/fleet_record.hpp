@@ -55,7 +55,8 @@ struct FleetRecord {
   std::string started;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
-  int launches = 1;  ///< that were asked for
+  int launches = 1;       ///< that were asked for
+  std::string program{};  ///< what `linkgain exec` ran; empty of other runs
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours{};
   Machine machine;

@@ -59,4 +59,7 @@ std::string shown_word(std::string_view text);
 /// Such words, one blank between them.
 std::string shown_command(const std::vector<std::string>& words);
 
+/// What `linkgain exec` ran: the command, behind its server if it has one.
+std::string shown_program(const std::vector<std::string>& command, const std::string& server);
+
 }  // namespace linkgain

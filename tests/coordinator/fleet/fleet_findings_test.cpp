@@ -153,6 +153,10 @@ TEST_F(FleetFindings, OfTheWholeFleet) {
     other.is_other_document = true;
     others_ = {other};
   });
+  add("later programs: on one node, and on three", [&] {
+    records_.push_back(later_program(node(4), "serve"));
+    for (int i = 1; i <= 3; ++i) records_.push_back(later_program(node(i), "train"));
+  });
   add("kinds of the same GPUs", [&] {
     count_links(1, 4, 17);
     count_links(5, 12, 18);

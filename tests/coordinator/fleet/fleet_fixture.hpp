@@ -48,6 +48,14 @@ inline void slow_down(Record& record, double factor,
   }
 }
 
+/// What a later `linkgain exec` on the same machine leaves.
+inline Record later_program(Record record, const std::string& command) {
+  record.started = "2026-11-21T00:00:00Z";
+  record.settings.program.emplace().command = {command};
+  record.cases.resize(1);
+  return record;
+}
+
 inline bool is_pair(const Case& c, int a, int b) {
   return c.pair &&
          ((c.pair->from == a && c.pair->to == b) || (c.pair->from == b && c.pair->to == a));

@@ -107,6 +107,48 @@ TEST_F(Fleet, TakesTheSameGpusInAnotherOrderForTheSameMachine) {
   EXPECT_THAT(judge().nodes, SizeIs(12));
 }
 
+/// A later record that cannot be compared with the others' says nothing against what one can.
+TEST_F(Fleet, FindsTheSlowNodeBehindALaterRecordOfAnotherKind) {
+  slow_down(node(3), 2.0, [](const Case&) { return true; });
+  records_.push_back(later_program(node(3), "train"));
+  FleetReport report = judge();
+  EXPECT_THAT(report.nodes, SizeIs(12));
+  EXPECT_EQ(report.nodes[0].state, NodeState::slow);
+  EXPECT_THAT(report.drain, ElementsAre("node03"));
+  reset();
+  for (Record& record : records_) {
+    record.machine.links.clear();
+    for (RankInfo& rank : record.machine.ranks) rank.gpu.reset();
+  }
+  slow_down(node(3), 2.0, [](const Case&) { return true; });
+  records_.push_back(node(3));
+  records_.back().started = "2026-11-21T00:00:00Z";
+  records_.back().machine.ranks.pop_back();
+  report = judge();
+  EXPECT_THAT(report.nodes, SizeIs(12));
+  EXPECT_THAT(report.drain, ElementsAre("node03"));
+}
+
+TEST_F(Fleet, ComparesProgramsWithTheSameAlone) {
+  for (int i = 1; i <= 12; ++i) records_.push_back(later_program(node(i), "train"));
+  records_.push_back(later_program(node(1), "serve"));
+  slow_down(node(17), 2.0, [](const Case&) { return true; });
+  const FleetReport report = judge();
+  EXPECT_THAT(report.nodes, SizeIs(24)) << "one program ran on one node alone";
+  EXPECT_EQ(report.nodes[0].state, NodeState::slow);
+  EXPECT_EQ(report.nodes[0].slow_cases, 1);
+  EXPECT_EQ(report.nodes[1].state, NodeState::ok);
+  EXPECT_THAT(report.drain, ElementsAre("node05"));
+}
+
+/// What was mended is no longer held against the machine.
+TEST_F(Fleet, ForgetsLinksThatWereMended) {
+  records_.push_back(node(4));
+  records_.back().started = "2026-11-21T00:00:00Z";
+  node(4).machine.links[4].nvlink = false;
+  EXPECT_THAT(judge().drain, IsEmpty());
+}
+
 void count_links(Record& record, int count) {
   for (PairLink& link : record.machine.links) link.nvlinks = count;
 }

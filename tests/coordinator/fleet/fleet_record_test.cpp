@@ -70,6 +70,7 @@ void expect_same(const FleetRecord& scanned, const FleetRecord& parsed) {
   EXPECT_EQ(scanned.status, parsed.status);
   EXPECT_EQ(scanned.exit_code, parsed.exit_code);
   EXPECT_EQ(scanned.launches, parsed.launches);
+  EXPECT_EQ(scanned.program, parsed.program);
   EXPECT_EQ(scanned.neighbours, parsed.neighbours);
   EXPECT_EQ(scanned.values, parsed.values);
   EXPECT_EQ(machine_text(scanned.machine), machine_text(parsed.machine));
@@ -157,6 +158,17 @@ TEST(FleetRecord, HasTheLaunchesThatWereTaken) {
   const FleetRecord parsed = fleet_record_of(record, names);
   EXPECT_EQ(parsed.values.at(0).launches, 3);
   EXPECT_EQ(scan_fleet_record(to_json(record), names).values, parsed.values);
+}
+
+TEST(FleetRecord, HasTheProgramThatRan) {
+  Record record = full_record();
+  record.settings.program.emplace().command = {"train", "two words"};
+  FleetNames names;
+  EXPECT_EQ(scan_fleet_record(to_json(record), names).program, "train 'two words'");
+  record.settings.program->server = "serve";
+  const FleetRecord parsed = fleet_record_of(record, names);
+  EXPECT_EQ(parsed.program, "serve & train 'two words'");
+  expect_same(scan_fleet_record(to_json(record), names), parsed);
 }
 
 TEST(FleetRecord, NeedsNothingAfterTheSamplesBegin) {
