@@ -47,7 +47,7 @@ std::size_t longest_run(std::string_view text, char c) {
 
 /// What a spreadsheet would compute instead of showing it. A number is none.
 bool is_formula(const std::string& text) {
-  if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string::npos) {
+  if (text.empty() || std::string_view("=+-@").find(text.front()) == std::string::npos) {
     return false;
   }
   char* end = nullptr;
@@ -171,13 +171,13 @@ std::string prometheus_escaped(std::string_view text) {
 }
 
 std::string csv_field(std::string_view text) {
-  std::string valid = valid_utf8(one_line(text));
-  if (is_formula(valid)) valid.insert(0, "'");
-  if (valid.find_first_of(",\"") == std::string::npos) {
-    return valid;
+  std::string shown = visible(valid_utf8(one_line(text)));
+  if (is_formula(shown)) shown.insert(0, "'");
+  if (shown.find_first_of(",\"") == std::string::npos) {
+    return shown;
   }
   std::string quoted = "\"";
-  for (const char c : valid) {
+  for (const char c : shown) {
     quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   }
   return quoted + "\"";

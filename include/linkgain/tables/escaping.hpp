@@ -36,8 +36,9 @@ std::string xml_escaped(std::string_view text);
 std::string prometheus_escaped(std::string_view text);
 
 /// RFC 4180: fields with separators or quotes are quoted, quotes within them doubled. Line breaks
-/// become spaces: a line of text must not begin in a field. What a spreadsheet would take for a
-/// formula, and GitHub's runners for a command, begins with "'".
+/// become spaces: a line of text must not begin in a field. What else acts on a terminal is
+/// visible(). What a spreadsheet would take for a formula, and GitHub's runners for a command,
+/// begins with "'".
 std::string csv_field(std::string_view text);
 
 /// The shortest digits that read back as the same number; empty where absent.

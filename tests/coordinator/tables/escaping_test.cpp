@@ -51,6 +51,9 @@ TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::optional<int>()), "");
   EXPECT_EQ(csv_field(std::string_view("a,\"b\"\n")), "\"a,\"\"b\"\" \"")
       << "no line begins in a field";
+  EXPECT_EQ(csv_field(std::string_view("od/e\033[31m\u202e\t\u009b\x7f\xff\r")),
+            std::string("od/e\\x1b[31m\\u202e\\x09\\x9b\\x7f") + kMark + " ")
+      << "as visible() has it";
   for (const char* formula : {"=1+1", "+cmd|x", "-1-1", "@SUM(A1)", "::error::x"}) {
     EXPECT_EQ(csv_field(std::string_view(formula)), std::string("'") + formula);
   }
