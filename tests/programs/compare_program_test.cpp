@@ -56,6 +56,15 @@ TEST(CompareProgram, FindsNoDifferenceBetweenTwoRunsOfOneMachine) {
   }
 }
 
+TEST(CompareProgram, CautionsWhereBothSidesAreTheSameRun) {
+  const ScratchFolder folder;
+  std::filesystem::copy_file(kFirst + "/record.json", folder.path() / "copy.json");
+  const Outcome outcome = run_program(linkgain(folder, {"compare", kFirst, "copy.json", "--json"}));
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Json comparison = Json::parse(outcome.output).at("comparisons").at(0);
+  EXPECT_EQ(comparison.at("cautions").at(0).at("code"), "same-run");
+}
+
 /// Single launches of small operations wander far; that is no difference.
 TEST(CompareProgram, AccusesNoRunOfTheSameMachine) {
   const std::string third = RESULTS_FOLDER "/2xH200-default-6e41737";

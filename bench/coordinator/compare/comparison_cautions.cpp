@@ -114,6 +114,16 @@ std::string advice_for_launches(const RunComparison& comparison, bool before, bo
   return advice;
 }
 
+/// Nothing can differ then, which looks like a machine that did not change.
+void add_same_run(std::vector<Warning>& cautions, const RunComparison& comparison) {
+  const RunFigures& before = *comparison.before;
+  const RunFigures& after = *comparison.after;
+  if (before.identity.empty() || before.identity != after.identity) return;
+  cautions.push_back({"same-run",
+                      fmt::format("{} and {} are the same run", before.name, after.name),
+                      "it is no test of anything: compare with another run"});
+}
+
 void add_single_launches(std::vector<Warning>& cautions, const RunComparison& comparison) {
   const std::size_t before = most_launches(comparison, false);
   const std::size_t after = most_launches(comparison, true);
@@ -242,6 +252,7 @@ void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& compa
 
 std::vector<Warning> cautions_of(const RunComparison& comparison) {
   std::vector<Warning> cautions;
+  add_same_run(cautions, comparison);
   add_single_launches(cautions, comparison);
   add_run(cautions, *comparison.before);
   if (comparison.after != comparison.before) add_run(cautions, *comparison.after);

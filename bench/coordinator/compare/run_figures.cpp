@@ -54,6 +54,15 @@ CaseFigures case_figures(const Record& record, const CaseResult& result,
   return figures;
 }
 
+/// Its digest; of a journal or an older record, which have none, where and when it began and how
+/// much was sampled.
+std::string identity_of(const Record& record) {
+  if (!record.digest.empty()) return record.digest;
+  std::size_t samples = 0;
+  for (const CaseResult& result : record.cases) samples += result.samples.size();
+  return fmt::format("{} {} {}", record.machine.host, record.started, samples);
+}
+
 std::vector<double> logs_of(const std::vector<double>& values) {
   std::vector<double> logs;
   for (const double value : values) {
@@ -110,6 +119,7 @@ void set_time_by_launches(CaseFigures& figures) {
 RunFigures figures_of(const Record& record, const std::string& name) {
   RunFigures run;
   run.name = name;
+  run.identity = identity_of(record);
   run.started = record.started;
   run.status = record.status;
   run.machine = record.machine;

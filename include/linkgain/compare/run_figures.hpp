@@ -60,6 +60,8 @@ struct RunFigures {
   Settings settings;
   std::optional<Neighbours> neighbours;  ///< absent where nobody looked
   std::vector<CaseFigures> cases;
+  /// What copies of its record have in common and no other record has; empty of other sources.
+  std::string identity{};
 };
 
 /// Of a record; launch medians are formed from its samples.

@@ -117,6 +117,12 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   RunFigures in_memory = one;
   in_memory.settings.backend = BackendKind::mpi;
   add("one launch each in CPU memory", in_memory, in_memory);
+  RunFigures copy = many;
+  copy.name = "copy.json";
+  copy.identity = "f00d";
+  RunFigures original = many;
+  original.identity = copy.identity;
+  add("a record and its copy", original, copy);
   expect_golden(cautions.text(), "cautions.txt");
 }
 

@@ -17,6 +17,7 @@ using ::testing::SizeIs;
 
 TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
   const RunFigures run = figures_of(full_record(), "before.json");
+  EXPECT_EQ(run.identity, figures_of(full_record(), "copy.json").identity);
   EXPECT_EQ(run.name, "before.json");
   EXPECT_EQ(run.source, RunSource::record);
   EXPECT_EQ(run.status, RunStatus::job_lost);
