@@ -257,11 +257,14 @@ std::string host_in_folder(const std::string& folder) {
   return folder.substr(kTimeLength + 1, last - kTimeLength - 1);
 }
 
-/// What to call a record that does not say whose it is: "node7/record.json" is node7's.
+/// What to call a record that does not say whose it is: "node7/record.json" is node7's, and so is
+/// "node7", a folder that cannot be read.
 std::string host_by_path(const std::filesystem::path& path) {
-  const std::string stem = visible(path.stem().string());
-  const std::string folder = visible(path.parent_path().filename().string());
-  if ((stem != "record" && stem != "journal") || folder.empty()) return stem;
+  const bool is_file = path.extension() == ".json" || path.extension() == ".jsonl";
+  const std::string name = visible((is_file ? path.stem() : path.filename()).string());
+  const std::string parent = visible(path.parent_path().filename().string());
+  const bool of_parent = (name == "record" || name == "journal") && !parent.empty();
+  const std::string& folder = of_parent ? parent : name;
   const std::string host = host_in_folder(folder);
   return host.empty() ? folder : host;
 }

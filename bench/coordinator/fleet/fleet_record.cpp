@@ -463,10 +463,16 @@ bool is_of_a_run(const fs::path& path) {
   return path.filename() != "record.json" || !fs::exists(folder / "journal.jsonl", error);
 }
 
-/// Folders below it that go away meanwhile, or cannot be read, have none.
+bool has_run(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / "record.json", error) || fs::exists(folder / "journal.jsonl", error);
+}
+
+/// A folder that cannot be read stands itself for what may be in it, but not where it is part of a
+/// run; one that goes away meanwhile has nothing.
 void add_below(const fs::path& folder, std::vector<fs::path>& files) {
   std::error_code error;
-  fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
+  fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     std::error_code gone;
     if (entry->is_directory(gone) && !entry->is_symlink(gone)) {
@@ -475,6 +481,9 @@ void add_below(const fs::path& folder, std::vector<fs::path>& files) {
       files.push_back(entry->path());
     }
   }
+  const bool unreadable = error && error != std::errc::no_such_file_or_directory;
+  if (!unreadable || has_run(folder.parent_path())) return;
+  files.push_back(folder.has_filename() ? folder : folder.parent_path());
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ enum class NodeState {
   wrong_data,   ///< some output was wrong
   incomplete,   ///< its run lost a job, or lacks cases that its peers have
   missing,      ///< it was expected and gave no record
-  unreadable,   ///< its record cannot be read
+  unreadable,   ///< its record, or the folder that it is in, cannot be read
   other_path,   ///< messages took another path than on its peers, or than its own run allows
   slow,         ///< far slower than its peers in some case
   unhealthy,    ///< GPUs were throttled by heat, power supply or cable

@@ -76,6 +76,7 @@ FleetRecord read_fleet_record(const std::filesystem::path& path, FleetNames& nam
 
 /// Files that may be records, sorted: those named, and of each directory all below it that end in
 /// .json, and journals beside which there is no record yet. Links to directories are not followed.
+/// A directory below that cannot be read is given itself, so that reading it says why.
 /// Throws UsageError where something named is not there.
 std::vector<std::filesystem::path> find_fleet_files(
     const std::vector<std::filesystem::path>& named);

@@ -14,6 +14,7 @@ namespace linkgain::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 class FleetFiles : public ::testing::Test {
@@ -58,6 +59,26 @@ TEST_F(FleetFiles, FollowsNoLinkToAFolder) {
   const auto record = write("a/record.json", "{}");
   std::filesystem::create_directory_symlink(folder_, folder_ / "a" / "up");
   EXPECT_THAT(find_fleet_files({folder_}), ElementsAre(record));
+}
+
+TEST_F(FleetFiles, NameAFolderThatMayNotBeRead) {
+  namespace fs = std::filesystem;
+  const fs::path record = write("a/record.json", "{}");
+  write("a/jobs/log.json", "{}");
+  write("b/record.json", "{}");
+  fs::permissions(folder_, fs::perms{0755});
+  for (const char* closed : {"a/jobs", "b"}) fs::permissions(folder_ / closed, fs::perms::none);
+  // Root reads every folder; anybody else does not.
+  constexpr uid_t kNobody = 65534;
+  const bool is_root = geteuid() == 0;
+  ASSERT_EQ(is_root ? seteuid(kNobody) : 0, 0);
+  const std::vector<fs::path> found = find_fleet_files({folder_});
+  FleetNames names;
+  const FleetRecord read = read_fleet_record(folder_ / "b", names);
+  ASSERT_EQ(is_root ? seteuid(0) : 0, 0);
+  for (const char* closed : {"a/jobs", "b"}) fs::permissions(folder_ / closed, fs::perms{0755});
+  EXPECT_THAT(found, ElementsAre(record, folder_ / "b")) << "what is part of a run is no node";
+  EXPECT_THAT(read.problem, HasSubstr("Permission denied"));
 }
 
 TEST_F(FleetFiles, AreRefusedWhereTheyAreNone) {

@@ -89,6 +89,19 @@ TEST_F(Fleet, TakesARunThatNeverStartedForOneOfTheSameMachine) {
   }
 }
 
+TEST_F(Fleet, NamesTheNodeOfAFolderThatCannotBeRead) {
+  for (const char* folder : {"results/20261120T164000Z_node13.cluster_2xH200", "results/node14"}) {
+    others_.emplace_back().path = folder;
+    others_.back().problem = "cannot be read";
+  }
+  const FleetReport report = judge();
+  ASSERT_THAT(report.nodes, SizeIs(14));
+  EXPECT_EQ(report.nodes[0].host, "node13.cluster");
+  EXPECT_EQ(report.nodes[1].host, "node14");
+  EXPECT_EQ(report.nodes[1].state, NodeState::unreadable);
+  EXPECT_EQ(exit_code_of(report), ExitCode::problem_found);
+}
+
 TEST_F(Fleet, DrainsANameOnce) {
   records_.push_back(node(4));
   for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
