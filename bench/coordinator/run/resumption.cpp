@@ -230,6 +230,14 @@ void require_same_job(const Record& earlier, int variant, const protocol::HelloR
   if (!environment.empty()) require_same(comparable(environment), comparable(now.environment));
 }
 
+void take_in_force(Settings& settings, std::size_t variant, const protocol::HelloReply& now,
+                   bool goes_on) {
+  Environment& environment = settings.environment_in_force[variant];
+  Software& software = settings.software_in_force[variant];
+  if (!goes_on || environment.empty()) environment = now.environment;
+  if (!goes_on || software == Software{}) software = now.machine.software;
+}
+
 void begin_part(const RunPlan& plan, Record& record, JournalWriter& journal,
                 RunProgress& progress) {
   for (const Warning& warning : plan.warnings) {

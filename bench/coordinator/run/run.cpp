@@ -424,9 +424,8 @@ void Run::take_settings(const VariantJob& job) {
   started(reply);
   const auto variant = static_cast<std::size_t>(job.variant);
   failed_starts_[variant] = 0;
-  record_.settings.environment_in_force[variant] = reply.environment;
   record_.settings.software_in_force.resize(plan_.variants.size());
-  record_.settings.software_in_force[variant] = reply.machine.software;
+  take_in_force(record_.settings, variant, reply, earlier_.has_value());
   if (machine_known_) return;
   if (!earlier_ || record_.machine.ranks.empty()) record_.machine = reply.machine;
   settings_.traffic.several_hosts = !on_one_host(reply.machine);

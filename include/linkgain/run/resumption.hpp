@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -39,6 +40,11 @@ std::optional<Record> head_of_earlier_part(const Record& record);
 /// software or the variables in force that the earlier part had. Process ids, and rates of copies
 /// that a run measures itself, may differ.
 void require_same_job(const Record& earlier, int variant, const protocol::HelloReply& now);
+
+/// Variables and software of the variant's job enter the settings. Where the run goes on, what its
+/// earlier part had stands: a job that is accepted has the same.
+void take_in_force(Settings& settings, std::size_t variant, const protocol::HelloReply& now,
+                   bool goes_on);
 
 /// What the plan warns of enters the record, where it is not there yet, and the journal, which then
 /// takes its place. To be called once a job is accepted; again it does nothing.

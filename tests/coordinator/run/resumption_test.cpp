@@ -299,6 +299,20 @@ TEST(Resumption, OfAnotherMachineWritesNothingAndWarnsOfNothing) {
   EXPECT_THAT(read_text(bench.journal_path()), HasSubstr("\"resumed\""));
 }
 
+/// A signal comes while the second job starts, before the first one is refused.
+TEST(Resumption, ThatIsEndedInItsStartKeepsTheVariablesOfTheEarlierPart) {
+  ThreeLaunches bench(Schedule::paired);
+  bench.record = cut_record(Schedule::paired);
+  bench.plan.warnings = {{"resumed", "it went on", {}}};
+  const Environment earlier{{"OMPI_MCA_btl", "self"}};
+  bench.record.settings.environment_in_force[0] = earlier;
+  bench.script_of_launch[{1, 2}] =
+      failing({.command = "hello", .kind = FakeFailure::Kind::interrupt});
+  EXPECT_THROW(bench.execute(), Interrupted);
+  EXPECT_EQ(bench.record.settings.environment_in_force[0], earlier);
+  EXPECT_EQ(std::ranges::count(bench.record.warnings, "resumed", &Warning::code), 0);
+}
+
 TEST(Resumption, TakesOtherProcessesOfTheSameMachine) {
   ThreeLaunches bench(Schedule::paired);
   bench.record = cut_record(Schedule::paired);
