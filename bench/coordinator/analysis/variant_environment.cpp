@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "linkgain/hardware/nccl_environment.hpp"
 
@@ -21,7 +23,36 @@ std::string forbidding_assignment(const ValueOfName& value_of_name) {
   return {};
 }
 
+/// Names of files differ in every run and affect nothing; nor does where mpirun looks for hosts,
+/// which older records have.
+bool is_of_interest(const std::string& name) {
+  return name != "NCCL_DEBUG_FILE" && name != "OMPI_MCA_ras";
+}
+
+std::string shown_value(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "not set" : found->second.empty() ? "empty" : found->second;
+}
+
 }  // namespace
+
+const Environment& environment_of(const Settings& settings, std::size_t variant) {
+  return variant < settings.environment_in_force.size() ? settings.environment_in_force[variant]
+                                                        : settings.variants[variant].environment;
+}
+
+std::vector<VariableChange> variable_changes(const Environment& before, const Environment& after) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : before) names.insert(name);
+  for (const auto& [name, value] : after) names.insert(name);
+  std::vector<VariableChange> changes;
+  for (const std::string& name : names) {
+    if (!is_of_interest(name)) continue;
+    VariableChange change{name, shown_value(before, name), shown_value(after, name)};
+    if (change.before != change.after) changes.push_back(std::move(change));
+  }
+  return changes;
+}
 
 const Environment& in_force(const Record& record, std::size_t variant) {
   static const Environment kNone;

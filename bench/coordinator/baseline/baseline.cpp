@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/glob.hpp"
 #include "linkgain/base/text.hpp"
@@ -122,6 +123,29 @@ std::vector<Variant> variants_of(std::span<const NamedRecord> records) {
   return variants;
 }
 
+/// Those of the first record that tells of a variant; a warning says where another record's differ.
+void add_environments(Baseline& baseline, const NamedRecord& source) {
+  const Settings& settings = source.record.settings;
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    if (i >= settings.environment_in_force.size()) return;
+    const std::string& variant = settings.variants[i].name;
+    const auto [known, added] =
+        baseline.environment_in_force.try_emplace(variant, environment_of(settings, i));
+    if (added) continue;
+    const auto changes = variable_changes(known->second, environment_of(settings, i));
+    if (changes.empty()) continue;
+    std::vector<std::string> parts;
+    for (const VariableChange& each : changes) {
+      parts.push_back(fmt::format("{}: {} there, {} here", each.name, each.before, each.after));
+    }
+    baseline.warnings.push_back(
+        {"other-variables",
+         fmt::format("{}: variables of variant {} are not those of the records before it: {}",
+                     source.name, variant, fmt::join(parts, "; ")),
+         "launches may differ by these; measure all records with the same variables"});
+  }
+}
+
 void require_like(const NamedRecord& one, const MachineKey& key, const NamedRecord& other,
                   const MachineKey& other_key) {
   const std::vector<std::string> lines = differences(key, other_key);
@@ -227,6 +251,7 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
   baseline.variants = variants_of(records);
   for (const NamedRecord& source : records) {
     baseline.sources.push_back(source_of(source.record));
+    add_environments(baseline, source);
     const auto disturbances = disturbance_warnings(source.name, source.record);
     baseline.warnings.insert(baseline.warnings.end(), disturbances.begin(), disturbances.end());
     if (source.record.status == RunStatus::complete) continue;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -29,8 +30,16 @@ BaselineSource read_source(const json::In& in) {
           in.value("program", "")};
 }
 
-json::Out write_variant(const Variant& variant) {
-  return {{"name", variant.name}, {"environment", variant.environment}};
+json::Out write_variants(const Baseline& baseline) {
+  json::Out out = json::Out::array();
+  for (const Variant& variant : baseline.variants) {
+    json::Out& each =
+        out.emplace_back(json::Out{{"name", variant.name}, {"environment", variant.environment}});
+    const auto known = baseline.environment_in_force.find(variant.name);
+    if (known == baseline.environment_in_force.end()) continue;
+    each["environment_in_force"] = known->second;
+  }
+  return out;
 }
 
 json::Out write_override(const ToleranceOverride& change) {
@@ -62,6 +71,16 @@ json::Out write_reference(const BaselineCase& reference) {
 
 Variant read_variant(const json::In& in) {
   return {in.at("name"), in.at("environment").get<Environment>()};
+}
+
+std::map<std::string, Environment> read_environments(const json::In& variants) {
+  std::map<std::string, Environment> environments;
+  for (const json::In& each : variants) {
+    if (!each.contains("environment_in_force")) continue;
+    environments.emplace(each.at("name").get<std::string>(),
+                         each.at("environment_in_force").get<Environment>());
+  }
+  return environments;
 }
 
 /// A bound that is there, be it null.
@@ -134,6 +153,7 @@ Baseline read_document(const json::In& in) {
   baseline.made = in.at("made");
   baseline.key = json::read_key(in.at("key"));
   baseline.variants = json::vector_of<Variant>(in.at("variants"), read_variant);
+  baseline.environment_in_force = read_environments(in.at("variants"));
   baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), read_source);
   baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
   baseline.warnings = json::vector_of<Warning>(in.at("warnings"), json::read_warning);
@@ -178,7 +198,7 @@ std::string to_json(const Baseline& baseline) {
   return pretty({{"schema", kBaselineSchema},
                  {"made", baseline.made},
                  {"key", json::write_key(baseline.key)},
-                 {"variants", json::array_of(baseline.variants, write_variant)},
+                 {"variants", write_variants(baseline)},
                  {"sources", json::array_of(baseline.sources, write_source)},
                  {"overrides", json::array_of(baseline.overrides, write_override)},
                  {"warnings", json::array_of(baseline.warnings, json::write_warning)},

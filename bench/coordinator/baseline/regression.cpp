@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/glob.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/cases/program_metric.hpp"
@@ -329,31 +330,45 @@ void require_key(const Baseline& baseline, const NamedRecord& source) {
                    "whether links are down");
 }
 
-/// "NCCL_ALGO=Ring", "NCCL_ALGO not set".
-std::string setting(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? name + " not set" : name + "=" + found->second;
+/// Of the variant at `place`: what was in force where both sides know that, else what it sets.
+std::vector<VariableChange> changed_variables(const Baseline& baseline, const Variant& known,
+                                              const Settings& settings, std::size_t place) {
+  const auto in_force = baseline.environment_in_force.find(known.name);
+  const Environment& own = settings.variants[place].environment;
+  if (in_force == baseline.environment_in_force.end() ||
+      place >= settings.environment_in_force.size()) {
+    return variable_changes(known.environment, own);
+  }
+  // What a variant sets need not be among what may be recorded.
+  Environment before = in_force->second;
+  Environment now = environment_of(settings, place);
+  before.insert(known.environment.begin(), known.environment.end());
+  now.insert(own.begin(), own.end());
+  return variable_changes(before, now);
 }
 
+/// Those that several variants inherited are named once.
 void warn_of_variables(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
+  const Settings& settings = source.record.settings;
+  std::map<std::string, std::vector<std::string>> variants_by_changes;
   for (const Variant& known : baseline.variants) {
-    for (const Variant& variant : source.record.settings.variants) {
-      if (variant.name != known.name || variant.environment == known.environment) continue;
-      std::set<std::string> names;
-      for (const auto& [name, value] : known.environment) names.insert(name);
-      for (const auto& [name, value] : variant.environment) names.insert(name);
+    for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+      if (settings.variants[i].name != known.name) continue;
       std::vector<std::string> parts;
-      for (const std::string& name : names) {
-        const std::string before = setting(known.environment, name);
-        const std::string now = setting(variant.environment, name);
-        if (before != now) parts.push_back(fmt::format("{} there, {} here", before, now));
+      for (const VariableChange& each : changed_variables(baseline, known, settings, i)) {
+        parts.push_back(fmt::format("{}: {} there, {} here", each.name, each.before, each.after));
       }
-      result.warnings.push_back(
-          {"other-variables",
-           fmt::format("{}: variant {} is not the baseline's: {}", source.name, variant.name,
-                       fmt::join(parts, "; ")),
-           "a difference may come from these; measure with the baseline's, or make a new one"});
+      if (parts.empty()) continue;
+      variants_by_changes[fmt::format("{}", fmt::join(parts, "; "))].push_back(known.name);
     }
+  }
+  for (const auto& [changes, variants] : variants_by_changes) {
+    result.warnings.push_back(
+        {"other-variables",
+         fmt::format("{}: variables of {} {} are not the baseline's: {}", source.name,
+                     variants.size() == 1 ? "variant" : "variants", fmt::join(variants, ", "),
+                     changes),
+         "a difference may come from these; measure with the baseline's, or make a new one"});
   }
 }
 

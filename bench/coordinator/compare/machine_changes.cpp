@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
@@ -185,33 +185,13 @@ void add_host(Changes& changes, const Machine& before, const Machine& after) {
   changes.add(ChangeKind::host, "kernel", before.kernel, after.kernel);
 }
 
-/// Names of files differ in every run and affect nothing; nor does where mpirun looks for hosts,
-/// which older records have.
-bool is_of_interest(const std::string& name) {
-  return name != "NCCL_DEBUG_FILE" && name != "OMPI_MCA_ras";
-}
-
-std::string shown_value(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "not set" : found->second.empty() ? "empty" : found->second;
-}
-
-/// What is in force for a variant; what it sets itself where that was not recorded.
-const Environment& environment_of(const Settings& settings, std::size_t variant) {
-  return variant < settings.environment_in_force.size() ? settings.environment_in_force[variant]
-                                                        : settings.variants[variant].environment;
-}
-
 /// Of a variant that both have: by name, and the first one where the names have nothing in common.
 void add_variables(Changes& changes, const std::string& variant, const Environment& before,
                    const Environment& after) {
-  std::set<std::string> names;
-  for (const auto& [name, value] : before) names.insert(name);
-  for (const auto& [name, value] : after) names.insert(name);
-  for (const std::string& name : names) {
-    if (!is_of_interest(name)) continue;
-    const std::string what = variant.empty() ? name : fmt::format("{} with {}", name, variant);
-    changes.add(ChangeKind::variable, what, shown_value(before, name), shown_value(after, name));
+  for (const VariableChange& each : variable_changes(before, after)) {
+    const std::string what =
+        variant.empty() ? each.name : fmt::format("{} with {}", each.name, variant);
+    changes.add(ChangeKind::variable, what, each.before, each.after);
   }
 }
 

@@ -3,11 +3,25 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "linkgain/record/record.hpp"
 
 /// Which variables were in force while a variant was measured, and who had set them.
 namespace linkgain {
+
+/// What is in force for a variant; what it sets itself where that was not recorded.
+const Environment& environment_of(const Settings& settings, std::size_t variant);
+
+/// A variable that two runs have otherwise: its values, "empty" or "not set".
+struct VariableChange {
+  std::string name;
+  std::string before;
+  std::string after;
+};
+
+/// By name, without variables that differ from run to run and affect nothing.
+std::vector<VariableChange> variable_changes(const Environment& before, const Environment& after);
 
 /// A variant's variables by allow-list as its worker saw them; empty where that is not known.
 const Environment& in_force(const Record& record, std::size_t variant);

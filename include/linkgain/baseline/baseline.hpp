@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,6 +63,8 @@ struct Baseline {
   std::string made;  ///< UTC
   MachineKey key;
   std::vector<Variant> variants;
+  /// By variant, those inherited included; a variant of which that is not known has none.
+  std::map<std::string, Environment> environment_in_force;
   std::vector<BaselineSource> sources;
   std::vector<ToleranceOverride> overrides;
   std::vector<Warning> warnings;

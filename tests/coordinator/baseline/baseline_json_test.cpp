@@ -73,6 +73,16 @@ TEST(BaselineJson, HasTheDigestsOfRecordsThatHaveOne) {
   EXPECT_THAT(refusal(with("/sources/0/digest", "other")), HasSubstr("[sources][0][digest]"));
 }
 
+TEST(BaselineJson, HoldsWhatWasInForceWhereThatIsKnown) {
+  Baseline baseline = full_baseline();
+  EXPECT_FALSE(document()["variants"][0].contains("environment_in_force")) << "as in older ones";
+  baseline.environment_in_force = {{"host", {{"NCCL_P2P_DISABLE", "1"}}}, {"p2p", {}}};
+  EXPECT_EQ(parse_baseline(to_json(baseline), "b.json").environment_in_force,
+            baseline.environment_in_force);
+  EXPECT_THAT(refusal(with("/variants/0/environment_in_force", Json{{"NCCL_ALGO", 1}})),
+              HasSubstr("[environment_in_force][NCCL_ALGO]"));
+}
+
 TEST(BaselineJson, FromBeforeLinksWereCountedIsRead) {
   Json older = document();
   EXPECT_EQ(older["key"]["links"][0]["nvlinks"], 18);
