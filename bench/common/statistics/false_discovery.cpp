@@ -35,4 +35,8 @@ std::vector<bool> benjamini_hochberg_beyond(std::span<const double> p_values, do
   return rejected;
 }
 
+double next_beyond(std::size_t beyond, std::size_t rejected, double rate) {
+  return 0.5 * rate * static_cast<double>(rejected + 1) / static_cast<double>(beyond);
+}
+
 }  // namespace linkgain

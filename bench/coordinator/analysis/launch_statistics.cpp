@@ -417,9 +417,9 @@ double standard_error(const LaunchShift& shift) {
 
 double ShiftQuantiles::at(const std::optional<int>& degrees_of_freedom) {
   constexpr double kNormalQuantile = 1.959963984540054;
-  if (!degrees_of_freedom) return kNormalQuantile;
-  const auto [place, added] = known_.try_emplace(*degrees_of_freedom, 0.0);
-  if (added) place->second = student_t_quantile(0.975, *degrees_of_freedom);
+  if (!degrees_of_freedom && probability_ == kOf95Percent) return kNormalQuantile;
+  const auto [place, added] = known_.try_emplace(degrees_of_freedom.value(), 0.0);
+  if (added) place->second = student_t_quantile(probability_, *degrees_of_freedom);
   return place->second;
 }
 

@@ -101,9 +101,11 @@ void judge_agreeing(CaseCheck& check, const std::optional<ProgramMetric>& metric
   if (!fails(check.verdict)) check.verdict = RegressionVerdict::same;
 }
 
-void measure(CaseCheck& check, const CaseLaunches& launches,
-             const std::optional<LaunchDeviation>& between_launches, ShiftQuantiles& quantiles) {
-  if (launches.launches.empty()) return;
+/// Returns the shift that chances and interval are of; nothing where there is no interval.
+std::optional<LaunchShift> measure(CaseCheck& check, const CaseLaunches& launches,
+                                   const std::optional<LaunchDeviation>& between_launches,
+                                   ShiftQuantiles& quantiles) {
+  if (launches.launches.empty()) return std::nullopt;
   check.time = geometric_mean(launches.launches);
   check.launches = static_cast<int>(launches.launches.size());
   check.shift = mean_log(launches.launches) - std::log(check.reference->value);
@@ -113,36 +115,64 @@ void measure(CaseCheck& check, const CaseLaunches& launches,
   }
   check.disturbance = launches.disturbance;
   if (const std::string text = describe(check.disturbance); !text.empty()) add_reason(check, text);
-  if (has_one_launch(check)) return;
+  if (has_one_launch(check)) return std::nullopt;
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
-  if (!between_launches) return judge_agreeing(check, launches.definition.metric, lower, upper);
+  if (!between_launches) {
+    judge_agreeing(check, launches.definition.metric, lower, upper);
+    return std::nullopt;
+  }
   const LaunchShift shift{*check.shift, *between_launches, check.reference_launches,
                           check.launches};
   check.interval = interval_of(shift, quantiles);
   check.chance_slower = chance_above(shift, upper);
   check.chance_faster = chance_below(shift, lower);
-  if (fails(check.verdict)) return;
+  if (fails(check.verdict)) return shift;
   const bool within = check.interval->low >= lower && check.interval->high <= upper;
   check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
   if (!within) check.settling = launches_to_settle(shift, quantiles, lower, upper);
+  return shift;
+}
+
+/// A case on the wrong side of its tolerance that the test over all cases does not find: launches
+/// that would settle it alone need not settle it among `beyond` such cases.
+void leave_open(CaseCheck& check, const LaunchShift& shift, ShiftQuantiles& quantiles,
+                std::size_t beyond, RegressionVerdict verdict) {
+  const double lower = log_lower(check.tolerance);
+  const double upper = log_upper(check.tolerance);
+  check.settling = launches_to_settle(shift, quantiles, lower, upper);
+  if (check.interval->low <= upper && check.interval->high >= lower) return;
+  add_reason(check, fmt::format("taken alone it is {}, but of {} cases beyond the tolerance one "
+                                "may be so by chance",
+                                name_of(verdict), beyond));
 }
 
 /// Gives `verdict` to the cases whose chance is too small, given how many were looked at.
-void judge_chances(std::vector<CaseCheck>& checks, std::optional<double> CaseCheck::*chance,
-                   RegressionVerdict verdict) {
+void judge_chances(std::vector<CaseCheck>& checks,
+                   const std::vector<std::optional<LaunchShift>>& shifts,
+                   std::optional<double> CaseCheck::*chance, RegressionVerdict verdict) {
   std::vector<double> chances;
-  std::vector<CaseCheck*> tested;
-  for (CaseCheck& check : checks) {
-    if (fails(check.verdict) || !(check.*chance)) continue;
-    chances.push_back(*(check.*chance));
-    tested.push_back(&check);
+  std::vector<std::size_t> tested;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    if (fails(checks[i].verdict) || !(checks[i].*chance)) continue;
+    chances.push_back(*(checks[i].*chance));
+    tested.push_back(i);
   }
   const std::vector<bool> found = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
+  const auto is_beyond = [](double p) { return p <= 0.5; };
+  const auto beyond = static_cast<std::size_t>(std::ranges::count_if(chances, is_beyond));
+  const auto rejected = static_cast<std::size_t>(std::ranges::count(found, true));
+  if (beyond == 0) return;
+  ShiftQuantiles quantiles(1.0 - next_beyond(beyond, rejected, kFalseDiscoveryRate));
   for (std::size_t i = 0; i < tested.size(); ++i) {
-    if (!found[i]) continue;
-    tested[i]->verdict = verdict;
-    tested[i]->settling.reset();
+    CaseCheck& check = checks[tested[i]];
+    const std::optional<LaunchShift>& shift = shifts[tested[i]];
+    if (found[i]) {
+      check.verdict = verdict;
+      check.settling.reset();
+    } else if (shift && is_beyond(chances[i]) && check.verdict == RegressionVerdict::inconclusive) {
+      leave_open(check, *shift, quantiles, beyond, verdict);
+    }
   }
 }
 
@@ -214,6 +244,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   ShiftQuantiles quantiles;
   CheckResult result;
   std::vector<const CaseLaunches*> owns;
+  std::vector<std::optional<LaunchShift>> shifts;
   for (const BaselineCase& reference : baseline.cases) {
     CaseCheck check = to_check(reference, tolerance.value_or(tolerance_of(baseline, reference)));
     known.insert(name_of(reference.definition, reference.variant));
@@ -224,16 +255,18 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     owns.push_back(own);
     judge_facts(check, reference, own, runs);
     judge_other_launch(check, own, other == places.end() ? nullptr : &launches[other->second]);
+    std::optional<LaunchShift>& shift = shifts.emplace_back();
     if (own != nullptr) {
       held[found->second] = true;
-      measure(check, *own,
-              combine_deviations(reference.between_launches, deviations[found->second]), quantiles);
+      shift = measure(check, *own,
+                      combine_deviations(reference.between_launches, deviations[found->second]),
+                      quantiles);
     }
     result.cases.push_back(std::move(check));
   }
   mark_headlines(result.cases);
-  judge_chances(result.cases, &CaseCheck::chance_slower, RegressionVerdict::slower);
-  judge_chances(result.cases, &CaseCheck::chance_faster, RegressionVerdict::faster);
+  judge_chances(result.cases, shifts, &CaseCheck::chance_slower, RegressionVerdict::slower);
+  judge_chances(result.cases, shifts, &CaseCheck::chance_faster, RegressionVerdict::faster);
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
     explain_no_interval(result.cases[i]);
     judge_unknown_path(result.cases[i], baseline.cases[i], owns[i]);

@@ -143,13 +143,17 @@ struct LaunchShift {
 /// Of the shift: the launches of both sides count, sqrt(s^2 (1/before + 1/after)).
 double standard_error(const LaunchShift& shift);
 
-/// student_t_quantile(0.975, …), found once for each number of degrees of freedom: the cases of a
-/// pool share theirs. The normal distribution's where there is none.
+/// student_t_quantile(probability, …), found once for each number of degrees of freedom: the cases
+/// of a pool share theirs. Of 0.975 the normal distribution's where there is none.
 class ShiftQuantiles {
  public:
+  static constexpr double kOf95Percent = 0.975;  ///< of an interval's ends
+
+  explicit ShiftQuantiles(double probability = kOf95Percent) : probability_(probability) {}
   double at(const std::optional<int>& degrees_of_freedom);
 
  private:
+  double probability_;
   std::map<int, double> known_;
 };
 
@@ -170,7 +174,7 @@ struct Settling {
 
 /// The fewest launches whose interval lies within the bounds or wholly beyond one of them, if shift
 /// and deviation stay what they are and each launch adds as many degrees of freedom as those before
-/// did; absent where kMostSettling are too few.
+/// did; absent where kMostSettling are too few. The interval is one of those quantiles.
 std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuantiles& quantiles,
                                            double lower, double upper);
 

@@ -62,7 +62,8 @@ struct CaseCheck {
   /// That a shift within the tolerance looks so slow, or so fast, by chance.
   std::optional<double> chance_slower;
   std::optional<double> chance_faster;
-  /// Of inconclusive cases with an interval; absent where kMostSettling launches would not do.
+  /// Of inconclusive cases with an interval, more than there are; absent where kMostSettling
+  /// launches would not do. Beyond the tolerance so many that the test over all cases finds it.
   std::optional<Settling> settling;
 };
 

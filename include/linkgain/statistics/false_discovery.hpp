@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -16,5 +17,9 @@ std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double ra
 /// below 1/2, twice their value is again at most uniform (Zhao, Small and Su, J. Am. Statist.
 /// Assoc. 114, 2019, on uniformly conservative p values, which those of Student's t are).
 std::vector<bool> benjamini_hochberg_beyond(std::span<const double> p_values, double rate);
+
+/// The largest p value at which that test would reject one more, where `beyond` take part and
+/// `rejected` of them, fewer than all, are rejected: who is not has a larger one.
+double next_beyond(std::size_t beyond, std::size_t rejected, double rate);
 
 }  // namespace linkgain

@@ -62,5 +62,17 @@ TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
   EXPECT_NEAR(static_cast<double>(alarms) / kRuns, 0.05, 0.015);
 }
 
+TEST(BenjaminiHochbergBeyond, FindsOneMoreAtTheNextValue) {
+  for (const int rejected : {0, 1, 2}) {
+    std::vector<double> p{0.4, 0.4, 0.4, 0.9};
+    for (int i = 0; i < rejected; ++i) p[static_cast<std::size_t>(i)] = 1e-6;
+    const double next = next_beyond(3, static_cast<std::size_t>(rejected), 0.05);
+    p[2] = next * (1.0 - 1e-9);
+    EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05)[2]) << rejected;
+    p[2] = next * (1.0 + 1e-9);
+    EXPECT_FALSE(benjamini_hochberg_beyond(p, 0.05)[2]) << rejected;
+  }
+}
+
 }  // namespace
 }  // namespace linkgain::test

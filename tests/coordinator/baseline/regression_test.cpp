@@ -100,6 +100,37 @@ TEST(Check, SaysWhatWouldSettleAnOpenCase) {
   EXPECT_GT(check.settling->launches, 2);
 }
 
+/// One of several that the test over all cases leaves open, though its interval lies beyond the
+/// tolerance, has as many launches as would settle it alone.
+TEST(Check, AsksForMoreLaunchesThanThereAreWhereOtherCasesLeaveOneOpen) {
+  const std::vector<double> before{0.98e-3, 1.0e-3, 1.02e-3};
+  std::vector<CaseLaunches> all_before;
+  std::vector<CaseLaunches> all_after;
+  for (int i = 0; i < 12; ++i) {
+    all_before.push_back(launches_of(sized(8 << i), before));
+    // Each is a pool of its own, as another variant of it is.
+    all_before.back().variant = all_before.back().variant + std::to_string(i);
+    const double factor = i == 0 ? 1.12 : 1.055;
+    std::vector<double> after;
+    for (const double time : before) after.push_back(factor * time);
+    all_after.push_back(launches_of(sized(8 << i), after));
+    all_after.back().variant = all_before.back().variant;
+  }
+  const Baseline baseline = baseline_of(all_before, {});
+  const CaseCheck alone =
+      check_launches(std::vector{all_after[0]}, baseline_of(std::vector{all_before[0]}, {}))
+          .cases[0];
+  EXPECT_EQ(alone.verdict, RegressionVerdict::slower);
+  const CheckResult result = check_launches(all_after, baseline);
+  const CaseCheck& open = result.cases[0];
+  ASSERT_EQ(open.verdict, RegressionVerdict::inconclusive);
+  EXPECT_GT(open.interval->low, log_upper(open.tolerance));
+  ASSERT_TRUE(open.settling);
+  EXPECT_GT(open.settling->launches, 3);
+  expect_golden(open.reason + "\n", "left_open.txt");
+  EXPECT_EQ(result.cases[1].reason, "") << "its interval tells that it is open";
+}
+
 TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
   const std::vector<double> alike(8, 1e-3);
   const Baseline baseline = baseline_of(std::vector{launches_of(sized(8), alike)}, {});
