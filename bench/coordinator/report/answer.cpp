@@ -52,12 +52,6 @@ std::string speed_up_of(const Comparison& comparison) {
   return comparison.outcome == Outcome::same_path ? "same path" : "none";
 }
 
-/// Whether an interval that includes 1 also includes what would matter to anybody.
-bool is_wide(const Estimate& ratio) {
-  constexpr double kMatters = 0.1;
-  return ratio.interval->low < 1.0 - kMatters || ratio.interval->high > 1.0 + kMatters;
-}
-
 /// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4x to
 /// 12.9x over 6 launches)."; of one launch "made".
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {

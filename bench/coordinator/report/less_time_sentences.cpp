@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string_view>
 
 #include "linkgain/base/units.hpp"
@@ -91,6 +92,11 @@ std::string no_difference_sentence(const CaseSummary& each, const Comparison& co
       each.contrast == Contrast::variant
           ? fmt::format("with {} and with {}", comparison.first->variant, comparison.other->variant)
           : fmt::format("with {} and without", words_of(each.contrast).subject);
+  if (is_wide(*comparison.ratio)) {
+    return fmt::format(
+        "Inconclusive: whether the same {} differs {} takes more launches to tell ({}).",
+        spoken_operation(each.definition()), sides, interval_of(*comparison.ratio));
+  }
   return fmt::format("No difference was found between the same {} {} ({}).",
                      spoken_operation(each.definition()), sides, interval_of(*comparison.ratio));
 }
@@ -105,7 +111,26 @@ std::string wider_percent(double half_width, double precision) {
   return text;
 }
 
+/// "±5.1 % of the ratio"; as a factor where a share would not be as much either way.
+std::string half_width_text(double half_width, double precision) {
+  constexpr double kMostShare = 0.2;
+  constexpr double kGreatest = 1000.0;
+  if (half_width <= kMostShare) {
+    return fmt::format("±{} of the ratio", wider_percent(half_width, precision));
+  }
+  const double factor = std::exp(half_width);
+  const std::string text = factor > kGreatest
+                               ? fmt::format("more than {:.0f}", kGreatest)
+                               : fmt::format("{:.{}f}", factor, factor < 9.95 ? 1 : 0);
+  return fmt::format("a factor of {} either way", text);
+}
+
 }  // namespace
+
+bool is_wide(const Estimate& ratio) {
+  constexpr double kMatters = 0.1;
+  return ratio.interval->low < 1.0 - kMatters || ratio.interval->high > 1.0 + kMatters;
+}
 
 Words words_of(Contrast contrast) {
   switch (contrast) {
@@ -166,8 +191,8 @@ std::string convergence_sentence(const RunSummary& summary, const CaseSummary& e
   if (half_width <= precision) return {};
   const std::optional<StopReason>& stopped = each.result->stopped;
   const std::string why = stopped ? fmt::format(" ({})", name_of(*stopped)) : "";
-  return fmt::format(" Not converged{}: the interval is ±{} of the ratio, {} was asked for.", why,
-                     wider_percent(half_width, precision), "±" + percent_of_digits(precision));
+  return fmt::format(" Not converged{}: the interval is {}, ±{} was asked for.", why,
+                     half_width_text(half_width, precision), percent_of_digits(precision));
 }
 
 }  // namespace linkgain

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "linkgain/report/report.hpp"
 #include "support/golden.hpp"
 #include "support/pair_records.hpp"
@@ -105,6 +107,33 @@ TEST(Headline, SaysWhatWasFoundOfTwoVariants) {
   record.cases = {nvlink_case(definition, 15e-6, 60e-6, 3.99, 4.01)};
   add("parameters that are not the default", record);
   expect_golden(headlines.text(), "headline_situations.md");
+}
+
+TEST(Headline, SaysHowWideAnIntervalIs) {
+  Situations headlines;
+  const auto add = [&](const std::string& situation, const Record& record) {
+    headlines.add(situation, headline(RunSummary(record)));
+  };
+  const auto out_of_time = [](double host, double low, double high) {
+    Record wide = one_case(10.0e-3, host, low, high);
+    wide.cases[0].converged = false;
+    wide.cases[0].stopped = StopReason::out_of_time;
+    return wide;
+  };
+  add("one of a factor to either side", out_of_time(39.6e-3, 1.37, 11.47));
+  add("one that includes 1 and what would matter", out_of_time(10.7e-3, 0.71, 1.62));
+  add("one that tells nothing", out_of_time(10.7e-3, 0.001, 5000.0));
+  expect_golden(headlines.text(), "headline_intervals.md");
+}
+
+TEST(Headline, SaysOfNoRatioBothThatItIsInconclusiveAndThatThereIsNoDifference) {
+  for (const double half_width : {0.01, 0.05, 0.09, 0.11, 0.5, 3.0}) {
+    const Record record = one_case(10.0e-3, 10.0e-3, std::exp(-half_width), std::exp(half_width));
+    const std::string text = markdown_report(RunSummary(record));
+    EXPECT_EQ(text.find("Inconclusive: ") != std::string::npos,
+              text.find("No difference was") == std::string::npos)
+        << half_width;
+  }
 }
 
 TEST(Headline, SaysWhatWasFoundOfPairs) {
