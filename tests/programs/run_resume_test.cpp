@@ -29,12 +29,12 @@ class RunResume : public HarmedRun {
     return run_program(linkgain(folder_, arguments));
   }
 
-  /// What each file of the run's folder holds.
+  /// What each file of the run's folder holds, but logs.
   std::map<std::string, std::string> files() {
     std::map<std::string, std::string> all;
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(folder_.path() / "out")) {
-      if (entry.is_regular_file()) all[entry.path().string()] = read_text(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() / "out")) {
+      const std::string name = entry.path().filename();
+      if (entry.is_regular_file() && name != "run.log") all[name] = read_text(entry.path());
     }
     return all;
   }

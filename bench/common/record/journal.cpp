@@ -153,8 +153,11 @@ JournalWriter::~JournalWriter() {
 
 void JournalWriter::take_place() {
   if (place_.empty()) return;
-  std::filesystem::rename(place_.string() + ".new", place_);
+  std::error_code problem;
+  std::filesystem::rename(place_.string() + ".new", place_, problem);
   place_.clear();
+  if (problem && !failure_)
+    lose(fmt::format("cannot rename the journal: {}", problem.message()), {});
 }
 
 void JournalWriter::leave_place() {
@@ -171,11 +174,14 @@ void JournalWriter::append(const std::string& line) {
     write_fully(descriptor_, with_digest(line + "\n", kBetweenLineMembers, *digest_),
                 "the journal");
   } catch (const UsageError& error) {
-    failure_ =
-        Warning{"journal-lost",
-                fmt::format("{}: a crash would lose what is measured from here on", error.what()),
-                error.advice()};
+    lose(error.what(), error.advice());
   }
+}
+
+void JournalWriter::lose(const std::string& why, const std::string& advice) {
+  failure_ =
+      Warning{"journal-lost",
+              fmt::format("{}: a crash would lose what is measured from here on", why), advice};
 }
 
 void JournalWriter::write_head(const Record& record) {

@@ -92,37 +92,6 @@ std::optional<FolderLock> take_folder(const std::filesystem::path& folder) {
   return lock;
 }
 
-EarlierLogs::EarlierLogs(const std::filesystem::path& folder) : folder_(folder) {
-  std::error_code problem;
-  const std::filesystem::path jobs = folder_ / RunDirectory::kJobs;
-  const std::filesystem::file_status found = std::filesystem::symlink_status(jobs, problem);
-  whole_ = found.type() == std::filesystem::file_type::not_found;
-  if (std::filesystem::is_directory(found)) {
-    using enum std::filesystem::copy_options;
-    std::filesystem::copy(jobs, copies_.path() / RunDirectory::kJobs, recursive | copy_symlinks,
-                          problem);
-    whole_ = !problem;
-  }
-  const std::uintmax_t bytes = std::filesystem::file_size(folder_ / RunDirectory::kLog, problem);
-  if (!problem) log_bytes_ = bytes;
-}
-
-void EarlierLogs::put_back() const noexcept {
-  std::error_code ignored;
-  const std::filesystem::path log = folder_ / RunDirectory::kLog;
-  if (log_bytes_) {
-    std::filesystem::resize_file(log, *log_bytes_, ignored);
-  } else {
-    std::filesystem::remove(log, ignored);
-  }
-  if (!whole_) return;
-  const std::filesystem::path jobs = folder_ / RunDirectory::kJobs;
-  std::filesystem::remove_all(jobs, ignored);
-  using enum std::filesystem::copy_options;
-  std::filesystem::copy(copies_.path() / RunDirectory::kJobs, jobs, recursive | copy_symlinks,
-                        ignored);
-}
-
 RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
                            std::optional<FolderLock> lock)
     : RunDirectory(options.resume ? *options.resume

@@ -298,11 +298,9 @@ void prepare_record(Record& record, const RunOptions& options, const Site& site,
   for (const Warning& warning : plan.warnings) add_once(record.warnings, warning);
 }
 
-/// Into the record and its journal. Returns 0, or the exit status of the signal that ended it. What
-/// refuses jobs that are to go on leaves the logs to be put back.
+/// Into the record and its journal. Returns 0, or the exit status of the signal that ended it.
 int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
-            const RunDirectory& directory, const SignalWatch& watch, Record& record,
-            std::optional<EarlierLogs>& logs) {
+            const RunDirectory& directory, const SignalWatch& watch, Record& record) {
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal(), record);
   MpiWorld world(options, plan, site, directory, watch);
@@ -319,9 +317,6 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
                   fmt::format("linkgain: {}; what was measured is kept, and goes on by: linkgain "
                               "run --resume {}\n",
                               interruption.what(), shown_path(directory.path())));
-  } catch (const UsageError&) {
-    if (journal.has_place()) logs.reset();
-    throw;
   }
   record.wall_seconds = world.now().value - start;
   return status;
@@ -340,16 +335,8 @@ int carry_out(const RunOptions& given) {
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
   prepare_record(record, options, site, plan);
-  std::optional<EarlierLogs> logs;
-  if (!record.cases.empty()) logs.emplace(*options.resume);
   const RunDirectory directory(options, plan, site, std::move(lock));
-  int status = 0;
-  try {
-    status = measure(options, plan, site, directory, *watch, record, logs);
-  } catch (const UsageError&) {
-    if (logs) logs->put_back();
-    throw;
-  }
+  const int status = measure(options, plan, site, directory, *watch, record);
   note_exposed_communication(record);
   const ExitCode verdict = judge(record, options.operations);
   record.exit_code = status == 0 ? static_cast<int>(verdict) : status;

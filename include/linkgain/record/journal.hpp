@@ -36,8 +36,6 @@ class JournalWriter {
 
   /// In place of the file that is there. Does nothing where it has it, or none could be written.
   void take_place();
-  /// Or never will.
-  bool has_place() const { return place_.empty(); }
 
   /// Machine, settings, what was seen of neighbours so far and the time that the run took; cases
   /// and warnings of `record` are not written.
@@ -57,6 +55,7 @@ class JournalWriter {
  private:
   void append(const std::string& line);
   void leave_place();
+  void lose(const std::string& why, const std::string& advice);
 
   int descriptor_ = -1;
   std::filesystem::path place_;  ///< to be taken; empty where it was, or never will be

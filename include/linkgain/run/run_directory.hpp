@@ -1,12 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/run/folder_lock.hpp"
 
@@ -54,21 +52,6 @@ class RunDirectory {
 
   std::filesystem::path path_;
   std::optional<FolderLock> lock_;
-};
-
-/// The logs of the earlier part of a run that goes on, as they are when this is made.
-class EarlierLogs {
- public:
-  /// The copies are a temporary folder's. Throws UsageError where there is none for such.
-  explicit EarlierLogs(const std::filesystem::path& folder);
-  /// As if the run had not gone on. What cannot be written stays as it is.
-  void put_back() const noexcept;
-
- private:
-  std::filesystem::path folder_;
-  TemporaryFolder copies_;
-  bool whole_ = false;  ///< those of jobs/ that there were
-  std::optional<std::uintmax_t> log_bytes_;
 };
 
 /// results/<UTC time>_<host>_<what> below the working folder, with a number where that is there.

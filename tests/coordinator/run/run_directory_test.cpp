@@ -140,24 +140,6 @@ TEST_F(RunDirectoryTest, GoesOnInThatOfTheRunThatIsResumed) {
   EXPECT_EQ(directory.job_log("host", 0), folder_ / "cut" / "jobs" / "host-1.log");
 }
 
-TEST_F(RunDirectoryTest, PutsTheLogsOfAnEarlierPartBack) {
-  std::filesystem::create_directory(folder_ / "jobs");
-  const std::vector<std::string> names{"run.log", "jobs/p2p-1.log", "jobs/nccl-p2p-1.node.17.log"};
-  for (const std::string& name : names) std::ofstream(folder_ / name) << "earlier";
-  {
-    const EarlierLogs logs(folder_);
-    const RunDirectory directory = open(folder_);
-    std::ofstream(folder_ / "run.log", std::ios::app) << "later";
-    std::ofstream(folder_ / "jobs/p2p-1.log") << "later";
-    std::ofstream(folder_ / "jobs/host-1.log") << "later";
-    logs.put_back();
-  }
-  for (const std::string& name : names) {
-    EXPECT_EQ(read_regular_file(folder_ / name).value(), "earlier") << name;
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "jobs/host-1.log"));
-}
-
 TEST_F(RunDirectoryTest, RefusesWhatCannotBeSetAside) {
   std::ofstream(folder_ / "report.md") << "earlier";
   std::filesystem::create_directories(folder_ / "report.md.old" / "full");
