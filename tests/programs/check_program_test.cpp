@@ -7,6 +7,7 @@
 
 #include "programs.hpp"
 #include "support/other_readers.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -296,6 +297,39 @@ TEST_F(CheckProgram, SaysWhatCannotBeWritten) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.error, HasSubstr("cannot write no/such/folder/c.xml"));
   EXPECT_EQ(run({"baseline", "before-0.json", "-o", "no/such/b.json"}).status, 2);
+}
+
+/// Each command in a folder with the run w, the baseline bl.json, and a link to w's record.
+TEST_F(CheckProgram, NoOutputReplacesAnInputOrAnotherOutput) {
+  make_baseline(2);
+  std::filesystem::rename(folder_.path() / "b.json", folder_.path() / "bl.json");
+  std::filesystem::create_directory(folder_.path() / "w");
+  write("w/record.json", run_like(1.0, "after").dump());
+  std::filesystem::create_symlink("w/record.json", folder_.path() / "link.json");
+  const std::string record = read_text(folder_.path() / "w" / "record.json");
+  const std::string baseline = read_text(folder_.path() / "bl.json");
+  const std::vector<std::vector<std::string>> all{
+      {"baseline", "w", "-o", "w/record.json"},
+      {"baseline", "w", "-o", "w/journal.jsonl"},
+      {"baseline", "link.json", "-o", "w/../w/record.json"},
+      {"check", "w", "--baseline", "bl.json", "--junit", "bl.json"},
+      {"check", "w", "--baseline", "bl.json", "--prometheus", "w/record.json"},
+      {"check", "w", "--baseline", "bl.json", "--junit", "p", "--prometheus", "w/../p"},
+      {"fleet", "w", "--prometheus", "w/record.json"},
+      {"doctor", "--junit", "p", "--prometheus", "p"}};
+  Situations refusals;
+  for (const std::vector<std::string>& arguments : all) {
+    const Outcome outcome = run(arguments);
+    std::string command = "linkgain";
+    for (const std::string& argument : arguments) command += " " + argument;
+    EXPECT_EQ(outcome.status, 2) << command;
+    EXPECT_EQ(outcome.output, "") << command;
+    refusals.add(command, outcome.error);
+  }
+  EXPECT_EQ(read_text(folder_.path() / "w" / "record.json"), record);
+  EXPECT_EQ(read_text(folder_.path() / "bl.json"), baseline);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "p"));
+  refusals.expect_golden("same_files.txt");
 }
 
 /// On what `linkgain run` leaves behind here, given by its directory.

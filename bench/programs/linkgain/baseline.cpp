@@ -49,8 +49,10 @@ void declare(CommandLine& line, BaselineOptions& options) {
 }
 
 /// `linkgain baseline`: makes a baseline from records, writes it and says what is in it. Returns
-/// the exit status; throws UsageError where records cannot be read or do not belong together.
+/// the exit status; throws UsageError where records cannot be read or do not belong together,
+/// or the file is one of theirs.
 int carry_out(const BaselineOptions& options) {
+  require_own_outputs(files_of_records(options.records), {{"-o", options.output}});
   const Baseline baseline =
       make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
   const std::string document = to_json(baseline);

@@ -67,10 +67,13 @@ void declare(CommandLine& line, CheckOptions& options) {
 
 /// `linkgain check`: compares records with a baseline, prints the result and writes the files asked
 /// for, each by way of a temporary file beside it. Returns the exit status of the check; throws
-/// UsageError where something cannot be read or written, or the records are of another kind of
-/// machine.
+/// UsageError where something cannot be read or written, a file asked for is one that is read or
+/// asked for twice, or the records are of another kind of machine.
 int carry_out(const CheckOptions& options) {
   const Baseline baseline = read_baseline(options.baseline);
+  std::vector<NamedFile> inputs = files_of_records(options.records);
+  inputs.push_back({"--baseline", options.baseline});
+  require_own_outputs(inputs, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
   const CheckResult result =
       check_records(read_named_records(options.records), baseline, options.tolerance);
   if (options.junit) write_file_atomically(*options.junit, check_junit(result));

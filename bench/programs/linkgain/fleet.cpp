@@ -83,9 +83,12 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
 /// `linkgain fleet`: prints a line for each node, and writes the file asked for by way of a
 /// temporary one beside it. Returns 1 where a node should be drained or is missing or unreadable, 2
 /// where all are unreadable, else 0; throws UsageError where something named is not there or holds
-/// no record, or the file cannot be written.
+/// no record, or the file is a record or cannot be written.
 int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
+  std::vector<NamedFile> inputs;
+  for (const std::filesystem::path& file : files) inputs.push_back({"records", file});
+  require_own_outputs(inputs, {{"--prometheus", options.prometheus}});
   FleetNames names;
   FleetReport report = judge_fleet(read_fleet(files, names), names, options.fleet);
   if (report.nodes.empty()) {

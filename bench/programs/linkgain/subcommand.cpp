@@ -10,6 +10,7 @@
 #include <regex>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/build_info.hpp"
@@ -21,6 +22,7 @@
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/run/run_directory.hpp"
 #include "terminal.hpp"
 
 namespace linkgain {
@@ -166,6 +168,21 @@ Request manual_request(const std::shared_ptr<CLI::App>& app,
             write_manual(*app, words_of, share);
             return 0;
           }};
+}
+
+/// The positional argument of commands that read records.
+constexpr std::string_view kRecordName = "record";
+
+bool are_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code error;
+  if (std::filesystem::equivalent(one, other, error)) return true;
+  const auto resolved = [](const std::filesystem::path& path) {
+    std::error_code unknown;
+    const std::filesystem::path whole = std::filesystem::absolute(path, unknown);
+    const std::filesystem::path found = std::filesystem::weakly_canonical(whole, unknown);
+    return unknown ? whole.lexically_normal() : found;
+  };
+  return resolved(one) == resolved(other);
 }
 
 /// A subcommand of one command line.
@@ -317,6 +334,35 @@ CLI::Option* add_file(CommandLine& line, const char* name,
                       std::optional<std::filesystem::path>& file, const char* help) {
   const auto parse = [](const std::string& path) { return std::filesystem::path(path); };
   return line.deferred.add(name, file, parse, help)->type_name("FILE");
+}
+
+void require_own_outputs(const std::vector<NamedFile>& inputs,
+                         const std::vector<NamedFile>& outputs) {
+  std::vector<NamedFile> others = inputs;
+  for (const NamedFile& output : outputs) {
+    if (!output.path) continue;
+    for (const NamedFile& other : others) {
+      if (!other.path || !are_same_file(*output.path, *other.path)) continue;
+      throw UsageError(fmt::format("{} {} and {} {} are the same file", other.name,
+                                   other.path->string(), output.name, output.path->string()));
+    }
+    others.push_back(output);
+  }
+}
+
+std::vector<NamedFile> files_of_records(const std::vector<std::filesystem::path>& paths) {
+  std::vector<NamedFile> files;
+  for (const std::filesystem::path& named : paths) {
+    const std::filesystem::path path = find_run(named);
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      files.push_back({kRecordName, path / RunDirectory::kRecord});
+      files.push_back({kRecordName, path / RunDirectory::kJournal});
+    } else {
+      files.push_back({kRecordName, path});
+    }
+  }
+  return files;
 }
 
 void add_record_output(CommandLine& line, bool& json, bool& quiet) {

@@ -68,6 +68,7 @@ const std::vector<std::vector<std::string>> kCommandLines{
     {"topo", "all"},
     {"doctor", "--laod"},
     {"doctor", "now"},
+    {"doctor", "--junit", "p", "--prometheus", "./p"},
     {"compare"},
     {"compare", "a"},
     {"compare", "a", "b", "--metric", "busw"},
