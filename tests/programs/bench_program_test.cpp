@@ -1,6 +1,7 @@
 #include <fstream>
 
 #include "programs.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -115,6 +116,20 @@ TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
   EXPECT_THAT(rows[0], StartsWith("name,iterations,real_time,"));
   EXPECT_THAT(rows[0], HasSubstr("\"busbw\""));
   EXPECT_THAT(rows[1], StartsWith("\"all_reduce/float32/sum/64KiB/np2\","));
+}
+
+TEST_F(BenchProgram, AFileThatDoesNotFitOnTheDiskIsAnError) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  for (const std::string format : {"json", "csv", "console"}) {
+    const Outcome outcome = run_program(
+        quick_bench(2, {"--only", "all_reduce", "--sizes", "64K", "--benchmark_out=/dev/full",
+                        "--benchmark_out_format=" + format}));
+    EXPECT_EQ(outcome.status, 3) << format << outcome.error;
+    EXPECT_THAT(outcome.output, HasSubstr("\nall_reduce/float32/sum/64KiB/np2 "));
+    const std::vector<std::string> own = own_lines(outcome.error);
+    ASSERT_THAT(own, SizeIs(1)) << format << outcome.error;
+    expect_golden(own[0] + "\n", "bench_out_full.txt");
+  }
 }
 
 TEST_F(BenchProgram, CsvOnStandardOutputIsATable) {

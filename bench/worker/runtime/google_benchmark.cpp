@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/visible_text.hpp"
 
 namespace linkgain {
 namespace {
@@ -95,6 +97,13 @@ class ResultCheck {
     if (outcome_ == ExitCode::success) outcome_ = ExitCode::machine_cannot;
   }
 
+  /// The file asked for lacks something.
+  void lose_file() {
+    has_lost_file_ = true;
+    if (outcome_ == ExitCode::success) outcome_ = ExitCode::machine_cannot;
+  }
+
+  bool has_lost_file() const { return has_lost_file_; }
   ExitCode outcome() const { return outcome_; }
 
  private:
@@ -102,10 +111,12 @@ class ResultCheck {
   std::map<std::string, std::optional<std::string>> problems_;
   std::set<std::string> refused_;
   ExitCode outcome_ = ExitCode::success;
+  bool has_lost_file_ = false;
 };
 
 /// Removes the suffix that the library adds for manual time, so that results carry case names, and
-/// reports wrong results as errors.
+/// reports wrong results as errors. Sees whether all of a file was written, which the library does
+/// not: it opens it, and gives a file's reporter the same stream for output and errors.
 template <typename Reporter>
 class CaseReporter : public Reporter {
  public:
@@ -122,6 +133,13 @@ class CaseReporter : public Reporter {
       }
     }
     Reporter::ReportRuns(reported);
+  }
+
+  void Finalize() override {
+    Reporter::Finalize();
+    std::ostream& out = Reporter::GetOutputStream();
+    const bool in_file = &out == &Reporter::GetErrorStream();
+    if (in_file && !out.flush()) check_.lose_file();
   }
 
  private:
@@ -224,14 +242,21 @@ void time_subject(benchmark::State& state, BenchmarkSubject& subject, ResultChec
   }
 }
 
-/// Whether --benchmark_out names a file; throws UsageError where it cannot be written, for which
+/// The file that --benchmark_out names; throws UsageError where it cannot be written, for which
 /// Google Benchmark would end this rank alone.
-bool has_output_file(std::vector<std::string> arguments) {
-  const std::optional<std::string> path = take_option(arguments, "--benchmark_out");
+std::optional<std::string> output_file(std::vector<std::string> arguments) {
+  std::optional<std::string> path = take_option(arguments, "--benchmark_out");
   if (path && !std::ofstream(*path, std::ios::app)) {
     throw UsageError(fmt::format("--benchmark_out={}: cannot be written", *path));
   }
-  return path.has_value();
+  return path;
+}
+
+/// As of a file of -J; the results stand on standard output, so that the job ends in order.
+void tell_of_lost_file(const std::string& path) {
+  print_message(stderr, fmt::format("linkgain-bench: {} could not be written in full\n"
+                                    "                look for a full disk\n",
+                                    visible(path)));
 }
 
 /// The library takes whatever number stands there and fails in its own way.
@@ -276,8 +301,8 @@ ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
   require_repetitions(arguments);
   ResultCheck check(subjects);
   const auto display = make_reporter(format, color, request, check);
-  const auto file =
-      has_output_file(arguments) ? make_reporter(out_format, "false", request, check) : nullptr;
+  const std::optional<std::string> path = output_file(arguments);
+  const auto file = path ? make_reporter(out_format, "false", request, check) : nullptr;
   initialize_library(std::move(arguments));
   for (const auto& [key, value] : request.context) benchmark::AddCustomContext(key, value);
   for (const auto& subject : subjects) {
@@ -289,6 +314,7 @@ ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
   }
   benchmark::RunSpecifiedBenchmarks(display.get(), file.get());
   benchmark::ClearRegisteredBenchmarks();
+  if (check.has_lost_file()) tell_of_lost_file(*path);
   return check.outcome();
 }
 
