@@ -150,13 +150,18 @@ class SignalQueue {
 
   void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-  /// Waits a second for one. Its number, 0 for none and for one that a terminal sent to the whole
-  /// group.
-  int next() const {
+  struct Arrival {
+    int number = 0;         ///< 0: none
+    bool of_group = false;  ///< a terminal sent it to the whole group
+  };
+
+  /// Waits a second for one.
+  Arrival next() const {
     siginfo_t info{};
     constexpr timespec kSecond{1, 0};
     const int number = ::sigtimedwait(&set_, &info, &kSecond);
-    return number < 0 || info.si_code == SI_KERNEL ? 0 : number;
+    if (number < 0) return {};
+    return {number, info.si_code == SI_KERNEL};
   }
 
  private:
@@ -201,6 +206,12 @@ class RanksWatch {
   std::optional<Clock::time_point> seen_;
 };
 
+/// mpirun ends with 1 where a signal ended it, which is a status of a rank's as well. With 0 it has
+/// outlived the signal.
+int status_after(int signal, int status) {
+  return signal == 0 || status == 0 ? status : 128 + signal;
+}
+
 /// The status of a program that gets what this one is sent, and ends with it.
 int run_to_end(const std::string& program, const std::vector<char*>& line,
                const std::vector<char*>& variables) {
@@ -227,18 +238,18 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
       const bool killed = WIFSIGNALED(status);
       const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
       if (asked == 0) tell_of_signal(killed ? "mpirun" : "a rank", code);
-      return code;
+      return status_after(asked, code);
     }
     if (ranks.are_long_gone(child)) {
       print_message(stderr, "linkgain-bench: mpirun did not end with its ranks, and was killed\n");
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);
-      return static_cast<int>(ExitCode::incomplete);
+      return status_after(asked, static_cast<int>(ExitCode::incomplete));
     }
-    const int number = signals.next();
-    if (number == 0 || number == SIGCHLD) continue;
-    asked = number;
-    ::kill(child, number);
+    const SignalQueue::Arrival signal = signals.next();
+    if (signal.number == 0 || signal.number == SIGCHLD) continue;
+    asked = signal.number;
+    if (!signal.of_group) ::kill(child, signal.number);
   }
 }
 
