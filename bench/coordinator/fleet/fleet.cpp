@@ -342,7 +342,7 @@ void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& r
 }
 
 /// Of a machine, its ranks and the program if it ran one: what records that can be compared have in
-/// common. Links are left out: where one was lost or mended, what was before no longer counts.
+/// common. Links are left out: where one was lost or repaired, what was before no longer counts.
 std::string comparable_part(const FleetRecord& record) {
   return fmt::format("{}\n{}\n{}", identity_of(record), describe_machine(record.machine),
                      record.program);

@@ -223,6 +223,15 @@ TEST_F(TimedJournal, OfARunThatGoesOnBeginsWithTheEarlierTime) {
   EXPECT_EQ(read.time_spent, record_.time_spent);
 }
 
+TEST_F(TimedJournal, WhoseFolderIsGoneCostsNoRun) {
+  std::filesystem::create_directory(folder_ / "run");
+  JournalWriter next(folder_ / "run/journal.jsonl", parse_journal(text(), ""));
+  std::filesystem::remove_all(folder_ / "run");
+  next.take_place();
+  ASSERT_TRUE(next.failure());
+  EXPECT_EQ(next.failure()->code, "journal-lost");
+}
+
 TEST_F(TimedJournal, OfAnOlderVersionIsReadWithoutTimes) {
   static const std::regex times(",\"wall_s\":[^,]*,\"time_spent\":\\{[^}]*\\}");
   const std::string older = std::regex_replace(without_line_digests(text()), times, "");

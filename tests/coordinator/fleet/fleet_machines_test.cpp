@@ -154,8 +154,8 @@ TEST_F(Fleet, ComparesProgramsWithTheSameAlone) {
   EXPECT_THAT(report.drain, ElementsAre("node05"));
 }
 
-/// What was mended is no longer held against the machine.
-TEST_F(Fleet, ForgetsLinksThatWereMended) {
+/// What was repaired no longer counts.
+TEST_F(Fleet, ForgetsLinksThatWereRepaired) {
   records_.push_back(node(4));
   records_.back().started = "2026-11-21T00:00:00Z";
   node(4).machine.links[4].nvlink = false;
