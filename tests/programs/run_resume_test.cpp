@@ -214,7 +214,8 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(resume().status, 0) << "a refusal costs nothing";
   expect_whole();
   int resumed = 0;
-  for (const Json& warning : read_record(folder_).at("warnings")) {
+  const Json record = read_record(folder_);
+  for (const Json& warning : record.at("warnings")) {
     resumed += warning.at("code") == "resumed" ? 1 : 0;
   }
   EXPECT_EQ(resumed, 1) << "what was refused is none of its parts";

@@ -355,6 +355,11 @@ Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
   return ratio;
 }
 
+bool is_wide(const Estimate& ratio) {
+  constexpr double kMatters = 0.1;
+  return ratio.interval->low < 1.0 - kMatters || ratio.interval->high > 1.0 + kMatters;
+}
+
 void summarise(Record& record) {
   for (CaseResult& result : record.cases) {
     if (result.samples.empty()) continue;

@@ -12,6 +12,7 @@
 
 #include "case_table.hpp"
 #include "less_time_sentences.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"

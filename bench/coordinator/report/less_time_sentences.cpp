@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -114,23 +115,15 @@ std::string wider_percent(double half_width, double precision) {
 /// "±5.1 % of the ratio"; as a factor where a share would not be as much either way.
 std::string half_width_text(double half_width, double precision) {
   constexpr double kMostShare = 0.2;
-  constexpr double kGreatest = 1000.0;
   if (half_width <= kMostShare) {
     return fmt::format("±{} of the ratio", wider_percent(half_width, precision));
   }
   const double factor = std::exp(half_width);
-  const std::string text = factor > kGreatest
-                               ? fmt::format("more than {:.0f}", kGreatest)
-                               : fmt::format("{:.{}f}", factor, factor < 9.95 ? 1 : 0);
-  return fmt::format("a factor of {} either way", text);
+  if (factor > 1000.0) return "a factor of more than 1000 either way";
+  return fmt::format("a factor of {:.{}f} either way", factor, factor < 9.95 ? 1 : 0);
 }
 
 }  // namespace
-
-bool is_wide(const Estimate& ratio) {
-  constexpr double kMatters = 0.1;
-  return ratio.interval->low < 1.0 - kMatters || ratio.interval->high > 1.0 + kMatters;
-}
 
 Words words_of(Contrast contrast) {
   switch (contrast) {

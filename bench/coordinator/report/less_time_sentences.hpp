@@ -15,10 +15,6 @@ struct Words {
 };
 Words words_of(Contrast contrast);
 
-/// Whether an interval that includes 1 also includes what would matter to anybody: whether there is
-/// a difference is then inconclusive.
-bool is_wide(const Estimate& ratio);
-
 /// What holding one variant of the case against the first came to: "With NVLink the same all-reduce
 /// takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x)."
 std::string outcome_sentence(const CaseSummary& each, const Comparison& comparison);

@@ -90,6 +90,10 @@ LaunchMeans launch_means(const Record& record);
 /// launch or no known deviation.
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other);
 
+/// Whether an interval that includes 1 also includes what would matter to anybody: whether there is
+/// a difference is then inconclusive.
+bool is_wide(const Estimate& ratio);
+
 /// Gives every ratio of the record its interval, by launch_means() of all its cases, and says of
 /// every case whether it converged: each interval within precision_of() the case. One that lost a
 /// job or was interrupted has not. Of every case that has samples, calls summarise() first, and
