@@ -156,8 +156,8 @@ void JournalWriter::take_place() {
   std::error_code problem;
   std::filesystem::rename(place_.string() + ".new", place_, problem);
   place_.clear();
-  if (problem && !failure_)
-    lose(fmt::format("cannot rename the journal: {}", problem.message()), {});
+  if (!problem || failure_) return;
+  lose(fmt::format("cannot rename the journal: {}", problem.message()), {});
 }
 
 void JournalWriter::leave_place() {

@@ -1,6 +1,7 @@
 #include "linkgain/analysis/variant_environment.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -52,6 +53,14 @@ std::vector<VariableChange> variable_changes(const Environment& before, const En
     if (change.before != change.after) changes.push_back(std::move(change));
   }
   return changes;
+}
+
+std::string shown_changes(const std::vector<VariableChange>& changes) {
+  std::vector<std::string> parts;
+  for (const VariableChange& each : changes) {
+    parts.push_back(fmt::format("{}: {} there, {} here", each.name, each.before, each.after));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 const Environment& in_force(const Record& record, std::size_t variant) {

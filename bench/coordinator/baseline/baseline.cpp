@@ -134,14 +134,10 @@ void add_environments(Baseline& baseline, const NamedRecord& source) {
     if (added) continue;
     const auto changes = variable_changes(known->second, environment_of(settings, i));
     if (changes.empty()) continue;
-    std::vector<std::string> parts;
-    for (const VariableChange& each : changes) {
-      parts.push_back(fmt::format("{}: {} there, {} here", each.name, each.before, each.after));
-    }
     baseline.warnings.push_back(
         {"other-variables",
          fmt::format("{}: variables of variant {} are not those of the records before it: {}",
-                     source.name, variant, fmt::join(parts, "; ")),
+                     source.name, variant, shown_changes(changes)),
          "launches may differ by these; measure all records with the same variables"});
   }
 }

@@ -387,12 +387,8 @@ void warn_of_variables(CheckResult& result, const Baseline& baseline, const Name
   for (const Variant& known : baseline.variants) {
     for (std::size_t i = 0; i < settings.variants.size(); ++i) {
       if (settings.variants[i].name != known.name) continue;
-      std::vector<std::string> parts;
-      for (const VariableChange& each : changed_variables(baseline, known, settings, i)) {
-        parts.push_back(fmt::format("{}: {} there, {} here", each.name, each.before, each.after));
-      }
-      if (parts.empty()) continue;
-      variants_by_changes[fmt::format("{}", fmt::join(parts, "; "))].push_back(known.name);
+      const auto changes = changed_variables(baseline, known, settings, i);
+      if (!changes.empty()) variants_by_changes[shown_changes(changes)].push_back(known.name);
     }
   }
   for (const auto& [changes, variants] : variants_by_changes) {

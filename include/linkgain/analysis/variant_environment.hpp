@@ -23,6 +23,9 @@ struct VariableChange {
 /// By name, without variables that differ from run to run and affect nothing.
 std::vector<VariableChange> variable_changes(const Environment& before, const Environment& after);
 
+/// "NCCL_ALGO: not set there, Ring here; …", where `before` was there.
+std::string shown_changes(const std::vector<VariableChange>& changes);
+
 /// A variant's variables by allow-list as its worker saw them; empty where that is not known.
 const Environment& in_force(const Record& record, std::size_t variant);
 

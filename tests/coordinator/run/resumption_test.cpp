@@ -267,13 +267,18 @@ TEST(Resumption, LeavesWhatWasRefusedRefused) {
   EXPECT_EQ(bench.record.cases[0].variants[1].skipped, Skip{.refusal = "no such reduction"});
 }
 
-TEST(Resumption, RefusesAnotherMachine) {
-  ThreeLaunches bench(Schedule::paired);
+/// The run was cut, and since then the machine's driver was updated.
+void go_on_after_an_update(ThreeLaunches& bench) {
   bench.record = cut_record(Schedule::paired);
   bench.record.machine.ranks.resize(2);
   bench.machine = bench.record.machine;
   bench.machine.software.driver = "590.1";
   bench.record.machine.software.driver = "580.95";
+}
+
+TEST(Resumption, RefusesAnotherMachine) {
+  ThreeLaunches bench(Schedule::paired);
+  go_on_after_an_update(bench);
   EXPECT_THAT(refusal([&] { bench.execute(); }),
               HasSubstr("software/driver was \"580.95\" and is \"590.1\""));
 }
@@ -281,18 +286,14 @@ TEST(Resumption, RefusesAnotherMachine) {
 /// What warns of a part stands in the record that the part has samples in.
 TEST(Resumption, OfAnotherMachineWritesNothingAndWarnsOfNothing) {
   ThreeLaunches bench(Schedule::paired);
-  bench.record = cut_record(Schedule::paired);
-  bench.record.machine.ranks.resize(2);
-  bench.machine = bench.record.machine;
-  bench.machine.software.driver = "590.1";
+  go_on_after_an_update(bench);
   bench.plan.warnings = {{"resumed", "it went on", {}}};
   const std::vector<Warning> before = bench.record.warnings;
   const std::filesystem::path folder = bench.journal_path().parent_path();
   EXPECT_NE(refusal([&] { bench.execute(); }), "accepted");
   EXPECT_EQ(bench.record.warnings, before);
   EXPECT_TRUE(std::filesystem::is_empty(folder));
-  bench.record = cut_record(Schedule::paired);
-  bench.record.machine.ranks.resize(2);
+  go_on_after_an_update(bench);
   bench.machine = bench.record.machine;
   EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted");
   EXPECT_EQ(std::ranges::count(bench.record.warnings, "resumed", &Warning::code), 1);
