@@ -55,23 +55,25 @@ static __device__ __noinline__ std::uint32_t look_at_wait(std::uint32_t first, W
   return first;
 }
 
-/// Asks `is_there` until it says so; now and then looks whether that takes too long. `seen` is what
-/// was there instead.
-template <typename IsThere, typename Seen>
-__device__ void wait_until(IsThere is_there, const WaitBound& bound, const Awaited& awaited,
-                           Seen seen) {
-  constexpr int kAsksBetweenLooks = 1 << 10;
+/// Calls `ask` until `is_there` says that what was asked for is there; `seen` is what was there
+/// instead. Now and then looks whether that takes too long, while an answer is under way: what is
+/// done after the answer makes every wait longer, and that is no more than without a bound.
+template <typename Ask, typename IsThere, typename Seen>
+__device__ void wait_until(Ask ask, IsThere is_there, const WaitBound& bound,
+                           const Awaited& awaited, Seen seen) {
+  constexpr std::uint32_t kAsksBetweenLooks = 1 << 10;
   const std::uint32_t phase_and_peer =
       static_cast<std::uint32_t>(awaited.phase) << 16U | static_cast<std::uint32_t>(awaited.peer);
   std::uint32_t first = 0;
-  while (true) {
+  std::uint32_t asks = 0;
 #pragma unroll 1
-    for (int asks = 0; asks < kAsksBetweenLooks; ++asks) {
-      if (is_there()) return;
+  do {
+    ask();
+    if (++asks % kAsksBetweenLooks == 0 && !is_there()) {
+      first = look_at_wait(first, bound.report, bound.nanoseconds, phase_and_peer, awaited.expected,
+                           seen());
     }
-    first = look_at_wait(first, bound.report, bound.nanoseconds, phase_and_peer, awaited.expected,
-                         seen());
-  }
+  } while (!is_there());
 }
 
 /// Waits until *counter, which others count up, has come to `expected`; the numbers may wrap after
@@ -79,19 +81,17 @@ __device__ void wait_until(IsThere is_there, const WaitBound& bound, const Await
 __device__ inline void wait_for_count(const std::uint32_t* counter, const WaitBound& bound,
                                       const Awaited& awaited) {
   std::uint32_t count = 0;
-  wait_until(
-      [&] {
-        count = load_acquire(counter);
-        return static_cast<std::int32_t>(count - awaited.expected) >= 0;
-      },
-      bound, awaited, [&] { return count; });
+  wait_until([&] { count = load_acquire(counter); },
+             [&] { return static_cast<std::int32_t>(count - awaited.expected) >= 0; }, bound,
+             awaited, [&] { return count; });
 }
 
 /// Waits until *counter, which blocks of this device write, is `value`. A fence must follow.
 __device__ inline void wait_for_turn(const volatile unsigned* counter, unsigned value,
                                      const WaitBound& bound) {
-  wait_until([&] { return *counter == value; }, bound, Awaited{WaitPhase::turn, 0, value},
-             [&] { return *counter; });
+  unsigned count = 0;
+  wait_until([&] { count = *counter; }, [&] { return count == value; }, bound,
+             Awaited{WaitPhase::turn, 0, value}, [&] { return count; });
 }
 
 /// Above the clock of any GPU, so that a working timer ends a kernel first.

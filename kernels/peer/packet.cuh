@@ -31,12 +31,9 @@ __device__ inline void store_packet(LLPacket* to, const uint2& data, std::uint32
 __device__ inline uint2 wait_for_packet(const LLPacket* from, const WaitBound& bound,
                                         const Awaited& awaited) {
   uint4 packet;
-  wait_until(
-      [&] {
-        packet = load_pair(from);
-        return packet.y == awaited.expected && packet.w == awaited.expected;
-      },
-      bound, awaited, [&] { return packet.y == awaited.expected ? packet.w : packet.y; });
+  wait_until([&] { packet = load_pair(from); },
+             [&] { return packet.y == awaited.expected && packet.w == awaited.expected; }, bound,
+             awaited, [&] { return packet.y == awaited.expected ? packet.w : packet.y; });
   return make_uint2(packet.x, packet.z);
 }
 
@@ -77,15 +74,27 @@ __device__ inline void store_packets(uint4* to, std::int64_t pitch, const LL16Gr
   store_whole(to + 3 * pitch, make_uint4(c.y, c.z, c.w, flag));
 }
 
+/// The same address, but the compiler does not see how it came about: it keeps it in registers
+/// instead of working it out again between loads that must be under way together.
+__device__ inline const uint4* kept_in_registers(const uint4* address) {
+  asm volatile("" : "+l"(address));
+  return address;
+}
+
 /// Waits until all packets have the flag that is expected.
 __device__ inline LL16Group wait_for_packets(const uint4* from, std::int64_t pitch,
                                              const WaitBound& bound, const Awaited& awaited) {
+  const uint4* rows[kLL16Packets];
+#pragma unroll
+  for (int p = 0; p < kLL16Packets; ++p) rows[p] = kept_in_registers(from + p * pitch);
   uint4 packets[kLL16Packets];
   wait_until(
       [&] {
-        bool complete = true;
 #pragma unroll
-        for (int p = 0; p < kLL16Packets; ++p) packets[p] = load_whole(from + p * pitch);
+        for (int p = 0; p < kLL16Packets; ++p) packets[p] = load_whole(rows[p]);
+      },
+      [&] {
+        bool complete = true;
 #pragma unroll
         for (int p = 0; p < kLL16Packets; ++p) {
           complete = complete && packets[p].w == awaited.expected;
