@@ -180,6 +180,7 @@ TEST_F(CheckProgram, FailsAMissingCaseWrongDataAndAnotherPath) {
   filter_columns(missing["samples"], keep);
   missing["cases"][0]["variants"][0]["path"] = "host-memory";
   missing["cases"][0]["variants"][1]["verification"]["wrong"] = 3;
+  missing["exit_code"] = 4;
   const Outcome outcome = check(missing);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output,

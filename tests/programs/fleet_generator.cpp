@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 
+#include "linkgain/base/errors.hpp"
 #include "support/fleet_records.hpp"
 
 namespace {
@@ -25,6 +26,7 @@ struct Plan {
 };
 
 void spoil(Record& record, int number) {
+  if (number == 17) record.exit_code = static_cast<int>(ExitCode::wrong_data);
   for (CaseResult& result : record.cases) {
     VariantResult& first = result.variants[0];
     if (number == 13) first.path = Path::host_memory;

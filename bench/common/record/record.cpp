@@ -260,6 +260,16 @@ int count_launches(const Record& record) {
   return launches;
 }
 
+ExitCode exit_code_of(const Record& record, bool wrong_path, bool unhealthy) {
+  if (record.status != RunStatus::complete) return ExitCode::incomplete;
+  const bool wrong_data = std::ranges::any_of(record.cases, [](const CaseResult& result) {
+    return std::ranges::any_of(result.variants, has_wrong_data);
+  });
+  if (wrong_data) return ExitCode::wrong_data;
+  if (wrong_path) return ExitCode::wrong_path;
+  return unhealthy ? ExitCode::unhealthy : ExitCode::success;
+}
+
 std::string why_skipped(const VariantResult& variant) {
   if (!variant.skipped) return {};
   switch (variant.skipped->reason) {

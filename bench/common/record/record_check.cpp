@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -220,6 +222,26 @@ void require_exact(const CaseResult& result) {
   if (!ratios) refuse(result, "its ratios are not those of its samples");
 }
 
+/// A run may end worse than by what it found: by a signal, or where its report was lost.
+void require_exit_code(const Record& record) {
+  const auto warns_of = [&](std::initializer_list<std::string_view> codes) {
+    return std::ranges::any_of(record.warnings, [&](const Warning& warning) {
+      return std::ranges::find(codes, warning.code) != codes.end();
+    });
+  };
+  const bool others = record.neighbours && !record.neighbours->seen.empty();
+  const bool unhealthy = record.settings.require_healthy &&
+                         (others || warns_of({"unhealthy-samples", "health-not-measured",
+                                              "link-errors", "soak-drift"}));
+  const ExitCode least = exit_code_of(record, warns_of({"wrong-path", "exec-path"}), unhealthy);
+  const bool is_worse = record.exit_code == static_cast<int>(ExitCode::incomplete) ||
+                        record.exit_code >= kSignalExitBase;
+  if (least == ExitCode::success || is_worse || record.exit_code == static_cast<int>(least)) return;
+  throw UsageError(fmt::format("its exit_code is {}, and what it found gives {}", record.exit_code,
+                               static_cast<int>(least)),
+                   kTakeACopy);
+}
+
 }  // namespace
 
 Agreement agreement_of(const Record& record, bool digested) {
@@ -229,6 +251,7 @@ Agreement agreement_of(const Record& record, bool digested) {
 
 void require_consistent(const Record& record, Agreement agreement) {
   require_each_once(record);
+  require_exit_code(record);
   if (record.link_errors) require_errors(*record.link_errors);
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());

@@ -387,13 +387,10 @@ bool warn_of_unmeasured(Record& record) {
   return true;
 }
 
-/// Whether some check found wrong data.
-bool judge_data(Record& record) {
-  bool wrong = false;
+void judge_data(Record& record) {
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& variant : result.variants) {
       if (!has_wrong_data(variant)) continue;
-      wrong = true;
       add_once(record.warnings,
                {"wrong-data",
                 fmt::format("{} with {}: {}", case_name(result.definition), variant.variant,
@@ -402,7 +399,6 @@ bool judge_data(Record& record) {
                             memory_advice(record))});
     }
   }
-  return wrong;
 }
 
 /// Whether a run that was not cut short has times of which nobody knows whether their data are
@@ -537,7 +533,7 @@ bool judge_health(Record& record) {
 
 ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   judge_environment(record);
-  const bool wrong_data = judge_data(record);
+  judge_data(record);
   judge_losses(record);
   const bool wrong_path = judge_paths(record);
   judge_evidence(record);
@@ -548,12 +544,7 @@ ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   const bool is_unhealthy = judge_health(record);
   const bool is_unverified = judge_unverified(record);
   if (judge_absence(record, named) || is_unverified) record.status = RunStatus::incomplete;
-  if (record.status == RunStatus::job_lost || record.status == RunStatus::incomplete)
-    return ExitCode::incomplete;
-  if (wrong_data) return ExitCode::wrong_data;
-  if (wrong_path) return ExitCode::wrong_path;
-  if (is_unhealthy) return ExitCode::unhealthy;
-  return ExitCode::success;
+  return exit_code_of(record, wrong_path, is_unhealthy);
 }
 
 }  // namespace linkgain

@@ -424,7 +424,7 @@ ExitCode conclude(Record& record) {
   const ExecVerdict verdict =
       judge_exec(arms, record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
   std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
-  return record.status == RunStatus::complete ? verdict.exit_code : ExitCode::incomplete;
+  return exit_code_of(record, verdict.exit_code == ExitCode::wrong_path, false);
 }
 
 }  // namespace linkgain

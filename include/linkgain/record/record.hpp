@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/case_order.hpp"
@@ -389,6 +390,9 @@ struct Record {
 int count_samples(const Record& record);
 /// Launches that any case was sampled in.
 int count_launches(const Record& record);
+
+/// What a run ends with, in this order: incomplete, wrong data, wrong path, unhealthy, success.
+ExitCode exit_code_of(const Record& record, bool wrong_path, bool unhealthy);
 
 /// Everything a case's table row shows but intervals, from its samples: times, bandwidths, ratios.
 /// `result` keeps its definition, execution, verification, path and samples; the numbers are

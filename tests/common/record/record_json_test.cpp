@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 
 #include "linkgain/base/errors.hpp"
@@ -80,6 +81,7 @@ TEST(RecordJson, TellsDifferencesApart) {
 
 TEST(RecordJson, RoundTripsWhatIsNotMeasured) {
   Record record;
+  record.status = RunStatus::complete;
   record.settings.backend = BackendKind::mpi;
   record.settings.schedule = Schedule::paired;
   record.settings.variants = {{"tcp", {}}};
@@ -469,6 +471,42 @@ TEST(RecordDigest, DoesNotHideNumbersThatTheSamplesDoNotGive) {
     if (name.ends_with("ratio")) result.ratios[0].ratio.value *= 1.0 + 1e-6;
     EXPECT_THAT(refusal(to_json(record)), HasSubstr("of its samples")) << place;
   }
+}
+
+/// Whatever made it, each of these alone, where the run says that all was well.
+TEST(RecordSchema, RefusesAnExitCodeThatIsBetterThanWhatWasFound) {
+  Record fine = full_record();
+  fine.status = RunStatus::complete;
+  fine.settings.require_healthy = false;
+  fine.warnings.clear();
+  for (CaseResult& result : fine.cases) {
+    for (VariantResult& variant : result.variants) {
+      if (variant.verification) variant.verification->wrong = 0;
+    }
+  }
+  fine.exit_code = 0;
+  EXPECT_EQ(refusal(to_json(fine)), "accepted");
+  const auto expect_only = [&](ExitCode code, const std::function<void(Record&)>& spoil) {
+    Record record = fine;
+    spoil(record);
+    const int own = static_cast<int>(code);
+    for (const int other : {0, 4, 5, 8}) {
+      record.exit_code = other;
+      EXPECT_THAT(refusal(to_json(record)), HasSubstr(other == own ? "accepted" : "exit_code"));
+    }
+    for (const int worse : {6, 143}) {
+      record.exit_code = worse;
+      EXPECT_EQ(refusal(to_json(record)), "accepted") << own;
+    }
+  };
+  expect_only(ExitCode::incomplete, [](Record& r) { r.status = RunStatus::interrupted; });
+  expect_only(ExitCode::wrong_data,
+              [](Record& r) { r.cases[0].variants[0].verification->wrong = 1; });
+  expect_only(ExitCode::wrong_path, [](Record& r) { r.warnings = {{"wrong-path", "a", ""}}; });
+  expect_only(ExitCode::unhealthy, [](Record& r) {
+    r.settings.require_healthy = true;
+    r.warnings = {{"link-errors", "a", ""}};
+  });
 }
 
 TEST(RecordJson, ShowsWhatWouldActOnATerminal) {

@@ -77,6 +77,7 @@ Record cut_record(Schedule schedule) {
   bench.execute();
   Record record = bench.record;
   record.status = RunStatus::interrupted;
+  record.exit_code = kSignalExitBase + SIGTERM;
   std::vector<Sample>& samples = record.cases[1].samples;
   const auto last = std::find_if(samples.rbegin(), samples.rend(), [](const Sample& sample) {
     return sample.launch == 2 && sample.variant == 1;
@@ -193,6 +194,7 @@ TEST(Resumption, GoesOnTwiceWhereACaseHadOnlyACutLaunch) {
     second.record = first.record;
     second.before_start = [](int, int) { throw Interrupted(SIGTERM); };
     EXPECT_THROW(second.execute(), Interrupted);
+    second.record.exit_code = kSignalExitBase + SIGTERM;
     parse_record(to_json(second.record), "record");
     ThreeLaunches third(schedule);
     JournalWriter(second.journal_path(), second.record).take_place();
