@@ -167,7 +167,7 @@ std::string xml_escaped(std::string_view text) {
 
 std::string prometheus_escaped(std::string_view text) {
   static constexpr std::array<Entity, 3> kEscapes{{{'\\', "\\\\"}, {'"', "\\\""}, {'\n', "\\n"}}};
-  return replaced(text, kEscapes);
+  return replaced(visible_lines(valid_utf8(text)), kEscapes);
 }
 
 std::string csv_field(std::string_view text) {

@@ -32,7 +32,8 @@ std::string markdown_shell(std::string_view lines);
 /// noncharacters, which XML cannot hold in any form, as U+FFFD; line breaks kept.
 std::string xml_escaped(std::string_view text);
 
-/// For the value of a label in Prometheus' text format: backslash, quote and line feed.
+/// For the value of a label in Prometheus' text format: backslash, quote and line feed. What else
+/// acts on a terminal is visible_lines().
 std::string prometheus_escaped(std::string_view text);
 
 /// RFC 4180: fields with separators or quotes are quoted, quotes within them doubled. Line breaks

@@ -43,7 +43,11 @@ TEST(Escaping, ForXml) {
             std::string("a") + kMark + "b" + kMark + "c" + kMark);
 }
 
-TEST(Escaping, ForPrometheus) { EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }
+TEST(Escaping, ForPrometheus) {
+  EXPECT_EQ(prometheus_escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+  EXPECT_EQ(prometheus_escaped("n\033[31m\u202e\x7f\xff\r"),
+            std::string("n\\\\x1b[31m\\\\u202e\\\\x7f") + kMark + "\\\\x0d");
+}
 
 TEST(Escaping, ForCsv) {
   EXPECT_EQ(csv_field(std::string_view("plain")), "plain");
