@@ -174,12 +174,18 @@ void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetName
   }
 }
 
-/// Cases that most of its peers have and that this run did not measure.
-void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
+/// By numbers of names.
+std::set<std::uint32_t> measured_in(const FleetRecord& record) {
   std::set<std::uint32_t> measured;
   for (const FleetValue& value : record.values) {
     if (value.seconds > 0.0F || value.wrong_data) measured.insert(value.name);
   }
+  return measured;
+}
+
+/// Cases that most of its peers have and that this run did not measure.
+void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
+  const std::set<std::uint32_t> measured = measured_in(record);
   int usual = 0;
   int lacking = 0;
   for (std::uint32_t name = 0; name < peers.figures.size(); ++name) {
@@ -244,34 +250,6 @@ void look_at_software(const FleetRecord& record, const Kind& peers, Findings& fi
   };
   look("driver", record.machine.software.driver, peers.drivers);
   look("NCCL", record.machine.software.nccl_library, peers.nccls);
-}
-
-/// "node7" of "20261120T164000Z_node7_2xH200", which is how a run names its folder; empty where the
-/// name is another one.
-std::string host_in_folder(const std::string& folder) {
-  constexpr std::size_t kTimeLength = 16;
-  const std::size_t last = folder.rfind('_');
-  const bool dated = folder.size() > kTimeLength && folder[kTimeLength] == '_' &&
-                     folder[8] == 'T' && folder[kTimeLength - 1] == 'Z';
-  if (!dated || last <= kTimeLength) return {};
-  return folder.substr(kTimeLength + 1, last - kTimeLength - 1);
-}
-
-/// What to call a record that does not say whose it is: "node7/record.json" is node7's, and so is
-/// "node7", a folder that cannot be read.
-std::string host_by_path(const std::filesystem::path& path) {
-  const bool is_file = path.extension() == ".json" || path.extension() == ".jsonl";
-  const std::string name = visible((is_file ? path.stem() : path.filename()).string());
-  const std::string parent = visible(path.parent_path().filename().string());
-  const bool of_parent = (name == "record" || name == "journal") && !parent.empty();
-  const std::string& folder = of_parent ? parent : name;
-  const std::string host = host_in_folder(folder);
-  return host.empty() ? folder : host;
-}
-
-/// What the record says; where it does not, as of a run whose jobs never started, by its path.
-std::string host_of(const FleetRecord& record) {
-  return record.machine.host.empty() ? host_by_path(record.path) : record.machine.host;
 }
 
 /// The line of one machine. Its findings stand in the order of their weight.
@@ -368,6 +346,27 @@ std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& record
   return newest;
 }
 
+/// An older record is passed over, which must not be silent where it has cases that the newest
+/// lacks. Nodes stand in the order of `newest`.
+void name_older(FleetReport& report, const std::vector<FleetRecord>& records,
+                const std::vector<const FleetRecord*>& newest) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < newest.size(); ++i) places.emplace(comparable_part(*newest[i]), i);
+  std::map<std::size_t, const FleetRecord*> older;
+  for (const FleetRecord& record : records) {
+    if (!record.problem.empty()) continue;
+    const auto own = places.find(comparable_part(record));
+    if (own == places.end() || newest[own->second] == &record) continue;
+    if (std::ranges::includes(measured_in(*newest[own->second]), measured_in(record))) continue;
+    const FleetRecord*& latest = older[own->second];
+    if (latest == nullptr || latest->started < record.started) latest = &record;
+  }
+  for (const auto& [place, record] : older) {
+    report.nodes[place].findings.push_back(
+        fmt::format("an older record has cases that this one lacks: {}", record->path.string()));
+  }
+}
+
 FleetNode unreadable_node(const std::string& host, const FleetRecord& record) {
   FleetNode node;
   node.host = host;
@@ -391,7 +390,7 @@ void add_unreadable(FleetReport& report, const std::vector<FleetRecord>& records
   }
   for (const FleetRecord& record : records) {
     if (record.problem.empty() || is_left_out(record)) continue;
-    const std::string host = host_by_path(record.path);
+    const std::string host = host_of(record);
     const auto [place, added] = places.try_emplace(short_name(host), report.nodes.size());
     if (added) {
       report.nodes.push_back(unreadable_node(host, record));
@@ -561,6 +560,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   const auto compared = static_cast<std::ptrdiff_t>(newest.size());
   const std::int64_t unjudged = leave_out_unjudged(report, newest);
   tell_namesakes_apart(report, newest);
+  name_older(report, records, newest);
   add_unreadable(report, records);
   const auto others = std::count_if(records.begin(), records.end(), is_left_out);
   const auto readable =

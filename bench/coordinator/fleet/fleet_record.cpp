@@ -17,6 +17,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_scanner.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/digest.hpp"
 #include "linkgain/record/journal.hpp"
@@ -116,7 +117,34 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   return fleet_record_of_whole(parse_record(whole.value(), {}), names);
 }
 
+/// "node7" of "20261120T164000Z_node7_2xH200", which is how a run names its folder; empty where the
+/// name is another one.
+std::string host_in_folder(const std::string& folder) {
+  constexpr std::size_t kTimeLength = 16;
+  const std::size_t last = folder.rfind('_');
+  const bool dated = folder.size() > kTimeLength && folder[kTimeLength] == '_' &&
+                     folder[8] == 'T' && folder[kTimeLength - 1] == 'Z';
+  if (!dated || last <= kTimeLength) return {};
+  return folder.substr(kTimeLength + 1, last - kTimeLength - 1);
+}
+
+/// What to call a record that does not say whose it is: "node7/record.json" is node7's, and so is
+/// "node7", a folder that cannot be read.
+std::string host_by_path(const std::filesystem::path& path) {
+  const bool is_file = path.extension() == ".json" || path.extension() == ".jsonl";
+  const std::string name = visible((is_file ? path.stem() : path.filename()).string());
+  const std::string parent = visible(path.parent_path().filename().string());
+  const bool of_parent = (name == "record" || name == "journal") && !parent.empty();
+  const std::string& folder = of_parent ? parent : name;
+  const std::string host = host_in_folder(folder);
+  return host.empty() ? folder : host;
+}
+
 }  // namespace
+
+std::string host_of(const FleetRecord& record) {
+  return record.machine.host.empty() ? host_by_path(record.path) : record.machine.host;
+}
 
 std::uint32_t FleetNames::number_of(std::string_view case_name, std::string_view variant) {
   const std::string key = fmt::format("{} {}", case_name, variant);

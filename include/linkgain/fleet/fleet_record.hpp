@@ -63,6 +63,10 @@ struct FleetRecord {
   std::vector<FleetValue> values;
 };
 
+/// What the record says; where it does not, as of a run whose jobs never started or a file that
+/// cannot be read, by its path.
+std::string host_of(const FleetRecord& record);
+
 FleetRecord fleet_record_of(const Record& record, FleetNames& names);
 
 /// Reads the text of a record as linkgain writes it, up to its samples, without building or

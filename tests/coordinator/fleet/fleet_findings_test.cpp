@@ -112,6 +112,12 @@ TEST_F(FleetFindings, OfWhatRunsSayThemselves) {
     }
     for (CaseResult& result : node(7).cases) result.variants[1].path = Path::unknown;
   });
+  add("an older record of other cases", [&] {
+    Record newer = node(4);
+    newer.started = "2026-11-21T00:00:00Z";
+    newer.cases.resize(15);
+    records_.push_back(newer);
+  });
   add("records that say nothing of themselves", [&] {
     for (const char* path : {"out/x.json", "out/node14/journal.jsonl", "record.json",
                              "20261120T164000Z_node15/record.json"}) {
