@@ -28,9 +28,13 @@ bool is_label(std::string_view text) {
          });
 }
 
+constexpr std::string_view kUnreadable = "unreadable";
+
+/// Of a record, a journal, or a folder that may not be read.
 ListedRun listed(const std::filesystem::path& file) {
   ListedRun run;
-  run.path = file.parent_path();
+  std::error_code error;
+  run.path = std::filesystem::is_directory(file, error) ? file : file.parent_path();
   try {
     const Record record = read_record_head(file);
     run.started = record.started;
@@ -45,7 +49,7 @@ ListedRun listed(const std::filesystem::path& file) {
         }));
     run.status = file.extension() == ".jsonl" ? "unfinished" : name_of(record.status);
   } catch (const UsageError&) {
-    run.status = "unreadable";
+    run.status = kUnreadable;
   }
   return run;
 }
@@ -71,12 +75,17 @@ std::vector<ListedRun> list_runs(const std::filesystem::path& folder) {
   }
   std::vector<ListedRun> runs;
   for (const std::filesystem::path& file : find_fleet_files({folder})) {
-    if (file.filename() == "record.json" || file.filename() == "journal.jsonl") {
-      runs.push_back(listed(file));
-    }
+    const bool is_run = file.filename() == "record.json" || file.filename() == "journal.jsonl";
+    if (is_run || std::filesystem::is_directory(file, error)) runs.push_back(listed(file));
   }
   std::ranges::stable_sort(runs, std::greater<>(), &ListedRun::started);
   return runs;
+}
+
+ExitCode exit_code_of(const std::vector<ListedRun>& runs) {
+  const auto unreadable = std::ranges::count(runs, kUnreadable, &ListedRun::status);
+  if (unreadable == 0) return ExitCode::success;
+  return unreadable == std::ssize(runs) ? ExitCode::usage : ExitCode::problem_found;
 }
 
 std::filesystem::path latest_run(const std::filesystem::path& folder) {

@@ -45,10 +45,12 @@ std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& optio
   return {};
 }
 
-/// `linkgain list`: prints a line for each run. Throws UsageError where there is no such folder.
+/// `linkgain list`: prints a line for each run. Returns 1 where one of them or a folder cannot be
+/// read, 2 where none can, else 0; throws UsageError where there is no such folder.
 int carry_out(const ListOptions& options) {
-  fmt::print("{}", text_of(list_runs(options.folder), options));
-  return 0;
+  const std::vector<ListedRun> runs = list_runs(options.folder);
+  fmt::print("{}", text_of(runs, options));
+  return static_cast<int>(exit_code_of(runs));
 }
 
 const Registration kRegistration(Subcommand<ListOptions>{"list",

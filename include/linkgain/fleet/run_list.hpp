@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/tables/table.hpp"
 
 namespace linkgain {
@@ -14,7 +15,7 @@ inline constexpr std::string_view kResultsFolder = "results";
 
 /// What is shown of one run.
 struct ListedRun {
-  std::filesystem::path path;  ///< the run's directory
+  std::filesystem::path path;  ///< the run's directory, or one that may not be read
   std::string started;         ///< UTC, "2026-11-20T16:40:00Z"
   std::string label;           ///< empty: none
   std::string machine;         ///< "node1, 2 x NVIDIA H200"
@@ -24,9 +25,12 @@ struct ListedRun {
   std::string status;  ///< "complete", … of a record, "unfinished" of a journal, "unreadable"
 };
 
-/// Of every run in `folder` or below it, the newest first, the unreadable last. Throws UsageError
-/// where there is no such folder.
+/// Of every run in `folder` or below it, the newest first, the unreadable last, among them folders
+/// that may not be read. Throws UsageError where there is no such folder.
 std::vector<ListedRun> list_runs(const std::filesystem::path& folder);
+
+/// As that of a fleet: a problem where some cannot be read, usage where none can.
+ExitCode exit_code_of(const std::vector<ListedRun>& runs);
 
 /// The directory of the run in `folder` or below it that was started last, of those that can be
 /// read. Throws UsageError where there is none.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -85,6 +86,29 @@ TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
   screens.add("CSV", run_list_csv(runs));
   screens.add("JSON", run_list_json(runs));
   screens.expect_golden("run_list.txt");
+  EXPECT_EQ(exit_code_of(runs), ExitCode::problem_found);
+  runs.erase(runs.begin(), runs.end() - 1);
+  EXPECT_EQ(exit_code_of(runs), ExitCode::usage) << "none can be read";
+  EXPECT_EQ(exit_code_of(std::vector<ListedRun>{}), ExitCode::success);
+}
+
+TEST_F(RunList, HasFoldersThatMayNotBeRead) {
+  namespace fs = std::filesystem;
+  add("a", 20, "");
+  const fs::path closed = add("b", 21, "");
+  fs::permissions(folder_.path(), fs::perms{0755});
+  fs::permissions(closed, fs::perms::none);
+  // Root reads every folder; anybody else does not.
+  constexpr uid_t kNobody = 65534;
+  const bool is_root = geteuid() == 0;
+  ASSERT_EQ(is_root ? seteuid(kNobody) : 0, 0);
+  const std::vector<ListedRun> runs = list_runs(folder_.path());
+  ASSERT_EQ(is_root ? seteuid(0) : 0, 0);
+  fs::permissions(closed, fs::perms{0755});
+  ASSERT_THAT(runs, SizeIs(2));
+  EXPECT_EQ(runs[1].path, closed);
+  EXPECT_EQ(runs[1].status, "unreadable");
+  EXPECT_EQ(exit_code_of(runs), ExitCode::problem_found);
 }
 
 TEST_F(RunList, NamesARunByItsLabel) {
