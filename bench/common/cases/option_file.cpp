@@ -18,6 +18,33 @@ namespace {
 
 constexpr const char* kAdvice = "see linkgain run --help: its options without -- are the file's";
 
+/// CLI11 takes a list that does not end for one without its last character, and an option without
+/// a value for 0. Lines are those that it sees.
+void require_values(const std::string& text, const std::filesystem::path& file) {
+  std::istringstream stream(text);
+  int number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    const int first = ++number;
+    CLI::detail::trim(line);
+    const std::size_t equals = line.find('=');
+    const bool is_section = line.starts_with('[') && line.ends_with(']');
+    const bool is_comment = line.starts_with('#') || line.starts_with(';');
+    if (is_section || is_comment || equals == std::string::npos) continue;
+    const auto refuse = [&](const char* what) {
+      const std::string name = CLI::detail::trim_copy(line.substr(0, equals));
+      throw UsageError(fmt::format("{}, line {}: {} has {}", file.string(), first, name, what),
+                       kAdvice);
+    };
+    std::string value = line.substr(equals + 1);
+    value = CLI::detail::trim_copy(value.substr(0, value.find('#')));
+    if (value.empty()) refuse("no value");
+    if (value.front() != '[') continue;
+    for (std::string more; value.back() != ']'; value += CLI::detail::trim(more), ++number) {
+      if (!std::getline(stream, more)) refuse("a list without ]");
+    }
+  }
+}
+
 std::vector<CLI::ConfigItem> items_of(const std::filesystem::path& file) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20;
   const Reading<std::string> text = read_regular_file(file, kMostBytes);
@@ -25,6 +52,7 @@ std::vector<CLI::ConfigItem> items_of(const std::filesystem::path& file) {
     throw UsageError(fmt::format("profile '{}' cannot be read: {}", file.string(), text.reason()),
                      "give a file of options, or one of the profiles that run --list names");
   }
+  require_values(text.value(), file);
   std::istringstream stream(text.value());
   return CLI::ConfigTOML().from_config(stream);
 }

@@ -74,6 +74,12 @@ TEST_F(OptionFile, GivesOptionsOfEveryKind) {
   EXPECT_TRUE(color_);
 }
 
+TEST_F(OptionFile, TakesAListOfSeveralLines) {
+  read("only = [\"all_reduce\",\n  \"send_recv\"\n]\nlaunches = 3\n");
+  EXPECT_THAT(only_, ElementsAre("all_reduce", "send_recv"));
+  EXPECT_EQ(launches_, 3);
+}
+
 TEST_F(OptionFile, CallsWhatAFlagCalls) {
   EXPECT_EQ(read("no-color = true\n"), "");
   EXPECT_FALSE(color_);
@@ -92,7 +98,9 @@ TEST_F(OptionFile, RefusesWhatIsNoOption) {
   for (const char* text :
        {"launchs = 3", "everything = 3", "--launches = 3", "help = true", "[run]\nlaunches = 3",
         "launches = three", "launches = 2.5", "launches = [2, 3]", "kernels = 7", "launches",
-        "launches = 3\nkernels = true\nlaunches = 4", "profile.name = 3"}) {
+        "launches = 3\nkernels = true\nlaunches = 4", "profile.name = 3",
+        "kernels = true\nlaunches =", "launches = # 3", "sizes = [1,2",
+        "only = [\"a\",\n\"b\"\nlaunches = 3"}) {
     answers.add(with_replaced(text, "\n", "; "),
                 with_replaced(refusal_of([&] { read(text); }), file_.string(), "FILE"));
   }
