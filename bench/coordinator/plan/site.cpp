@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
@@ -42,6 +44,18 @@ std::optional<int> count_of(const Environment& environment, const std::string& n
 
 UsageError no_hostfile(const std::string& why) {
   return UsageError("--hostfile: " + why, "it names a host a line, as in: node1 slots=4");
+}
+
+/// mpirun refuses others, and of a carriage return it says what nobody can see.
+void require_printable(std::string_view line, int number) {
+  constexpr std::string_view kBlanks = "\t\v\f";
+  for (const char& c : line) {
+    const bool is_control = std::iscntrl(static_cast<unsigned char>(c)) != 0;
+    if (!is_control || kBlanks.find(c) != std::string_view::npos) continue;
+    throw no_hostfile(fmt::format("line {} has {}", number,
+                                  c == '\r' ? "a carriage return, as files of Windows do"
+                                            : "the control character " + visible({&c, 1})));
+  }
 }
 
 /// The slots that a line states after its host.
@@ -84,7 +98,9 @@ Hosts parse_hostfile(std::string_view text) {
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    std::istringstream words(line.substr(0, line.find('#')));
+    line.erase(std::min(line.find('#'), line.size()));
+    require_printable(line, number);
+    std::istringstream words(line);
     std::string name;
     if (!(words >> name)) continue;
     if (name.find('=') != std::string::npos) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
 #include "support/process_support.hpp"
@@ -92,7 +93,7 @@ TEST(Hostfile, CountsHostsAndTheSlotsThatAllState) {
   EXPECT_EQ(parse_hostfile("node1\n"), (Hosts{1, std::nullopt}));
   EXPECT_EQ(parse_hostfile("node1 slots=4\nnode2 slots=2 max_slots=8"), (Hosts{2, 6}));
   EXPECT_EQ(parse_hostfile("node1 slots=4\nnode2\n"), (Hosts{2, std::nullopt}));
-  EXPECT_EQ(parse_hostfile("# ours\n\n  10.0.0.1  slots=1 # old\n10.0.0.2\tslots=1\r\n"),
+  EXPECT_EQ(parse_hostfile("# ours\n\n  10.0.0.1  slots=1 # old\r\n10.0.0.2\tslots=1\n"),
             (Hosts{2, 2}));
   EXPECT_EQ(parse_hostfile("node1 slots=2\nnode1 slots=2\n"), (Hosts{1, 4}));
   EXPECT_EQ(parse_hostfile("node1\nnode1\nnode2\n"), (Hosts{2, 3})) << "a slot for each line";
@@ -113,9 +114,11 @@ TEST(Hostfile, NamesTheLineThatIsNone) {
 
 TEST(Hostfile, SaysWhatItRefuses) {
   std::string text;
-  for (const char* each :
-       {"", "# node1", "node1\nslots=4", "node1 slots=two", "node1 slots=2147483647\nnode2"}) {
-    text += "---\n" + std::string(each) + "\n" + refusal(each) + "\n";
+  using namespace std::string_literals;
+  for (const std::string& each :
+       {""s, "# node1"s, "node1\nslots=4"s, "node1 slots=two"s, "node1 slots=2147483647\nnode2"s,
+        "node1\nnode2\r\n"s, "node1\0"s, "node1 slots=1\033[31m"s}) {
+    text += "---\n" + visible_lines(each) + "\n" + refusal(each) + "\n";
   }
   expect_golden(text, "refused_hostfiles.txt");
 }
