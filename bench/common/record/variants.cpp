@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"
@@ -54,10 +55,14 @@ Variant parse_parts(std::string_view text, std::string_view whole,
   };
   if (text.empty()) refuse();
   std::string* last = nullptr;
+  std::set<std::string> keys;
   for (const std::string& part : split(text, ',')) {
     if (is_assignment(part)) {
       const std::size_t equals = part.find('=');
       const std::string key = part.substr(0, equals);
+      if (!keys.insert(key).second) {
+        throw UsageError(fmt::format("variant '{}' has {} twice", whole, key));
+      }
       last = key == "nccl"     ? &variant.nccl
              : key == "worker" ? &variant.worker
                                : &variant.environment[key];

@@ -110,6 +110,8 @@ TEST(ParseVariant, TakesFilesBesideVariables) {
   Variant host = nccl("host");
   host.nccl = "/opt/nccl";
   EXPECT_EQ(nccl("host:nccl=/opt/nccl"), host) << "with its own variables";
+  EXPECT_EQ(nccl("on:host,NCCL_P2P_DISABLE=0").environment.at("NCCL_P2P_DISABLE"), "0")
+      << "in the place of its";
   host.name = "new-host";
   host.environment["NCCL_ALGO"] = "Ring";
   EXPECT_EQ(nccl("new-host:host,nccl=/opt/nccl,NCCL_ALGO=Ring"), host);
@@ -223,6 +225,8 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.refuse_each({"mine:host,p2p", "mine:ring,A=1"}, nccl);
   answers.about("files without a path");
   answers.refuse_each({"new:nccl=", "new:A=1,nccl=", "new:worker=,A=1"}, nccl);
+  answers.about("a variable twice");
+  answers.refuse_each({"a:A=1,A=2", "a:A=1,B=2,A=1", "new:nccl=a,nccl=b"}, nccl);
   answers.about("together");
   answers.refuse("none", [] { require_distinct({}); });
   answers.refuse("17", [] {
