@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/statistics/distributions.hpp"
@@ -320,6 +322,16 @@ void judge_convergence(CaseResult& result, double precision) {
   }
 }
 
+/// By variant; empty where no program ran.
+std::map<std::string, Path> paths_of_programs(const Record& record) {
+  std::map<std::string, Path> paths;
+  if (!record.settings.program) return paths;
+  for (const Variant& variant : record.settings.variants) {
+    paths[variant.name] = path_of_program(counted_runs(record, variant.name));
+  }
+  return paths;
+}
+
 /// Place of the variant of that name; there is one.
 std::size_t place_of(const CaseResult& result, const std::string& variant) {
   const auto found =
@@ -361,10 +373,15 @@ bool is_wide(const Estimate& ratio) {
 }
 
 void summarise(Record& record) {
+  const std::map<std::string, Path> programs = paths_of_programs(record);
   for (CaseResult& result : record.cases) {
     if (result.samples.empty()) continue;
     summarise(result);
     for (VariantResult& variant : result.variants) {
+      const auto program = programs.find(variant.variant);
+      if (program != programs.end()) variant.path = program->second;
+      const auto own = own_path(record.machine, result.definition, variant.execution);
+      if (own && variant.time) variant.path = *own;
       if (variant.evidence) variant.path = path_by_evidence(variant.path, *variant.evidence);
       note_limit(variant, result.definition, record.machine);
     }

@@ -322,17 +322,6 @@ bool has_samples(const CaseResult& result, std::size_t variant) {
   });
 }
 
-/// NVLink carried it, or what did is not known.
-void note_paths(Record& record, const std::vector<ArmEvidence>& arms) {
-  for (CaseResult& result : record.cases) {
-    for (std::size_t i = 0; i < result.variants.size(); ++i) {
-      const std::optional<double> bytes = nvlink_bytes(arms[i]);
-      const bool used = bytes && *bytes > static_cast<double>(kNvlinkFloor);
-      result.variants[i].path = used ? Path::nvlink : Path::unknown;
-    }
-  }
-}
-
 /// Of an NCCL that programs had mapped; nothing where they had several.
 void note_nccl(Software& software, const std::set<std::pair<std::string, std::string>>& mapped) {
   if (mapped.size() != 1) return;
@@ -418,11 +407,9 @@ ExitCode conclude(Record& record) {
   if (record.status == RunStatus::complete && (nothing || lacking)) {
     record.status = RunStatus::incomplete;
   }
-  const std::vector<ArmEvidence> arms = arms_of(record);
-  note_paths(record, arms);
   note_software(record);
-  const ExecVerdict verdict =
-      judge_exec(arms, record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
+  const ExecVerdict verdict = judge_exec(
+      arms_of(record), record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
   std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
   return exit_code_of(record, verdict.exit_code == ExitCode::wrong_path, false);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec_verdicts.hpp"
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"

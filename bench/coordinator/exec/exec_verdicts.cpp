@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
@@ -23,54 +23,9 @@ constexpr double kSameShare = 0.01;
 constexpr double kLargestDeviation = 0.5;
 constexpr double kUnlikePowerCap = 0.1;
 
-/// GPUs on which the driver listed processes of the arm; empty where it listed none.
-std::set<int> used_gpus(const ArmEvidence& arm) {
-  std::set<int> used;
-  for (const RunEvidence& run : arm.runs) {
-    for (const GpuEvidence& gpu : run.gpus) {
-      if (gpu.used) used.insert(gpu.gpu);
-    }
-  }
-  return used;
-}
-
-/// Those that the arm used in any of its runs, for a short one may end before somebody looks; all
-/// where that is not known.
-std::vector<GpuEvidence> judged_gpus(const ArmEvidence& arm, const RunEvidence& run) {
-  const std::set<int> used = used_gpus(arm);
-  std::vector<GpuEvidence> judged;
-  std::ranges::copy_if(run.gpus, std::back_inserter(judged), [&](const GpuEvidence& gpu) {
-    return used.empty() || used.contains(gpu.gpu);
-  });
-  return judged;
-}
-
-bool is_shared(const RunEvidence& run, const GpuEvidence& gpu) {
-  return std::ranges::find(run.neighbours.seen, gpu.gpu, &GpuNeighbour::gpu) !=
-         run.neighbours.seen.end();
-}
-
-/// What becomes of GPUs that others were on.
-enum class SharedGpus { count, leave_out };
-
-/// Of each run in which a GPU had the counter.
-std::vector<double> bytes_of_runs(const ArmEvidence& arm, SharedGpus shared) {
-  std::vector<double> runs;
-  for (const RunEvidence& run : arm.runs) {
-    std::optional<double> sum;
-    for (const GpuEvidence& gpu : judged_gpus(arm, run)) {
-      if (!gpu.traffic.nvlink_sent) continue;
-      if (shared == SharedGpus::leave_out && is_shared(run, gpu)) continue;
-      sum = sum.value_or(0.0) + static_cast<double>(*gpu.traffic.nvlink_sent);
-    }
-    if (sum) runs.push_back(*sum);
-  }
-  return runs;
-}
-
 double largest_deviation(const ArmEvidence& arm, double middle) {
   double largest = 0.0;
-  for (const double bytes : bytes_of_runs(arm, SharedGpus::count)) {
+  for (const double bytes : nvlink_bytes_of(arm.runs, SharedGpus::count)) {
     largest = std::max(largest, std::abs(bytes - middle));
   }
   return largest;
@@ -88,7 +43,7 @@ bool moved_the_same(const ArmEvidence& a, double bytes_a, const ArmEvidence& b, 
 std::string why_unseen(const ArmEvidence& arm) {
   for (const RunEvidence& run : arm.runs) {
     if (!run.no_gpus.empty()) return run.no_gpus;
-    for (const GpuEvidence& gpu : judged_gpus(arm, run)) {
+    for (const GpuEvidence& gpu : judged_gpus(arm.runs, run)) {
       if (!gpu.traffic.nvlink_sent) return fmt::format("GPU {}: {}", gpu.gpu, gpu.nvlink_reason);
     }
   }
@@ -138,7 +93,7 @@ std::string use_text(const std::vector<double>& used, std::size_t runs) {
 /// hide that fewer than half of them took NVLink.
 void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) {
   const auto wrong_runs = [&](SharedGpus shared) {
-    std::vector<double> runs = bytes_of_runs(arm, shared);
+    std::vector<double> runs = nvlink_bytes_of(arm.runs, shared);
     std::erase_if(runs, [&](double bytes) { return !is_use(bytes) || bytes <= kNoNvlink * most; });
     return runs;
   };
@@ -150,9 +105,10 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
         {"exec-path",
          fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
                      use_text(own, arm.runs.size()),
-                     used_gpus(arm).empty() ? "; others may have moved it, for the driver did not "
-                                              "show on which GPUs the command was"
-                                            : ""),
+                     used_gpus(arm.runs).empty()
+                         ? "; others may have moved it, for the driver did not "
+                           "show on which GPUs the command was"
+                         : ""),
          fmt::format("{} does not close what bypasses it: NVLink multicast "
                      "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's "
                      "own copies and all-reduces (vLLM: --disable-custom-all-reduce)",
@@ -193,7 +149,8 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
   if (first.p2p_off() != other.p2p_off()) {
     // Where some runs took another path, it changed those: exec-path says how many it left.
     const ArmEvidence& off = first.p2p_off() ? first : other;
-    if (!is_use(std::ranges::min(bytes_of_runs(off, SharedGpus::count)))) return std::nullopt;
+    if (!is_use(std::ranges::min(nvlink_bytes_of(off.runs, SharedGpus::count))))
+      return std::nullopt;
     return Warning{"exec-no-change", seen + ": the variant changed nothing",
                    "their times do not say what the link is worth; see whether the variables reach "
                    "the program's processes and whether NCCL carries its data"};
@@ -422,21 +379,18 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
     arm.forbidding = p2p_forbidden_by(record, variant.name);
     arm.nccl = variant.nccl;
     arm.is_like_first = is_like_first(record, variant);
-    for (const ProgramRun& run : record.runs) {
-      const bool counts = run.variant == variant.name && !run.warm_up && run.failure.empty();
-      if (counts) arm.runs.push_back(run.evidence);
-    }
+    arm.runs = counted_runs(record, variant.name);
   }
   return arms;
 }
 
 std::optional<double> nvlink_bytes(const ArmEvidence& arm) {
-  const std::vector<double> runs = bytes_of_runs(arm, SharedGpus::count);
+  const std::vector<double> runs = nvlink_bytes_of(arm.runs, SharedGpus::count);
   return runs.empty() ? std::nullopt : std::optional(median(runs));
 }
 
 std::optional<double> most_nvlink_bytes(const ArmEvidence& arm) {
-  const std::vector<double> runs = bytes_of_runs(arm, SharedGpus::count);
+  const std::vector<double> runs = nvlink_bytes_of(arm.runs, SharedGpus::count);
   return runs.empty() ? std::nullopt : std::optional(std::ranges::max(runs));
 }
 

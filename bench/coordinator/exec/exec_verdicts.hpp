@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +22,6 @@ struct ArmEvidence {
 
   bool p2p_off() const { return !forbidding.empty(); }
 };
-
-/// Below this NVLink counts as unused in a run: set-up, flags and barriers move KiB to some MiB.
-inline constexpr std::int64_t kNvlinkFloor = std::int64_t{16} << 20;
 
 /// Those of a record of `linkgain exec`, by its variants.
 std::vector<ArmEvidence> arms_of(const Record& record);

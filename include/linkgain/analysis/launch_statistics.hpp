@@ -97,8 +97,9 @@ bool is_wide(const Estimate& ratio);
 /// Gives every ratio of the record its interval, by launch_means() of all its cases, and says of
 /// every case whether it converged: each interval within precision_of() the case. One that lost a
 /// job or was interrupted has not. Of every case that has samples, calls summarise() first, and
-/// takes the path of what counters judge from them, and the share of a limit from the bandwidth: so
-/// records of any age are read by the same rules, and none is believed what they do not give.
+/// takes the path of what counters judge from them, of our own work and of programs as the run does
+/// (own_path(), path_of_program()), and the share of a limit from the bandwidth: so records of any
+/// age are read by the same rules, and none is believed what they do not give.
 void summarise(Record& record);
 
 struct MoreLaunches {

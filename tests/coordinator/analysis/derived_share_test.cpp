@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/program_traffic.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::test {
@@ -53,6 +56,48 @@ TEST(DerivedShares, AreAbsentWhereNoLimitIsKnown) {
   record.cases.back().variants[0].fraction_of_limit = 0.99;
   summarise(record);
   EXPECT_FALSE(record.cases.back().variants[0].fraction_of_limit);
+}
+
+/// Whose kernels and copies know themselves whether they reach other GPUs' memory.
+TEST(DerivedPaths, OfOurOwnWorkAreThoseOfTheLinks) {
+  for (const auto& [through_host, path] :
+       {std::pair(true, Path::host_memory), std::pair(false, Path::nvlink)}) {
+    Record record = counted_run();
+    record.cases.back().definition.kernel = true;
+    VariantResult& claimed = record.cases.back().variants[0];
+    claimed.execution.through_host = through_host;
+    claimed.evidence.reset();
+    claimed.path = Path::network;
+    summarise(record);
+    EXPECT_EQ(claimed.path, path);
+  }
+}
+
+TEST(DerivedPaths, OfProgramsAreThoseOfTheCountersOfTheirRuns) {
+  Record record = counted_run();
+  record.settings.program.emplace();
+  record.cases.erase(record.cases.begin(), record.cases.end() - 1);
+  CaseResult& result = record.cases[0];
+  result.definition = parse_case_name("exec/time");
+  const auto expect_paths = [&](Path first, Path other) {
+    for (VariantResult& variant : result.variants) {
+      variant.evidence.reset();
+      variant.path = Path::pcie_p2p;
+    }
+    summarise(record);
+    EXPECT_EQ(result.variants[0].path, first);
+    EXPECT_EQ(result.variants[1].path, other);
+  };
+  expect_paths(Path::unknown, Path::unknown);
+  for (const char* variant : {"p2p", "host"}) {
+    ProgramRun& run = record.runs.emplace_back();
+    run.variant = variant;
+    run.evidence.gpus.emplace_back().traffic.nvlink_sent =
+        run.variant == "p2p" ? 2 * kNvlinkFloor : kNvlinkFloor;
+  }
+  expect_paths(Path::nvlink, Path::unknown);
+  record.runs[0].warm_up = true;
+  expect_paths(Path::unknown, Path::unknown);
 }
 
 }  // namespace

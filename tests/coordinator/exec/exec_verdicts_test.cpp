@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/report/warning_weight.hpp"
 #include "support/situations.hpp"
 

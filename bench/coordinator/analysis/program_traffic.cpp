@@ -1,0 +1,67 @@
+#include "linkgain/analysis/program_traffic.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "linkgain/statistics/statistics.hpp"
+
+namespace linkgain {
+namespace {
+
+bool is_shared(const RunEvidence& run, const GpuEvidence& gpu) {
+  return std::ranges::find(run.neighbours.seen, gpu.gpu, &GpuNeighbour::gpu) !=
+         run.neighbours.seen.end();
+}
+
+}  // namespace
+
+std::vector<RunEvidence> counted_runs(const Record& record, const std::string& variant) {
+  std::vector<RunEvidence> runs;
+  for (const ProgramRun& run : record.runs) {
+    const bool counts = run.variant == variant && !run.warm_up && run.failure.empty();
+    if (counts) runs.push_back(run.evidence);
+  }
+  return runs;
+}
+
+std::set<int> used_gpus(std::span<const RunEvidence> runs) {
+  std::set<int> used;
+  for (const RunEvidence& run : runs) {
+    for (const GpuEvidence& gpu : run.gpus) {
+      if (gpu.used) used.insert(gpu.gpu);
+    }
+  }
+  return used;
+}
+
+std::vector<GpuEvidence> judged_gpus(std::span<const RunEvidence> runs, const RunEvidence& run) {
+  const std::set<int> used = used_gpus(runs);
+  std::vector<GpuEvidence> judged;
+  std::ranges::copy_if(run.gpus, std::back_inserter(judged), [&](const GpuEvidence& gpu) {
+    return used.empty() || used.contains(gpu.gpu);
+  });
+  return judged;
+}
+
+std::vector<double> nvlink_bytes_of(std::span<const RunEvidence> runs, SharedGpus shared) {
+  std::vector<double> bytes;
+  for (const RunEvidence& run : runs) {
+    std::optional<double> sum;
+    for (const GpuEvidence& gpu : judged_gpus(runs, run)) {
+      if (!gpu.traffic.nvlink_sent) continue;
+      if (shared == SharedGpus::leave_out && is_shared(run, gpu)) continue;
+      sum = sum.value_or(0.0) + static_cast<double>(*gpu.traffic.nvlink_sent);
+    }
+    if (sum) bytes.push_back(*sum);
+  }
+  return bytes;
+}
+
+Path path_of_program(std::span<const RunEvidence> runs) {
+  const std::vector<double> bytes = nvlink_bytes_of(runs, SharedGpus::count);
+  const bool used = !bytes.empty() && median(bytes) > static_cast<double>(kNvlinkFloor);
+  return used ? Path::nvlink : Path::unknown;
+}
+
+}  // namespace linkgain
