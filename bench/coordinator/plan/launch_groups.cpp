@@ -25,6 +25,8 @@ constexpr std::int64_t kNcclSegmentBytes = 20 * kMiB;
 constexpr std::int64_t kLauncherThreads = 4;
 constexpr std::int64_t kHostRankThreads = 3;
 constexpr std::int64_t kGpuRankThreads = 16;
+/// Whatever the machine holds: those of eight launches of four variants.
+constexpr int kMostJobs = 32;
 
 /// Something of which every resident job takes some.
 struct Limit {
@@ -77,6 +79,10 @@ std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
                     fmt::format("{} more processes and threads", site.processes.value_or(0)),
                     "raise the limit (ulimit -u, a container's --pids-limit)", variants * threads,
                     "do not suffice"});
+  limits.push_back({kMostJobs, 1, 0, fmt::format("the limit of {} resident jobs", kMostJobs),
+                    "ask for fewer --launches or variants to have all at once", 0, "is too low"});
+  limits.push_back({needs.jobs_in_budget, 1, 0, "the budget",
+                    "give more time with --budget to have all at once", 0, "is too short"});
   std::erase_if(limits, [](const Limit& limit) { return !limit.available; });
   return limits;
 }

@@ -23,6 +23,7 @@ struct JobNeeds {
   std::optional<std::int64_t> free_gpu_memory;  ///< in bytes, as free_gpu_memory() gives it
   std::int64_t largest_case = 0;  ///< bytes of the one case that one job of every variant has open
   bool may_be_sequential = true;  ///< `--schedule paired` was not asked for
+  std::optional<int> jobs_in_budget{};  ///< that it leaves the time to start together
 };
 
 /// How they can be.

@@ -411,6 +411,19 @@ void MemoryFit::choose_schedule() {
                     "have them in turn"});
 }
 
+/// Jobs of which the start leaves half of the budget; no fewer than those of kFewestLaunches.
+std::optional<int> jobs_in_budget(const RunPlan& plan) {
+  constexpr double kToStart = 0.5;
+  if (!plan.budget) return std::nullopt;
+  const auto variants = static_cast<int>(plan.variants.size());
+  int jobs = variants * kFewestLaunches;
+  while (jobs < variants * plan.launches &&
+         guessed_start_time(plan.backend, jobs + 1).value <= kToStart * plan.budget->value) {
+    ++jobs;
+  }
+  return jobs;
+}
+
 /// Makes `plan`, with everything else decided, fit into the memory of the GPUs or of the host. A
 /// case that one job cannot hold, or that the variants' jobs cannot hold at once where
 /// `--schedule paired` asks for that, is left out with a warning if only a profile brought it, else
@@ -440,7 +453,8 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
                            .backend = plan.backend,
                            .free_gpu_memory = free_gpu,
                            .largest_case = largest,
-                           .may_be_sequential = options.schedule != Schedule::paired});
+                           .may_be_sequential = options.schedule != Schedule::paired,
+                           .jobs_in_budget = jobs_in_budget(plan)});
   if (groups.sequential) plan.schedule = Schedule::sequential;
   plan.launches_at_once = groups.launches;
   if (groups.warning) plan.warnings.push_back(*groups.warning);
@@ -478,6 +492,10 @@ int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launche
   }
   const std::int64_t own = launch < over ? blocks / over + (launch < blocks % over ? 1 : 0) : 0;
   return static_cast<int>(uses_link(c) ? own : std::min<std::int64_t>(own, 1));
+}
+
+Seconds guessed_start_time(BackendKind backend, int jobs) {
+  return {backend == BackendKind::nccl ? 0.8 + 0.5 * jobs : 0.3 + 0.2 * jobs};
 }
 
 int launches_at_once(const RunPlan& plan) {

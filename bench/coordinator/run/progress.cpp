@@ -253,9 +253,8 @@ double RunPace::growth_to(std::size_t index) const {
 
 double RunPace::seconds_of_group() const {
   if (group_seconds_ > 0.0 || step() > 0) return group_seconds_;
-  const int at_once = launches_at_once(plan_);
-  const double jobs = at_once * static_cast<double>(plan_.variants.size()) / passes();
-  return plan_.backend == BackendKind::nccl ? 0.8 + 0.5 * jobs : 0.3 + 0.2 * jobs;
+  const int jobs = launches_at_once(plan_) * static_cast<int>(plan_.variants.size()) / passes();
+  return guessed_start_time(plan_.backend, jobs).value;
 }
 
 double RunPace::seconds_of_begun() const {

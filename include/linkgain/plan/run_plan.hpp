@@ -79,6 +79,9 @@ inline constexpr int kFewestLaunches = 3;
 /// communication, which only stands beside them, one at most.
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);
 
+/// What so many jobs take to start together, on usual machines.
+Seconds guessed_start_time(BackendKind backend, int jobs);
+
 /// Launches whose jobs may be up at once.
 int launches_at_once(const RunPlan& plan);
 

@@ -63,6 +63,35 @@ TEST(LaunchGroups, GoByTheGpusThatAreUsed) {
   EXPECT_EQ(make_plan(options, site).launches_at_once, 2);
 }
 
+TEST(LaunchGroups, AreOf32JobsAtMost) {
+  const auto at_once = [](int launches, int variants) {
+    RunOptions options = pair_of_size("8");
+    options.launches = launches;
+    for (int i = 0; i < variants; ++i) {
+      options.variants.push_back("v" + std::to_string(i) + ":NCCL_ALGO=Ring");
+    }
+    return launches_at_once(make_plan(options, roomy()));
+  };
+  EXPECT_EQ(at_once(8, 4), 8);
+  EXPECT_EQ(at_once(9, 4), 5) << "eight would do, and groups are alike";
+  EXPECT_EQ(at_once(50, 2), 13);
+  EXPECT_EQ(at_once(6, 16), 2);
+}
+
+TEST(LaunchGroups, AreOfJobsWhoseStartLeavesHalfOfTheBudget) {
+  const auto at_once = [](int launches, double budget) {
+    RunOptions options = pair_of_size("8");
+    options.launches = launches;
+    options.budget = Seconds{budget};
+    return launches_at_once(make_plan(options, roomy()));
+  };
+  EXPECT_LE(guessed_start_time(BackendKind::nccl, 12).value, 7.0);
+  EXPECT_EQ(at_once(6, 14.0), 6);
+  EXPECT_EQ(at_once(6, 13.0), 3);
+  EXPECT_EQ(at_once(50, 2.0), 3) << "to which a budget lowers them";
+  EXPECT_EQ(at_once(2, 1.0), 2);
+}
+
 TEST(LaunchGroups, AreNotMadeOfASequentialRun) {
   Site site = roomy();
   site.exclusive_compute_mode = true;
@@ -115,6 +144,11 @@ TEST(LaunchGroups, SayWhatIsTooLittle) {
   on_host.backend = BackendKind::mpi;
   site.shared_memory_bytes = 64 * kMiB;
   add("the same with MPI and 64 MiB of /dev/shm", on_host, site);
+  RunOptions many = pair_of_size("8");
+  many.launches = 50;
+  add("50 launches", many, roomy());
+  many.budget = Seconds{2.0};
+  add("50 launches in 2 s", many, roomy());
   expect_golden(text, "launch_groups.txt");
 }
 
