@@ -57,6 +57,8 @@ class CaseRun {
 
   void refused_by(std::size_t place, const JobRefused& refusal);
   void open_in(std::size_t place);
+  bool is_cut();
+  void note_cut();
   bool sample_round(BalancedOrder& order, int round);
   void sample_one(const Opened& opened, const Turn& turn);
   protocol::RunReply run_batch(const Opened& opened, std::int64_t operations);
@@ -84,6 +86,7 @@ class CaseRun {
   const MeasurementSettings& settings_;
   std::vector<Opened> opened_;
   std::vector<bool> sampled_;          ///< in this launch, by place
+  bool cut_ = false;                   ///< not all of it was begun within the budget
   BalancedOrder handling_;             ///< of opening and verifying
   std::vector<TrafficCount> traffic_;  ///< this launch's, by place
   /// The counters after the round's last batch, where no job has run since.
@@ -191,12 +194,28 @@ void CaseRun::took(const protocol::OpenReply& reply) const {
 void CaseRun::open() {
   for (const int index : handling_.next()) {
     const auto place = static_cast<std::size_t>(index);
-    if (jobs_[place].job) {
-      open_in(place);
-    } else {
+    if (!jobs_[place].job) {
       note_loss(result_of(place));
+    } else if (!is_cut()) {
+      open_in(place);
     }
   }
+}
+
+/// Before another variant is opened or another batch begins.
+bool CaseRun::is_cut() {
+  cut_ = cut_ || settings_.observer.out_of_budget();
+  return cut_;
+}
+
+void CaseRun::note_cut() {
+  for (std::size_t place = 0; place < jobs_.size(); ++place) {
+    VariantResult& result = result_of(place);
+    if (!sampled_[place] && !result.time && !result.skipped) {
+      result.skipped = Skip{SkipReason::out_of_time};
+    }
+  }
+  if (result_.stopped != StopReason::job_lost) result_.stopped = StopReason::out_of_time;
 }
 
 /// Its first operations are among it, however slow the path.
@@ -261,7 +280,8 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   result_.samples.push_back(std::move(sample));
 }
 
-/// False when a job was lost; the others' part of the round is complete all the same.
+/// False when a job was lost; the others' part of the round is complete all the same, unless the
+/// budget ends in it.
 bool CaseRun::sample_round(BalancedOrder& order, int round) {
   const std::vector<Opened> opened = opened_;
   last_reading_.reset();
@@ -270,6 +290,7 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
                   (place_.launch == 0 || settings_.observer.may_count_again());
   int position = 0;
   for (int index : order.next()) {
+    if (is_cut()) break;
     const Opened& one = opened[static_cast<std::size_t>(index)];
     try {
       sample_one(one, {round, position++});
@@ -301,11 +322,12 @@ void CaseRun::sample(int rounds) {
   if (opened_.empty() && result_.stopped != StopReason::job_lost)
     result_.stopped = why_none_is_open();
   BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
-  for (int round = 0; round < rounds && !opened_.empty(); ++round) {
+  for (int round = 0; round < rounds && !opened_.empty() && !is_cut(); ++round) {
     settings_.observer.sampled();
     if (sample_round(order, round)) continue;
     order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
   }
+  if (cut_) return note_cut();
   if (opened_.empty() || result_.stopped == StopReason::job_lost) return;
   result_.stopped = is_compared() ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
 }
@@ -344,9 +366,11 @@ void CaseRun::finish() {
         std::max(protocol::kVerifiedOperations, one.reply.execution.operations_per_graph);
     const Seconds deadline{deadline_for(one, operations).value + time_for_memory().value};
     try {
-      const Verification verification = job.verify(one.reply.handle, deadline);
-      worked();
-      verified(one.place, verification);
+      if (sampled_[one.place]) {
+        const Verification verification = job.verify(one.reply.handle, deadline);
+        worked();
+        verified(one.place, verification);
+      }
       job.close(one.reply.handle, deadline);
     } catch (const JobLost& loss) {
       lose(one.place, loss);

@@ -279,6 +279,7 @@ double RunPace::seconds_left() const {
   const bool starting = begun_ && !measuring_;
   if (starting) seconds += seconds_of_group();
   if (begun_) seconds -= std::min(clock_.now().value - *begun_, seconds_of_begun());
+  seconds = std::max(0.0, seconds);
   return plan_.budget ? std::min(seconds, seconds_of_budget_left()) : seconds;
 }
 

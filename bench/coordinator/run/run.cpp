@@ -96,6 +96,7 @@ class Run : private RunCosts {
   bool may_count_again() const override {
     return looking_costs_within(kAffordableEvidence, pace_.elapsed());
   }
+  bool out_of_budget() const override { return pace_.out_of_budget(); }
 
   const RunPlan& plan_;
   RunWorld& world_;

@@ -39,15 +39,17 @@ std::string bar(double share, std::size_t width, bool utf8) {
   return text;
 }
 
-/// "45 s left", "2 min 5 s left", "12 min left"; empty where that is not known.
+/// "45 s left", "2 min 5 s left", "12 min left", "45 s over the budget"; empty where that is not
+/// known, as of what takes longer than was expected.
 std::string time_left(const ProgressPoint& point) {
   constexpr int kMinute = 60;
   constexpr int kCoarse = 10;  // minutes
-  if (!point.seconds_left) return {};
-  const auto seconds = static_cast<int>(std::ceil(std::max(0.0, *point.seconds_left)));
-  if (seconds < 2 * kMinute) return fmt::format("{} s left", seconds);
-  if (seconds >= kCoarse * kMinute) return fmt::format("{} min left", seconds / kMinute);
-  return fmt::format("{} min {} s left", seconds / kMinute, seconds % kMinute);
+  if (point.seconds_left.value_or(0.0) == 0.0) return {};
+  const auto seconds = static_cast<int>(std::ceil(std::abs(*point.seconds_left)));
+  const char* const of = *point.seconds_left > 0.0 ? "left" : "over the budget";
+  if (seconds < 2 * kMinute) return fmt::format("{} s {}", seconds, of);
+  if (seconds >= kCoarse * kMinute) return fmt::format("{} min {}", seconds / kMinute, of);
+  return fmt::format("{} min {} s {}", seconds / kMinute, seconds % kMinute, of);
 }
 
 std::string joined(const std::vector<std::string>& parts) {

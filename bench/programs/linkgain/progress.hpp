@@ -29,7 +29,8 @@ ProgressStyle progress_style(bool quiet);
 struct ProgressPoint {
   int step = 0;  ///< that are over
   int steps = 0;
-  std::optional<double> seconds_left{};  ///< absent where that is not known yet
+  /// Absent where that is not known; below zero: since the budget was used up.
+  std::optional<double> seconds_left{};
 };
 
 /// Standard error, and the log, as those who watch see them. On a terminal: rows that stay, and

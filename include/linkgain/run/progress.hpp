@@ -32,6 +32,8 @@ class RunObserver {
   virtual std::optional<Seconds> rested() const { return std::nullopt; }
   /// Whether counting once more leaves the run's cost within bounds.
   virtual bool may_count_again() const { return true; }
+  /// Whether no other batch is to begin.
+  virtual bool out_of_budget() const { return false; }
 };
 
 /// Sums up in a record what a run's time goes into, and what looking costs.
@@ -117,7 +119,8 @@ class RunPace {
   int steps() const { return total(&Spent::planned); }
   /// Of the case with this index, in one launch; `rounds_seconds` of its time passed in batches.
   void finished(int case_index, int launch, double seconds, double rounds_seconds);
-  /// By what each case took so far; what is not known yet is guessed.
+  /// By what each case took so far; what is not known yet is guessed. Below zero: since the budget
+  /// was used up.
   double seconds_left() const;
 
  private:

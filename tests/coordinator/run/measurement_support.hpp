@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,12 +47,14 @@ class Bench : private RunObserver {
   int rounds = 20;
   RunPlan plan;
   std::function<bool()> affordable = [] { return true; };
+  std::optional<Seconds> budget;
   MeasurementSettings settings{plan, {}, *this};
 
  private:
   Seconds now() const override { return clock.now(); }
   void warn(const Warning& warning) override { warnings.push_back(warning); }
   bool may_count_again() const override { return affordable(); }
+  bool out_of_budget() const override { return budget && clock.now() >= *budget; }
 };
 
 }  // namespace linkgain::test

@@ -127,6 +127,32 @@ TEST(MeasureCase, VerifiesAndClosesAfterSampling) {
   EXPECT_EQ(bench.result.variants[1].verification->checked, 256);
 }
 
+TEST(MeasureCase, EndsWithTheBatchInWhichTheBudgetDoes) {
+  Bench bench({taking(1.0), taking(1.0)});
+  bench.budget = Seconds{2.5};
+  bench.measure();
+  EXPECT_EQ(bench.clock.now(), Seconds{3.0});
+  ASSERT_EQ(bench.result.samples.size(), 3U);
+  for (const Sample& sample : bench.result.samples) EXPECT_FALSE(sample.unverified);
+  EXPECT_EQ(bench.result.stopped, StopReason::out_of_time);
+  EXPECT_EQ(bench.result.ratios.size(), 1U);
+}
+
+TEST(MeasureCase, ThatTheBudgetHoldsOnlyTheOpeningOfIsSkipped) {
+  FakeScript script = taking(1e-4);
+  script.open_time = Seconds{2.0};
+  Bench bench({script, script});
+  bench.budget = Seconds{1.0};
+  bench.measure();
+  EXPECT_EQ(bench.clock.now(), Seconds{2.0}) << "one is open, and no other";
+  EXPECT_THAT(bench.result.samples, IsEmpty());
+  EXPECT_EQ(bench.result.stopped, StopReason::out_of_time);
+  for (const VariantResult& variant : bench.result.variants) {
+    EXPECT_EQ(variant.skipped, Skip{SkipReason::out_of_time});
+  }
+  for (const FakeTrace& trace : bench.traces) EXPECT_THAT(trace.open_handles, IsEmpty());
+}
+
 TEST(MeasureCase, KeepsWrongDataOfAnEarlierLaunch) {
   Bench bench({failing({.command = "verify", .kind = Kind::wrong_data}), taking(1e-4)});
   bench.measure(0);

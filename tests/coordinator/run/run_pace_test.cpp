@@ -115,6 +115,8 @@ TEST_F(RunPaceTest, ABudgetEndsTheRun) {
   EXPECT_FALSE(p.out_of_budget());
   time = 110.0;
   EXPECT_TRUE(p.out_of_budget());
+  time = 117.0;
+  EXPECT_DOUBLE_EQ(p.seconds_left(), -7.0) << "since its end";
 }
 
 TEST_F(RunPaceTest, ATrainingTellsNothingOfTheOthers) {

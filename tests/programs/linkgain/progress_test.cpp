@@ -157,9 +157,9 @@ TEST(Progress, IsNeverSilentForTenSecondsInAPipe) {
                      });
   const std::vector<std::string> lines = split(said, '\n');
   ASSERT_EQ(lines.size(), 4U);  // after 8, 15 and 23 s; the last one is empty
-  EXPECT_TRUE(lines[0].starts_with("[  0/1]  starting jobs  ")) << lines[0];
+  EXPECT_TRUE(lines[0].starts_with("[  0/1]  starting jobs")) << lines[0];
   EXPECT_TRUE(lines[1].ends_with("4.31x")) << lines[1];
-  EXPECT_TRUE(lines[2].starts_with("[  0/1]  starting jobs  ")) << lines[2];
+  EXPECT_TRUE(lines[2].starts_with("[  0/1]  starting jobs")) << lines[2];
 }
 
 TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
@@ -188,6 +188,14 @@ TEST(ProgressLine, LeavesOutWhatDoesNotFitInOrder) {
 TEST(ProgressLine, SaysNothingOfATimeThatIsNotKnown) {
   EXPECT_EQ(progress_line({0, 2, std::nullopt}, "round 1", "p2p", 80, false),
             "....................  0/2  round 1  p2p");
+}
+
+TEST(ProgressLine, SaysSinceWhenTheBudgetIsUsedUp) {
+  std::string text;
+  for (const double left : {150.0, 0.5, 0.0, -0.5, -12.0, -150.0, -3600.0}) {
+    text += progress_line({1, 2, left}, "round 1", "p2p", 80, false) + "\n";
+  }
+  expect_golden(text, "progress_over_budget.txt");
 }
 
 TEST(Progress, NeedsNoLog) {
