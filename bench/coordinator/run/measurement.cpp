@@ -474,6 +474,15 @@ void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPl
   summarise(result);
 }
 
+Seconds time_of_batches(const CaseResult& result, int first) {
+  Seconds time;
+  for (const Sample& sample : result.samples) {
+    if (sample.sequence < first) continue;
+    time.value += sample.time().value * static_cast<double>(sample.operations);
+  }
+  return time;
+}
+
 void locate(VariantResult& variant, const Case& c, const Machine& machine, Path by_transport) {
   if (c.training && !uses_link(c)) return;  // nothing was carried
   const Path found =

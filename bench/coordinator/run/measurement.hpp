@@ -122,6 +122,9 @@ unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index = 0)
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
                   int rounds, const MeasurementSettings& settings);
 
+/// Of the case's samples from this sequence number on.
+Seconds time_of_batches(const CaseResult& result, int first);
+
 /// Notes which path the variant took, and how near to that path's limit it came.
 void locate(VariantResult& variant, const Case& c, const Machine& machine, Path by_transport);
 

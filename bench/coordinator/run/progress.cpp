@@ -35,7 +35,7 @@ RunCosts::RunCosts(Record& record, bool counts_links, Seconds start)
   looking_->health_s = 0.0;
 }
 
-const Record& RunCosts::record_until_now() {
+Record& RunCosts::record_until_now() {
   record_.wall_seconds = now().value - start_;
   return record_;
 }

@@ -41,6 +41,7 @@ class Run : private RunCosts {
   Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
       RunProgress& progress);
   void execute();
+  void sum_up() { summarise(record_until_now()); }
 
  private:
   /// One job of each of some variants.
@@ -575,12 +576,8 @@ void Run::measure(Launch& launch, int index) {
     throw;
   }
   keep(launch, index);
-  double batches = 0.0;
-  for (const Sample& sample : result.samples) {
-    if (sample.sequence < samples_before) continue;
-    batches += sample.time().value * static_cast<double>(sample.operations);
-  }
-  pace_.finished(index, launch.number, world_.now().value - before, batches);
+  pace_.finished(index, launch.number, world_.now().value - before,
+                 time_of_batches(result, samples_before).value);
   progress_.finished(pace_, launch.number, result);
 }
 
@@ -588,13 +585,14 @@ void Run::measure(Launch& launch, int index) {
 
 void run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
          RunProgress& progress) {
+  Run measuring(plan, world, record, journal, progress);
   try {
-    Run(plan, world, record, journal, progress).execute();
+    measuring.execute();
   } catch (...) {
-    summarise(record);
+    measuring.sum_up();
     throw;
   }
-  summarise(record);
+  measuring.sum_up();
 }
 
 }  // namespace linkgain

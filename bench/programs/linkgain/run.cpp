@@ -304,7 +304,6 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal(), record);
   MpiWorld world(options, plan, site, directory, watch);
-  const double start = world.now().value - record.wall_seconds.value_or(0.0);
   int status = 0;
   try {
     Progress progress(progress_style(options.quiet), log.get());
@@ -318,7 +317,6 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
                               "run --resume {}\n",
                               interruption.what(), shown_path(directory.path())));
   }
-  record.wall_seconds = world.now().value - start;
   return status;
 }
 

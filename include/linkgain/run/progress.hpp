@@ -53,7 +53,7 @@ class RunCosts : public RunObserver {
 
  protected:
   /// The record, whose wall time is that until now.
-  const Record& record_until_now();
+  Record& record_until_now();
   /// Whether looking has cost no more than this share of the run's `elapsed` seconds. What asking
   /// NCCL for algorithms took does not count: leaving readings out wins nothing back of it.
   bool looking_costs_within(double share, double elapsed) const;

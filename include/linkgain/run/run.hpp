@@ -10,8 +10,8 @@ namespace linkgain {
 /// Carries out a plan: jobs, launches, cases. `record` has its settings filled in and, of a run
 /// that goes on, the cases as prepare_to_go_on() leaves them; everything measured goes into it as
 /// it comes and, case by case, into the journal, so that both hold what was measured when this
-/// throws; the record is summarised then, too, and its wall time is that until the journal's last
-/// line. Throws Interrupted, and MachineError when no job of the first launch starts.
+/// throws; the record is summarised then, too, and has the wall time of all its parts. Throws
+/// Interrupted, and MachineError when no job of the first launch starts.
 void run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& journal,
          RunProgress& progress);
 
