@@ -106,12 +106,22 @@ void apply_line(const json::In& line, Record& record, int& sequence) {
   }
   if (line.contains("wall_s")) record.wall_seconds = line.at("wall_s").get<double>();
   if (line.contains("time_spent")) record.time_spent = json::read_time_spent(line.at("time_spent"));
+  if (line.contains("evidence_cost")) {
+    record.evidence_cost = json::read_evidence_cost(line.at("evidence_cost"));
+  }
+  if (line.contains("neighbours")) {
+    record.neighbours = json::read_neighbours(line.at("neighbours"));
+  }
 }
 
-/// What the run took so far, as the record has it.
-void add_time(json::Out& line, const Record& record) {
+/// What the run took and saw so far, as the record has it.
+void add_course(json::Out& line, const Record& record) {
   if (record.wall_seconds) line["wall_s"] = *record.wall_seconds;
   if (record.time_spent) line["time_spent"] = json::write_time_spent(*record.time_spent);
+  if (record.evidence_cost) {
+    line["evidence_cost"] = json::write_evidence_cost(*record.evidence_cost);
+  }
+  if (record.neighbours) line["neighbours"] = json::write_neighbours(*record.neighbours);
 }
 
 json::Out case_line(int index, const CaseResult& result, std::size_t samples_before) {
@@ -189,11 +199,10 @@ void JournalWriter::write_head(const Record& record) {
                     {"started", record.started},
                     {"machine", json::write_machine(record.machine)},
                     {"settings", json::write_settings(record.settings)}};
-  if (record.neighbours) head["neighbours"] = json::write_neighbours(*record.neighbours);
   if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
   if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
   json::Out line{{"head", head}};
-  add_time(line, record);
+  add_course(line, record);
   append(json::text_of(line));
 }
 
@@ -206,7 +215,7 @@ void JournalWriter::extend_case(const Record& record, int index) {
   const CaseResult& result = record.cases[static_cast<std::size_t>(index)];
   std::size_t& written = samples_[index];
   json::Out line = case_line(index, result, std::min(written, result.samples.size()));
-  add_time(line, record);
+  add_course(line, record);
   append(json::text_of(line));
   written = result.samples.size();
 }

@@ -532,6 +532,16 @@ void read_samples(const In& json, std::vector<CaseResult>& cases, int first_sequ
   }
 }
 
+Out write_evidence_cost(const EvidenceCost& cost) {
+  return {{"probes_s", cost.probes_s},
+          {"counters_s", cost.counters_s},
+          {"health_s", nullable(cost.health_s)}};
+}
+
+EvidenceCost read_evidence_cost(const In& json) {
+  return {json.at("probes_s"), json.at("counters_s"), optional_at<double>(json, "health_s")};
+}
+
 Out write_time_spent(const TimeSpent& spent) {
   Out out;
   for (const auto& [name, member] : kTimesSpent) out[name] = spent.*member;
@@ -550,28 +560,19 @@ namespace linkgain {
 
 namespace {
 
-json::Out write_evidence_cost(const EvidenceCost& cost) {
-  return {{"probes_s", cost.probes_s},
-          {"counters_s", cost.counters_s},
-          {"health_s", json::nullable(cost.health_s)}};
-}
-
-EvidenceCost read_evidence_cost(const json::In& json) {
-  return {json.at("probes_s"), json.at("counters_s"), json::optional_at<double>(json, "health_s")};
-}
-
 json::Out write_head(const Record& record) {
-  json::Out head{{"schema", kRecordSchema},
-                 {"started", record.started},
-                 {"wall_s", json::nullable(record.wall_seconds)},
-                 {"status", name_of(record.status)},
-                 {"exit_code", record.exit_code},
-                 {"machine", json::write_machine(record.machine)},
-                 {"settings", json::write_settings(record.settings)},
-                 {"evidence_cost", record.evidence_cost ? write_evidence_cost(*record.evidence_cost)
-                                                        : json::Out(nullptr)},
-                 {"neighbours", record.neighbours ? json::write_neighbours(*record.neighbours)
-                                                  : json::Out(nullptr)}};
+  json::Out head{
+      {"schema", kRecordSchema},
+      {"started", record.started},
+      {"wall_s", json::nullable(record.wall_seconds)},
+      {"status", name_of(record.status)},
+      {"exit_code", record.exit_code},
+      {"machine", json::write_machine(record.machine)},
+      {"settings", json::write_settings(record.settings)},
+      {"evidence_cost", record.evidence_cost ? json::write_evidence_cost(*record.evidence_cost)
+                                             : json::Out(nullptr)},
+      {"neighbours",
+       record.neighbours ? json::write_neighbours(*record.neighbours) : json::Out(nullptr)}};
   if (record.time_spent) head["time_spent"] = json::write_time_spent(*record.time_spent);
   if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
   if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
@@ -653,7 +654,7 @@ Record read_document(const json::In& document) {
   record.machine = json::read_machine(document.at("machine"));
   record.settings = json::read_settings(document.at("settings"));
   if (document.contains("evidence_cost") && !document.at("evidence_cost").is_null()) {
-    record.evidence_cost = read_evidence_cost(document.at("evidence_cost"));
+    record.evidence_cost = json::read_evidence_cost(document.at("evidence_cost"));
   }
   if (const json::In* neighbours = json::member_of(document, "neighbours")) {
     record.neighbours = json::read_neighbours(*neighbours);

@@ -18,7 +18,7 @@ bool GpuWatch::read_errors() {
   if (!record_.link_errors) record_.link_errors.emplace();  // a run that goes on has some
   LinkErrors& errors = *record_.link_errors;
   const std::size_t known = errors.grown.size();
-  add_reading(errors, last_, now, world_.now().value - begun_.value);
+  add_reading(errors, last_, now, observer_.run_time().value);
   last_ = std::move(now);
   for (std::size_t i = known; i < errors.grown.size(); ++i) {
     const ErrorGrowth& each = errors.grown[i];

@@ -11,10 +11,10 @@ namespace linkgain {
 /// What a run's GPUs tell on the way: errors on their links, and that they have fallen silent.
 class GpuWatch {
  public:
-  /// All must outlive it; time counts from now on.
+  /// All must outlive it; Xid errors count from now on.
   GpuWatch(RunWorld& world, Record& record, RunObserver& observer);
 
-  /// Since when Xid errors are the run's.
+  /// Since when Xid errors are the run's, in this part of it.
   Seconds begun() const { return begun_; }
   /// Before the first launch and after each, while no job works. What grew stands in the record and
   /// is told at once: a long run is looked at meanwhile. Whether something did.

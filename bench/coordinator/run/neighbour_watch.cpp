@@ -83,7 +83,8 @@ std::vector<GpuUse> NeighbourWatch::look() {
 void NeighbourWatch::before_start() {
   const double before = elapsed();
   const std::vector<GpuUse> uses = look();
-  if (!record_.neighbours) record_.neighbours.emplace();  // a run that goes on has some
+  const bool goes_on = record_.neighbours.has_value();
+  if (!goes_on) record_.neighbours.emplace();
   Neighbours& found = *record_.neighbours;
   found.not_looked = world_.why_not_all_gpus();
   if (uses.empty()) return;
@@ -92,10 +93,10 @@ void NeighbourWatch::before_start() {
     found.not_looked = "the driver reports neither the GPUs' processes nor their utilization";
     return;
   }
-  found.looks = tells_processes(uses) ? 1 : 0;
+  if (tells_processes(uses)) ++found.looks;
   find_others(uses);
-  judge(watch(Window::full), true);
-  found.cost_s = elapsed() - before;
+  judge(watch(Window::full), !goes_on);
+  found.cost_s += elapsed() - before;
 }
 
 void NeighbourWatch::add_own(const Machine& machine) {
@@ -179,7 +180,7 @@ void NeighbourWatch::judge(const std::vector<Idle>& window, bool before) {
     State& state = gpus_[idle.gpu];
     GpuNeighbour neighbour{idle.gpu, std::nullopt, idle.busy_percent, idle.nvlink_gb_per_s,
                            state.others};
-    if (!before) neighbour.after_s = elapsed();
+    if (!before) neighbour.after_s = observer_.run_time().value;
     const bool busy = is_busy(neighbour);
     const bool news = (busy && !state.busy) || std::any_of(state.others.begin(), state.others.end(),
                                                            [&](const GpuProcess& each) {

@@ -23,20 +23,25 @@ int doublings(Bytes size) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size.value)));
 }
 
+/// Of a run's earlier parts, where its record tells their time, too.
+template <typename Costs>
+Costs& going_on(std::optional<Costs>& costs, const Record& record) {
+  return costs && record.wall_seconds ? *costs : costs.emplace();
+}
+
 }  // namespace
 
 RunCosts::RunCosts(Record& record, bool counts_links, Seconds start)
     : record_(record),
       start_(start.value - record.wall_seconds.value_or(0.0)),
-      spent_(record.time_spent && record.wall_seconds ? *record.time_spent
-                                                      : record.time_spent.emplace()) {
+      spent_(going_on(record.time_spent, record)) {
   if (!counts_links) return;
-  looking_ = &record.evidence_cost.emplace();
-  looking_->health_s = 0.0;
+  looking_ = &going_on(record.evidence_cost, record);
+  looking_->health_s = looking_->health_s.value_or(0.0);
 }
 
 Record& RunCosts::record_until_now() {
-  record_.wall_seconds = now().value - start_;
+  record_.wall_seconds = run_time().value;
   return record_;
 }
 
@@ -57,8 +62,9 @@ std::optional<Seconds> RunCosts::rested() const {
   return Seconds{now().value - last_work_->value};
 }
 
-bool RunCosts::looking_costs_within(double share, double elapsed) const {
-  return looking_ == nullptr || looking_->counters_s + *looking_->health_s <= share * elapsed;
+bool RunCosts::looking_costs_within(double share) const {
+  return looking_ == nullptr ||
+         looking_->counters_s + *looking_->health_s <= share * run_time().value;
 }
 
 void RunCosts::started(const protocol::HelloReply& reply) {

@@ -94,9 +94,7 @@ class Run : private RunCosts {
   void warn(const Warning& said) override;
   void disturbed_since(int sequence) override;
   void sampled() override { progress_.measuring(pace_, launch_, *measured_); }
-  bool may_count_again() const override {
-    return looking_costs_within(kAffordableEvidence, pace_.elapsed());
-  }
+  bool may_count_again() const override { return looking_costs_within(kAffordableEvidence); }
   bool out_of_budget() const override { return pace_.out_of_budget(); }
 
   const RunPlan& plan_;

@@ -17,9 +17,9 @@ class Digest;
 /// The growing form of a record: one JSON line for the head, then one for each finished case with
 /// its samples, each synced to disk, so that a crash loses at most the case in flight. A later head
 /// replaces an earlier one, and so does a case of the same index, or adds samples to it. Cases come
-/// as they are measured, with the time that the run took so far. Each line ends in a digest of the
-/// file up to there. What cannot be written, as on a full disk, stops no run: failure() tells of
-/// it, and nothing is written from then on.
+/// as they are measured, with what the run took and saw of neighbours so far. Each line ends in a
+/// digest of the file up to there. What cannot be written, as on a full disk, stops no run:
+/// failure() tells of it, and nothing is written from then on.
 class JournalWriter {
  public:
   /// Creates the file; throws UsageError where it cannot.
@@ -37,12 +37,12 @@ class JournalWriter {
   /// In place of the file that is there. Does nothing where it has it, or none could be written.
   void take_place();
 
-  /// Machine, settings, what was seen of neighbours so far and the time that the run took; cases
-  /// and warnings of `record` are not written.
+  /// Machine, settings, and what the run took and saw so far; cases and warnings of `record` are
+  /// not written.
   void write_head(const Record& record);
   /// The latest state of case `index` with all its samples; a later line replaces an earlier one.
   void write_case(int index, const CaseResult& result);
-  /// The same of the record's case, with the time that the run took so far, where the samples that
+  /// The same of the record's case, with what the run took and saw so far, where the samples that
   /// were written before stand as they were: only later ones are written, so that a journal grows
   /// with the samples, however many launches they come in.
   void extend_case(const Record& record, int index);

@@ -22,6 +22,8 @@ Out write_execution(const Execution& execution);
 Execution read_execution(const In& json);
 Out write_warning(const Warning& warning);
 Warning read_warning(const In& json);
+Out write_evidence_cost(const EvidenceCost& cost);
+EvidenceCost read_evidence_cost(const In& json);
 Out write_time_spent(const TimeSpent& spent);
 TimeSpent read_time_spent(const In& json);
 Out write_settings(const Settings& settings);

@@ -16,8 +16,10 @@ class RunObserver {
   virtual ~RunObserver() = default;
 
   virtual Seconds now() const { return {}; }  ///< monotonic
-  virtual void note(const std::string&) {}    ///< a line for the person who waits
-  virtual void warn(const Warning&) {}        ///< among others of every job that is lost
+  /// Since the run began, without the time between its parts.
+  virtual Seconds run_time() const { return {}; }
+  virtual void note(const std::string&) {}  ///< a line for the person who waits
+  virtual void warn(const Warning&) {}      ///< among others of every job that is lost
   /// What was measured from this sample on was beside others' work.
   virtual void disturbed_since(int /*sequence*/) {}
   /// What looking took: asking a job for its algorithms, a reading of the links' counters, health.
@@ -39,11 +41,11 @@ class RunObserver {
 /// Sums up in a record what a run's time goes into, and what looking costs.
 class RunCosts : public RunObserver {
  public:
-  /// The record must outlive this. Of an earlier part of the run only the cost of looking is
-  /// forgotten, which there is where links could be counted. The part that begins at `start` goes
-  /// on with the earlier one's wall time.
+  /// The record must outlive this. The part that begins at `start` goes on with the earlier one's
+  /// wall time and costs; that of looking there is where links can be counted.
   RunCosts(Record& record, bool counts_links, Seconds start);
 
+  Seconds run_time() const override { return {now().value - start_}; }
   void probing_took(double seconds) override;
   void counting_took(double seconds) override;
   void health_took(double seconds) override;
@@ -54,9 +56,9 @@ class RunCosts : public RunObserver {
  protected:
   /// The record, whose wall time is that until now.
   Record& record_until_now();
-  /// Whether looking has cost no more than this share of the run's `elapsed` seconds. What asking
-  /// NCCL for algorithms took does not count: leaving readings out wins nothing back of it.
-  bool looking_costs_within(double share, double elapsed) const;
+  /// Whether looking has cost no more than this share of the run's time. What asking NCCL for
+  /// algorithms took does not count: leaving readings out wins nothing back of it.
+  bool looking_costs_within(double share) const;
   /// A job of those that start together, of which the slowest counts.
   void started(const protocol::HelloReply& reply);
   /// All of them, in this time.

@@ -89,6 +89,7 @@ Record expected_after(const Record& record, int lines) {
   expected.started = record.started;
   expected.wall_seconds = record.wall_seconds;
   expected.time_spent = record.time_spent;
+  expected.evidence_cost = record.evidence_cost;
   expected.machine = record.machine;
   expected.settings = record.settings;
   expected.neighbours = record.neighbours;
@@ -184,7 +185,7 @@ TEST(Journal, RefusesALineThatAddsToSamplesThatAreNotThere) {
   EXPECT_THAT(journal_refusal(text), HasSubstr("line 3"));
 }
 
-/// A journal of heads and cases, each with the time that the run took until then.
+/// A journal of heads and cases, each with what the run took and saw until then.
 class TimedJournal : public testing::Test {
  protected:
   void SetUp() override {
@@ -192,6 +193,8 @@ class TimedJournal : public testing::Test {
     journal.write_head(head_);
     record_.wall_seconds = 20.0;
     record_.time_spent.value().sampling_s = 8.0;
+    record_.evidence_cost.value().counters_s = 1.5;
+    record_.neighbours.value().looks += 5;
     journal.extend_case(record_, 0);
     journal.write_case(1, record_.cases[1]);
     journal.write_warning(record_.warnings[0]);
@@ -207,9 +210,13 @@ TEST_F(TimedJournal, TellsTheTimeUntilItsLastLineThatHasOne) {
   const Record first = parse_journal(text().substr(0, text().find('\n') + 1), "");
   EXPECT_EQ(first.wall_seconds, head_.wall_seconds);
   EXPECT_EQ(first.time_spent, head_.time_spent);
+  EXPECT_EQ(first.evidence_cost, head_.evidence_cost);
+  EXPECT_EQ(first.neighbours, head_.neighbours);
   const Record whole = parse_journal(text(), "");
   EXPECT_EQ(whole.wall_seconds, 20.0);
   EXPECT_EQ(whole.time_spent, record_.time_spent);
+  EXPECT_EQ(whole.evidence_cost, record_.evidence_cost);
+  EXPECT_EQ(whole.neighbours, record_.neighbours);
 }
 
 TEST_F(TimedJournal, OfARunThatGoesOnBeginsWithTheEarlierTime) {
@@ -221,6 +228,8 @@ TEST_F(TimedJournal, OfARunThatGoesOnBeginsWithTheEarlierTime) {
   const Record read = parse_journal(text(), "");
   EXPECT_EQ(read.wall_seconds, 20.0);
   EXPECT_EQ(read.time_spent, record_.time_spent);
+  EXPECT_EQ(read.evidence_cost, record_.evidence_cost);
+  EXPECT_EQ(read.neighbours, record_.neighbours);
 }
 
 TEST_F(TimedJournal, WhoseFolderIsGoneCostsNoRun) {

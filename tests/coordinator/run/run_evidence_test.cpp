@@ -143,6 +143,22 @@ TEST_F(RunEvidence, CostsWhatReadingTook) {
   EXPECT_NEAR(cost.counters_s, 0.25 * 3, 1e-9) << "far above what a run pays: the first round's";
 }
 
+TEST_F(RunEvidence, CostsOfARunThatGoesOnAreThoseOfAllItsParts) {
+  for (int variant : {0, 1}) {
+    FakeScript slow = counting_job(variant == 0 ? 3e-4 : 3e-3, variant == 0 ? kSize : 0);
+    slow.health_time = Seconds{1e-4};
+    slow.counters_time = Seconds{1e-3};
+    bench.script_of_launch[{variant, 0}] = slow;
+  }
+  bench.execute();
+  const EvidenceCost earlier = bench.record.evidence_cost.value();
+  end_and_go_on(bench);
+  const EvidenceCost cost = bench.record.evidence_cost.value();
+  EXPECT_NEAR(cost.probes_s, 2 * earlier.probes_s, 1e-9);
+  EXPECT_NEAR(cost.counters_s, 2 * earlier.counters_s, 1e-9);
+  EXPECT_NEAR(cost.health_s.value(), 2 * earlier.health_s.value(), 1e-9);
+}
+
 TEST_F(RunEvidence, CorrectsThePathThatNcclsLogSpokeOf) {
   bench.path_of = [](int, int) { return Path::nvlink; };
   bench.execute();

@@ -74,6 +74,16 @@ TEST_F(RunWithLinkErrors, TheJournalHasThem) {
   EXPECT_EQ(journal.link_errors->grown, bench_.record.link_errors->grown);
 }
 
+TEST_F(RunWithLinkErrors, OfARunThatGoesOnHaveTheTimeSinceItsFirstBegin) {
+  grows_at_ = 6;
+  run_with("0 3 crc_errors 12\n");
+  ASSERT_THAT(bench_.record.link_errors->grown, IsEmpty());
+  const double wall = bench_.record.wall_seconds.value();
+  end_and_go_on(bench_);
+  ASSERT_THAT(bench_.record.link_errors->grown, SizeIs(1));
+  EXPECT_GT(bench_.record.link_errors->grown[0].after_s, wall);
+}
+
 TEST_F(RunWithLinkErrors, WithoutCountersIsWithoutAWarning) {
   bench_.error_counts = {};
   run_with("");

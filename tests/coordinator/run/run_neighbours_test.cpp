@@ -104,6 +104,20 @@ TEST_F(RunBesideNeighbours, AQuietMachineIsWithoutAlarm) {
   EXPECT_GT(found().idle_windows, 2) << "before the start, on the way and at the end";
 }
 
+TEST_F(RunBesideNeighbours, OfARunThatGoesOnAreThoseOfAllItsParts) {
+  bool came = false;
+  run_beside([&](double) { return GpuUse{0, 0.0, came ? listed({kTheirs}) : listed(), 0}; });
+  const Neighbours earlier = found();
+  const double wall = bench_.record.wall_seconds.value();
+  came = true;
+  end_and_go_on(bench_);
+  EXPECT_GT(found().looks, earlier.looks + 10);
+  EXPECT_GT(found().idle_windows, earlier.idle_windows + 2);
+  EXPECT_GT(found().cost_s, earlier.cost_s + 1.0);
+  ASSERT_THAT(found().seen, testing::SizeIs(1));
+  EXPECT_GT(found().seen[0].after_s.value(), wall) << "before anything of this part was started";
+}
+
 TEST_F(RunBesideNeighbours, WindowsAndLooksTakeLittle) {
   run_beside([&](double) {
     bench_.clock.advance(Seconds{0.002});

@@ -119,6 +119,14 @@ class RunBench : private RunWorld {
   std::filesystem::path folder_;
 };
 
+/// Measures all of it once more, as of a run that was ended and had no whole launch.
+inline void end_and_go_on(RunBench& bench) {
+  bench.record.status = RunStatus::interrupted;
+  for (CaseResult& result : bench.record.cases) result.samples.clear();
+  bench.started.clear();
+  bench.execute();
+}
+
 /// A journal has the samples case by case, whatever the order they were measured in.
 inline bool same_but_for_order(std::vector<CaseResult> a, std::vector<CaseResult> b) {
   for (std::vector<CaseResult>* cases : {&a, &b}) {
