@@ -70,7 +70,8 @@ NeighbourWatch::NeighbourWatch(RunWorld& world, Record& record, RunObserver& obs
       observer_(observer),
       start_(world.now().value),
       last_look_(start_),
-      last_window_(start_) {}
+      last_window_(start_),
+      unsure_since_(count_samples(record)) {}
 
 double NeighbourWatch::elapsed() const { return world_.now().value - start_; }
 

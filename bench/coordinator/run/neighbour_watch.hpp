@@ -72,7 +72,7 @@ class NeighbourWatch {
   bool arrived_ = false;    ///< processes that no window has judged yet
   bool lists_own_ = false;  ///< some list of processes had ours
   bool disturbed_ = false;
-  int unsure_since_ = 0;  ///< the first sample since the last window without work of others
+  int unsure_since_;  ///< the first sample since the last window without work of others
   std::set<std::int64_t> own_;
   std::map<int, State> gpus_;
 };

@@ -118,6 +118,20 @@ TEST_F(RunBesideNeighbours, OfARunThatGoesOnAreThoseOfAllItsParts) {
   EXPECT_GT(found().seen[0].after_s.value(), wall) << "before anything of this part was started";
 }
 
+TEST_F(RunBesideNeighbours, OfALaterPartDisturbedNothingOfAnEarlierOne) {
+  constexpr int kLast = 3;
+  run_beside([&](double) { return GpuUse{0, 0.0, listed(), 0}; });
+  bench_.record.status = RunStatus::interrupted;
+  for (CaseResult& result : bench_.record.cases) {
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.launch == kLast; });
+  }
+  bench_.started.clear();
+  run_beside([&](double) { return GpuUse{0, 97.0, listed({kTheirs}), 0}; });
+  for (const CaseResult& result : bench_.record.cases) {
+    for (const Sample& each : result.samples) EXPECT_EQ(each.disturbed, each.launch == kLast);
+  }
+}
+
 TEST_F(RunBesideNeighbours, WindowsAndLooksTakeLittle) {
   run_beside([&](double) {
     bench_.clock.advance(Seconds{0.002});
