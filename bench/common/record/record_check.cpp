@@ -138,6 +138,25 @@ void require_errors(const LinkErrors& errors) {
   }
 }
 
+/// The launches of a soak follow each other, but a run that goes on may measure an earlier one
+/// again.
+void require_begins(const Record& record) {
+  const std::vector<double>& begins = record.launch_begins_s;
+  const bool goes_on =
+      std::ranges::find(record.warnings, "resumed", &Warning::code) != record.warnings.end();
+  const auto refuse_launch = [](std::size_t launch, const std::string& what) {
+    throw UsageError(fmt::format("launch {} begins {}", launch + 1, what), kTakeACopy);
+  };
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    if (i > 0 && (begins[i] == 0.0 || (!goes_on && begins[i] < begins[i - 1]))) {
+      refuse_launch(i, fmt::format("before launch {}", i));
+    }
+    if (record.wall_seconds && begins[i] > *record.wall_seconds * (1.0 + kRounding)) {
+      refuse_launch(i, "after the end of the run");
+    }
+  }
+}
+
 struct Range {
   double least = 0.0;
   double most = 0.0;
@@ -253,6 +272,7 @@ void require_consistent(const Record& record, Agreement agreement) {
   require_each_once(record);
   require_exit_code(record);
   if (record.link_errors) require_errors(*record.link_errors);
+  require_begins(record);
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);

@@ -45,10 +45,13 @@ SoakColumn column_of(const Record& record, const CaseResult& result, std::size_t
   return column;
 }
 
-/// The row whose launch was the last to begin before that time.
+/// The row whose launch was the last to begin before that time. One that was measured again may
+/// have begun after those that follow it.
 SoakRow& row_at(std::vector<SoakRow>& rows, double after_s) {
-  const auto next = std::ranges::upper_bound(rows, after_s, {}, &SoakRow::after_s);
-  return next == rows.begin() ? rows.front() : *std::prev(next);
+  const auto begun = [&](const SoakRow& row) {
+    return row.after_s <= after_s ? row.after_s : -1.0;
+  };
+  return *std::ranges::max_element(rows, {}, begun);
 }
 
 std::vector<SoakRow> rows_of(const Record& record) {
@@ -161,9 +164,10 @@ std::optional<SoakSummary> soak_summary(const Record& record) {
 }
 
 std::string soak_sentence(const SoakSummary& soak) {
+  const auto [first, last] = std::ranges::minmax(soak.rows, {}, &SoakRow::after_s);
   const std::string over = fmt::format(
       "in {} within {}", counted(static_cast<std::int64_t>(soak.rows.size()), "launch", "launches"),
-      readable_span(soak.rows.back().after_s - soak.rows.front().after_s));
+      readable_span(last.after_s - first.after_s));
   const std::string fewer =
       soak.measured_in_fewer.empty()
           ? ""

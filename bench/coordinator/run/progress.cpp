@@ -29,11 +29,18 @@ Costs& going_on(std::optional<Costs>& costs, const Record& record) {
   return costs && record.wall_seconds ? *costs : costs.emplace();
 }
 
+/// Of a run's earlier parts; by a journal that does not tell it until its last launch began.
+double time_of_earlier_parts(const Record& record) {
+  const std::vector<double>& begins = record.launch_begins_s;
+  const double begun = begins.empty() ? 0.0 : std::ranges::max(begins);
+  return record.wall_seconds.value_or(begun);
+}
+
 }  // namespace
 
 RunCosts::RunCosts(Record& record, bool counts_links, Seconds start)
     : record_(record),
-      start_(start.value - record.wall_seconds.value_or(0.0)),
+      start_(start.value - time_of_earlier_parts(record)),
       spent_(going_on(record.time_spent, record)) {
   if (!counts_links) return;
   looking_ = &going_on(record.evidence_cost, record);

@@ -139,7 +139,7 @@ Run::Run(const RunPlan& plan, RunWorld& world, Record& record, JournalWriter& jo
       neighbours_(world, record, *this),
       host_(plan, world, record, *this),
       gpus_(world, record, *this),
-      soak_(plan, world, record) {
+      soak_(plan, world, record, *this) {
   settings_.traffic.counting = plan.backend == BackendKind::nccl;
   std::iota(all_variants_.begin(), all_variants_.end(), 0);
   record_.settings.environment_in_force.resize(plan.variants.size());
@@ -233,7 +233,10 @@ void Run::run_planned() {
   for (int first = 0; first < pace_.launches(); first += at_once) {
     if (first > 0 && all_gave_up()) return;
     if (plan_.is_soak) {
-      if (!is_kept(first) && !soak_.begins(first)) return;
+      if (!is_kept(first)) {
+        if (!soak_.begins(first)) return;
+        journal_.write_head(record_until_now());
+      }
     } else if (first > 0 && pace_.out_of_budget()) {
       return leave_out(first);
     }
@@ -312,7 +315,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
     measure_launch(launch, cases);
-    if (gpus_.read_errors() || plan_.is_soak) journal_.write_head(record_until_now());
+    if (gpus_.read_errors()) journal_.write_head(record_until_now());
     if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
   }
   host_.pause();

@@ -2,6 +2,7 @@
 
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/run/progress.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {
@@ -10,10 +11,11 @@ namespace linkgain {
 /// the rest of the budget does not hold.
 class SoakPace {
  public:
-  /// All must outlive it; time counts from now on.
-  SoakPace(const RunPlan& plan, RunWorld& world, Record& record);
+  /// All must outlive it; the budget counts from now on.
+  SoakPace(const RunPlan& plan, RunWorld& world, Record& record, const RunObserver& run);
 
-  /// Rests until it is time for the launch and writes its begin into the record; false where the
+  /// Rests until it is time for the launch and writes its begin into the record, in the time of the
+  /// run; false where the
   /// budget does not hold another one as long as the longest so far. Throws Interrupted.
   bool begins(int launch);
 
@@ -23,9 +25,9 @@ class SoakPace {
   const RunPlan& plan_;
   RunWorld& world_;
   Record& record_;
+  const RunObserver& run_;
   double start_;
-  double earlier_s_;  ///< of the run, before its first launch that is not kept
-  std::optional<int> first_{};
+  std::optional<int> first_{};  ///< that is not kept
   double begun_ = 0.0;
   double longest_ = 0.0;
 };

@@ -331,6 +331,15 @@ TEST(RecordDigest, MustBeThatOfTheTextAsItStands) {
   EXPECT_EQ(refusal(document), "accepted");
 }
 
+TEST(RecordSchema, TakesLaunchesThatARunMeasuredAgainWhenItWentOn) {
+  Json document = with("/launch_begins_s/0", 9.5);
+  EXPECT_NE(refusal(document), "accepted");
+  document["warnings"].push_back({{"code", "resumed"}, {"text", "it went on"}, {"advice", ""}});
+  EXPECT_EQ(refusal(document), "accepted");
+  document["launch_begins_s"][1] = 0;
+  EXPECT_NE(refusal(document), "accepted");
+}
+
 /// Without a digest a record is read as one of the time before.
 TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   Situations answers;
@@ -363,6 +372,8 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/link_errors/counters/1/growth", std::numeric_limits<std::int64_t>::max());
   ask("/link_errors/grown/0/growth", std::numeric_limits<std::int64_t>::max());
   ask("/link_errors/grown", Json::array());
+  ask("/launch_begins_s/1", 0.25);
+  ask("/launch_begins_s/1", 14.5);
   ask("/cases/0/variants/0/health/samples", 17);
   ask("/cases/0/variants/0/health/unhealthy_samples", 17);
   ask("/cases/0/variants/0/health/power_capped_samples", 17);

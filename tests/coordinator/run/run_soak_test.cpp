@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <csignal>
+
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/soak.hpp"
+#include "linkgain/process/signals.hpp"
 #include "run_beside_nvml.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
@@ -102,6 +106,7 @@ TEST_F(Soak, ThatGoesOnKeepsItsLaunchesApart) {
   run();
   constexpr int kKept = 5;
   bench_.record.status = RunStatus::interrupted;
+  bench_.record.wall_seconds = kKept * kBudget / kLaunches;
   bench_.record.launch_begins_s.resize(kKept);
   for (CaseResult& result : bench_.record.cases) {
     std::erase_if(result.samples, [](const Sample& sample) { return sample.launch >= kKept; });
@@ -113,6 +118,40 @@ TEST_F(Soak, ThatGoesOnKeepsItsLaunchesApart) {
   for (std::size_t i = 1; i < begins.size(); ++i) {
     EXPECT_NEAR(begins[i] - begins[i - 1], kBudget / kLaunches, 1.5) << i;
   }
+}
+
+TEST_F(Soak, ThatIsKilledAndGoesOnHasTheBeginOfEveryLaunch) {
+  constexpr int kKilled = 5;
+  bench_.before_start = [](int, int launch) {
+    if (launch == kKilled) throw Interrupted(SIGKILL);
+  };
+  EXPECT_THROW(run(), Interrupted);
+  bench_.record = read_record(bench_.journal_path());
+  ASSERT_THAT(bench_.record.launch_begins_s, SizeIs(kKilled + 1));
+  const double earlier = bench_.record.wall_seconds.value();
+  EXPECT_GE(earlier, bench_.record.launch_begins_s.back());
+  bench_.before_start = {};
+  run();
+  const std::vector<double>& begins = bench_.record.launch_begins_s;
+  ASSERT_THAT(begins, SizeIs(kLaunches));
+  EXPECT_TRUE(std::ranges::is_sorted(begins));
+  EXPECT_GT(begins[kKilled], earlier) << "it was measured again";
+  EXPECT_THAT(parse_record(to_json(bench_.record), "").launch_begins_s, SizeIs(kLaunches));
+}
+
+/// As after the loss of a job.
+TEST_F(Soak, ThatMeasuresALaunchAgainHasItWithTheErrorsOfItsTime) {
+  constexpr int kAgain = 2;
+  grows_at_ = (1 + kLaunches) + 2;  // after it, in the second part
+  run();
+  bench_.record.status = RunStatus::job_lost;
+  for (CaseResult& result : bench_.record.cases) {
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.launch == kAgain; });
+  }
+  const double earlier = bench_.record.wall_seconds.value();
+  run();
+  EXPECT_GT(bench_.record.launch_begins_s[kAgain], earlier);
+  for (const SoakRow& row : summary().rows) EXPECT_EQ(row.errors, row.launch == kAgain ? 12 : 0);
 }
 
 /// A launch in which neither variant starts does not end it.
