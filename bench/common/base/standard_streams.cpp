@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio_ext.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <limits>
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"
@@ -47,8 +49,15 @@ bool is_ready(int descriptor, int milliseconds) {
   return ::poll(&entry, 1, milliseconds) == 1;
 }
 
-bool write_some(int descriptor, std::string_view& text) {
-  const ssize_t count = ::write(descriptor, text.data(), std::min(text.size(), kBytesAtOnce));
+/// A file waits for nobody.
+std::size_t bytes_at_once(int descriptor) {
+  struct stat found {};
+  const bool is_file = ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
+  return is_file ? std::numeric_limits<std::size_t>::max() : kBytesAtOnce;
+}
+
+bool write_some(int descriptor, std::string_view& text, std::size_t most) {
+  const ssize_t count = ::write(descriptor, text.data(), std::min(text.size(), most));
   if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
   return count > 0;
 }
@@ -59,7 +68,9 @@ bool print_message(std::FILE* stream, std::string_view text, Seconds patience) n
   const IgnoredPipeSignal ignored;
   const int descriptor = ::fileno(stream);
   const int milliseconds = static_cast<int>(patience.value * 1e3);
-  while (!text.empty() && is_ready(descriptor, milliseconds) && write_some(descriptor, text)) {
+  const std::size_t most = bytes_at_once(descriptor);
+  while (!text.empty() && is_ready(descriptor, milliseconds) &&
+         write_some(descriptor, text, most)) {
   }
   return text.empty();
 }

@@ -54,11 +54,13 @@ struct LinePattern::Compiled {
     pcre2_set_match_limit(context.get(), kMostSteps);
     pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // faster where the processor allows it
     pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+    pcre2_pattern_info(code.get(), PCRE2_INFO_MINLENGTH, &shortest);
   }
 
   /// Where the first match from `start` on begins and ends, and its groups; null for none. Throws
   /// SearchGivenUp.
   const PCRE2_SIZE* find(std::string_view line, PCRE2_SIZE start) const {
+    if (line.size() - start < shortest) return nullptr;
     const int found = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(line.data()),
                                   line.size(), start, 0, data.get(), context.get());
     if (found < PCRE2_ERROR_NOMATCH) throw SearchGivenUp(message_of(found));
@@ -69,6 +71,7 @@ struct LinePattern::Compiled {
   MatchData data;
   MatchContext context;
   JitStack stack;
+  std::uint32_t shortest = 0;  ///< no match has less bytes
 };
 
 LinePattern::LinePattern(std::string text, const std::string& option)

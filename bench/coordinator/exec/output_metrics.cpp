@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -20,7 +21,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kLinesKept = 12;
 constexpr std::size_t kColumnsKept = 400;
 /// Of numbers between these ratios are finite, and so are their reciprocals.
 constexpr double kLeastNumber = 1e-100;
@@ -110,6 +110,32 @@ bool finds_by_words(std::string_view regex) {
   return has_letter && has_beginning;
 }
 
+/// Where the lines of a text end, one after the other. Passes each byte once for each kind of end.
+class LineEnds {
+ public:
+  explicit LineEnds(std::string_view text)
+      : text_(text), line_feed_(place_of('\n', 0)), carriage_return_(place_of('\r', 0)) {}
+
+  /// From `start` on; the text's size where none does.
+  std::size_t next(std::size_t start) {
+    if (line_feed_ < start) line_feed_ = place_of('\n', start);
+    if (carriage_return_ < start) carriage_return_ = place_of('\r', start);
+    return std::min(line_feed_, carriage_return_);
+  }
+
+ private:
+  std::size_t place_of(char end, std::size_t start) const {
+    return std::min(text_.find(end, start), text_.size());
+  }
+
+  std::string_view text_;
+  std::size_t line_feed_;
+  std::size_t carriage_return_;
+};
+
+/// As much of a line, or of a part of it, as is shown.
+std::string shown(std::string_view text) { return first_columns(plain_text(text), kColumnsKept); }
+
 double seconds_between(OutputReader::Clock::time_point from, OutputReader::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -176,18 +202,24 @@ OutputReader::OutputReader(const OutputRequest& request, Clock::time_point start
 void OutputReader::read(bool is_error, std::string_view bytes, Clock::time_point arrived) {
   Stream& stream = streams_[is_error ? 1 : 0];
   stream.arrived = arrived;
-  while (!bytes.empty()) {
-    const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
-    const std::size_t room = kLongestLine - stream.line.size();
-    stream.line.append(bytes.substr(0, std::min(end, room)));
-    if (end == bytes.size()) return;
-    take(stream);
-    bytes.remove_prefix(end + 1);
+  LineEnds ends(bytes);
+  std::size_t begin = 0;
+  for (std::size_t end = ends.next(begin); end < bytes.size(); end = ends.next(begin)) {
+    const std::string_view line = bytes.substr(begin, end - begin);
+    if (stream.line.empty()) {
+      take(line.substr(0, kLongestLine), arrived);
+    } else {
+      stream.line.append(line.substr(0, kLongestLine - stream.line.size()));
+      take(stream.line, arrived);
+      stream.line.clear();
+    }
+    begin = end + 1;
   }
+  stream.line.append(bytes.substr(begin, kLongestLine - stream.line.size()));
 }
 
 void OutputReader::finish() {
-  for (Stream& stream : streams_) take(stream);
+  for (Stream& stream : streams_) take(std::exchange(stream.line, {}), stream.arrived);
 }
 
 void OutputReader::note_match(int matches, Clock::time_point arrived) {
@@ -195,48 +227,55 @@ void OutputReader::note_match(int matches, Clock::time_point arrived) {
   repeats_ = repeats_ || matches > 1;
 }
 
-void OutputReader::take_numbers(const MetricRequest& request, Found& found, const Stream& stream,
-                                std::string_view line) try {
-  request.pattern.for_each(line, [&](std::string_view text) {
-    note_match(++found.matches, stream.arrived);
+void OutputReader::take_numbers(const MetricRequest& request, Found& found, std::string_view line,
+                                Clock::time_point arrived) try {
+  const auto use = [&](std::string_view text) {
+    note_match(++found.matches, arrived);
     if (found.matches <= request_.skip) return;
     if (const std::optional<double> number = parse_number(text)) {
       found.numbers.push_back(*number);
     } else {
-      found.not_a_number = first_columns(plain_text(text), kColumnsKept);
+      found.not_a_number = text;
     }
-  });
+  };
+  request.pattern.for_each(line, std::cref(use));  // a copy would take memory for each line
 } catch (const SearchGivenUp& error) {
   found.given_up = error.what();
 }
 
-void OutputReader::take_step(const Stream& stream, std::string_view line) try {
+void OutputReader::take_step(std::string_view line, Clock::time_point arrived) try {
   if (!request_.step->matches(line)) return;
-  note_match(++steps_, stream.arrived);
+  note_match(++steps_, arrived);
   if (steps_ <= request_.skip) return;
-  if (!first_step_) first_step_ = stream.arrived;
-  if (stream.arrived == *first_step_) ++first_steps_;
-  last_step_ = stream.arrived;
+  if (!first_step_) first_step_ = arrived;
+  if (arrived == *first_step_) ++first_steps_;
+  last_step_ = arrived;
 } catch (const SearchGivenUp& error) {
   steps_given_up_ = error.what();
 }
 
-void OutputReader::take(Stream& stream) {
-  const std::string line = std::exchange(stream.line, {});
+void OutputReader::take(std::string_view line, Clock::time_point arrived) {
   if (line.empty()) return;
   for (std::size_t i = 0; i < found_.size(); ++i) {
-    take_numbers(request_.metrics[i], found_[i], stream, line);
+    take_numbers(request_.metrics[i], found_[i], line, arrived);
   }
-  if (request_.step) take_step(stream, line);
-  if (last_lines_.size() == kLinesKept) last_lines_.erase(last_lines_.begin());
-  last_lines_.push_back(first_columns(plain_text(line), kColumnsKept));
+  if (request_.step) take_step(line, arrived);
+  last_lines_[lines_++ % kLinesKept] = line;
+}
+
+std::vector<std::string> OutputReader::last_lines() const {
+  std::vector<std::string> lines;
+  for (std::size_t i = lines_ - std::min(lines_, kLinesKept); i < lines_; ++i) {
+    lines.push_back(shown(last_lines_[i % kLinesKept]));
+  }
+  return lines;
 }
 
 MetricValues OutputReader::values_of(const MetricRequest& request, const Found& found) const {
   const std::vector<double>& numbers = found.numbers;
   if (!found.given_up.empty()) return {.missing = found.given_up};
   if (!found.not_a_number.empty()) {
-    return {.missing = fmt::format("'{}' is no number", found.not_a_number)};
+    return {.missing = fmt::format("'{}' is no number", shown(found.not_a_number))};
   }
   if (numbers.empty()) {
     return {.missing = found.matches == 0 ? std::string("no line matched")

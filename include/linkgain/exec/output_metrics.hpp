@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -77,25 +78,25 @@ class OutputReader {
   /// twice: one that matches once, at the end, does not tell when the work began.
   std::map<std::string, MetricValues> values() const;
   /// The last lines, as many and as much of each as is kept, as plain_text().
-  const std::vector<std::string>& last_lines() const { return last_lines_; }
+  std::vector<std::string> last_lines() const;
 
  private:
   struct Stream {
-    std::string line;
+    std::string line;  ///< what came of one that has no end yet
     Clock::time_point arrived;
   };
   /// What one metric matched; those skipped are not in it.
   struct Found {
     int matches = 0;
     std::vector<double> numbers;
-    std::string not_a_number;
-    std::string given_up;  ///< why a line was not searched
+    std::string not_a_number;  ///< as it came
+    std::string given_up;      ///< why a line was not searched
   };
 
-  void take(Stream& stream);
-  void take_numbers(const MetricRequest& request, Found& found, const Stream& stream,
-                    std::string_view line);
-  void take_step(const Stream& stream, std::string_view line);
+  void take(std::string_view line, Clock::time_point arrived);
+  void take_numbers(const MetricRequest& request, Found& found, std::string_view line,
+                    Clock::time_point arrived);
+  void take_step(std::string_view line, Clock::time_point arrived);
   void note_match(int matches, Clock::time_point arrived);
   MetricValues values_of(const MetricRequest& request, const Found& found) const;
   MetricValues step_values() const;
@@ -111,7 +112,9 @@ class OutputReader {
   Clock::time_point last_step_;
   std::optional<Clock::time_point> first_match_;
   bool repeats_ = false;
-  std::vector<std::string> last_lines_;
+  static constexpr std::size_t kLinesKept = 12;
+  std::array<std::string, kLinesKept> last_lines_;  ///< as they came, line N at N % kLinesKept
+  std::size_t lines_ = 0;
 };
 
 }  // namespace linkgain

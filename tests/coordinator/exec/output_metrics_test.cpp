@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "support/process_support.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -238,6 +239,29 @@ TEST(OutputReader, KeepsTheLastLines) {
   for (int i = 0; i < 100; ++i) reader.read(false, std::to_string(i) + "\n", after(1.0));
   EXPECT_EQ(reader.last_lines().size(), 12U);
   EXPECT_EQ(reader.last_lines().back(), "99");
+}
+
+TEST(OutputReader, KeepsUpWithAProgramThatWritesALot) {
+  OutputRequest request = request_of({"loss=loss=([0-9.]+)"});
+  request.step.emplace("^step", "--step");
+  OutputReader reader(request, kStart);
+  std::string chunk;
+  while (chunk.size() < (1 << 16)) chunk += std::string(999, 'x') + "\n";
+  EXPECT_LT(seconds_of([&] {
+              for (int i = 0; i < 500; ++i) reader.read(false, chunk, after(1.0));
+            }),
+            3.0)
+      << "of 32 MB";
+}
+
+TEST(OutputReader, TakesLinesThatEndInAnyMix) {
+  const OutputRequest request;
+  OutputReader reader(request, kStart);
+  for (const char* part : {"\na\r\rb\n\nc", "\r", "d\n", "e\rf", "\n", "g"}) {
+    reader.read(false, part, after(1.0));
+  }
+  reader.finish();
+  EXPECT_THAT(reader.last_lines(), ElementsAre("a", "b", "c", "d", "e", "f", "g"));
 }
 
 }  // namespace
