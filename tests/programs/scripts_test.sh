@@ -552,12 +552,35 @@ complaints_of() { # SCRIPT
   [[ $(wc -l <<<"$text") -eq 1 && $text == *'see --help'* ]] || echo "a wrong option is not told of in one line: $text"
 }
 
-test_every_script_explains_itself() {
-  local script python
+# python3 of this machine, where it has one.
+add_python() {
+  local python
   if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
     printf '#!%s\nexec %q "$@"\n' "$BASH" "$python" >"$work/bin/python3"
     chmod +x "$work/bin/python3"
   fi
+}
+
+test_a_missing_program_is_named() {
+  local words
+  add_python
+  [[ -x $work/bin/python3 ]] || return 0
+  rm "$work/bin/mpirun"
+  for words in 'attack --linkgain' 'check-nccl-versions --folder wheels --linkgain linkgain --bench' \
+    'compare-copies --nvbandwidth' 'corruptions --bench' 'interrupt-runs --linkgain' 'measure-coverage --out out --linkgain' \
+    'measure-idle-cost --backend mpi --build' 'measure-neighbours --out out --linkgain' \
+    'measure-run-times --out out --linkgain' 'mutants --work' 'soak --linkgain'; do
+    # shellcheck disable=SC2086 # words
+    run scripts/validation/$words "$work/nothing"
+    expect_status 3
+    expect_output 'there is no'
+    [[ $(wc -l <<<"$output") -eq 1 ]] || complain 'it is not named in one line'
+  done
+}
+
+test_every_script_explains_itself() {
+  local script
+  add_python
   while read -r script; do
     if [[ ! -x $work/bin/python3 ]] && head -n 1 "$work/tree/$script" | grep -q python3; then continue; fi
     output=$(complaints_of "$script") status=
