@@ -97,7 +97,8 @@ TEST_F(BenchStart, EndsWithItsRanksByASignal) {
     Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
     ASSERT_TRUE(
         comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
-    EXPECT_THAT(program.processes_named("linkgain-bench"), SizeIs(3)) << "two ranks, who waits";
+    EXPECT_THAT(program.processes_named("linkgain-bench"), SizeIs(4))
+        << "two ranks, who waits, who cleans up after that";
     program.signal(signal);
     EXPECT_EQ(program.finish(20.0).status, 128 + signal);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 10.0));
@@ -119,6 +120,24 @@ TEST_F(BenchStart, RemovesTheSharedMemoryOfAKilledMpirun) {
   EXPECT_EQ(outcome.status, 128 + SIGKILL);
   EXPECT_THAT(outcome.error, HasSubstr("mpirun was ended"));
   EXPECT_FALSE(std::filesystem::exists(folders.front())) << folders.front();
+}
+
+TEST_F(BenchStart, ThatIsKilledLeavesNothing) {
+  for (const bool with_mpirun : {false, true}) {
+    Program program(alone({LINKGAIN_BENCH, "--np", "2", "--backend", "mpi", "--only", "all_reduce",
+                           "--sizes", "8", "--benchmark_min_time=600"}));
+    std::vector<std::string> folders;
+    ASSERT_TRUE(comes_true(
+        [&] {
+          folders = folders_of_segments(program);
+          return !folders.empty() && !std::filesystem::is_empty(folders.front());
+        },
+        60.0));
+    if (with_mpirun) kill(program.processes_named("mpirun").at(0), SIGKILL);
+    program.signal(SIGKILL);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
+    EXPECT_FALSE(std::filesystem::exists(folders.front())) << folders.front();
+  }
 }
 
 TEST_F(BenchStart, SaysOnlyWhatItsRanksDoNot) {

@@ -1,14 +1,13 @@
 #include "linkgain/process/job_reaper.hpp"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -36,13 +35,6 @@ std::vector<pid_t> processes_of_jobs() {
     if (marker.starts_with(marker_of_program())) found.push_back(process.id);
   }
   return found;
-}
-
-/// Nothing of the program's may stay open because of this process: locks, or pipes that others
-/// read to their end.
-void close_all_but(int descriptor) {
-  ::close_range(0, static_cast<unsigned>(descriptor) - 1, 0);
-  ::closefrom(descriptor + 1);
 }
 
 /// All that the program writes until it has ended. Throws std::system_error.
@@ -77,23 +69,14 @@ void end_jobs(Seconds grace, int first_signal) {
   } while (!have_ended(Seconds{0.2}) && !limit.passed());
 }
 
-[[noreturn]] void reap(int told, Seconds grace, int first_signal) {
-  try {
-    ::prctl(PR_SET_NAME, "linkgain-reaper");
-    // Signals to all of the program's group are none to this process. Its session stays the
-    // program's: ProcessTree takes children of other sessions for what a job left behind.
-    ::setpgid(0, 0);
-    close_all_but(told);
-    const std::vector<std::string> folders = split(read_to_end(told), kNameEnd);
-    end_jobs(grace, first_signal);
-    std::error_code ignored;
-    for (const std::string& folder : folders) {
-      if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
-    }
-  } catch (...) {
-    // Whether the program lives is not known, or no memory is left.
+/// Throws where it is not known whether the program lives, or no memory is left.
+void reap(int told, Seconds grace, int first_signal) {
+  const std::vector<std::string> folders = split(read_to_end(told), kNameEnd);
+  end_jobs(grace, first_signal);
+  std::error_code ignored;
+  for (const std::string& folder : folders) {
+    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
   }
-  ::_exit(0);
 }
 
 }  // namespace
@@ -101,23 +84,10 @@ void end_jobs(Seconds grace, int first_signal) {
 JobReaper::JobReaper(Seconds grace, int first_signal) {
   Pipe pipe = make_pipe();
   ::fcntl(pipe.writing.get(), F_SETFL, O_NONBLOCK);  // a reaper that is stopped holds nobody up
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  marker_of_program();  // the same in both
-  id_ = ::fork();
-  if (id_ == 0) reap(pipe.reading.get(), grace, first_signal);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  marker_of_program();                               // the same in both
+  process_.emplace("linkgain-reaper", std::set<int>{pipe.reading.get()},
+                   [&] { reap(pipe.reading.get(), grace, first_signal); });
   told_ = std::move(pipe.writing);
-}
-
-/// Whose program ends by itself has ended its jobs.
-JobReaper::~JobReaper() {
-  if (id_ < 0) return;
-  ::kill(id_, SIGKILL);
-  while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
-  }
 }
 
 void JobReaper::remember(const std::filesystem::path& folder) {

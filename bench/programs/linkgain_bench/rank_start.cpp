@@ -1,5 +1,6 @@
 #include "rank_start.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -17,13 +18,16 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "linkgain/backends/registry.hpp"
+#include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/helper_process.hpp"
 #include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"
@@ -212,6 +216,28 @@ int status_after(int signal, int status) {
   return signal == 0 || status == 0 ? status : 128 + signal;
 }
 
+/// Where this program is killed, removes a folder once mpirun has ended, too.
+class FolderRemover {
+ public:
+  explicit FolderRemover(const std::filesystem::path& folder) {
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    const Descriptor reading(ends[0]);
+    open_while_in_use_ = Descriptor(ends[1]);
+    process_.emplace("linkgain-reaper", std::set<int>{reading.get()}, [&] {
+      char none = 0;
+      while (::read(reading.get(), &none, 1) < 0 && errno == EINTR) {
+      }
+      std::filesystem::remove_all(folder);
+    });
+    ::fcntl(open_while_in_use_.get(), F_SETFD, 0);  // mpirun has it, too
+  }
+
+ private:
+  Descriptor open_while_in_use_;
+  std::optional<HelperProcess> process_;
+};
+
 /// The status of a program that gets what this one is sent, and ends with it.
 int run_to_end(const std::string& program, const std::vector<char*>& line,
                const std::vector<char*>& variables) {
@@ -278,7 +304,11 @@ int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments
   prepare_for_mpirun(environment);
   remove_left_segments();
   const std::unique_ptr<TemporaryFolder> segments = folder_for_segments();
-  if (segments) name_segments_folder(segments->path(), environment);
+  std::optional<FolderRemover> remover;
+  if (segments) {
+    name_segments_folder(segments->path(), environment);
+    remover.emplace(segments->path());
+  }
   // A rank that refuses says why itself; mpirun's twelve lines would follow. Open MPI 5 knows
   // neither this nor --quiet.
   environment["OMPI_MCA_orte_execute_quiet"] = "1";
