@@ -196,6 +196,13 @@ TEST_F(ExecProgram, DoesNotCountARunDuringWhichItWasStopped) {
   EXPECT_THAT(warning_codes(), Contains("run-failed"));
 }
 
+TEST_F(ExecProgram, HasTheTimeOfAProgramThatEndedWhileItWasStopped) {
+  Program program(
+      request({"--variant", "p2p", "--rounds", "1"}, {"sh", "-c", "touch begun; sleep 0.2"}));
+  EXPECT_EQ(finish_stopped(program, 1.0).status, 0);
+  EXPECT_LT(case_named("exec/time").at("variants")[0].at("time_s"), 0.8);
+}
+
 TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {
   const Outcome outcome = run({"--silence", "20", "--variant", "p2p", "--rounds", "1"},
                               {"sh", "-c", "for i in 1 2 3; do echo .; sleep 0.1; done"});

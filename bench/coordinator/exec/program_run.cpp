@@ -17,6 +17,7 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/exec/command_words.hpp"
+#include "linkgain/process/exit_clock.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/watch/hang_report.hpp"
 #include "linkgain/watch/program_evidence.hpp"
@@ -34,15 +35,17 @@ constexpr Seconds kShellLimit{3600.0};
 constexpr Seconds kHurriedShellLimit{10.0};
 constexpr Seconds kTick{1.0};
 /// By how much more than that a busy machine wakes this program late. It was stopped else, and
-/// knows no times.
+/// nobody read what the command wrote.
 constexpr Seconds kMostLate{1.0};
 /// How often the tree's members are noted, so that one that leaves it is found.
 constexpr Seconds kNotePeriod{5.0};
 constexpr Seconds kReadyPeriod{0.02};
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
 }
+
+double seconds_since(Clock::time_point start) { return seconds_between(start, Clock::now()); }
 
 std::string absent_text(double seconds) {
   return fmt::format("linkgain itself did not run for {:.1f} s of it", seconds);
@@ -156,7 +159,8 @@ class Run {
   bool is_ready(std::ifstream& log, std::string& line) const;
   void look_who_hangs(Process* client, std::FILE* log);
   void run_command();
-  Ending follow(Process& process, OutputReader& reader, std::FILE* log, Clock::time_point start);
+  Ending follow(Process& process, ExitClock& clock, OutputReader& reader, std::FILE* log,
+                Clock::time_point start);
   std::optional<std::string> limit_passed(double elapsed, double silent) const;
   double seconds_to_wait(double elapsed, double silent) const;
   void keep(const Output& output, OutputReader& reader, std::FILE* log,
@@ -351,7 +355,7 @@ void Run::keep_rest(Process& process, OutputReader& reader, std::FILE* log,
 }
 
 /// Until it exits or passes a limit, or its server ends.
-Ending Run::follow(Process& process, OutputReader& reader, std::FILE* log,
+Ending Run::follow(Process& process, ExitClock& clock, OutputReader& reader, std::FILE* log,
                    Clock::time_point start) {
   double absent = 0.0;
   double last_output = 0.0;
@@ -366,7 +370,7 @@ Ending Run::follow(Process& process, OutputReader& reader, std::FILE* log,
       absent += late;
       start += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(late));
     }
-    const double elapsed = seconds_since(start);
+    const double elapsed = seconds_between(start, clock.exited_or_now());
     if (activity == Activity::exited) {
       if (absent > 0.0) {
         report_.failure = absent_text(absent);
@@ -400,15 +404,17 @@ void Run::run_command() {
                                .error_file = {},
                                .output_file = {},
                                .has_input = false};
+  ExitClock clock;
   const Clock::time_point start = Clock::now();
   Process process(request);
+  clock.watch(process.id());
   gpus_.follow(process);
   OutputReader reader(plan_.output, start);
   // More than pipes hold; what is left of the tree may write on and on.
   constexpr std::size_t kMostInPipes = 4 << 20;
-  const Ending ending = follow(process, reader, log.get(), start);
+  const Ending ending = follow(process, clock, reader, log.get(), start);
   // Before the tree is ended, which takes a while.
-  const Clock::time_point end_of_time = Clock::now();
+  const Clock::time_point end_of_time = clock.exited_or_now();
   keep_rest(process, reader, log.get(), end_of_time, kMostInPipes);
   if (ending == Ending::limit) look_who_hangs(&process, log.get());
   end_whole(process, "the command", report_.notes);

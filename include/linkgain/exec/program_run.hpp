@@ -58,11 +58,11 @@ class ProgramRunner {
   std::vector<GpuNeighbour> watch_idle() const;
 
   /// Prepare, server, the command itself, the end of both trees, cleanup. The wall time is from
-  /// just before the command is started to the moment at which the system tells that it exited.
-  /// `tick` is called about once a second meanwhile. Nothing of what was started is left when it
-  /// returns or throws. Throws Interrupted, after the cleanup, when a signal was caught, but
-  /// returns what it measured where that came during the cleanup. Where the log cannot be written
-  /// the run failed.
+  /// just before the command is started to the moment at which the system tells that it exited, as
+  /// by ExitClock. `tick` is called about once a second meanwhile. Nothing of what was started is
+  /// left when it returns or throws. Throws Interrupted, after the cleanup, when a signal was
+  /// caught, but returns what it measured where that came during the cleanup. Where the log cannot
+  /// be written the run failed.
   RunReport run(const RunPlace& place, const std::function<void()>& tick);
 
  private:
