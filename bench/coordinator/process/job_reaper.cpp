@@ -1,12 +1,15 @@
 #include "linkgain/process/job_reaper.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -20,6 +23,9 @@
 namespace linkgain {
 namespace {
 
+/// How often the jobs' processes are noted while the program lives, by descent from it as well: a
+/// process may have cleared its environment.
+constexpr std::chrono::milliseconds kBetweenNotes{1000};
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 /// A job that was just being started has no environment of its own yet.
 constexpr Seconds kToBegin{1.0};
@@ -28,51 +34,51 @@ constexpr Seconds kToDie{5.0};
 /// The one character that no folder has in its name.
 constexpr char kNameEnd = '\0';
 
-std::vector<pid_t> processes_of_jobs() {
-  std::vector<pid_t> found;
-  for (const ProcessEntry& process : list_processes()) {
-    const std::string marker = variable_of(process.id, kJobMarker);
-    if (marker.starts_with(marker_of_program())) found.push_back(process.id);
-  }
-  return found;
-}
-
 /// All that the program writes until it has ended. Throws std::system_error.
-std::string read_to_end(int descriptor) {
+std::string read_to_end(int descriptor, ProcessTree& jobs) {
+  const std::optional<ProcessEntry> self = read_process(::getpid());
+  const auto begin = self ? std::optional(self->start) : std::nullopt;
   std::string text;
   std::array<char, 4096> chunk;
+  pollfd entry{descriptor, POLLIN, 0};
   for (;;) {
-    const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
-    if (count == 0) return text;
+    const int ready = ::poll(&entry, 1, static_cast<int>(kBetweenNotes.count()));
+    jobs.find({}, begin);
+    const ssize_t count = ready > 0 ? ::read(descriptor, chunk.data(), chunk.size()) : ready;
+    if (ready > 0 && count == 0) return text;
     if (count > 0) text.append(chunk.data(), static_cast<std::size_t>(count));
     if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category());
   }
 }
 
+void signal_all(ProcessTree& jobs, int number) {
+  for (const ProcessEntry& each : jobs.find({})) ::kill(each.id, number);
+}
+
 /// False where some are left.
-bool have_ended(Seconds limit) {
+bool have_ended(ProcessTree& jobs, Seconds limit) {
   const Deadline deadline(limit);
-  while (!processes_of_jobs().empty()) {
+  while (!jobs.find({}).empty()) {
     if (deadline.passed()) return false;
     std::this_thread::sleep_for(kBetweenLooks);
   }
   return true;
 }
 
-void end_jobs(Seconds grace, int first_signal) {
+void end_all(ProcessTree& jobs, Seconds grace, int first_signal) {
   std::this_thread::sleep_for(std::chrono::duration<double>(kToBegin.value));
-  for (const pid_t each : processes_of_jobs()) ::kill(each, first_signal);
-  if (have_ended(grace)) return;
+  signal_all(jobs, first_signal);
+  if (have_ended(jobs, grace)) return;
   const Deadline limit(kToDie);
   do {  // again, as they may start others
-    for (const pid_t each : processes_of_jobs()) ::kill(each, SIGKILL);
-  } while (!have_ended(Seconds{0.2}) && !limit.passed());
+    signal_all(jobs, SIGKILL);
+  } while (!have_ended(jobs, Seconds{0.2}) && !limit.passed());
 }
 
 /// Throws where it is not known whether the program lives, or no memory is left.
-void reap(int told, Seconds grace, int first_signal) {
-  const std::vector<std::string> folders = split(read_to_end(told), kNameEnd);
-  end_jobs(grace, first_signal);
+void reap(int told, ProcessTree& jobs, Seconds grace, int first_signal) {
+  const std::vector<std::string> folders = split(read_to_end(told, jobs), kNameEnd);
+  end_all(jobs, grace, first_signal);
   std::error_code ignored;
   for (const std::string& folder : folders) {
     if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
@@ -84,9 +90,9 @@ void reap(int told, Seconds grace, int first_signal) {
 JobReaper::JobReaper(Seconds grace, int first_signal) {
   Pipe pipe = make_pipe();
   ::fcntl(pipe.writing.get(), F_SETFL, O_NONBLOCK);  // a reaper that is stopped holds nobody up
-  marker_of_program();                               // the same in both
+  ProcessTree jobs(fmt::format("{}={}", kJobMarker, marker_of_program()), ::getpid());
   process_.emplace("linkgain-reaper", std::set<int>{pipe.reading.get()},
-                   [&] { reap(pipe.reading.get(), grace, first_signal); });
+                   [&] { reap(pipe.reading.get(), jobs, grace, first_signal); });
   told_ = std::move(pipe.writing);
 }
 

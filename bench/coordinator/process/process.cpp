@@ -34,6 +34,11 @@ std::optional<pid_t> parse_id(const std::string& name) {
   return id;
 }
 
+/// What the process started with; a zero before and behind each "NAME=value" of it.
+std::string first_environment(pid_t id) {
+  return '\0' + read_process_file(fmt::format("/proc/{}/environ", id)) + '\0';
+}
+
 constexpr int kFirstFree = STDERR_FILENO + 1;
 
 /// posix_spawn's functions return the error instead of setting errno.
@@ -204,15 +209,8 @@ std::vector<ProcessEntry> list_processes() {
   return processes;
 }
 
-bool has_variable(pid_t id, std::string_view assignment) {
-  const std::string environment =
-      '\0' + read_process_file(fmt::format("/proc/{}/environ", id)) + '\0';
-  return environment.find('\0' + std::string(assignment) + '\0') != std::string::npos;
-}
-
 std::string variable_of(pid_t id, std::string_view name) {
-  const std::string environment =
-      '\0' + read_process_file(fmt::format("/proc/{}/environ", id)) + '\0';
+  const std::string environment = first_environment(id);
   const std::string wanted = '\0' + std::string(name) + '=';
   const std::size_t at = environment.find(wanted);
   if (at == std::string::npos) return {};
@@ -236,13 +234,13 @@ std::optional<std::vector<std::string>> open_files_of(pid_t id) {
 bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> leader,
                             std::optional<std::uint64_t> strays_since) const {
   if (process.id == leader) return true;
-  if (process.parent == getpid()) {
+  if (process.parent == owner_) {
     if (process.session == session_ && process.id != session_) return true;
     if (strays_since && process.start >= *strays_since && process.session != getsid(0)) return true;
   }
   const auto known = known_.find(process.id);
   if (known != known_.end() && known->second == process.start) return true;
-  return has_variable(process.id, marker_);
+  return first_environment(process.id).find('\0' + marker_) != std::string::npos;
 }
 
 std::vector<ProcessEntry> ProcessTree::find(std::optional<pid_t> leader,

@@ -10,8 +10,9 @@
 namespace linkgain {
 
 /// A process beside this program that outlives it where SIGKILL ends it. It then gives what this
-/// program started, told by kJobMarker, `grace` to end, kills what still runs, and removes the
-/// folders that it was told of. It does nothing while this program is stopped.
+/// program started `grace` to end, kills what still runs, and removes the folders that it was told
+/// of. It knows a process by kJobMarker; one that cleared its environment by its descent, which it
+/// notes once a second while this program lives.
 class JobReaper {
  public:
   /// `first_signal` asks what is left to end; 0 for jobs that see it at the end of their input.

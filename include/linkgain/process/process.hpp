@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -55,10 +56,6 @@ std::string read_process_file(const std::string& path);
 /// All processes this one can see.
 std::vector<ProcessEntry> list_processes();
 
-/// Whether the environment that the process started with holds exactly this "NAME=value". False for
-/// zombies and for processes of other users.
-bool has_variable(pid_t id, std::string_view assignment);
-
 /// The value of a variable in the environment that the process started with; empty where it has
 /// none, and for zombies and processes of other users.
 std::string variable_of(pid_t id, std::string_view name);
@@ -73,16 +70,18 @@ std::optional<std::vector<std::string>> open_files_of(pid_t id);
 /// environment any more: it is found if it stayed in the session or was found while it lived.
 class ProcessTree {
  public:
-  /// `marker` is the "NAME=value" that only this job's environment holds.
-  explicit ProcessTree(std::string marker) : marker_(std::move(marker)) {}
+  /// Only this job's environment holds a "NAME=value" that begins with `marker`. `owner` is the
+  /// process to which orphans of the job come.
+  explicit ProcessTree(std::string marker, pid_t owner = ::getpid())
+      : marker_(std::move(marker)), owner_(owner) {}
 
   /// The leader's session, once it is started; orphans are told apart by it.
   void set_session(pid_t session) { session_ = session; }
 
   /// Looks for the members and remembers them. `leader` is absent once it has been reaped (its id
   /// may then belong to somebody else). Zombies count only while they are this process's to reap.
-  /// `strays_since` (as ProcessEntry::start) makes members of all children of this process that
-  /// started then or later, but for those of its own session, where no job's can be.
+  /// `strays_since` (as ProcessEntry::start) makes members of all children of the owner that
+  /// started then or later, but for those of this process's session, where no job's can be.
   std::vector<ProcessEntry> find(std::optional<pid_t> leader,
                                  std::optional<std::uint64_t> strays_since = std::nullopt);
 
@@ -91,6 +90,7 @@ class ProcessTree {
                  std::optional<std::uint64_t> strays_since) const;
 
   std::string marker_;
+  pid_t owner_;
   pid_t session_ = -1;
   std::map<pid_t, std::uint64_t> known_;  ///< start by id
 };

@@ -53,6 +53,33 @@ TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   EXPECT_FALSE(std::filesystem::exists(own));
 }
 
+/// A program that cleared its environment, and a daemon that did.
+TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const TemporaryFolder folder;
+  const std::filesystem::path daemon = folder.path() / "daemon";
+  const std::filesystem::path bare = folder.path() / "bare";
+  const pid_t program = fork();
+  if (program == 0) {
+    const JobReaper reaper(Seconds{0.5}, SIGTERM);
+    const Process job(
+        script("(setsid env -i sh -c 'echo >$0; exec sleep 1000' $1 &)\n"
+               "exec env -i sh -c 'echo >$0; exec sleep 1000' $2",
+               folder, {daemon, bare}));
+    eventually([&] { return exists(daemon) && exists(bare); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    kill(getpid(), SIGKILL);
+  }
+  ASSERT_GT(program, 0);
+  EXPECT_TRUE(eventually([] {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    return own_children().empty();
+  }));
+  EXPECT_TRUE(std::filesystem::exists(daemon));
+  EXPECT_TRUE(std::filesystem::exists(bare));
+}
+
 /// As in a TMPDIR whose name has a line break: its first line is the name of a folder of others.
 TEST(JobReaper, RemovesNoFolderThatItWasNotToldOf) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
