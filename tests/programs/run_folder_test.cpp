@@ -124,6 +124,8 @@ TEST_F(LostFolder, ThatIsRemovedEndsTheRunWithTheTables) {
     ++records;
     EXPECT_EQ(Json::parse(read_text(entry.path())).at("exit_code"), 6);
     EXPECT_EQ(run_program(linkgain(folder_, {"report", entry.path().string()})).status, 0);
+    const std::string name = "temporary/" + entry.path().filename().string();
+    EXPECT_THAT(outcome.output, HasSubstr("linkgain report " + name + "\n"));
   }
   EXPECT_EQ(records, 1);
 }

@@ -60,8 +60,8 @@ bool is_readable(Record& record, const std::string& text, const RunDirectory& di
   }
 }
 
-/// Whether it is in the run's folder.
-bool keep_record(Record& record, const RunDirectory& directory) {
+/// Where it can be read: in the run's folder, in a file elsewhere, or, empty, nowhere.
+std::filesystem::path keep_record(Record& record, const RunDirectory& directory) {
   const std::string text = to_json(record);
   try {
     write_file_atomically(directory.record(), text);
@@ -69,12 +69,12 @@ bool keep_record(Record& record, const RunDirectory& directory) {
     warn(record, {"record-lost", error.what(), error.advice()});
     const std::string file = keep_elsewhere(record);
     if (!file.empty()) warn(record, {"record-elsewhere", "the record is in " + file, {}});
-    return false;
+    return file;
   }
   std::error_code none;
   // Readers would take the run for unfinished, which is right where its record is none.
   if (is_readable(record, text, directory)) std::filesystem::remove(directory.journal(), none);
-  return true;
+  return directory.path();
 }
 
 void keep_report(Record& record, const RecordReport& report, const RunDirectory& directory) {
@@ -141,17 +141,17 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
 
 int keep_and_print(Record& record, const RunDirectory& directory, ResultStyle style,
                    std::optional<SignalWatch>& watch) {
-  const bool kept = keep_record(record, directory);
+  const std::filesystem::path kept = keep_record(record, directory);
   const RecordReport report(record);
-  if (kept) keep_report(record, report, directory);
+  if (kept == directory.path()) keep_report(record, report, directory);
   watch.reset();
   std::signal(SIGPIPE, SIG_IGN);  // what was not printed is told
   return with_output_in_full([&] {
     if (style.json) {
       fmt::print("{}", to_json_without_samples(record));
     } else {
-      const std::string details =
-          fmt::format("Details: linkgain report {}", shown_path(directory.path()));
+      const std::string details = fmt::format("Details: linkgain report {}",
+                                              shown_path(kept.empty() ? directory.path() : kept));
       fmt::print("\n{}", report.screen(details, screen_style(style.color)));
     }
     return record.exit_code;
