@@ -300,6 +300,7 @@ TEST_F(CheckProgram, SaysWhatCannotBeWritten) {
   const Outcome outcome = check(run_like(1.0, "after"), {"--junit", "no/such/folder/c.xml"});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.error, HasSubstr("cannot write no/such/folder/c.xml"));
+  EXPECT_THAT(outcome.error, Not(HasSubstr("--out"))) << "an option of others";
   EXPECT_EQ(run({"baseline", "before-0.json", "-o", "no/such/b.json"}).status, 2);
 }
 

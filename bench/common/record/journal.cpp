@@ -43,7 +43,7 @@ void write_fully(int descriptor, std::string_view text, const std::string& what)
 void require_open(int descriptor, const std::filesystem::path& path) {
   if (descriptor >= 0) return;
   throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)),
-                   "name a file, or a directory with --out DIR, that can be written");
+                   "name a file or a directory that can be written");
 }
 
 /// In a line of the journal.
@@ -280,7 +280,7 @@ void require_replaceable(const std::filesystem::path& path) {
                          std::filesystem::read_symlink(path, error).string().starts_with("/proc/");
   if (!is_device) return;
   throw UsageError(fmt::format("cannot write {}: it is no regular file", path.string()),
-                   "name a file, or a directory with --out DIR, that can be written");
+                   "name a file or a directory that can be written");
 }
 
 }  // namespace
