@@ -269,9 +269,6 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   return record;
 }
 
-namespace {
-
-/// A rename would put a file in the place of a device or a pipe, or of /dev/stdout, which root may.
 void require_replaceable(const std::filesystem::path& path) {
   std::error_code error;
   const auto found = std::filesystem::status(path, error).type();
@@ -282,8 +279,6 @@ void require_replaceable(const std::filesystem::path& path) {
   throw UsageError(fmt::format("cannot write {}: it is no regular file", path.string()),
                    "name a file or a directory that can be written");
 }
-
-}  // namespace
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
   require_replaceable(path);

@@ -341,6 +341,7 @@ void require_own_outputs(const std::vector<NamedFile>& inputs,
   std::vector<NamedFile> others = inputs;
   for (const NamedFile& output : outputs) {
     if (!output.path) continue;
+    require_replaceable(*output.path);
     for (const NamedFile& other : others) {
       if (!other.path || !are_same_file(*output.path, *other.path)) continue;
       throw UsageError(fmt::format("{} {} and {} {} are the same file", other.name,

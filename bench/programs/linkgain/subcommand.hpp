@@ -159,8 +159,8 @@ struct NamedFile {
   std::optional<std::filesystem::path> path;  ///< absent: not asked for
 };
 
-/// Throws UsageError where an output is the same file as an input or another output, or would be
-/// once it is made: it would replace what was there.
+/// Throws UsageError where an output is no file, or the same file as an input or another output, or
+/// would be once it is made: it would replace what was there.
 void require_own_outputs(const std::vector<NamedFile>& inputs,
                          const std::vector<NamedFile>& outputs);
 

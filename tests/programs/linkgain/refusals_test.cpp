@@ -69,6 +69,7 @@ const std::vector<std::vector<std::string>> kCommandLines{
     {"doctor", "--laod"},
     {"doctor", "now"},
     {"doctor", "--junit", "p", "--prometheus", "./p"},
+    {"doctor", "--junit", "/dev/null", "--prometheus", "/dev/null"},
     {"compare"},
     {"compare", "a"},
     {"compare", "a", "b", "--metric", "busw"},
