@@ -35,11 +35,13 @@ std::string row(std::string_view head, const std::string& text) {
   return hanging(fmt::format("{:<13} ", head), text, kUsualColumns);
 }
 
+/// And its linkgain-bench, where it has one of its own.
 std::string variables_of(const Variant& variant) {
   std::vector<std::string> all;
   for (const auto& [name, value] : without_secrets(variant.environment)) {
     all.push_back(fmt::format("{}={}", name, value));
   }
+  if (!variant.worker.empty()) all.push_back("worker=" + variant.worker);
   return all.empty() ? "sets nothing" : fmt::format("{}", fmt::join(all, " "));
 }
 

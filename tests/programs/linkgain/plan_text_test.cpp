@@ -78,7 +78,9 @@ TEST(PreviewPlan, BySlurmWithoutAnAllocationIsThatOfOneNode) {
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
   RunOptions options = one_size();
   options.gpus = {0, 1};
-  std::string text = plan_text(make_plan(options, with_gpus(2)), 60);
+  RunPlan plan = make_plan(options, with_gpus(2));
+  plan.variants.back().worker = "/opt/older/bin/linkgain-bench";
+  std::string text = plan_text(plan, 60);
   options = {};
   options.backend = BackendKind::mpi;
   options.profile = Profile::quick;
