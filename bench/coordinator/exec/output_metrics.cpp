@@ -316,8 +316,8 @@ MetricValues OutputReader::step_values() const {
   if (!steps_given_up_.empty()) return {.missing = steps_given_up_};
   const int counted_steps = std::max(0, steps_ - request_.skip);
   if (counted_steps < 2) {
-    return {.missing = fmt::format("{} that count, two are needed",
-                                   counted(counted_steps, "line", "lines"))};
+    return {.missing = fmt::format("{}, two are needed",
+                                   counted(counted_steps, "line that counts", "lines that count"))};
   }
   const double total = seconds_between(*first_step_, last_step_);
   if (!(total > 0.0)) {

@@ -10,6 +10,8 @@ namespace linkgain {
 namespace {
 
 constexpr int kMostDecimals = 5;
+/// Of percent that are shown with one decimal; less has two.
+constexpr double kLeastOneDecimal = 0.1;
 /// An interval of two launches may end anywhere.
 constexpr double kLeastBound = 0.005;
 constexpr double kGreatestBound = 1000.0;
@@ -33,7 +35,7 @@ int decimals_for(const Estimate& ratio) {
 }
 
 int percent_decimals(double margin) {
-  return margin >= 9.95 || margin == 0.0 ? 0 : margin >= 0.1 ? 1 : 2;
+  return margin >= 9.95 || margin == 0.0 ? 0 : margin >= kLeastOneDecimal ? 1 : 2;
 }
 
 }  // namespace
@@ -59,8 +61,12 @@ std::string RatioText::with_interval() const {
 }
 
 std::string readable_percent(double share, Whole whole) {
-  if (share < 0.0) return "-" + readable_percent(-share, Whole::no);
+  if (share < 0.0) {
+    const std::string text = readable_percent(-share, Whole::no);
+    return text.front() == '<' ? ">-" + text.substr(1) : "-" + text;
+  }
   const double percent = 100.0 * share;
+  if (percent < kLeastOneDecimal) return rounded_percent(share, 2);
   if (whole == Whole::no) return fmt::format("{:.{}f} %", percent, percent_decimals(percent));
   const double margin = std::min(percent, std::abs(100.0 - percent));
   // Between 90 and 99 % no decimal is lost that a reader misses.

@@ -25,7 +25,8 @@ RatioText readable_ratio(const Estimate& ratio);
 enum class Whole { yes, no };
 
 /// A share as "92 %", with more decimals near 0 and 1; one below 0, as of time that is not saved,
-/// and one that has no end at 1 near 0 alone: "-100 %", "5.3 %", "250 %".
+/// and one that has no end at 1 near 0 alone: "-100 %", "5.3 %", "250 %". Little is not nothing:
+/// "<0.01 %", ">-0.01 %".
 std::string readable_percent(double share, Whole whole = Whole::yes);
 
 /// To so many decimals: "73 %", "<1 %", "100.4 %", "<0.1 %"; nothing at all is "0 %".

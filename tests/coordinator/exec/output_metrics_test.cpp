@@ -164,7 +164,7 @@ TEST(OutputReader, LivesWithALineOfTenMegabytes) {
   reader.finish();
   EXPECT_THAT(reader.values().at("end").samples, ElementsAre(7.0));
   // What is beyond the longest line was not read.
-  EXPECT_THAT(reader.values().at("it").samples, testing::Not(testing::Contains(6.0)));
+  EXPECT_THAT(reader.values().at("it").samples, Not(testing::Contains(6.0)));
 }
 
 TEST(OutputReader, HasNoNumberWhereTheSearchOfALineWasGivenUp) {
@@ -219,7 +219,7 @@ TEST(OutputReader, TimesNoStepsThatCameAtOnce) {
   request.step.emplace("step", "--step");
   OutputReader reader(request, kStart);
   reader.read(false, "step 1\n", after(1.0));
-  EXPECT_THAT(reader.values().at("step").missing, Not(IsEmpty()));
+  EXPECT_THAT(reader.values().at("step").missing, testing::StartsWith("1 line that counts,"));
   reader.read(false, "step 2\nstep 3\n", after(1.0));
   EXPECT_THAT(reader.values().at("step").missing, testing::HasSubstr("buffers"));
 }

@@ -61,6 +61,9 @@ TEST(ReadablePercent, IsPreciseWhereItMatters) {
   EXPECT_EQ(readable_percent(0.0534, Whole::no), "5.3 %");
   EXPECT_EQ(readable_percent(0.0004, Whole::no), "0.04 %");
   EXPECT_EQ(readable_percent(0.0), "0 %");
+  EXPECT_EQ(readable_percent(0.00004), "<0.01 %");
+  EXPECT_EQ(readable_percent(-1e-9), ">-0.01 %");
+  EXPECT_EQ(readable_percent(1e-9, Whole::no), "<0.01 %");
 }
 
 TEST(RoundedPercent, IsInWholePercent) {
