@@ -33,6 +33,7 @@ std::vector<const CaseResult*> selected_cases(const Record& record,
       cases.push_back(&each);
     }
   }
+  if (record.cases.empty()) throw UsageError("the record has no case: nothing was measured");
   if (cases.empty()) throw UsageError("the record has no case of that operation");
   return cases;
 }

@@ -19,6 +19,9 @@ TEST(RecordSelection, RefusesWhatTheRecordHasNot) {
   Record empty = record;
   empty.settings.variants.clear();
   refusals.refuse("no variant", [&] { google_benchmark_json(empty, {}); });
+  empty = record;
+  empty.cases.clear();
+  refusals.refuse("no case", [&] { google_benchmark_json(empty, {}); });
   Record program = record;
   program.settings.program.emplace();
   refusals.refuse("a run of exec", [&] { google_benchmark_json(program, {}); });
