@@ -219,8 +219,9 @@ TEST(ReportOnATerminal, IsAsciiInTheLocaleC) {
 TEST(ReportOnATerminal, GoesThroughThePager) {
   EXPECT_THAT(report_on(80, kReport, {{"PAGER", "sed 's/^/paged: /'"}}),
               HasSubstr("paged: Path: NVLink"));
-  EXPECT_THAT(report_on(80, kReport, {{"PAGER", "no-such-pager-is-here 2>/dev/null"}}),
-              HasSubstr("Path: NVLink"));
+  for (const char* failing : {"no-such-pager-is-here 2>/dev/null", "false"}) {
+    EXPECT_THAT(report_on(80, kReport, {{"PAGER", failing}}), HasSubstr("Path: NVLink")) << failing;
+  }
   for (const char* without : {" --no-pager", " </dev/null"}) {
     EXPECT_THAT(report_on(80, kReport + without, {{"PAGER", "sed 's/^/paged: /'"}}),
                 testing::AllOf(HasSubstr("Path: NVLink"), Not(HasSubstr("paged: "))))

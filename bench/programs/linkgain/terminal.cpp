@@ -71,10 +71,9 @@ void show(const std::string& text, bool pager) {
   const auto former = std::signal(SIGPIPE, SIG_IGN);
   std::FILE* const pipe = ::popen(program.c_str(), "w");
   if (pipe != nullptr) std::fwrite(shown.data(), 1, shown.size(), pipe);
-  constexpr int kNotFound = 127;
   const int status = pipe != nullptr ? ::pclose(pipe) : -1;
   std::signal(SIGPIPE, former);
-  if (pipe == nullptr || (WIFEXITED(status) && WEXITSTATUS(status) == kNotFound)) {
+  if (pipe == nullptr || (WIFEXITED(status) && WEXITSTATUS(status) != 0)) {
     fmt::print("{}", shown);
   }
 }

@@ -22,7 +22,8 @@ std::string in_locale(const std::string& text);
 std::string document_text(const std::string& markdown);
 
 /// Writes in_locale() text to standard output. Unless `pager` is false, or standard input or output
-/// is no terminal, what the terminal has too few lines for goes through $PAGER (default: less).
+/// is no terminal, what the terminal has too few lines for goes through $PAGER (default: less), and
+/// not where that is missing or fails.
 void show(const std::string& text, bool pager);
 
 }  // namespace linkgain
