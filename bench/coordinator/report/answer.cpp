@@ -33,11 +33,11 @@ bool is_latency(OperationKind operation) {
   return operation == OperationKind::latency || operation == OperationKind::load_latency;
 }
 
-/// What stands for the curve, among what was measured with the first variant and another one: the
-/// largest size, of latencies the smallest; null where there is none.
-const CaseSummary* compared_case(const Curve& curve) {
-  if (!is_latency(curve.definition().operation)) return curve.largest_compared();
-  const auto smallest = std::ranges::find_if(curve.cases, &CaseSummary::is_compared);
+/// What stands for the curve, of its cases that `has` is true of: the largest size, of latencies
+/// the smallest; null where there is none.
+const CaseSummary* case_for(const Curve& curve, bool CaseSummary::*has) {
+  if (!is_latency(curve.definition().operation)) return curve.largest(has);
+  const auto smallest = std::ranges::find(curve.cases, true, has);
   return smallest == curve.cases.end() ? nullptr : *smallest;
 }
 
@@ -125,12 +125,12 @@ std::string wrong_data(const CaseSummary& each) {
 
 }  // namespace
 
-std::vector<const CaseSummary*> answer_cases(const RunSummary& summary) {
+std::vector<const CaseSummary*> answer_cases(const RunSummary& summary, bool CaseSummary::*has) {
   std::vector<const CaseSummary*> rows;
   const auto add_first_of = [&](OperationKind operation) {
     for (const Curve& curve : summary.headline) {
       if (curve.definition().operation != operation) continue;
-      if (const CaseSummary* each = compared_case(curve)) return rows.push_back(each);
+      if (const CaseSummary* each = case_for(curve, has)) return rows.push_back(each);
     }
   };
   for (const OperationKind operation : kQuestions) add_first_of(operation);
@@ -139,9 +139,7 @@ std::vector<const CaseSummary*> answer_cases(const RunSummary& summary) {
     const bool known = std::ranges::find(kQuestions, operation) != kQuestions.end();
     if (!known && rows.size() + trained < kMostRows) add_first_of(operation);
   }
-  if (trained > 0 && summary.trainings.front()->is_compared) {
-    rows.push_back(summary.trainings.front());
-  }
+  if (trained > 0 && summary.trainings.front()->*has) rows.push_back(summary.trainings.front());
   return rows;
 }
 
@@ -175,7 +173,7 @@ std::string contrast_title(Contrast contrast) { return std::string(words_of(cont
 
 std::string variant_title(const CaseSummary& each, std::size_t variant) {
   const std::vector<VariantResult>& variants = each.result->variants;
-  if (variants[0].variant == "p2p" && variants[1].variant == "host") {
+  if (variants.size() > 1 && variants[0].variant == "p2p" && variants[1].variant == "host") {
     return variant == 0 ? "P2P on" : "P2P off";
   }
   return variants[variant].variant;
@@ -271,7 +269,7 @@ std::string answer_sentence(const RunSummary& summary, const CaseSummary* headli
   const auto wrong = std::ranges::find_if(summary.cases, &CaseSummary::has_wrong_data);
   if (wrong != summary.cases.end()) return fmt::format("{}. {}", alarm, wrong_data(*wrong));
   const std::string conclusion = summary.soak ? soak_sentence(*summary.soak)
-                                 : headline_case != nullptr
+                                 : headline_case != nullptr && !headline_case->comparisons.empty()
                                      ? answer_of(*headline_case)
                                      : "No conclusion: nothing was measured with two variants.";
   return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion;

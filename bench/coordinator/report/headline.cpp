@@ -124,7 +124,7 @@ std::string pairs_sentence(const RunSummary& summary, const Curve& curve,
 }
 
 std::string curve_headline(const RunSummary& summary, const Curve& curve, LimitLegend& limits) {
-  const CaseSummary* largest = curve.largest_compared();
+  const CaseSummary* largest = curve.largest(&CaseSummary::is_compared);
   if (largest == nullptr) {
     return not_compared(curve) + wrong_sentence(curve, nullptr);
   }
@@ -145,7 +145,7 @@ std::string further_curves(const RunSummary& summary) {
   std::string sentences;
   for (std::size_t i = 1; i < summary.headline.size(); ++i) {
     const Curve& curve = summary.headline[i];
-    const CaseSummary* largest = curve.largest_compared();
+    const CaseSummary* largest = curve.largest(&CaseSummary::is_compared);
     if (largest == nullptr) {
       sentences += "\n" + not_compared(curve);
     } else {

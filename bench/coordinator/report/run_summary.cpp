@@ -273,9 +273,8 @@ Case Curve::definition() const {
   return definition;
 }
 
-const CaseSummary* Curve::largest_compared() const {
-  const auto largest = std::find_if(cases.rbegin(), cases.rend(),
-                                    [](const CaseSummary* each) { return each->is_compared; });
+const CaseSummary* Curve::largest(bool CaseSummary::*has) const {
+  const auto largest = std::ranges::find(cases.rbegin(), cases.rend(), true, has);
   return largest == cases.rend() ? nullptr : *largest;
 }
 

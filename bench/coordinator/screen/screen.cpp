@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -63,6 +64,50 @@ std::string plot_of(const Curve& curve, const std::string& variant_name, const S
   return {};
 }
 
+/// A run that compares nothing.
+bool has_one_variant(const RunSummary& summary) {
+  return summary.record.settings.variants.size() == 1;
+}
+
+/// What a row of figures is of.
+std::vector<const CaseSummary*> shown_cases(const RunSummary& summary) {
+  return answer_cases(
+      summary, has_one_variant(summary) ? &CaseSummary::is_measured : &CaseSummary::is_compared);
+}
+
+/// Its time, or what stands in its place.
+std::string time_text(const CaseSummary& each, const VariantSummary& variant) {
+  const VariantResult& result = *variant.result;
+  return result.time && !variant.wrong_data ? readable_time(*result.time)
+                                            : answer_value(each.definition(), result);
+}
+
+std::string bandwidth_text(const VariantSummary& variant) {
+  const VariantResult& result = *variant.result;
+  return result.time && result.busbw && !variant.wrong_data ? readable_bandwidth(*result.busbw)
+                                                            : "";
+}
+
+bool has_bandwidth(const VariantSummary& variant) { return !bandwidth_text(variant).empty(); }
+
+/// Time and bandwidth of a run's only variant.
+Table one_variant_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
+  std::vector<Table::Column> columns{{"Operation"},
+                                     {cases.front()->variants.front().result->variant, kRight}};
+  if (std::ranges::any_of(
+          cases, [](const CaseSummary* each) { return has_bandwidth(each->variants.front()); })) {
+    columns.push_back({"busbw", kRight, false, 1});
+  }
+  Table table(columns);
+  for (const CaseSummary* each : cases) {
+    const VariantSummary& variant = each->variants.front();
+    table.add_row({answer_label(each->definition()),
+                   painted(time_text(*each, variant), variant.wrong_data ? kRed : kNoColor, style),
+                   bandwidth_text(variant)});
+  }
+  return table;
+}
+
 std::ptrdiff_t measured_cases(const RunSummary& summary) {
   return std::ranges::count_if(summary.cases, [](const CaseSummary& each) {
     return std::ranges::any_of(each.result->variants,
@@ -92,6 +137,7 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
 
 /// Nothing where the case is the largest that was asked for.
 std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_case) {
+  if (has_one_variant(summary)) return {};
   for (const Curve& curve : summary.headline) {
     if (std::ranges::find(curve.cases, &shown_case) == curve.cases.end()) continue;
     const Bytes largest = curve.cases.back()->definition().size;
@@ -123,14 +169,18 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
 }
 
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
-  const std::vector<const CaseSummary*> rows = answer_cases(summary);
+  const std::vector<const CaseSummary*> rows = shown_cases(summary);
   const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
   std::string text = machine_line(summary, style);
   std::string plot;
   std::string path;
   if (first != nullptr) {
-    text += "\n" + two_row_table(*first, style).text(style.columns, Table::FirstColumn::cut) + "\n";
-    text += answer_table(rows, style).text(style.columns, Table::FirstColumn::cut);
+    const auto fitted = [&](const Table& table) {
+      return "\n" + table.text(style.columns, Table::FirstColumn::cut);
+    };
+    text += has_one_variant(summary)
+                ? fitted(one_variant_table(rows, style))
+                : fitted(two_row_table(*first, style)) + fitted(answer_table(rows, style));
     for (const Curve& curve : summary.curves_by_size) {
       if (curve.definition().operation != first->definition().operation) continue;
       plot = plot_of(curve, variant_title(*first, 0), style);
@@ -160,27 +210,21 @@ constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
 
 /// The guide's table; of columns that are empty there are none.
 std::string card_rows(const CaseSummary& each) {
-  const auto some = [&](auto has) {
-    return std::any_of(each.variants.begin(), each.variants.begin() + 2, has);
-  };
-  const bool busbw = some([](const VariantSummary& v) { return v.result->busbw.has_value(); });
-  const bool counted_bytes =
-      some([](const VariantSummary& v) { return v.nvlink_share.has_value(); });
+  const auto shown = std::span(each.variants).first(std::min<std::size_t>(2, each.variants.size()));
+  const bool busbw = std::ranges::any_of(shown, has_bandwidth);
+  const bool counted_bytes = std::ranges::any_of(
+      shown, [](const VariantSummary& variant) { return variant.nvlink_share.has_value(); });
   std::vector<Table::Column> columns{{contrast_title(each.contrast)},
                                      {answer_label(each.definition()), kRight}};
   if (busbw) columns.push_back({"busbw", kRight});
   columns.push_back({"Path"});
   if (counted_bytes) columns.push_back({"NVLink traffic", kRight});
   Table table(columns);
-  for (std::size_t i = 0; i < 2; ++i) {
-    const VariantSummary& variant = each.variants[i];
-    const VariantResult& result = *variant.result;
-    const bool right = result.time && !variant.wrong_data;
-    std::vector<std::string> cells{
-        row_name(each, i),
-        right ? readable_time(*result.time) : answer_value(each.definition(), result)};
-    if (busbw) cells.push_back(right && result.busbw ? readable_bandwidth(*result.busbw) : "");
-    cells.emplace_back(readable_path(result.path));
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const VariantSummary& variant = shown[i];
+    std::vector<std::string> cells{row_name(each, i), time_text(each, variant)};
+    if (busbw) cells.push_back(bandwidth_text(variant));
+    cells.emplace_back(readable_path(variant.result->path));
     if (counted_bytes && variant.nvlink_share) {
       cells.push_back(rounded_percent(*variant.nvlink_share, 1) + " of expected");
     }
@@ -216,7 +260,7 @@ std::string card_warnings(const Record& record, std::size_t used) {
 
 std::string card(const RunSummary& summary) {
   const Record& record = summary.record;
-  const std::vector<const CaseSummary*> rows = answer_cases(summary);
+  const std::vector<const CaseSummary*> rows = shown_cases(summary);
   const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
   std::string text = machine_line(summary, kCardStyle);
   text += card_circumstances(record, "");

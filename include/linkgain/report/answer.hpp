@@ -11,12 +11,14 @@
 /// What a run says first, in whatever form it is read.
 namespace linkgain {
 
-/// What stands for each operation, and the training last: the largest size that was measured with
-/// the first variant and another one, of latencies the smallest. The first stands for the run.
-std::vector<const CaseSummary*> answer_cases(const RunSummary& summary);
+/// What stands for each operation, and the training last: the largest size, of latencies the
+/// smallest, that was measured with the first variant and another one, or with any where `has` says
+/// so. The first stands for the run.
+std::vector<const CaseSummary*> answer_cases(const RunSummary& summary,
+                                             bool CaseSummary::*has = &CaseSummary::is_compared);
 
 /// What the run says in a sentence: wrong data where there are any, else the speed-up of
-/// `headline_case`, which is null where answer_cases() has none.
+/// `headline_case`, which may be null or compare nothing.
 std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case);
 
 /// What answer_sentence() begins with where something is wrong: "WRONG DATA in 2 of 3 cases",

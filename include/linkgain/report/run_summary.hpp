@@ -92,8 +92,8 @@ struct Curve {
 
   /// The smallest case's, with the launch mode of the largest.
   Case definition() const;
-  /// Null where no size has the first variant and another one.
-  const CaseSummary* largest_compared() const;
+  /// The largest size that `has` it: is_compared, is_measured. Null where none has.
+  const CaseSummary* largest(bool CaseSummary::*has) const;
   /// Whether the cases are of more than one pair.
   bool has_pairs() const;
   /// Whether some cases were launched by graph and some by stream.

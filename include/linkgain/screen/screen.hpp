@@ -13,7 +13,7 @@ namespace linkgain {
 /// machine; NVLink, Y and N, and the times of the headline case; a row for each operation that
 /// stands for a question; bus bandwidth over size; the path; three warnings at most; `footer`; and,
 /// last, what the run says in a sentence. A table too wide loses the interval, then the other
-/// variant, then the first one.
+/// variant, then the first one. Of a run of one variant its times and bandwidths.
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style);
 
 /// The record's warnings, `most` of them, a line each: a wrong path first; the last line says how

@@ -26,6 +26,18 @@ std::string shown(const Record& record, const ScreenStyle& style) {
   return screen(RunSummary(record), "Record: results/a_run/record.json", style);
 }
 
+/// The main job with `--variant p2p` alone.
+Record one_variant_record() {
+  Record record = h200_record();
+  record.settings.variants.pop_back();
+  record.settings.environment_in_force.pop_back();
+  for (CaseResult& result : record.cases) {
+    result.variants.pop_back();
+    result.ratios.clear();
+  }
+  return record;
+}
+
 /// A screen's lines fit, and the last one that is not empty is the answer's.
 void expect_fits(const std::string& text, std::size_t columns) {
   const std::vector<std::string> lines = split(text, '\n');
@@ -92,6 +104,11 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
     for (VariantResult& variant : result.variants) variant.path = Path::nvlink;
   }
   add("three variants of one path", one_path);
+  add("one variant", one_variant_record());
+  Record wrong = one_variant_record();
+  wrong.cases.pop_back();
+  wrong.cases.back().variants.front().verification = checked(536870912, 12, {});
+  add("one variant's wrong data", wrong);
   add("MPI", mpi_record());
   add("nothing", Record{});
   expect_golden(screens.text(), "screen_situations.txt");
@@ -146,6 +163,7 @@ TEST(Card, FitsIntoAnIssue) {
   Record warned = h200_record();
   for (int i = 0; i < 9; ++i) warned.warnings.push_back({"w", "```\nwarning of a `job`", ""});
   add("many warnings", warned);
+  add("one variant", one_variant_record());
   Record nothing = two_gpus();
   add("nothing measured", nothing);
   expect_golden(cards.text(), "cards.txt");
