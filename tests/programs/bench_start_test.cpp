@@ -1,6 +1,7 @@
 #include <csignal>
 
 #include "harmed_run.hpp"
+#include "redirection.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -9,6 +10,7 @@ namespace linkgain::test {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -105,6 +107,32 @@ TEST_F(BenchStart, EndsWithItsRanksByASignal) {
   }
 }
 
+/// mpirun ends with 0 whatever becomes of what it prints.
+TEST_F(BenchStart, WhoseOutputCannotBeWrittenIsAnError) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  const ScratchFolder folder;
+  for (const char* nowhere : {">/dev/full", ">&-"}) {
+    const Outcome outcome = with_streams(folder, nowhere, quick({LINKGAIN, "bench"}));
+    EXPECT_EQ(outcome.status, 2) << nowhere;
+    EXPECT_THAT(own_lines(outcome.error), ElementsAre(HasSubstr("the output: "))) << nowhere;
+  }
+  in_shell(folder, "{ \"$@\"; echo $? >status; } | true", quick({LINKGAIN, "bench"}));
+  EXPECT_EQ(read_text(folder.path() / "status"), "2\n");
+}
+
+TEST_F(BenchStart, WhoseReaderStoppedEndsByASignal) {
+  const ScratchFolder folder;
+  const FullPipe pipe(folder.path() / "pipe");
+  ProgramRequest request = alone({"/bin/sh", "-c", "exec \"$@\" >pipe", "sh", LINKGAIN, "bench",
+                                  "--backend", "mpi", "-b", "8", "-n", "1000000000"});
+  request.directory = folder.path();
+  Program program(request);
+  ASSERT_TRUE(
+      comes_true([&] { return program.processes_named("linkgain-bench").size() == 3; }, 60.0));
+  program.signal(SIGINT);
+  EXPECT_EQ(program.finish(20.0).status, 128 + SIGINT);
+}
+
 /// Whoever is killed leaves the files of shared memory.
 TEST_F(BenchStart, RemovesTheSharedMemoryOfAKilledMpirun) {
   Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
@@ -152,7 +180,7 @@ TEST_F(BenchStart, SaysOnlyWhatItsRanksDoNot) {
   kill(program.processes_named("linkgain-bench").back(), SIGKILL);
   const Outcome killed = program.finish(20.0);
   EXPECT_EQ(killed.status, 128 + SIGKILL);
-  EXPECT_THAT(lines_of(killed.error), testing::ElementsAre(HasSubstr("SIGKILL")));
+  EXPECT_THAT(lines_of(killed.error), ElementsAre(HasSubstr("SIGKILL")));
 }
 
 TEST_F(BenchStart, IsRefusedWithAReason) {

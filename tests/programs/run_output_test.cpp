@@ -1,6 +1,3 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <csignal>
 #include <functional>
 #include <stdexcept>
@@ -59,25 +56,6 @@ TEST_F(RunOutput, WithoutAReaderOfTheProgressIsAsGood) {
   EXPECT_THAT(read_text(folder_.path() / "table"), HasSubstr("all_reduce"));
   expect_record("no reader of the progress");
 }
-
-/// A pipe whose reader stopped: it is full, and stays so.
-class FullPipe {
- public:
-  explicit FullPipe(const std::filesystem::path& path) {
-    if (mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("no pipe");
-    end_ = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    fcntl(end_, F_SETPIPE_SZ, 4096);
-    const std::string bytes(4096, 'x');
-    while (write(end_, bytes.data(), bytes.size()) > 0) {
-    }
-  }
-  ~FullPipe() { close(end_); }
-  FullPipe(const FullPipe&) = delete;
-  FullPipe& operator=(const FullPipe&) = delete;
-
- private:
-  int end_ = -1;
-};
 
 TEST_F(RunOutput, WhoseReaderStoppedLeavesTheRunAsItIs) {
   const FullPipe pipe(folder_.path() / "pipe");

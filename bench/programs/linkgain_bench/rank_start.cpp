@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +15,6 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -147,8 +148,12 @@ class SignalQueue {
       sigaddset(&set_, number);
     }
     sigprocmask(SIG_BLOCK, &set_, &before_);
+    descriptor_ = ::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK);
   }
-  ~SignalQueue() { restore(); }
+  ~SignalQueue() {
+    ::close(descriptor_);
+    restore();
+  }
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
@@ -159,18 +164,86 @@ class SignalQueue {
     bool of_group = false;  ///< a terminal sent it to the whole group
   };
 
-  /// Waits a second for one.
-  Arrival next() const {
-    siginfo_t info{};
-    constexpr timespec kSecond{1, 0};
-    const int number = ::sigtimedwait(&set_, &info, &kSecond);
-    if (number < 0) return {};
-    return {number, info.si_code == SI_KERNEL};
+  /// Waits a second for one, or for `other`.
+  Arrival next(pollfd other) const {
+    std::array awaited{pollfd{descriptor_, POLLIN, 0}, other};
+    constexpr int kSecond = 1000;
+    ::poll(awaited.data(), awaited.size(), kSecond);
+    signalfd_siginfo info{};
+    if (::read(descriptor_, &info, sizeof info) != sizeof info) return {};
+    return {static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
   }
 
  private:
   sigset_t set_{};
   sigset_t before_{};
+  int descriptor_ = -1;
+};
+
+/// What mpirun prints, passed on to standard output: mpirun says nothing where that cannot be
+/// written, and ends as if it had been.
+class MpirunOutput {
+ public:
+  MpirunOutput() {
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw MachineError(fmt::format("there is no pipe for mpirun's output: {}",
+                                     std::generic_category().message(errno)));
+    }
+    ::fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+  }
+  ~MpirunOutput() {
+    for (const int end : ends_) ::close(end);
+  }
+  MpirunOutput(const MpirunOutput&) = delete;
+  MpirunOutput& operator=(const MpirunOutput&) = delete;
+
+  /// In mpirun's process.
+  void become_output() const { ::dup2(ends_[1], STDOUT_FILENO); }
+
+  /// In this one, when that is there.
+  void begin() {
+    ::close(std::exchange(ends_[1], -1));
+    std::signal(SIGPIPE, SIG_IGN);  // what nobody reads is told
+  }
+
+  /// More text, or room for what came.
+  pollfd awaited() const {
+    return text_.empty() ? pollfd{ends_[0], POLLIN, 0} : pollfd{STDOUT_FILENO, POLLOUT, 0};
+  }
+
+  /// What has come, as far as it goes without waiting for its reader: a signal must end the program
+  /// meanwhile. False where some is left.
+  bool pass_on() {
+    while (!text_.empty() || read_on()) {
+      pollfd output{STDOUT_FILENO, POLLOUT, 0};
+      if (::poll(&output, 1, 0) != 1) return false;
+      constexpr std::size_t kAtOnce = 512;  // a pipe that is ready holds as much
+      const ssize_t count = ::write(STDOUT_FILENO, text_.data(), std::min(text_.size(), kAtOnce));
+      if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+      if (count < 0) error_ = errno;
+      text_.erase(0, count < 0 ? std::string::npos : static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
+  void require_written() const {
+    if (error_ == 0) return;
+    throw UsageError("cannot write the output: " + std::generic_category().message(error_));
+  }
+
+ private:
+  /// Whether more had come.
+  bool read_on() {
+    std::array<char, 4096> more{};
+    const ssize_t count = ::read(ends_[0], more.data(), more.size());
+    if (count > 0) text_.assign(more.data(), static_cast<std::size_t>(count));
+    if (count == 0) ::close(std::exchange(ends_[0], -1));
+    return count > 0;
+  }
+
+  std::array<int, 2> ends_{-1, -1};
+  std::string text_;  ///< that came and was not written yet
+  int error_ = 0;     ///< of a write, the last one
 };
 
 /// mpirun is quiet, so that it does not tell of a rank that a signal ended either.
@@ -210,10 +283,20 @@ class RanksWatch {
   std::optional<Clock::time_point> seen_;
 };
 
-/// mpirun ends with 1 where a signal ended it, which is a status of a rank's as well. With 0 it has
-/// outlived the signal.
-int status_after(int signal, int status) {
-  return signal == 0 || status == 0 ? status : 128 + signal;
+/// mpirun's status, or 128 and the signal that ended it; absent while it goes on.
+std::optional<int> status_of(pid_t mpirun, bool was_asked, RanksWatch& ranks) {
+  int status = 0;
+  if (::waitpid(mpirun, &status, WNOHANG) == mpirun) {
+    const bool killed = WIFSIGNALED(status);
+    const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (!was_asked) tell_of_signal(killed ? "mpirun" : "a rank", code);
+    return code;
+  }
+  if (!ranks.are_long_gone(mpirun)) return std::nullopt;
+  print_message(stderr, "linkgain-bench: mpirun did not end with its ranks, and was killed\n");
+  ::kill(mpirun, SIGKILL);
+  ::waitpid(mpirun, &status, 0);
+  return static_cast<int>(ExitCode::incomplete);
 }
 
 /// Where this program is killed, removes a folder once mpirun has ended, too.
@@ -238,11 +321,13 @@ class FolderRemover {
   std::optional<HelperProcess> process_;
 };
 
-/// The status of a program that gets what this one is sent, and ends with it.
+/// The status of a program that gets what this one is sent, and ends with it. Throws UsageError
+/// where not all that it printed could be written.
 int run_to_end(const std::string& program, const std::vector<char*>& line,
                const std::vector<char*>& variables) {
   std::signal(SIGCHLD, SIG_DFL);  // where it was ignored the system would keep no status
   const SignalQueue signals;
+  MpirunOutput output;
   const pid_t own = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
@@ -252,29 +337,29 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != own) ::_exit(128 + SIGTERM);
+    output.become_output();
     signals.restore();
     ::execve(program.c_str(), line.data(), variables.data());
     constexpr int kNotExecutable = 126;
     ::_exit(kNotExecutable);
   }
+  output.begin();
   int asked = 0;
   RanksWatch ranks;
-  for (int status = 0;;) {
-    if (::waitpid(child, &status, WNOHANG) == child) {
-      const bool killed = WIFSIGNALED(status);
-      const int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-      if (asked == 0) tell_of_signal(killed ? "mpirun" : "a rank", code);
-      return status_after(asked, code);
+  for (std::optional<int> ended;;) {
+    if (!ended) ended = status_of(child, asked != 0, ranks);
+    const bool is_all = output.pass_on();
+    // mpirun ends with 1 where a signal ended it, which is a status of a rank's as well. With 0 it
+    // has outlived the signal.
+    if (asked != 0 && ended.value_or(0) != 0) return 128 + asked;
+    if (ended && is_all) {
+      output.require_written();
+      return *ended;
     }
-    if (ranks.are_long_gone(child)) {
-      print_message(stderr, "linkgain-bench: mpirun did not end with its ranks, and was killed\n");
-      ::kill(child, SIGKILL);
-      ::waitpid(child, &status, 0);
-      return status_after(asked, static_cast<int>(ExitCode::incomplete));
-    }
-    const SignalQueue::Arrival signal = signals.next();
+    const SignalQueue::Arrival signal = signals.next(output.awaited());
     if (signal.number == 0 || signal.number == SIGCHLD) continue;
     asked = signal.number;
+    if (ended) return 128 + asked;  // nobody reads what is left
     if (!signal.of_group) ::kill(child, signal.number);
   }
 }
