@@ -31,6 +31,7 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
                                {{"--batch", "1.5"}},
                                {{"--only", "gpt2_step", "--steps", "0"}},
                                {{"--only", "gpt2_step", "--tokens", "/nowhere/tokens.bin"}},
+                               {{"--tokens", "/nowhere/t", "--benchmark_out=/nowhere/./t"}},
 
                                {{"--benchmark_out=/nowhere/x"}},
                                {{"--buffers", "registered"}},

@@ -52,7 +52,7 @@ void declare(CommandLine& line, BaselineOptions& options) {
 /// the exit status; throws UsageError where records cannot be read or do not belong together,
 /// or the file is one of theirs.
 int carry_out(const BaselineOptions& options) {
-  require_own_outputs(files_of_records(options.records), {{"-o", options.output}});
+  require_outputs(files_of_records(options.records), {{"-o", options.output}});
   const Baseline baseline =
       make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
   const std::string document = to_json(baseline);

@@ -73,7 +73,7 @@ int carry_out(const CheckOptions& options) {
   const Baseline baseline = read_baseline(options.baseline);
   std::vector<NamedFile> inputs = files_of_records(options.records);
   inputs.push_back({"--baseline", options.baseline});
-  require_own_outputs(inputs, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
+  require_outputs(inputs, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
   const CheckResult result =
       check_records(read_named_records(options.records), baseline, options.tolerance);
   if (options.junit) write_file_atomically(*options.junit, check_junit(result));

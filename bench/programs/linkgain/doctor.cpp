@@ -116,7 +116,7 @@ void declare(CommandLine& line, DoctorOptions& options) {
   add_file(line, "--junit", options.junit, kJunitHelp);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
   line.deferred.then([&options] {
-    require_own_outputs({}, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
+    require_outputs({}, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
   });
   add_no_color(line, options.color);
 }

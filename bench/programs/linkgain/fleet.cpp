@@ -88,7 +88,7 @@ int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
   std::vector<NamedFile> inputs;
   for (const std::filesystem::path& file : files) inputs.push_back({"records", file});
-  require_own_outputs(inputs, {{"--prometheus", options.prometheus}});
+  require_outputs(inputs, {{"--prometheus", options.prometheus}});
   FleetNames names;
   FleetReport report = judge_fleet(read_fleet(files, names), names, options.fleet);
   if (report.nodes.empty()) {

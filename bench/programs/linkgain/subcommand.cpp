@@ -173,18 +173,6 @@ Request manual_request(const std::shared_ptr<CLI::App>& app,
 /// The positional argument of commands that read records.
 constexpr std::string_view kRecordName = "record";
 
-bool are_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
-  std::error_code error;
-  if (std::filesystem::equivalent(one, other, error)) return true;
-  const auto resolved = [](const std::filesystem::path& path) {
-    std::error_code unknown;
-    const std::filesystem::path whole = std::filesystem::absolute(path, unknown);
-    const std::filesystem::path found = std::filesystem::weakly_canonical(whole, unknown);
-    return unknown ? whole.lexically_normal() : found;
-  };
-  return resolved(one) == resolved(other);
-}
-
 /// A subcommand of one command line.
 struct Declared {
   explicit Declared(CLI::App& app) : deferred(app) {}
@@ -336,19 +324,11 @@ CLI::Option* add_file(CommandLine& line, const char* name,
   return line.deferred.add(name, file, parse, help)->type_name("FILE");
 }
 
-void require_own_outputs(const std::vector<NamedFile>& inputs,
-                         const std::vector<NamedFile>& outputs) {
-  std::vector<NamedFile> others = inputs;
+void require_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs) {
   for (const NamedFile& output : outputs) {
-    if (!output.path) continue;
-    require_replaceable(*output.path);
-    for (const NamedFile& other : others) {
-      if (!other.path || !are_same_file(*output.path, *other.path)) continue;
-      throw UsageError(fmt::format("{} {} and {} {} are the same file", other.name,
-                                   other.path->string(), output.name, output.path->string()));
-    }
-    others.push_back(output);
+    if (output.path) require_replaceable(*output.path);
   }
+  require_own_outputs(inputs, outputs);
 }
 
 std::vector<NamedFile> files_of_records(const std::vector<std::filesystem::path>& paths) {

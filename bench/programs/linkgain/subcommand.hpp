@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/screen/screen.hpp"
@@ -153,16 +154,9 @@ CLI::Option* add_file(CommandLine& line, const char* name,
 inline constexpr const char* kJunitHelp = "Write JUnit XML";
 inline constexpr const char* kPrometheusHelp = "Write a textfile for node_exporter";
 
-/// A file of a command's and how the command line names it: "--junit".
-struct NamedFile {
-  std::string_view name;
-  std::optional<std::filesystem::path> path;  ///< absent: not asked for
-};
-
-/// Throws UsageError where an output is no file, or the same file as an input or another output, or
-/// would be once it is made: it would replace what was there.
-void require_own_outputs(const std::vector<NamedFile>& inputs,
-                         const std::vector<NamedFile>& outputs);
+/// Of all files of a command: require_own_outputs, and throws UsageError where an output is no file
+/// that can be replaced.
+void require_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
 
 /// What is read of records that a command was given by name, of a run's folder its record and its
 /// journal. Throws UsageError where one is a label of no run.

@@ -5,10 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/option_words.hpp"
@@ -165,12 +168,26 @@ TrainingPlan choose_training(const SelectionOptions& options) {
   return training;
 }
 
+/// The file that Google Benchmark is to write.
+std::optional<std::filesystem::path> benchmark_output(const std::vector<std::string>& arguments) {
+  static constexpr std::string_view kName = "--benchmark_out=";
+  std::optional<std::filesystem::path> file;
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with(kName)) file = argument.substr(kName.size());  // the last counts
+  }
+  return file;
+}
+
 /// Of what the cases cannot say. Serving, the coordinator has seen to it.
-void require_training(const TrainingPlan& training) {
+void require_training(const WorkerOptions& options) {
+  const TrainingPlan& training = options.training;
   if (training.steps < 1 || training.steps > 1'000'000) {
     throw UsageError(fmt::format("--steps {} is outside 1 to 1000000", training.steps));
   }
-  if (!training.tokens.empty()) open_token_file(training.tokens);
+  if (training.tokens.empty()) return;
+  require_own_outputs({{"--tokens", training.tokens}},
+                      {{"--benchmark_out", benchmark_output(options.benchmark_arguments)}});
+  open_token_file(training.tokens);
 }
 
 }  // namespace
@@ -228,7 +245,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   options.benchmark_arguments = app.remaining();
   require_known(options.benchmark_arguments);
   options.training = choose_training(selection);
-  if (options.mode == WorkerOptions::Mode::benchmark) require_training(options.training);
+  if (options.mode == WorkerOptions::Mode::benchmark) require_training(options);
   cases.read();
   options.selection = choose_selection(selection);
   return options;
