@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <fstream>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 #include "linkgain/base/regular_file.hpp"
 
@@ -35,6 +37,21 @@ std::optional<ProcessEntry> parse_process(std::string_view stat) {
 
 std::optional<ProcessEntry> read_process(pid_t id, const std::filesystem::path& proc) {
   return parse_process(read_regular_file(proc / std::to_string(id) / "stat").value_or(""));
+}
+
+std::optional<std::vector<pid_t>> children_of(pid_t process) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  const std::filesystem::path threads =
+      std::filesystem::path("/proc") / std::to_string(process) / "task";
+  std::filesystem::directory_iterator thread(threads, error);
+  for (; !error && thread != std::filesystem::directory_iterator{}; thread.increment(error)) {
+    std::ifstream children(thread->path() / "children");
+    if (!children.is_open()) return std::nullopt;
+    for (pid_t child = 0; children >> child;) found.push_back(child);
+  }
+  if (error) return std::nullopt;
+  return found;
 }
 
 Seconds seconds_of_ticks(double ticks) {

@@ -23,8 +23,7 @@
 namespace linkgain {
 namespace {
 
-/// How often the jobs' processes are noted while the program lives, by descent from it as well: a
-/// process may have cleared its environment.
+/// How often the program's descendants are noted: one may clear its environment.
 constexpr std::chrono::milliseconds kBetweenNotes{1000};
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 /// A job that was just being started has no environment of its own yet.
@@ -35,15 +34,13 @@ constexpr Seconds kToDie{5.0};
 constexpr char kNameEnd = '\0';
 
 /// All that the program writes until it has ended. Throws std::system_error.
-std::string read_to_end(int descriptor, ProcessTree& jobs) {
-  const std::optional<ProcessEntry> self = read_process(::getpid());
-  const auto begin = self ? std::optional(self->start) : std::nullopt;
+std::string read_to_end(int descriptor, pid_t program, ProcessTree& jobs) {
   std::string text;
   std::array<char, 4096> chunk;
   pollfd entry{descriptor, POLLIN, 0};
   for (;;) {
     const int ready = ::poll(&entry, 1, static_cast<int>(kBetweenNotes.count()));
-    jobs.find({}, begin);
+    jobs.note_descendants(program);
     const ssize_t count = ready > 0 ? ::read(descriptor, chunk.data(), chunk.size()) : ready;
     if (ready > 0 && count == 0) return text;
     if (count > 0) text.append(chunk.data(), static_cast<std::size_t>(count));
@@ -76,8 +73,9 @@ void end_all(ProcessTree& jobs, Seconds grace, int first_signal) {
 }
 
 /// Throws where it is not known whether the program lives, or no memory is left.
-void reap(int told, ProcessTree& jobs, Seconds grace, int first_signal) {
-  const std::vector<std::string> folders = split(read_to_end(told, jobs), kNameEnd);
+void reap(int told, pid_t program, Seconds grace, int first_signal) {
+  ProcessTree jobs(fmt::format("{}={}", kJobMarker, marker_of_program()));
+  const std::vector<std::string> folders = split(read_to_end(told, program, jobs), kNameEnd);
   end_all(jobs, grace, first_signal);
   std::error_code ignored;
   for (const std::string& folder : folders) {
@@ -90,9 +88,10 @@ void reap(int told, ProcessTree& jobs, Seconds grace, int first_signal) {
 JobReaper::JobReaper(Seconds grace, int first_signal) {
   Pipe pipe = make_pipe();
   ::fcntl(pipe.writing.get(), F_SETFL, O_NONBLOCK);  // a reaper that is stopped holds nobody up
-  ProcessTree jobs(fmt::format("{}={}", kJobMarker, marker_of_program()), ::getpid());
-  process_.emplace("linkgain-reaper", std::set<int>{pipe.reading.get()},
-                   [&] { reap(pipe.reading.get(), jobs, grace, first_signal); });
+  marker_of_program();                               // the same in both
+  process_.emplace("linkgain-reaper", std::set<int>{pipe.reading.get()}, [&, program = ::getpid()] {
+    reap(pipe.reading.get(), program, grace, first_signal);
+  });
   told_ = std::move(pipe.writing);
 }
 

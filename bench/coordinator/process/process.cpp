@@ -234,7 +234,7 @@ std::optional<std::vector<std::string>> open_files_of(pid_t id) {
 bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> leader,
                             std::optional<std::uint64_t> strays_since) const {
   if (process.id == leader) return true;
-  if (process.parent == owner_) {
+  if (process.parent == getpid()) {
     if (process.session == session_ && process.id != session_) return true;
     if (strays_since && process.start >= *strays_since && process.session != getsid(0)) return true;
   }
@@ -268,6 +268,22 @@ std::vector<ProcessEntry> ProcessTree::find(std::optional<pid_t> leader,
     return process.state == 'Z' && process.parent != self;
   });
   return members;
+}
+
+void ProcessTree::note_descendants(pid_t ancestor) {
+  std::erase_if(known_, [](const auto& each) {
+    const auto process = read_process(each.first);
+    return !process || process->start != each.second;
+  });
+  std::vector<pid_t> parents{ancestor};
+  for (std::size_t next = 0; next < parents.size(); ++next) {
+    for (const pid_t child : children_of(parents[next]).value_or(std::vector<pid_t>{})) {
+      const auto process = child == getpid() ? std::nullopt : read_process(child);
+      if (!process) continue;
+      known_[child] = process->start;
+      parents.push_back(child);
+    }
+  }
 }
 
 Pipe make_pipe() {

@@ -16,7 +16,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,6 +29,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/helper_process.hpp"
 #include "linkgain/base/mpirun_environment.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -255,18 +255,6 @@ void tell_of_signal(std::string_view who, int status) {
   }
 }
 
-/// Whether it has child processes; true where the kernel does not tell.
-bool has_children(pid_t process) {
-  std::error_code error;
-  std::filesystem::directory_iterator thread(fmt::format("/proc/{}/task", process), error);
-  for (; !error && thread != std::filesystem::directory_iterator{}; thread.increment(error)) {
-    std::ifstream children(thread->path() / "children");
-    pid_t child = 0;
-    if (!children.is_open() || children >> child) return true;
-  }
-  return static_cast<bool>(error);
-}
-
 /// Tells when mpirun has been without ranks, which it had, for so long that it hangs in its own
 /// end: Open MPI 4.1 does now and then where a rank left without MPI_Finalize.
 class RanksWatch {
@@ -274,7 +262,8 @@ class RanksWatch {
   bool are_long_gone(pid_t mpirun) {
     constexpr std::chrono::seconds kLong{10};
     const Clock::time_point now = Clock::now();
-    if (has_children(mpirun)) seen_ = now;
+    const auto ranks = children_of(mpirun);
+    if (!ranks || !ranks->empty()) seen_ = now;
     return seen_ && now - *seen_ > kLong;
   }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "linkgain/base/units.hpp"
 
@@ -31,6 +32,10 @@ std::optional<ProcessEntry> parse_process(std::string_view stat);
 
 /// Absent where there is none. `proc` is where /proc is.
 std::optional<ProcessEntry> read_process(pid_t id, const std::filesystem::path& proc = "/proc");
+
+/// Of all its threads, as the kernel lists them; nothing where it does not tell, as of a process
+/// that is gone.
+std::optional<std::vector<pid_t>> children_of(pid_t process);
 
 /// Of the kernel's clock ticks, in which /proc states processor time.
 Seconds seconds_of_ticks(double ticks);

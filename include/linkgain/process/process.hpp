@@ -1,7 +1,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -70,27 +69,28 @@ std::optional<std::vector<std::string>> open_files_of(pid_t id);
 /// environment any more: it is found if it stayed in the session or was found while it lived.
 class ProcessTree {
  public:
-  /// Only this job's environment holds a "NAME=value" that begins with `marker`. `owner` is the
-  /// process to which orphans of the job come.
-  explicit ProcessTree(std::string marker, pid_t owner = ::getpid())
-      : marker_(std::move(marker)), owner_(owner) {}
+  /// Only this job's environment holds a "NAME=value" that begins with `marker`.
+  explicit ProcessTree(std::string marker) : marker_(std::move(marker)) {}
 
   /// The leader's session, once it is started; orphans are told apart by it.
   void set_session(pid_t session) { session_ = session; }
 
   /// Looks for the members and remembers them. `leader` is absent once it has been reaped (its id
   /// may then belong to somebody else). Zombies count only while they are this process's to reap.
-  /// `strays_since` (as ProcessEntry::start) makes members of all children of the owner that
-  /// started then or later, but for those of this process's session, where no job's can be.
+  /// `strays_since` (as ProcessEntry::start) makes members of all children of this process that
+  /// started then or later, but for those of its own session, where no job's can be.
   std::vector<ProcessEntry> find(std::optional<pid_t> leader,
                                  std::optional<std::uint64_t> strays_since = std::nullopt);
+
+  /// Remembers what descends from `ancestor` now, but for this process: find() has it from then on,
+  /// wherever it goes. Looks at these processes alone, however many others there are.
+  void note_descendants(pid_t ancestor);
 
  private:
   bool is_member(const ProcessEntry& process, std::optional<pid_t> leader,
                  std::optional<std::uint64_t> strays_since) const;
 
   std::string marker_;
-  pid_t owner_;
   pid_t session_ = -1;
   std::map<pid_t, std::uint64_t> known_;  ///< start by id
 };

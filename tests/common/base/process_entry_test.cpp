@@ -1,7 +1,12 @@
 #include "linkgain/base/process_entry.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <optional>
+#include <vector>
 
 namespace linkgain::test {
 namespace {
@@ -30,6 +35,20 @@ TEST(ProcessEntry, IsReadOfThisProcess) {
   ASSERT_TRUE(self);
   EXPECT_EQ(self->id, getpid());
   EXPECT_EQ(self->parent, getppid());
+}
+
+TEST(ProcessEntry, HasTheChildrenThatTheKernelLists) {
+  EXPECT_EQ(children_of(getpid()), std::vector<pid_t>{});
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  ASSERT_GT(child, 0);
+  EXPECT_EQ(children_of(getpid()), std::vector<pid_t>{child});
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(children_of(child), std::nullopt);
 }
 
 }  // namespace
