@@ -21,14 +21,18 @@ std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double ra
   return rejected;
 }
 
-std::vector<bool> benjamini_hochberg_beyond(std::span<const double> p_values, double rate) {
-  std::vector<double> doubled;
+std::vector<std::size_t> places_beyond(std::span<const double> p_values) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < p_values.size(); ++i) {
-    if (p_values[i] > 0.5) continue;
-    doubled.push_back(2.0 * p_values[i]);
-    places.push_back(i);
+    if (!(p_values[i] > 0.5)) places.push_back(i);  // one that is no number is refused later
   }
+  return places;
+}
+
+std::vector<bool> benjamini_hochberg_beyond(std::span<const double> p_values, double rate) {
+  const std::vector<std::size_t> places = places_beyond(p_values);
+  std::vector<double> doubled;
+  for (const std::size_t place : places) doubled.push_back(2.0 * p_values[place]);
   const std::vector<bool> among_them = benjamini_hochberg(doubled, rate);
   std::vector<bool> rejected(p_values.size(), false);
   for (std::size_t i = 0; i < places.size(); ++i) rejected[places[i]] = among_them[i];

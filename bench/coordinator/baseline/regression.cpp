@@ -158,20 +158,19 @@ void judge_chances(std::vector<CaseCheck>& checks,
     chances.push_back(*(checks[i].*chance));
     tested.push_back(i);
   }
+  const std::vector<std::size_t> beyond = places_beyond(chances);
+  if (beyond.empty()) return;
   const std::vector<bool> found = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
-  const auto is_beyond = [](double p) { return p <= 0.5; };
-  const auto beyond = static_cast<std::size_t>(std::ranges::count_if(chances, is_beyond));
   const auto rejected = static_cast<std::size_t>(std::ranges::count(found, true));
-  if (beyond == 0) return;
-  ShiftQuantiles quantiles(1.0 - next_beyond(beyond, rejected, kFalseDiscoveryRate));
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    CaseCheck& check = checks[tested[i]];
-    const std::optional<LaunchShift>& shift = shifts[tested[i]];
-    if (found[i]) {
+  ShiftQuantiles quantiles(1.0 - next_beyond(beyond.size(), rejected, kFalseDiscoveryRate));
+  for (const std::size_t place : beyond) {
+    CaseCheck& check = checks[tested[place]];
+    const std::optional<LaunchShift>& shift = shifts[tested[place]];
+    if (found[place]) {
       check.verdict = verdict;
       check.settling.reset();
-    } else if (shift && is_beyond(chances[i]) && check.verdict == RegressionVerdict::inconclusive) {
-      leave_open(check, *shift, quantiles, beyond, verdict);
+    } else if (shift && check.verdict == RegressionVerdict::inconclusive) {
+      leave_open(check, *shift, quantiles, beyond.size(), verdict);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <random>
 #include <stdexcept>
 
@@ -46,6 +47,12 @@ TEST(BenjaminiHochbergBeyond, DoesNotPayForCasesWellWithinTheBound) {
   p[0] = 0.999;
   p[41] = 0.03;
   EXPECT_THAT(benjamini_hochberg_beyond(p, 0.05), Each(false)) << "twice 0.03 is above 0.05";
+}
+
+TEST(BenjaminiHochbergBeyond, TakesThoseUpToAHalf) {
+  EXPECT_THAT(places_beyond(std::array{0.51, 0.5, 1.0, 0.0}), ElementsAre(1U, 3U));
+  EXPECT_THAT(benjamini_hochberg_beyond(std::array{0.51, 0.5}, 1.0), ElementsAre(false, true));
+  EXPECT_THROW(benjamini_hochberg_beyond(std::array{std::nan("")}, 0.05), std::invalid_argument);
 }
 
 TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
