@@ -205,6 +205,35 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
   }
 }
 
+/// The other rank's data come, by a method that has no signal for what these wait for last.
+TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotFinish) {
+  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
+  auto* const report = static_cast<WaitReport*>(memory.data());
+  for (const AllReduceMethod method : {two_shot, staged_two_shot}) {
+    const Setting other{.method = one_shot, .elements = 1000};  // needs more scratch
+    Setting own = other;
+    own.method = method;
+    SCOPED_TRACE(describe(own));
+    *report = {};
+    bound_ = {report, 200'000'000};
+    set_up(other);
+    const auto start = std::chrono::steady_clock::now();
+    setting_ = own;
+    check(enqueue(0));
+    setting_ = other;
+    check(enqueue(1));
+    check(cudaDeviceSynchronize());
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    EXPECT_GT(time.count(), 0.19);
+    EXPECT_LT(time.count(), 1.5);
+    EXPECT_EQ(report->phase, WaitPhase::finished);
+    EXPECT_EQ(report->peer, 1);
+    EXPECT_EQ(report->block, 0);
+    EXPECT_EQ(report->expected, 1U);
+    EXPECT_EQ(report->seen, 0U);
+  }
+}
+
 TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   set_up({});
   const auto attempt = [&](ElementType type, std::int64_t elements, int blocks, int ranks,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -75,9 +76,13 @@ TEST_F(LatencyKernels, GiveUpWhereTheOtherSideDoesNotAnswer) {
                 8192,
                 true,
                 1,
-                {report, 50'000'000}};
+                {report, 200'000'000}};
+  const auto start = std::chrono::steady_clock::now();
   check(ping_pong(side, 40, 7, own.stream.get()));
   own.stream.synchronize();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(time.count(), 0.19);
+  EXPECT_LT(time.count(), 1.5);
   EXPECT_EQ(report->phase, WaitPhase::message);
   EXPECT_EQ(report->peer, 1);
   EXPECT_EQ(report->expected, 8U);

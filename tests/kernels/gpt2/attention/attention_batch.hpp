@@ -68,10 +68,11 @@ struct AttentionBatch {
     return kernels::attention_forward(precision, shape, qkv.data(), dropout, output.data(),
                                       lse.floats(), mask(dropout), stream.get());
   }
-  cudaError_t backward(const AttentionDropout& dropout, const gpu::Stream& stream) const {
+  cudaError_t backward(const AttentionDropout& dropout, const gpu::Stream& stream,
+                       const kernels::WaitBound& bound = {}) const {
     return kernels::attention_backward(precision, shape, qkv.data(), output.data(),
                                        output_gradient.data(), lse.floats(), mask(dropout), dropout,
-                                       scratch.floats(), qkv_gradient.data(), {}, stream.get());
+                                       scratch.floats(), qkv_gradient.data(), bound, stream.get());
   }
 
   TrainingPrecision precision;

@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/gpt2/attention/attention_batch.hpp"
-#include "kernels/gpt2/attention/await_turn.hpp"
+#include "linkgain/gpu/graph.hpp"
 #include "reference_layers.hpp"
 
 namespace linkgain::kernels {
@@ -258,21 +261,48 @@ TEST_F(AttentionKernels, RefuseOtherShapesAndAddresses) {
             cudaErrorInvalidValue);
 }
 
+/// The kernel that makes all gradients at once is launched alone. Its only block waits until a
+/// counter is 0, which the kernel before it would have seen to.
 TEST_F(AttentionKernels, GiveUpABlockWhoseTurnDoesNotCome) {
+  constexpr int kSharedBytes = 97 << 10;
+  int shared_bytes = 0;
+  check(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+  if (shared_bytes < kSharedBytes)
+    GTEST_SKIP() << "too little shared memory for all gradients at once";
   const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
   auto* const report = static_cast<WaitReport*>(memory.data());
   *report = {};
-  const gpu::DeviceBuffer counter(Bytes{sizeof(unsigned)});
-  check(cudaMemset(counter.data(), 0, sizeof(unsigned)));
-  auto* const added = static_cast<unsigned*>(counter.data());
-  check(test::await_turn(added, 0, {report, 50'000'000}, stream().get()));
+  const WaitBound bound{report, 200'000'000};
+  const AttentionBatch batch(TrainingPrecision::fp32, {1, kOrderedQueries, 1, 64});
+  check(batch.backward(dropout(0.0, 0), stream(), bound));
   stream().synchronize();
   EXPECT_EQ(report->phase, WaitPhase::none);
-  check(test::await_turn(added, 3, {report, 50'000'000}, stream().get()));
+
+  check(cudaStreamBeginCapture(stream().get(), cudaStreamCaptureModeThreadLocal));
+  const cudaError_t captured = batch.backward(dropout(0.0, 0), stream(), bound);
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream().get(), &graph));
+  const gpu::Graph pass(graph);
+  check(captured);
+  cudaGraphNode_t first = nullptr;
+  std::size_t count = 1;
+  check(cudaGraphGetRootNodes(graph, &first, &count));
+  check(cudaGraphDestroyNode(first));
+  const gpu::GraphExecutable gradients(pass);
+  // A number per query, the tile's counter, and how many blocks have started.
+  std::vector<double> scratch(kOrderedQueries + 2, 1.0);
+  scratch.back() = 0.0;
+  batch.scratch.write(scratch);
+  const auto start = std::chrono::steady_clock::now();
+  gradients.launch(stream());
   stream().synchronize();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(time.count(), 0.19);
+  EXPECT_LT(time.count(), 1.5);
   EXPECT_EQ(report->phase, WaitPhase::turn);
-  EXPECT_EQ(report->expected, 3U);
-  EXPECT_EQ(report->seen, 0U);
+  EXPECT_EQ(report->block, 0);
+  EXPECT_EQ(report->expected, 0U);
+  EXPECT_EQ(report->seen, std::bit_cast<std::uint32_t>(1.0F));
 }
 
 }  // namespace
