@@ -179,6 +179,23 @@ TEST(Resumption, GoesOnFromTheJournalOfEveryMoment) {
   }
 }
 
+/// Nothing else has it, where it is killed.
+TEST(Resumption, HasInItsJournalWhatALaterPartMeasured) {
+  ThreeLaunches first(Schedule::paired);
+  first.script_of_launch[{0, 1}] =
+      failing({.command = "run", .kind = FakeFailure::Kind::interrupt, .case_name = kFirst});
+  EXPECT_THROW(first.execute(), Interrupted);
+  ThreeLaunches second(Schedule::paired);
+  second.record = read_unfinished(first.journal_path().parent_path());
+  const auto earlier = counts(second.record);
+  second.script_of_launch[{0, 2}] =
+      failing({.command = "run", .kind = FakeFailure::Kind::interrupt, .case_name = kFirst});
+  EXPECT_THROW(second.execute(), Interrupted);
+  const auto kept = counts(parse_journal(read_text(second.journal_path()), "journal"));
+  EXPECT_EQ(earlier.size(), 2U * 1U * 2U);
+  EXPECT_EQ(kept.size(), 2U * 2U * 2U) << "two cases, launches and variants";
+}
+
 /// All that the earlier part had of the case is measured again, and nothing of it may stay.
 TEST(Resumption, GoesOnTwiceWhereACaseHadOnlyACutLaunch) {
   for (const Schedule schedule : kSchedules) {
@@ -313,6 +330,24 @@ TEST(Resumption, ThatIsEndedInItsStartKeepsTheVariablesOfTheEarlierPart) {
   EXPECT_THROW(bench.execute(), Interrupted);
   EXPECT_EQ(bench.record.settings.environment_in_force[0], earlier);
   EXPECT_EQ(std::ranges::count(bench.record.warnings, "resumed", &Warning::code), 0);
+}
+
+TEST(Resumption, TakesInForceWhatTheEarlierPartDoesNotHave) {
+  protocol::HelloReply now;
+  now.environment = {{"NCCL_ALGO", "Ring"}};
+  now.machine.software.driver = "590.1";
+  Settings settings;
+  settings.environment_in_force = {{{"NCCL_ALGO", "Tree"}}, {}};
+  settings.software_in_force.resize(2);
+  settings.software_in_force[0].driver = "580.95";
+  for (const std::size_t variant : {0U, 1U}) take_in_force(settings, variant, now, true);
+  EXPECT_EQ(settings.environment_in_force[0].at("NCCL_ALGO"), "Tree");
+  EXPECT_EQ(settings.software_in_force[0].driver, "580.95");
+  EXPECT_EQ(settings.environment_in_force[1], now.environment) << "its job was never up";
+  EXPECT_EQ(settings.software_in_force[1], now.machine.software);
+  take_in_force(settings, 0, now, false);
+  EXPECT_EQ(settings.environment_in_force[0], now.environment);
+  EXPECT_EQ(settings.software_in_force[0], now.machine.software);
 }
 
 TEST(Resumption, TakesOtherProcessesOfTheSameMachine) {
