@@ -184,6 +184,25 @@ TEST(LimitKind, IsReadByItsName) {
   EXPECT_THROW(parse_limit_kind("patience"), UsageError);
 }
 
+TEST(NoteLimit, GivesTheShareOfABandwidthWhereLinksAreFilled) {
+  const Machine machine = machine_of({rank_with(18, 26.5625, 6), rank_with(18, 26.5625, 6)});
+  VariantResult variant;
+  variant.path = Path::nvlink;
+  variant.busbw = 225.0;
+  note_limit(variant, kAllReduce, machine);
+  ASSERT_TRUE(variant.fraction_of_limit);
+  EXPECT_NEAR(*variant.fraction_of_limit, 0.5, 1e-12);
+  EXPECT_EQ(variant.limit, LimitKind::nvlink_payload);
+  VariantResult one_by_one = variant;
+  note_limit(one_by_one, parse_case_name("ping_pong/float32/4KiB/np2/pair=0-1"), machine);
+  EXPECT_FALSE(one_by_one.fraction_of_limit) << "one message after the other";
+  EXPECT_EQ(one_by_one.limit, LimitKind::unknown);
+  variant.busbw.reset();
+  note_limit(variant, kAllReduce, machine);
+  EXPECT_FALSE(variant.fraction_of_limit);
+  EXPECT_EQ(variant.limit, LimitKind::unknown);
+}
+
 TEST(ShownFraction, IsAbsentWhereTheRateOfAllAtOnceIsNoLimit) {
   VariantResult variant;
   const auto shown = [&](const char* name, double fraction, LimitKind limit) {
