@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 /// A tolerance finer than one launch can tell is not what was checked.
 TEST_F(Fleet, FindsMoreWithMoreLaunches) {
@@ -87,6 +88,38 @@ TEST_F(Fleet, TakesARunThatNeverStartedForOneOfTheSameMachine) {
     EXPECT_EQ(report.nodes[0].state, newer ? NodeState::incomplete : NodeState::ok);
     EXPECT_EQ(report.drain.size(), newer ? 1U : 0U);
   }
+}
+
+/// It hides none that was measured, and what it lost is told though another one is judged.
+TEST_F(Fleet, KeepsWhatItKnowsBesideARunThatMayBeOfAnotherKindOrMachine) {
+  const auto states_of = [this](const std::string& host) {
+    std::vector<NodeState> states;
+    for (const FleetNode& each : judge().nodes) {
+      if (each.host == host) states.push_back(each.state);
+    }
+    return states;
+  };
+  slow_down(node(5), 2.0, [](const Case&) { return true; });
+  Record unstarted;
+  unstarted.machine.host = "node05";
+  unstarted.started = "2999-01-01T00:00:00Z";
+  unstarted.status = RunStatus::incomplete;
+  unstarted.settings.program.emplace().command = {"train"};
+  records_.push_back(unstarted);
+  EXPECT_THAT(states_of("node05"), UnorderedElementsAre(NodeState::slow, NodeState::incomplete));
+
+  unstarted.machine.host = "node04";
+  unstarted.settings.program.reset();
+  records_.push_back(node(4));
+  for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
+  records_.push_back(unstarted);
+  EXPECT_THAT(states_of("node04"),
+              UnorderedElementsAre(NodeState::ok, NodeState::ok, NodeState::incomplete));
+
+  records_.push_back(later_program(node(3), "train"));
+  records_.back().status = RunStatus::job_lost;
+  records_.back().cases.clear();
+  EXPECT_THAT(states_of("node03"), UnorderedElementsAre(NodeState::ok, NodeState::incomplete));
 }
 
 TEST_F(Fleet, NamesTheNodeOfAFolderThatCannotBeRead) {
