@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"
@@ -100,35 +102,61 @@ TEST(Check, SaysWhatWouldSettleAnOpenCase) {
   EXPECT_GT(check.settling->launches, 2);
 }
 
+/// So many launches about `time` whose logs have a standard deviation of 0.02.
+std::vector<double> scattered(int count, double time) {
+  const bool even = count % 2 == 0;
+  const double apart = even ? 0.02 * std::sqrt((count - 1.0) / count) : 0.02;
+  std::vector<double> times;
+  if (!even) times.push_back(time);
+  for (int i = 0; i < count / 2; ++i) {
+    times.push_back(time * std::exp(apart));
+    times.push_back(time * std::exp(-apart));
+  }
+  return times;
+}
+
+/// Twelve cases beyond the tolerance, each a pool of its own, as another variant of it is: the
+/// first one far, with so many launches.
+CheckResult check_of_twelve(int launches, RegressionVerdict verdict) {
+  const auto factor = [&](double slower) {
+    return verdict == RegressionVerdict::slower ? slower : 1.0 / slower;
+  };
+  std::vector<CaseLaunches> before;
+  std::vector<CaseLaunches> after;
+  for (int i = 0; i < 12; ++i) {
+    const std::string variant = "v" + std::to_string(i);
+    before.push_back(launches_of(sized(8 << i), scattered(3, 1e-3), variant));
+    after.push_back(launches_of(
+        sized(8 << i),
+        i == 0 ? scattered(launches, factor(1.12) * 1e-3) : scattered(3, factor(1.055) * 1e-3),
+        variant));
+  }
+  return check_launches(after, baseline_of(before, {}));
+}
+
 /// One of several that the test over all cases leaves open, though its interval lies beyond the
 /// tolerance, has as many launches as would settle it alone.
 TEST(Check, AsksForMoreLaunchesThanThereAreWhereOtherCasesLeaveOneOpen) {
-  const std::vector<double> before{0.98e-3, 1.0e-3, 1.02e-3};
-  std::vector<CaseLaunches> all_before;
-  std::vector<CaseLaunches> all_after;
-  for (int i = 0; i < 12; ++i) {
-    all_before.push_back(launches_of(sized(8 << i), before));
-    // Each is a pool of its own, as another variant of it is.
-    all_before.back().variant = all_before.back().variant + std::to_string(i);
-    const double factor = i == 0 ? 1.12 : 1.055;
-    std::vector<double> after;
-    for (const double time : before) after.push_back(factor * time);
-    all_after.push_back(launches_of(sized(8 << i), after));
-    all_after.back().variant = all_before.back().variant;
+  std::string reasons;
+  for (const RegressionVerdict verdict : {RegressionVerdict::slower, RegressionVerdict::faster}) {
+    SCOPED_TRACE(name_of(verdict));
+    const CheckResult result = check_of_twelve(3, verdict);
+    const CaseCheck& open = result.cases[0];
+    ASSERT_EQ(open.verdict, RegressionVerdict::inconclusive);
+    const Interval& interval = open.interval.value();
+    EXPECT_TRUE(interval.low > log_upper(open.tolerance) ||
+                interval.high < log_lower(open.tolerance));
+    EXPECT_EQ(result.cases[1].reason, "") << "its interval tells that it is open";
+    reasons += open.reason + "\n";
+    ASSERT_TRUE(open.settling);
+    EXPECT_FALSE(open.settling->baseline_too);
+    const int enough = open.settling->launches;
+    EXPECT_GT(enough, 3);
+    EXPECT_EQ(check_of_twelve(enough, verdict).cases[0].verdict, verdict);
+    EXPECT_EQ(check_of_twelve(enough - 1, verdict).cases[0].verdict,
+              RegressionVerdict::inconclusive);
   }
-  const Baseline baseline = baseline_of(all_before, {});
-  const CaseCheck alone =
-      check_launches(std::vector{all_after[0]}, baseline_of(std::vector{all_before[0]}, {}))
-          .cases[0];
-  EXPECT_EQ(alone.verdict, RegressionVerdict::slower);
-  const CheckResult result = check_launches(all_after, baseline);
-  const CaseCheck& open = result.cases[0];
-  ASSERT_EQ(open.verdict, RegressionVerdict::inconclusive);
-  EXPECT_GT(open.interval->low, log_upper(open.tolerance));
-  ASSERT_TRUE(open.settling);
-  EXPECT_GT(open.settling->launches, 3);
-  expect_golden(open.reason + "\n", "left_open.txt");
-  EXPECT_EQ(result.cases[1].reason, "") << "its interval tells that it is open";
+  expect_golden(reasons, "left_open.txt");
 }
 
 TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
