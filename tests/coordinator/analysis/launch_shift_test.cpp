@@ -18,6 +18,15 @@ LaunchShift shift_of(double log, int before, int after, double deviation = 0.01)
   return {log, LaunchDeviation{deviation, 28, false}, before, after};
 }
 
+TEST(IsWide, IsAnIntervalWithWhatWouldMatterOnEitherSide) {
+  const auto wide = [](double low, double high) {
+    return is_wide({.value = 1.0, .interval = Interval{low, high}, .replicates = 3});
+  };
+  EXPECT_FALSE(wide(0.91, 1.09));
+  EXPECT_TRUE(wide(0.89, 1.01));
+  EXPECT_TRUE(wide(0.99, 1.11));
+}
+
 TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
   EXPECT_DOUBLE_EQ(standard_error(shift_of(0.0, 8, 1)), 0.01 * std::sqrt(1.125));
   EXPECT_DOUBLE_EQ(standard_error(shift_of(0.0, 8, 8)), 0.005);
