@@ -76,6 +76,23 @@ TEST(CheckRecords, RefusesAnotherKindOfMachine) {
                 "refused_checks.txt");
 }
 
+/// As programs on hosts without GPUs have none, and a run that was ended in its first case no
+/// samples.
+TEST(CheckRecords, TakesARecordOfNoRanksAndOneOfNoSamples) {
+  const auto without_ranks = [](Record record) {
+    record.machine.ranks.clear();
+    record.machine.links.clear();
+    return record;
+  };
+  EXPECT_EQ(exit_code_of(check({without_ranks(after())}, made_from(without_ranks(before())))),
+            ExitCode::success);
+  const Record unmeasured =
+      changed(run_of({}, "later"), [](Record& r) { r.status = RunStatus::interrupted; });
+  for (const CaseCheck& each : check({unmeasured}, made_from(before())).cases) {
+    EXPECT_EQ(each.verdict, RegressionVerdict::missing);
+  }
+}
+
 TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
   const Record other = changed(after(), [](Record& r) {
     r.settings.variants[0].environment["NCCL_ALGO"] = "Ring";
@@ -123,6 +140,13 @@ TEST(CheckRecords, WarnsOfVariablesThatWereInherited) {
       changed(in_force(after(), {{}, host}),
               [](Record& r) { r.settings.variants[0].environment["OMP_NUM_THREADS"] = "4"; }),
       baseline);
+  const auto with_threads = [&](Record record) {
+    record.settings.environment_in_force = {{}, host};
+    record.settings.variants[0].environment["OMP_NUM_THREADS"] = "4";
+    return record;
+  };
+  add("set alike, and not recorded by allow-list", with_threads(after()),
+      made_from(with_threads(before())));
   expect_golden(text, "other_variables.txt");
 }
 
