@@ -15,6 +15,20 @@ using ::testing::DoubleNear;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+TEST(RunFigures, TellRunsApart) {
+  Record record = full_record();
+  const auto identity = [&] { return figures_of(record, "run.json").identity; };
+  record.digest.clear();
+  const std::string whole = identity();
+  record.cases[0].samples.pop_back();
+  const std::string shorter = identity();
+  record.started = "2026-11-20T16:40:01Z";
+  EXPECT_NE(shorter, whole) << "it went on since";
+  EXPECT_NE(identity(), shorter) << "it began later";
+  record.digest = "f00d";
+  EXPECT_EQ(identity(), "f00d");
+}
+
 TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
   const RunFigures run = figures_of(full_record(), "before.json");
   EXPECT_EQ(run.identity, figures_of(full_record(), "copy.json").identity);
