@@ -1,4 +1,5 @@
 #include <csignal>
+#include <fstream>
 
 #include "harmed_run.hpp"
 
@@ -58,6 +59,19 @@ TEST_F(RunFailure, OfJobsThatNeverStartIsOfThisHost) {
   const Outcome check = ask({"check", "out", "--baseline", "baseline.json"});
   EXPECT_EQ(check.status, 2);
   EXPECT_THAT(check.error, HasSubstr("nothing was measured"));
+}
+
+/// The host that starts a run on others is not to blame.
+TEST_F(RunFailure, OfJobsOnOtherHostsThatNeverStartIsNotOfThisHost) {
+  std::ofstream(folder_.path() / "hosts") << "no-host-1 slots=1\nno-host-2 slots=1\n";
+  ProgramRequest request = run_request(folder_, {"--only", "all_reduce", "--sizes", "4K",
+                                                 "--variant", "tcp", "--hostfile", "hosts"});
+  request.environment["OMPI_MCA_plm_rsh_agent"] = "/bin/false";
+  EXPECT_EQ(run_program(request).status, 3);
+  const Outcome fleet = run_program(linkgain(folder_, {"fleet", "out", "--json"}));
+  const Json nodes = Json::parse(fleet.output).at("nodes");
+  ASSERT_THAT(nodes, SizeIs(1)) << fleet.output;
+  EXPECT_EQ(nodes.at(0).at("host"), "out") << "its folder";
 }
 
 TEST_F(RunFailure, OfADyingRankKeepsTheOtherVariant) {
