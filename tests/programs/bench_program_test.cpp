@@ -118,6 +118,22 @@ TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
   EXPECT_THAT(rows[1], StartsWith("\"all_reduce/float32/sum/64KiB/np2\","));
 }
 
+TEST_F(BenchProgram, TakesOptionsFromGoogleBenchmarksVariables) {
+  const ScratchFolder folder;
+  const std::string file = folder.path() / "out.csv";
+  ProgramRequest request = quick_bench(2, {"--only", "all_reduce", "--sizes", "64K,128K"});
+  request.environment["BENCHMARK_OUT"] = file;
+  request.environment["BENCHMARK_OUT_FORMAT"] = "csv";
+  request.environment["BENCHMARK_FILTER"] = "128KiB";
+  const Outcome outcome = run_program(request);
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const std::vector<std::string> rows = lines_of(read_text(file));
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_THAT(rows[1], StartsWith("\"all_reduce/float32/sum/128KiB/np2\","));
+  request.environment["BENCHMARK_OUT"] = "/nowhere/x";
+  EXPECT_EQ(run_program(request).status, 2);
+}
+
 TEST_F(BenchProgram, AFileThatDoesNotFitOnTheDiskIsAnError) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
   for (const std::string format : {"json", "csv", "console"}) {

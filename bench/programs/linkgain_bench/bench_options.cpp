@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +13,7 @@
 #include <system_error>
 
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/own_outputs.hpp"
 #include "linkgain/cases/help_text.hpp"
@@ -161,6 +165,24 @@ void require_known(const std::vector<std::string>& extras) {
   }
 }
 
+/// Google Benchmark reads these from variables, too: BENCHMARK_OUT. They are seen to as options
+/// are, which count where both are given.
+std::vector<std::string> with_variables(const std::vector<std::string>& arguments) {
+  static constexpr std::array kNames{"filter", "list_tests", "format",     "color",
+                                     "out",    "out_format", "repetitions"};
+  const Environment environment = current_environment();
+  std::vector<std::string> all;
+  for (const std::string name : kNames) {
+    std::string variable = "BENCHMARK_" + name;
+    std::ranges::transform(variable, variable.begin(),
+                           [](unsigned char c) { return std::toupper(c); });
+    const std::string value = value_of(environment, variable);
+    if (!value.empty()) all.push_back(fmt::format("--benchmark_{}={}", name, value));
+  }
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return all;
+}
+
 TrainingPlan choose_training(const SelectionOptions& options) {
   TrainingPlan training;
   training.steps = options.steps.value_or(training.steps);
@@ -242,8 +264,8 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   if (options.mode == WorkerOptions::Mode::serve && app.count("--timeout") == 0) {
     options.timeout = protocol::timeout_of_ranks(protocol::kDefaultTimeout);
   }
-  options.benchmark_arguments = app.remaining();
-  require_known(options.benchmark_arguments);
+  require_known(app.remaining());
+  options.benchmark_arguments = with_variables(app.remaining());
   options.training = choose_training(selection);
   if (options.mode == WorkerOptions::Mode::benchmark) require_training(options);
   cases.read();
