@@ -210,7 +210,8 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotFinish) {
   const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
   auto* const report = static_cast<WaitReport*>(memory.data());
   for (const AllReduceMethod method : {two_shot, staged_two_shot}) {
-    const Setting other{.method = one_shot, .elements = 1000};  // needs more scratch
+    // One chunk, so that it is one signal; and more scratch than the other method needs.
+    const Setting other{.method = one_shot, .elements = 64};
     Setting own = other;
     own.method = method;
     SCOPED_TRACE(describe(own));
