@@ -128,7 +128,7 @@ TEST_F(BenchStart, WhoseReaderStoppedEndsByASignal) {
   request.directory = folder.path();
   Program program(request);
   ASSERT_TRUE(
-      comes_true([&] { return program.processes_named("linkgain-bench").size() == 3; }, 60.0));
+      comes_true([&] { return program.processes_named("linkgain-bench").size() == 4; }, 60.0));
   program.signal(SIGINT);
   EXPECT_EQ(program.finish(20.0).status, 128 + SIGINT);
 }

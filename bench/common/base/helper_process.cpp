@@ -15,8 +15,8 @@ namespace {
 void close_all_but(const std::set<int>& kept) {
   int next = 0;
   for (const int each : kept) {
-    if (each > next) ::close_range(static_cast<unsigned>(next), static_cast<unsigned>(each) - 1, 0);
-    next = each + 1;
+    for (; next < each; ++next) ::close(next);
+    ++next;
   }
   ::closefrom(next);
 }
@@ -50,7 +50,8 @@ HelperProcess::HelperProcess(const char* name, const std::set<int>& kept,
 }
 
 HelperProcess::~HelperProcess() {
-  if (id_ < 0) return;
+  // Where SIGCHLD is ignored, the id of one that has ended may be another process's.
+  if (id_ < 0 || ::waitpid(id_, nullptr, WNOHANG) != 0) return;
   ::kill(id_, SIGKILL);
   while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -138,17 +138,18 @@ void require_errors(const LinkErrors& errors) {
   }
 }
 
-/// The launches of a soak follow each other, but a run that goes on may measure an earlier one
-/// again.
+/// The launches of a soak follow each other. A run that goes on may measure an earlier one again,
+/// and older versions counted the time between its parts.
 void require_begins(const Record& record) {
   const std::vector<double>& begins = record.launch_begins_s;
   const bool goes_on =
       std::ranges::find(record.warnings, "resumed", &Warning::code) != record.warnings.end();
+  if (goes_on) return;
   const auto refuse_launch = [](std::size_t launch, const std::string& what) {
     throw UsageError(fmt::format("launch {} begins {}", launch + 1, what), kTakeACopy);
   };
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    if (i > 0 && (begins[i] == 0.0 || (!goes_on && begins[i] < begins[i - 1]))) {
+    if (i > 0 && (begins[i] == 0.0 || begins[i] < begins[i - 1])) {
       refuse_launch(i, fmt::format("before launch {}", i));
     }
     if (record.wall_seconds && begins[i] > *record.wall_seconds * (1.0 + kRounding)) {
@@ -253,9 +254,14 @@ void require_exit_code(const Record& record) {
                          (others || warns_of({"unhealthy-samples", "health-not-measured",
                                               "link-errors", "soak-drift"}));
   const ExitCode least = exit_code_of(record, warns_of({"wrong-path", "exec-path"}), unhealthy);
-  const bool is_worse = record.exit_code == static_cast<int>(ExitCode::incomplete) ||
-                        record.exit_code >= kSignalExitBase;
-  if (least == ExitCode::success || is_worse || record.exit_code == static_cast<int>(least)) return;
+  // A program's run may be whole when the signal comes.
+  const bool by_signal = record.exit_code >= kSignalExitBase &&
+                         (record.status != RunStatus::complete || record.settings.program);
+  const auto is = [&](ExitCode code) { return record.exit_code == static_cast<int>(code); };
+  // Older versions had other warnings of paths and health.
+  const bool by_warnings =
+      least == ExitCode::success && (is(ExitCode::wrong_path) || is(ExitCode::unhealthy));
+  if (is(least) || is(ExitCode::incomplete) || by_signal || by_warnings) return;
   throw UsageError(fmt::format("its exit_code is {}, and what it found gives {}", record.exit_code,
                                static_cast<int>(least)),
                    kTakeACopy);

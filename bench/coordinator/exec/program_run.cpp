@@ -436,7 +436,7 @@ ProgramRunner::ProgramRunner(const ExecPlan& plan, const RunSurroundings& surrou
     : plan_(plan),
       surroundings_(surroundings),
       watch_(watch),
-      reaper_(kGrace, SIGTERM),
+      reaper_(kGrace, SIGTERM, Unmarked::are_ended),
       gpus_(std::make_unique<ProgramWatch>(cuda_settings_of(plan, surroundings.environment))) {}
 
 ProgramRunner::~ProgramRunner() = default;

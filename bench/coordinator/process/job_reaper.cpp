@@ -23,7 +23,7 @@
 namespace linkgain {
 namespace {
 
-/// How often the program's descendants are noted: one may clear its environment.
+/// How often the program's descendants are noted.
 constexpr std::chrono::milliseconds kBetweenNotes{1000};
 constexpr std::chrono::milliseconds kBetweenLooks{200};
 /// A job that was just being started has no environment of its own yet.
@@ -33,14 +33,17 @@ constexpr Seconds kToDie{5.0};
 /// The one character that no folder has in its name.
 constexpr char kNameEnd = '\0';
 
-/// All that the program writes until it has ended. Throws std::system_error.
-std::string read_to_end(int descriptor, pid_t program, ProcessTree& jobs) {
+/// All that the program writes until it has ended; meanwhile notes what descends from it where
+/// `program` is its id. Throws std::system_error.
+std::string read_to_end(int descriptor, std::optional<pid_t> program, ProcessTree& jobs) {
+  const std::optional<ProcessEntry> self = read_process(::getpid());
+  const int timeout = program ? static_cast<int>(kBetweenNotes.count()) : -1;
   std::string text;
   std::array<char, 4096> chunk;
   pollfd entry{descriptor, POLLIN, 0};
   for (;;) {
-    const int ready = ::poll(&entry, 1, static_cast<int>(kBetweenNotes.count()));
-    jobs.note_descendants(program);
+    const int ready = ::poll(&entry, 1, timeout);
+    if (program && self) jobs.note_descendants(*program, self->start);
     const ssize_t count = ready > 0 ? ::read(descriptor, chunk.data(), chunk.size()) : ready;
     if (ready > 0 && count == 0) return text;
     if (count > 0) text.append(chunk.data(), static_cast<std::size_t>(count));
@@ -73,7 +76,7 @@ void end_all(ProcessTree& jobs, Seconds grace, int first_signal) {
 }
 
 /// Throws where it is not known whether the program lives, or no memory is left.
-void reap(int told, pid_t program, Seconds grace, int first_signal) {
+void reap(int told, std::optional<pid_t> program, Seconds grace, int first_signal) {
   ProcessTree jobs(fmt::format("{}={}", kJobMarker, marker_of_program()));
   const std::vector<std::string> folders = split(read_to_end(told, program, jobs), kNameEnd);
   end_all(jobs, grace, first_signal);
@@ -85,13 +88,13 @@ void reap(int told, pid_t program, Seconds grace, int first_signal) {
 
 }  // namespace
 
-JobReaper::JobReaper(Seconds grace, int first_signal) {
+JobReaper::JobReaper(Seconds grace, int first_signal, Unmarked unmarked) {
   Pipe pipe = make_pipe();
   ::fcntl(pipe.writing.get(), F_SETFL, O_NONBLOCK);  // a reaper that is stopped holds nobody up
   marker_of_program();                               // the same in both
-  process_.emplace("linkgain-reaper", std::set<int>{pipe.reading.get()}, [&, program = ::getpid()] {
-    reap(pipe.reading.get(), program, grace, first_signal);
-  });
+  const auto program = unmarked == Unmarked::none ? std::nullopt : std::optional(::getpid());
+  process_.emplace("linkgain-reaper", std::set<int>{pipe.reading.get()},
+                   [&] { reap(pipe.reading.get(), program, grace, first_signal); });
   told_ = std::move(pipe.writing);
 }
 

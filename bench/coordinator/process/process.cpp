@@ -270,16 +270,18 @@ std::vector<ProcessEntry> ProcessTree::find(std::optional<pid_t> leader,
   return members;
 }
 
-void ProcessTree::note_descendants(pid_t ancestor) {
+void ProcessTree::note_descendants(pid_t ancestor, std::uint64_t since) {
   std::erase_if(known_, [](const auto& each) {
     const auto process = read_process(each.first);
     return !process || process->start != each.second;
   });
+  const pid_t session = getsid(ancestor);
   std::vector<pid_t> parents{ancestor};
   for (std::size_t next = 0; next < parents.size(); ++next) {
     for (const pid_t child : children_of(parents[next]).value_or(std::vector<pid_t>{})) {
-      const auto process = child == getpid() ? std::nullopt : read_process(child);
+      const auto process = read_process(child);
       if (!process) continue;
+      if (next == 0 && (process->start < since || process->session == session)) continue;
       known_[child] = process->start;
       parents.push_back(child);
     }

@@ -95,7 +95,8 @@ class Run : private RunCosts {
   void disturbed_since(int sequence) override;
   void sampled() override { progress_.measuring(pace_, launch_, *measured_); }
   bool may_count_again() const override { return looking_costs_within(kAffordableEvidence); }
-  bool out_of_budget() const override { return pace_.out_of_budget(); }
+  /// A soak's launches keep to the budget as wholes.
+  bool out_of_budget() const override { return !plan_.is_soak && pace_.out_of_budget(); }
 
   const RunPlan& plan_;
   RunWorld& world_;
@@ -217,8 +218,8 @@ void Run::execute() {
   host_.end_of_start_window();
   run_planned();
   if (plan_.is_soak) {
-    record_.settings.launches =
-        std::max(1, count_launches(record_));  // as many as there was time for
+    // As many as there was time for; a run that lost a job may go on to measure all.
+    if (!some_lost_) record_.settings.launches = std::max(1, count_launches(record_));
   } else if (plan_.adds_launches) {
     add_launches();
   }
@@ -233,10 +234,7 @@ void Run::run_planned() {
   for (int first = 0; first < pace_.launches(); first += at_once) {
     if (first > 0 && all_gave_up()) return;
     if (plan_.is_soak) {
-      if (!is_kept(first)) {
-        if (!soak_.begins(first)) return;
-        journal_.write_head(record_until_now());
-      }
+      if (!is_kept(first) && !soak_.begins(first)) return;
     } else if (first > 0 && pace_.out_of_budget()) {
       return leave_out(first);
     }
@@ -307,10 +305,9 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   pace_.started_group(start_time.value);
   all_started(start_time);
   accept(group);
-  if (machine_known_ && !std::exchange(described_, true)) {
-    measure_host_copies(group);
-    journal_.write_head(record_until_now());
-  }
+  const bool is_first = machine_known_ && !std::exchange(described_, true);
+  if (is_first) measure_host_copies(group);
+  if (is_first || plan_.is_soak) journal_.write_head(record_until_now());
   host_.resume();
   for (Launch& launch : group) {
     if (launch.number > 0 && launch.number >= pace_.launches()) break;
@@ -420,6 +417,7 @@ void Run::accept(const std::vector<Launch>& group) {
     }
   }
   if (machine_known_) begin_part(plan_, record_, journal_, progress_);
+  if (plan_.is_soak) soak_.note_begin(group.front().number);
 }
 
 void Run::take_settings(const VariantJob& job) {

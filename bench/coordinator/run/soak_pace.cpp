@@ -16,13 +16,17 @@ bool SoakPace::begins(int launch) {
   if (due > elapsed()) world_.rest(Seconds{due - elapsed()});
   if (elapsed() + longest_ > plan_.budget->value) return false;
   begun_ = elapsed();
+  begin_in_run_ = run_.run_time().value;
+  return true;
+}
+
+void SoakPace::note_begin(int launch) {
   std::vector<double>& begins = record_.launch_begins_s;
   const auto place = static_cast<std::size_t>(launch);
   // Of a launch that is kept and that an older journal does not tell the begin of.
   const double unknown = begins.empty() ? 0.0 : begins.back();
   begins.resize(std::max(begins.size(), place + 1), unknown);
-  begins[place] = run_.run_time().value;
-  return true;
+  begins[place] = begin_in_run_;
 }
 
 }  // namespace linkgain

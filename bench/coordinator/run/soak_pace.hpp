@@ -14,10 +14,12 @@ class SoakPace {
   /// All must outlive it; the budget counts from now on.
   SoakPace(const RunPlan& plan, RunWorld& world, Record& record, const RunObserver& run);
 
-  /// Rests until it is time for the launch and writes its begin into the record, in the time of the
-  /// run; false where the
-  /// budget does not hold another one as long as the longest so far. Throws Interrupted.
+  /// Rests until it is time for the launch; false where the budget does not hold another one as
+  /// long as the longest so far. Throws Interrupted.
   bool begins(int launch);
+
+  /// Writes when that launch began into the record, in the time of the run: jobs of it are up.
+  void note_begin(int launch);
 
  private:
   double elapsed() const { return world_.now().value - start_; }
@@ -29,6 +31,7 @@ class SoakPace {
   double start_;
   std::optional<int> first_{};  ///< that is not kept
   double begun_ = 0.0;
+  double begin_in_run_ = 0.0;  ///< of the same launch
   double longest_ = 0.0;
 };
 

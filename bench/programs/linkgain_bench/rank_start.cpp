@@ -259,11 +259,12 @@ void tell_of_signal(std::string_view who, int status) {
 /// end: Open MPI 4.1 does now and then where a rank left without MPI_Finalize.
 class RanksWatch {
  public:
-  bool are_long_gone(pid_t mpirun) {
+  /// `is_read` says that mpirun does not wait for a reader of its output.
+  bool are_long_gone(pid_t mpirun, bool is_read) {
     constexpr std::chrono::seconds kLong{10};
     const Clock::time_point now = Clock::now();
     const auto ranks = children_of(mpirun);
-    if (!ranks || !ranks->empty()) seen_ = now;
+    if (!ranks || !ranks->empty() || (seen_ && !is_read)) seen_ = now;
     return seen_ && now - *seen_ > kLong;
   }
 
@@ -273,7 +274,7 @@ class RanksWatch {
 };
 
 /// mpirun's status, or 128 and the signal that ended it; absent while it goes on.
-std::optional<int> status_of(pid_t mpirun, bool was_asked, RanksWatch& ranks) {
+std::optional<int> status_of(pid_t mpirun, bool was_asked, bool is_read, RanksWatch& ranks) {
   int status = 0;
   if (::waitpid(mpirun, &status, WNOHANG) == mpirun) {
     const bool killed = WIFSIGNALED(status);
@@ -281,7 +282,7 @@ std::optional<int> status_of(pid_t mpirun, bool was_asked, RanksWatch& ranks) {
     if (!was_asked) tell_of_signal(killed ? "mpirun" : "a rank", code);
     return code;
   }
-  if (!ranks.are_long_gone(mpirun)) return std::nullopt;
+  if (!ranks.are_long_gone(mpirun, is_read)) return std::nullopt;
   print_message(stderr, "linkgain-bench: mpirun did not end with its ranks, and was killed\n");
   ::kill(mpirun, SIGKILL);
   ::waitpid(mpirun, &status, 0);
@@ -335,9 +336,10 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
   output.begin();
   int asked = 0;
   RanksWatch ranks;
+  bool is_all = true;
   for (std::optional<int> ended;;) {
-    if (!ended) ended = status_of(child, asked != 0, ranks);
-    const bool is_all = output.pass_on();
+    if (!ended) ended = status_of(child, asked != 0, is_all, ranks);
+    is_all = output.pass_on();
     // mpirun ends with 1 where a signal ended it, which is a status of a rank's as well. With 0 it
     // has outlived the signal.
     if (asked != 0 && ended.value_or(0) != 0) return 128 + asked;

@@ -9,15 +9,20 @@
 
 namespace linkgain {
 
+/// Processes of jobs that have no kJobMarker, as they cleared their environment.
+enum class Unmarked {
+  none,       ///< there are none
+  are_ended,  ///< told by their descent, which the reaper notes once a second
+};
+
 /// A process beside this program that outlives it where SIGKILL ends it. It then gives what this
 /// program started `grace` to end, kills what still runs, and removes the folders that it was told
-/// of. It knows a process by kJobMarker; one that cleared its environment by its descent, which it
-/// notes once a second while this program lives.
+/// of. It knows a process by kJobMarker.
 class JobReaper {
  public:
   /// `first_signal` asks what is left to end; 0 for jobs that see it at the end of their input.
   /// Throws MachineError where no descriptor is left.
-  explicit JobReaper(Seconds grace, int first_signal = 0);
+  explicit JobReaper(Seconds grace, int first_signal = 0, Unmarked unmarked = Unmarked::none);
   /// A folder that goes with the jobs. SIGPIPE must be ignored, as for Process.
   void remember(const std::filesystem::path& folder);
 

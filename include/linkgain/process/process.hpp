@@ -82,9 +82,10 @@ class ProcessTree {
   std::vector<ProcessEntry> find(std::optional<pid_t> leader,
                                  std::optional<std::uint64_t> strays_since = std::nullopt);
 
-  /// Remembers what descends from `ancestor` now, but for this process: find() has it from then on,
-  /// wherever it goes. Looks at these processes alone, however many others there are.
-  void note_descendants(pid_t ancestor);
+  /// Remembers what descends from `ancestor` now by children that began at `since` (as
+  /// ProcessEntry::start) or later in a session of their own, as jobs do: find() has it from then
+  /// on, wherever it goes. Looks at these processes alone, however many others there are.
+  void note_descendants(pid_t ancestor, std::uint64_t since);
 
  private:
   bool is_member(const ProcessEntry& process, std::optional<pid_t> leader,

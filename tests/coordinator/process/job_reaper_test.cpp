@@ -53,7 +53,8 @@ TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   EXPECT_FALSE(std::filesystem::exists(own));
 }
 
-/// A program that cleared its environment, and a daemon that did.
+/// A program that cleared its environment, and a daemon that did; not what the program has had
+/// before, as a shell's job where the shell became the program.
 TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const TemporaryFolder folder;
@@ -61,7 +62,13 @@ TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
   const std::filesystem::path bare = folder.path() / "bare";
   const pid_t program = fork();
   if (program == 0) {
-    const JobReaper reaper(Seconds{0.5}, SIGTERM);
+    for (const bool own_session : {false, true}) {
+      if (fork() != 0) continue;
+      if (own_session) setsid();
+      pause();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // two ticks of processes' starts
+    const JobReaper reaper(Seconds{0.5}, SIGTERM, Unmarked::are_ended);
     const Process job(
         script("(setsid env -i sh -c 'echo >$0; exec sleep 1000' $1 &)\n"
                "exec env -i sh -c 'echo >$0; exec sleep 1000' $2",
@@ -74,10 +81,14 @@ TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
   EXPECT_TRUE(eventually([] {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    return own_children().empty();
+    return own_children().size() == 2;
   }));
   EXPECT_TRUE(std::filesystem::exists(daemon));
   EXPECT_TRUE(std::filesystem::exists(bare));
+  EXPECT_FALSE(eventually([] { return own_children().size() != 2; }, Seconds{1.0}));
+  for (const pid_t each : own_children()) kill(each, SIGKILL);
+  while (waitpid(-1, nullptr, 0) > 0) {
+  }
 }
 
 /// As in a TMPDIR whose name has a line break: its first line is the name of a folder of others.

@@ -127,7 +127,7 @@ TEST_F(Soak, ThatIsKilledAndGoesOnHasTheBeginOfEveryLaunch) {
   };
   EXPECT_THROW(run(), Interrupted);
   bench_.record = read_record(bench_.journal_path());
-  ASSERT_THAT(bench_.record.launch_begins_s, SizeIs(kKilled + 1));
+  ASSERT_THAT(bench_.record.launch_begins_s, SizeIs(kKilled));
   const double earlier = bench_.record.wall_seconds.value();
   EXPECT_GE(earlier, bench_.record.launch_begins_s.back());
   bench_.before_start = {};
@@ -152,6 +152,49 @@ TEST_F(Soak, ThatMeasuresALaunchAgainHasItWithTheErrorsOfItsTime) {
   run();
   EXPECT_GT(bench_.record.launch_begins_s[kAgain], earlier);
   for (const SoakRow& row : summary().rows) EXPECT_EQ(row.errors, row.launch == kAgain ? 12 : 0);
+}
+
+/// Nothing of a launch that was to be measured again is there yet.
+TEST_F(Soak, ThatIsInterruptedBeforeItGoesOnStaysReadable) {
+  constexpr int kAgain = 2;
+  run();
+  const std::vector<double> begins = bench_.record.launch_begins_s;
+  bench_.record.status = RunStatus::job_lost;
+  bench_.record.exit_code = static_cast<int>(ExitCode::incomplete);
+  for (CaseResult& result : bench_.record.cases) {
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.launch == kAgain; });
+  }
+  bench_.before_start = [](int, int) { throw Interrupted(SIGTERM); };
+  EXPECT_THROW(run(), Interrupted);
+  EXPECT_EQ(bench_.record.launch_begins_s, begins);
+}
+
+/// Launches are admitted by how long the longest was.
+TEST_F(Soak, MeasuresAllCasesOfALaunchThatTakesLongerThanItsBudget) {
+  constexpr double kShort = 15.0;
+  bench_.plan.budget = Seconds{kShort};
+  slow_down(2, case_name(bench_.plan.cases[0]), 20e-3);
+  run();
+  EXPECT_GT(bench_.clock.now().value, kShort + 1.0);
+  EXPECT_EQ(bench_.record.settings.launches, 3);
+  for (const CaseResult& result : bench_.record.cases) {
+    for (const VariantResult& variant : result.variants) {
+      EXPECT_FALSE(variant.skipped) << case_name(result.definition);
+    }
+    EXPECT_EQ(std::ranges::max(result.samples, {}, &Sample::launch).launch, 2);
+  }
+}
+
+/// It may go on as the run of as many launches that it was.
+TEST_F(Soak, ThatLostAJobKeepsTheNumberOfItsLaunches) {
+  bench_.plan.budget = Seconds{15.0};
+  bench_.before_start = [](int variant, int launch) {
+    if (variant == 1 && launch == 1) throw JobLost("cannot start", "try later");
+  };
+  run();
+  EXPECT_EQ(bench_.record.status, RunStatus::job_lost);
+  EXPECT_LT(count_launches(bench_.record), kLaunches);
+  EXPECT_EQ(bench_.record.settings.launches, kLaunches);
 }
 
 /// A launch in which neither variant starts does not end it.
