@@ -18,31 +18,58 @@ namespace {
 
 constexpr const char* kAdvice = "see linkgain run --help: its options without -- are the file's";
 
-/// CLI11 takes a list that does not end for one without its last character, and an option without
-/// a value for 0. Lines are those that it sees.
-void require_values(const std::string& text, const std::filesystem::path& file) {
+/// Where a character first stands outside quotes, as CLI11 has them; npos where it does not.
+std::size_t find_unquoted(std::string_view text, char wanted) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == wanted) return i;
+    if (text[i] != '"' && text[i] != '\'') continue;
+    std::size_t end = text.find(text[i], i + 1);
+    while (end != std::string_view::npos && text[end - 1] == '\\') {
+      end = text.find(text[i], end + 1);
+    }
+    if (end != std::string_view::npos) i = end;
+  }
+  return std::string_view::npos;
+}
+
+/// The next line without its comment.
+bool next_line(std::istream& stream, std::string& line) {
+  if (!std::getline(stream, line)) return false;
+  line = CLI::detail::trim_copy(line.substr(0, find_unquoted(line, '#')));
+  if (line.starts_with(';')) line.clear();
+  return true;
+}
+
+/// The file's text without comments and with a line for each list. CLI11 finds comments in quotes
+/// and none in lists, takes a list that does not end for one without its last character, and an
+/// option without a value for 0.
+std::string plain_text(const std::string& text, const std::filesystem::path& file) {
   std::istringstream stream(text);
+  std::string plain;
   int number = 0;
-  for (std::string line; std::getline(stream, line);) {
+  for (std::string line; next_line(stream, line); plain += line + "\n") {
     const int first = ++number;
-    CLI::detail::trim(line);
     const std::size_t equals = line.find('=');
     const bool is_section = line.starts_with('[') && line.ends_with(']');
-    const bool is_comment = line.starts_with('#') || line.starts_with(';');
-    if (is_section || is_comment || equals == std::string::npos) continue;
+    if (is_section || equals == std::string::npos) continue;
+    const std::string name = CLI::detail::trim_copy(line.substr(0, equals));
     const auto refuse = [&](const char* what) {
-      const std::string name = CLI::detail::trim_copy(line.substr(0, equals));
       throw UsageError(fmt::format("{}, line {}: {} has {}", file.string(), first, name, what),
                        kAdvice);
     };
-    std::string value = line.substr(equals + 1);
-    value = CLI::detail::trim_copy(value.substr(0, value.find('#')));
+    std::string value = CLI::detail::trim_copy(line.substr(equals + 1));
     if (value.empty()) refuse("no value");
     if (value.front() != '[') continue;
-    for (std::string more; value.back() != ']'; value += CLI::detail::trim(more), ++number) {
-      if (!std::getline(stream, more)) refuse("a list without ]");
+    std::size_t end = 0;
+    while ((end = find_unquoted(value, ']')) == std::string::npos) {
+      if (!next_line(stream, line)) refuse("a list without ]");
+      value += line;
+      ++number;
     }
+    if (end + 1 != value.size()) refuse("more than its list");
+    line = name + " = " + value;
   }
+  return plain;
 }
 
 std::vector<CLI::ConfigItem> items_of(const std::filesystem::path& file) {
@@ -52,9 +79,10 @@ std::vector<CLI::ConfigItem> items_of(const std::filesystem::path& file) {
     throw UsageError(fmt::format("profile '{}' cannot be read: {}", file.string(), text.reason()),
                      "give a file of options, or one of the profiles that run --list names");
   }
-  require_values(text.value(), file);
-  std::istringstream stream(text.value());
-  return CLI::ConfigTOML().from_config(stream);
+  std::istringstream stream(plain_text(text.value(), file));
+  CLI::ConfigTOML toml;
+  toml.comment('\0');
+  return toml.from_config(stream);
 }
 
 UsageError unknown_key(const CLI::App& app, const CLI::ConfigItem& item,

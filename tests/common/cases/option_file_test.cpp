@@ -80,6 +80,26 @@ TEST_F(OptionFile, TakesAListOfSeveralLines) {
   EXPECT_EQ(launches_, 3);
 }
 
+TEST_F(OptionFile, TakesAListThatBeginsBelowItsName) {
+  read("only = [\n  \"all_reduce\",\n  \"send_recv\",\n]\nlaunches = 3\n");
+  EXPECT_THAT(only_, ElementsAre("all_reduce", "send_recv"));
+  EXPECT_EQ(launches_, 3);
+}
+
+TEST_F(OptionFile, TakesCommentsInAList) {
+  read("only = [\"all_reduce\",  # one ]\n  # second, \"broadcast\"\n\n  \"send_recv\"] # end\n");
+  EXPECT_THAT(only_, ElementsAre("all_reduce", "send_recv"));
+}
+
+TEST_F(OptionFile, HasNoCommentsInQuotes) {
+  EXPECT_EQ(read("variant = [\"a:X=1#2\", 'b:Y=]#', \"c:Z=\\\"#\"]\n"
+                 "profile = \"res#1\"  # two\n"
+                 "sizes = 8's # 64\n"),
+            "res#1");
+  EXPECT_THAT(variants_, ElementsAre("a:X=1#2", "b:Y=]#", "c:Z=\"#"));
+  EXPECT_EQ(sizes_, "8's");
+}
+
 TEST_F(OptionFile, CallsWhatAFlagCalls) {
   EXPECT_EQ(read("no-color = true\n"), "");
   EXPECT_FALSE(color_);
@@ -100,7 +120,7 @@ TEST_F(OptionFile, RefusesWhatIsNoOption) {
         "launches = three", "launches = 2.5", "launches = [2, 3]", "kernels = 7", "launches",
         "launches = 3\nkernels = true\nlaunches = 4", "profile.name = 3",
         "kernels = true\nlaunches =", "launches = # 3", "sizes = [1,2",
-        "only = [\"a\",\n\"b\"\nlaunches = 3"}) {
+        "only = [\"a\",\n\"b\"\nlaunches = 3", "only = [\"a]\"", "only = [\"a\"] b\nsizes = [8]"}) {
     answers.add(with_replaced(text, "\n", "; "),
                 with_replaced(refusal_of([&] { read(text); }), file_.string(), "FILE"));
   }
