@@ -305,12 +305,17 @@ bool is_left_out(const FleetRecord& record) {
   return record.is_other_document && record.path.filename() != "record.json";
 }
 
+/// Whether another record is of a machine of this one's name and of its program.
+auto is_namesake_of(const FleetRecord& record) {
+  return [&record, host = host_of(record)](const FleetRecord* each) {
+    return host_of(*each) == host && each->program == record.program;
+  };
+}
+
 /// A run whose jobs never started does not say which GPUs its machine has: it is of the one of its
 /// name and of this program, where that is one.
 void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& record) {
-  const auto is_namesake = [&record, host = host_of(record)](const FleetRecord* each) {
-    return host_of(*each) == host && each->program == record.program;
-  };
+  const auto is_namesake = is_namesake_of(record);
   const auto place = std::ranges::find_if(newest, is_namesake);
   if (std::ranges::count_if(newest, is_namesake) != 1) {
     newest.push_back(&record);
@@ -346,6 +351,16 @@ std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& record
   return newest;
 }
 
+/// The run that never started and took the record's place; the end of `newest` where none did.
+std::size_t unstarted_after(const FleetRecord& record,
+                            const std::vector<const FleetRecord*>& newest) {
+  const auto place = std::ranges::find_if(
+      newest, [&record, is_namesake = is_namesake_of(record)](const FleetRecord* each) {
+        return each->machine.ranks.empty() && record.started < each->started && is_namesake(each);
+      });
+  return static_cast<std::size_t>(place - newest.begin());
+}
+
 /// An older record is passed over, which must not be silent where it has cases that the newest
 /// lacks. Nodes stand in the order of `newest`.
 void name_older(FleetReport& report, const std::vector<FleetRecord>& records,
@@ -356,9 +371,10 @@ void name_older(FleetReport& report, const std::vector<FleetRecord>& records,
   for (const FleetRecord& record : records) {
     if (!record.problem.empty()) continue;
     const auto own = places.find(comparable_part(record));
-    if (own == places.end() || newest[own->second] == &record) continue;
-    if (std::ranges::includes(measured_in(*newest[own->second]), measured_in(record))) continue;
-    const FleetRecord*& latest = older[own->second];
+    const std::size_t place = own != places.end() ? own->second : unstarted_after(record, newest);
+    if (place == newest.size() || newest[place] == &record) continue;
+    if (std::ranges::includes(measured_in(*newest[place]), measured_in(record))) continue;
+    const FleetRecord*& latest = older[place];
     if (latest == nullptr || latest->started < record.started) latest = &record;
   }
   for (const auto& [place, record] : older) {

@@ -87,6 +87,8 @@ TEST_F(Fleet, TakesARunThatNeverStartedForOneOfTheSameMachine) {
     const bool newer = unstarted.started > node(5).started;
     EXPECT_EQ(report.nodes[0].state, newer ? NodeState::incomplete : NodeState::ok);
     EXPECT_EQ(report.drain.size(), newer ? 1U : 0U);
+    EXPECT_THAT(report.nodes[0].findings,
+                Contains(HasSubstr("an older record")).Times(newer ? 1 : 0));
   }
 }
 
