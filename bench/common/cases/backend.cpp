@@ -82,8 +82,7 @@ bool supports(BackendKind backend, Buffers buffers) {
 
 bool is_launch_bound(BackendKind backend, const Case& c) {
   if (backend != BackendKind::nccl || c.training || c.launch == LaunchMode::graph) return false;
-  const bool many_a_launch =
-      c.operation == OperationKind::latency || c.operation == OperationKind::load_latency;
+  const bool many_a_launch = is_latency(c.operation);
   return !many_a_launch && c.size < kLaunchBoundBelow;
 }
 

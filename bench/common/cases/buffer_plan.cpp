@@ -30,9 +30,7 @@ constexpr int kLatencyOperations = 1024;
 
 int operations_per_slot(OperationKind operation) {
   if (operation == OperationKind::ping_pong) return 2;
-  const bool latency =
-      operation == OperationKind::latency || operation == OperationKind::load_latency;
-  return latency ? kLatencyOperations : 1;
+  return is_latency(operation) ? kLatencyOperations : 1;
 }
 
 std::int64_t both(const SlotBytes& bytes) { return bytes.first + bytes.second; }

@@ -85,6 +85,10 @@ bool has_pair(OperationKind operation) { return traits_of(operation).paired; }
 
 bool needs_pair(OperationKind operation) { return traits_of(operation).always_paired; }
 
+bool is_latency(OperationKind operation) {
+  return operation == OperationKind::latency || operation == OperationKind::load_latency;
+}
+
 bool has_type(OperationKind operation) {
   return !works_on_memory(operation) && !is_training(operation) && !is_program(operation);
 }

@@ -202,8 +202,7 @@ std::string figures_of(const Family& family, std::size_t number) {
                 .y = {std::move(unit), quantity, Spacing::logarithmic}};
   };
   Plot bandwidth = plot_of("bus bandwidth", "GB/s", Quantity::bandwidth);
-  const bool is_latency = definition.operation == OperationKind::latency;
-  if (moves_its_size(definition.operation) && !is_latency) {
+  if (moves_its_size(definition.operation) && !is_latency(definition.operation)) {
     add_variants(bandwidth, family, Shown::bandwidth);
     add_limits(bandwidth, family);
   }

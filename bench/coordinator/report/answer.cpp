@@ -29,10 +29,6 @@ constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_r
                                 OperationKind::latency};
 constexpr std::size_t kMostRows = 6;
 
-bool is_latency(OperationKind operation) {
-  return operation == OperationKind::latency || operation == OperationKind::load_latency;
-}
-
 /// What stands for the curve, of its cases that `has` is true of: the largest size, of latencies
 /// the smallest; null where there is none.
 const CaseSummary* case_for(const Curve& curve, bool CaseSummary::*has) {

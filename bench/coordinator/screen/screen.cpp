@@ -135,15 +135,16 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
   return with_end(text, fmt::format("{}, {}", summary.launches.text(), end), style);
 }
 
-/// Nothing where the case is the largest that was asked for.
+/// Nothing where the case is the largest that was asked for, or a latency, which is shown by its
+/// smallest.
 std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_case) {
-  if (has_one_variant(summary)) return {};
+  if (is_latency(shown_case.definition().operation)) return {};
   for (const Curve& curve : summary.headline) {
     if (std::ranges::find(curve.cases, &shown_case) == curve.cases.end()) continue;
     const Bytes largest = curve.cases.back()->definition().size;
     if (largest.value <= shown_case.definition().size.value) return {};
-    return fmt::format("No larger size, of up to {}, was measured with both.",
-                       readable_bytes(largest));
+    return fmt::format("No larger size, of up to {}, was measured{}.", readable_bytes(largest),
+                       has_one_variant(summary) ? "" : " with both");
   }
   return {};
 }

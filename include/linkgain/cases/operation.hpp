@@ -66,6 +66,9 @@ bool has_pair(OperationKind operation);
 /// Whether it always goes between two ranks: ping_pong, latency and load_latency.
 bool needs_pair(OperationKind operation);
 
+/// Whether it is what a single access takes: latency and load_latency.
+bool is_latency(OperationKind operation);
+
 /// Whether the bytes have a data type; copies and the like only move them.
 bool has_type(OperationKind operation);
 

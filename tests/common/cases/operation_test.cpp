@@ -36,6 +36,7 @@ TEST(Operations, HaveWhatTheyHave) {
   EXPECT_THAT(those(has_pair), ElementsAre("send_recv", "ping_pong", "copy_push", "copy_pull",
                                            "latency", "load_latency"));
   EXPECT_THAT(those(needs_pair), ElementsAre("ping_pong", "latency", "load_latency"));
+  EXPECT_THAT(those(is_latency), ElementsAre("latency", "load_latency"));
   EXPECT_THAT(those(has_in_place_form),
               ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
                           "alltoall", "gather", "scatter", "send_recv"));
