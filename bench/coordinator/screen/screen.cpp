@@ -25,8 +25,10 @@ namespace {
 constexpr std::size_t kMostWarnings = 3;
 
 /// "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
-/// bandwidth by size, as a share of the limit where that is known. Empty of one size.
+/// bandwidth by size, as a share of the limit where that is known. Empty of one size, and of a
+/// latency.
 std::string plot_of(const Curve& curve, const std::string& variant_name, const ScreenStyle& style) {
+  if (is_latency(curve.definition().operation)) return {};
   static constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::vector<const VariantResult*> points;
   std::vector<Bytes> sizes;
@@ -82,20 +84,20 @@ std::string time_text(const CaseSummary& each, const VariantSummary& variant) {
                                             : answer_value(each.definition(), result);
 }
 
-std::string bandwidth_text(const VariantSummary& variant) {
+/// Empty of a latency, whose bytes over time mean nothing.
+std::string bandwidth_text(const CaseSummary& each, const VariantSummary& variant) {
   const VariantResult& result = *variant.result;
-  return result.time && result.busbw && !variant.wrong_data ? readable_bandwidth(*result.busbw)
-                                                            : "";
+  const bool shown = result.time && result.busbw && !variant.wrong_data;
+  return shown && !is_latency(each.definition().operation) ? readable_bandwidth(*result.busbw) : "";
 }
-
-bool has_bandwidth(const VariantSummary& variant) { return !bandwidth_text(variant).empty(); }
 
 /// Time and bandwidth of a run's only variant.
 Table one_variant_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
   std::vector<Table::Column> columns{{"Operation"},
                                      {cases.front()->variants.front().result->variant, kRight}};
-  if (std::ranges::any_of(
-          cases, [](const CaseSummary* each) { return has_bandwidth(each->variants.front()); })) {
+  if (std::ranges::any_of(cases, [](const CaseSummary* each) {
+        return !bandwidth_text(*each, each->variants.front()).empty();
+      })) {
     columns.push_back({"busbw", kRight, false, 1});
   }
   Table table(columns);
@@ -103,7 +105,7 @@ Table one_variant_table(const std::vector<const CaseSummary*>& cases, const Scre
     const VariantSummary& variant = each->variants.front();
     table.add_row({answer_label(each->definition()),
                    painted(time_text(*each, variant), variant.wrong_data ? kRed : kNoColor, style),
-                   bandwidth_text(variant)});
+                   bandwidth_text(*each, variant)});
   }
   return table;
 }
@@ -212,7 +214,9 @@ constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
 /// The guide's table; of columns that are empty there are none.
 std::string card_rows(const CaseSummary& each) {
   const auto shown = std::span(each.variants).first(std::min<std::size_t>(2, each.variants.size()));
-  const bool busbw = std::ranges::any_of(shown, has_bandwidth);
+  const bool busbw = std::ranges::any_of(shown, [&each](const VariantSummary& variant) {
+    return !bandwidth_text(each, variant).empty();
+  });
   const bool counted_bytes = std::ranges::any_of(
       shown, [](const VariantSummary& variant) { return variant.nvlink_share.has_value(); });
   std::vector<Table::Column> columns{{contrast_title(each.contrast)},
@@ -224,7 +228,7 @@ std::string card_rows(const CaseSummary& each) {
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const VariantSummary& variant = shown[i];
     std::vector<std::string> cells{row_name(each, i), time_text(each, variant)};
-    if (busbw) cells.push_back(bandwidth_text(variant));
+    if (busbw) cells.push_back(bandwidth_text(each, variant));
     cells.emplace_back(readable_path(variant.result->path));
     if (counted_bytes && variant.nvlink_share) {
       cells.push_back(rounded_percent(*variant.nvlink_share, 1) + " of expected");

@@ -26,14 +26,24 @@ std::string shown(const Record& record, const ScreenStyle& style) {
   return screen(RunSummary(record), "Record: results/a_run/record.json", style);
 }
 
-/// The main job with `--variant p2p` alone.
-Record one_variant_record() {
-  Record record = h200_record();
+/// The main job, or another run, with `--variant p2p` alone.
+Record one_variant_record(Record record = h200_record()) {
   record.settings.variants.pop_back();
   record.settings.environment_in_force.pop_back();
   for (CaseResult& result : record.cases) {
     result.variants.pop_back();
     result.ratios.clear();
+  }
+  return record;
+}
+
+Record latency_record() {
+  Record record = two_gpus();
+  for (const std::int64_t bytes : {8, 64}) {
+    Case definition = all_reduce(bytes);
+    definition.operation = OperationKind::latency;
+    definition.pair = Pair{0, 1};
+    record.cases.push_back(nvlink_case(definition, 784e-9, 1.82e-6, 2.31, 2.33));
   }
   return record;
 }
@@ -109,6 +119,7 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
   add("three variants of one path", one_path);
   add("one variant", one_variant_record());
   add("one variant without the largest size", without_largest_size(one_variant_record()));
+  add("one variant of a latency", one_variant_record(latency_record()));
   Record wrong = one_variant_record();
   wrong.cases.pop_back();
   wrong.cases.back().variants.front().verification = checked(536870912, 12, {});
