@@ -34,13 +34,17 @@ std::optional<Drift> find_drift(const std::vector<LaunchMedian>& launches, doubl
 
 SoakColumn column_of(const Record& record, const CaseResult& result, std::size_t variant,
                      const std::vector<SoakRow>& rows) {
-  const std::vector<LaunchMedian> launches = launch_medians(result, variant);
+  std::vector<LaunchMedian> launches = launch_medians(result, variant);
+  const auto place_of = [](const LaunchMedian& each) {
+    return static_cast<std::size_t>(each.launch);
+  };
+  std::erase_if(launches, [&](const LaunchMedian& each) { return place_of(each) >= rows.size(); });
   SoakColumn column{result.definition, result.variants[variant].variant};
   column.times.resize(rows.size());
-  for (const LaunchMedian& each : launches) {
-    const auto place = static_cast<std::size_t>(each.launch);
-    if (place < rows.size()) column.times[place] = each.time;
-  }
+  for (const LaunchMedian& each : launches) column.times[place_of(each)] = each.time;
+  std::ranges::stable_sort(launches, {}, [&](const LaunchMedian& each) {
+    return rows[place_of(each)].after_s;  // of one that was measured again, of its last time
+  });
   column.drift = find_drift(launches, least_drift(record, result.definition));
   return column;
 }

@@ -239,6 +239,24 @@ TEST_F(Soak, NamesThePairWhoseTimeDrifts) {
   expect_golden(texts.text(), "soak_drift.txt");
 }
 
+/// Some were measured again after all others, when their pair had become slower.
+TEST_F(Soak, FindsADriftInTheOrderOfTime) {
+  slow_down(kLaunches, case_name(bench_.plan.cases[1]), 1e-3);
+  run();
+  std::vector<double>& begins = bench_.record.launch_begins_s;
+  for (int launch = 1; launch <= 4; ++launch) {
+    begins[static_cast<std::size_t>(launch)] = begins.back() + launch;
+    for (Sample& sample : bench_.record.cases[1].samples) {
+      if (sample.launch != launch || sample.variant != 0) continue;
+      for (std::optional<double>& seconds : sample.seconds) *seconds *= 1.3;
+    }
+  }
+  for (const SoakColumn& each : summary().columns) {
+    EXPECT_EQ(each.drift.has_value(), each.definition.pair.has_value() && each.variant == "v0");
+    EXPECT_EQ(each.drift.value_or(Drift{1}).launch, 1);
+  }
+}
+
 /// Each line of the journal has its launch's samples alone.
 TEST_F(Soak, HasAJournalThatGrowsWithTheSamples) {
   run();
