@@ -219,7 +219,7 @@ TEST(ReportOnATerminal, IsAsciiInTheLocaleC) {
 TEST(ReportOnATerminal, GoesThroughThePager) {
   EXPECT_THAT(report_on(80, kReport, {{"PAGER", "sed 's/^/paged: /'"}}),
               HasSubstr("paged: Path: NVLink"));
-  for (const char* failing : {"no-such-pager-is-here 2>/dev/null", "false"}) {
+  for (const char* failing : {"no-such-pager-is-here 2>/dev/null", "false", "kill -SEGV $$"}) {
     EXPECT_THAT(report_on(80, kReport, {{"PAGER", failing}}), HasSubstr("Path: NVLink")) << failing;
   }
   for (const char* without : {" --no-pager", " </dev/null"}) {

@@ -73,9 +73,7 @@ void show(const std::string& text, bool pager) {
   if (pipe != nullptr) std::fwrite(shown.data(), 1, shown.size(), pipe);
   const int status = pipe != nullptr ? ::pclose(pipe) : -1;
   std::signal(SIGPIPE, former);
-  if (pipe == nullptr || (WIFEXITED(status) && WEXITSTATUS(status) != 0)) {
-    fmt::print("{}", shown);
-  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fmt::print("{}", shown);
 }
 
 }  // namespace linkgain
