@@ -144,9 +144,9 @@ std::vector<const CaseResult*> measured(const Record& record) {
 }
 
 /// What a sentence is about: what was asked for first, else the wall time. Nothing where no run
-/// counts, or there is nothing to compare.
+/// counts.
 const CaseResult* main_result(const Record& record) {
-  if (record.settings.variants.size() < 2 || measured(record).empty()) return nullptr;
+  if (measured(record).empty()) return nullptr;
   const CaseResult* main = nullptr;
   for (const CaseResult& result : record.cases) {
     const std::string& name = result.definition.metric->name;
@@ -224,17 +224,14 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
 std::string alarm_of(const Record& record) {
   const bool wrong_path =
       std::ranges::find(record.warnings, "exec-path", &Warning::code) != record.warnings.end();
-  return wrong_path && main_result(record) != nullptr ? "WRONG PATH" : "";
+  const CaseResult* const main = main_result(record);
+  return wrong_path && main != nullptr && main->variants.size() > 1 ? "WRONG PATH" : "";
 }
 
 std::string answer_of(const Record& record) {
   const CaseResult* const main = main_result(record);
-  if (main == nullptr) {
-    const bool counts = std::ranges::any_of(
-        record.cases, [](const CaseResult& result) { return !result.samples.empty(); });
-    return counts && record.settings.variants.size() == 1 ? "No comparison: one variant ran."
-                                                          : "No comparison: no run counts.";
-  }
+  if (main == nullptr) return "No comparison: no run counts.";
+  if (main->variants.size() == 1) return "No comparison: one variant ran.";
   std::vector<std::string> sentences;
   for (std::size_t i = 1; i < main->variants.size(); ++i) {
     sentences.push_back(comparison_of(record, *main, i));
