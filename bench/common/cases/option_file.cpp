@@ -60,11 +60,11 @@ std::string plain_text(const std::string& text, const std::filesystem::path& fil
     std::string value = CLI::detail::trim_copy(line.substr(equals + 1));
     if (value.empty()) refuse("no value");
     if (value.front() != '[') continue;
-    std::size_t end = 0;
-    while ((end = find_unquoted(value, ']')) == std::string::npos) {
+    std::size_t end = find_unquoted(value, ']');
+    for (; end == std::string::npos; value += line, ++number) {
       if (!next_line(stream, line)) refuse("a list without ]");
-      value += line;
-      ++number;
+      end = find_unquoted(line, ']');
+      if (end != std::string::npos) end += value.size();
     }
     if (end + 1 != value.size()) refuse("more than its list");
     line = name + " = " + value;
