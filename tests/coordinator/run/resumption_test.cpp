@@ -451,6 +451,7 @@ TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
   EXPECT_EQ(refusal_of(record), "accepted");
   Record complete = record;
   complete.status = RunStatus::complete;
+  complete.exit_code = 0;
   EXPECT_THAT(refusal_of(complete), HasSubstr("is complete"));
   Record secret = record;
   secret.settings.argv = {"linkgain", "run", "--variant", "a:API_KEY=***"};
