@@ -22,13 +22,17 @@ bool is_secret_option(std::string_view name) {
   return std::ranges::find(kWords, last) != kWords.end();
 }
 
-/// Where the value that begins at `place` ends.
-std::size_t end_of_value(std::string_view text, std::size_t place) {
-  const bool quoted = text[place] == '\'' || text[place] == '"';
-  const std::size_t end =
-      quoted ? text.find(text[place], place + 1) : text.find_first_of(" \t\n;&|", place);
-  if (end == std::string_view::npos) return text.size();
-  return quoted ? end + 1 : end;
+/// Where the value that begins at `begin` ends: as a shell's word, parts of it in quotes, at one of
+/// these characters. What begins with a quote that is not closed is all of the rest.
+std::size_t end_of_value(std::string_view text, std::size_t begin, std::string_view separators) {
+  std::size_t place = begin;
+  while (place < text.size() && separators.find(text[place]) == std::string_view::npos) {
+    const bool quote = text[place] == '\'' || text[place] == '"';
+    const std::size_t closing = quote ? text.find(text[place], place + 1) : place;
+    if (closing == std::string_view::npos && place == begin) return text.size();
+    place = (closing == std::string_view::npos ? place : closing) + 1;
+  }
+  return place;
 }
 
 /// A command in one text, with the values of secret options masked.
@@ -44,7 +48,7 @@ std::string without_option_values(std::string_view text) {
     if (!is_secret_option(text.substr(option, end - option))) continue;
     const std::size_t value = text.find_first_not_of(text.substr(end, 1) == "=" ? "=" : " \t", end);
     if (value == end || value == std::string_view::npos || text.substr(value, 2) == "--") continue;
-    const std::size_t value_end = end_of_value(text, value);
+    const std::size_t value_end = end_of_value(text, value, " \t\n;&|");
     if (value_end == value) continue;
     result += text.substr(end, value - end);
     result += kMasked;
@@ -112,7 +116,7 @@ std::string without_secrets(std::string_view given) {
         text[i] == '=' && is_secret(name) && (name == upper(name) || name.starts_with("OMPI_MCA_"));
     name.clear();
     if (!variable) continue;
-    const std::size_t end = std::min(text.find_first_of(", \t\n;&|", i), text.size());
+    const std::size_t end = end_of_value(text, i + 1, ", \t\n;&|");
     if (end > i + 1) result += kMasked;
     i = end - 1;
   }

@@ -14,6 +14,15 @@ bool is_shared(const RunEvidence& run, const GpuEvidence& gpu) {
          run.neighbours.seen.end();
 }
 
+/// All where it is not known which were used.
+std::vector<GpuEvidence> judged_of(const std::set<int>& used, const RunEvidence& run) {
+  std::vector<GpuEvidence> judged;
+  std::ranges::copy_if(run.gpus, std::back_inserter(judged), [&](const GpuEvidence& gpu) {
+    return used.empty() || used.contains(gpu.gpu);
+  });
+  return judged;
+}
+
 }  // namespace
 
 std::vector<RunEvidence> counted_runs(const Record& record, const std::string& variant) {
@@ -36,19 +45,15 @@ std::set<int> used_gpus(std::span<const RunEvidence> runs) {
 }
 
 std::vector<GpuEvidence> judged_gpus(std::span<const RunEvidence> runs, const RunEvidence& run) {
-  const std::set<int> used = used_gpus(runs);
-  std::vector<GpuEvidence> judged;
-  std::ranges::copy_if(run.gpus, std::back_inserter(judged), [&](const GpuEvidence& gpu) {
-    return used.empty() || used.contains(gpu.gpu);
-  });
-  return judged;
+  return judged_of(used_gpus(runs), run);
 }
 
 std::vector<double> nvlink_bytes_of(std::span<const RunEvidence> runs, SharedGpus shared) {
+  const std::set<int> used = used_gpus(runs);
   std::vector<double> bytes;
   for (const RunEvidence& run : runs) {
     std::optional<double> sum;
-    for (const GpuEvidence& gpu : judged_gpus(runs, run)) {
+    for (const GpuEvidence& gpu : judged_of(used, run)) {
       if (!gpu.traffic.nvlink_sent) continue;
       if (shared == SharedGpus::leave_out && is_shared(run, gpu)) continue;
       sum = sum.value_or(0.0) + static_cast<double>(*gpu.traffic.nvlink_sent);

@@ -33,6 +33,10 @@ TEST(Secrets, AreMaskedInWordsOfACommand) {
             "--max_tokens=128 tokens=3 KEY= end");
   EXPECT_EQ(without_secrets("vllm serve m --api-key sk-1 --port 80; ask --token='a b'"),
             "vllm serve m --api-key *** --port 80; ask --token=***");
+  EXPECT_EQ(without_secrets("ask --token='a b'c\"d e\"f x; HF_TOKEN=a'b c' y"),
+            "ask --token=*** x; HF_TOKEN=*** y");
+  EXPECT_EQ(without_secrets("sh -c \"x --token=abc\" 8; --key='a b; c"),
+            "sh -c \"x --token=*** 8; --key=***");
   EXPECT_EQ(without_secrets("a:--api-key=sk-1 --token  t"), "a:--api-key=*** --token  ***");
   EXPECT_EQ(without_secrets("--key= end --token --key ; --max-tokens 8 --token"),
             "--key= end --token --key ; --max-tokens 8 --token");
