@@ -215,13 +215,14 @@ class MpirunOutput {
   /// meanwhile. False where some is left.
   bool pass_on() {
     while (!text_.empty() || read_on()) {
-      pollfd output{STDOUT_FILENO, POLLOUT, 0};
-      if (::poll(&output, 1, 0) != 1) return false;
-      constexpr std::size_t kAtOnce = 512;  // a pipe that is ready holds as much
-      const ssize_t count = ::write(STDOUT_FILENO, text_.data(), std::min(text_.size(), kAtOnce));
-      if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-      if (count < 0) error_ = errno;
-      text_.erase(0, count < 0 ? std::string::npos : static_cast<std::size_t>(count));
+      std::string_view left = text_;
+      const int error = write_what_fits(STDOUT_FILENO, left);
+      if (error == 0 && !left.empty()) {
+        text_.erase(0, text_.size() - left.size());
+        return false;
+      }
+      if (error != 0) error_ = error;
+      text_.clear();
     }
     return true;
   }
