@@ -27,32 +27,19 @@ struct Awaited {
   std::uint32_t expected;
 };
 
-/// Of a wait that lasts: when it was first looked at, in units of 2^20 ns. Where it has no more to
-/// hope for, says whom it waited for and ends this thread; its block goes on without it at
-/// barriers. `first` is 0 at the first look. Out of line, and of words, as registers are scarce
-/// where kernels wait.
-static __device__ __noinline__ std::uint32_t look_at_wait(std::uint32_t first, WaitReport* report,
-                                                          std::uint64_t nanoseconds,
-                                                          std::uint32_t phase_and_peer,
-                                                          std::uint32_t expected,
-                                                          std::uint32_t seen) {
-  constexpr int kUnit = 20;
-  constexpr std::uint64_t kWithoutReport = 30'000'000'000;
-  const auto now = static_cast<std::uint32_t>(global_nanoseconds() >> kUnit);
-  if (first == 0) return now;
-  const bool alone = report == nullptr;
-  const bool expired = now - first >= (alone ? kWithoutReport : nanoseconds) >> kUnit;
-  // Another one that gave up has spoken for all.
-  if (!expired &&
-      (alone || *reinterpret_cast<const volatile WaitPhase*>(&report->phase) == WaitPhase::none)) {
-    return first;
-  }
-  if (alone) __trap();
+/// Ends a thread that waited in vain, which says in `report` whom it waited for; its block goes on
+/// without it at barriers. Without a report it ends the kernel. Out of line, and without a return:
+/// so it costs no registers where kernels wait, and lies behind what they do.
+[[noreturn]] static __device__ __noinline__ void give_up(WaitReport* report,
+                                                         std::uint32_t phase_and_peer,
+                                                         std::uint32_t expected,
+                                                         std::uint32_t seen) {
+  if (report == nullptr) __trap();
   const std::uint32_t peer = phase_and_peer & 0xffffU;
   store_pair(report, make_uint4(phase_and_peer >> 16U, peer | blockIdx.x << 16U, expected, seen));
   __threadfence_system();
   asm volatile("exit;");
-  return first;
+  __builtin_unreachable();
 }
 
 /// Calls `ask` until `is_there` says that what was asked for is there; `seen` is what was there
@@ -62,16 +49,22 @@ template <typename Ask, typename IsThere, typename Seen>
 __device__ void wait_until(Ask ask, IsThere is_there, const WaitBound& bound,
                            const Awaited& awaited, Seen seen) {
   constexpr std::uint32_t kAsksBetweenLooks = 1 << 10;
+  constexpr int kTick = 20;  // 2^20 ns, so that times fit a register
   const std::uint32_t phase_and_peer =
       static_cast<std::uint32_t>(awaited.phase) << 16U | static_cast<std::uint32_t>(awaited.peer);
-  std::uint32_t first = 0;
+  std::uint32_t first_look = 0;
   std::uint32_t asks = 0;
 #pragma unroll 1
   do {
     ask();
-    if (++asks % kAsksBetweenLooks == 0 && !is_there()) {
-      first = look_at_wait(first, bound.report, bound.nanoseconds, phase_and_peer, awaited.expected,
-                           seen());
+    if (++asks % kAsksBetweenLooks == 0) {
+      const auto now = static_cast<std::uint32_t>(global_nanoseconds() >> kTick);
+      if (first_look == 0) first_look = now;
+      const volatile WaitReport* report = bound.report;  // of another thread, too
+      if (now - first_look >= static_cast<std::uint32_t>(bound.nanoseconds >> kTick) ||
+          (report != nullptr && report->phase != WaitPhase::none)) {
+        if (!is_there()) give_up(bound.report, phase_and_peer, awaited.expected, seen());
+      }
     }
   } while (!is_there());
 }

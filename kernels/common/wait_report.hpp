@@ -25,12 +25,15 @@ struct alignas(16) WaitReport {
 };
 static_assert(sizeof(WaitReport) == 16);
 
+/// Of the nanoseconds of a WaitBound: 52 days.
+inline constexpr std::uint64_t kLongestWait = (std::uint64_t{1} << 52U) - 1;
+
 /// How long a thread waits, and where it says that it did so in vain: it ends then, so that its
-/// kernel does, and later kernels that wait with the same report end soon. Without a report it
-/// waits for half a minute and then ends the kernel with an error (cudaErrorLaunchFailure).
+/// kernel does, and later kernels that wait with the same report end soon. Without a report it ends
+/// its kernel with an error (cudaErrorLaunchFailure).
 struct WaitBound {
   WaitReport* report = nullptr;  ///< as the device sees it
-  std::uint64_t nanoseconds = 0;
+  std::uint64_t nanoseconds = 30'000'000'000;
 };
 
 }  // namespace linkgain::kernels

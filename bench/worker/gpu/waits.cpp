@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "linkgain/base/errors.hpp"
 
@@ -36,9 +35,10 @@ const char* awaited(kernels::WaitPhase phase) {
 DeviceWaits::DeviceWaits(int rank, Seconds timeout) : rank_(rank) {
   std::memset(memory_.data(), 0, sizeof(kernels::WaitReport));
   bound_.report = static_cast<kernels::WaitReport*>(memory_.data());
-  bound_.nanoseconds = timeout.value > 0.0
+  constexpr auto kLongest = static_cast<double>(kernels::kLongestWait);
+  bound_.nanoseconds = timeout.value > 0.0 && kShareOfTimeout * timeout.value * 1e9 < kLongest
                            ? static_cast<std::uint64_t>(kShareOfTimeout * timeout.value * 1e9)
-                           : std::numeric_limits<std::uint64_t>::max();
+                           : kernels::kLongestWait;
 }
 
 std::optional<std::string> DeviceWaits::failure() const {

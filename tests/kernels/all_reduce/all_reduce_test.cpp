@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "kernels/all_reduce/all_reduce_fixture.hpp"
@@ -234,6 +235,18 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotFinish) {
     EXPECT_EQ(report->expected, 1U);
     EXPECT_EQ(report->seen, 0U);
   }
+}
+
+/// In a process of its own, which can do no more with its device then.
+TEST_F(AllReduceKernels, EndWithAnErrorWhereNobodyAsksForAReport) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto wait_in_vain = [&] {
+    bound_ = {nullptr, 200'000'000};
+    set_up({.method = ll, .elements = 64});
+    check(enqueue(0));
+    std::_Exit(cudaDeviceSynchronize());
+  };
+  EXPECT_EXIT(wait_in_vain(), testing::ExitedWithCode(cudaErrorLaunchFailure % 256), "");
 }
 
 TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
