@@ -65,16 +65,14 @@ class Shares {
   __device__ std::int64_t first_of(int share) const {
     return std::int64_t{pitch_} * static_cast<std::uint32_t>(share);
   }
-  /// Negative where nothing is left.
-  __device__ std::int64_t count_of(int share) const {
+  __device__ std::uint32_t count_of(int share) const {
     std::int64_t left = std::int64_t{items_} - first_of(share);
     if constexpr (kMutant == Mutant::wrong_share_end) --left;
-    return left < pitch() ? left : pitch();
+    return static_cast<std::uint32_t>(min(max(left, std::int64_t{0}), pitch()));
   }
   /// Of a share, with so many vectors for each thread.
-  __device__ std::int64_t chunks(int vectors) const {
-    const std::int64_t chunk = static_cast<std::int64_t>(blockDim.x) * vectors;
-    return divide_up(pitch(), chunk);
+  __device__ std::uint32_t chunks(int vectors) const {
+    return divide_up(pitch_, blockDim.x * vectors);
   }
 
  private:
@@ -87,9 +85,9 @@ class Shares {
 /// its sender's place of `pitch` vectors.
 template <typename T, int kRanks, int kVectors>
 __device__ void add_up(int rank, const uint4* own, const uint4* received, std::int64_t pitch,
-                       std::int64_t chunk, std::int64_t end, uint4* results) {
+                       std::uint32_t chunk, std::uint32_t end, uint4* results) {
   uint4 data[kVectors][kRanks];
-  for_vectors<kVectors>(chunk, end, [&](int v, std::int64_t i) {
+  for_vectors<kVectors>(chunk, end, [&](int v, std::uint32_t i) {
 #pragma unroll
     for (int from = 0; from < kRanks; ++from) {
       data[v][from] = load_once(from == rank ? own + i : received + from * pitch + i);

@@ -22,13 +22,13 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   constexpr int kVectors = 1;
   const PeerSteps& peers = arguments.peers;
   const int rank = peers.rank;
-  const std::int64_t items = arguments.items;
-  const std::int64_t chunks = divide_up(items, blockDim.x);
+  const std::uint32_t items = arguments.items;
+  const std::uint32_t chunks = divide_up(items, blockDim.x);
   BlockSignals signals(peers, arguments.bound);
   const std::int64_t layout = arguments.layout;
   const std::int64_t buffers = buffers_of(signals, kRanks * layout);
   const auto* input = static_cast<const uint4*>(arguments.input);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+  for (std::uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       uint4* to = at<uint4>(peers.by_step[step].scratch, buffers) + rank * layout;
@@ -39,10 +39,10 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   signals.wait<kRanks>(kSent);
   const uint4* received = at<uint4>(peers.by_step[0].scratch, buffers);
   auto* output = static_cast<uint4*>(peers.by_step[0].output);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+  for (std::uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     uint4 results[kVectors];
     add_up<T, kRanks, kVectors>(rank, input, received, layout, chunk, items, results);
-    for_vectors<kVectors>(chunk, items, [&](int v, std::int64_t i) { output[i] = results[v]; });
+    for_vectors<kVectors>(chunk, items, [&](int v, std::uint32_t i) { output[i] = results[v]; });
   }
   signals.commit();
 }

@@ -33,11 +33,12 @@ class Ring {
         buffers_(buffers_of(signals_, kRanks * shares_.pitch())) {}
 
   /// Of a share.
-  __device__ std::int64_t chunks() const { return shares_.chunks(kVectors); }
+  __device__ std::uint32_t chunks() const { return shares_.chunks(kVectors); }
 
   /// Takes the chunks from `first` to `end` of one share a step further, when the previous rank has
   /// done all its steps but `behind` of those that this one has done.
-  __device__ void take_step(int step, std::int64_t first, std::int64_t end, std::uint32_t behind) {
+  __device__ void take_step(int step, std::uint32_t first, std::uint32_t end,
+                            std::uint32_t behind) {
     const int share = (peers_.rank + 2 * kRanks - step) % kRanks;
     const PeerSteps::Region& own = peers_.by_step[0];
     const PeerSteps::Region& next = peers_.by_step[1];
@@ -48,14 +49,14 @@ class Ring {
     uint4* to_scratch = at<uint4>(next.scratch, buffers_) + place;
     uint4* to_output = static_cast<uint4*>(next.output) + place;
     if (step > 0) wait(behind);
-    const std::int64_t count = shares_.count_of(share);
+    const std::uint32_t count = shares_.count_of(share);
     if (step == 0) {
       copy(input, to_scratch, first, end, count);
     } else if (step < kRanks - 1) {
       add(received, input, first, end, count,
-          [&](std::int64_t i, const uint4& sum) { to_scratch[i] = sum; });
+          [&](std::uint32_t i, const uint4& sum) { to_scratch[i] = sum; });
     } else if (step == kRanks - 1) {
-      add(received, input, first, end, count, [&](std::int64_t i, const uint4& sum) {
+      add(received, input, first, end, count, [&](std::uint32_t i, const uint4& sum) {
         output[i] = sum;
         to_output[i] = sum;
       });
@@ -75,26 +76,26 @@ class Ring {
  private:
   static constexpr int kVectors = 2;  ///< in flight for each thread
 
-  static __device__ void copy(const uint4* from, uint4* to, std::int64_t first, std::int64_t end,
-                              std::int64_t count) {
+  static __device__ void copy(const uint4* from, uint4* to, std::uint32_t first, std::uint32_t end,
+                              std::uint32_t count) {
 #pragma unroll 1
-    for (std::int64_t chunk = first; chunk < end; ++chunk) {
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       copy_chunk<kVectors>(from, to, chunk, count);
     }
   }
 
   /// Calls store(place, sum) for this thread's vectors.
   template <typename Store>
-  static __device__ void add(const uint4* received, const uint4* own, std::int64_t first,
-                             std::int64_t end, std::int64_t count, Store store) {
+  static __device__ void add(const uint4* received, const uint4* own, std::uint32_t first,
+                             std::uint32_t end, std::uint32_t count, Store store) {
 #pragma unroll 1
-    for (std::int64_t chunk = first; chunk < end; ++chunk) {
+    for (std::uint32_t chunk = first; chunk < end; ++chunk) {
       uint4 data[kVectors][2];
-      for_vectors<kVectors>(chunk, count, [&](int v, std::int64_t i) {
+      for_vectors<kVectors>(chunk, count, [&](int v, std::uint32_t i) {
         data[v][0] = load_once(received + i);
         data[v][1] = load_once(own + i);
       });
-      for_vectors<kVectors>(chunk, count, [&](int v, std::int64_t i) {
+      for_vectors<kVectors>(chunk, count, [&](int v, std::uint32_t i) {
         Sums<float, 4> sums;
         kernels::add(sums, data[v][0]);
         kernels::add(sums, data[v][1]);
@@ -116,15 +117,15 @@ template <int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, kRingBlocks)
     ring(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
-  constexpr std::int64_t kMostChunks = 16;
+  constexpr std::uint32_t kMostChunks = 16;
   Ring<kRanks> block(arguments);
-  const std::int64_t chunks = block.chunks();
-  const std::int64_t parts = 2 * static_cast<std::int64_t>(gridDim.x);
-  const std::int64_t rounds = divide_up(chunks, parts * kMostChunks);
-  const std::int64_t size = divide_up(chunks, parts * rounds);
-  const auto end_of = [&](std::int64_t first) { return min(first + size, chunks); };
-  for (std::int64_t first = blockIdx.x * size; first < chunks; first += parts * size) {
-    const std::int64_t second = first + gridDim.x * size;
+  const std::uint32_t chunks = block.chunks();
+  const std::uint32_t parts = 2 * gridDim.x;
+  const std::uint32_t rounds = divide_up(chunks, parts * kMostChunks);
+  const std::uint32_t size = divide_up(chunks, parts * rounds);
+  const auto end_of = [&](std::uint32_t first) { return min(first + size, chunks); };
+  for (std::uint32_t first = blockIdx.x * size; first < chunks; first += parts * size) {
+    const std::uint32_t second = first + gridDim.x * size;
     const bool two = second < chunks;
 #pragma unroll 1
     for (int step = 0; step < Ring<kRanks>::kSteps; ++step) {

@@ -30,17 +30,17 @@ class TwoShot {
         signals_(arguments.peers, arguments.bound),
         buffers_(buffers_of(signals_, (staged ? kRanks + 1 : kRanks) * shares_.pitch())) {}
 
-  __device__ std::int64_t chunks() const { return shares_.chunks(kVectors); }
+  __device__ std::uint32_t chunks() const { return shares_.chunks(kVectors); }
 
   /// Sends a chunk of every other rank's share to it.
-  __device__ void scatter(std::int64_t chunk) {
+  __device__ void scatter(std::uint32_t chunk) {
     if constexpr (kMutant == Mutant::flag_before_data) {
       signals_.template signal<kRanks>(kSent);
     }
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (peers_.rank + step) % kRanks;
-      uint4* to = scratch_of(step) + peers_.rank * shares_.pitch();
+      uint4* to = scratch_of(step) + shares_.first_of(peers_.rank);
       copy_chunk<kVectors>(input_ + shares_.first_of(peer), to, chunk, shares_.count_of(peer));
     }
     if constexpr (kMutant != Mutant::flag_before_data) {
@@ -51,7 +51,7 @@ class TwoShot {
   /// Waits for a chunk of this rank's share, adds it up, and stores it into every rank's output or,
   /// staged, into its own, and once into its scratch for all others. `sent` more chunks were sent
   /// since.
-  __device__ void reduce_and_broadcast(std::int64_t chunk, std::uint32_t sent, bool staged) {
+  __device__ void reduce_and_broadcast(std::uint32_t chunk, std::uint32_t sent, bool staged) {
     signals_.template wait<kRanks>(kSent, sent);
     const int rank = peers_.rank;
     uint4 results[kVectors];
@@ -59,7 +59,7 @@ class TwoShot {
                                 shares_.pitch(), chunk, shares_.count_of(rank), results);
     const auto store = [&](uint4* to) {
       for_vectors<kVectors>(chunk, shares_.count_of(rank),
-                            [&](int v, std::int64_t i) { to[i] = results[v]; });
+                            [&](int v, std::uint32_t i) { to[i] = results[v]; });
     };
     if (staged) store(staged_sums(0));
 #pragma unroll
@@ -75,7 +75,7 @@ class TwoShot {
   }
 
   /// Takes the others' sums of a chunk out of their scratch.
-  __device__ void gather(std::int64_t chunk) {
+  __device__ void gather(std::uint32_t chunk) {
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (peers_.rank + step) % kRanks;
@@ -116,10 +116,10 @@ __global__ void __launch_bounds__(kAllReduceThreads, two_shot_blocks(kRanks))
   // Sums of half precision take twice as many registers; two blocks leave none for a fourth vector.
   constexpr int kVectors = kRanks == 2 && sizeof(T) == 2 ? 3 : vectors_in_flight(kRanks);
   TwoShot<T, kRanks, kVectors> block(arguments, false);
-  const std::int64_t chunks = block.chunks();
+  const std::uint32_t chunks = block.chunks();
   if (blockIdx.x < chunks) block.scatter(blockIdx.x);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    const std::int64_t next = chunk + gridDim.x;
+  for (std::uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const std::uint32_t next = chunk + gridDim.x;
     if (next < chunks) block.scatter(next);
     block.reduce_and_broadcast(chunk, next < chunks ? 1 : 0, false);
   }
@@ -135,21 +135,21 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
     staged_two_shot(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
   TwoShot<T, kRanks> block(arguments, true);
-  const std::int64_t chunks = block.chunks();
-  std::int64_t last = -1;
+  const std::uint32_t chunks = block.chunks();
+  std::uint32_t last = chunks;  // none
   if (blockIdx.x < chunks) block.scatter(blockIdx.x);
-  for (std::int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    const std::int64_t next = chunk + gridDim.x;
+  for (std::uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const std::uint32_t next = chunk + gridDim.x;
     if (next < chunks) block.scatter(next);
     block.reduce_and_broadcast(chunk, next < chunks ? 1 : 0, true);
     block.signal_finished();
-    if (last >= 0) {
+    if (last < chunks) {
       block.wait_finished(1);
       block.gather(last);
     }
     last = chunk;
   }
-  if (last >= 0) {
+  if (last < chunks) {
     block.wait_finished(0);
     block.gather(last);
   }

@@ -26,22 +26,22 @@ __device__ inline uint4 load_once(const uint4* from) {
 }
 
 /// Calls work(number, place) for this thread's kVectors vectors of a chunk, but for those from
-/// `end` on.
-template <int kVectors, typename Work>
-__device__ void for_vectors(std::int64_t chunk, std::int64_t end, Work work) {
-  const std::int64_t start = chunk * kVectors * blockDim.x + threadIdx.x;
+/// `end` on. An Index of 32 bits takes half the registers; it must hold `end` and a chunk more.
+template <int kVectors, typename Index, typename Work>
+__device__ void for_vectors(Index chunk, Index end, Work work) {
+  const Index start = chunk * kVectors * blockDim.x + threadIdx.x;
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
-    const std::int64_t i = start + v * static_cast<std::int64_t>(blockDim.x);
+    const Index i = start + v * blockDim.x;
     if (i < end) work(v, i);
   }
 }
 
-template <int kVectors>
-__device__ void copy_chunk(const uint4* from, uint4* to, std::int64_t chunk, std::int64_t end) {
+template <int kVectors, typename Index>
+__device__ void copy_chunk(const uint4* from, uint4* to, Index chunk, Index end) {
   uint4 data[kVectors];
-  for_vectors<kVectors>(chunk, end, [&](int v, std::int64_t i) { data[v] = load_once(from + i); });
-  for_vectors<kVectors>(chunk, end, [&](int v, std::int64_t i) { to[i] = data[v]; });
+  for_vectors<kVectors>(chunk, end, [&](int v, Index i) { data[v] = load_once(from + i); });
+  for_vectors<kVectors>(chunk, end, [&](int v, Index i) { to[i] = data[v]; });
 }
 
 // Packs: aligned ones of some elements, one memory access each, grid-stride; and the edges before
