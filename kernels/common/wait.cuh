@@ -74,9 +74,13 @@ __device__ void wait_until(Ask ask, IsThere is_there, const WaitBound& bound,
 __device__ inline void wait_for_count(const std::uint32_t* counter, const WaitBound& bound,
                                       const Awaited& awaited) {
   std::uint32_t count = 0;
-  wait_until([&] { count = load_acquire(counter); },
-             [&] { return static_cast<std::int32_t>(count - awaited.expected) >= 0; }, bound,
-             awaited, [&] { return count; });
+  // What acquires is waited for at once, so that the look comes before it.
+  wait_until([] {},
+             [&] {
+               count = load_acquire(counter);
+               return static_cast<std::int32_t>(count - awaited.expected) >= 0;
+             },
+             bound, awaited, [&] { return count; });
 }
 
 /// Waits until *counter, which blocks of this device write, is `value`. A fence must follow.
