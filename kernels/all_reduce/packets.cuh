@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   auto* output = static_cast<uint4*>(peers.by_step[0].output);
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t stride = gridDim.x * blockDim.x;
-  const LL16Group first_group = first < groups ? read_group(input, first, items) : LL16Group{};
+  const LL16Group first_group = read_group(input, first, items);
   BlockSignals signals(peers, arguments.bound);
   const std::int64_t buffers = buffers_of(signals, std::int64_t{pitch} * (kRanks * kLL16Packets));
   for (std::uint32_t i = first; i < groups; i += stride) {
