@@ -155,7 +155,7 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
   // A block that waits for data would keep no step where it has none.
   if (traits.has(kFlagsInData) && items != most) return cudaErrorInvalidValue;
   const std::int64_t layout = whole_lines(most);
-  // A thread's next item, a grid further on, must have a number of 32 bits.
+  // A thread's next item, a grid or a chunk further on, must have a number of 32 bits.
   constexpr std::int64_t kMostItems =
       std::numeric_limits<std::uint32_t>::max() - std::int64_t{kMostBlocks} * kAllReduceThreads;
   if (layout > kMostItems) return cudaErrorInvalidValue;

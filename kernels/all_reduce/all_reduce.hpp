@@ -61,8 +61,8 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 /// All of `blocks` must run at once on every device, as they wait for their counterparts: nothing
 /// else may be there. `bound` is how long they do. Buffers are padded to 16 bytes. Where the device
 /// can (compute capability 9.0), a launch starts while the one before it in the stream ends.
-/// cudaErrorInvalidValue for other types, numbers, ranks or blocks, and for 2^32 of the method's
-/// items or more; cudaErrorNotSupported where the compiler lacked what the method takes,
+/// cudaErrorInvalidValue for other types, numbers, ranks or blocks, and for 2^32 - 2^19 of the
+/// method's items or more; cudaErrorNotSupported where the compiler lacked what the method takes,
 /// cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const DataOffsets& offsets, ElementType type, std::int64_t elements,

@@ -43,8 +43,9 @@ struct Awaited {
 }
 
 /// Calls `ask` until `is_there` says that what was asked for is there; `seen` is what was there
-/// instead. Now and then looks whether that takes too long, while an answer is under way: what is
-/// done after the answer makes every wait longer, and that is no more than without a bound.
+/// instead. Now and then looks whether that takes too long, between the two, while an answer is
+/// under way: what is done after the answer makes every wait longer, and that is no more than
+/// without a bound.
 template <typename Ask, typename IsThere, typename Seen>
 __device__ void wait_until(Ask ask, IsThere is_there, const WaitBound& bound,
                            const Awaited& awaited, Seen seen) {

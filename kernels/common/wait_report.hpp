@@ -25,15 +25,16 @@ struct alignas(16) WaitReport {
 };
 static_assert(sizeof(WaitReport) == 16);
 
-/// Of the nanoseconds of a WaitBound: 52 days.
-inline constexpr std::uint64_t kLongestWait = (std::uint64_t{1} << 52U) - 1;
+/// Of the nanoseconds of a WaitBound: 26 days. Kernels count them in 32 bits, in steps of 2^20, and
+/// must see that a wait has passed its bound before the number wraps.
+inline constexpr std::uint64_t kLongestWait = (std::uint64_t{1} << 51U) - 1;
 
 /// How long a thread waits, and where it says that it did so in vain: it ends then, so that its
 /// kernel does, and later kernels that wait with the same report end soon. Without a report it ends
 /// its kernel with an error (cudaErrorLaunchFailure).
 struct WaitBound {
-  WaitReport* report = nullptr;  ///< as the device sees it
-  std::uint64_t nanoseconds = 30'000'000'000;
+  WaitReport* report = nullptr;                ///< as the device sees it
+  std::uint64_t nanoseconds = 30'000'000'000;  ///< at most kLongestWait
 };
 
 }  // namespace linkgain::kernels

@@ -12,8 +12,8 @@ namespace linkgain::gpu {
 /// How long our own kernels of a rank wait for other ranks, and what they waited for in vain.
 class DeviceWaits {
  public:
-  /// Kernels end before the rank does, so that they can say whom they waited for. No limit where
-  /// `timeout`, the rank's, is 0. Throws CudaError.
+  /// Kernels end before the rank does, so that they can say whom they waited for. They wait for 26
+  /// days (kLongestWait) at most, and where `timeout`, the rank's, is 0. Throws CudaError.
   DeviceWaits(int rank, Seconds timeout);
 
   /// For the kernels; valid as long as this lives.

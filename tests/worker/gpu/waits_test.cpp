@@ -29,7 +29,7 @@ TEST_F(DeviceWaitsTest, SayWhomAKernelWaitedFor) {
   test::expect_golden(of_a_rank + "\n" + *waits.failure() + "\n", "failed_wait.txt");
 }
 
-TEST_F(DeviceWaitsTest, HaveNoLimitWithoutOne) {
+TEST_F(DeviceWaitsTest, HaveTheLongestLimitWithoutOne) {
   for (const double without : {0.0, 1e7, 1e300}) {
     EXPECT_EQ(DeviceWaits(0, Seconds{without}).bound().nanoseconds, kernels::kLongestWait);
   }

@@ -43,7 +43,7 @@ struct NcclContext {
   int rank = 0;
   gpu::Stream* stream = nullptr;
   BatchTimer* timer = nullptr;              ///< of `stream`
-  const gpu::DeviceWaits* waits = nullptr;  ///< of our own kernels; absent: their own limit holds
+  const gpu::DeviceWaits* waits = nullptr;  ///< of our own kernels; absent: WaitBound's limit
 
   kernels::WaitBound bound() const {
     return waits != nullptr ? waits->bound() : kernels::WaitBound{};
