@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <regex>
 
 #include "harmed_run.hpp"
@@ -10,11 +12,11 @@ namespace {
 
 class BenchTimeout : public MpiTest {
  protected:
-  /// What rank 0 says before all ranks leave with status 6, with the seconds that it took left out.
+  /// What `rank` says before all ranks leave with status 6, with the seconds that it took left out.
   /// Of the ranks alone: Open MPI 4.1's mpirun, which tells of their status, now and then hangs or
   /// crashes at its own end where a rank left without MPI_Finalize (one of 20 on a busy machine).
   static std::string words_at_the_end(const std::vector<std::string>& words,
-                                      const std::string& fault, double seconds) {
+                                      const std::string& fault, double seconds, int rank = 0) {
     ProgramRequest request = bench(2, words);
     if (!fault.empty()) request.environment["LINKGAIN_TEST_FAULT"] = fault;
     const Program program(request);
@@ -24,7 +26,7 @@ class BenchTimeout : public MpiTest {
     EXPECT_TRUE(comes_true(gone, 2.0 * slowdown())) << fault;
     std::string text;
     for (const std::string& line : lines_of(program.error())) {
-      if (!line.starts_with("linkgain-bench: rank 0: ")) continue;
+      if (!line.starts_with(fmt::format("linkgain-bench: rank {}: ", rank))) continue;
       text += std::regex_replace(line, std::regex("[0-9]+ s were"), "N s were") + "\n";
     }
     return text;
@@ -39,6 +41,16 @@ TEST_F(BenchTimeout, SaysWhoWaitsWhereAndForWhom) {
   }
   said += words_at_the_end({"-b", "8", "-e", "8", "-n", "2000000", "-T", "1"}, {}, 30.0);
   expect_golden(said, "bench_timeouts.txt");
+}
+
+/// A rank may be stopped while it is at nothing, before the other one has a command for it.
+TEST_F(BenchTimeout, BoundsTheWaitForACommand) {
+  std::string said;
+  for (const int stopped : {0, 1}) {
+    said += words_at_the_end({"--only", "all_reduce", "--sizes", "1K", "--timeout", "2"},
+                             fmt::format("stop@{}/connect", stopped), 8.0, 1 - stopped);
+  }
+  expect_golden(said, "bench_commands.txt");
 }
 
 TEST_F(BenchTimeout, BoundsTheStartAndTheEndOfMpi) {

@@ -208,12 +208,15 @@ Engine::Engine(Watchdog& watchdog, Backend& backend, std::optional<Fault> fault,
 }
 
 protocol::Reply Engine::execute(const protocol::Command& command) {
-  const std::optional<int> handle = handle_of(command);
-  if (handle && opened_.find(*handle) == opened_.end()) {
-    return usage_error(fmt::format("no open case has handle {}", *handle));
-  }
+  if (const auto error = unknown_handle(command)) return *error;
   const Watchdog::Command current(watchdog_, description_of(command), expected_time(command));
   return carry_out(command);
+}
+
+std::optional<protocol::ErrorReply> Engine::unknown_handle(const protocol::Command& command) const {
+  const std::optional<int> handle = handle_of(command);
+  if (!handle || opened_.contains(*handle)) return std::nullopt;
+  return usage_error(fmt::format("no open case has handle {}", *handle));
 }
 
 std::string Engine::description_of(const protocol::Command& command) const {
@@ -277,8 +280,11 @@ protocol::Reply Engine::lead(const protocol::Command& command) {
   if (line.size() > Session::kLongestCommand) {
     return usage_error(fmt::format("a command is longer than {} bytes", Session::kLongestCommand));
   }
+  if (const auto error = unknown_handle(command)) return *error;
+  // Its time includes that in which the other ranks take the command, which one may not do.
+  const Watchdog::Command current(watchdog_, description_of(command), expected_time(command));
   session_.broadcast_command(line);
-  return execute(command);
+  return carry_out(command);
 }
 
 void Engine::follow() {

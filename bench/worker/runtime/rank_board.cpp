@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <new>
@@ -75,6 +76,12 @@ void RankBoard::open_others(const std::vector<std::string>& addresses, int own_r
     if (memory == nullptr) continue;
     others_.push_back({rank, process_of(address), static_cast<const Page*>(memory)});
   }
+}
+
+std::optional<std::uint32_t> RankBoard::beats_of(int rank) const {
+  const auto found = std::ranges::find(others_, rank, &Other::rank);
+  if (found == others_.end()) return std::nullopt;
+  return found->page->beats.load();
 }
 
 std::optional<std::string> RankBoard::lag_of(const Other& other) const {

@@ -188,6 +188,7 @@ std::string Session::broadcast_command(const std::string& line) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(buffer.data(), static_cast<int>(kCommandBytes), MPI_CHAR, 0, MPI_COMM_WORLD, &request);
   if (is_root()) {
+    const InState state(board_, RankState::with_ranks);
     doorbell_->ring(addresses_);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else if (can_be_rung_) {

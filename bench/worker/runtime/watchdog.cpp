@@ -76,15 +76,34 @@ void Watchdog::look(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, stop, kBetweenLooks, [] { return false; }) &&
          !stop.stop_requested()) {
+    session_.board().beats();
     if (const std::optional<std::string> found = problem()) end_process(*found);
   }
 }
 
-std::optional<std::string> Watchdog::problem() const {
+std::optional<std::string> Watchdog::problem() {
   if (backend_ != nullptr) {
     if (auto failure = backend_->failure()) return failure;
   }
-  if (!current_ || limit_.value <= 0.0) return std::nullopt;
+  if (limit_.value <= 0.0) return std::nullopt;
+  return current_ ? lateness() : silence();
+}
+
+/// Of rank 0, while this one waits for its next command. Counted in looks, as a rank that was
+/// stopped together with rank 0 has looked no more often than that.
+std::optional<std::string> Watchdog::silence() {
+  const std::optional<std::uint32_t> beats = session_.board().beats_of(0);
+  if (!beats) return std::nullopt;
+  looks_since_ = *beats == beats_of_root_ ? looks_since_ + 1 : 0;
+  beats_of_root_ = *beats;
+  const std::chrono::duration<double> time = looks_since_ * kBetweenLooks;
+  if (time.count() < limit_.value) return std::nullopt;
+  const std::string missing = session_.board().who_is_missing();
+  return fmt::format("{:.0f} s were too long without a sign of life of rank 0: it is {}{}{}", time.count(),
+                     where(session_.board().own()), missing.empty() ? "" : "; ", missing);
+}
+
+std::optional<std::string> Watchdog::lateness() const {
   const std::chrono::duration<double> time = Clock::now() - current_->began;
   if (time.count() < current_->allowed.value) return std::nullopt;
   const std::string missing = session_.board().who_is_missing();

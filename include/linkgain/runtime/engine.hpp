@@ -53,6 +53,7 @@ class Engine {
     Seconds per_operation{};  ///< as calibrated
   };
 
+  std::optional<protocol::ErrorReply> unknown_handle(const protocol::Command& command) const;
   protocol::Reply carry_out(const protocol::Command& command);
   /// For the watchdog: what the command is, and how long it should take.
   std::string description_of(const protocol::Command& command) const;

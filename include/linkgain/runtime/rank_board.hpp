@@ -37,6 +37,11 @@ class RankBoard {
   }
   /// This rank has begun another command.
   void begins_command() { ++own_->commands; }
+  /// This rank is alive, said ten times a second by a thread of its own: a stopped one says
+  /// nothing.
+  void beats() { ++own_->beats; }
+  /// What beats() has come to on another rank of this host; absent where its page is not seen.
+  std::optional<std::uint32_t> beats_of(int rank) const;
   RankState own() const { return static_cast<RankState>(own_->state.load()); }
 
   /// Which ranks keep this one waiting, and what they are at: "rank 1 has not come: it is stopped";
@@ -47,6 +52,7 @@ class RankBoard {
   struct Page {
     std::atomic<std::uint32_t> state;
     std::atomic<std::uint32_t> commands;  ///< begun so far
+    std::atomic<std::uint32_t> beats;
   };
   struct Other {
     int rank = 0;

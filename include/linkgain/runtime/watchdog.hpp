@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,8 +15,9 @@
 namespace linkgain {
 
 /// Ends a rank that waits in vain, whatever it waits in: a thread that looks ten times a second
-/// whether the command that the rank is at takes too long, or its backend knows of a failure. It
-/// then says on standard error who waits where and for whom, has the backend end its work on the
+/// whether the command that the rank is at takes too long, or its backend knows of a failure, or
+/// rank 0, from which the next command would come, has given no sign of life for the limit. It then
+/// says on standard error who waits where and for whom, has the backend end its work on the
 /// device, and ends the process with status 6, upon which the launcher ends the other ranks.
 class Watchdog {
  public:
@@ -62,7 +64,9 @@ class Watchdog {
   };
 
   void look(const std::stop_token& stop);
-  std::optional<std::string> problem() const;
+  std::optional<std::string> problem();
+  std::optional<std::string> lateness() const;
+  std::optional<std::string> silence();
   [[noreturn]] void end_process(const std::string& problem);
 
   Session& session_;
@@ -70,6 +74,8 @@ class Watchdog {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<Current> current_;
+  std::uint32_t beats_of_root_ = 0;
+  int looks_since_ = 0;  ///< without another beat
   Backend* backend_ = nullptr;
   std::jthread thread_;
 };

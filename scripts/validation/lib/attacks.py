@@ -118,7 +118,7 @@ ATTACKS = [
            output.planted_links(".lock", wanted=USAGE)),
     Attack("F15", "a run under umask 0", "others may write no file", output.others_may_not_write),
     Attack("F15", "how the programs were built", "what makes faults harder to use is there", files.hardened),
-    Attack("F16", "a rank of linkgain-bench alone hangs", "status 6 in time, the rank named", processes.hangs_alone),
+    *processes.ranks_alone(),
     Attack("F16", "what is named as NVIDIA's library is none", "status 0, not checkable", files.no_nvml),
     *processes.signals(),
     *processes.exec_signals(),

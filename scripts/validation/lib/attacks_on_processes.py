@@ -157,18 +157,24 @@ def faults():
         yield Attack("4", f"a rank is 2 s late at {place}", "status 0", faulty(f"late@0:1/{place}", "", 0))
 
 
-def hangs_alone(place):
-    """linkgain-bench without linkgain."""
+def ranks_alone():
+    """linkgain-bench without linkgain, of which one rank comes no further."""
+    for fault, missing in (("hang@1:1", 1), ("stop@1/connect", 1), ("stop@0/connect", 0)):
+        yield Attack("F16", f"a rank of linkgain-bench alone has the fault {fault}", "status 6 in time, the rank named",
+                     lambda place, fault=fault, missing=missing: parts_alone(place, fault, missing))
+
+
+def parts_alone(place, fault, missing):
     mpirun = ["mpirun", "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), "-np", "2"]
     bench = place.linkgain.with_name("linkgain-bench")
     start = time.monotonic()
     done = subprocess.run(
         [*mpirun, bench, "--backend", "mpi", "--only", "all_reduce", "--sizes", "1K", "--timeout", "2"],
         cwd=place.folder, capture_output=True, text=True, timeout=PATIENCE, check=False,
-        env=place.environment({"LINKGAIN_TEST_FAULT": "hang@1:1"}))
+        env=place.environment({"LINKGAIN_TEST_FAULT": fault}))
     took = time.monotonic() - start
     require_status(done.returncode, INCOMPLETE, done.stderr)
-    require("rank 1 has not come" in done.stderr, done.stderr[-200:])
+    require(f"rank {missing} has not come" in done.stderr, done.stderr[-200:])
     require(took < 12.0, f"it took {took:.0f} s")
     require_nothing_left(place, set())
     return f"status 6 after {took:.0f} s, the rank is named"

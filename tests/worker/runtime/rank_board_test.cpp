@@ -44,6 +44,15 @@ TEST_F(RankBoards, TellWhoIsMissing) {
   expect_golden(text, "missing_ranks.txt");
 }
 
+TEST_F(RankBoards, TellOfSignsOfLife) {
+  EXPECT_EQ(own_.beats_of(1), 0U);
+  other_.beats();
+  other_.beats();
+  EXPECT_EQ(own_.beats_of(1), 2U);
+  EXPECT_EQ(own_.beats_of(0), std::nullopt) << "its own";
+  EXPECT_EQ(own_.beats_of(2), std::nullopt) << "there is none";
+}
+
 TEST_F(RankBoards, LeaveOutWhatIsNotTheirs) {
   own_.begins_command();
   RankBoard third;
