@@ -83,14 +83,12 @@ std::string description_of(Transfer outcome, const std::string& variant, const s
                      when);
 }
 
-/// Of what was no reply, or nothing.
-std::string quoted_first(const std::vector<std::string>& lines) {
-  constexpr std::size_t kMostBytes = 200;
-  if (lines.empty()) return {};
+/// Of so many lines that were no replies, or nothing.
+std::string quoted_first(std::int64_t lines, const std::string& first) {
+  if (lines == 0) return {};
   return fmt::format("; its standard output has {}, the first: '{}'",
-                     counted(static_cast<std::int64_t>(lines.size()), "line that is no reply",
-                             "lines that are no replies"),
-                     visible(lines.front().substr(0, kMostBytes)));
+                     counted(lines, "line that is no reply", "lines that are no replies"),
+                     visible(first));
 }
 
 /// Of a job that did not end as it should, or nothing.
@@ -306,18 +304,27 @@ std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
 }
 
 ReadResult MpiJob::read_reply(const Deadline& deadline) {
-  constexpr std::size_t kMostForeignLines = 100;
   constexpr Seconds kTick{1.0};
+  constexpr std::size_t kMostQuotedBytes = 200;
+  // Lines that wait are read after it too, but may come as fast as they are read.
+  const Deadline last(Seconds{deadline.remaining().value + 0.5});
+  Deadline tick(kTick);
   while (true) {
-    ReadResult reply = process_.read_line(std::min(kTick, deadline.remaining()), watch_);
-    if (reply.outcome == Transfer::timed_out && !deadline.passed()) {
-      tick_();
-      continue;
+    ReadResult reply = process_.read_line(std::min(tick.remaining(), deadline.remaining()), watch_);
+    if (reply.outcome == Transfer::done) {
+      // Words of a launcher that ended without a newline stand before it.
+      const std::size_t begin = reply.line.rfind(protocol::kReplyBegin);
+      if (begin != std::string::npos) return {Transfer::done, reply.line.substr(begin)};
+      if (foreign_lines_++ == 0) first_foreign_ = reply.line.substr(0, kMostQuotedBytes);
+    } else if (reply.outcome != Transfer::timed_out || deadline.passed()) {
+      return reply;
     }
-    const bool foreign =
-        reply.outcome == Transfer::done && !reply.line.starts_with(protocol::kReplyBegin);
-    if (!foreign || foreign_.size() == kMostForeignLines) return reply;
-    foreign_.push_back(std::move(reply.line));
+    if (last.passed()) return {Transfer::timed_out, {}};
+    if (watch_ != nullptr) watch_->throw_if_caught();
+    if (tick.passed()) {
+      tick_();
+      tick = Deadline(kTick);
+    }
   }
 }
 
@@ -333,7 +340,7 @@ void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   } else if (outcome == Transfer::timed_out && command == kFirstCommand) {
     text += ": " + who_has_not_come(process_.remember_tree(), process_.id());
   }
-  text += quoted_first(foreign_);
+  text += quoted_first(foreign_lines_, first_foreign_);
   const std::vector<pid_t> survivors = process_.end_tree(kGrace);
   text += quoted_words(last_words(log_, log_start_, kLastWords));
   if (!survivors.empty()) {

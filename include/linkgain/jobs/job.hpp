@@ -90,9 +90,9 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
 
 /// The job of a variant as processes of this machine. When it does not answer in time or dies, all
 /// its processes are ended before JobLost is thrown. Interrupted is thrown while waiting for an
-/// answer; the job is then of no further use. Up to 100 lines of standard output that are no
-/// replies, as of a launcher with a banner, are passed over. Not for use by several threads at
-/// once.
+/// answer; the job is then of no further use. Lines of standard output that are no replies, as of
+/// a launcher with a banner, are passed over, however many there are; so is what stands before a
+/// reply on its line. Not for use by several threads at once.
 class MpiJob : public Job {
  public:
   /// `watch` may be null; else it must outlive the job. `segments`, where there is one, is the
@@ -121,7 +121,8 @@ class MpiJob : public Job {
   Stopwatch since_start_;
   Stopwatch since_answer_;  ///< the last one
   bool answered_ = false;
-  std::vector<std::string> foreign_;  ///< lines on standard output that were no replies
+  std::int64_t foreign_lines_ = 0;  ///< on standard output, that were no replies
+  std::string first_foreign_;       ///< its begin
 };
 
 }  // namespace linkgain

@@ -111,15 +111,34 @@ TEST_F(MpiJobTest, AJobThatNeverAnsweredWasAwaitedSinceItsStart) {
   EXPECT_GE(std::stod(said.substr(said.find(before) + before.size())), 1.5) << said;
 }
 
-/// As of a site's own mpirun with a banner, or one that tags each line.
+/// As of a site's own mpirun with a banner, or one that goes on to tell how its node is.
 TEST_F(MpiJobTest, LinesThatAreNoRepliesArePassedOver) {
-  const std::string worker =
-      R"(for i in $(seq "$2"); do echo "Welcome $i"; done; while read -r line; do printf '%s\n' "$1"; done)";
-  MpiJob job("p2p", script(worker, folder_, {done_, "100"}), &watch_);
+  const std::string worker = R"(while seq 150; read -r line; do printf 'Welcome: %s\n' "$1"; done)";
+  MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
   for (int handle = 0; handle < 3; ++handle) EXPECT_NO_THROW(job.close(handle, kPlenty));
   job.shut_down(kPlenty);
-  MpiJob talks("p2p", script(worker, folder_, {done_, "101"}), &watch_);
+  MpiJob talks("p2p", script(worker, folder_, {done_ + "."}), &watch_);
   EXPECT_THAT(lost([&] { talks.close(1, kPlenty); }).what(), HasSubstr("is not understood"));
+}
+
+TEST_F(MpiJobTest, LinesThatAreNoRepliesHaveThoseThatWaitReadAfterTheDeadline) {
+  const std::string ready = folder_.path() / "ready";
+  const std::string worker = R"(seq 150; echo "$1"; : >"$2"; while read -r line; do :; done)";
+  MpiJob job("p2p", script(worker, folder_, {done_, ready}), &watch_);
+  while (!std::filesystem::exists(ready)) std::this_thread::yield();
+  EXPECT_NO_THROW(job.close(1, Seconds{0.0}));
+}
+
+/// They come as fast as they are read, or so often that nothing is ever awaited for a second.
+TEST_F(MpiJobTest, LinesThatAreNoRepliesExtendNoWait) {
+  for (const char* worker : {"exec yes", "while echo warn; do sleep 0.03; done"}) {
+    int ticks = 0;
+    MpiJob job("p2p", script(worker, folder_), &watch_, nullptr, [&] { ++ticks; });
+    std::string said;
+    EXPECT_LT(seconds_of([&] { said = lost([&] { job.verify(1, Seconds{1.5}); }).what(); }), 10.0);
+    EXPECT_THAT(said, AllOf(HasSubstr("'verify' for 1.5 s"), HasSubstr("the first: '")));
+    EXPECT_GE(ticks, 1);
+  }
 }
 
 TEST_F(MpiJobTest, LinesThatAreNoRepliesAreQuotedWhereNoneComes) {
@@ -193,6 +212,11 @@ TEST_F(MpiJobTest, ALostJobStaysLost) {
 TEST_F(MpiJobTest, ASignalInterruptsAnExchange) {
   MpiJob job("p2p", script("kill -INT $PPID; sleep 1000", folder_), &watch_);
   EXPECT_THROW(job.hello(kPlenty), Interrupted);
+}
+
+TEST_F(MpiJobTest, ASignalInterruptsAnExchangeInWhichSomethingCanAlwaysBeRead) {
+  MpiJob job("p2p", script("(sleep 0.5; kill -INT $PPID) & exec yes", folder_), &watch_);
+  EXPECT_THROW(job.hello(Seconds{5.0}), Interrupted);
 }
 
 TEST_F(MpiJobTest, LastWordsAreTheLastOnesSinceTheStart) {
