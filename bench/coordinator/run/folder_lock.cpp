@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,12 @@
 
 namespace linkgain {
 namespace {
+
+[[noreturn]] void refuse_file(const std::filesystem::path& file, std::string_view why) {
+  throw UsageError(
+      fmt::format("{} cannot be opened, which keeps other runs out: {}", file.string(), why),
+      "remove it, or name another directory with --out DIR");
+}
 
 [[noreturn]] void refuse(const std::filesystem::path& folder, const std::filesystem::path& file) {
   constexpr std::size_t kMostBytes = 1024;
@@ -37,18 +44,20 @@ bool is_at(const std::filesystem::path& file, const Descriptor& open) {
          named.st_ino == own.st_ino && named.st_dev == own.st_dev;
 }
 
-/// The lock's file. None where nothing can be written into the folder, which what is written there
-/// next says.
+/// The lock's file; opening it waits for nobody. None where nothing can be written into the folder,
+/// which what is written there next says.
 Descriptor open_lock(const std::filesystem::path& file) {
-  constexpr int kFlags = O_NOFOLLOW | O_CLOEXEC;
+  constexpr int kFlags = O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
   Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | kFlags, 0644));
   // Another user's may be read, and a lock needs no more.
   if (!opened && errno == EACCES) opened = Descriptor(::open(file.c_str(), O_RDONLY | kFlags));
   static constexpr std::array<int, 4> kNothingWritten{ENOENT, EROFS, ENOSPC, EDQUOT};
   if (!opened && std::ranges::find(kNothingWritten, errno) == kNothingWritten.end()) {
-    throw UsageError(fmt::format("{} cannot be opened, which keeps other runs out: {}",
-                                 file.string(), std::generic_category().message(errno)),
-                     "remove it, or name another directory with --out DIR");
+    refuse_file(file, std::generic_category().message(errno));
+  }
+  struct stat found {};
+  if (opened && (::fstat(opened.get(), &found) != 0 || !S_ISREG(found.st_mode))) {
+    refuse_file(file, "it is no regular file");
   }
   return opened;
 }

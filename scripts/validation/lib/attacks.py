@@ -59,6 +59,7 @@ ATTACKS = [
                          prepare=files.make_pipe)),
     Attack("F9", "a folder whose journal is a pipe", "status 2",
            files.refused("report", "out", prepare=files.make_pipe_for_journal)),
+    Attack("F9", "the lock of a run's folder is a pipe", "status 2", output.pipe_for_lock),
     Attack("F9", "a profile that is a pipe", "status 2",
            files.refused("run", "--profile", "./pipe", prepare=files.make_pipe)),
     Attack("F9", "a pipe or a link to a device where a file is to be written", "status 2, both stay",

@@ -216,6 +216,23 @@ def planted_links(*names, wanted):
     return do
 
 
+def pipe_for_lock(place):
+    """Whoever may only read it must not wait for one who writes."""
+    place.out.mkdir()
+    os.mkfifo(place.out / ".lock", 0o444)
+    users = [None]
+    if os.geteuid() == 0:  # who may write it, too
+        users.append(NOBODY)
+        for folder in (place.folder, place.folder / "tmp", place.out):
+            folder.chmod(0o777)
+    for user in users:
+        status, _, error = place.measure(SHORT, user=user, HOME="/nonexistent")
+        require_status(status, USAGE, error)
+        require("out/.lock cannot be opened" in error, f"it says: {' '.join(error.split())[-150:]}")
+    require((place.out / ".lock").is_fifo(), "the pipe is gone")
+    return "status 2"
+
+
 def device_in_place_of_a_file(place):
     """What is to be written is a pipe, as /dev/stdout may be, or a link to a device: neither becomes a file."""
     os.mkfifo(place.folder / "pipe")

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -22,6 +23,20 @@ class FolderLockTest : public testing::Test {
  protected:
   std::string refusal() const {
     return test::refusal_of([&] { FolderLock(folder_.path()); });
+  }
+
+  /// To a user who may only read what root, or this user, has there: root opens every file.
+  std::string refusal_to_another() const {
+    namespace fs = std::filesystem;
+    fs::permissions(folder_.path(), fs::perms::all);
+    fs::permissions(folder_.path() / ".lock",
+                    fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+    constexpr uid_t kNobody = 65534;
+    const bool is_root = geteuid() == 0;
+    EXPECT_EQ(is_root ? seteuid(kNobody) : 0, 0);
+    const std::string found = refusal();
+    EXPECT_EQ(is_root ? seteuid(0) : 0, 0);
+    return found;
   }
   test::TemporaryFolder folder_;
 };
@@ -52,19 +67,19 @@ TEST_F(FolderLockTest, IsNoLinkAndNoFolder) {
   EXPECT_THAT(refusal(), HasSubstr(".lock cannot be opened"));
 }
 
+/// Whoever opens a pipe to read waits for one who writes.
+TEST_F(FolderLockTest, IsNoPipe) {
+  const std::filesystem::path pipe = folder_.path() / ".lock";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0644), 0);
+  const auto names_it = HasSubstr(pipe.string() + " cannot be opened");
+  EXPECT_THAT(refusal(), AllOf(names_it, HasSubstr("no regular file")));
+  EXPECT_THAT(refusal_to_another(), AllOf(names_it, HasSubstr("no regular file")));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
 TEST_F(FolderLockTest, KeepsAnotherUserOut) {
-  namespace fs = std::filesystem;
-  fs::permissions(folder_.path(), fs::perms::all);
   const FolderLock lock(folder_.path());
-  fs::permissions(folder_.path() / ".lock",
-                  fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
-  // Root opens every file; anybody else only reads this one.
-  constexpr uid_t kNobody = 65534;
-  const bool is_root = geteuid() == 0;
-  ASSERT_EQ(is_root ? seteuid(kNobody) : 0, 0);
-  const std::string found = refusal();
-  ASSERT_EQ(is_root ? seteuid(0) : 0, 0);
-  EXPECT_THAT(found, HasSubstr("in use"));
+  EXPECT_THAT(refusal_to_another(), HasSubstr("in use"));
 }
 
 TEST_F(FolderLockTest, ComesBeforeAnEarlierRunIsSetAside) {
