@@ -239,7 +239,7 @@ inline void take_derived(CaseResult& result, bool interval) {
   }
   result.ratios = derived.ratios;
   Estimate& ratio = result.ratios.at(0).ratio;
-  ratio.replicates = interval ? 6 : 1;
+  ratio.replicates = interval ? 2 : 1;
   if (!interval) return;
   ratio.interval = Interval{0.75 * ratio.value, 1.25 * ratio.value};
 }

@@ -42,6 +42,16 @@ void require_variants(const CaseResult& result, const std::vector<Variant>& vari
   if (!alike) refuse(result, "its variants are not those of the settings, in their order");
 }
 
+/// Readers find a rank by its number and by its place.
+void require_ranks(const std::vector<RankInfo>& ranks) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].rank == static_cast<int>(i)) continue;
+    throw UsageError(
+        fmt::format("its machine has rank {} in the place of rank {}", ranks[i].rank, i),
+        kTakeACopy);
+  }
+}
+
 /// What prints programs' runs looks for nothing else among them.
 void require_kind(const CaseResult& result, bool of_program) {
   if (is_program(result.definition.operation) == of_program) return;
@@ -68,9 +78,17 @@ void require_intervals(const CaseResult& result) {
 void require_verifications(const CaseResult& result) {
   for (const VariantResult& variant : result.variants) {
     const auto& verification = variant.verification;
-    if (!verification || verification->wrong <= verification->checked) continue;
-    refuse(result, fmt::format("{} of {} verified elements of {} are wrong", verification->wrong,
-                               verification->checked, variant.variant));
+    if (!verification) continue;
+    if (verification->wrong > verification->checked) {
+      refuse(result, fmt::format("{} of {} verified elements of {} are wrong", verification->wrong,
+                                 verification->checked, variant.variant));
+    }
+    // Another bound says nothing here: that of GPUs is a share of what was expected.
+    const double error = verification->largest_error;
+    const bool right = std::isfinite(error) && (error == 0.0 || verification->bound > 0.0);
+    if (verification->wrong > 0 || right) continue;
+    refuse(result, fmt::format("no element of {} is wrong, and the largest error is {}",
+                               variant.variant, error));
   }
 }
 
@@ -199,6 +217,21 @@ void require_samples(const CaseResult& result, const std::vector<Range>& ranges)
   }
 }
 
+/// A ratio has no more launches than either of its variants has samples of.
+void require_launches_of_ratios(const CaseResult& result) {
+  std::vector<std::set<int>> launches(result.variants.size());
+  for (const Sample& sample : result.samples) {
+    launches.at(static_cast<std::size_t>(sample.variant)).insert(sample.launch);
+  }
+  for (const RatioResult& ratio : result.ratios) {
+    const auto most = static_cast<int>(
+        std::min(launches.front().size(), launches[place_of(result, ratio)].size()));
+    if (ratio.ratio.replicates <= most) continue;
+    refuse(result, fmt::format("the ratio of {} is of {} launches, its samples are of {}",
+                               ratio.variant, ratio.ratio.replicates, most));
+  }
+}
+
 /// Of a case that has all the samples it needs.
 void require_within_samples(const CaseResult& result, const std::vector<Range>& ranges) {
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
@@ -279,6 +312,7 @@ void require_consistent(const Record& record, Agreement agreement) {
   require_exit_code(record);
   if (record.link_errors) require_errors(*record.link_errors);
   require_begins(record);
+  require_ranks(record.machine.ranks);
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);
@@ -287,6 +321,7 @@ void require_consistent(const Record& record, Agreement agreement) {
     require_verifications(result);
     const std::vector<Range> ranges = ranges_of(result);
     require_samples(result, ranges);
+    require_launches_of_ratios(result);
     require_counts(result);
     if (agreement == Agreement::exact) {
       require_exact(result);

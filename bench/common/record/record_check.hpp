@@ -15,9 +15,9 @@ enum class Agreement {
 Agreement agreement_of(const Record& record, bool digested);
 
 /// Throws UsageError where what is said in two places of a record differs: a program's cases among
-/// those of linkgain or the other way round, variants in another order, an interval without its
-/// ratio, a launch that was not planned, times and ratios that its samples do not give, or that
-/// have none.
+/// those of linkgain or the other way round, ranks or variants in another order, an interval
+/// without its ratio, a launch that was not planned, an error where nothing is wrong, times and
+/// ratios that its samples do not give, or that have none.
 void require_consistent(const Record& record, Agreement agreement);
 
 }  // namespace linkgain

@@ -362,6 +362,9 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/machine/processors", 1e300);
   ask("/cases/0/variants/0/verification/wrong", -1);
   ask("/cases/0/variants/0/verification/wrong", std::int64_t{1} << 50);
+  ask("/cases/0/variants/0/verification/bound", 0);
+  ask("/cases/0/variants/0/verification/largest_error", nullptr);
+  ask("/cases/0/ratios/0/launches", 3);
   ask("/samples/round/0", 2147483647);
   ask("/samples/operations/0", std::int64_t{1} << 62);
   ask("/settings/launches", 2147483647);
@@ -378,6 +381,15 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/cases/0/variants/0/health/unhealthy_samples", 17);
   ask("/cases/0/variants/0/health/power_capped_samples", 17);
   ask("/cases/0/variants/0/disturbed_samples", 17);
+  answers.expect_golden("impossible_numbers.txt");
+}
+
+TEST(RecordSchema, RefusesWhatIsThereTwiceOrInAnotherPlace) {
+  Situations answers;
+  answers.refuse("rank 0 twice",
+                 [] { parse_record(with("/machine/ranks/1/rank", 0).dump(), "a.json"); });
+  answers.refuse("rank 3 of three",
+                 [] { parse_record(with("/machine/ranks/2/rank", 3).dump(), "a.json"); });
   Json same_case = full_document();
   same_case["cases"][1]["case"] = same_case["cases"][0]["case"];
   answers.refuse("a case twice", [&] { parse_record(same_case.dump(), "a.json"); });
@@ -399,7 +411,7 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   std::string twice = full_document().dump();
   twice.insert(1, "\"wall_s\":1,");
   answers.refuse("a member twice", [&] { parse_record(twice, "a.json"); });
-  answers.expect_golden("impossible_numbers.txt");
+  answers.expect_golden("twice_or_misplaced.txt");
 }
 
 /// Leaves in each of the samples' columns what stands at these rows.
@@ -492,7 +504,7 @@ TEST(RecordSchema, RefusesAnExitCodeThatIsBetterThanWhatWasFound) {
   fine.warnings.clear();
   for (CaseResult& result : fine.cases) {
     for (VariantResult& variant : result.variants) {
-      if (variant.verification) variant.verification->wrong = 0;
+      if (variant.verification) variant.verification = Verification{1000, 0, 0.0, 0.0, ""};
     }
   }
   fine.exit_code = 0;
