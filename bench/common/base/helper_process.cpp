@@ -53,8 +53,13 @@ HelperProcess::~HelperProcess() {
   // Where SIGCHLD is ignored, the id of one that has ended may be another process's.
   if (id_ < 0 || ::waitpid(id_, nullptr, WNOHANG) != 0) return;
   ::kill(id_, SIGKILL);
-  while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  wait();
+}
+
+void HelperProcess::wait() {
+  while (id_ > 0 && ::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  id_ = -1;
 }
 
 }  // namespace linkgain

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/helper_process.hpp"
 
 namespace linkgain {
 namespace {
@@ -59,6 +60,9 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code error;
   std::filesystem::remove_all(path_, error);
+  if (!error) return;
+  // This process may have no descriptor left, of which a helper has all.
+  HelperProcess("linkgain-remove", {}, [&] { std::filesystem::remove_all(path_); }).wait();
 }
 
 void remove_left_folders(const std::filesystem::path& parent) {

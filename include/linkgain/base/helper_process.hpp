@@ -19,6 +19,8 @@ class HelperProcess {
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
+  /// Until its work is done.
+  void wait();
 
  private:
   pid_t id_ = -1;

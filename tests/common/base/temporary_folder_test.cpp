@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "support/process_support.hpp"
@@ -27,6 +31,22 @@ TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
     EXPECT_NE(TemporaryFolder().path(), path);
     std::filesystem::create_directories(path / "0-1" / "ompi.node.0");
   }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(TemporaryFolder, IsRemovedByAProcessThatCanOpenNothingMore) {
+  std::optional<TemporaryFolder> folder(std::in_place);
+  const std::filesystem::path path = folder->path();
+  std::filesystem::create_directories(path / "0-1" / "ompi.node.0" / "pid.1" / "0");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 10;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<Descriptor> all;
+  while (Descriptor each{open("/dev/null", O_RDONLY | O_CLOEXEC)}) all.push_back(std::move(each));
+  folder.reset();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
