@@ -55,7 +55,8 @@ class DoctorProve : public testing::Test {
     std::filesystem::copy_file(LINKGAIN, path("linkgain"));
     write_script("mpirun",
                  "if [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit; fi\n"
-                 "while [ \"${1##*/}\" != linkgain-bench ]; do shift; done\nexec \"$@\"\n");
+                 "while [ \"${1##*/}\" != linkgain-bench ]; do shift; done\necho 'Welcome to this "
+                 "node'\nexec \"$@\"\n");
     rungs.emplace("all-reduce", log("P2P/CUMEM") + "; " + kArrived);
     rungs.emplace("control", log("SHM/direct/direct") + "; " + kArrived);
     std::string worker = "[ \"$1\" != --describe ] || exec cat '" + path("describe.json").string() +

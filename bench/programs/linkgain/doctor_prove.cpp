@@ -61,12 +61,17 @@ class RungJob {
 
   /// Waits until it has ended or `limit` has passed. Throws Interrupted.
   RungResult result(const Deadline& limit, const SignalWatch& watch) {
-    const ReadResult line = process_->read_line(limit.remaining(), &watch);
+    // A launcher may have words of its own before it.
+    Reading<Delivery> delivery;
+    ReadResult line{Transfer::done, {}};
+    while (line.outcome == Transfer::done && !delivery.measured() && !limit.passed()) {
+      line = process_->read_line(limit.remaining(), &watch);
+      delivery = delivery_in(line.line);
+    }
     const auto end = process_->wait(limit.remaining(), &watch);
     if (!end) {
       return {rung_, State::hung, fmt::format("no answer within {:.0f} s", kRungLimit.value)};
     }
-    const Reading<Delivery> delivery = delivery_in(line.line);
     if (end->status != 0 || !delivery.measured()) return {rung_, State::failed, reason(*end)};
     const auto& [outcome, seen] = delivery.value();
     if (outcome == Delivery::Outcome::gave_up) return {rung_, State::hung, seen};

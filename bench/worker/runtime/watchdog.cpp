@@ -99,8 +99,9 @@ std::optional<std::string> Watchdog::silence() {
   const std::chrono::duration<double> time = looks_since_ * kBetweenLooks;
   if (time.count() < limit_.value) return std::nullopt;
   const std::string missing = session_.board().who_is_missing();
-  return fmt::format("{:.0f} s were too long without a sign of life of rank 0: it is {}{}{}", time.count(),
-                     where(session_.board().own()), missing.empty() ? "" : "; ", missing);
+  return fmt::format("{:.0f} s were too long without a sign of life of rank 0: it is {}{}{}",
+                     time.count(), where(session_.board().own()), missing.empty() ? "" : "; ",
+                     missing);
 }
 
 std::optional<std::string> Watchdog::lateness() const {
