@@ -80,11 +80,12 @@ TEST_F(BenchStart, HasTheRanksExitStatus) {
   EXPECT_EQ(run_program(request).status, 1);
 }
 
-/// As Open MPI 4.1's does now and then where a rank left without MPI_Finalize.
+/// As Open MPI 4.1's does now and then where a rank left without MPI_Finalize. That it has ranks is
+/// looked for once a second.
 TEST_F(BenchStart, EndsAnMpirunThatOutlivesItsRanks) {
   const ScratchFolder folder;
   const std::filesystem::path mpirun = folder.path() / "mpirun";
-  std::ofstream(mpirun) << "#!/bin/sh\nsleep 1\nexec sleep 600\n";
+  std::ofstream(mpirun) << "#!/bin/sh\nsleep 3\nexec sleep 600\n";
   std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
   ProgramRequest request = quick({LINKGAIN_BENCH, "-g", "2"});
   request.environment["PATH"] = folder.path().string() + ":" + std::getenv("PATH");
