@@ -98,18 +98,21 @@ std::optional<std::string> Watchdog::silence() {
   beats_of_root_ = *beats;
   const std::chrono::duration<double> time = looks_since_ * kBetweenLooks;
   if (time.count() < limit_.value) return std::nullopt;
-  const std::string missing = session_.board().who_is_missing();
-  return fmt::format("{:.0f} s were too long without a sign of life of rank 0: it is {}{}{}",
-                     time.count(), where(session_.board().own()), missing.empty() ? "" : "; ",
-                     missing);
+  return fmt::format("{:.0f} s were too long without a sign of life of rank 0: {}", time.count(),
+                     who_waits());
 }
 
 std::optional<std::string> Watchdog::lateness() const {
   const std::chrono::duration<double> time = Clock::now() - current_->began;
   if (time.count() < current_->allowed.value) return std::nullopt;
+  return fmt::format("{:.0f} s were not enough for {}: {}", time.count(), current_->what,
+                     who_waits());
+}
+
+std::string Watchdog::who_waits() const {
   const std::string missing = session_.board().who_is_missing();
-  return fmt::format("{:.0f} s were not enough for {}: it is {}{}{}", time.count(), current_->what,
-                     where(session_.board().own()), missing.empty() ? "" : "; ", missing);
+  return fmt::format("it is {}{}{}", where(session_.board().own()), missing.empty() ? "" : "; ",
+                     missing);
 }
 
 /// The mutex is held, so that no backend goes meanwhile.

@@ -67,6 +67,8 @@ class Watchdog {
   std::optional<std::string> problem();
   std::optional<std::string> lateness() const;
   std::optional<std::string> silence();
+  /// "it is waiting for a command; rank 0 has not come: a signal has stopped it"
+  std::string who_waits() const;
   [[noreturn]] void end_process(const std::string& problem);
 
   Session& session_;
