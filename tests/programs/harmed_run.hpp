@@ -16,13 +16,11 @@ inline std::vector<std::string> timeout_of(double seconds) {
   return {"--timeout", std::to_string(std::lround(seconds * slowdown()))};
 }
 
-/// Long enough for something to happen while it is measured: what was not harmed goes on for the
-/// rest of the time.
-inline const std::vector<std::string> kLong{"--only",     "all_reduce", "--sizes",  "64K:6M:+64K",
-                                            "--launches", "1",          "--budget", "6"};
-
-inline std::vector<std::string> long_run(const std::vector<std::string>& more) {
-  std::vector<std::string> all = kLong;
+/// Four cases of about a second: something happens after the first, also on a busy machine, where
+/// each takes longer.
+inline std::vector<std::string> long_run(const std::vector<std::string>& more, int launches = 1) {
+  std::vector<std::string> all{"--only",      "all_reduce", "--sizes",
+                               "3M,4M,5M,6M", "--launches", std::to_string(launches)};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -55,19 +55,15 @@ INSTANTIATE_TEST_SUITE_P(Signals, RunSignal,
 
 /// An mpirun takes about a second to end, and twelve of them must not take twelve.
 TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
-  std::vector<std::string> arguments = long_run({});
-  *std::next(std::find(arguments.begin(), arguments.end(), "--launches")) = "6";
   const Outcome outcome = run_and_harm(
-      arguments, [](const Program& program) { program.signal(SIGINT); }, 30.0);
+      long_run({}, 6), [](const Program& program) { program.signal(SIGINT); }, 30.0);
   EXPECT_EQ(outcome.status, 128 + SIGINT);
   EXPECT_LT(outcome.seconds, 6.0 * slowdown());
 }
 
 TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
-  std::vector<std::string> arguments = kLong;
-  arguments[5] = "3";
   const Outcome outcome = run_and_harm(
-      arguments,
+      long_run({}, 3),
       [](const Program& program) {
         EXPECT_THAT(program.processes_named("mpirun"), SizeIs(6));
         program.signal(SIGINT);
