@@ -53,14 +53,13 @@ class HarmedRun : public MpiTest {
   template <typename Harm>
   Outcome run_and_harm(const std::vector<std::string>& arguments, Harm harm, double seconds) {
     Program program(run_request(folder_, arguments));
-    if (!comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
-                    60.0 * slowdown())) {
+    if (!comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0)) {
       throw std::runtime_error("no case was measured:\n" + program.error());
     }
     const std::vector<std::string> segments = folders_of_segments(program);
     harm(program);
     const double start = now();
-    Outcome outcome = program.finish(seconds * slowdown());
+    Outcome outcome = program.finish(seconds);
     outcome.seconds = now() - start;
     EXPECT_THAT(program.processes(), testing::IsEmpty()) << "left behind";
     EXPECT_THAT(segments, testing::Not(testing::IsEmpty()));

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "linkgain/base/json.hpp"
@@ -16,14 +14,6 @@
 namespace linkgain::test {
 
 using Json = nlohmann::json;
-
-/// How many processes wanted each processor in the last minute, 1 at least. Limits of time hold on
-/// an idle machine; a machine that others work on takes as many times longer.
-inline double slowdown() {
-  double wanted = 0.0;
-  std::ifstream("/proc/loadavg") >> wanted;
-  return std::max(1.0, wanted / std::max(1U, std::thread::hardware_concurrency()));
-}
 
 /// Skips where there is no mpirun.
 class MpiTest : public testing::Test {

@@ -16,7 +16,7 @@ class RunFailure : public HarmedRun {
  protected:
   Outcome run_to_end(const std::vector<std::string>& arguments, double seconds = 60.0) {
     Program program(run_request(folder_, arguments));
-    const Outcome outcome = program.finish(seconds * slowdown());
+    const Outcome outcome = program.finish(seconds);
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
     return outcome;
   }

@@ -53,7 +53,7 @@ TEST_P(RunFault, EndsInTimeAndKeepsTheOtherVariant) {
   std::ranges::copy(timeout_of(kTimeout), std::back_inserter(arguments));
   Program program(run_request(folder_, arguments));
   const double start = now();
-  const Outcome outcome = program.finish(60.0 * slowdown());
+  const Outcome outcome = program.finish(60.0);
   EXPECT_LT(now() - start, (kTimeout + 5.0 + 3.0) * slowdown()) << "3 s of work";
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   ASSERT_EQ(outcome.status, planted.status) << outcome.error;

@@ -111,10 +111,9 @@ TEST_F(LostFolder, ThatIsRemovedEndsTheRunWithTheTables) {
   ProgramRequest request = run_request(folder_, long_run({}));
   request.environment["TMPDIR"] = temporary.string();
   Program program(request);
-  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
-                         60.0 * slowdown()));
+  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0));
   std::filesystem::remove_all(folder_.path() / "out");
-  const Outcome outcome = program.finish(90.0 * slowdown());
+  const Outcome outcome = program.finish(90.0);
   EXPECT_EQ(outcome.status, 6) << outcome.error;
   EXPECT_THAT(outcome.output, HasSubstr("all_reduce"));
   EXPECT_THAT(outcome.output + outcome.error, HasSubstr(temporary.string() + "/"));

@@ -22,7 +22,7 @@ class KilledRun : public HarmedRun {
     const std::vector<std::string> segments = folders_of_segments(program);
     EXPECT_THAT(segments, testing::Not(IsEmpty()));
     program.signal(SIGKILL);
-    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, kSoon * slowdown()))
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, kSoon))
         << program.processes().size() << " left";
     for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
   }
@@ -78,11 +78,10 @@ TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
 
 TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
   Program program(run_request(folder_, long_run({})));
-  ASSERT_TRUE(
-      comes_true([&] { return !program.processes_named("mpirun").empty(); }, 30.0 * slowdown()));
+  ASSERT_TRUE(comes_true([&] { return !program.processes_named("mpirun").empty(); }, 30.0));
   program.signal(SIGINT);
   const double start = now();
-  const Outcome outcome = program.finish(20.0 * slowdown());
+  const Outcome outcome = program.finish(20.0);
   EXPECT_EQ(outcome.status, 128 + SIGINT) << outcome.error;
   EXPECT_LT(now() - start, 10.0 * slowdown());
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
@@ -91,13 +90,13 @@ TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
 TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   {
     Program program(run_request(folder_, long_run({})));
-    ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
-                           60.0 * slowdown()));
+    ASSERT_TRUE(
+        comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0));
     const std::vector<std::string> segments = folders_of_segments(program);
     ASSERT_THAT(segments, SizeIs(2));
     program.signal(SIGKILL);
-    EXPECT_EQ(program.finish(10.0 * slowdown()).status, 128 + SIGKILL);
-    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0 * slowdown()))
+    EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0))
         << program.processes().size() << " left";
     for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
   }
@@ -121,7 +120,7 @@ TEST_P(KilledRunOfFault, LeavesNothing) {
         return at_start ? program.processes_named("linkgain-bench").size() == 2
                         : program.error().find("[  1/") != std::string::npos;
       },
-      60.0 * slowdown()));
+      60.0));
   pause_for(1.0);
   ASSERT_TRUE(program.is_running());
   kill_and_expect_nothing_left(program);
@@ -135,8 +134,7 @@ class KilledRunBehind : public KilledRun, public testing::WithParamInterface<con
 
 TEST_P(KilledRunBehind, LeavesNothingThatIsStopped) {
   Program program(run_request(folder_, long_run(timeout_of(kTimeout))));
-  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; },
-                         60.0 * slowdown()));
+  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0));
   for (const pid_t each : program.processes_named(GetParam())) kill(each, SIGSTOP);
   kill_and_expect_nothing_left(program);
 }

@@ -77,7 +77,7 @@ class StoppedReader : public RunOutput {
     program.signal(SIGINT);
     const double start = now();
     Outcome outcome = program.finish(30.0);
-    EXPECT_LT(now() - start, 10.0);
+    EXPECT_LT(now() - start, 10.0 * slowdown());
     EXPECT_THAT(program.processes(), testing::IsEmpty()) << "left behind";
     return outcome;
   }

@@ -162,11 +162,11 @@ class RunResumeAfterVerification : public RunResume {
     constexpr std::chrono::duration<double> kUntilVerified{1.0};
     Program program(late(run_request(folder_, {"--only", "all_reduce", "--sizes", "64K",
                                                "--launches", "2", "--ci-width", "0.5"})));
-    EXPECT_TRUE(comes_true([&] { return program.error().find("variants up") != std::string::npos; },
-                           60.0 * slowdown()));
+    EXPECT_TRUE(
+        comes_true([&] { return program.error().find("variants up") != std::string::npos; }, 60.0));
     std::this_thread::sleep_for(kUntilVerified * slowdown());
     harm(program);
-    return program.finish(60.0 * slowdown());
+    return program.finish(60.0);
   }
 
   void expect_whole_after_resume() {

@@ -58,7 +58,7 @@ class Program {
   void send(const std::string& line);
   void close_input();
   /// The next line of standard output; throws std::runtime_error with the standard error where none
-  /// comes within the time.
+  /// comes within the time of an idle machine.
   std::string read_line(double seconds = 60.0);
   void signal(int number) const;
 
@@ -66,7 +66,8 @@ class Program {
   std::string error() const { return read_text(scratch_.path() / "error"); }
   bool is_running();
 
-  /// Closes the input and waits; throws std::runtime_error where it does not end within the time.
+  /// Closes the input and waits; throws std::runtime_error where it does not end within the time of
+  /// an idle machine.
   Outcome finish(double seconds = 120.0);
 
   /// This program and all that it has started and that still runs; zombies are not among them.
@@ -91,10 +92,14 @@ Outcome run_program(const ProgramRequest& request, double seconds = 120.0);
 double now();
 void pause_for(double seconds);
 
-/// Whether the condition came true within the time.
+/// How many processes wanted each processor in the last minute, 1 at least. Limits of time hold on
+/// an idle machine; a machine that others work on takes as many times longer.
+double slowdown();
+
+/// Whether the condition came true within so many seconds of an idle machine.
 template <typename Condition>
 bool comes_true(Condition condition, double seconds) {
-  const double end = now() + seconds;
+  const double end = now() + seconds * slowdown();
   while (!condition()) {
     if (now() > end) return false;
     pause_for(0.01);
