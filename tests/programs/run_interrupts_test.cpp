@@ -43,9 +43,7 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("status"), "interrupted");
   EXPECT_EQ(record.at("exit_code"), 128 + GetParam());
-  EXPECT_TRUE(std::ranges::any_of(record.at("cases"), [](const Json& each) {
-    return each.at("variants")[0].at("busbw_gb_per_s") > 0.0;
-  }));
+  EXPECT_GT(record.at("cases").back().at("variants")[0].at("busbw_gb_per_s"), 0.0);
   EXPECT_GE(samples_of(record, 0), 4U);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
   EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
