@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -96,7 +97,10 @@ void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::
   if (fault->place != place || fault->batch != batch) return;
   if (fault->kind == Fault::Kind::die) ::raise(SIGKILL);
   if (fault->kind == Fault::Kind::stop) ::raise(SIGSTOP);
-  if (fault->kind == Fault::Kind::late) std::this_thread::sleep_for(kLate);
+  if (fault->kind == Fault::Kind::late) {
+    fmt::print(stderr, "LINKGAIN_TEST_FAULT: rank {} is late\n", rank);
+    std::this_thread::sleep_for(kLate);
+  }
   while (fault->kind == Fault::Kind::hang) ::pause();
 }
 

@@ -25,11 +25,12 @@ enum class Spoil {
 /// A failure that tests order through LINKGAIN_TEST_FAULT=kind@rank[:N][/place]. `corrupt`,
 /// `element`, `last`, `stale`, `wrong-rank` and `swapped` spoil an output of that rank before it is
 /// verified, as Spoil says (`corrupt`: a bit). `die` ends the rank, `hang` holds it up for ever and
-/// `late` for two seconds, `stop` stops it (by SIGSTOP), `garbage` has rank 0 answer with what is
-/// no reply: at a place, which is `batch` unless another one is named, of the N-th timed batch (1
-/// is the first, calibration not counted). Of what `--prove` writes into the other GPU's memory:
-/// `drop` writes nothing, `stale` only the first data, `own-window` writes into the rank's own
-/// memory, and `hang` stops before; on every rung, or on the one that is named as a place.
+/// `late` for two seconds, of which it tells on standard error, `stop` stops it (by SIGSTOP),
+/// `garbage` has rank 0 answer with what is no reply: at a place, which is `batch` unless another
+/// one is named, of the N-th timed batch (1 is the first, calibration not counted). Of what
+/// `--prove` writes into the other GPU's memory: `drop` writes nothing, `stale` only the first
+/// data, `own-window` writes into the rank's own memory, and `hang` stops before; on every rung, or
+/// on the one that is named as a place.
 struct Fault {
   enum class Kind {
     corrupt,
