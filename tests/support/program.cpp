@@ -122,8 +122,11 @@ void pause_for(double seconds) {
 }
 
 double slowdown() {
-  double wanted = 0.0;
-  std::ifstream("/proc/loadavg") >> wanted;
+  double last_minute = 0.0;
+  double unused = 0.0;
+  int running = 0;
+  std::ifstream("/proc/loadavg") >> last_minute >> unused >> unused >> running;
+  const double wanted = std::max(last_minute, static_cast<double>(running));
   return std::max(1.0, wanted / std::max(1U, std::thread::hardware_concurrency()));
 }
 

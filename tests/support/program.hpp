@@ -92,8 +92,8 @@ Outcome run_program(const ProgramRequest& request, double seconds = 120.0);
 double now();
 void pause_for(double seconds);
 
-/// How many processes wanted each processor in the last minute, 1 at least. Limits of time hold on
-/// an idle machine; a machine that others work on takes as many times longer.
+/// How many processes want each processor, now or in the last minute, 1 at least. Limits of time
+/// hold on an idle machine; a machine that others work on takes as many times longer.
 double slowdown();
 
 /// Whether the condition came true within so many seconds of an idle machine.
