@@ -11,9 +11,9 @@
 
 namespace linkgain::test {
 
-/// The arguments for --timeout.
-inline std::vector<std::string> timeout_of(double seconds) {
-  return {"--timeout", std::to_string(std::lround(seconds * slowdown()))};
+/// The arguments for --timeout of so many seconds of an idle machine.
+inline std::vector<std::string> timeout_of(double seconds, double slower = slowdown()) {
+  return {"--timeout", std::to_string(std::lround(seconds * slower))};
 }
 
 /// Four cases of about a second: something happens after the first, also on a busy machine, where

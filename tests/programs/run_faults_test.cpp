@@ -50,11 +50,12 @@ TEST_P(RunFault, EndsInTimeAndKeepsTheOtherVariant) {
                    {"--variant", std::string("faulty:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,") +
                                      "LINKGAIN_TEST_FAULT=" + planted.fault});
   constexpr double kTimeout = 3.0;  // more than the 2 s of who is late
-  std::ranges::copy(timeout_of(kTimeout), std::back_inserter(arguments));
+  const double slower = slowdown();
+  std::ranges::copy(timeout_of(kTimeout, slower), std::back_inserter(arguments));
   Program program(run_request(folder_, arguments));
   const double start = now();
   const Outcome outcome = program.finish(60.0);
-  EXPECT_LT(now() - start, (kTimeout + 5.0 + 3.0) * slowdown()) << "3 s of work";
+  EXPECT_LT(now() - start, (kTimeout + 5.0 + 3.0) * std::max(slower, slowdown())) << "3 s of work";
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   ASSERT_EQ(outcome.status, planted.status) << outcome.error;
   const Json record = read_record(folder_);

@@ -499,10 +499,10 @@ test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
   echo "$log" >"$work/races"
   NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --sanitizer --out "$work/out"
   expect_status 0
-  expect_call '--target all_reduce_kernels_test attention_kernels_test copy_kernels_test latency_kernels_test'
+  expect_call '--target all_reduce_kernels_test attention_kernels_test copy_kernels_test exchange_kernel_test latency_kernels_test'
   expect_call '/all_reduce_kernels_test --gtest_filter=AllReduceKernels.WorkInPlace'
   expect_no_call '^ctest'
-  [[ $(grep -c ': clean in' "$work/out/sanitizer.txt") -eq 14 ]] || complain 'not two tools over seven tests'
+  [[ $(grep -c ': clean in' "$work/out/sanitizer.txt") -eq 16 ]] || complain 'not two tools over eight tests'
   expect_output 'memcheck all_reduce_stress: not run, it takes 2 GPUs'
   [[ -f $work/out/sanitizer-memcheck-copy_kernels.log ]] || complain 'no log in --out'
   echo "${log//0 warnings/1 warnings}" >"$work/races"

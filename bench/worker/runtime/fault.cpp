@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/standard_streams.hpp"
 
 namespace linkgain {
 namespace {
@@ -98,7 +99,7 @@ void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::
   if (fault->kind == Fault::Kind::die) ::raise(SIGKILL);
   if (fault->kind == Fault::Kind::stop) ::raise(SIGSTOP);
   if (fault->kind == Fault::Kind::late) {
-    fmt::print(stderr, "LINKGAIN_TEST_FAULT: rank {} is late\n", rank);
+    print_message(stderr, fmt::format("LINKGAIN_TEST_FAULT: rank {} is late\n", rank));
     std::this_thread::sleep_for(kLate);
   }
   while (fault->kind == Fault::Kind::hang) ::pause();

@@ -11,6 +11,7 @@ readonly sanitizer_tests=(
   'tests/kernels/all_reduce_kernels_test 1 --gtest_filter=AllReduceKernels.WorkInPlace:AllReduceKernels.WorkThroughHostMemory'
   'tests/kernels/attention_kernels_test 1'
   'tests/kernels/copy_kernels_test 1'
+  'tests/kernels/exchange_kernel_test 1'
   'tests/kernels/latency_kernels_test 1'
   'tests/kernels/timing_kernels_test 1 --gtest_filter=-Busy.lasts_about*:Busy.no_time*:Hold.CountsPast*:Hold.AnOpenGate*'
   'tests/kernels/training_kernels_test 1'
