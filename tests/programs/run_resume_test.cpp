@@ -181,7 +181,9 @@ class RunResumeAfterVerification : public RunResume {
 
 TEST_F(RunResumeAfterVerification, MeasuresAgainWhatLostJobsDidNotVerify) {
   const Outcome ended = harm_verification([](Program& program) {
-    for (const pid_t each : program.processes_named("linkgain-bench")) kill(each, SIGKILL);
+    const std::vector<pid_t> ranks = program.processes_named("linkgain-bench");
+    ASSERT_THAT(ranks, Not(IsEmpty()));
+    for (const pid_t each : ranks) kill(each, SIGKILL);
   });
   EXPECT_EQ(ended.status, 6) << ended.error;
   expect_whole_after_resume();
