@@ -1,8 +1,8 @@
 #pragma once
 
-// Faults that the all-reduce kernels of a build for tests can have (CMake's LINKGAIN_MUTANT), one
-// at a time, to see whether all_reduce_stress notices them. Each stands where its name is asked for
-// below and nowhere else.
+// What a build for tests can change in the all-reduce kernels (CMake's LINKGAIN_MUTANT), one thing
+// at a time: faults, to see whether all_reduce_stress notices them, and waits without a bound, to
+// measure what the bound costs. Each stands where its name is asked for and nowhere else.
 
 #ifndef LINKGAIN_MUTANT
 #define LINKGAIN_MUTANT none
@@ -20,6 +20,7 @@ enum class Mutant {
   one_buffer_set,    ///< operations that follow each other use the same buffers
   flag_before_data,  ///< two_shot signals a chunk before it sends it
   wrong_share_end,   ///< the last share ends a vector early
+  unbounded_wait,    ///< no fault: waits ask until the answer is there, and look at no time
 };
 
 inline constexpr Mutant kMutant = Mutant::LINKGAIN_MUTANT;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/common/memory_order.cuh"
+#include "kernels/common/mutant.hpp"
 #include "kernels/common/wait_report.hpp"
 
 // All waiting that a kernel does by asking again. Nobody may wait here for a block that need not
@@ -49,6 +50,13 @@ struct Awaited {
 template <typename Ask, typename IsThere, typename Seen>
 __device__ void wait_until(Ask ask, IsThere is_there, const WaitBound& bound,
                            const Awaited& awaited, Seen seen) {
+  if constexpr (kMutant == Mutant::unbounded_wait) {
+#pragma unroll 1
+    do {
+      ask();
+    } while (!is_there());
+    return;
+  }
   constexpr std::uint32_t kAsksBetweenLooks = 1 << 10;
   constexpr int kTick = 20;  // 2^20 ns, so that times fit a register
   const std::uint32_t phase_and_peer =
