@@ -35,8 +35,9 @@ Reading<std::int64_t> to_integer(const FieldValue& answer) {
 
 void NvmlLibrary::Closer::operator()(void* object) const noexcept { dlclose(object); }
 
-std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::string& reason) {
-  std::unique_ptr<NvmlLibrary> library(new NvmlLibrary);
+std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::string& reason,
+                                               Seconds limit) {
+  std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(limit));
   library->object_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library->object_) {
     const char* error = dlerror();
@@ -69,6 +70,7 @@ void NvmlLibrary::resolve(Function<Arguments...>& function, const char* symbol) 
   function.address_ =
       reinterpret_cast<nvml_api::Result (*)(Arguments...)>(dlsym(object_.get(), symbol));
   function.symbol_ = symbol;
+  function.watch_ = &watch_;
 }
 
 void NvmlLibrary::resolve_all() {

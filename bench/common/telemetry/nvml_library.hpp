@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver_watch.hpp"
 #include "linkgain/base/reading.hpp"
 #include "nvml_api.hpp"
 
@@ -14,12 +15,14 @@ namespace linkgain {
 /// The loaded library and its functions. A function that the library lacks answers
 /// kFunctionNotFound, as NVML itself does, so that callers need one check only.
 struct NvmlLibrary {
-  /// A function of the library, or none.
+  /// A function of the library, or none. What does not come back ends the process (DriverWatch).
   template <typename... Arguments>
   class Function {
    public:
     nvml_api::Result operator()(Arguments... arguments) const {
-      return address_ != nullptr ? address_(arguments...) : nvml_api::kFunctionNotFound;
+      if (address_ == nullptr) return nvml_api::kFunctionNotFound;
+      const DriverWatch::Call call(*watch_, symbol_);
+      return address_(arguments...);
     }
     bool found() const { return address_ != nullptr; }
     /// "nvmlDeviceGetName"
@@ -29,6 +32,7 @@ struct NvmlLibrary {
     friend struct NvmlLibrary;
     nvml_api::Result (*address_)(Arguments...) = nullptr;
     const char* symbol_ = "";
+    DriverWatch* watch_ = nullptr;
   };
 
   /// A field's number and which part of the device it is asked of (a link, or kAllLinks).
@@ -38,8 +42,9 @@ struct NvmlLibrary {
   };
 
   /// Loads the library called `name` (a file name for dlopen) and initialises it. Where that fails
-  /// the result is null and `reason` says why.
-  static std::unique_ptr<NvmlLibrary> load(const std::string& name, std::string& reason);
+  /// the result is null and `reason` says why. No call may take longer than `limit`.
+  static std::unique_ptr<NvmlLibrary> load(const std::string& name, std::string& reason,
+                                           Seconds limit = DriverWatch::kLimit);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
@@ -116,7 +121,7 @@ struct NvmlLibrary {
     void operator()(void* object) const noexcept;
   };
 
-  NvmlLibrary() = default;
+  explicit NvmlLibrary(Seconds limit) : watch_(limit) {}
   void resolve_all();
   void resolve_state();
   void resolve_links();
@@ -129,6 +134,7 @@ struct NvmlLibrary {
   const char* (*error_string_)(nvml_api::Result) = nullptr;
   std::unique_ptr<void, Closer> object_;
   bool initialised_ = false;
+  DriverWatch watch_;
 };
 
 /// The reading through `function`; what is missing stays so, with its reason.
