@@ -35,6 +35,8 @@ constexpr Planted kPlanted[] = {
     {kCopies, kByP2p, "hang@1/connect", "rank 1 has not come"},
     {kKernels, kByP2p, "die@1/open", "'open'"},
     {kCopies, kByHost, "hang@1/open", "opening copy_push/16MiB/np2"},
+    {kKernels, kByP2p, "hang@1/warm-up", "for rank 1 in vain"},
+    {kKernels, kByHost, "hang@1/warm-up", "for rank 1 in vain"},
     {kNccl, kByP2p, "die@1:2/operation", "'run'"},
     {kKernels, kByHost, "die@1:2/operation", "'run'"},
     {kCopies, kByP2p, "die@1:2", "'run'"},

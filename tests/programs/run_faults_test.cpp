@@ -23,6 +23,7 @@ constexpr Planted kPlanted[] = {
     {"stop@1/connect", 6, "rank 1 has not come: a signal has stopped it"},
     {"die@1/open", 6, "'open'"},
     {"hang@1/open", 6, "opening all_reduce/float32/sum/1KiB/np2"},
+    {"hang@1/warm-up", 6, "opening all_reduce/float32/sum/1KiB/np2"},
     {"die@1:2/operation", 6, "'run'"},
     {"hang@1:2/operation", 6, "batch 2 of all_reduce/float32/sum/1KiB/np2"},
     {"stop@1:2", 6, "rank 1 has not come: a signal has stopped it"},

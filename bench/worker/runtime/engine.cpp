@@ -371,6 +371,7 @@ protocol::Reply Engine::open(const protocol::Open& command) {
 
 /// Rank 0 alone asks: all ranks of a collective take the same way.
 void Engine::warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply) {
+  obey(fault_, session_.rank(), Fault::Place::warm_up);
   const auto work = [&] { opened.operation->warm_up(); };
   if (ask_plan) reply.plan = opened.operation->plan();
   if (!ask_plan || reply.plan || !session_.is_root()) return work();

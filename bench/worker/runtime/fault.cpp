@@ -47,12 +47,17 @@ constexpr std::array kKinds{std::pair{"corrupt", Fault::Kind::corrupt},
                             std::pair{"drop", Fault::Kind::drop},
                             std::pair{"own-window", Fault::Kind::own_window}};
 
-constexpr std::array kPlaces{
-    std::pair{"launch", Fault::Place::launch},   std::pair{"start", Fault::Place::start},
-    std::pair{"connect", Fault::Place::connect}, std::pair{"open", Fault::Place::open},
-    std::pair{"batch", Fault::Place::batch},     std::pair{"operation", Fault::Place::operation},
-    std::pair{"reply", Fault::Place::reply},     std::pair{"verify", Fault::Place::verify},
-    std::pair{"close", Fault::Place::close},     std::pair{"end", Fault::Place::end}};
+constexpr std::array kPlaces{std::pair{"launch", Fault::Place::launch},
+                             std::pair{"start", Fault::Place::start},
+                             std::pair{"connect", Fault::Place::connect},
+                             std::pair{"open", Fault::Place::open},
+                             std::pair{"warm-up", Fault::Place::warm_up},
+                             std::pair{"batch", Fault::Place::batch},
+                             std::pair{"operation", Fault::Place::operation},
+                             std::pair{"reply", Fault::Place::reply},
+                             std::pair{"verify", Fault::Place::verify},
+                             std::pair{"close", Fault::Place::close},
+                             std::pair{"end", Fault::Place::end}};
 
 /// `known`: what else there could have been.
 template <typename Names>

@@ -52,6 +52,7 @@ struct Fault {
     start,      ///< before the ranks make their backends
     connect,    ///< before they connect
     open,       ///< before a case's operation is made
+    warm_up,    ///< before its first time: kernels of the others wait for this rank's
     batch,      ///< before the barrier in front of a batch
     operation,  ///< behind it: the others are in the operation, and wait
     reply,      ///< before rank 0 tells what the batch took
