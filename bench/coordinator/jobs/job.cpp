@@ -70,8 +70,9 @@ std::string description_of(Transfer outcome, const std::string& variant, const s
   const std::string_view when = command == kFirstCommand ? ", before its first case" : "";
   switch (outcome) {
     case Transfer::timed_out:
-      return fmt::format("the job of variant '{}' gave no answer to '{}' for {:.1f} s{}", variant,
-                         command, waited.value, when);
+      return fmt::format("{} of variant '{}' gave no answer to '{}' for {:.1f} s{}",
+                         when.empty() ? "rank 0 of the job" : "the job", variant, command,
+                         waited.value, when);
     case Transfer::too_long:
       return fmt::format("the job of variant '{}' answered '{}' with a line without end{}", variant,
                          command, when);

@@ -99,7 +99,7 @@ def exec_signals():
 
 
 def is_in_a_case(fault):
-    return not fault.endswith(("/start", "/connect"))
+    return not fault.endswith(("/launch", "/start", "/connect"))
 
 
 def named_by(fault):
@@ -141,19 +141,24 @@ def faults():
     """Point by point through a job's life."""
     came, stopped = "rank 1 has not come", "a signal has stopped it"
     planted = [
+        ("hang@1/launch", came), ("stop@1/launch", stopped),
         ("die@1/start", "signal 9"), ("hang@1/start", came), ("stop@1/start", stopped),
         ("die@0/connect", "signal 9"), ("hang@1/connect", came), ("stop@1/connect", stopped),
         ("die@1/open", "'open'"), ("hang@1/open", "opening"), ("stop@1/open", stopped),
+        ("die@1/warm-up", "'open'"), ("hang@1/warm-up", "opening"), ("stop@1/warm-up", stopped),
         ("die@1:2", "'run'"), ("hang@1:2", came), ("stop@1:2", stopped),
         ("die@1:2/operation", "'run'"), ("hang@1:2/operation", "batch 2 of"), ("stop@1:2/operation", stopped),
-        ("die@0:2/reply", "'run'"), ("hang@0:2/reply", "'run'"), ("garbage@0:2/reply", "is not understood"),
+        ("die@0:2/reply", "'run'"), ("hang@0:2/reply", "rank 0 of the job"), ("garbage@0:2/reply", "is not understood"),
         ("die@1/verify", "'verify'"), ("hang@1/verify", "verifying"), ("stop@1/verify", stopped),
         ("die@1/close", "'close'"), ("hang@1/close", "closing"), ("stop@1/close", stopped),
     ]
     for fault, said in planted:
         yield Attack("4", f"a rank has the fault {fault}", f"status 6 in time, {named_by(fault)} named",
                      faulty(fault, said))
-    for place in ("start", "connect", "open", "batch", "operation", "reply", "verify", "close"):
+    for kind in ("die", "hang", "stop"):
+        yield Attack("4", f"a rank has the fault {kind}@1/end, after what was asked for", "status 0",
+                     faulty(f"{kind}@1/end", "", 0))
+    for place in ("launch", "start", "connect", "open", "warm-up", "batch", "operation", "reply", "verify", "close", "end"):
         yield Attack("4", f"a rank is 2 s late at {place}", "status 0", faulty(f"late@0:1/{place}", "", 0))
 
 
