@@ -10,16 +10,34 @@
 namespace linkgain {
 namespace {
 
+bool is_quote(char c) { return c == '\'' || c == '"'; }
+
 bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
 }
 
-/// An option whose value is a secret: its last word is key, token, password or secret.
-bool is_secret_option(std::string_view name) {
-  if (!name.starts_with("--")) return false;
-  const std::string_view last = name.substr(name.find_last_of("-_") + 1);
-  static constexpr std::array<std::string_view, 4> kWords{"key", "token", "password", "secret"};
-  return std::ranges::find(kWords, last) != kWords.end();
+/// In capitals; of names as apiKey what begins with the last capital.
+std::string last_part(std::string_view name) {
+  std::size_t begin = name.find_last_of("_-.") + 1;
+  for (std::size_t i = begin + 1; i < name.size(); ++i) {
+    const bool before = std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
+    if (before && std::isupper(static_cast<unsigned char>(name[i])) != 0) begin = i;
+  }
+  return upper(name.substr(begin));
+}
+
+/// Of HTTP, also as -HAuthorization; its value is of more than one word.
+bool is_authorization(std::string_view name) { return upper(name).ends_with("AUTHORIZATION"); }
+
+/// Whether what a command gives this name is a secret.
+bool is_secret_in_command(std::string_view name) {
+  const std::string_view variable = name.substr(name.find_last_of("-.") + 1);
+  if (variable == upper(variable) || variable.starts_with("OMPI_MCA_")) {
+    if (is_secret(variable)) return true;
+  }
+  static constexpr std::array<std::string_view, 9> kWords{
+      "KEY", "APIKEY", "TOKEN", "SECRET", "PASS", "PASSWD", "PASSWORD", "PASSPHRASE", "BEARER"};
+  return is_authorization(name) || std::ranges::find(kWords, last_part(name)) != kWords.end();
 }
 
 /// Where the value that begins at `begin` ends: as a shell's word, parts of it in quotes, at one of
@@ -27,34 +45,46 @@ bool is_secret_option(std::string_view name) {
 std::size_t end_of_value(std::string_view text, std::size_t begin, std::string_view separators) {
   std::size_t place = begin;
   while (place < text.size() && separators.find(text[place]) == std::string_view::npos) {
-    const bool quote = text[place] == '\'' || text[place] == '"';
-    const std::size_t closing = quote ? text.find(text[place], place + 1) : place;
+    const std::size_t closing = is_quote(text[place]) ? text.find(text[place], place + 1) : place;
     if (closing == std::string_view::npos && place == begin) return text.size();
     place = (closing == std::string_view::npos ? place : closing) + 1;
   }
   return place;
 }
 
-/// A command in one text, with the values of secret options masked.
-std::string without_option_values(std::string_view text) {
-  std::string result;
-  std::size_t done = 0;
-  for (std::size_t option = text.find("--"); option != std::string_view::npos;
-       option = text.find("--", done)) {
-    std::size_t end = option + 2;
-    while (end < text.size() && (is_name_character(text[end]) || text[end] == '-')) ++end;
-    result += text.substr(done, end - done);
-    done = end;
-    if (!is_secret_option(text.substr(option, end - option))) continue;
-    const std::size_t value = text.find_first_not_of(text.substr(end, 1) == "=" ? "=" : " \t", end);
-    if (value == end || value == std::string_view::npos || text.substr(value, 2) == "--") continue;
-    const std::size_t value_end = end_of_value(text, value, " \t\n;&|");
-    if (value_end == value) continue;
-    result += text.substr(end, value - end);
-    result += kMasked;
-    done = value_end;
+/// Of a line as `Authorization: Bearer VALUE`: at the end of the quotes around it, or of the line.
+std::size_t end_of_line(std::string_view text, std::size_t name, std::size_t begin) {
+  const bool is_in_quotes = name > 0 && is_quote(text[name - 1]);
+  return std::min(text.find(is_in_quotes ? text[name - 1] : '\n', begin), text.size());
+}
+
+struct Part {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+/// The value of the name that is there; empty where it has none.
+Part value_behind(std::string_view text, Part name) {
+  const bool is_option = text[name.begin] == '-';
+  const std::size_t quote = text.find_first_not_of('\\', name.end);
+  const bool is_quoted = quote != std::string_view::npos && is_quote(text[quote]);
+  const std::string_view blanks = is_quoted ? " \t\n" : " \t";
+  const std::size_t sign = is_quoted ? text.find_first_not_of(blanks, quote + 1) : name.end;
+  if (sign >= text.size()) return {};
+  const bool is_assigned = text[sign] == '=' || text[sign] == ':';
+  std::size_t begin = is_assigned ? sign + 1 : sign;
+  if (is_quoted || text[sign] != '=') begin = text.find_first_not_of(blanks, begin);
+  if (begin >= text.size()) return {};
+  const bool is_next_word = is_option && begin > name.end && text.substr(begin, 2) != "--";
+  if (!is_assigned && !is_next_word) return {};
+  const bool is_line = text[sign] == ':' && (!is_option || begin > sign + 1);
+  if (!is_quoted && (is_line || is_authorization(text.substr(name.begin, name.end - name.begin)))) {
+    return {begin, end_of_line(text, name.begin, begin)};
   }
-  return result += text.substr(done);
+  std::string separators = " \t\n;&|";
+  if (!is_option) separators += ',';
+  if (is_quoted) separators += "}]";
+  return {begin, end_of_value(text, begin, separators)};
 }
 
 /// A variant as the command line has it, name:VARIABLE=value,…, whose values may hold commas and
@@ -78,7 +108,8 @@ enum class OptionValue { plain, variant, secret };
 
 OptionValue value_of_option(std::string_view option) {
   if (option == "--variant") return OptionValue::variant;
-  return is_secret_option(option) ? OptionValue::secret : OptionValue::plain;
+  const bool is_name = option.starts_with('-') && std::ranges::all_of(option, is_name_character);
+  return is_name && is_secret_in_command(option) ? OptionValue::secret : OptionValue::plain;
 }
 
 std::string masked(OptionValue kind, std::string_view value) {
@@ -101,26 +132,20 @@ Environment without_secrets(Environment environment) {
   return environment;
 }
 
-std::string without_secrets(std::string_view given) {
-  const std::string text = without_option_values(given);
+std::string without_secrets(std::string_view text) {
   std::string result;
-  std::string name;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    result += text[i];
-    if (is_name_character(text[i])) {
-      name += text[i];
-      continue;
-    }
-    // Options, as --max_tokens=8, are in small letters.
-    const bool variable =
-        text[i] == '=' && is_secret(name) && (name == upper(name) || name.starts_with("OMPI_MCA_"));
-    name.clear();
-    if (!variable) continue;
-    const std::size_t end = end_of_value(text, i + 1, ", \t\n;&|");
-    if (end > i + 1) result += kMasked;
-    i = end - 1;
+  std::size_t done = 0;
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    const std::size_t begin = place;
+    while (place < text.size() && is_name_character(text[place])) ++place;
+    if (!is_secret_in_command(text.substr(begin, place - begin))) continue;
+    const Part value = value_behind(text, {begin, place});
+    if (value.begin == value.end) continue;
+    result += text.substr(done, value.begin - done);
+    result += kMasked;
+    done = place = value.end;
   }
-  return result;
+  return result += text.substr(done);
 }
 
 std::vector<std::string> without_secrets(std::vector<std::string> words) {
@@ -131,12 +156,12 @@ std::vector<std::string> without_secrets(std::vector<std::string> words) {
       awaited = OptionValue::plain;
       continue;
     }
-    const std::size_t equals = word.find('=');
-    const OptionValue kind = value_of_option(std::string_view(word).substr(0, equals));
-    awaited = equals == std::string::npos ? kind : OptionValue::plain;
-    word = kind == OptionValue::plain || equals == std::string::npos
+    const std::size_t sign = word.find_first_of("=:");
+    const OptionValue kind = value_of_option(std::string_view(word).substr(0, sign));
+    awaited = sign == std::string::npos ? kind : OptionValue::plain;
+    word = kind == OptionValue::plain || sign == std::string::npos
                ? without_secrets(word)
-               : word.substr(0, equals + 1) + masked(kind, word.substr(equals + 1));
+               : word.substr(0, sign + 1) + masked(kind, word.substr(sign + 1));
   }
   return words;
 }

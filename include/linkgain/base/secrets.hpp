@@ -19,11 +19,18 @@ bool is_secret(std::string_view variable);
 /// The variables with the values of secret ones masked.
 Environment without_secrets(Environment environment);
 
-/// The words with what they hold of secrets masked: the value behind an assignment to a secret
-/// variable in capitals, or of Open MPI's, in or after a word, and that of options such as
-/// --api-key and --token, which may be words of a command that is one text. In a word that is
-/// --variant's, every secret variable's.
+/// The words with the values of secret names masked. A name in capitals, or of Open MPI's, is
+/// secret as a variable is. Any other is by its last part, split at _ - . and before a capital:
+/// key, apikey, token, secret, pass, passwd, password, passphrase or bearer, and authorization. So
+/// api_key is secret, and key_size, tokenizer, max-tokens and monkey are not.
+///
+/// The value is behind `=` or `:`, and of an option, which begins with -, also the next word.
+/// Behind `name:` it is the rest of the line, or of the quotes around it, as of `Authorization:
+/// Bearer x`; of a name in quotes, as in JSON, one value. Else it is a word as a shell takes it,
+/// which of a name that is no option ends at a comma, too. An option's value in the same word is
+/// all of the word. In a word that is --variant's, every secret variable's value is masked.
 std::vector<std::string> without_secrets(std::vector<std::string> words);
+/// The same of a command that is one text.
 std::string without_secrets(std::string_view text);
 
 }  // namespace linkgain

@@ -67,7 +67,8 @@ def secret_in_exec(place):
     status, output, error = place.run(
         ["exec", "--out", "out", "--rounds", "2", "--variant", "a:MY_TOKEN=s3cr3t",
          "--variant", "b:api_key=s3cr3t 1,s3cr3t", "--args", "a:--api-key=s3cr3t", "--args", "b:--hf-token s3cr3t",
-         "--prepare", "A_PASSWORD=s3cr3t true", "--cleanup", "true --key s3cr3t", "--", "true", "--token", "s3cr3t"],
+         "--prepare", "A_PASSWORD=s3cr3t true", "--cleanup", "true --key s3cr3t", "--", "true", "--token", "s3cr3t",
+         "wandb.api_key=s3cr3t", "--pass", "s3cr3t", "-H", "Authorization: Bearer s3cr3t", '{"token": "s3cr3t"}'],
         NCCL_API_KEY="s3cr3t", HF_TOKEN="s3cr3t")
     require_status(status, 0, error)
     require("s3cr3t" not in output + error, "it is printed")

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,61 @@ TEST(Secrets, AreMaskedInWordsOfACommand) {
                                     "--hf-token=def", "--key", "--x"}),
               ElementsAre("serve", "--api-key", "***", "--max-tokens", "8", "--hf-token=***",
                           "--key", "--x"));
+}
+
+struct MaskedText {
+  const char* given;
+  const char* shown;
+};
+
+constexpr std::array kForms{
+    MaskedText{"wandb.api_key=V1", "wandb.api_key=***"},
+    MaskedText{"my_token=V1", "my_token=***"},
+    MaskedText{"++login.password='V1 V2' lr=3", "++login.password=*** lr=3"},
+    MaskedText{"accessToken=V1", "accessToken=***"},
+    MaskedText{"-DHF_TOKEN_1=V1", "-DHF_TOKEN_1=***"},
+    MaskedText{"--env.HF_TOKEN_1=V1", "--env.HF_TOKEN_1=***"},
+    MaskedText{"--pass V1 --lr 3", "--pass *** --lr 3"},
+    MaskedText{"-pass V1 -v", "-pass *** -v"},
+    MaskedText{"--passwd=V1", "--passwd=***"},
+    MaskedText{"--apikey V1", "--apikey ***"},
+    MaskedText{"--oauth2-bearer V1", "--oauth2-bearer ***"},
+    MaskedText{"--token:V1 --lr 3", "--token:*** --lr 3"},
+    MaskedText{"https://host/x?token=V1&lr=3", "https://host/x?token=***&lr=3"},
+    MaskedText{R"({"api_key": "V1", "lr": 3})", R"({"api_key": ***, "lr": 3})"},
+    MaskedText{R"({"lr":3,"apiKey":"V1 V2"})", R"({"lr":3,"apiKey":***})"},
+    MaskedText{R"(x '{"token" : 71}' --lr 3)", R"(x '{"token" : ***}' --lr 3)"},
+    MaskedText{"{'password':\n  'V1'}", "{'password':\n  ***}"},
+    MaskedText{R"("{\"api_key\": \"V1 V2\"}" --lr 3)", R"("{\"api_key\": ***}" --lr 3)"},
+    MaskedText{"Authorization: Bearer V1", "Authorization: ***"},
+    MaskedText{"authorization:Basic V1\nAccept: all", "authorization:***\nAccept: all"},
+    MaskedText{"-HAuthorization: Bearer V1", "-HAuthorization: ***"},
+    MaskedText{"curl -H 'Authorization: Bearer V1' url", "curl -H 'Authorization: ***' url"},
+    MaskedText{"--header \"X-Api-Key: V1\" url", "--header \"X-Api-Key: ***\" url"},
+    MaskedText{"headers.Authorization=Bearer V1", "headers.Authorization=***"},
+};
+
+TEST(Secrets, AreMaskedInTheFormsThatProgramsTake) {
+  for (const MaskedText& each : kForms) {
+    EXPECT_EQ(without_secrets(each.given), each.shown);
+    EXPECT_EQ(without_secrets(each.shown), each.shown) << "again";
+  }
+  EXPECT_THAT(without_secrets(Words{"t.py", "wandb.api_key=V1", "--pass", "V1", "--token:V1 V2",
+                                    "-H", "Authorization: Bearer V1", R"({"api_key":"V1"})"}),
+              ElementsAre("t.py", "wandb.api_key=***", "--pass", "***", "--token:***", "-H",
+                          "Authorization: ***", R"({"api_key":***})"));
+}
+
+TEST(Secrets, AreNotWhatHasAWordOfThemInItsName) {
+  for (const char* text :
+       {"--tokenizer gpt2", "--max-tokens 512", "--num_tokens=5", "--keys a", "monkey=3",
+        "model.key_size=64", "--token_file PATH", "--passes 3", "keyword: x", "turnkey=1",
+        "--compass n", R"({"max_tokens": 5, "tokenizer": "gpt2"})", "the key and the token", "key",
+        "-", "a:b=c", "-DMAX=3", "--hotkeys=q"}) {
+    EXPECT_EQ(without_secrets(text), text);
+    EXPECT_THAT(without_secrets(Words{text, "next"}), testing::Contains("next"))
+        << text << ": no value is the next word";
+  }
 }
 
 TEST(Secrets, AreMaskedInVariantsAsTheyAreRead) {
