@@ -86,6 +86,8 @@ struct FakeScript {
   /// What every rank's links carry in one operation; empty: no counters anywhere.
   std::vector<LinkCounters> carried{};
   std::vector<std::optional<HostCopyRates>> host_copy{};
+  /// Of every rank's GPU; empty: 40 °C and a degree more from rank to rank, at 1980 MHz.
+  std::vector<Health> health{};
   Seconds health_time{};                ///< that reading health takes after every batch
   Seconds counters_time{};              ///< that reading counters takes
   std::optional<TransferPlan> plan{};   ///< told of every case, where it is asked for
@@ -237,6 +239,7 @@ class FakeJob : public Job {
       reply.seconds.push_back(takes_part ? std::optional<double>(own) : std::nullopt);
       reply.health.push_back({40 + rank, std::nullopt, 1980, std::nullopt});
     }
+    if (!script_.health.empty()) reply.health = script_.health;
     clock_.advance(script_.health_time);
     reply.health_seconds = script_.health_time.value;
     return reply;

@@ -19,7 +19,8 @@ class GpuWatch {
   /// Before the first launch and after each, while no job works. What grew stands in the record and
   /// is told at once: a long run is looked at meanwhile. Whether something did.
   bool read_errors();
-  /// Warns, once, of each GPU whose readings were there and are no more in the last sample.
+  /// Warns, once, of each GPU of which a reading (temperature, power, SM clock or clock events) was
+  /// in an earlier case's last sample and is not in this one's.
   void look_at_health(const CaseResult& result);
 
  private:
@@ -28,7 +29,7 @@ class GpuWatch {
   RunObserver& observer_;
   Seconds begun_;
   ErrorCounts last_;
-  std::vector<bool> readable_;  ///< by rank: its GPU's temperature was read
+  std::vector<Health> health_;  ///< by rank, of its GPU in the last sample seen
 };
 
 }  // namespace linkgain
