@@ -82,9 +82,9 @@ Result set(nvml_api::FieldValue& out, nvml_api::ValueType type, unsigned long lo
   return kSuccess;
 }
 
-bool link_active(unsigned int link) {
+bool link_active(const Gpu& gpu, unsigned int link) {
   const int down = machine().scenario->link_down;
-  return down != kAll && static_cast<int>(link) != down;
+  return down != kAll && static_cast<int>(link) != down && added(gpu, link, "down") == 0;
 }
 
 }  // namespace linkgain::nvml_double
@@ -489,7 +489,8 @@ Result nvmlDeviceGetNvLinkState(Handle device, unsigned int link, EnableState* s
     return kUnknown;
   }
   if (result == kSuccess) {
-    *state = link_active(link) ? EnableState::on : EnableState::off;
+    if (added(*gpu, link, "unreadable") > 0) return kUnknown;
+    *state = link_active(*gpu, link) ? EnableState::on : EnableState::off;
   }
   return result;
 }

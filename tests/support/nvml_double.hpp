@@ -64,7 +64,8 @@
 ///
 /// Errors: a line "GPU LINK COUNTER COUNT" of the file that LINKGAIN_NVML_ERRORS names, read anew
 /// at every reading, adds to a counter: `0 3 crc_errors 12`. Counters are replays, recoveries and
-/// crc_errors, of PCIe pcie_replays with any link.
+/// crc_errors, of PCIe pcie_replays with any link. A link of which it has the counter down is down,
+/// and the state of one with unreadable cannot be read (999): `0 3 down 1`.
 ///
 /// Use: the file that LINKGAIN_NVML_USE names is read anew at every question, so that a test can
 /// change it meanwhile. A line is a GPU's number, its utilization in percent and its processes as
@@ -184,7 +185,9 @@ Result find(Handle device, Gpu*& gpu);
 /// The same, and whether the GPU has this link.
 Result find_link(Handle device, unsigned int link, Gpu*& gpu);
 
-bool link_active(unsigned int link);
+/// What LINKGAIN_NVML_ERRORS adds to a counter of one link, or of kAllLinks.
+unsigned long long added(const Gpu& gpu, unsigned int link, std::string_view counter);
+bool link_active(const Gpu& gpu, unsigned int link);
 /// Bytes that LINKGAIN_NVML_TRAFFIC has of a GPU.
 unsigned long long traffic_of(const Gpu& gpu);
 /// Hopper's fields of errors; GPUs before it count per link by a function.
@@ -215,7 +218,7 @@ Result answer_link(Handle device, unsigned int link, T* out, const Function& fun
   if (result != kSuccess) {
     return result;
   }
-  if (!link_active(link)) {
+  if (!link_active(*gpu, link)) {
     return kNotSupported;
   }
   *out = function(*gpu);

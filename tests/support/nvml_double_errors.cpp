@@ -17,7 +17,17 @@ constexpr std::string_view kRecoveries = "recoveries";
 constexpr std::string_view kCrcErrors = "crc_errors";
 constexpr std::string_view kPcieReplays = "pcie_replays";
 
-/// What the file adds, of one link or of kAllLinks.
+/// The first link has all of the scenario's errors: `scale` of each.
+unsigned long long errors_of(const Gpu& gpu, unsigned int link, std::string_view counter,
+                             unsigned int scale) {
+  const bool has_them = link == kAllLinks || link == 0;
+  return (has_them ? scale * machine().scenario->link_errors : 0) + added(gpu, link, counter);
+}
+
+}  // namespace
+
+namespace linkgain::nvml_double {
+
 unsigned long long added(const Gpu& gpu, unsigned int link, std::string_view counter) {
   const char* path = std::getenv("LINKGAIN_NVML_ERRORS");
   std::ifstream file(path != nullptr ? path : "");
@@ -31,17 +41,6 @@ unsigned long long added(const Gpu& gpu, unsigned int link, std::string_view cou
   }
   return sum;
 }
-
-/// The first link has all of the scenario's errors: `scale` of each.
-unsigned long long errors_of(const Gpu& gpu, unsigned int link, std::string_view counter,
-                             unsigned int scale) {
-  const bool has_them = link == kAllLinks || link == 0;
-  return (has_them ? scale * machine().scenario->link_errors : 0) + added(gpu, link, counter);
-}
-
-}  // namespace
-
-namespace linkgain::nvml_double {
 
 Result answer_error_field(const Gpu& gpu, FieldValue& out) {
   if (!machine().scenario->model.nvswitch) return kNotSupported;

@@ -24,6 +24,7 @@ constexpr std::array kKinds{
     KindRow{"replays", "replay", "replays"},
     KindRow{"recoveries", "recovery", "recoveries"},
     KindRow{"crc_errors", "CRC error", "CRC errors"},
+    KindRow{"outages", "outage", "outages"},
     KindRow{"pcie_replays", "replay", "replays"},
     KindRow{"xid", "Xid error", "Xid errors"},
 };

@@ -49,6 +49,11 @@ ErrorCounts ErrorCounterReader::read(Seconds since, const std::filesystem::path&
   for (Gpu& gpu : links_) {
     if (!gpu.links.empty()) read_links(gpu);
     counts.insert(counts.end(), gpu.by_link.begin(), gpu.by_link.end());
+    for (const Link& link : gpu.links) {
+      const bool is_up = gpu.device.nvlink_active(link.number).value_or(false);
+      counts.push_back(
+          {{gpu.number, ErrorKind::nvlink_outages, link.number, link.peer}, is_up ? 0 : 1});
+    }
     if (const Reading<std::int64_t> replays = gpu.device.pcie_replays(); replays.measured()) {
       counts.push_back({{gpu.number, ErrorKind::pcie_replays, {}, {}}, replays.value()});
     }

@@ -95,14 +95,20 @@ Reading<double> Nvml::Device::nvlink_rate(unsigned int link) const {
   return nvlink_rate_gb_per_s(speed.value());
 }
 
+Reading<bool> Nvml::Device::nvlink_active(int link) const {
+  const auto state =
+      library_->read<EnableState>(library_->nvlink_state, handle_, static_cast<unsigned int>(link));
+  return convert<bool>(state, [](EnableState found) { return found == EnableState::on; });
+}
+
 Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
   const auto number = static_cast<unsigned int>(link);
-  const auto enabled = library_->read<EnableState>(library_->nvlink_state, handle_, number);
-  if (!enabled.measured()) {
-    return Reading<NvlinkState>::missing(enabled);
+  const Reading<bool> active = nvlink_active(link);
+  if (!active.measured()) {
+    return Reading<NvlinkState>::missing(active);
   }
   NvlinkState state;
-  state.active = enabled.value() == EnableState::on;
+  state.active = active.value();
   state.version = to_int(library_->read<unsigned int>(library_->nvlink_version, handle_, number));
   state.rate_gb_per_s =
       state.active ? nvlink_rate(number) : Reading<double>::missing("the link is not active");
@@ -201,9 +207,7 @@ Reading<NvlinkErrors> Nvml::Device::nvlink_errors() const {
   if (!count.measured()) return Reading<NvlinkErrors>::missing(count);
   NvlinkErrors sum;
   for (int link = 0; link < count.value(); ++link) {
-    const auto state = library_->read<EnableState>(library_->nvlink_state, handle_,
-                                                   static_cast<unsigned int>(link));
-    if (state.value_or(EnableState::off) == EnableState::off) continue;
+    if (!nvlink_active(link).value_or(false)) continue;
     const Reading<NvlinkErrors> own = nvlink_errors(link);
     if (!own.measured()) return own;
     sum.replays += own.value().replays;

@@ -17,11 +17,12 @@ enum class ErrorKind {
   nvlink_replays,     ///< of packets that arrived damaged
   nvlink_recoveries,  ///< of links that were trained anew
   nvlink_crc_errors,
+  nvlink_outages,  ///< 1 while a link that was up when the run began is down or cannot be read
   pcie_replays,
   xid,  ///< errors that the driver logged of the GPU; there are none when a run begins
 };
 
-/// "replays", "recoveries", "crc_errors", "pcie_replays", "xid".
+/// "replays", "recoveries", "crc_errors", "outages", "pcie_replays", "xid".
 std::string_view name_of(ErrorKind kind);
 /// Throws UsageError.
 ErrorKind parse_error_kind(std::string_view name);

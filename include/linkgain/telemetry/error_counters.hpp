@@ -10,7 +10,8 @@
 namespace linkgain {
 
 /// Reads the counters of errors of some GPUs: of each NVLink that was active when it was made, of
-/// PCIe, and the Xid errors in the kernel's log. What the driver does not tell is left out.
+/// PCIe, and the Xid errors in the kernel's log. What the driver does not tell is left out, but
+/// that such an NVLink is down or can no longer be read is an outage of it.
 class ErrorCounterReader {
  public:
   ErrorCounterReader() = default;  ///< of no GPU
@@ -18,7 +19,7 @@ class ErrorCounterReader {
   explicit ErrorCounterReader(NumberedGpus gpus);
 
   /// Xid errors are counted from `since` on, as gpu_faults() does. About 3 ms a GPU whose NVLinks
-  /// have no new errors, 1 ms a counter and link otherwise.
+  /// have no new errors, 1 ms a counter and link otherwise, and a look at each link's state.
   ErrorCounts read(Seconds since, const std::filesystem::path& kernel_log = "/dev/kmsg");
 
  private:

@@ -99,7 +99,9 @@ class Nvml::Device {
   /// Links that the GPU has, whether active or not. A GPU without NVLink is missing it, with the
   /// reason "Not Supported (NVML error 3)".
   Reading<int> nvlink_count() const;
-  /// `link` counts from 0. Missing where the driver does not even say whether it is active.
+  /// `link` counts from 0. Missing where the driver does not say.
+  Reading<bool> nvlink_active(int link) const;
+  /// Missing where the driver does not even say whether it is active.
   Reading<NvlinkState> nvlink(int link) const;
   /// Summed over the links that are active: by fields 161-163 (Hopper; about 3 ms), else link by
   /// link (about 1 ms for each counter of each link).

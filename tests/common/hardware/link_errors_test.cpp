@@ -44,12 +44,13 @@ TEST(LinkErrors, AreNamedByTheirPlace) {
   test::Situations texts;
   texts.add("of an NVLink", describe(kCrc, 12));
   texts.add("one, of a link to a switch", describe({0, ErrorKind::nvlink_recoveries, 0, {}}, 1));
+  texts.add("of one that went down", describe({0, ErrorKind::nvlink_outages, 3, 1}, 1));
   texts.add("over PCIe", describe(kPcie, 1));
   texts.add("in the kernel's log", describe(kXid, 2));
   test::expect_golden(texts.text(), "link_errors.txt");
   for (const ErrorKind kind :
        {ErrorKind::nvlink_replays, ErrorKind::nvlink_recoveries, ErrorKind::nvlink_crc_errors,
-        ErrorKind::pcie_replays, ErrorKind::xid}) {
+        ErrorKind::nvlink_outages, ErrorKind::pcie_replays, ErrorKind::xid}) {
     EXPECT_EQ(parse_error_kind(name_of(kind)), kind);
   }
   EXPECT_THROW(parse_error_kind("ecc"), UsageError);

@@ -46,7 +46,7 @@ TEST_F(ErrorCounters, OfABridgeNameLinkAndPeer) {
   ErrorCounterReader reader = reader_of(scenario);
   const ErrorCounter crc{4, ErrorKind::nvlink_crc_errors, 3, 2};
   const ErrorCounts first = read(reader);
-  EXPECT_THAT(first, SizeIs(2 * (4 * 3 + 1))) << "no log of the kernel, so no Xid errors";
+  EXPECT_THAT(first, SizeIs(2 * (4 * 4 + 1))) << "no log of the kernel, so no Xid errors";
   EXPECT_EQ(value_of(first, crc), 0);
   grow("0 3 crc_errors 5");
   grow("1 0 recoveries 1");
@@ -73,7 +73,27 @@ TEST_F(ErrorCounters, OfALinkThatIsDownAreNotRead) {
   ErrorCounterReader reader = reader_of(scenario);
   const ErrorCounts counts = read(reader);
   EXPECT_FALSE(value_of(counts, {4, ErrorKind::nvlink_replays, 0, {}}));
+  EXPECT_FALSE(value_of(counts, {4, ErrorKind::nvlink_outages, 0, {}}));
   EXPECT_EQ(value_of(counts, {4, ErrorKind::nvlink_replays, 1, {}}), 0);
+  EXPECT_EQ(value_of(counts, {4, ErrorKind::nvlink_outages, 1, {}}), 0);
+}
+
+TEST_F(ErrorCounters, OfALinkThatGoesDownOrCanNoLongerBeReadHaveAnOutage) {
+  const test::NvmlScenario scenario("rtx3090-nv4", NVML_DOUBLE);
+  ErrorCounterReader reader = reader_of(scenario);
+  const ErrorCounter down{4, ErrorKind::nvlink_outages, 3, 2};
+  const ErrorCounter unreadable{2, ErrorKind::nvlink_outages, 0, 4};
+  const ErrorCounts first = read(reader);
+  EXPECT_EQ(value_of(first, down), 0);
+  EXPECT_EQ(value_of(first, unreadable), 0);
+  grow("0 3 down 1");
+  grow("1 0 unreadable 1");
+  const ErrorCounts second = read(reader);
+  EXPECT_EQ(value_of(second, down), 1);
+  EXPECT_EQ(value_of(second, unreadable), 1);
+  EXPECT_EQ(value_of(second, {4, ErrorKind::nvlink_outages, 0, 2}), 0);
+  std::filesystem::remove(folder_.path() / "errors");
+  EXPECT_EQ(value_of(read(reader), down), 0) << "it is up again";
 }
 
 TEST_F(ErrorCounters, CountPcieReplaysAndXidErrorsSinceTheBegin) {

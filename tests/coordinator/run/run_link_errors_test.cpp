@@ -59,6 +59,15 @@ TEST_F(RunWithLinkErrors, NamesLinkAndCounterAndIsUnhealthyWhereThatWasAsked) {
   EXPECT_EQ(judge(bench_.record), ExitCode::success) << "a warning else";
 }
 
+TEST_F(RunWithLinkErrors, NamesALinkThatGoesDownAndIsUnhealthyWhereThatWasAsked) {
+  run_with("0 3 down 1\n");
+  ASSERT_THAT(bench_.record.link_errors->grown, SizeIs(1)) << "once, and down until the end";
+  EXPECT_EQ(bench_.record.link_errors->grown[0].counter,
+            (ErrorCounter{0, ErrorKind::nvlink_outages, 3, 1}));
+  EXPECT_EQ(judge(bench_.record), ExitCode::unhealthy);
+  expect_golden(warnings(), "link_outage.txt");
+}
+
 TEST_F(RunWithLinkErrors, OfALinkWithoutErrorsSaysNothing) {
   run_with("");
   EXPECT_THAT(bench_.record.link_errors->grown, IsEmpty());
