@@ -31,6 +31,10 @@ constexpr std::array kCudaErrors{
     CudaErrorRow{"cudaErrorSystemNotReady",
                  "the GPUs are not ready (802): start nvidia-fabricmanager, of the driver's "
                  "version, and wait until nvidia-smi -q names the fabric's state Completed"},
+    CudaErrorRow{"cudaErrorUnknown",
+                 "the driver had an error that it does not name (999): look for Xid errors with "
+                 "linkgain doctor; if every program has it, as after a suspend, restart the "
+                 "machine"},
 };
 
 /// The GPU's number where the address is one of these; "0000:41:00" without a function, as the
@@ -46,7 +50,12 @@ std::optional<int> owner_of(const XidEvent& event, const NumberedGpus& gpus) {
 
 void add_events(const NumberedGpus& gpus, Seconds since, const std::filesystem::path& kernel_log,
                 std::vector<GpuFault>& faults) {
-  for (const XidEvent& event : read_kernel_log(kernel_log).value_or({})) {
+  const Reading<std::vector<XidEvent>> events = read_kernel_log(kernel_log);
+  if (!events.measured() && !gpus.empty()) {
+    faults.push_back({fmt::format("Xid errors could not be read: {}", events.reason()),
+                      "look for Xid errors as root on the host itself (dmesg | grep -i xid)"});
+  }
+  for (const XidEvent& event : events.value_or({})) {
     const std::optional<int> gpu = owner_of(event, gpus);
     if (event.seconds_after_boot < since.value || !(gpu || event.from_switch)) continue;
     const XidMeaning meaning = meaning_of(event);

@@ -15,7 +15,7 @@
 
 namespace linkgain {
 
-/// What is wrong with one of a run's GPUs, and what can be done about it.
+/// What is wrong with one of a run's GPUs, or why that is not known, and what can be done about it.
 struct GpuFault {
   std::string text;
   std::string advice;
@@ -27,7 +27,7 @@ using NumberedGpus = std::vector<std::pair<int, Nvml::Device>>;
 /// What the driver says of GPUs after a job was lost on them: those that no longer answer, those
 /// whose memory waits for a reset, and their Xid errors and the switches' in the kernel's log since
 /// a moment of the monotonic clock, which counts from the machine's start. A log that may not be
-/// read has none.
+/// read is said to be so, the last of all; not where there are no GPUs.
 std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
                                  const std::filesystem::path& kernel_log = "/dev/kmsg");
 

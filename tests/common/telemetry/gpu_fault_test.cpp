@@ -19,6 +19,8 @@ using testing::StartsWith;
 
 class GpuFaults : public testing::Test {
  protected:
+  GpuFaults() { log(0.0, "loading NVIDIA UNIX x86_64 Kernel Module"); }
+
   /// What the kernel logged `seconds` after its start.
   void log(double seconds, const std::string& text) const {
     std::ofstream(log_file(), std::ios::app)
@@ -62,8 +64,18 @@ TEST_F(GpuFaults, NameXidErrorsSinceTheRunBegan) {
 
 TEST_F(GpuFaults, AreNoneOfGpusThatAreWell) {
   const test::NvmlScenario scenario("h200x2", NVML_DOUBLE);
-  EXPECT_THAT(gpu_faults(both(scenario), Seconds{0.0}, log_file()), IsEmpty()) << "no log";
-  EXPECT_THAT(gpu_faults({}, Seconds{0.0}, "/dev/null"), IsEmpty());
+  EXPECT_THAT(gpu_faults(both(scenario), Seconds{0.0}, log_file()), IsEmpty());
+  EXPECT_THAT(gpu_faults({}, Seconds{0.0}, "/dev/null"), IsEmpty()) << "no GPU";
+}
+
+TEST_F(GpuFaults, SayThatXidErrorsCouldNotBeReadAndWhy) {
+  const test::NvmlScenario scenario("lost-gpu", NVML_DOUBLE);
+  const std::vector<GpuFault> faults =
+      gpu_faults(both(scenario), Seconds{0.0}, folder_.path() / "none");
+  ASSERT_THAT(faults, SizeIs(2)) << "beside the GPU that is lost";
+  EXPECT_THAT(faults[1].text, AllOf(StartsWith("Xid errors "), HasSubstr("no kernel log")));
+  EXPECT_THAT(faults[1].advice, HasSubstr("dmesg"));
+  EXPECT_THAT(gpu_faults(both(scenario), Seconds{0.0}, "/dev/null"), SizeIs(2)) << "it is empty";
 }
 
 TEST(CudaErrorAdvice, KnowsThoseThatAJobDoesNotSurvive) {
@@ -75,6 +87,7 @@ TEST(CudaErrorAdvice, KnowsThoseThatAJobDoesNotSurvive) {
   EXPECT_THAT(advice("cudaErrorNvlinkUncorrectable"), HasSubstr("220"));
   EXPECT_THAT(advice("cudaErrorLaunchFailure"), HasSubstr("719"));
   EXPECT_THAT(advice("cudaErrorSystemNotReady"), HasSubstr("fabricmanager"));
+  EXPECT_THAT(advice("cudaErrorUnknown"), HasSubstr("999"));
   EXPECT_EQ(advice("cudaErrorInvalidValue"), "");
 }
 
