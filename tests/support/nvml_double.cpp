@@ -94,6 +94,9 @@ using namespace linkgain::nvml_api;
 
 namespace {
 
+/// Calls of nvmlInit_v2 that no nvmlShutdown has answered: as the driver's library counts them.
+int users = 0;
+
 void build_machine(const Scenario& scenario) {
   Machine& all = machine();
   all = Machine{};
@@ -153,7 +156,8 @@ Result nvmlInit_v2() {
     std::abort();
   }
   if (scenario->init == kSuccess) {
-    build_machine(*scenario);
+    if (machine().scenario != scenario) build_machine(*scenario);
+    ++users;
     start_own_thread();
     if (const char* gate = std::getenv("LINKGAIN_NVML_GATE")) std::fgetc(std::fopen(gate, "r"));
   }
@@ -161,7 +165,7 @@ Result nvmlInit_v2() {
 }
 
 Result nvmlShutdown() {
-  machine().scenario = nullptr;
+  if (users > 0 && --users == 0) machine().scenario = nullptr;
   return kSuccess;
 }
 

@@ -1,11 +1,13 @@
 #include "linkgain/hardware/link_errors.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <iterator>
+#include <utility>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
@@ -76,12 +78,43 @@ void add_reading(LinkErrors& errors, const ErrorCounts& before, const ErrorCount
   }
 }
 
+std::vector<std::string> ErrorReadings::add(std::optional<LinkErrors>& errors, ErrorCounts now,
+                                            double after_s) {
+  if (now.empty()) return {};
+  if (!errors) errors.emplace();  // a run that goes on has some
+  const std::size_t known = errors->grown.size();
+  add_reading(*errors, last_, now, after_s);
+  last_ = std::move(now);
+  std::vector<std::string> lines;
+  for (std::size_t i = known; i < errors->grown.size(); ++i) {
+    const ErrorGrowth& each = errors->grown[i];
+    lines.push_back(fmt::format("warning: {} more, {:.0f} s after the start",
+                                describe(each.counter, each.growth), each.after_s));
+  }
+  return lines;
+}
+
 std::vector<CountedErrors> grown_counters(const LinkErrors& errors) {
   std::vector<CountedErrors> grown;
   std::ranges::copy_if(errors.counters, std::back_inserter(grown),
                        [](const CountedErrors& each) { return each.growth > 0; });
   std::ranges::stable_sort(grown, std::greater{}, &CountedErrors::growth);
   return grown;
+}
+
+std::string link_errors_line(const std::optional<LinkErrors>& errors) {
+  if (!errors) return {};
+  std::vector<std::string> parts;
+  for (const CountedErrors& each : grown_counters(*errors)) {
+    parts.push_back(describe(each.counter, each.growth));
+  }
+  if (parts.empty()) {
+    parts.push_back(
+        fmt::format("none in {} of {}",
+                    counted(static_cast<std::int64_t>(errors->readings), "reading", "readings"),
+                    counted(std::ssize(errors->counters), "counter", "counters")));
+  }
+  return fmt::format("Link errors: {}\n", fmt::join(parts, "; "));
 }
 
 }  // namespace linkgain

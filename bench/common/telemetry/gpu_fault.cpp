@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
 #include "linkgain/telemetry/pci.hpp"
 
@@ -15,27 +16,35 @@ namespace {
 
 struct CudaErrorRow {
   std::string_view name;
+  std::string_view words;  ///< cudaGetErrorString()'s, which programs show without the name
   std::string_view advice;
 };
 
 constexpr std::array kCudaErrors{
-    CudaErrorRow{"cudaErrorECCUncorrectable",
+    CudaErrorRow{"cudaErrorECCUncorrectable", "uncorrectable ECC error encountered",
                  "the GPU's memory has an error that was not corrected (214): reset the GPU "
                  "(nvidia-smi --gpu-reset); if it comes again, have it replaced"},
-    CudaErrorRow{"cudaErrorNvlinkUncorrectable",
+    CudaErrorRow{"cudaErrorNvlinkUncorrectable", "uncorrectable NVLink error detected",
                  "an NVLink has an error that was not corrected (220): run linkgain doctor, reseat "
                  "the bridge or look at nvidia-fabricmanager's log, and reset the GPUs"},
-    CudaErrorRow{"cudaErrorLaunchFailure",
+    CudaErrorRow{"cudaErrorLaunchFailure", "unspecified launch failure",
                  "a kernel ended in an error (719), often of memory that another GPU took away: "
                  "look for Xid errors with linkgain doctor"},
-    CudaErrorRow{"cudaErrorSystemNotReady",
+    CudaErrorRow{"cudaErrorSystemNotReady", "system not yet initialized",
                  "the GPUs are not ready (802): start nvidia-fabricmanager, of the driver's "
                  "version, and wait until nvidia-smi -q names the fabric's state Completed"},
-    CudaErrorRow{"cudaErrorUnknown",
+    CudaErrorRow{"cudaErrorUnknown", "unknown error",
                  "the driver had an error that it does not name (999): look for Xid errors with "
                  "linkgain doctor; if every program has it, as after a suspend, restart the "
                  "machine"},
 };
+
+bool is_named(const CudaErrorRow& error, std::string_view line) {
+  const auto has = [line](std::string_view part) {
+    return line.find(part) != std::string_view::npos;
+  };
+  return has(error.name) || (has(error.words) && (has("CUDA") || has("Cuda") || has("cuda")));
+}
 
 /// The GPU's number where the address is one of these; "0000:41:00" without a function, as the
 /// driver writes it.
@@ -86,8 +95,10 @@ std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
 }
 
 std::string_view advice_for_cuda_error(std::string_view words) {
+  const std::vector<std::string> lines = split(words, '\n');
   const auto* const row = std::ranges::find_if(kCudaErrors, [&](const CudaErrorRow& each) {
-    return words.find(each.name) != std::string_view::npos;
+    return std::ranges::any_of(lines,
+                               [&](const std::string& line) { return is_named(each, line); });
   });
   return row == kCudaErrors.end() ? std::string_view{} : row->advice;
 }
@@ -105,9 +116,9 @@ std::optional<std::map<int, std::int64_t>> count_xid_errors(
   return counts;
 }
 
-Warning explained(Warning loss, const std::vector<GpuFault>& faults) {
+Warning explained(Warning loss, std::string_view last_words, const std::vector<GpuFault>& faults) {
   std::vector<std::string> advice;
-  const std::string_view about_error = advice_for_cuda_error(loss.text);
+  const std::string_view about_error = advice_for_cuda_error(last_words);
   if (!about_error.empty()) advice.emplace_back(about_error);
   for (const GpuFault& fault : faults) {
     loss.text += "\n" + fault.text;

@@ -483,25 +483,10 @@ void judge_losses(Record& record) {
   }
 }
 
-/// Whether a counter of errors grew.
-bool judge_link_errors(Record& record) {
-  if (!record.link_errors) return false;
-  std::vector<std::string> grown;
-  for (const CountedErrors& each : grown_counters(*record.link_errors)) {
-    grown.push_back(describe(each.counter, each.growth));
-  }
-  if (grown.empty()) return false;
-  add_once(
-      record.warnings,
-      {"link-errors", fmt::format("errors were counted during the run: {}", first_named(grown)),
-       kLinkErrorsAdvice});
-  return true;
-}
-
 /// Whether the run must end as unhealthy: asked for, and some sample's GPU was throttled or did not
 /// tell, a link had errors, a soak's times drifted, or others were on a GPU.
 bool judge_health(Record& record) {
-  const bool link_errors = judge_link_errors(record);
+  const bool link_errors = warn_of_link_errors(record);
   const bool drifted = judge_soak(record);
   const HealthSummary summary = summary_of(record);
   if (summary.unhealthy_samples > 0) {
@@ -530,6 +515,20 @@ bool judge_health(Record& record) {
 }
 
 }  // namespace
+
+bool warn_of_link_errors(Record& record) {
+  if (!record.link_errors) return false;
+  std::vector<std::string> grown;
+  for (const CountedErrors& each : grown_counters(*record.link_errors)) {
+    grown.push_back(describe(each.counter, each.growth));
+  }
+  if (grown.empty()) return false;
+  add_once(
+      record.warnings,
+      {"link-errors", fmt::format("errors were counted during the run: {}", first_named(grown)),
+       kLinkErrorsAdvice});
+  return true;
+}
 
 ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   judge_environment(record);

@@ -12,6 +12,7 @@
 
 #include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -33,10 +34,10 @@ bool is_start_up(const Case& definition) {
 
 class Rounds {
  public:
-  Rounds(const ExecPlan& plan, const RunOnce& run_once, Record& record, JournalWriter& journal,
+  Rounds(const ExecPlan& plan, ExecWorld& world, Record& record, JournalWriter& journal,
          ExecObserver& observer)
       : plan_(plan),
-        run_once_(run_once),
+        world_(world),
         record_(record),
         journal_(journal),
         observer_(observer),
@@ -55,6 +56,7 @@ class Rounds {
   void carry_out() {
     record_.status = RunStatus::interrupted;  // until it is over
     for (auto& result : record_.cases) result.stopped = StopReason::interrupted;
+    read_errors();
     journal_.write_head(record_);
     warm_up();
     BalancedOrder order(variant_count(), plan_.seed);
@@ -76,10 +78,12 @@ class Rounds {
   bool is_out(int variant) const { return failures_[static_cast<std::size_t>(variant)] >= 2; }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
+  bool read_errors();
   void warm_up();
   bool fits(int runs) const;
   StopReason run_rounds(BalancedOrder& order, int first, int last);
   void run(const RunPlace& place, int position);
+  Warning warning_of(const RunReport& report) const;
   void keep(const RunReport& report, int position);
   void keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
                    int position);
@@ -89,10 +93,11 @@ class Rounds {
   ExecPace pace() const;
 
   const ExecPlan& plan_;
-  const RunOnce& run_once_;
+  ExecWorld& world_;
   Record& record_;
   JournalWriter& journal_;
   ExecObserver& observer_;
+  ErrorReadings errors_;
   Clock::time_point start_ = Clock::now();
   std::vector<int> failures_;  ///< in a row, by variant
   /// Runs that lack a metric for a reason.
@@ -150,6 +155,19 @@ void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
   journal_.write_warning(warning());
 }
 
+/// That it failed, with what the GPUs say.
+Warning Rounds::warning_of(const RunReport& report) const {
+  const std::string last =
+      report.last_lines.empty() ? "" : "; its last line: " + visible(report.last_lines.back());
+  const Warning failed{
+      "run-failed",
+      fmt::format("{} failed and does not count: {}{}", name_of(plan_, report.place),
+                  *report.failure, last),
+      fmt::format("its output is in {}/{}", report.log.parent_path().filename().string(),
+                  report.log.filename().string())};
+  return explained(failed, fmt::format("{}", fmt::join(report.last_lines, "\n")), world_.faults());
+}
+
 void Rounds::keep(const RunReport& report, int position) {
   const std::string run = name_of(plan_, report.place);
   ProgramRun& seen = record_.runs.emplace_back();
@@ -166,13 +184,7 @@ void Rounds::keep(const RunReport& report, int position) {
     journal_.write_warning(record_.warnings.back());
   }
   if (report.failure) {
-    const std::string last =
-        report.last_lines.empty() ? "" : "; its last line: " + visible(report.last_lines.back());
-    record_.warnings.push_back(
-        {"run-failed",
-         fmt::format("{} failed and does not count: {}{}", run, *report.failure, last),
-         fmt::format("its output is in {}/{}", report.log.parent_path().filename().string(),
-                     report.log.filename().string())});
+    record_.warnings.push_back(warning_of(report));
     journal_.write_warning(record_.warnings.back());
     return;
   }
@@ -195,7 +207,7 @@ void Rounds::keep(const RunReport& report, int position) {
 void Rounds::run(const RunPlace& place, int position) {
   const double before = elapsed();
   running_since_ = before;
-  const RunReport report = run_once_(place, [&] { observer_.running(pace(), place); });
+  const RunReport report = world_.run(place, [&] { observer_.running(pace(), place); });
   running_since_.reset();
   ++step_;
   const auto variant = static_cast<std::size_t>(place.variant);
@@ -204,10 +216,19 @@ void Rounds::run(const RunPlace& place, int position) {
   failures_[variant] = report.failure ? failures_[variant] + 1 : 0;
   keep(report, position);
   observer_.finished(pace(), report);
+  if (read_errors()) journal_.write_head(record_);
   if (failures_[variant] == 2) {
     observer_.note(
         fmt::format("{} failed twice in a row and is not run again", plan_.variants[variant].name));
   }
+}
+
+/// Before the first run and after each; what grew is told at once. Whether something did.
+bool Rounds::read_errors() {
+  const std::vector<std::string> grown =
+      errors_.add(record_.link_errors, world_.error_counts(), elapsed());
+  for (const std::string& line : grown) observer_.note(line);
+  return !grown.empty();
 }
 
 /// Whether the budget leaves time for so many runs as long as the longest one.
@@ -384,9 +405,9 @@ Machine survey_machine() {
   return machine;
 }
 
-void execute(const ExecPlan& plan, const RunOnce& run_once, Record& record, JournalWriter& journal,
+void execute(const ExecPlan& plan, ExecWorld& world, Record& record, JournalWriter& journal,
              ExecObserver& observer) {
-  Rounds(plan, run_once, record, journal, observer).carry_out();
+  Rounds(plan, world, record, journal, observer).carry_out();
 }
 
 ExitCode conclude(Record& record) {
@@ -401,6 +422,7 @@ ExitCode conclude(Record& record) {
   summarise(record);
   warn_of_inherited(record);
   warn_of_wide_intervals(record);
+  warn_of_link_errors(record);
   const bool nothing = std::ranges::all_of(
       record.cases, [](const CaseResult& result) { return result.samples.empty(); });
   const bool lacking = has_warning(record, "run-failed") || has_warning(record, "metric-missing");

@@ -302,6 +302,7 @@ std::string exec_details(const Record& record) {
         "{} against the row's variant, its interval Welch's.\n\n{}",
         record.settings.variants.front().name, table_of(record, results).markdown());
   }
+  if (record.link_errors) text += "\n## Health\n\n" + link_errors_line(record.link_errors);
   return text + circumstances(record);
 }
 

@@ -445,6 +445,10 @@ std::vector<GpuNeighbour> ProgramRunner::watch_idle() const {
   return gpus_->watch_idle(Seconds{1.0});
 }
 
+ErrorCounts ProgramRunner::error_counts() { return gpus_->error_counts(); }
+
+std::vector<GpuFault> ProgramRunner::faults() { return gpus_->faults(); }
+
 RunReport ProgramRunner::run(const RunPlace& place, const std::function<void()>& tick) {
   watch_.throw_if_caught();
   return Run(plan_, place, surroundings_, watch_, *gpus_, tick).carry_out();

@@ -90,24 +90,6 @@ std::string neighbours_line(const Record& record) {
                      markdown_text(one_line(fmt::format("{}", fmt::join(parts, "; ")))));
 }
 
-/// "Link errors: none in 7 readings of 37 counters", or which counters grew; empty where none could
-/// be read.
-std::string link_errors_line(const Record& record) {
-  if (!record.link_errors) return {};
-  const LinkErrors& errors = *record.link_errors;
-  std::vector<std::string> parts;
-  for (const CountedErrors& each : grown_counters(errors)) {
-    parts.push_back(describe(each.counter, each.growth));
-  }
-  if (parts.empty()) {
-    parts.push_back(fmt::format(
-        "none in {} of {}",
-        counted(static_cast<std::int64_t>(errors.readings), "reading", "readings"),
-        counted(static_cast<std::int64_t>(errors.counters.size()), "counter", "counters")));
-  }
-  return fmt::format("Link errors: {}\n", fmt::join(parts, "; "));
-}
-
 /// health_line(), and SM clock and what held samples back for each variant; or empty.
 std::string health_section(const RunSummary& summary) {
   const std::string line = health_line(summary);
@@ -470,7 +452,7 @@ std::string repeat_section(const Record& record) {
 std::string health_line(const RunSummary& summary) {
   const std::string health =
       summary.health ? fmt::format("Health: {}\n", describe(*summary.health)) : std::string();
-  return health + neighbours_line(summary.record) + link_errors_line(summary.record);
+  return health + neighbours_line(summary.record) + link_errors_line(summary.record.link_errors);
 }
 
 std::string markdown_details(const RunSummary& summary) {

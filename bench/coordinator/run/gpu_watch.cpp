@@ -31,19 +31,10 @@ GpuWatch::GpuWatch(RunWorld& world, Record& record, RunObserver& observer)
     : world_(world), record_(record), observer_(observer), begun_(world.now()) {}
 
 bool GpuWatch::read_errors() {
-  ErrorCounts now = world_.error_counts_of_gpus(begun_);
-  if (now.empty()) return false;
-  if (!record_.link_errors) record_.link_errors.emplace();  // a run that goes on has some
-  LinkErrors& errors = *record_.link_errors;
-  const std::size_t known = errors.grown.size();
-  add_reading(errors, last_, now, observer_.run_time().value);
-  last_ = std::move(now);
-  for (std::size_t i = known; i < errors.grown.size(); ++i) {
-    const ErrorGrowth& each = errors.grown[i];
-    observer_.note(fmt::format("warning: {} more, {:.0f} s after the start",
-                               describe(each.counter, each.growth), each.after_s));
-  }
-  return errors.grown.size() > known;
+  const std::vector<std::string> grown = errors_.add(
+      record_.link_errors, world_.error_counts_of_gpus(begun_), observer_.run_time().value);
+  for (const std::string& line : grown) observer_.note(line);
+  return !grown.empty();
 }
 
 void GpuWatch::look_at_health(const CaseResult& result) {

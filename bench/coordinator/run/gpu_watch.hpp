@@ -28,7 +28,7 @@ class GpuWatch {
   Record& record_;
   RunObserver& observer_;
   Seconds begun_;
-  ErrorCounts last_;
+  ErrorReadings errors_;
   std::vector<Health> health_;  ///< by rank, of its GPU in the last sample seen
 };
 

@@ -174,7 +174,8 @@ bool Run::is_kept(int launch) const {
 void Run::warn(const Warning& said) {
   const bool lost = said.code == kJobLost;
   some_lost_ = some_lost_ || lost;
-  const Warning warning = lost ? explained(said, world_.faults_of_gpus(gpus_.begun())) : said;
+  const Warning warning =
+      lost ? explained(said, said.text, world_.faults_of_gpus(gpus_.begun())) : said;
   record_.warnings.push_back(warning);
   journal_.write_warning(warning);
   progress_.note(fmt::format("warning: {}", warning.text));

@@ -119,12 +119,18 @@ class ProgramWatch::Impl {
       visible_[i].insert(visible.begin(), visible.end());
       visible_to_any_.insert(visible.begin(), visible.end());
     }
+    for (const WatchedGpu& gpu : gpus_at(visible_to_any_)) {
+      if (gpu.device) numbered_.emplace_back(gpu.number, *gpu.device);
+    }
+    errors_ = ErrorCounterReader(numbered_);
   }
   ~Impl() { stop(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   std::vector<GpuNeighbour> watch_idle(Seconds window) const;
+  ErrorCounts error_counts() { return errors_.read(made_); }
+  std::vector<GpuFault> faults() const { return gpu_faults(numbered_, made_); }
   void begin(std::size_t variant);
   void follow(const Process& process);
   RunEvidence end();
@@ -146,6 +152,9 @@ class ProgramWatch::Impl {
   std::vector<WatchedGpu> all_;     ///< of this host, in nvidia-smi's order
   std::vector<Positions> visible_;  ///< in all_, by variant
   Positions visible_to_any_;
+  NumberedGpus numbered_;  ///< those, as far as the driver knows them
+  ErrorCounterReader errors_;
+  Seconds made_{Span(Clock::now().time_since_epoch()).count()};
   std::set<std::int64_t> own_;  ///< ids of processes that were found in a tree
 
   // Of one run. Written by begin() and end() while no thread runs, and by the thread.
@@ -405,6 +414,8 @@ ProgramWatch::~ProgramWatch() = default;
 std::vector<GpuNeighbour> ProgramWatch::watch_idle(Seconds window) const {
   return impl_->watch_idle(window);
 }
+ErrorCounts ProgramWatch::error_counts() { return impl_->error_counts(); }
+std::vector<GpuFault> ProgramWatch::faults() const { return impl_->faults(); }
 void ProgramWatch::begin(std::size_t variant) { impl_->begin(variant); }
 void ProgramWatch::follow(const Process& process) { impl_->follow(process); }
 RunEvidence ProgramWatch::end() { return impl_->end(); }

@@ -257,10 +257,7 @@ int carry_out(const ExecOptions& options) {
     if (!record.machine.ranks.empty()) {
       record.neighbours = Neighbours{.idle_windows = 1, .seen = runner.watch_idle()};
     }
-    const RunOnce run_once = [&](const RunPlace& place, const std::function<void()>& tick) {
-      return runner.run(place, tick);
-    };
-    execute(plan, run_once, record, journal, progress);
+    execute(plan, runner, record, journal, progress);
   } catch (const Interrupted& interruption) {
     status = kSignalExitBase + interruption.signal_number();
     print_message(stderr,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -31,19 +30,16 @@ class ExecObserver {
 /// This host and all GPUs that NVML shows, which stand as ranks: rank i is GPU i.
 Machine survey_machine();
 
-/// Runs a command once, as ProgramRunner::run().
-using RunOnce = std::function<RunReport(const RunPlace&, const std::function<void()>& tick)>;
-
 /// Warm-up runs, the plan's rounds and, where a ratio's interval is wider than was asked for, more:
 /// as many as would narrow it by the deviation seen, and no more than twice the plan's in all. That
 /// is decided once, so that no look at the outcome decides when to stop. A round that would pass
 /// the budget is not begun. A variant of which two runs in a row failed is not run again, and
 /// without two variants nothing is; nor is anything where no run of the first round gave a metric.
 ///
-/// Fills runs, cases, warnings and status of the record, whose settings must be there. Each run's
-/// samples go to the journal. Throws what `run_once` throws; the record then holds what was
-/// measured.
-void execute(const ExecPlan& plan, const RunOnce& run_once, Record& record, JournalWriter& journal,
+/// Fills runs, cases, errors of links, warnings and status of the record, whose settings must be
+/// there. Each run's samples go to the journal. Throws what ExecWorld::run() throws; the record
+/// then holds what was measured.
+void execute(const ExecPlan& plan, ExecWorld& world, Record& record, JournalWriter& journal,
              ExecObserver& observer);
 
 /// When nothing more is measured: intervals, cases that nothing was measured of, warnings, the

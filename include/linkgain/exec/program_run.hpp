@@ -15,6 +15,7 @@
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/run_evidence.hpp"
+#include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {
 
@@ -35,6 +36,20 @@ struct RunReport {
   std::filesystem::path log;
 };
 
+/// What the runs of a command need of the world; tests give doubles.
+class ExecWorld {
+ public:
+  virtual ~ExecWorld() = default;
+
+  /// Runs the command once. `tick` is called about once a second meanwhile. Throws Interrupted.
+  virtual RunReport run(const RunPlace& place, const std::function<void()>& tick) = 0;
+  /// What counters of errors say of the GPUs that any variant sees; Xid errors count from a moment
+  /// before the first run on. Between runs only.
+  virtual ErrorCounts error_counts() { return {}; }
+  /// What is wrong with those GPUs, of Xid errors only those since then.
+  virtual std::vector<GpuFault> faults() { return {}; }
+};
+
 /// Where runs leave what they write.
 struct RunSurroundings {
   std::filesystem::path folder;  ///< for logs; it exists
@@ -45,12 +60,12 @@ struct RunSurroundings {
 class ProgramWatch;
 
 /// Runs a command, once for each call, and watches what it does to the GPUs.
-class ProgramRunner {
+class ProgramRunner : public ExecWorld {
  public:
   /// All must outlive it.
   ProgramRunner(const ExecPlan& plan, const RunSurroundings& surroundings,
                 const SignalWatch& watch);
-  ~ProgramRunner();
+  ~ProgramRunner() override;
   ProgramRunner(const ProgramRunner&) = delete;
   ProgramRunner& operator=(const ProgramRunner&) = delete;
 
@@ -59,11 +74,12 @@ class ProgramRunner {
 
   /// Prepare, server, the command itself, the end of both trees, cleanup. The wall time is from
   /// just before the command is started to the moment at which the system tells that it exited, as
-  /// by ExitClock. `tick` is called about once a second meanwhile. Nothing of what was started is
-  /// left when it returns or throws. Throws Interrupted, after the cleanup, when a signal was
-  /// caught, but returns what it measured where that came during the cleanup. Where the log cannot
-  /// be written the run failed.
-  RunReport run(const RunPlace& place, const std::function<void()>& tick);
+  /// by ExitClock. Nothing of what was started is left when it returns or throws. Throws
+  /// Interrupted, after the cleanup, when a signal was caught, but returns what it measured where
+  /// that came during the cleanup. Where the log cannot be written the run failed.
+  RunReport run(const RunPlace& place, const std::function<void()>& tick) override;
+  ErrorCounts error_counts() override;
+  std::vector<GpuFault> faults() override;
 
  private:
   const ExecPlan& plan_;

@@ -29,7 +29,7 @@ ErrorKind parse_error_kind(std::string_view name);
 
 /// One counter of one GPU; NVLink's are of one link each.
 struct ErrorCounter {
-  int gpu = 0;  ///< as CUDA numbers the visible ones
+  int gpu = 0;  ///< as CUDA numbers the visible ones; of a program's run as nvidia-smi does
   ErrorKind kind = ErrorKind::pcie_replays;
   std::optional<int> link{};  ///< counts from 0
   std::optional<int> peer{};  ///< the GPU at the link's other end, if the driver names one
@@ -64,7 +64,7 @@ struct ErrorGrowth {
   bool operator==(const ErrorGrowth&) const = default;
 };
 
-/// What a run saw of them: before its first launch and at the end of each.
+/// What a run saw of them: before its first launch, or run of a program, and at the end of each.
 struct LinkErrors {
   int readings = 0;
   std::vector<CountedErrors> counters{};
@@ -77,8 +77,23 @@ struct LinkErrors {
 void add_reading(LinkErrors& errors, const ErrorCounts& before, const ErrorCounts& now,
                  double after_s);
 
+/// The readings of a run, or of the part of it that goes on, one after the other.
+class ErrorReadings {
+ public:
+  /// Adds one to `errors`, which one without counters leaves as they are. Returns what was added
+  /// since the last one, a line each to be told at once.
+  std::vector<std::string> add(std::optional<LinkErrors>& errors, ErrorCounts now, double after_s);
+
+ private:
+  ErrorCounts last_;
+};
+
 /// Those that grew, most first.
 std::vector<CountedErrors> grown_counters(const LinkErrors& errors);
+
+/// "Link errors: none in 7 readings of 37 counters\n", or which counters grew; empty where none
+/// could be read.
+std::string link_errors_line(const std::optional<LinkErrors>& errors);
 
 /// What is to be done about it.
 inline constexpr const char* kLinkErrorsAdvice =

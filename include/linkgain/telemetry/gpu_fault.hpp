@@ -35,12 +35,14 @@ std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
 std::optional<std::map<int, std::int64_t>> count_xid_errors(
     const NumberedGpus& gpus, Seconds since, const std::filesystem::path& kernel_log);
 
-/// What to do about the CUDA error that the last words of a job name, as "cudaErrorSystemNotReady";
-/// empty where they name none that is known here.
+/// What to do about the CUDA error that last words name: by its name, as "cudaErrorSystemNotReady",
+/// or, in a line about CUDA, by CUDA's words for it, as "system not yet initialized". Empty where
+/// they name none that is known here.
 std::string_view advice_for_cuda_error(std::string_view words);
 
-/// The warning of a lost job with what the GPUs say, which may be the cause, and before its advice
-/// what helps against that and against the CUDA error that it names.
-Warning explained(Warning loss, const std::vector<GpuFault>& faults);
+/// The warning of a lost job, or of a program that failed, with what the GPUs say, which may be the
+/// cause, and before its advice what helps against that and against the CUDA error that its last
+/// words name.
+Warning explained(Warning loss, std::string_view last_words, const std::vector<GpuFault>& faults);
 
 }  // namespace linkgain

@@ -9,6 +9,7 @@
 #include "linkgain/process/process.hpp"
 #include "linkgain/record/run_evidence.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
+#include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {
 
@@ -36,6 +37,11 @@ class ProgramWatch {
   /// `window`, while nothing of ours may run. A GPU without work and processes of others has no
   /// element.
   std::vector<GpuNeighbour> watch_idle(Seconds window) const;
+
+  /// Of the GPUs that any variant sees: ErrorCounterReader::read() and gpu_faults(). Xid errors
+  /// count since this was made.
+  ErrorCounts error_counts();
+  std::vector<GpuFault> faults() const;
 
   /// Just before a run of a variant is started. Takes about 1 ms a GPU.
   void begin(std::size_t variant);

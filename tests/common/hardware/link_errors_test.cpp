@@ -11,7 +11,9 @@ namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 const ErrorCounter kCrc{0, ErrorKind::nvlink_crc_errors, 3, 1};
 const ErrorCounter kPcie{1, ErrorKind::pcie_replays, {}, {}};
@@ -38,6 +40,20 @@ TEST(LinkErrors, OfACounterThatWentBackOrAppearedAreNone) {
   add_reading(errors, {{kPcie, 2}}, {{kPcie, 3}}, 2.0);
   EXPECT_THAT(errors.counters, ElementsAre(CountedErrors{kPcie, 7, 1}, CountedErrors{kCrc, 100, 0}))
       << "on from where it went back to";
+}
+
+TEST(LinkErrors, AreAddedReadingByReadingAndTold) {
+  std::optional<LinkErrors> errors;
+  ErrorReadings readings;
+  EXPECT_THAT(readings.add(errors, {}, 0.0), IsEmpty());
+  EXPECT_FALSE(errors) << "no counter";
+  EXPECT_THAT(readings.add(errors, {{kCrc, 40}}, 0.5), IsEmpty());
+  EXPECT_THAT(readings.add(errors, {{kCrc, 45}}, 10.0), ElementsAre(HasSubstr("5 CRC errors of ")));
+  ErrorReadings of_later_part;
+  EXPECT_THAT(of_later_part.add(errors, {{kCrc, 50}}, 20.0), IsEmpty()) << "between the parts";
+  EXPECT_THAT(of_later_part.add(errors, {{kCrc, 51}}, 30.0), SizeIs(1));
+  EXPECT_EQ(errors->readings, 4);
+  EXPECT_THAT(errors->counters, ElementsAre(CountedErrors{kCrc, 40, 6}));
 }
 
 TEST(LinkErrors, AreNamedByTheirPlace) {

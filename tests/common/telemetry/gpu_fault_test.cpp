@@ -12,6 +12,7 @@ namespace linkgain::test {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -89,6 +90,26 @@ TEST(CudaErrorAdvice, KnowsThoseThatAJobDoesNotSurvive) {
   EXPECT_THAT(advice("cudaErrorSystemNotReady"), HasSubstr("fabricmanager"));
   EXPECT_THAT(advice("cudaErrorUnknown"), HasSubstr("999"));
   EXPECT_EQ(advice("cudaErrorInvalidValue"), "");
+}
+
+TEST(CudaErrorAdvice, KnowsThemByTheWordsThatProgramsShow) {
+  EXPECT_THAT(advice_for_cuda_error("a\nRuntimeError: CUDA error: unspecified launch failure\nb"),
+              HasSubstr("719"));
+  EXPECT_THAT(advice_for_cuda_error("Cuda failure 214 'uncorrectable ECC error encountered'"),
+              HasSubstr("214"));
+  EXPECT_THAT(advice_for_cuda_error("cudaMalloc: uncorrectable NVLink error detected during the"),
+              HasSubstr("220"));
+  EXPECT_THAT(advice_for_cuda_error("CUDA: Error 802: system not yet initialized"),
+              HasSubstr("802"));
+  EXPECT_THAT(advice_for_cuda_error("CUDA unknown error - this may be"), HasSubstr("999"));
+  EXPECT_EQ(advice_for_cuda_error("CUDA is there\nls: unknown error"), "") << "not of CUDA";
+}
+
+TEST(ExplainedLoss, HasAdviceOfItsLastWordsAndOfFaultsBeforeItsOwn) {
+  const Warning warning = explained({"job-lost", "died", "own"}, "cudaErrorLaunchFailure",
+                                    {{"GPU 1", "look"}, {"GPU 2", "look"}});
+  EXPECT_EQ(warning.text, "died\nGPU 1\nGPU 2");
+  EXPECT_THAT(warning.advice, AllOf(HasSubstr("719"), EndsWith("; look; own")));
 }
 
 }  // namespace

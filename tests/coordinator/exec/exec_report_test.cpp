@@ -136,6 +136,15 @@ TEST(ExecMarkdown, HasTextOfOthersThatActsOnNothing) {
   }
 }
 
+TEST(ExecMarkdown, HasErrorsOfLinksWhereTheyWereCounted) {
+  Record record = training();
+  EXPECT_THAT(exec_markdown(record), Not(HasSubstr("## Health")));
+  record.link_errors = {
+      .readings = 13, .counters = {{{0, ErrorKind::nvlink_crc_errors, 3, 1}, 40, 0}}, .grown = {}};
+  EXPECT_THAT(exec_markdown(record), HasSubstr("## Health\n\nLink errors:"));
+  EXPECT_THAT(exec_page(record), HasSubstr("Link errors: none"));
+}
+
 TEST(ExecPage, HasPicturesOfEveryMetricBehindTheMetrics) {
   const std::string page = exec_page(several_metrics());
   const std::size_t pictures = page.find("<section id=\"pictures\"");

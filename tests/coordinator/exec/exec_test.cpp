@@ -112,6 +112,48 @@ TEST_F(Exec, WarmsUpNoLongerThanTheBudgetAllows) {
   EXPECT_EQ(outcome.record.cases.at(0).samples.size(), 2U) << "one round all the same";
 }
 
+/// Twelve more of a link after the third run.
+ErrorCounts crc_errors_after_three(std::size_t runs) {
+  return {{{0, ErrorKind::nvlink_crc_errors, 3, 1}, runs < 3 ? 40 : 52}};
+}
+
+TEST_F(Exec, HasWhatWasCountedOfErrorsOnLinks) {
+  ExecDouble world([](const RunPlace& place) {
+    return of_time(place, scattered(place.variant == 0 ? 100.0 : 130.0, place.round, 0.001));
+  });
+  world.count = crc_errors_after_three;
+  const auto outcome =
+      execute_double(options_, make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}}), world);
+  EXPECT_EQ(outcome.code, ExitCode::success);
+  ASSERT_TRUE(outcome.record.link_errors);
+  const LinkErrors& errors = *outcome.record.link_errors;
+  EXPECT_EQ(errors.readings, 13) << "before the first run and after each";
+  ASSERT_THAT(errors.grown, SizeIs(1));
+  EXPECT_EQ(errors.grown[0].growth, 12);
+  EXPECT_THAT(codes(outcome.record), Contains("link-errors"));
+  EXPECT_EQ(parse_record(to_json(outcome.record), "it").link_errors, errors);
+}
+
+TEST_F(Exec, SaysOfARunThatFailedWhatTheGpusSay) {
+  options_.variants = {"p2p"};
+  options_.rounds = 1;
+  ExecDouble world([](const RunPlace& place) {
+    RunReport report = report_of(place, {});
+    report.failure = "exit status 1";
+    report.last_lines = {"CUDA error: unspecified launch failure", "Aborted"};
+    return report;
+  });
+  world.gpu_faults = {{"GPU 1: Xid 79", "check the slot"}};
+  const auto outcome =
+      execute_double(options_, make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}}), world);
+  const auto failed = std::ranges::find(outcome.record.warnings, "run-failed", &Warning::code);
+  ASSERT_NE(failed, outcome.record.warnings.end());
+  EXPECT_THAT(failed->text, testing::EndsWith(": Aborted\nGPU 1: Xid 79"));
+  EXPECT_THAT(failed->advice,
+              testing::AllOf(testing::HasSubstr("719"), testing::HasSubstr("; check the slot; "),
+                             testing::EndsWith("runs/double.log")));
+}
+
 TEST_F(Exec, KeepsTheOthersOfARunThatFails) {
   const auto outcome = outcome_of([](const RunPlace& place) {
     RunReport report = of_time(place, scattered(1.0, place.round, 0.001));
@@ -193,24 +235,26 @@ TEST_F(Exec, TakesTheMedianOfSeveralSamplesOfARun) {
 }
 
 TEST_F(Exec, KeepsWhatWasMeasuredWhenInterrupted) {
-  int runs = 0;
   Record record;
   const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
   record.settings = settings_of(options_, plan, {});
   const ScratchFolder folder;
   JournalWriter journal(folder.path() / "journal.jsonl");
   ExecObserver nobody;
-  const auto run = [&](const RunPlace& place, const std::function<void()>&) {
-    if (++runs == 6) throw Interrupted(SIGTERM);
+  ExecDouble world([&](const RunPlace& place) {
+    if (world.order.size() == 6) throw Interrupted(SIGTERM);
     return of_time(place, scattered(1.0, place.round, 0.01));
-  };
-  EXPECT_THROW(execute(plan, run, record, journal, nobody), Interrupted);
+  });
+  world.count = crc_errors_after_three;
+  EXPECT_THROW(execute(plan, world, record, journal, nobody), Interrupted);
   conclude(record);
   EXPECT_EQ(record.status, RunStatus::interrupted);
   EXPECT_THAT(record.cases.at(0).samples, SizeIs(5));
   const Record kept = read_record(folder.path() / "journal.jsonl");
   EXPECT_THAT(kept.cases.at(0).samples, SizeIs(5));
   EXPECT_EQ(kept.settings.program, record.settings.program);
+  ASSERT_TRUE(kept.link_errors);
+  EXPECT_EQ(kept.link_errors->grown, record.link_errors->grown);
 }
 
 TEST_F(Exec, SaysThatASwitchSeemsToDoNothingUnlessTimesDiffer) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "exec_verdicts.hpp"
@@ -122,6 +123,8 @@ TEST_F(ProgramWatched, WithoutADriverEverythingIsAbsentWithTheReason) {
   const ScopedEnvironment none("LINKGAIN_NVML_SCENARIO", "no-driver");
   ProgramWatch watch({cuda_settings()});
   EXPECT_TRUE(watch.watch_idle(Seconds{0.0}).empty());
+  EXPECT_TRUE(watch.error_counts().empty());
+  EXPECT_TRUE(watch.faults().empty());
   const RunEvidence evidence = run(watch, "true");
   EXPECT_TRUE(evidence.gpus.empty());
   EXPECT_NE(evidence.no_gpus, "");
@@ -135,6 +138,31 @@ TEST_F(ProgramWatched, ALostGpuHasAReason) {
   ASSERT_EQ(evidence.gpus.size(), 2);
   EXPECT_FALSE(evidence.gpus[1].traffic.nvlink_sent);
   EXPECT_THAT(evidence.gpus[1].nvlink_reason, testing::HasSubstr("lost"));
+}
+
+TEST_F(ProgramWatched, ErrorsAreCountedOnTheGpusOfAnyVariant) {
+  const auto file = folder_.path() / "errors";
+  const ScopedEnvironment errors("LINKGAIN_NVML_ERRORS", file);
+  ProgramWatch watch({CudaSettings{"1", {}}});
+  std::optional<LinkErrors> counted;
+  ErrorReadings readings;
+  readings.add(counted, watch.error_counts(), 0.0);
+  std::ofstream(file) << "0 3 replays 4\n1 3 crc_errors 12\n1 0 pcie_replays 1\n";
+  EXPECT_THAT(readings.add(counted, watch.error_counts(), 1.0), testing::SizeIs(2));
+  ASSERT_EQ(counted->grown.size(), 2);
+  EXPECT_EQ(counted->grown[0].counter.gpu, 1);
+  EXPECT_EQ(counted->grown[0].counter.link, 3);
+  EXPECT_EQ(counted->grown[0].growth, 12);
+}
+
+TEST_F(ProgramWatched, FaultsAreThoseOfTheGpusThatVariantsSee) {
+  const ScopedEnvironment lost("LINKGAIN_NVML_SCENARIO", "lost-gpu");
+  const auto names_a_gpu = [](const ProgramWatch& watch) {
+    return std::ranges::count_if(
+        watch.faults(), [](const GpuFault& each) { return each.text.starts_with("GPU 1 does"); });
+  };
+  EXPECT_EQ(names_a_gpu(ProgramWatch({cuda_settings()})), 1);
+  EXPECT_EQ(names_a_gpu(ProgramWatch({CudaSettings{"0", {}}})), 0);
 }
 
 TEST_F(ProgramWatched, OthersWorkBeforeTheFirstRunIsSeen) {
