@@ -1,7 +1,6 @@
 #include <fstream>
 
 #include "programs.hpp"
-#include "support/golden.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -132,20 +131,6 @@ TEST_F(BenchProgram, TakesOptionsFromGoogleBenchmarksVariables) {
   EXPECT_THAT(rows[1], StartsWith("\"all_reduce/float32/sum/128KiB/np2\","));
   request.environment["BENCHMARK_OUT"] = "/nowhere/x";
   EXPECT_EQ(run_program(request).status, 2);
-}
-
-TEST_F(BenchProgram, AFileThatDoesNotFitOnTheDiskIsAnError) {
-  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
-  for (const std::string format : {"json", "csv", "console"}) {
-    const Outcome outcome = run_program(
-        quick_bench(2, {"--only", "all_reduce", "--sizes", "64K", "--benchmark_out=/dev/full",
-                        "--benchmark_out_format=" + format}));
-    EXPECT_EQ(outcome.status, 3) << format << outcome.error;
-    EXPECT_THAT(outcome.output, HasSubstr("\nall_reduce/float32/sum/64KiB/np2 "));
-    const std::vector<std::string> own = own_lines(outcome.error);
-    ASSERT_THAT(own, SizeIs(1)) << format << outcome.error;
-    expect_golden(own[0] + "\n", "bench_out_full.txt");
-  }
 }
 
 TEST_F(BenchProgram, CsvOnStandardOutputIsATable) {

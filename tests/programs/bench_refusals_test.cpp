@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include "programs.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
@@ -34,14 +36,19 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
                                {{"--tokens", "/nowhere/t", "--benchmark_out=/nowhere/./t"}},
 
                                {{"--benchmark_out=/nowhere/x"}},
+                               {{"--benchmark_out=pipe"}},
                                {{"--buffers", "registered"}},
                                {{"--only", "gather", "--buffers", "symmetric"}},
                                {{"--only", "all_gather", "--root", "1"}},
                                {{"--only", "gather", "--root", "2"}},
                                {{"--only", "gather", "--sizes", "4"}}};
+  const ScratchFolder folder;
+  ASSERT_EQ(mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
   Situations refusals;
   for (const Wrong& wrong : all) {
-    const Outcome outcome = run_program(bench(wrong.ranks, wrong.arguments));
+    ProgramRequest request = bench(wrong.ranks, wrong.arguments);
+    request.directory = folder.path();
+    const Outcome outcome = run_program(request);
     std::string command = "linkgain-bench";
     for (const std::string& argument : wrong.arguments) command += " " + argument;
     EXPECT_EQ(outcome.status, 2) << command << outcome.error;

@@ -14,6 +14,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/visible_text.hpp"
+#include "linkgain/record/journal.hpp"
 
 namespace linkgain {
 namespace {
@@ -243,9 +244,10 @@ void time_subject(benchmark::State& state, BenchmarkSubject& subject, ResultChec
 }
 
 /// The file that --benchmark_out names; throws UsageError where it cannot be written, for which
-/// Google Benchmark would end this rank alone.
+/// Google Benchmark would end this rank alone, or is a pipe or a device, which may let it wait.
 std::optional<std::string> output_file(std::vector<std::string> arguments) {
   std::optional<std::string> path = take_option(arguments, "--benchmark_out");
+  if (path) require_replaceable(*path);
   if (path && !std::ofstream(*path, std::ios::app)) {
     throw UsageError(fmt::format("--benchmark_out={}: cannot be written", *path));
   }

@@ -2,11 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -14,6 +12,7 @@
 #include <sstream>
 
 #include "linkgain/base/errors.hpp"
+#include "support/full_disk.hpp"
 #include "support/full_record.hpp"
 
 namespace linkgain::test {
@@ -381,26 +380,6 @@ TEST(WriteFileAtomically, TakesNothingForAFile) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "null"));
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "stdout"));
 }
-
-/// As it is to this process: no file grows beyond so many bytes.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
 
 TEST(WriteFileAtomically, LeavesTheOldFileWholeWhereItCannotWrite) {
   const Folder folder;

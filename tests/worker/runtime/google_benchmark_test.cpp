@@ -2,13 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <sstream>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "support/full_disk.hpp"
+#include "support/golden.hpp"
 #include "support/program.hpp"
 
 namespace linkgain::test {
@@ -124,6 +128,36 @@ TEST(GoogleBenchmark, RefusesWhatItDoesNotKnow) {
   expect_refusal("--benchmark_bogus", "'--benchmark_bogus' is no option");
   expect_refusal("--benchmark_min_time=soon", "'--benchmark_min_time=soon'");
   expect_refusal("--benchmark_out=/nowhere/file", "--benchmark_out=/nowhere/file");
+}
+
+TEST(GoogleBenchmark, WritesRegularFilesOnly) {
+  const ScratchFolder folder;
+  const std::string pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& file : {pipe, std::string("/dev/null")}) {
+    expect_refusal("--benchmark_out=" + file, file);
+  }
+}
+
+TEST(GoogleBenchmark, AFileThatDoesNotFitOnTheDiskIsAnError) {
+  const ScratchFolder folder;
+  for (const std::string format : {"json", "csv", "console"}) {
+    const CapturedOutput output;
+    testing::internal::CaptureStderr();
+    {
+      const FullDisk full(200);
+      EXPECT_EQ(run_benchmarks(three_subjects(),
+                               {{"--benchmark_out=" + (folder.path() / format).string(),
+                                 "--benchmark_out_format=" + format, "--benchmark_min_time=0.001"},
+                                {}}),
+                ExitCode::machine_cannot)
+          << format;
+    }
+    EXPECT_THAT(output.text(), HasSubstr("\nsend_recv/float32/64B/np2 ")) << format;
+    const std::string told = testing::internal::GetCapturedStderr();
+    expect_golden(std::regex_replace(told, std::regex("/\\S+/" + format + " "), "FILE "),
+                  "lost_file.txt");
+  }
 }
 
 /// Runs subjects and returns what they leave in a file of this format.
