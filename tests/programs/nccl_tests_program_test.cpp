@@ -206,6 +206,12 @@ TEST_F(NcclTestsProgramTest, SizesWithoutAnElementAreLeftOutAndThatIsSaid) {
   EXPECT_THAT(own.head, Contains(StartsWith("# Leaving out sizes")));
 }
 
+/// Of its own --timeout 0.5 s is the least.
+TEST_F(NcclTestsProgramTest, TimeoutIsReadAsNcclTestsDoes) {
+  const Outcome outcome = run_program(request(2, {"-b", "8", "-e", "8", "--timeout", "0"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+}
+
 TEST_F(NcclTestsProgramTest, OwnOptionsAreRefusedBesideTheFlags) {
   const Outcome outcome = run_program(bench(2, {"-b", "8", "--sizes", "8"}));
   EXPECT_EQ(outcome.status, 2) << outcome.error;

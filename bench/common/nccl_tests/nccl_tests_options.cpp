@@ -187,10 +187,11 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
   number("-c,--check", options.checks, 0, kMost, "Checks of the data; 0 for none");
   number("-G,--cudagraph", options.graph_launches, 0, kMost,
          "Launches of a graph of -n operations");
-  app.add_option("-T,--timeout", options.timeout.value,
-                 "Seconds after which a size that hangs is ended; 0 for never")
+  app.add_option_function<double>(
+         "-T,--timeout", [&](double seconds) { options.timeout = Seconds{seconds}; },
+         "Seconds after which a size is ended; 0 for never")
       ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str()
+      ->default_str(fmt::format("{:g}, where it hangs", kUsualTimeout.value))
       ->type_name("N");
   number("-a,--average", texts.time, 0, 3, "Time of rank 0 (0), mean (1), least (2), most (3)");
   number("-r,--root", options.root, -1, kMost, "Root; -1 for every rank in turn");

@@ -232,7 +232,8 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   app.get_option("--sizes")->default_str(kUsualSizes);
   app.option_defaults()->group("Modes");
   Modes modes;
-  add_mode_options(job, modes, options);
+  DeferredOptions own(app);
+  add_mode_options(own, modes, options);
   try {
     app.parse(words_to_parse(argc, argv));
   } catch (const CLI::CallForHelp&) {
@@ -256,10 +257,11 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   if (means_nccl_tests(modes.format, app.remaining(), argv[0])) {
     options.mode = WorkerOptions::Mode::nccl_tests;
     options.nccl_tests = parse_nccl_tests_options(argc, argv);
-    options.timeout = options.nccl_tests.timeout;
+    options.timeout = options.nccl_tests.timeout.value_or(kUsualTimeout);
     options.ranks_to_start = ranks_of(options.nccl_tests, options.ranks_to_start);
     return options;
   }
+  own.read();
   options.mode = mode_of(modes, options);
   if (options.mode == WorkerOptions::Mode::serve && app.count("--timeout") == 0) {
     options.timeout = protocol::timeout_of_ranks(protocol::kDefaultTimeout);

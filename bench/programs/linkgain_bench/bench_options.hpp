@@ -28,7 +28,7 @@ struct WorkerOptions {
   std::vector<int> gpus;
   Selection selection;
   Seconds sample_target = kDefaultSampleTarget;
-  Seconds timeout{300.0};  ///< of a command, beyond what it is expected to take; 0: none
+  Seconds timeout = kUsualTimeout;  ///< of a command, beyond what it is expected to take; 0: none
   TrainingPlan training;
   NcclTestsOptions nccl_tests;                   ///< of Mode::nccl_tests
   std::vector<std::string> benchmark_arguments;  ///< `--benchmark_*`, as given

@@ -13,6 +13,7 @@
 
 #include "bench_modes.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/stopwatch.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/nccl_tests/nccl_tests_cases.hpp"
 #include "linkgain/nccl_tests/nccl_tests_output.hpp"
@@ -50,20 +51,26 @@ class HostClock {
   /// -w operations, on a stream and out of place.
   void warm_up(Case c) {
     c.launch = LaunchMode::stream;
-    const Watchdog::Command current(watchdog_, "warming up " + case_name(c));
+    Watchdog::Command current(watchdog_, "warming up " + case_name(c));
     const InState state(session_.board(), RankState::in_operation);
     const auto operation = open(c, {slots(c), 0});
-    operation->run(options_.warm_ups);
+    Stopwatch watch;
+    operation->run(1);
+    expect(current, watch.lap(), options_.warm_ups - 1);
+    if (options_.warm_ups > 1) operation->run(options_.warm_ups - 1);
     session_.barrier();
   }
 
   NcclTestsResult measure(const Case& c, bool checks) {
-    const Watchdog::Command current(watchdog_, "measuring " + case_name(c));
+    Watchdog::Command current(watchdog_, "measuring " + case_name(c));
     const InState state(session_.board(), RankState::in_operation);
     NcclTestsResult result;
     const bool graph = c.launch == LaunchMode::graph;
     auto operation = open(c, {slots(c), graph ? options_.iterations : 0});
+    Stopwatch watch;
     operation->warm_up();
+    const std::int64_t verified = std::int64_t{options_.checks} * protocol::kVerifiedOperations;
+    expect(current, watch.lap(), (timed() + verified) / operation->granularity());
     result.time = time(*operation);
     result.algorithm_bandwidth_gb_per_s = algorithm_bandwidth(c, result.time);
     result.bus_bandwidth_gb_per_s = bus_bandwidth(c, result.time);
@@ -89,6 +96,17 @@ class HostClock {
     return std::clamp<std::int64_t>(options_.largest.value / c.size.value, 1, operations);
   }
 
+  std::int64_t timed() const {
+    return std::int64_t{options_.iterations} * std::max(1, options_.graph_launches);
+  }
+
+  /// Of what `command` does more than once: the first time says how long the `others` take. Where
+  /// many are asked for they are no hang, unless -T says so.
+  void expect(Watchdog::Command& command, Seconds first, std::int64_t others) const {
+    if (options_.timeout) return;
+    command.expect(Seconds{first.value * static_cast<double>(others)});
+  }
+
   std::unique_ptr<Operation> open(const Case& c, const Rotation& rotation) {
     auto operation = make_agreed(session_, [&] { return backend_.open(c, rotation); });
     make_agreed(session_, [&] {
@@ -99,8 +117,7 @@ class HostClock {
   }
 
   Seconds time(Operation& operation) {
-    const std::int64_t operations =
-        std::int64_t{options_.iterations} * std::max(1, options_.graph_launches);
+    const std::int64_t operations = timed();
     session_.barrier();
     const auto start = std::chrono::steady_clock::now();
     operation.run(operations);

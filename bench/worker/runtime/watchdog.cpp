@@ -55,6 +55,11 @@ Watchdog::Command::~Command() {
   watchdog_.session_.board().set(before_);
 }
 
+void Watchdog::Command::expect(Seconds more) {
+  const std::lock_guard lock(watchdog_.mutex_);
+  watchdog_.current_->allowed.value += kSlack * more.value;
+}
+
 Watchdog::Guard::Guard(Watchdog& watchdog, Backend& backend) : watchdog_(watchdog) {
   const std::lock_guard lock(watchdog_.mutex_);
   watchdog_.backend_ = &backend;

@@ -40,23 +40,27 @@ inline constexpr std::array kNcclTestsPrograms{
 /// -a: which rank's time is printed.
 enum class NcclTestsTime { of_rank_0, mean, least, most };
 
-/// What the flags ask for, with nccl-tests' defaults.
+/// How long linkgain-bench's ranks wait for each other, beyond ten times what their work is
+/// expected to take, where neither --timeout nor -T says.
+inline constexpr Seconds kUsualTimeout{300.0};
+
+/// What the flags ask for, with nccl-tests' defaults, but for -T's, which is never.
 struct NcclTestsOptions {
   std::vector<NcclTestsProgram> programs{kNcclTestsPrograms.front()};  ///< a table each
-  std::string called_as;       ///< one of the programs' names; empty for linkgain-bench itself
-  Bytes smallest{32LL << 20};  ///< -b
-  Bytes largest{32LL << 20};   ///< -e
-  Bytes step{1LL << 20};       ///< -i
-  std::int64_t factor = 1;     ///< -f; counts from 2 on, below that the step does
-  int gpus = 1;                ///< -g
-  int threads = 1;             ///< -t; each has `gpus` of its own
-  int iterations = 20;         ///< -n
-  int warm_ups = 1;            ///< -w
-  int checks = 1;              ///< -c
-  int graph_launches = 0;      ///< -G; 0: no graph
-  Seconds timeout{};           ///< -T; 0: none
-  int root = 0;                ///< -r; -1: every rank in turn
-  int registration = 0;        ///< -R: 0 plain, 1 registered, 2 symmetric buffers
+  std::string called_as;           ///< one of the programs' names; empty for linkgain-bench itself
+  Bytes smallest{32LL << 20};      ///< -b
+  Bytes largest{32LL << 20};       ///< -e
+  Bytes step{1LL << 20};           ///< -i
+  std::int64_t factor = 1;         ///< -f; counts from 2 on, below that the step does
+  int gpus = 1;                    ///< -g
+  int threads = 1;                 ///< -t; each has `gpus` of its own
+  int iterations = 20;             ///< -n
+  int warm_ups = 1;                ///< -w
+  int checks = 1;                  ///< -c
+  int graph_launches = 0;          ///< -G; 0: no graph
+  std::optional<Seconds> timeout;  ///< -T, of all that a size takes; 0: none; absent: the usual
+  int root = 0;                    ///< -r; -1: every rank in turn
+  int registration = 0;            ///< -R: 0 plain, 1 registered, 2 symmetric buffers
   NcclTestsTime time = NcclTestsTime::mean;            ///< -a
   std::optional<DataType> type{DataType::float32};     ///< -d; absent: all
   std::optional<Reduction> reduction{Reduction::sum};  ///< -o; absent: all

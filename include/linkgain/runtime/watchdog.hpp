@@ -36,6 +36,9 @@ class Watchdog {
     Command(const Command&) = delete;
     Command& operator=(const Command&) = delete;
 
+    /// The same of what is found out when the command is under way: `more` than expected so far.
+    void expect(Seconds more);
+
    private:
     Watchdog& watchdog_;
     RankState before_;

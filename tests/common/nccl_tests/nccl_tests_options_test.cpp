@@ -55,6 +55,7 @@ TEST(NcclTestsOptions, DefaultsAreThoseOfNcclTests) {
   EXPECT_EQ(options.root, 0);
   EXPECT_EQ(options.registration, 0);
   EXPECT_THAT(options.json_file, IsEmpty());
+  EXPECT_EQ(options.timeout, std::nullopt) << "but for this one";
 }
 
 void expect_all_changed(const NcclTestsOptions& options) {
@@ -72,12 +73,14 @@ void expect_all_changed(const NcclTestsOptions& options) {
   EXPECT_EQ(options.root, -1);
   EXPECT_EQ(options.registration, 2);
   EXPECT_EQ(options.json_file, "x.json");
+  EXPECT_EQ(options.timeout, Seconds{7.5});
 }
 
 TEST(NcclTestsOptions, ShortAndLongFormsMeanTheSame) {
-  const std::vector<const char*> shorts{
-      "-b8", "-e", "1.5G", "-f", "2",    "-i", "64k", "-n", "5",  "-w", "0", "-c", "0",      "-G",
-      "3",   "-a", "3",    "-d", "half", "-o", "max", "-r", "-1", "-R", "2", "-J", "x.json", "-g1"};
+  const std::vector<const char*> shorts{"-b8", "-e", "1.5G",   "-f",  "2",   "-i", "64k", "-n",
+                                        "5",   "-w", "0",      "-c",  "0",   "-G", "3",   "-a",
+                                        "3",   "-d", "half",   "-o",  "max", "-r", "-1",  "-R",
+                                        "2",   "-J", "x.json", "-g1", "-T",  "7.5"};
   const std::vector<const char*> longs{"--minbytes",
                                        "8",
                                        "--maxbytes",
@@ -106,9 +109,15 @@ TEST(NcclTestsOptions, ShortAndLongFormsMeanTheSame) {
                                        "--output_file",
                                        "x.json",
                                        "--ngpus",
-                                       "1"};
+                                       "1",
+                                       "--timeout",
+                                       "7.5"};
   expect_all_changed(parse(shorts));
   expect_all_changed(parse(longs));
+}
+
+TEST(NcclTestsOptions, AllTimeInTheWorldIsAskedForByZero) {
+  EXPECT_EQ(parse({"-T", "0"}).timeout, Seconds{0.0});
 }
 
 TEST(NcclTestsOptions, SizesAreWhatNcclTestsReadsInThem) {

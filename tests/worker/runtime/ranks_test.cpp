@@ -112,6 +112,14 @@ TEST_F(Ranks, SleepWhileTheyWaitForACommand) {
   EXPECT_LT(used, 0.1 * waited.count());
 }
 
+/// Else the watchdog would end the test program.
+TEST_F(Ranks, WaitLongerForACommandOfWhichMoreIsExpected) {
+  Watchdog watchdog(*session, Seconds{0.5});
+  Watchdog::Command command(watchdog, "work");
+  command.expect(Seconds{10.0});
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 /// Rank 0 leads with the commands of a test, the others follow until it sends shutdown.
 class EngineOnRanks : public Ranks {
  protected:
