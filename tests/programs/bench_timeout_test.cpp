@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <regex>
 
@@ -61,6 +62,21 @@ TEST_F(BenchTimeout, BoundsTheStartAndTheEndOfMpi) {
         fault, 8.0);
   }
   expect_golden(said, "bench_deadlines.txt");
+}
+
+/// A library of that name is read when GPUs are asked for.
+TEST_F(BenchTimeout, BoundsWhatIsAskedOfTheMachineWithoutMpi) {
+  const ScratchFolder folder;
+  const std::string pipe = folder.path() / "libnccl.so.2";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ProgramRequest request;
+  request.arguments = {LINKGAIN_BENCH, "--describe", "--timeout", "1"};
+  request.environment["LINKGAIN_NCCL"] = pipe;
+  const Outcome outcome = run_program(request);
+  if (outcome.status == 0) GTEST_SKIP() << "built without CUDA and NCCL";
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  EXPECT_EQ(outcome.output, "");
+  expect_golden(outcome.error, "bench_describe.txt");
 }
 
 TEST_F(BenchTimeout, LetsWorkTakeItsTime) {

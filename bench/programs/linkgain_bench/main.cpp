@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "bench_modes.hpp"
 #include "bench_options.hpp"
@@ -109,6 +110,15 @@ int print_in_full(const std::string& text) {
   });
 }
 
+/// Prints what `ask` finds without a session in `limit` at most: a driver or a library may hang.
+template <typename Ask>
+int print_found(const char* what, linkgain::Seconds limit, Ask ask) {
+  std::optional<linkgain::TimeBound> bound(std::in_place, what, limit);
+  const std::string found = ask();
+  bound.reset();  // a reader may take its time
+  return print_in_full(found + "\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -120,10 +130,13 @@ int main(int argc, char** argv) {
       case WorkerOptions::Mode::text:
         return print_in_full(options.text);
       case WorkerOptions::Mode::describe:
-        return print_in_full(linkgain::describe() + "\n");
+        return print_found("describing the machine", options.timeout,
+                           [] { return linkgain::describe(); });
       case WorkerOptions::Mode::load:
-        linkgain::load_gpu_links(options.load_time);
-        return print_in_full(linkgain::to_json_line(linkgain::copy_between_gpus()) + "\n");
+        return print_found("the copies", {options.load_time.value + options.timeout.value}, [&] {
+          linkgain::load_gpu_links(options.load_time);
+          return linkgain::to_json_line(linkgain::copy_between_gpus());
+        });
       case WorkerOptions::Mode::serve: {
         linkgain::ProtocolChannel channel;
         // The coordinator has bounds of its own, and says more.

@@ -23,6 +23,7 @@
 #include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/temporary_folder.hpp"
+#include "linkgain/runtime/time_bound.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "mpirun_process.hpp"
 
@@ -83,6 +84,7 @@ void forget_outer_binding(const Environment& environment) {
 int usual_ranks(const WorkerOptions& options) {
   if (options.backend == BackendKind::mpi) return 2;
   if (options.gpus.size() >= 2) return static_cast<int>(options.gpus.size());
+  const TimeBound bound("counting the GPUs", options.timeout);
   Machine machine;
   describe_gpus(machine);
   const int gpus = static_cast<int>(machine.ranks.size());

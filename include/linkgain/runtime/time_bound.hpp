@@ -11,8 +11,9 @@
 namespace linkgain {
 
 /// Ends this process where a step lasts too long that no Watchdog can see, as it needs a Session:
-/// the start and the end of MPI, in which a rank waits for the others. It then says on standard
-/// error what was too long, and leaves with status 6, upon which the launcher ends the other ranks.
+/// the start and the end of MPI, in which a rank waits for the others, and what is asked of the
+/// GPUs without MPI. It then says on standard error what was too long, and leaves with status 6,
+/// upon which the launcher ends the other ranks.
 class TimeBound {
  public:
   /// For as long as it lives; none where `limit` is 0.
