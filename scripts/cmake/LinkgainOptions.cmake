@@ -29,13 +29,17 @@ endif()
 foreach(_flag IN LISTS _host_flags)
   target_compile_options(linkgain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_flag}>)
 endforeach()
-# What makes a fault in the programs harder to use: canaries on stacks, checked calls of the C library, and no table of
-# functions that can be written. Not of Debug, which the sanitizers watch.
+# linkgain_hardening: what makes a fault in the programs harder to use: canaries on stacks, checked calls of the C
+# library, in host code of kernels too, and no table of functions that can be written. Not of Debug, which the
+# sanitizers watch.
+add_library(linkgain_hardening INTERFACE)
 foreach(_flag IN ITEMS -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
-  target_compile_options(linkgain_options INTERFACE
-    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:${_flag}>)
+  target_compile_options(linkgain_hardening INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:${_flag}>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<NOT:$<CONFIG:Debug>>>:-Xcompiler=${_flag}>)
 endforeach()
-target_link_options(linkgain_options INTERFACE $<$<NOT:$<CONFIG:Debug>>:LINKER:-z,relro,-z,now>)
+target_link_options(linkgain_hardening INTERFACE $<$<NOT:$<CONFIG:Debug>>:LINKER:-z,relro,-z,now>)
+target_link_libraries(linkgain_options INTERFACE linkgain_hardening)
 # A check of every pointer for null and alignment, and of every call for its object's type, is two thirds of the
 # instrumented code: AddressSanitizer ends with a null pointer too. Without relocations of all the places that the
 # checks name a program starts in a tenth of the time.

@@ -58,10 +58,13 @@ env -u CUDACXX cmake -S "$source_dir" -B "$work/stale" -DLINKGAIN_GPU=AUTO -DLIN
 expect "mpi only (no CUDA compiler was found that works (tried: $work/nvcc))" "$work/stale.log" 'a broken nvcc is none'
 
 # Programs as they are installed are compiled and linked with what makes faults harder to use.
-env -u CUDACXX cmake -S "$source_dir" -B "$work/release" -DLINKGAIN_GPU=OFF -DLINKGAIN_TESTS=OFF \
+env -u CUDACXX cmake -S "$source_dir" -B "$work/release" -DLINKGAIN_GPU=AUTO -DLINKGAIN_TESTS=OFF \
   -DCMAKE_BUILD_TYPE=Release >"$work/release.log" 2>&1 || true
 for flag in -fstack-protector-strong -D_FORTIFY_SOURCE=2; do
-  expect "$flag" "$work/release/compile_commands.json" 'sources are hardened'
+  expect " $flag" "$work/release/compile_commands.json" 'sources are hardened'
+  if grep -qF '.cu"' "$work/release/compile_commands.json"; then
+    expect " -Xcompiler=$flag" "$work/release/compile_commands.json" 'host code of kernels is hardened'
+  fi
 done
 grep -rhs -e '-z,now' "$work/release/build.ninja" "$work/release/bench" >"$work/release.link" || true
 expect '-z,relro,-z,now' "$work/release.link" 'programs are hardened'
