@@ -69,6 +69,8 @@ std::string_view name_of(kernels::Mutant mutant) {
       return "flag-before-data";
     case kernels::Mutant::wrong_share_end:
       return "wrong-share-end";
+    case kernels::Mutant::unbounded_wait:
+      return "unbounded-wait";
   }
   return "";
 }
