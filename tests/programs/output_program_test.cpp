@@ -8,16 +8,29 @@
 namespace linkgain::test {
 namespace {
 
-/// `linkgain` on an NVML double's machine, with its standard output going where `redirection` says.
-Outcome redirected(const std::string& redirection, const std::vector<std::string>& arguments) {
-  const ScratchFolder folder;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+/// `linkgain` on an NVML double's machine.
+ProgramRequest beside_gpus(const ScratchFolder& folder, const std::vector<std::string>& arguments) {
   ProgramRequest request = linkgain(folder, arguments);
-  const std::vector<std::string> shell{"/bin/sh", "-c", "exec \"$@\" " + redirection, "sh"};
-  request.arguments.insert(request.arguments.begin(), shell.begin(), shell.end());
   request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
                          {"LINKGAIN_NVML_SCENARIO", "h200x8"},
                          {"HOME", folder.path().string()}};
-  return run_program(request);
+  return request;
+}
+
+/// The same with its standard output going where `redirection` says.
+Outcome redirected(const std::string& redirection, const std::vector<std::string>& arguments) {
+  const ScratchFolder folder;
+  return with_streams(folder, redirection, beside_gpus(folder, arguments));
+}
+
+/// A program where no file may grow. What it prints goes into a pipe, its status behind that.
+Outcome without_growing_files(const ScratchFolder& folder, const ProgramRequest& request) {
+  return in_shell(folder, "{ (ulimit -f 0; exec \"$@\") 2>&1; echo \"status $?\"; } | cat",
+                  request);
 }
 
 std::string not_written(const std::string& program, int error) {
@@ -50,6 +63,36 @@ TEST(Output, ThatIsClosedIsAnError) {
   EXPECT_EQ(outcome.error, not_written("linkgain", EBADF));
 }
 
+TEST(Output, BeyondTheSizeThatFilesMayHaveIsAnErrorAndLeavesNothing) {
+  const ScratchFolder folder;
+  ASSERT_EQ(run_program(linkgain(folder, {"baseline", kRecord, "--output", "base.json"})).status,
+            0);
+  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{
+           {"doctor", "--prometheus"},
+           {"doctor", "--junit"},
+           {"baseline", kRecord, "--output"},
+           {"fleet", kRecord, "--prometheus"},
+           {"check", kRecord, "--baseline", "base.json", "--junit"},
+           {"check", kRecord, "--baseline", "base.json", "--prometheus"}}) {
+    arguments.emplace_back("new");
+    const Outcome outcome = without_growing_files(folder, beside_gpus(folder, arguments));
+    EXPECT_THAT(outcome.output, AllOf(HasSubstr("cannot write new: "),
+                                      HasSubstr(std::strerror(EFBIG)), EndsWith("status 2\n")))
+        << arguments.front();
+  }
+  const std::filesystem::directory_iterator left(folder.path());
+  EXPECT_EQ(std::distance(left, {}), 1) << "only base.json";
+}
+
+TEST(Output, OfARunBeyondTheSizeThatFilesMayHaveLeavesItsFolderUnlocked) {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(folder.path() / "out");
+  const Outcome outcome = without_growing_files(
+      folder, beside_gpus(folder, {"exec", "--out", "out", "--rounds", "2", "--", "true"}));
+  EXPECT_THAT(outcome.output, EndsWith("status 6\n"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out" / ".lock"));
+}
+
 ProgramRequest worker(const std::string& option) {
   ProgramRequest request;
   request.arguments = {LINKGAIN_BENCH, option};
@@ -65,6 +108,10 @@ TEST(Output, OfTheWorkerThatCannotBeWrittenIsAnError) {
     EXPECT_EQ(full.error, not_written("linkgain-bench", ENOSPC));
     EXPECT_EQ(with_streams(folder, ">&-", worker(option)).status, 2) << option;
   }
+  const ProgramRequest version = worker("--version");
+  const Outcome outcome =
+      in_shell(folder, "{ (ulimit -f 0; exec \"$@\" >file) 2>&1; echo $?; } | cat", version);
+  EXPECT_EQ(outcome.output, not_written("linkgain-bench", EFBIG) + "2\n");
 }
 
 TEST(Messages, ThatCannotBeWrittenLeaveTheStatusAsItIs) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -61,6 +62,13 @@ int open_to_write(const std::filesystem::path& path, WriteMode mode) {
   ::close(file);
   errno = ENXIO;  // as of a pipe that nobody reads
   return -1;
+}
+
+void make_file_size_limit_an_error() noexcept {
+  struct sigaction pass {};
+  pass.sa_handler = [](int) {};  // unlike SIG_IGN it does not outlive exec
+  pass.sa_flags = SA_RESTART;
+  sigaction(SIGXFSZ, &pass, nullptr);
 }
 
 }  // namespace linkgain

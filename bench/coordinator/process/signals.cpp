@@ -75,10 +75,8 @@ SignalWatch::SignalWatch() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
   pthread_sigmask(SIG_UNBLOCK, &watched, &mask_before_);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  for (const int signal_number : {SIGPIPE, SIGXFSZ}) {
-    actions_before_.emplace_back(signal_number);
-    sigaction(signal_number, &ignore, &actions_before_.back().action);
-  }
+  actions_before_.emplace_back(SIGPIPE);
+  sigaction(SIGPIPE, &ignore, &actions_before_.back().action);
 }
 
 SignalWatch::~SignalWatch() {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "subcommand.hpp"
@@ -25,6 +26,7 @@ void tell(std::string_view begin, std::string_view text, linkgain::ExitCode code
 
 int main(int argc, char** argv) {
   linkgain::open_closed_standard_descriptors();
+  linkgain::make_file_size_limit_an_error();
   try {
     return linkgain::with_output_in_full(linkgain::parse_command_line(argc, argv).carry_out);
   } catch (const linkgain::Error& error) {

@@ -13,6 +13,7 @@
 #include "bench_options.hpp"
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/time_bound.hpp"
@@ -123,6 +124,7 @@ int print_found(const char* what, linkgain::Seconds limit, Ask ask) {
 
 int main(int argc, char** argv) {
   linkgain::open_closed_standard_descriptors();
+  linkgain::make_file_size_limit_an_error();
   try {
     const WorkerOptions options = linkgain::parse_worker_options(argc, argv);
     const std::optional<Fault> fault = linkgain::fault_from_environment();

@@ -30,4 +30,9 @@ enum class WriteMode { anew, append };
 /// closed on exec; -1 where it cannot be opened, which errno says.
 int open_to_write(const std::filesystem::path& path, WriteMode mode);
 
+/// From now on a write beyond the limit of a file's size (`ulimit -f`) is an error, EFBIG, as it is
+/// on a full disk, and not the program's end. Programs that this one becomes or starts have the
+/// default. To be called first in main().
+void make_file_size_limit_an_error() noexcept;
+
 }  // namespace linkgain

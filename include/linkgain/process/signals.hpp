@@ -26,10 +26,9 @@ class Interrupted : public Error {
 
 /// While one is alive, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM and SIGXCPU are
 /// noticed instead of ending the program, whichever of its threads they reach, libraries' own
-/// included; and SIGPIPE and SIGXFSZ are ignored, so that writing to a dead job, or more than a
-/// limit allows, is an error and not the end. A signal that was ignored before (nohup, a shell's
-/// background job) stays ignored. The destructor restores what it found and discards what was
-/// caught: last one first, in the thread that made it.
+/// included; and SIGPIPE is ignored, so that writing to a dead job is an error and not the end. A
+/// signal that was ignored before (nohup, a shell's background job) stays ignored. The destructor
+/// restores what it found and discards what was caught: last one first, in the thread that made it.
 class SignalWatch {
  public:
   /// Throws MachineError where the system refuses.

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
@@ -74,6 +76,25 @@ TEST_F(RegularFile, IsWrittenWhereNoPipeOrDeviceStands) {
   const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   EXPECT_LT(open_to_write(pipe, WriteMode::append), 0) << "that somebody reads";
   close(reader);
+}
+
+/// Ends with 0 where it got the error.
+[[noreturn]] void write_beyond_the_limit(int file) {
+  make_file_size_limit_an_error();
+  const rlimit none{};
+  setrlimit(RLIMIT_FSIZE, &none);
+  _exit(write(file, "x", 1) < 0 && errno == EFBIG ? 0 : 1);
+}
+
+TEST_F(RegularFile, ThatMayNotGrowIsAnErrorAndEndsOtherPrograms) {
+  const int file = open_to_write(folder_ / "file", WriteMode::append);
+  EXPECT_EXIT(write_beyond_the_limit(file), testing::ExitedWithCode(0), "");
+  close(file);
+  const auto become_another = [] {
+    make_file_size_limit_an_error();
+    execl("/bin/sh", "sh", "-c", "kill -XFSZ $$", nullptr);
+  };
+  EXPECT_EXIT(become_another(), testing::KilledBySignal(SIGXFSZ), "");
 }
 
 }  // namespace
