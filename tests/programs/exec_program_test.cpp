@@ -448,14 +448,6 @@ TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {
   }
 }
 
-TEST_F(ExecProgram, SetsAnEarlierRunAside) {
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(run({"--variant", "p2p", "--rounds", "1"}, {"true"}).status, 0);
-  }
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs.old" / "p2p-1.log"));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p-1.log"));
-}
-
 /// On two H200 of the NVML double; what moves over NVLink is what `traffic` says: "GPU BYTES"
 /// lines.
 class ExecBesideGpus : public ExecProgram {

@@ -32,13 +32,16 @@ std::filesystem::path default_path(const RunPlan& plan, const Site& site) {
                             : fmt::format("{}x{}", plan.ranks, short_name(site.gpu_name)));
 }
 
+void require_made(const std::filesystem::path& path, const std::error_code& problem) {
+  if (!problem) return;
+  throw UsageError(fmt::format("cannot make {}: {}", path.string(), problem.message()),
+                   "name a directory that can be written with --out DIR");
+}
+
 void make_folder(const std::filesystem::path& path) {
   std::error_code problem;
   std::filesystem::create_directories(path, problem);
-  if (problem) {
-    throw UsageError(fmt::format("cannot make {}: {}", path.string(), problem.message()),
-                     "name a directory that can be written with --out DIR");
-  }
+  require_made(path, problem);
 }
 
 std::filesystem::path absolute_path(const std::filesystem::path& path) {
@@ -59,10 +62,15 @@ bool is_of_a_run(const std::string& name) {
 }  // namespace
 
 std::filesystem::path new_run_folder(const std::string& host, const std::string& what) {
-  const std::filesystem::path base =
-      std::filesystem::path("results") / fmt::format("{}_{}_{}", utc_now(true), host, what);
-  std::filesystem::path path = base;
-  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}-{}", base.string(), i);
+  const std::filesystem::path results = absolute_path("results");
+  make_folder(results);
+  const std::string name = fmt::format("{}_{}_{}", utc_now(true), host, what);
+  std::filesystem::path path = results / name;
+  std::error_code problem;
+  for (int i = 2; !std::filesystem::create_directory(path, problem); ++i) {
+    if (problem != std::errc::file_exists) require_made(path, problem);
+    path = results / fmt::format("{}-{}", name, i);
+  }
   return path;
 }
 

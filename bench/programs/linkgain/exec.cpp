@@ -231,16 +231,16 @@ int carry_out(const ExecOptions& options) {
     fmt::print("{}", dry_run_text(plan, environment));
     return 0;
   }
-  const std::filesystem::path folder =
-      options.out.value_or(new_run_folder(host_name(), folder_name(plan.command)));
-  std::optional<FolderLock> lock = take_folder(folder);
+  std::optional<FolderLock> lock = options.out ? take_folder(*options.out) : std::nullopt;
   std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
   Record record;
   record.started = utc_now(false);
   record.machine = survey_machine();
   record.settings = settings_of(options, plan, environment);
   record.warnings = warnings_of_test_variables(environment, plan.variants);
-  const RunDirectory directory(folder, std::move(lock));
+  const RunDirectory directory(
+      options.out ? *options.out : new_run_folder(host_name(), folder_name(plan.command)),
+      std::move(lock));
   std::filesystem::create_directories(directory.runs());
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal());

@@ -54,7 +54,8 @@ class RunDirectory {
   std::optional<FolderLock> lock_;
 };
 
-/// results/<UTC time>_<host>_<what> below the working folder, with a number where that is there.
+/// Makes results/<UTC time>_<host>_<what> below the working folder, with a number where that is
+/// there: each call makes another one, also of several at once. Throws UsageError where it cannot.
 std::filesystem::path new_run_folder(const std::string& host, const std::string& what);
 
 /// Renames what an earlier run left in a directory (record, report, journal, logs) to *.old, so

@@ -6,6 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <latch>
+#include <set>
+#include <thread>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -119,15 +122,34 @@ TEST_F(RunDirectoryTest, IsNumberedWhereItIsThereAlready) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_);
   std::vector<std::string> names;
-  for (int i = 0; i < 3; ++i) {
-    names.push_back(new_run_folder("host", "2xH200"));
-    std::filesystem::create_directories(names.back());
-  }
+  for (int i = 0; i < 3; ++i) names.push_back(new_run_folder("host", "2xH200"));
   std::filesystem::current_path(before);
   // Not where a second began between them.
   if (names[2].starts_with(names[0])) {
     EXPECT_EQ(names[1], names[0] + "-2");
     EXPECT_EQ(names[2], names[0] + "-3");
+  }
+}
+
+TEST_F(RunDirectoryTest, IsAnotherOneForEachOfSeveralRunsThatBeginAtOnce) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  constexpr std::size_t kRuns = 8;
+  std::vector<std::filesystem::path> paths(kRuns);
+  {
+    std::latch ready(kRuns);
+    std::vector<std::jthread> runs;
+    for (std::filesystem::path& path : paths) {
+      runs.emplace_back([&] {
+        ready.arrive_and_wait();
+        path = new_run_folder("host", "2xH200");
+      });
+    }
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(std::set(paths.begin(), paths.end()).size(), kRuns);
+  for (const std::filesystem::path& path : paths) {
+    EXPECT_TRUE(std::filesystem::is_directory(path)) << path;
   }
 }
 
