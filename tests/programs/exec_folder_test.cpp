@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -10,6 +11,9 @@
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 TEST_F(ExecProgram, SetsAnEarlierRunAside) {
@@ -49,6 +53,29 @@ TEST_F(ExecProgram, ThatIsRefusedLeavesNoFolder) {
     arguments.insert(arguments.end(), command.begin(), command.end());
     run_program(linkgain(folder_, arguments));
     EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << command.front();
+  }
+}
+
+/// As that of a folder of others may be.
+TEST_F(ExecProgram, ShowsTheNameOfItsFolderAsAWordToCopy) {
+  for (const std::string name : {"sp ace", "-x", "a\033[2J\n\u202eb"}) {
+    ProgramRequest made = linkgain(
+        folder_, {"exec", "--out=" + name, "--variant", "p2p", "--rounds", "1", "--", "false"});
+    made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
+    const Outcome outcome = run_program(made);
+    EXPECT_EQ(outcome.status, 6) << name;
+    EXPECT_THAT(outcome.output + outcome.error,
+                AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\u202e"))));
+    const std::vector<std::string> lines = lines_of(outcome.output);
+    const std::string start = "Details: ";
+    const auto line = std::ranges::find_if(
+        lines, [&](const std::string& each) { return each.starts_with(start); });
+    ASSERT_NE(line, lines.end()) << outcome.output;
+    const std::string script = "linkgain() { \"$0\" \"$@\"; }\n" + line->substr(start.size());
+    const Outcome pasted = run_program({.arguments = {"bash", "-c", script, LINKGAIN},
+                                        .environment = {},
+                                        .directory = folder_.path()});
+    EXPECT_EQ(pasted.status, 0) << *line << pasted.error;
   }
 }
 

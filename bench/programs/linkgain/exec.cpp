@@ -180,7 +180,7 @@ class ExecProgress : public ExecObserver {
           line, output_.style().terminal ? "" : first_columns(line, output_.columns()));
     }
     output_.note(
-        fmt::format("{} FAILED: {}; output in {}", place, *report.failure, report.log.string()));
+        fmt::format("{} FAILED: {}; output in {}", place, *report.failure, shown_path(report.log)));
     for (const std::string& each : report.hang) output_.note("  " + each);
     if (report.lines_shown) return;
     constexpr std::size_t kShown = 5;

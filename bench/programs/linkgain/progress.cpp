@@ -11,6 +11,7 @@
 
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -110,9 +111,10 @@ std::size_t ProgressOutput::columns() const {
 
 void ProgressOutput::note(const std::string& text) {
   write_rows();
-  const std::string shown = hanging("", text, columns());
+  const std::string plain = visible_lines(text);
+  const std::string shown = hanging("", plain, columns());
   if (!style_.quiet) print_message(stderr, style_.utf8 ? shown : in_ascii(shown));
-  if (log_ != nullptr) print_message(log_, text + "\n");
+  if (log_ != nullptr) print_message(log_, plain + "\n");
 }
 
 void ProgressOutput::doing(const ProgressPoint& point, const std::string& part,

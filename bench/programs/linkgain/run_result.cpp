@@ -11,6 +11,7 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/exec/exec_report.hpp"
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/protocol/protocol.hpp"
@@ -42,7 +43,8 @@ std::string keep_elsewhere(const Record& record) {
 
 void warn(Record& record, const Warning& warning) {
   record.warnings.push_back(warning);
-  print_message(stderr, fmt::format("linkgain: warning: {}\n", warning.text), Seconds{1.0});
+  print_message(stderr, fmt::format("linkgain: warning: {}\n", visible(warning.text)),
+                Seconds{1.0});
   if (record.exit_code < kSignalExitBase) {
     record.exit_code = static_cast<int>(ExitCode::incomplete);
   }

@@ -23,6 +23,7 @@
 #include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/run_directory.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "terminal.hpp"
 
 namespace linkgain {
@@ -393,7 +394,8 @@ std::string shown_path(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::path near = std::filesystem::proximate(path, error);
   const bool below = !error && !near.empty() && *near.begin() != "..";
-  return below ? near.string() : path.string();
+  const bool is_option = near.string().starts_with('-');
+  return shown_word(below && !is_option ? near.string() : path.string());
 }
 
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {

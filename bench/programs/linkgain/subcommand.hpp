@@ -176,7 +176,7 @@ std::string with_colored_verdicts(const std::string& table);
 /// Of the terminal that standard output is; elsewhere of 80 columns.
 ScreenStyle screen_style(bool color);
 
-/// As short as it can be from the current folder.
+/// As short as it can be from the current folder, as a word of a command line to be copied.
 std::string shown_path(const std::filesystem::path& path);
 
 /// The records that a command was given by name: files, journals or runs' directories. What their
