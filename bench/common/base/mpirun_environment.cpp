@@ -11,6 +11,8 @@ constexpr const char* kSharedMemory = "/dev/shm";
 
 void prepare_for_mpirun(Environment& environment) {
   environment.emplace("HWLOC_COMPONENTS", "-gl,-opencl");
+  const auto temporary = environment.find("TMPDIR");
+  if (temporary != environment.end() && temporary->second.empty()) environment.erase(temporary);
 }
 
 std::unique_ptr<TemporaryFolder> folder_for_segments() {

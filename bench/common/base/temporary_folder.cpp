@@ -38,10 +38,11 @@ bool may_be_left(const Descriptor& folder) {
 }  // namespace
 
 std::filesystem::path folder_for_temporary_files() {
+  const char* const named = std::getenv("TMPDIR");
+  std::filesystem::path folder = named != nullptr && *named != '\0' ? named : "/tmp";
   std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) throw UsageError("TMPDIR names no folder", "set it to one, or leave it out");
-  return folder;
+  if (std::filesystem::is_directory(folder, error)) return folder;
+  throw UsageError("TMPDIR names no folder", "set it to one, or leave it out");
 }
 
 TemporaryFolder::TemporaryFolder() : TemporaryFolder(folder_for_temporary_files()) {}

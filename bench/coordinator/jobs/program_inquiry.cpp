@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/protocol/protocol.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 /// An empty file of its own in the folder for temporary files.
 std::filesystem::path make_error_file() {
-  std::string name = (std::filesystem::temp_directory_path() / "linkgain-XXXXXX").string();
+  std::string name = (folder_for_temporary_files() / "linkgain-XXXXXX").string();
   const int file = ::mkstemp(name.data());
   if (file < 0) throw UsageError("cannot write into " + std::string(name), "set TMPDIR");
   ::close(file);

@@ -11,6 +11,7 @@ namespace linkgain {
 /// Adds what every mpirun is started with, unless it is set. Its hwloc leaves X displays and OpenCL
 /// alone, which no job needs: to find displays its plugin looks the name "localhost" up, which
 /// takes seconds for each job, and most of them their time to start, where no /etc/hosts has it.
+/// Takes an empty TMPDIR away, where mpirun would make its folders in the root.
 void prepare_for_mpirun(Environment& environment);
 
 /// A folder for the shared memory of one job's ranks, of which nobody else would remove the files

@@ -6,7 +6,7 @@
 
 namespace linkgain {
 
-/// $TMPDIR, else /tmp. Throws UsageError where it names no folder.
+/// $TMPDIR, or /tmp where that is unset or empty. Throws UsageError where it names no folder.
 std::filesystem::path folder_for_temporary_files();
 
 /// A folder of this process's own, removed with all that is in it at the end. It is locked while

@@ -50,6 +50,12 @@ TEST(TemporaryFolder, IsRemovedByAProcessThatCanOpenNothingMore) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(TemporaryFolder, IsInTheUsualPlaceWhereTmpdirIsEmpty) {
+  const test::ScopedEnvironment empty("TMPDIR", "");
+  EXPECT_EQ(folder_for_temporary_files(), "/tmp");
+  EXPECT_EQ(TemporaryFolder().path().parent_path(), "/tmp");
+}
+
 TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
   for (const char* place : {"/proc", "/nowhere/at/all"}) {
     const test::ScopedEnvironment nowhere("TMPDIR", place);

@@ -169,6 +169,11 @@ TEST(Launcher, LooksForNoDisplaysButWhereAUserAsks) {
   EXPECT_EQ(own_environment(users, two_ranks()), users);
 }
 
+TEST(Launcher, MpirunIsGivenNoEmptyFolderForTemporaryFiles) {
+  EXPECT_FALSE(base_environment({{"TMPDIR", ""}}, two_ranks()).contains("TMPDIR"));
+  EXPECT_EQ(base_environment({{"TMPDIR", "/var/tmp"}}, two_ranks()).at("TMPDIR"), "/var/tmp");
+}
+
 TEST(Launcher, DaemonsOfTwoMpirunsShareASlurmAllocation) {
   LaunchRequest request = two_ranks();
   const Environment job{{"SLURM_JOB_ID", "7"}};
