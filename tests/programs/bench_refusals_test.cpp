@@ -31,6 +31,9 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
                                {{"--benchmark_bogus=1"}},
 
                                {{"--batch", "1.5"}},
+                               {{"--np="}},
+                               {{"--pair="}},
+                               {{"--tokens="}},
                                {{"--only", "gpt2_step", "--steps", "0"}},
                                {{"--only", "gpt2_step", "--tokens", "/nowhere/tokens.bin"}},
                                {{"--tokens", "/nowhere/t", "--benchmark_out=/nowhere/./t"}},

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"size_beyond_numbers", {"--sizes", "9999999T"}, {"too large", "64T"}},
         Refusal{"size_beyond_memory", {"--sizes", "60T"}, {"60 TiB", "memory", "--sizes"}},
         Refusal{"size_part_of_element", {"--sizes", "6"}, {"4 bytes"}},
-        Refusal{"sizes_empty", {"--sizes", ""}, {"size"}},
+        Refusal{"sizes_empty", {"--sizes", ""}, {"--sizes", "empty"}},
         Refusal{"sizes_backwards", {"--sizes", "1M:8:x2"}, {"1M"}},
         Refusal{"sizes_step", {"--sizes", "8:1M:x1"}, {"x1"}},
         Refusal{"sizes_without_value", {"--sizes"}, {"--sizes"}},
@@ -94,10 +94,29 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"pair_word", {"--pair", "first"}, {"'first'", "0-1"}},
         Refusal{"schedule", {"--schedule", "foo"}, {"'foo'", "paired, sequential"}},
         Refusal{"pattern", {"--pattern", "star"}, {"'star'", "ring, one-way, both-ways"}},
+        Refusal{"hostfile_empty", {"--hostfile", ""}, {"--hostfile", "empty"}},
+        Refusal{"resume_empty", {"--resume", ""}, {"--resume", "empty"}},
+        Refusal{"variant_empty", {"--variant", ""}, {"--variant", "empty"}},
         Refusal{"hostfile", {"--hostfile", "/nowhere/hosts"}, {"/nowhere/hosts"}},
         Refusal{"option", {"--quite"}, {"--quite", "--help"}},
         Refusal{"word", {"now"}, {"now", "--help"}}),
     [](const auto& test) { return test.param.label; });
+
+TEST(EmptyValue, IsRefusedByTheOtherCommandsToo) {
+  const ScratchFolder folder;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"exec", "--out", "", "--", "true"},
+        {"exec", "--prepare", "", "--", "true"},
+        {"exec", "--seed", "", "--", "true"},
+        {"bench", "--np", ""},
+        {"list", "--format", ""},
+        {"fleet", ".", "--expect", ""}}) {
+    const std::string option = *std::ranges::find_if(
+        words, [](const std::string& word) { return word.starts_with("--"); });
+    expect_clear(run_program(linkgain(folder, words), 30.0), 2, {option, "empty"});
+  }
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
 
 class RunRefusesPlace : public testing::TestWithParam<std::string> {};
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -137,6 +138,9 @@ std::string read_option_file(CLI::App& app, const std::filesystem::path& file,
     }
     if (!seen.insert(item.name).second) {
       throw UsageError(fmt::format("{}: {} is given twice", file.string(), item.name), kAdvice);
+    }
+    if (item.inputs.empty() || std::ranges::find(item.inputs, "") != item.inputs.end()) {
+      throw UsageError(fmt::format("{}: {} has an empty value", file.string(), item.name), kAdvice);
     }
     if (item.name == own) {
       own_value = fmt::format("{}", fmt::join(item.inputs, ","));

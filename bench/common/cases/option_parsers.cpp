@@ -81,6 +81,16 @@ std::vector<std::string_view> options_of(const TrainingSelection& asked) {
   return options;
 }
 
+/// An empty text, as that of "$OUT" where there is no such variable, would count as none given.
+void require_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (!option->nonpositional() || std::ranges::find(values, "") == values.end()) continue;
+    throw UsageError(fmt::format("{} has an empty value", option->get_name()),
+                     "leave it out, or give one");
+  }
+}
+
 /// The options that choose trainings.
 void add_training_options(DeferredOptions& deferred, SelectionOptions& options) {
   CLI::App& app = deferred.app();
@@ -109,13 +119,12 @@ void add_training_options(DeferredOptions& deferred, SelectionOptions& options) 
       .add(
           "--dropout", training.dropout,
           [](const std::string& text) { return parse_share(text, "--dropout", 0.0, 0.99); },
-          "Probability of dropout, as 10% or 0.1", DeferredOptions::Empty::is_absent)
+          "Probability of dropout, as 10% or 0.1")
       ->default_str("0.1")
       ->type_name("SHARE");
   deferred
       .add("--buckets", training.buckets, parse_bucket_rule,
-           "Gradients in buckets as PyTorch groups them now (current) or did in 2020 (legacy)",
-           DeferredOptions::Empty::is_absent)
+           "Gradients in buckets as PyTorch groups them now (current) or did in 2020 (legacy)")
       ->default_str("current")
       ->type_name("RULE");
   app.add_option("--bucket-mb", training.bucket_mib, "Size of a bucket in MiB, 0.01 to 4096")
@@ -236,14 +245,14 @@ std::string describe_parse_error(const CLI::ParseError& error,
   return fmt::format("unknown option '{}'", option->substr(0, option->find('=')));
 }
 
-CLI::Option* DeferredOptions::add_text(const char* name, const std::string& help, Empty empty,
+CLI::Option* DeferredOptions::add_text(const char* name, const std::string& help,
                                        const std::string& usual,
                                        std::function<void(const std::string&)> read) {
   const auto text = std::make_shared<std::string>(usual);
   CLI::Option* const option = app_.add_option(name, *text, help);
   option->default_str(usual);
   then([=, read = std::move(read)] {
-    if (!text->empty() || (empty == Empty::is_value && option->count() > 0)) read(*text);
+    if (!text->empty()) read(*text);
   });
   return option;
 }
@@ -257,15 +266,14 @@ CLI::Option* DeferredOptions::add_texts(const char* name, const std::string& hel
 }
 
 void DeferredOptions::read() const {
+  require_values(app_);
   for (const std::function<void()>& step : steps_) step();
 }
 
 void add_job_options(DeferredOptions& deferred, SelectionOptions& options) {
   CLI::App& app = deferred.app();
   app.option_defaults()->group(option_group::kWhere);
-  deferred
-      .add("--backend", options.backend, parse_backend, "nccl (GPUs) or mpi (CPU memory)",
-           DeferredOptions::Empty::is_absent)
+  deferred.add("--backend", options.backend, parse_backend, "nccl (GPUs) or mpi (CPU memory)")
       ->type_name("NAME");
   deferred
       .add("--gpus", options.gpus, parse_gpus,
@@ -300,8 +308,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
       ->type_name("PATTERN,...");
   deferred
       .add("--pair", options.pair, parse_pair,
-           "Ranks of one-way and both-ways, of ping_pong and of latencies",
-           DeferredOptions::Empty::is_absent)
+           "Ranks of one-way and both-ways, of ping_pong and of latencies")
       ->default_str("every pair; ping_pong, latencies: 0-1")
       ->type_name("A-B");
   deferred

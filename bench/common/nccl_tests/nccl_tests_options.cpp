@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <memory>
 #include <system_error>
-#include <utility>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
@@ -328,10 +327,7 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
   Parser parser(options, texts);
   options.arguments.assign(argv, argv + argc);
   try {
-    std::vector<std::string> arguments = with_flags_in_full(
-        {options.arguments.begin() + 1, options.arguments.end()}, long_flags(parser.app));
-    std::ranges::reverse(arguments);  // the parser takes the last as the first
-    parser.app.parse(std::move(arguments));
+    parser.app.parse(with_flags_in_full(words_to_parse(argc, argv), long_flags(parser.app)));
   } catch (const CLI::ParseError& error) {
     throw UsageError(describe_parse_error(error, parser.app.remaining()),
                      "see linkgain-bench --format nccl-tests --help");

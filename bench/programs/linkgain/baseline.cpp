@@ -33,13 +33,7 @@ void declare(CommandLine& line, BaselineOptions& options) {
       .add_option("record", options.records,
                   "record.json, a journal, or a run's directory; one or more")
       ->required();
-  const auto output = [](const std::string& name) {
-    if (name.empty()) throw UsageError("-o needs the name of a file");
-    return std::filesystem::path(name);
-  };
-  CLI::Option* const file = line.deferred.add("-o,--output", options.output, output,
-                                              "The baseline, JSON to be read and edited");
-  file->type_name("FILE");
+  add_file(line, "-o,--output", options.output, "The baseline, JSON to be read and edited");
   add_tolerance(line, options.tolerance)->default_str(share_text(kDefaultTolerance));
   line.app.add_flag("--json", options.json, "Print the baseline; -o is then not needed");
   line.deferred.then([&options] {

@@ -57,8 +57,7 @@ void declare_what(CommandLine& line, ExecOptions& options) {
       ->type_name("REGEX");
   line.deferred
       .add("--metric-use", options.metric_use, parse_metric_use,
-           "Of the numbers in a run: last, median, sum, or all, each a sample",
-           DeferredOptions::Empty::is_value, "last")
+           "Of the numbers in a run: last, median, sum, or all, each a sample", "last")
       ->type_name("USE");
   app.add_option("--skip", options.skip, "First matches of --metric and --step to leave out")
       ->check(CLI::Range(0, 1'000'000))

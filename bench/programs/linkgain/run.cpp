@@ -46,16 +46,6 @@ constexpr const char* kFooter =
 
 std::filesystem::path parse_path(const std::string& name) { return name; }
 
-/// An empty text would count as none given.
-void require_values(const CLI::App& app) {
-  for (const char* option :
-       {"--batch", "--sequence", "--dropout", "--bucket-mb", "--steps", "--tokens"}) {
-    const std::vector<std::string>& values = app.get_option(option)->results();
-    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
-    throw UsageError(fmt::format("{} has an empty value", option), "leave it out, or give one");
-  }
-}
-
 /// A number that may be zero or less, which the plan refuses: such as is not given stays absent.
 template <typename Number, typename Value>
 CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const char* help) {
@@ -86,7 +76,6 @@ void declare_what(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
   app.option_defaults()->group(option_group::kWhat);
   declare_profile(line, options);
-  line.deferred.then([&app] { require_values(app); });
   add_job_options(line.deferred, options);
   add_selection_options(line.deferred, options);
   app.get_option("--backend")->default_str("nccl");
@@ -113,12 +102,11 @@ void declare_how(CommandLine& line, RunOptions& options) {
             return parse_duration(text, "--timeout", Seconds{1.0}, Seconds{86400.0});
           },
           "How long a job may be silent before it is ended, as 90 (seconds) or 5m",
-          DeferredOptions::Empty::is_value, fmt::format("{:g}", protocol::kDefaultTimeout.value))
+          fmt::format("{:g}", protocol::kDefaultTimeout.value))
       ->type_name("TIME");
   line.deferred
       .add("--schedule", options.schedule, parse_schedule,
-           "paired (variants in turn) or sequential (one after the other)",
-           DeferredOptions::Empty::is_absent)
+           "paired (variants in turn) or sequential (one after the other)")
       ->default_str("paired, if GPUs and memory allow")
       ->type_name("HOW");
 }
@@ -137,8 +125,7 @@ void declare_where(CommandLine& line, RunOptions& options) {
   line.deferred
       .add("--hostfile", options.hostfile, parse_path,
            "Hosts for mpirun, one a line as in: node1 slots=4; --out is then a folder that all "
-           "share",
-           DeferredOptions::Empty::is_absent)
+           "share")
       ->type_name("FILE");
 }
 
@@ -150,8 +137,7 @@ void declare_output(CommandLine& line, RunOptions& options) {
   add_label(line, options.label);
   line.deferred
       .add("--resume", options.resume, parse_path,
-           "Go on with the unfinished run in this folder, by its options",
-           DeferredOptions::Empty::is_absent)
+           "Go on with the unfinished run in this folder, by its options")
       ->type_name("DIR");
   app.add_flag("--require-healthy", options.require_healthy,
                "End with status 8 if heat, power supply or cable throttled a GPU in a sample, or "

@@ -282,9 +282,7 @@ CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget) {
 
 CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out) {
   const auto parse = [](const std::string& name) { return std::filesystem::path(name); };
-  return line.deferred
-      .add("--out", out, parse, "Folder for record and report, made if needed",
-           DeferredOptions::Empty::is_absent)
+  return line.deferred.add("--out", out, parse, "Folder for record and report, made if needed")
       ->default_str("a new one in results")
       ->type_name("DIR");
 }
@@ -292,8 +290,7 @@ CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& ou
 CLI::Option* add_label(CommandLine& line, std::string& label) {
   return line.deferred
       .add("--label", label, parse_label,
-           "A name for the run, by which `linkgain list` and `linkgain compare` find it",
-           DeferredOptions::Empty::is_value)
+           "A name for the run, by which `linkgain list` and `linkgain compare` find it")
       ->type_name("NAME");
 }
 

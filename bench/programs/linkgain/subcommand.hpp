@@ -103,11 +103,10 @@ void add_format(CommandLine& line, const char* value, const std::array<Format, c
   const auto parse = [=](const std::string& text) {
     return *chosen ? **chosen : parse_name("format", text, formats);
   };
-  CLI::Option* const option =
-      line.deferred
-          .add("--format", format, parse, listed(names_of(formats), "or"),
-               DeferredOptions::Empty::is_value, std::string(name_of(format)))
-          ->type_name(value);
+  CLI::Option* const option = line.deferred
+                                  .add("--format", format, parse, listed(names_of(formats), "or"),
+                                       std::string(name_of(format)))
+                                  ->type_name(value);
   line.words[option] = names_of(formats);
   for (const Format each : short_forms) {
     const std::string name(name_of(each));

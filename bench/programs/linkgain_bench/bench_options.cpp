@@ -79,7 +79,7 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
             return parse_duration(text, "--sample", Seconds{0.0005}, Seconds{10.0});
           },
           "Length of a timed batch of operations, as 0.005 (seconds) or 5ms",
-          DeferredOptions::Empty::is_value, fmt::to_string(options.sample_target.value))
+          fmt::to_string(options.sample_target.value))
       ->type_name("TIME");
   deferred
       .add(
@@ -89,7 +89,7 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
           },
           "How long ranks wait for each other before they say for whom and end, as 90 (seconds) or "
           "5m",
-          DeferredOptions::Empty::is_value, fmt::to_string(options.timeout.value))
+          fmt::to_string(options.timeout.value))
       ->type_name("TIME");
   app.add_option(
          "--np", modes.ranks,

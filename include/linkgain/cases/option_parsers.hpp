@@ -69,9 +69,6 @@ std::string describe_parse_error(const CLI::ParseError& error,
 /// is told first, and help is given whatever else stands there.
 class DeferredOptions {
  public:
-  /// Whether an empty text is a value, to be refused like any other, or as good as none.
-  enum class Empty { is_value, is_absent };
-
   /// `app` must outlive this, and this its parsing.
   explicit DeferredOptions(CLI::App& app) : app_(app) {}
   DeferredOptions(const DeferredOptions&) = delete;
@@ -79,11 +76,11 @@ class DeferredOptions {
 
   CLI::App& app() { return app_; }
 
-  /// `value = parse(text)` of the text given, or of `usual`; `value` stays where both are empty.
+  /// `value = parse(text)` of the text given, else of `usual`; where that is empty, `value` stays.
   template <typename Value, typename Parse>
   CLI::Option* add(const char* name, Value& value, Parse parse, const std::string& help,
-                   Empty empty = Empty::is_value, const std::string& usual = "") {
-    return add_text(name, help, empty, usual,
+                   const std::string& usual = "") {
+    return add_text(name, help, usual,
                     [&value, parse](const std::string& text) { value = parse(text); });
   }
   /// Names joined by commas, each by `parse`.
@@ -97,12 +94,13 @@ class DeferredOptions {
   /// Something else to be looked at or done at this place of reading.
   void then(std::function<void()> step) { steps_.push_back(std::move(step)); }
 
-  /// In the order of the calls above. Throws UsageError for names and values that cannot be meant.
+  /// In the order of the calls above. Throws UsageError for names and values that cannot be meant,
+  /// before any step where an option of the app, added here or not, has an empty value.
   void read() const;
 
  private:
-  CLI::Option* add_text(const char* name, const std::string& help, Empty empty,
-                        const std::string& usual, std::function<void(const std::string&)> read);
+  CLI::Option* add_text(const char* name, const std::string& help, const std::string& usual,
+                        std::function<void(const std::string&)> read);
   CLI::Option* add_texts(const char* name, const std::string& help,
                          std::function<void(const std::vector<std::string>&)> read);
 

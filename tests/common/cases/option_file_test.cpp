@@ -115,12 +115,28 @@ TEST_F(OptionFile, GoesAfterTheCommandLine) {
 
 TEST_F(OptionFile, RefusesWhatIsNoOption) {
   Situations answers;
-  for (const char* text :
-       {"launchs = 3", "everything = 3", "--launches = 3", "help = true", "[run]\nlaunches = 3",
-        "launches = three", "launches = 2.5", "launches = [2, 3]", "kernels = 7", "launches",
-        "launches = 3\nkernels = true\nlaunches = 4", "profile.name = 3",
-        "kernels = true\nlaunches =", "launches = # 3", "sizes = [1,2",
-        "only = [\"a\",\n\"b\"\nlaunches = 3", "only = [\"a]\"", "only = [\"a\"] b\nsizes = [8]"}) {
+  for (const char* text : {"launchs = 3",
+                           "everything = 3",
+                           "--launches = 3",
+                           "help = true",
+                           "[run]\nlaunches = 3",
+                           "launches = three",
+                           "launches = 2.5",
+                           "launches = [2, 3]",
+                           "kernels = 7",
+                           "launches",
+                           "launches = 3\nkernels = true\nlaunches = 4",
+                           "profile.name = 3",
+                           "kernels = true\nlaunches =",
+                           "launches = # 3",
+                           "sizes = \"\"",
+                           "profile = ''",
+                           "only = [\"a\", \"\"]",
+                           "only = []",
+                           "sizes = [1,2",
+                           "only = [\"a\",\n\"b\"\nlaunches = 3",
+                           "only = [\"a]\"",
+                           "only = [\"a\"] b\nsizes = [8]"}) {
     answers.add(with_replaced(text, "\n", "; "),
                 with_replaced(refusal_of([&] { read(text); }), file_.string(), "FILE"));
   }

@@ -202,9 +202,19 @@ TEST(DeferredOptions, AreReadAfterTheFormOfAllWasLookedAt) {
   EXPECT_THROW(selection_with({"--buffers", "pinned", "--help"}), CLI::CallForHelp);
 }
 
-TEST(DeferredOptions, TakeEmptyTextsAsValuesUnlessTheyStandForNone) {
-  EXPECT_THROW(selection_with({"--sizes", ""}), UsageError);
-  EXPECT_FALSE(selection_with({"--pair", ""}).pair);
+TEST(DeferredOptions, RefuseEmptyValuesOfAllOptionsOfTheirApp) {
+  for (const char* option : {"--sizes", "--pair", "--backend", "--type", "--batch", "--tokens"}) {
+    EXPECT_THROW(selection_with({option, ""}), UsageError) << option;
+  }
+  CLI::App app;
+  const DeferredOptions none(app);
+  std::vector<std::string> words;
+  app.add_option("words", words);
+  app.add_option("--word", words);
+  app.parse(std::vector<std::string>{"", "a"});
+  EXPECT_NO_THROW(none.read()) << "a word of another program";
+  app.parse(std::vector<std::string>{"", "--word"});
+  EXPECT_THROW(none.read(), UsageError);
 }
 
 TEST(WithOptions, WaysWithoutAPairAreMeantForEveryPair) {

@@ -12,9 +12,11 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 NcclTestsOptions parse(const std::vector<const char*>& arguments,
                        const char* program = "linkgain-bench") {
@@ -259,11 +261,11 @@ TEST(NcclTestsOptions, AreRefusedWithAReason) {
 
 TEST(NcclTestsOptions, RefusesWhatNcclTestsGuessesAt) {
   for (const char* size : {"0", "0.5", "-1", "-1k", "x", "8X", "8 x", "8,k", "nan", "inf", "1e30",
-                           "9e99G", "K", "", " "}) {
+                           "9e99G", "K", " "}) {
     EXPECT_THAT(refusal({"-b", "8", "-i", size}), HasSubstr("-i")) << size;
     EXPECT_THAT(refusal({"-b", size}), HasSubstr("-b")) << size;
   }
-  for (const char* size : {"-1", "x", ""}) {
+  for (const char* size : {"-1", "x"}) {
     EXPECT_THAT(refusal({"-f", "2", "-i", size}), HasSubstr("-i")) << size;
   }
   EXPECT_THAT(refusal({"-a", "4"}), HasSubstr("--average"));
@@ -274,6 +276,17 @@ TEST(NcclTestsOptions, RefusesWhatNcclTestsGuessesAt) {
   for (const char* name : {"x.json", "x.JSON", "y.1/x.Json", ".json"}) {
     EXPECT_EQ(parse({"-J", name}).json_file, name);
   }
+}
+
+TEST(NcclTestsOptions, RefusesEmptyValues) {
+  for (const char* flag : {"--minbytes", "--stepbytes", "--datatype", "--op", "--output_file",
+                           "--agg_iters", "--only", "--format"}) {
+    const auto refused = AllOf(StartsWith(flag), HasSubstr("empty"));
+    EXPECT_THAT(refusal({flag, ""}), refused);
+    const std::string joined = std::string(flag) + "=";
+    EXPECT_THAT(refusal({joined.c_str(), "-n", "5"}), refused);
+  }
+  EXPECT_THAT(refusal({"-J", ""}), HasSubstr("empty"));
 }
 
 TEST(NcclTestsOptions, FollowsNcclTestsLeastBandwidth) {

@@ -1,5 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/base/text.hpp"
 #include "parsing.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
@@ -7,6 +9,10 @@
 /// Command lines that cannot be meant, of every subcommand.
 namespace linkgain::test {
 namespace {
+
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 const std::vector<std::vector<std::string>> kCommandLines{
     {"rum"},
@@ -83,11 +89,13 @@ const std::vector<std::vector<std::string>> kCommandLines{
     {"baseline", "a", "-o", "b", "--tolerance", "5"},
     {"check", "a"},
     {"check", "--baseline", "b"},
+    {"check", "a", "--baseline", ""},
     {"check", "a", "--baseline", "b", "--format", "xml"},
     {"check", "a", "--baseline", "b", "--tolerance", "-5%"},
     {"check", "a", "--baseline", "b", "--juint", "c"},
     {"fleet"},
     {"fleet", "a", "--expect", "n[1-"},
+    {"fleet", "a", "--expect", ""},
     {"fleet", "a", "--tolerance", "0"},
     {"report", "r", "--format", "cvs"},
     {"report", "r", "--csv"},
@@ -102,6 +110,39 @@ TEST(CommandLine, RefusalsSayWhatIsAccepted) {
     refusals.add(command, refusal_of<UsageError>([&] { parse(words); }));
   }
   expect_golden(refusals.text(), "refusals.txt");
+}
+
+/// Those that a command's help names with a value behind them, as "--out DIR".
+std::vector<std::string> options_with_values(const std::string& command) {
+  std::vector<std::string> options;
+  for (const std::string& line : split(options_of<TextRequest>({command, "--help"}).text, '\n')) {
+    const std::size_t name = line.find("--");
+    const std::size_t end = line.find_first_of(" [", name);
+    if (!line.starts_with("  -") || end == std::string::npos || line[end] == '[') continue;
+    if (end + 1 < line.size() && line[end + 1] != ' ') {
+      options.push_back(line.substr(name, end - name));
+    }
+  }
+  return options;
+}
+
+/// Such as `--expect "$SLURM_JOB_NODELIST"` gives where there is no such variable.
+TEST(CommandLine, RefusesAnEmptyValueOfEachOption) {
+  for (const std::vector<std::string>& begin : {std::vector<std::string>{"run"},
+                                                {"doctor"},
+                                                {"report"},
+                                                {"fleet", "a"},
+                                                {"baseline", "a"},
+                                                {"compare", "a", "b"},
+                                                {"check", "a", "--baseline", "b"}}) {
+    const std::vector<std::string> options = options_with_values(begin.front());
+    EXPECT_THAT(options, Not(IsEmpty())) << begin.front();
+    for (const std::string& option : options) {
+      std::vector<std::string> words = begin;
+      words.insert(words.end(), {option, ""});
+      EXPECT_THAT(refusal(words), StartsWith(option)) << begin.front();
+    }
+  }
 }
 
 }  // namespace

@@ -120,11 +120,9 @@ TEST(CommandLine, KeepsZeroAndBelowForThePlanToRefuse) {
 
 /// A script's `--out="$folder" --dry-run` starts nothing where the variable is empty.
 TEST(CommandLine, TakesNoOptionForTheValueOfAnother) {
-  const RunOptions options = run_with({"--out=", "--dry-run"});
-  EXPECT_FALSE(options.out);
-  EXPECT_TRUE(options.dry_run);
-  EXPECT_EQ(refusal({"run", "--sizes=", "--quiet"}), refusal({"run", "--sizes", "", "--quiet"}));
-  EXPECT_THAT(refusal({"run", "--label=", "--quiet"}), HasSubstr("''"));
+  for (const std::string option : {"--out", "--sizes", "--label"}) {
+    EXPECT_THAT(refusal({"run", option + "=", "--dry-run"}), HasSubstr("empty")) << option;
+  }
   EXPECT_NE(refusal({"run", "--quiet=", "--dry-run"}), "accepted");
 }
 
