@@ -29,9 +29,9 @@ using Clock = std::chrono::steady_clock;
 
 /// From SIGTERM to SIGKILL.
 constexpr Seconds kGrace{5.0};
-/// How long a shell command before or after a run may take.
+/// How long a shell command before or after a run may take where --timeout is not given.
 constexpr Seconds kShellLimit{3600.0};
-/// The same after an interrupt, when somebody waits.
+/// How long after an interrupt, when somebody waits.
 constexpr Seconds kHurriedShellLimit{10.0};
 constexpr Seconds kTick{1.0};
 /// By how much more than that a busy machine wakes this program late. It was stopped else, and
@@ -150,6 +150,7 @@ class Run {
     }
   }
 
+  std::string too_long(Seconds limit) const;
   std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
   bool ends_well(const char* option, const std::string& text, const SignalWatch* watch);
@@ -184,12 +185,18 @@ class Run {
   bool line_open_ = false;  ///< what was shown last has no end
 };
 
-/// Until it ends; once an interrupt was caught it may take kHurriedShellLimit more. Throws
-/// Interrupted while nothing was measured that could be lost.
+/// What is said of the command, or of one before or after it.
+std::string Run::too_long(Seconds limit) const {
+  return fmt::format("had not ended after {:g} s{}", limit.value,
+                     plan_.timeout ? " (--timeout)" : "");
+}
+
+/// Until it ends, for --timeout at most; once an interrupt was caught it may take
+/// kHurriedShellLimit more. Throws Interrupted while nothing was measured that could be lost.
 std::optional<ProcessEnd> Run::wait_for(Process& shell, const SignalWatch* watch) const {
   if (watch == nullptr) return shell.wait(kHurriedShellLimit);
   try {
-    return shell.wait(kShellLimit, watch);
+    return shell.wait(plan_.timeout.value_or(kShellLimit), watch);
   } catch (const Interrupted&) {
     if (!watched_) throw;
     return shell.wait(kHurriedShellLimit);
@@ -217,15 +224,19 @@ bool Run::ends_well(const char* option, const std::string& text, const SignalWat
        .output_file = log_,
        .has_input = false});
   const auto end = wait_for(shell, watch);
+  const bool cut_short = !end && watch_.caught();
+  if (!end && !cut_short && !report_.failure) {
+    report_.failure = fmt::format("{} {}", option, too_long(plan_.timeout.value_or(kShellLimit)));
+    look_who_hangs(&shell, open_log(log_).get());
+  }
   end_whole(shell, option, report_.notes);
   if (end && succeeded(*end)) return true;
-  if (!end && watched_ && watch_.caught()) {
+  if (cut_short) {
     // Whoever interrupts a cleanup does not lose what was measured before it.
     report_.notes.push_back(fmt::format("{} was ended {:g} s after {}", option,
                                         kHurriedShellLimit.value, signal_name(*watch_.caught())));
   } else if (!report_.failure) {
-    report_.failure = end ? fmt::format("{} ended with {}", option, describe(*end))
-                          : fmt::format("{} did not end", option);
+    report_.failure = fmt::format("{} ended with {}", option, describe(*end));
   }
   return false;
 }
@@ -316,7 +327,7 @@ void Run::end_server() {
 
 std::optional<std::string> Run::limit_passed(double elapsed, double silent) const {
   if (plan_.timeout && elapsed >= plan_.timeout->value) {
-    return fmt::format("it had not ended after {:g} s (--timeout)", plan_.timeout->value);
+    return fmt::format("it {}", too_long(*plan_.timeout));
   }
   if (plan_.silence && silent >= plan_.silence->value) {
     return fmt::format("no output for {:g} s (--silence)", plan_.silence->value);

@@ -134,6 +134,12 @@ TEST_F(ProgramRun, ThatFailedSaysWhy) {
   add("it fails, and what comes after, too", run("exit 3"));
   options_.timeout = Seconds{1.0};
   add("it takes too long", run("echo begun; sleep 60"));
+  options_.timeout = Seconds{1.0};
+  options_.prepare = "sleep 60";
+  add("what comes before takes too long", run("true"));
+  options_.timeout = Seconds{1.0};
+  options_.cleanup = "sleep 60";
+  add("what comes after takes too long", run("true"));
   options_.silence = Seconds{1.0};
   add("it falls silent", run("echo begun; sleep 60"));
   add("its server ends before it is ready", run_with_server("echo no port; exit 2", "true"));
@@ -148,6 +154,8 @@ TEST_F(ProgramRun, IsToldWhoHangsWhereItPassedALimit) {
   const RunReport report = run("sleep 60");
   EXPECT_THAT(report.hang, Not(IsEmpty()));
   EXPECT_THAT(read_file(report.log), HasSubstr("linkgain: " + report.hang.front()));
+  options_.prepare = "exec sleep 50";
+  EXPECT_THAT(run("true").hang, Contains(HasSubstr("sleep 50")));
 }
 
 TEST_F(ProgramRun, LeavesNothingBehind) {
