@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <mutex>
 #include <random>
 #include <set>
 
@@ -125,9 +126,17 @@ constexpr Seconds kKillLimit{5.0};
 /// The jobs whose trees have not ended, of this whole program: orphans come to it, not to a job.
 struct LiveJobs {
   std::atomic<int> count = 0;
-  std::atomic<std::uint64_t> since = 0;  ///< start of the first of them, as ProcessEntry::start
+  std::atomic<std::uint64_t> since = 0;      ///< start of the first of them, as ProcessEntry::start
+  std::mutex mutex;                          ///< of what follows
+  std::map<pid_t, std::uint64_t> survivors;  ///< of ended jobs, which told of them: start by id
 };
 LiveJobs live_jobs;
+
+bool outlived_its_job(const ProcessEntry& process) {
+  const std::lock_guard lock(live_jobs.mutex);
+  const auto survivor = live_jobs.survivors.find(process.id);
+  return survivor != live_jobs.survivors.end() && survivor->second == process.start;
+}
 
 void count_job(pid_t leader) {
   if (live_jobs.count++ > 0) return;
@@ -236,7 +245,9 @@ bool ProcessTree::is_member(const ProcessEntry& process, std::optional<pid_t> le
   if (process.id == leader) return true;
   if (process.parent == getpid()) {
     if (process.session == session_ && process.id != session_) return true;
-    if (strays_since && process.start >= *strays_since && process.session != getsid(0)) return true;
+    const bool is_stray =
+        strays_since && process.start >= *strays_since && process.session != getsid(0);
+    if (is_stray && !outlived_its_job(process)) return true;
   }
   const auto known = known_.find(process.id);
   if (known != known_.end() && known->second == process.start) return true;
@@ -508,7 +519,11 @@ std::vector<pid_t> Process::kill_tree() {
       kill(member.id, SIGKILL);
       if (member.parent == getpid() && member.id != id_) waitpid(member.id, nullptr, WNOHANG);
     }
-    if (limit.passed()) return ids;
+    if (limit.passed()) {
+      const std::lock_guard lock(live_jobs.mutex);
+      for (const ProcessEntry& member : members) live_jobs.survivors[member.id] = member.start;
+      return ids;
+    }
     pause(kReapMilliseconds, nullptr);
   }
 }

@@ -78,7 +78,8 @@ class ProcessTree {
   /// Looks for the members and remembers them. `leader` is absent once it has been reaped (its id
   /// may then belong to somebody else). Zombies count only while they are this process's to reap.
   /// `strays_since` (as ProcessEntry::start) makes members of all children of this process that
-  /// started then or later, but for those of its own session, where no job's can be.
+  /// started then or later, but for those of its own session, where no job's can be, and for those
+  /// that another job's end already told of.
   std::vector<ProcessEntry> find(std::optional<pid_t> leader,
                                  std::optional<std::uint64_t> strays_since = std::nullopt);
 
@@ -221,7 +222,7 @@ class Process {
 
   /// As ask_to_end(), and after the grace period, or when the program is gone, kills
   /// whatever is left of its tree, stopped or not. Returns who outlived even that for 5 seconds:
-  /// processes asleep in a driver.
+  /// processes asleep in a driver. The end of another job does not tell of these again.
   std::vector<pid_t> end_tree(Seconds grace);
 
  private:

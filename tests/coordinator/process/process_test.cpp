@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -364,6 +365,29 @@ TEST_F(ProcessEndTest, EndingOneJobLeavesTheOtherAlone) {
   EXPECT_EQ(second.read_line(kPlenty).line, "still there");
   second.end_tree(Seconds{1});
   EXPECT_FALSE(is_alive(of_second));
+}
+
+/// Traced by a program that does not wait for it, a process stays a zombie that nobody else reaps.
+TEST_F(ProcessEndTest, WhatOutlivesItsJobIsNoOthers) {
+  Process first(script("exec cat", folder_));
+  Process second(script("exec cat", folder_));
+  const Pipe pipe = make_pipe();
+  const pid_t tracer = fork();
+  if (tracer == 0) {
+    const char traced = ptrace(PTRACE_SEIZE, first.id(), nullptr, nullptr) == 0 ? 1 : 0;
+    if (write(pipe.writing.get(), &traced, 1) == 1) pause();
+    _exit(0);
+  }
+  char traced = 0;
+  EXPECT_EQ(read(pipe.reading.get(), &traced, 1), 1);
+  if (traced != 0) {
+    EXPECT_THAT(first.end_tree(Seconds{0}), testing::ElementsAre(first.id()));
+    EXPECT_THAT(second.end_tree(Seconds{0}), IsEmpty());
+  }
+  kill(tracer, SIGKILL);
+  waitpid(tracer, nullptr, 0);
+  EXPECT_THAT(first.end_tree(Seconds{0}), IsEmpty());
+  if (traced == 0) GTEST_SKIP() << "tracing is not allowed here";
 }
 
 TEST_F(ProcessEndTest, TheDestructorEndsEverything) {
