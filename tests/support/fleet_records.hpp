@@ -69,7 +69,7 @@ inline VariantResult fleet_variant(const Case& definition, const std::string& na
   result.fraction_of_limit = 0.731;
   result.limit = path == Path::nvlink ? LimitKind::nvlink_payload : LimitKind::copy;
   result.verification = Verification{definition.elements(), 0, 0.0, 0.0, ""};
-  result.evidence = known_evidence();
+  result.evidence = known_evidence(definition);
   if (path != Path::nvlink) {
     result.evidence->nvlink_sent = 0;
     result.evidence->nvlink_received = 0;

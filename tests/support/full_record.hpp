@@ -184,7 +184,7 @@ inline CaseResult full_case(const Case& definition, Path path) {
   measured.variant = "p2p";
   measured.path = path;
   measured.verification = Verification{1000, 0, 0.25, 0.5, ""};
-  measured.evidence = known_evidence();
+  measured.evidence = known_evidence(definition);
   measured.fraction_of_limit = 0.731;
   measured.limit = LimitKind::nvlink_payload;
   measured.health = {.lowest_temperature_c = 31,

@@ -40,9 +40,15 @@ void require_of_each(std::string_view what, std::size_t count, std::optional<int
                                counted(static_cast<std::int64_t>(count), "rank", "ranks"), *ranks));
 }
 
+/// As records take it.
+void require_rate(std::string_view what, double gb_per_s) {
+  if (gb_per_s >= 1e-3 && gb_per_s <= 1e6) return;
+  throw UsageError(fmt::format("{} is {:g} GB/s", what, gb_per_s));
+}
+
 void require_rates(const CopyRates& rates) {
-  require_at_least(0.0, "the rate to a GPU", rates.to_gpu_gb_per_s);
-  require_at_least(0.0, "the rate from a GPU", rates.from_gpu_gb_per_s);
+  require_rate("the rate to a GPU", rates.to_gpu_gb_per_s);
+  require_rate("the rate from a GPU", rates.from_gpu_gb_per_s);
 }
 
 void check(const HelloReply& reply, std::optional<int> ranks) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -16,11 +17,14 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr double kRounding = 1e-9;
+/// Between that of a GPU, which times samples, and that of the run.
+constexpr double kClocksDiffer = 0.01;
 
 constexpr const char* kTakeACopy = "take an unchanged copy; a record is not made to be edited";
 
@@ -32,8 +36,16 @@ bool agree(double a, double b) {
   return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
 }
 
+bool agree(const std::optional<double>& a, const std::optional<double>& b) {
+  return a.has_value() == b.has_value() && (!a || agree(*a, *b));
+}
+
 bool lies_within(double value, double least, double most) {
   return value >= least * (1.0 - kRounding) && value <= most * (1.0 + kRounding);
+}
+
+bool goes_on(const Record& record) {
+  return std::ranges::find(record.warnings, "resumed", &Warning::code) != record.warnings.end();
 }
 
 void require_variants(const CaseResult& result, const std::vector<Variant>& variants) {
@@ -52,6 +64,17 @@ void require_ranks(const std::vector<RankInfo>& ranks) {
   }
 }
 
+void require_links(const Machine& machine) {
+  const std::int64_t ranks = std::ssize(machine.ranks);
+  const auto is_rank = [&](int rank) { return rank >= 0 && rank < ranks; };
+  for (const PairLink& link : machine.links) {
+    if (is_rank(link.from) && is_rank(link.to) && link.from != link.to) continue;
+    throw UsageError(fmt::format("its machine has a link from rank {} to rank {}, of {}", link.from,
+                                 link.to, counted(ranks, "rank", "ranks")),
+                     kTakeACopy);
+  }
+}
+
 /// What prints programs' runs looks for nothing else among them.
 void require_kind(const CaseResult& result, bool of_program) {
   if (is_program(result.definition.operation) == of_program) return;
@@ -63,6 +86,36 @@ void require_launches(const CaseResult& result, int planned) {
     // As many as planned may be added.
     if (sample.launch >= 0 && sample.launch < 2 * planned) continue;
     refuse(result, fmt::format("a sample is of launch {}, of {} planned", sample.launch, planned));
+  }
+}
+
+/// Readers take a variant's path from it. What a sum of unlike plans moves is not known.
+void require_evidence(const CaseResult& result) {
+  for (const VariantResult& variant : result.variants) {
+    if (!variant.evidence) continue;
+    const TrafficEvidence& evidence = *variant.evidence;
+    const std::optional<double> share = evidence.nvlink_share();
+    const bool judged = evidence.reason.empty() && share && std::isfinite(*share);
+    if (evidence.judged ? !judged : evidence.reason.empty()) {
+      refuse(result, fmt::format("whether the bytes of {} are judged is not what their reason says",
+                                 variant.variant));
+    }
+    const std::optional<double> bytes = expected_bytes(result.definition, evidence.plan);
+    if (!bytes || !evidence.expected) continue;
+    if (agree(*evidence.expected, *bytes * static_cast<double>(evidence.operations))) continue;
+    refuse(result, fmt::format("the expected bytes of {} are not those of its operations",
+                               variant.variant));
+  }
+}
+
+/// A run that goes on did not always count its earlier parts; a program's metric may be no time.
+void require_within_run(const Record& record, const CaseResult& result) {
+  if (!record.wall_seconds || goes_on(record) || is_program(result.definition.operation)) return;
+  for (const Sample& sample : result.samples) {
+    const double time = sample.time().value * static_cast<double>(sample.operations);
+    if (time <= *record.wall_seconds * (1.0 + kClocksDiffer)) continue;
+    refuse(result, fmt::format("a sample of {:g} s is longer than the run of {:g} s", time,
+                               *record.wall_seconds));
   }
 }
 
@@ -160,9 +213,7 @@ void require_errors(const LinkErrors& errors) {
 /// and older versions counted the time between its parts.
 void require_begins(const Record& record) {
   const std::vector<double>& begins = record.launch_begins_s;
-  const bool goes_on =
-      std::ranges::find(record.warnings, "resumed", &Warning::code) != record.warnings.end();
-  if (goes_on) return;
+  if (goes_on(record)) return;
   const auto refuse_launch = [](std::size_t launch, const std::string& what) {
     throw UsageError(fmt::format("launch {} begins {}", launch + 1, what), kTakeACopy);
   };
@@ -250,10 +301,6 @@ void require_within_samples(const CaseResult& result, const std::vector<Range>& 
   }
 }
 
-bool agree(const std::optional<double>& a, const std::optional<double>& b) {
-  return a.has_value() == b.has_value() && (!a || agree(*a, *b));
-}
-
 void require_exact(const CaseResult& result) {
   CaseResult derived = result;
   summarise(derived);
@@ -307,16 +354,24 @@ Agreement agreement_of(const Record& record, bool digested) {
   return is_older ? Agreement::within_samples : Agreement::exact;
 }
 
+void require_share(const TrafficEvidence& evidence, const std::optional<double>& written) {
+  if (agree(written, evidence.nvlink_share())) return;
+  throw UsageError("nvlink_share is not nvlink_sent_bytes over expected_bytes", kTakeACopy);
+}
+
 void require_consistent(const Record& record, Agreement agreement) {
   require_each_once(record);
   require_exit_code(record);
   if (record.link_errors) require_errors(*record.link_errors);
   require_begins(record);
   require_ranks(record.machine.ranks);
+  require_links(record.machine);
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);
     require_launches(result, record.settings.launches);
+    require_within_run(record, result);
+    require_evidence(result);
     require_intervals(result);
     require_verifications(result);
     const std::vector<Range> ranges = ranges_of(result);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -15,9 +18,13 @@ enum class Agreement {
 Agreement agreement_of(const Record& record, bool digested);
 
 /// Throws UsageError where what is said in two places of a record differs: a program's cases among
-/// those of linkgain or the other way round, ranks or variants in another order, an interval
-/// without its ratio, a launch that was not planned, an error where nothing is wrong, times and
+/// those of linkgain or the other way round, ranks or variants in another order, a link of a rank
+/// that is not there, bytes that the case does not move, an interval without its ratio, a launch
+/// that was not planned, an error where nothing is wrong, a sample longer than the run, times and
 /// ratios that its samples do not give, or that have none.
 void require_consistent(const Record& record, Agreement agreement);
+
+/// Throws UsageError where `written` is not nvlink_share(), within 1e-9.
+void require_share(const TrafficEvidence& evidence, const std::optional<double>& written);
 
 }  // namespace linkgain

@@ -48,6 +48,9 @@ TrafficEvidence read_evidence(const In& json) {
   evidence.judged = json.at("judged");
   evidence.reason = json.at("reason");
   evidence.pcie_reason = optional_at<std::string>(json, "pcie_reason").value_or("");
+  if (json.contains("nvlink_share")) {
+    require_share(evidence, optional_at<double>(json, "nvlink_share"));
+  }
   return evidence;
 }
 

@@ -69,7 +69,7 @@ TEST(RequirePossible, TakesWhatJobsMeasure) {
   EXPECT_NO_THROW(require_possible(RunReply{{0.5, std::nullopt}, {{40, 0.0, 0, {}}, {}}}, 2));
   EXPECT_NO_THROW(require_possible(verified(1, 1, kInfinite), 2));
   EXPECT_NO_THROW(require_possible(CountersReply{{{0, kMost, {}, {}}, {}}, "", ""}, 2));
-  EXPECT_NO_THROW(require_possible(HostCopyReply{{HostCopyRates{34.8, 0.0}, std::nullopt}}, 2));
+  EXPECT_NO_THROW(require_possible(HostCopyReply{{HostCopyRates{34.8, 1e-3}, std::nullopt}}, 2));
   EXPECT_NO_THROW(require_possible(DoneReply{}, 2));
   EXPECT_NO_THROW(require_possible(ErrorReply{"no", "", -1}, 2));
 }
@@ -117,6 +117,7 @@ TEST(RequirePossible, RefusesWhatNoJobMeasures) {
   refusals.add("negative", CountersReply{{{-1, {}, {}, {}}, {}}, "", ""});
   refusals.add("one rank", CountersReply{{{}}, "", ""});
   refusals.add("rate", HostCopyReply{{HostCopyRates{-1.0, 1.0}, std::nullopt}});
+  refusals.add("no rate", HostCopyReply{{HostCopyRates{1.0, 0.0}, std::nullopt}});
   refusals.all().expect_golden("impossible_replies.txt");
 }
 

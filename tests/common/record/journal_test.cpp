@@ -57,7 +57,7 @@ Record short_record() {
   Record record = full_record();
   record.machine.ranks = {record.machine.ranks[2]};
   record.machine.ranks[0].rank = 0;
-  record.machine.links.resize(1);
+  record.machine.links.clear();
   record.settings.variants.resize(1);
   record.settings.environment_in_force.resize(1);
   for (CaseResult& result : record.cases) {

@@ -7,48 +7,15 @@
 #include <functional>
 #include <random>
 
-#include "linkgain/base/errors.hpp"
-#include "linkgain/base/json.hpp"
-#include "linkgain/record/journal.hpp"
-#include "support/full_record.hpp"
+#include "record_documents.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-/// What parse_record says against a document; "accepted" when it does not.
-std::string refusal(const std::string& text) {
-  try {
-    parse_record(text, "a.json");
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-std::string refusal(const Json& document) { return refusal(document.dump()); }
-
-/// Without its digests: made to be changed.
-Json without_digests(const std::string& text) {
-  Json document = Json::parse(text);
-  document.erase("results_digest");
-  document.erase("digest");
-  return document;
-}
-
-Json full_document() { return without_digests(to_json(full_record())); }
-
-/// A change of one place of a document, named by a JSON pointer.
-Json with(const char* place, const Json& value) {
-  Json document = full_document();
-  document.at(Json::json_pointer(place)) = value;
-  return document;
-}
 
 TEST(RecordJson, RoundTripsEveryMember) {
   const Record record = full_record();
@@ -105,8 +72,7 @@ TEST(RecordJson, AcceptsNullAndAbsenceAlikeInAGpu) {
 
 TEST(RecordJson, WritesTheShareOfNvlinkForOtherReaders) {
   const Json variant = full_document()["cases"][0]["variants"][0];
-  EXPECT_NEAR(variant["evidence"]["nvlink_share"].get<double>(), 50533990400 / 50331648000.5,
-              1e-12);
+  EXPECT_NEAR(variant["evidence"]["nvlink_share"].get<double>(), 1.00402, 1e-6);
   EXPECT_TRUE(full_document()["cases"][0]["variants"][1]["evidence"]["nvlink_share"].is_null());
   EXPECT_TRUE(full_document()["cases"][0]["variants"][2]["evidence"].is_null());
 }
@@ -381,6 +347,23 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   ask("/cases/0/variants/0/health/unhealthy_samples", 17);
   ask("/cases/0/variants/0/health/power_capped_samples", 17);
   ask("/cases/0/variants/0/disturbed_samples", 17);
+  ask("/samples/seconds_by_rank/0/0", 1e300);
+  ask("/samples/seconds_by_rank/0/0", 3.0);
+  ask("/cases/0/variants/0/evidence/expected_bytes", 201326592.0);
+  ask("/cases/0/variants/0/evidence/nvlink_sent_bytes", 50533990);
+  ask("/cases/0/variants/0/evidence/nvlink_share", 0.5);
+  ask("/cases/0/variants/0/evidence/nvlink_share", nullptr);
+  ask("/cases/0/variants/0/evidence/judged", false);
+  ask("/cases/0/variants/0/evidence/reason", "protocol LL, not SIMPLE");
+  ask("/cases/0/variants/1/evidence/judged", true);
+  ask("/machine/ranks/0/gpu/nvlink_rate_gb_per_s", 1e-320);
+  ask("/machine/ranks/0/gpu/nvlink_total_gb_per_s", 1e7);
+  ask("/machine/ranks/0/gpu/nvlink_links_active", 2147483647);
+  ask("/machine/ranks/0/host_copy/to_gpu_gb_per_s", 1e-320);
+  ask("/machine/ranks/0/host_copy/alone/from_gpu_gb_per_s", 0);
+  ask("/machine/links/0/nvlinks", 2147483647);
+  ask("/machine/links/0/to", 3);
+  ask("/machine/links/0/to", 0);
   answers.expect_golden("impossible_numbers.txt");
 }
 

@@ -348,8 +348,8 @@ Record page_of_two_launches() {
   CaseResult& ddp = record.cases[0];
   ddp.converged = false;
   ddp.stopped = StopReason::launches_differ;
-  ddp.variants[0].evidence = known_evidence();
-  ddp.variants[1].evidence = known_evidence();
+  ddp.variants[0].evidence = known_evidence(ddp.definition);
+  ddp.variants[1].evidence = known_evidence(ddp.definition);
   ddp.variants[1].evidence->nvlink_sent = 0;
   ddp.variants[1].evidence->nvlink_received = 0;
   return record;

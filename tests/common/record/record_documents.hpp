@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/record/journal.hpp"
+#include "support/full_record.hpp"
+
+/// Records as JSON documents, made to be changed and read.
+namespace linkgain::test {
+
+using Json = nlohmann::ordered_json;
+
+/// What parse_record says against a document; "accepted" when it does not.
+inline std::string refusal(const std::string& text) {
+  try {
+    parse_record(text, "a.json");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+inline std::string refusal(const Json& document) { return refusal(document.dump()); }
+
+/// Without its digests: made to be changed.
+inline Json without_digests(const std::string& text) {
+  Json document = Json::parse(text);
+  document.erase("results_digest");
+  document.erase("digest");
+  return document;
+}
+
+inline Json full_document() { return without_digests(to_json(full_record())); }
+
+/// A change of one place of a document, named by a JSON pointer.
+inline Json with(const char* place, const Json& value) {
+  Json document = full_document();
+  document.at(Json::json_pointer(place)) = value;
+  return document;
+}
+
+}  // namespace linkgain::test
