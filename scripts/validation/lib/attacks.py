@@ -136,7 +136,7 @@ ATTACKS = [
     Attack("F18", "an option given twice", "status 2", files.refused("run", "--budget", "5", "--budget", "6")),
     Attack("F18", "a variable that no shell takes", "status 2",
            files.refused("run", "--backend", "mpi", "--variant", "a:1A=1")),
-    Attack("options", "an option without its value before --dry-run", "nothing is started", options.value_left_out),
+    Attack("options", "an option without its value before --dry-run", "status 2, nothing is started", options.value_left_out),
     Attack("options", "absurd values of every option of run", "refused or planned",
            options.absurd_values("run", before=["--backend=mpi", "--np=2"])),
     Attack("options", "absurd values of every option of exec", "refused or planned",

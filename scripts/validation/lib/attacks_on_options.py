@@ -30,10 +30,10 @@ def absurd_values(command, before=(), behind=()):
 def value_left_out(place):
     """As a script's --out="$folder" where the variable is empty: the next option is none's value."""
     status, _, error = place.run(["run", "--backend", "mpi", *SHORT, "--out=", "--dry-run"])
-    require_status(status, 0, error)
+    require_status(status, USAGE, error)
     left = [each.name for each in place.folder.iterdir() if each.name != "tmp"]
     require(not left, f"a run was begun in {' '.join(left)}")
-    return "nothing is started"
+    return "status 2"
 
 
 def many_variants(number):
