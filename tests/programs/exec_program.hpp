@@ -74,6 +74,15 @@ class ExecProgram : public testing::Test {
     return codes;
   }
 
+  /// The first with this code; null where there is none.
+  Json warning(const std::string& code) const {
+    const Json whole = record();
+    for (const Json& each : whole.at("warnings")) {
+      if (each.at("code") == code) return each;
+    }
+    return {};
+  }
+
   ScratchFolder folder_;
 };
 

@@ -61,12 +61,10 @@ TEST_F(ExecServer, ThatFailsIsToldByItsLastLineAndItsLog) {
               {"sh", "-c", "echo answer; sleep 0.5"});
       EXPECT_EQ(outcome.status, 6);
       EXPECT_THAT(outcome.error, AllOf(HasSubstr("p2p-1.server.log"), HasSubstr("out of memory")));
-      const Json warnings = record().at("warnings");
-      const auto failed = std::ranges::find_if(
-          warnings, [](const Json& each) { return each.at("code") == "run-failed"; });
-      ASSERT_NE(failed, warnings.end());
-      EXPECT_THAT(failed->at("text"), HasSubstr("out of memory"));
-      EXPECT_THAT(failed->at("advice"), HasSubstr("runs/p2p-1.server.log"));
+      const Json failed = warning("run-failed");
+      ASSERT_TRUE(failed.is_object());
+      EXPECT_THAT(failed.at("text"), HasSubstr("out of memory"));
+      EXPECT_THAT(failed.at("advice"), HasSubstr("runs/p2p-1.server.log"));
       EXPECT_EQ(log("p2p-1.server"), said + "\nout of memory\n");
     }
   }
