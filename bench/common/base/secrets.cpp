@@ -87,6 +87,31 @@ Part value_behind(std::string_view text, Part name) {
   return {begin, end_of_value(text, begin, separators)};
 }
 
+/// The password of the URL whose "://" is there, of scheme://user:password@host; empty where it has
+/// none.
+Part password_of_url(std::string_view text, std::size_t scheme_end) {
+  const std::size_t begin = scheme_end + 3;
+  const std::size_t end = std::min(text.find_first_of("/?# \t\n'\"", begin), text.size());
+  const std::size_t host = text.substr(0, end).rfind('@');
+  const std::size_t sign = text.find(':', begin);
+  if (host == std::string_view::npos || host < begin || sign >= host) return {};
+  return {sign + 1, host};
+}
+
+std::string without_passwords_of_urls(std::string_view text) {
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t place = text.find("://"); place != std::string_view::npos;
+       place = text.find("://", place + 3)) {
+    const Part password = password_of_url(text, place);
+    if (password.begin == password.end || password.begin < done) continue;
+    result += text.substr(done, password.begin - done);
+    result += kMasked;
+    done = password.end;
+  }
+  return result += text.substr(done);
+}
+
 /// A variant as the command line has it, name:VARIABLE=value,…, whose values may hold commas and
 /// blanks.
 std::string variant_without_secrets(std::string_view text) {
@@ -132,20 +157,21 @@ Environment without_secrets(Environment environment) {
   return environment;
 }
 
-std::string without_secrets(std::string_view text) {
+std::string without_secrets(std::string_view command) {
+  const std::string text = without_passwords_of_urls(command);
   std::string result;
   std::size_t done = 0;
   for (std::size_t place = 0; place < text.size(); ++place) {
     const std::size_t begin = place;
     while (place < text.size() && is_name_character(text[place])) ++place;
-    if (!is_secret_in_command(text.substr(begin, place - begin))) continue;
+    if (!is_secret_in_command(std::string_view(text).substr(begin, place - begin))) continue;
     const Part value = value_behind(text, {begin, place});
     if (value.begin == value.end) continue;
-    result += text.substr(done, value.begin - done);
+    result.append(text, done, value.begin - done);
     result += kMasked;
     done = place = value.end;
   }
-  return result += text.substr(done);
+  return result.append(text, done);
 }
 
 std::vector<std::string> without_secrets(std::vector<std::string> words) {

@@ -16,24 +16,28 @@ namespace {
 
 struct CudaErrorRow {
   std::string_view name;
+  std::string_view name_of_driver;
   std::string_view words;  ///< cudaGetErrorString()'s, which programs show without the name
   std::string_view advice;
 };
 
 constexpr std::array kCudaErrors{
-    CudaErrorRow{"cudaErrorECCUncorrectable", "uncorrectable ECC error encountered",
+    CudaErrorRow{"cudaErrorECCUncorrectable", "CUDA_ERROR_ECC_UNCORRECTABLE",
+                 "uncorrectable ECC error encountered",
                  "the GPU's memory has an error that was not corrected (214): reset the GPU "
                  "(nvidia-smi --gpu-reset); if it comes again, have it replaced"},
-    CudaErrorRow{"cudaErrorNvlinkUncorrectable", "uncorrectable NVLink error detected",
+    CudaErrorRow{"cudaErrorNvlinkUncorrectable", "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+                 "uncorrectable NVLink error detected",
                  "an NVLink has an error that was not corrected (220): run linkgain doctor, reseat "
                  "the bridge or look at nvidia-fabricmanager's log, and reset the GPUs"},
-    CudaErrorRow{"cudaErrorLaunchFailure", "unspecified launch failure",
+    CudaErrorRow{"cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure",
                  "a kernel ended in an error (719), often of memory that another GPU took away: "
                  "look for Xid errors with linkgain doctor"},
-    CudaErrorRow{"cudaErrorSystemNotReady", "system not yet initialized",
+    CudaErrorRow{"cudaErrorSystemNotReady", "CUDA_ERROR_SYSTEM_NOT_READY",
+                 "system not yet initialized",
                  "the GPUs are not ready (802): start nvidia-fabricmanager, of the driver's "
                  "version, and wait until nvidia-smi -q names the fabric's state Completed"},
-    CudaErrorRow{"cudaErrorUnknown", "unknown error",
+    CudaErrorRow{"cudaErrorUnknown", "CUDA_ERROR_UNKNOWN", "unknown error",
                  "the driver had an error that it does not name (999): look for Xid errors with "
                  "linkgain doctor; if every program has it, as after a suspend, restart the "
                  "machine"},
@@ -43,7 +47,8 @@ bool is_named(const CudaErrorRow& error, std::string_view line) {
   const auto has = [line](std::string_view part) {
     return line.find(part) != std::string_view::npos;
   };
-  return has(error.name) || (has(error.words) && (has("CUDA") || has("Cuda") || has("cuda")));
+  return has(error.name) || has(error.name_of_driver) ||
+         (has(error.words) && (has("CUDA") || has("Cuda") || has("cuda")));
 }
 
 /// The GPU's number where the address is one of these; "0000:41:00" without a function, as the
@@ -62,7 +67,8 @@ void add_events(const NumberedGpus& gpus, Seconds since, const std::filesystem::
   const Reading<std::vector<XidEvent>> events = read_kernel_log(kernel_log);
   if (!events.measured() && !gpus.empty()) {
     faults.push_back({fmt::format("Xid errors could not be read: {}", events.reason()),
-                      "look for Xid errors as root on the host itself (dmesg | grep -i xid)"});
+                      "look for Xid errors as root on the host itself (dmesg | grep -i xid)",
+                      true});
   }
   for (const XidEvent& event : events.value_or({})) {
     const std::optional<int> gpu = owner_of(event, gpus);

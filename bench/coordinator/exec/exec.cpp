@@ -4,16 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
@@ -30,6 +34,14 @@ using Clock = std::chrono::steady_clock;
 
 bool is_start_up(const Case& definition) {
   return definition.metric->name == ProgramMetric::kStartUp;
+}
+
+/// Whether what is said of a failed program names a signal, CUDA or NCCL.
+bool may_be_of_gpus(std::string_view said) {
+  static constexpr std::array<std::string_view, 4> kWords{"SIGNAL", "CUDA", "NCCL", "GPU"};
+  const std::string text = upper(said);
+  return std::ranges::any_of(kWords,
+                             [&](std::string_view word) { return text.find(word) != text.npos; });
 }
 
 class Rounds {
@@ -155,7 +167,8 @@ void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
   journal_.write_warning(warning());
 }
 
-/// That it failed, with what the GPUs say.
+/// That it failed, with what the GPUs say. That they could not be asked concerns nobody whose
+/// program has a name misspelt.
 Warning Rounds::warning_of(const RunReport& report) const {
   const std::string last =
       report.last_lines.empty() ? "" : "; its last line: " + visible(report.last_lines.back());
@@ -165,7 +178,10 @@ Warning Rounds::warning_of(const RunReport& report) const {
                   *report.failure, last),
       fmt::format("its output is in {}/{}", report.log.parent_path().filename().string(),
                   report.log.filename().string())};
-  return explained(failed, fmt::format("{}", fmt::join(report.last_lines, "\n")), world_.faults());
+  const std::string words = fmt::format("{}", fmt::join(report.last_lines, "\n"));
+  std::vector<GpuFault> faults = world_.faults();
+  if (!may_be_of_gpus(*report.failure + words)) std::erase_if(faults, &GpuFault::is_unknown);
+  return explained(failed, words, faults);
 }
 
 void Rounds::keep(const RunReport& report, int position) {

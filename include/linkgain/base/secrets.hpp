@@ -29,8 +29,9 @@ Environment without_secrets(Environment environment);
 /// Bearer x`; of a name in quotes, as in JSON, one value. Else it is a word as a shell takes it,
 /// which of a name that is no option ends at a comma, too. An option's value in the same word is
 /// all of the word. In a word that is --variant's, every secret variable's value is masked.
+/// So is a password in a URL, scheme://user:password@host.
 std::vector<std::string> without_secrets(std::vector<std::string> words);
 /// The same of a command that is one text.
-std::string without_secrets(std::string_view text);
+std::string without_secrets(std::string_view command);
 
 }  // namespace linkgain

@@ -19,6 +19,7 @@ namespace linkgain {
 struct GpuFault {
   std::string text;
   std::string advice;
+  bool is_unknown = false;  ///< nothing is known to be wrong: it could not be looked at
 };
 
 /// GPUs by CUDA's numbers.
@@ -35,9 +36,9 @@ std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
 std::optional<std::map<int, std::int64_t>> count_xid_errors(
     const NumberedGpus& gpus, Seconds since, const std::filesystem::path& kernel_log);
 
-/// What to do about the CUDA error that last words name: by its name, as "cudaErrorSystemNotReady",
-/// or, in a line about CUDA, by CUDA's words for it, as "system not yet initialized". Empty where
-/// they name none that is known here.
+/// What to do about the CUDA error that last words name: by its name, as
+/// "cudaErrorSystemNotReady" or "CUDA_ERROR_SYSTEM_NOT_READY", or, in a line about CUDA, by CUDA's
+/// words for it, as "system not yet initialized". Empty where they name none that is known here.
 std::string_view advice_for_cuda_error(std::string_view words);
 
 /// The warning of a lost job, or of a program that failed, with what the GPUs say, which may be the

@@ -66,6 +66,8 @@ constexpr std::array kForms{
     MaskedText{"--oauth2-bearer V1", "--oauth2-bearer ***"},
     MaskedText{"--token:V1 --lr 3", "--token:*** --lr 3"},
     MaskedText{"https://host/x?token=V1&lr=3", "https://host/x?token=***&lr=3"},
+    MaskedText{"https://me:V1@host:8080/x lr=3", "https://me:***@host:8080/x lr=3"},
+    MaskedText{"redis://:V1@2@host 'x://a:V1@b'", "redis://:***@host 'x://a:***@b'"},
     MaskedText{R"({"api_key": "V1", "lr": 3})", R"({"api_key": ***, "lr": 3})"},
     MaskedText{R"({"lr":3,"apiKey":"V1 V2"})", R"({"lr":3,"apiKey":***})"},
     MaskedText{R"(x '{"token" : 71}' --lr 3)", R"(x '{"token" : ***}' --lr 3)"},
@@ -91,11 +93,26 @@ TEST(Secrets, AreMaskedInTheFormsThatProgramsTake) {
 }
 
 TEST(Secrets, AreNotWhatHasAWordOfThemInItsName) {
-  for (const char* text :
-       {"--tokenizer gpt2", "--max-tokens 512", "--num_tokens=5", "--keys a", "monkey=3",
-        "model.key_size=64", "--token_file PATH", "--passes 3", "keyword: x", "turnkey=1",
-        "--compass n", R"({"max_tokens": 5, "tokenizer": "gpt2"})", "the key and the token", "key",
-        "-", "a:b=c", "-DMAX=3", "--hotkeys=q"}) {
+  for (const char* text : {"--tokenizer gpt2",
+                           "--max-tokens 512",
+                           "--num_tokens=5",
+                           "--keys a",
+                           "monkey=3",
+                           "model.key_size=64",
+                           "--token_file PATH",
+                           "--passes 3",
+                           "keyword: x",
+                           "turnkey=1",
+                           "--compass n",
+                           R"({"max_tokens": 5, "tokenizer": "gpt2"})",
+                           "the key and the token",
+                           "key",
+                           "-",
+                           "a:b=c",
+                           "-DMAX=3",
+                           "--hotkeys=q",
+                           "https://host:80/a@b",
+                           "ssh://me@host:22"}) {
     EXPECT_EQ(without_secrets(text), text);
     EXPECT_THAT(without_secrets(Words{text, "next"}), testing::Contains("next"))
         << text << ": no value is the next word";

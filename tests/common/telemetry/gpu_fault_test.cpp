@@ -76,6 +76,8 @@ TEST_F(GpuFaults, SayThatXidErrorsCouldNotBeReadAndWhy) {
   ASSERT_THAT(faults, SizeIs(2)) << "beside the GPU that is lost";
   EXPECT_THAT(faults[1].text, AllOf(StartsWith("Xid errors "), HasSubstr("no kernel log")));
   EXPECT_THAT(faults[1].advice, HasSubstr("dmesg"));
+  EXPECT_TRUE(faults[1].is_unknown);
+  EXPECT_FALSE(faults[0].is_unknown);
   EXPECT_THAT(gpu_faults(both(scenario), Seconds{0.0}, "/dev/null"), SizeIs(2)) << "it is empty";
 }
 
@@ -90,6 +92,11 @@ TEST(CudaErrorAdvice, KnowsThoseThatAJobDoesNotSurvive) {
   EXPECT_THAT(advice("cudaErrorSystemNotReady"), HasSubstr("fabricmanager"));
   EXPECT_THAT(advice("cudaErrorUnknown"), HasSubstr("999"));
   EXPECT_EQ(advice("cudaErrorInvalidValue"), "");
+  EXPECT_EQ(advice("CUDA_ERROR_ECC_UNCORRECTABLE"), advice("cudaErrorECCUncorrectable"));
+  EXPECT_EQ(advice("CUDA_ERROR_NVLINK_UNCORRECTABLE"), advice("cudaErrorNvlinkUncorrectable"));
+  EXPECT_EQ(advice("CUDA_ERROR_LAUNCH_FAILED"), advice("cudaErrorLaunchFailure"));
+  EXPECT_EQ(advice("CUDA_ERROR_SYSTEM_NOT_READY"), advice("cudaErrorSystemNotReady"));
+  EXPECT_EQ(advice("CUDA_ERROR_UNKNOWN"), advice("cudaErrorUnknown"));
 }
 
 TEST(CudaErrorAdvice, KnowsThemByTheWordsThatProgramsShow) {

@@ -134,24 +134,40 @@ TEST_F(Exec, HasWhatWasCountedOfErrorsOnLinks) {
   EXPECT_EQ(parse_record(to_json(outcome.record), "it").link_errors, errors);
 }
 
-TEST_F(Exec, SaysOfARunThatFailedWhatTheGpusSay) {
-  options_.variants = {"p2p"};
-  options_.rounds = 1;
-  ExecDouble world([](const RunPlace& place) {
+/// The warning of a run that failed with these last lines, on GPUs that say this.
+Warning warning_of_failure(ExecOptions options, const std::vector<std::string>& last_lines,
+                           const std::vector<GpuFault>& faults) {
+  options.variants = {"p2p"};
+  options.rounds = 1;
+  ExecDouble world([&](const RunPlace& place) {
     RunReport report = report_of(place, {});
     report.failure = "exit status 1";
-    report.last_lines = {"CUDA error: unspecified launch failure", "Aborted"};
+    report.last_lines = last_lines;
     return report;
   });
-  world.gpu_faults = {{"GPU 1: Xid 79", "check the slot"}};
+  world.gpu_faults = faults;
   const auto outcome =
-      execute_double(options_, make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}}), world);
+      execute_double(options, make_exec_plan(options, {{"PATH", "/usr/bin:/bin"}}), world);
   const auto failed = std::ranges::find(outcome.record.warnings, "run-failed", &Warning::code);
-  ASSERT_NE(failed, outcome.record.warnings.end());
-  EXPECT_THAT(failed->text, testing::EndsWith(": Aborted\nGPU 1: Xid 79"));
-  EXPECT_THAT(failed->advice,
+  return failed == outcome.record.warnings.end() ? Warning{} : *failed;
+}
+
+TEST_F(Exec, SaysOfARunThatFailedWhatTheGpusSay) {
+  const Warning failed =
+      warning_of_failure(options_, {"CUDA error: unspecified launch failure", "Aborted"},
+                         {{"GPU 1: Xid 79", "check the slot"}, {"unread", "look as root", true}});
+  EXPECT_THAT(failed.text, testing::EndsWith("\nGPU 1: Xid 79\nunread"));
+  EXPECT_THAT(failed.advice,
               testing::AllOf(testing::HasSubstr("719"), testing::HasSubstr("; check the slot; "),
                              testing::EndsWith("runs/double.log")));
+}
+
+TEST_F(Exec, SaysNothingOfGpusThatCannotBeAskedWhereNoneIsNamed) {
+  const Warning failed =
+      warning_of_failure(options_, {"python: can't open file 'trian.py'"},
+                         {{"GPU 1: Xid 79", "check the slot"}, {"unread", "look as root", true}});
+  EXPECT_THAT(failed.text, testing::EndsWith("'trian.py'\nGPU 1: Xid 79"));
+  EXPECT_THAT(failed.advice, testing::Not(testing::HasSubstr("root")));
 }
 
 TEST_F(Exec, KeepsTheOthersOfARunThatFails) {

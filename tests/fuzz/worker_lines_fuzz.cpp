@@ -1,0 +1,29 @@
+// What linkgain-bench says of its peer copies (--load) and of what arrived (--prove).
+#include "fuzz_target.hpp"
+#include "linkgain/hardware/delivery.hpp"
+#include "linkgain/hardware/peer_copies.hpp"
+
+namespace linkgain {
+namespace {
+
+/// What a reader has taken is the same when it is written and read again.
+template <typename Value>
+bool survives(std::string_view line, Reading<Value> (*read)(std::string_view)) {
+  const Reading<Value> taken = read(line);
+  if (!taken.measured()) return false;
+  const std::string written = to_json_line(taken.value());
+  fuzz::require_same(written, to_json_line(read(written).value()));
+  return true;
+}
+
+void read(std::string_view line) {
+  if (survives(line, peer_copies_in) || survives(line, delivery_in)) return;
+  throw UsageError("neither copies nor a delivery");
+}
+
+}  // namespace
+}  // namespace linkgain
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return linkgain::fuzz::run(data, size, linkgain::read);
+}
