@@ -113,9 +113,14 @@ TEST_F(TrainingProgram, ReducesInAsManyBucketsAsAskedFor) {
 
 TEST_F(TrainingProgram, FindsRanksThatHaveGoneApart) {
   ::setenv("LINKGAIN_TEST_FAULT", "corrupt@1", 1);
-  const Outcome outcome = train({"--np", "2"}, "10");
+  const Outcome outcome = train({"--np", "2", "--strategy", "ddp,zero2,zero3"}, "10");
   ::unsetenv("LINKGAIN_TEST_FAULT");
   EXPECT_EQ(outcome.status, 4) << outcome.error;
+  const json cases = record()["cases"];
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    EXPECT_EQ(cases.at(i).at("variants").at(0).at("verification").at("wrong"), 1)
+        << cases.at(i).at("case");
+  }
   EXPECT_THAT(outcome.output, HasSubstr("WRONG DATA"));
   std::string answer = outcome.output;  // in lines of 80 columns
   std::ranges::replace(answer, '\n', ' ');

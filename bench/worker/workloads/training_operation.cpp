@@ -164,10 +164,11 @@ std::string TrainingOperation::problem_of_sums() {
   return problem;
 }
 
-/// After a step all ranks must have the same parameters.
+/// After a step all ranks must have the same parameters, which are gathered.
 std::string TrainingOperation::problem_after_step() {
   std::vector<std::uint64_t> hashes;
-  for (const std::string& hash : session_.share(fmt::format("{}", run_->parameter_hash()))) {
+  for (const std::string& hash :
+       session_.share(fmt::format("{}", run_->model().parameter_hash()))) {
     hashes.push_back(std::stoull(hash));
   }
   return problem_of_parameters(hashes, session_.rank());
@@ -186,6 +187,7 @@ Verification TrainingOperation::do_verify(Spoil spoil) {
   const bool alone = settings_.strategy == TrainingStrategy::none;
   std::string problem = alone ? "" : problem_of_sums();
   do_run(1);
+  run_->gather_parameters();
   if (spoil != Spoil::nothing) corrupt_parameter();
   if (!alone) {
     const std::string parameters = problem_after_step();

@@ -194,12 +194,10 @@ void TrainingRun::finish_gathers() {
   gathers_.clear();
 }
 
-std::uint64_t TrainingRun::parameter_hash() {
-  if (settings_.strategy == TrainingStrategy::zero3) {
-    for (const GradientBucket& bucket : plan_.buckets) start_gathers({&bucket.range, 1});
-    finish_gathers();
-  }
-  return model().parameter_hash();
+void TrainingRun::gather_parameters() {
+  if (settings_.strategy != TrainingStrategy::zero3) return;
+  for (const GradientBucket& bucket : plan_.buckets) start_gathers({&bucket.range, 1});
+  finish_gathers();
 }
 
 }  // namespace linkgain

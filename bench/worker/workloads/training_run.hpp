@@ -54,8 +54,9 @@ class TrainingRun {
   /// Waits. The mean loss of this rank's part of the last step's batch.
   double read_loss() { return parts_.model->read_loss(); }
 
-  /// Waits, and under zero3 gathers first: for checks. Equal on all ranks but under `none`.
-  std::uint64_t parameter_hash();
+  /// Every rank then has all parameters, which only zero3 has still to gather: for checks. All
+  /// ranks call it. The model's parameter_hash() is equal on all after it, but under `none`.
+  void gather_parameters();
 
   TrainingModel& model() { return *parts_.model; }
   const TrainingModel& model() const { return *parts_.model; }

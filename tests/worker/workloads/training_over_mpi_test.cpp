@@ -84,7 +84,8 @@ class TrainingOverMpi : public RankTest {
       run.run_step(step);
       result.events = log;
       result.losses.push_back(run.read_loss());
-      result.hashes.push_back(run.parameter_hash());
+      run.gather_parameters();
+      result.hashes.push_back(run.model().parameter_hash());
     }
     result.parameters = parameters_of(run.model());
     return result;

@@ -68,7 +68,8 @@ Trained train(TrainingParts parts, TrainingStrategy strategy) {
   for (int step = 0; step < kSteps; ++step) {
     run.run_step(step);
     result.losses.push_back(run.read_loss());
-    result.hashes.push_back(run.parameter_hash());
+    run.gather_parameters();
+    result.hashes.push_back(run.model().parameter_hash());
   }
   result.parameters = parameters_of(run.model());
   return result;

@@ -72,7 +72,8 @@ inline RankResult train_rank(const TrainingCase& training, ThreadExchange& excha
     result.sent_bytes = link.sent_bytes() - before;
     result.in_flight = link.in_flight();
     result.losses.push_back(run.read_loss());
-    result.hashes.push_back(run.parameter_hash());
+    run.gather_parameters();
+    result.hashes.push_back(run.model().parameter_hash());
   }
   result.parameters = parameters_of(run.model());
   if (!training.hashes_gradients) return result;
