@@ -44,6 +44,15 @@ TEST_F(BenchTimeout, SaysWhoWaitsWhereAndForWhom) {
   expect_golden(said, "bench_timeouts.txt");
 }
 
+TEST_F(BenchTimeout, BoundsRowsOfNcclTests) {
+  std::string said;
+  for (const char* fault : {"hang@1/connect", "hang@1/open", "hang@1/warm-up", "hang@1:2",
+                            "hang@1:2/operation", "hang@1/verify"}) {
+    said += words_at_the_end({"-b", "8", "-e", "1K", "-T", "2"}, fault, 8.0);
+  }
+  expect_golden(said, "bench_rows.txt");
+}
+
 /// A rank may be stopped while it is at nothing, before the other one has a command for it.
 TEST_F(BenchTimeout, BoundsTheWaitForACommand) {
   std::string said;

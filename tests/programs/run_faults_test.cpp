@@ -27,7 +27,7 @@ constexpr Planted kPlanted[] = {
     {"die@1:2/operation", 6, "'run'"},
     {"hang@1:2/operation", 6, "batch 2 of all_reduce/float32/sum/1KiB/np2"},
     {"stop@1:2", 6, "rank 1 has not come: a signal has stopped it"},
-    {"garbage@0:2/reply", 6, "its reply to 'run' is not understood"},
+    {"garbage@0:2/reply", 6, "rank 0's reply to 'run' is not understood"},
     {"die@0:2/reply", 6, "'run'"},
     {"die@0/verify", 6, "'verify'"},
     {"stop@1/verify", 6, "rank 1 has not come: a signal has stopped it"},

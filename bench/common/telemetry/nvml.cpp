@@ -1,6 +1,9 @@
 #include "linkgain/telemetry/nvml.hpp"
 
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "nvml_library.hpp"
 
@@ -16,11 +19,25 @@ std::string library_name() {
   return name != nullptr && *name != '\0' ? name : kLibraryName;
 }
 
+/// As a pipe, which would be waited for. What is not there dlopen() says itself, which looks for a
+/// name without a folder.
+bool is_no_regular_file(const std::string& name) {
+  std::error_code error;
+  return name.find('/') != std::string::npos && std::filesystem::exists(name, error) &&
+         !std::filesystem::is_regular_file(name, error);
+}
+
 }  // namespace
 
 std::shared_ptr<Nvml> Nvml::open(std::string* reason) {
   std::string why;
-  std::unique_ptr<NvmlLibrary> library = NvmlLibrary::load(library_name(), why);
+  const std::string name = library_name();
+  std::unique_ptr<NvmlLibrary> library;
+  if (is_no_regular_file(name)) {
+    why = name + " is no regular file";
+  } else {
+    library = NvmlLibrary::load(name, why);
+  }
   if (!library) {
     if (reason != nullptr) {
       *reason = why;

@@ -38,7 +38,10 @@ void NvmlLibrary::Closer::operator()(void* object) const noexcept { dlclose(obje
 std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::string& reason,
                                                Seconds limit) {
   std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(limit));
-  library->object_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
+  {
+    const DriverWatch::Call call(library->watch_, "dlopen");
+    library->object_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
+  }
   if (!library->object_) {
     const char* error = dlerror();
     reason = fmt::format("the NVIDIA driver's NVML library could not be loaded: {}",

@@ -35,7 +35,7 @@ protocol::Reply decoded(const std::string& name, std::optional<int> ranks,
     protocol::require_possible(reply, ranks);
     return reply;
   } catch (const Error& error) {
-    throw JobLost(fmt::format("{}: its reply to '{}' is not understood: {}", name,
+    throw JobLost(fmt::format("{}: rank 0's reply to '{}' is not understood: {}", name,
                               protocol::name_of(command), error.what()),
                   std::string(kMismatchAdvice));
   }

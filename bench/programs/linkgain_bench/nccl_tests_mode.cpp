@@ -46,7 +46,7 @@ class HostClock {
         session_(watchdog.session()),
         backend_(backend),
         options_(options),
-        spoil_(spoil_of(fault_from_environment(), session_.rank())) {}
+        fault_(fault_from_environment()) {}
 
   /// -w operations, on a stream and out of place.
   void warm_up(Case c) {
@@ -54,6 +54,7 @@ class HostClock {
     Watchdog::Command current(watchdog_, "warming up " + case_name(c));
     const InState state(session_.board(), RankState::in_operation);
     const auto operation = open(c, {slots(c), 0});
+    suffer(Fault::Place::warm_up);
     Stopwatch watch;
     operation->run(1);
     expect(current, watch.lap(), options_.warm_ups - 1);
@@ -107,7 +108,14 @@ class HostClock {
     command.expect(Seconds{first.value * static_cast<double>(others)});
   }
 
+  /// LINKGAIN_TEST_FAULT; what it counts as a batch is what is timed of a row.
+  void suffer(Fault::Place place) const {
+    const bool counts = place == Fault::Place::batch || place == Fault::Place::operation;
+    obey(fault_, session_.rank(), place, counts ? rows_ : 1);
+  }
+
   std::unique_ptr<Operation> open(const Case& c, const Rotation& rotation) {
+    suffer(Fault::Place::open);
     auto operation = make_agreed(session_, [&] { return backend_.open(c, rotation); });
     make_agreed(session_, [&] {
       operation->prepare();
@@ -118,7 +126,10 @@ class HostClock {
 
   Seconds time(Operation& operation) {
     const std::int64_t operations = timed();
+    ++rows_;
+    suffer(Fault::Place::batch);
     session_.barrier();
+    suffer(Fault::Place::operation);
     const auto start = std::chrono::steady_clock::now();
     operation.run(operations);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
@@ -128,9 +139,11 @@ class HostClock {
 
   /// Wrong elements of all ranks; the first check that finds some is the last.
   std::int64_t count_wrong(Operation& operation) {
+    suffer(Fault::Place::verify);
     for (int i = 0; i < options_.checks; ++i) {
       session_.barrier();
-      const auto own = static_cast<double>(operation.verify(spoil_).wrong);
+      const auto own =
+          static_cast<double>(operation.verify(spoil_of(fault_, session_.rank())).wrong);
       const std::vector<double> all = session_.gather(std::vector<double>{own});
       if (session_.max(own) == 0.0) continue;
       failed_checks_ +=
@@ -144,7 +157,8 @@ class HostClock {
   Session& session_;
   Backend& backend_;
   const NcclTestsOptions& options_;
-  Spoil spoil_;
+  std::optional<Fault> fault_;
+  std::int64_t rows_ = 0;  ///< timed so far, in place and out of place
   int failed_checks_ = 0;
 };
 
@@ -289,7 +303,7 @@ int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
   require_two_ranks(session);
   const BoundBackend backend = make_agreed_backend(watchdog, options);
-  Engine engine(watchdog, *backend, std::nullopt);
+  Engine engine(watchdog, *backend, fault_from_environment());
   const protocol::Reply reply = engine.execute(protocol::Hello{});
   const auto* hello = std::get_if<protocol::HelloReply>(&reply);
   std::deque<Table> tables;

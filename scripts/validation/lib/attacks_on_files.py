@@ -172,11 +172,12 @@ def folders_go_away(place):
 
 
 def no_nvml(place):
-    """What is named as NVIDIA's library is a text, or another library."""
+    """What is named as NVIDIA's library is a text, a pipe, or another library."""
     (place.folder / "text.so").write_text("no library", encoding="utf-8")
+    os.mkfifo(place.folder / "pipe.so")
     needed = subprocess.run(["ldd", str(place.linkgain)], capture_output=True, text=True, check=True).stdout
     other = re.search(r"=> (/\S*libc\.so\S*)", needed)
-    for library in (str(place.folder / "text.so"), other[1] if other else "missing.so"):
+    for library in (str(place.folder / "text.so"), str(place.folder / "pipe.so"), other[1] if other else "missing.so"):
         status, output, error = place.run(["doctor"], LINKGAIN_NVML_LIBRARY=library)
         require_status(status, 0, error)
         require("not checkable" in output and "There is no GPU" in output, "it was checked")

@@ -148,7 +148,7 @@ def faults():
         ("die@1/warm-up", "'open'"), ("hang@1/warm-up", "opening"), ("stop@1/warm-up", stopped),
         ("die@1:2", "'run'"), ("hang@1:2", came), ("stop@1:2", stopped),
         ("die@1:2/operation", "'run'"), ("hang@1:2/operation", "batch 2 of"), ("stop@1:2/operation", stopped),
-        ("die@0:2/reply", "'run'"), ("hang@0:2/reply", "rank 0 of the job"), ("garbage@0:2/reply", "is not understood"),
+        ("die@0:2/reply", "'run'"), ("hang@0:2/reply", "rank 0 of the job"), ("garbage@0:2/reply", "rank 0's reply to"),
         ("die@1/verify", "'verify'"), ("hang@1/verify", "verifying"), ("stop@1/verify", stopped),
         ("die@1/close", "'close'"), ("hang@1/close", "closing"), ("stop@1/close", stopped),
     ]

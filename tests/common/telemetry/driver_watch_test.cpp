@@ -33,6 +33,20 @@ TEST(DriverWatch, EndsTheProcessWhereTheDriverHangs) {
       testing::ExitedWithCode(3), "nvmlInit_v2");
 }
 
+TEST(DriverWatch, EndsTheProcessWhereTheLibraryCannotBeRead) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const ScratchFolder folder;
+  const std::string pipe = folder.path() / "libnvidia-ml.so.1";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EXIT(
+      {
+        std::string reason;
+        NvmlLibrary::load(pipe, reason, kSoon);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(3), "dlopen");
+}
+
 TEST(DriverWatch, LetsCallsOneAfterTheOtherTakeLongerInAll) {
   DriverWatch watch(Seconds{2.0});
   for (int i = 0; i < 8; ++i) {

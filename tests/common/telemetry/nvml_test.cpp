@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
 
 #include "support/nvml_scenario.hpp"
+#include "support/program.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -22,6 +26,15 @@ TEST(Nvml, SaysWhyTheLibraryIsMissing) {
   const Double missing("h200x2", "libno-such-nvml.so.1");
   EXPECT_EQ(missing.nvml(), nullptr);
   EXPECT_THAT(missing.reason(), HasSubstr("libno-such-nvml.so.1"));
+}
+
+TEST(Nvml, RefusesAPipe) {
+  const ScratchFolder folder;
+  const std::string pipe = folder.path() / "libnvidia-ml.so.1";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Double wrong("h200x2", pipe);
+  EXPECT_EQ(wrong.nvml(), nullptr);
+  EXPECT_THAT(wrong.reason(), HasSubstr("regular file"));
 }
 
 TEST(Nvml, SaysWhyAnotherLibraryIsNoNvml) {
