@@ -124,7 +124,8 @@ std::string variant_without_secrets(std::string_view text) {
     const std::size_t value = part.find('=') + 1;
     hides = begins && value < part.size() && is_secret(part.substr(0, value - 1));
     if (result.size() > parts) result += ',';
-    result += hides ? part.substr(0, value) + std::string(kMasked) : part;
+    result +=
+        hides ? part.substr(0, value) + std::string(kMasked) : without_passwords_of_urls(part);
   }
   return result;
 }
@@ -152,7 +153,7 @@ bool is_secret(std::string_view variable) {
 
 Environment without_secrets(Environment environment) {
   for (auto& [name, value] : environment) {
-    if (is_secret(name)) value = kMasked;
+    value = is_secret(name) ? std::string(kMasked) : without_passwords_of_urls(value);
   }
   return environment;
 }

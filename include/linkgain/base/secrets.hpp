@@ -16,7 +16,7 @@ inline constexpr std::string_view kMasked = "***";
 /// letters of either case.
 bool is_secret(std::string_view variable);
 
-/// The variables with the values of secret ones masked.
+/// The variables with the values of secret ones, and passwords in URLs, masked.
 Environment without_secrets(Environment environment);
 
 /// The words with the values of secret names masked. A name in capitals, or of Open MPI's, is

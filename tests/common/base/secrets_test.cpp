@@ -22,6 +22,8 @@ TEST(Secrets, AreKnownByTheVariablesName) {
     EXPECT_FALSE(is_secret(name)) << name;
   EXPECT_EQ(without_secrets(Environment{{"HF_TOKEN", "hf_abc"}, {"NCCL_ALGO", "Ring"}}),
             (Environment{{"HF_TOKEN", "***"}, {"NCCL_ALGO", "Ring"}}));
+  EXPECT_EQ(without_secrets(Environment{{"HTTPS_PROXY", "http://me:V1@host:80"}}),
+            (Environment{{"HTTPS_PROXY", "http://me:***@host:80"}}));
 }
 
 TEST(Secrets, AreMaskedInWordsOfACommand) {
@@ -126,6 +128,8 @@ TEST(Secrets, AreMaskedInVariantsAsTheyAreRead) {
                           "--variant=y:db_password=***", "--variant", "host", "--key"));
   EXPECT_THAT(without_secrets(Words{"--variant", "x:OMPI_MCA_btl=self,tcp,KEY="}),
               ElementsAre("--variant", "x:OMPI_MCA_btl=self,tcp,KEY="));
+  EXPECT_THAT(without_secrets(Words{"--variant", "x:HTTPS_PROXY=http://me:V1@host:80,B=2"}),
+              ElementsAre("--variant", "x:HTTPS_PROXY=http://me:***@host:80,B=2"));
 }
 
 }  // namespace
