@@ -98,18 +98,15 @@ Part password_of_url(std::string_view text, std::size_t scheme_end) {
   return {sign + 1, host};
 }
 
-std::string without_passwords_of_urls(std::string_view text) {
-  std::string result;
-  std::size_t done = 0;
-  for (std::size_t place = text.find("://"); place != std::string_view::npos;
+std::string without_passwords_of_urls(std::string text) {
+  for (std::size_t place = text.find("://"); place != std::string::npos;
        place = text.find("://", place + 3)) {
     const Part password = password_of_url(text, place);
-    if (password.begin == password.end || password.begin < done) continue;
-    result += text.substr(done, password.begin - done);
-    result += kMasked;
-    done = password.end;
+    if (password.begin < password.end) {
+      text.replace(password.begin, password.end - password.begin, kMasked);
+    }
   }
-  return result += text.substr(done);
+  return text;
 }
 
 /// A variant as the command line has it, name:VARIABLE=value,…, whose values may hold commas and
@@ -159,20 +156,21 @@ Environment without_secrets(Environment environment) {
 }
 
 std::string without_secrets(std::string_view command) {
-  const std::string text = without_passwords_of_urls(command);
+  const std::string own = without_passwords_of_urls(std::string(command));
+  const std::string_view text = own;
   std::string result;
   std::size_t done = 0;
   for (std::size_t place = 0; place < text.size(); ++place) {
     const std::size_t begin = place;
     while (place < text.size() && is_name_character(text[place])) ++place;
-    if (!is_secret_in_command(std::string_view(text).substr(begin, place - begin))) continue;
+    if (!is_secret_in_command(text.substr(begin, place - begin))) continue;
     const Part value = value_behind(text, {begin, place});
     if (value.begin == value.end) continue;
-    result.append(text, done, value.begin - done);
+    result += text.substr(done, value.begin - done);
     result += kMasked;
     done = place = value.end;
   }
-  return result.append(text, done);
+  return result += text.substr(done);
 }
 
 std::vector<std::string> without_secrets(std::vector<std::string> words) {
