@@ -11,6 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 /// `linkgain` on an NVML double's machine.
 ProgramRequest beside_gpus(const ScratchFolder& folder, const std::vector<std::string>& arguments) {
@@ -90,7 +91,9 @@ TEST(Output, OfARunBeyondTheSizeThatFilesMayHaveLeavesItsFolderUnlocked) {
   const Outcome outcome = without_growing_files(
       folder, beside_gpus(folder, {"exec", "--out", "out", "--rounds", "2", "--", "true"}));
   EXPECT_THAT(outcome.output, EndsWith("status 6\n"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out" / ".lock"));
+  const Outcome second =
+      run_program(beside_gpus(folder, {"exec", "--out", "out", "--rounds", "1", "--", "true"}));
+  EXPECT_THAT(second.error, Not(HasSubstr("in use")));
 }
 
 ProgramRequest worker(const std::string& option) {

@@ -100,7 +100,8 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
   // The jobs are started anew for each launch; a machine with other work may need more launches
   // than were asked for.
   EXPECT_THAT(names_in(folder_.path() / "out"),
-              UnorderedElementsAre("record.json", "report.md", "report.html", "run.log", "jobs"));
+              UnorderedElementsAre(".linkgain", "record.json", "report.md", "report.html",
+                                   "run.log", "jobs"));
   EXPECT_THAT(
       names_in(folder_.path() / "out" / "jobs"),
       IsSupersetOf({"shared-memory-1.log", "shared-memory-2.log", "tcp-1.log", "tcp-2.log"}));

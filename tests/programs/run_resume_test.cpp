@@ -32,7 +32,8 @@ class RunResume : public HarmedRun {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path() / "out")) {
       const std::string name = entry.path().filename();
-      if (entry.is_regular_file() && name != "run.log") all[name] = read_text(entry.path());
+      if (entry.is_regular_file() && name != "run.log" && name != ".linkgain")
+        all[name] = read_text(entry.path());
     }
     return all;
   }

@@ -9,8 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <random>
+#include <system_error>
 #include <utility>
+
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,6 +35,12 @@ Text read_all(int descriptor, std::size_t size, std::size_t limit) {
     text.append(chunk.data(), static_cast<std::size_t>(count));
     if (text.size() > limit) return Text::missing(fmt::format("it has more than {} bytes", limit));
   }
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& path, int error) {
+  throw UsageError(
+      fmt::format("cannot write {}: {}", path_of_held(path).string(), std::strerror(error)),
+      "name a file or a directory that can be written");
 }
 
 }  // namespace
@@ -62,6 +73,77 @@ int open_to_write(const std::filesystem::path& path, WriteMode mode) {
   ::close(file);
   errno = ENXIO;  // as of a pipe that nobody reads
   return -1;
+}
+
+int must_open_to_write(const std::filesystem::path& path, WriteMode mode) {
+  const int file = open_to_write(path, mode);
+  if (file < 0) refuse(path, errno);
+  return file;
+}
+
+void write_fully(int descriptor, std::string_view text, const std::string& what) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      throw UsageError(fmt::format("cannot write {}: {}", what, std::strerror(errno)),
+                       "check the space and the permissions of its directory");
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) {
+    throw UsageError(fmt::format("cannot sync {}: {}", what, std::strerror(errno)));
+  }
+}
+
+bool rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // The file system, as NFS, knows only renames that replace.
+  std::error_code unknown;
+  const auto found = std::filesystem::symlink_status(to, unknown).type();
+  if (found == std::filesystem::file_type::not_found) {
+    return ::rename(from.c_str(), to.c_str()) == 0;
+  }
+  errno = EEXIST;
+  return false;
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text,
+                           Existing existing) {
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{:08x}.tmp", std::random_device{}());
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0) refuse(path, errno);
+  try {
+    write_fully(descriptor, text, path_of_held(path).string());
+  } catch (...) {
+    ::close(descriptor);
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  ::close(descriptor);
+  const bool is_renamed = existing == Existing::replaced
+                              ? ::rename(temporary.c_str(), path.c_str()) == 0
+                              : rename_to_free_name(temporary, path);
+  if (is_renamed) return;
+  const int error = errno;
+  ::unlink(temporary.c_str());
+  refuse(path, error);
+}
+
+std::filesystem::path path_of_held(const std::filesystem::path& path) {
+  static constexpr std::string_view kHeld = "/proc/self/fd/";
+  static constexpr std::string_view kRemoved = " (deleted)";
+  const std::string text = path.string();
+  if (!text.starts_with(kHeld)) return path;
+  const std::size_t end = std::min(text.find('/', kHeld.size()), text.size());
+  std::error_code error;
+  std::string folder = std::filesystem::read_symlink(text.substr(0, end), error).string();
+  if (error) return path;
+  if (folder.ends_with(kRemoved)) folder.resize(folder.size() - kRemoved.size());
+  const std::filesystem::path name = text.substr(std::min(end + 1, text.size()));
+  return name.empty() || name == "." ? std::filesystem::path(folder) : folder / name;
 }
 
 void make_file_size_limit_an_error() noexcept {

@@ -4,12 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <fstream>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "command_facts.hpp"
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
@@ -147,28 +150,33 @@ std::string page_of(const CommandFacts& command) {
          footer(command) + see_also(command);
 }
 
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::create_directories(path.parent_path());
-  std::ofstream file;
-  file.exceptions(std::ios::badbit | std::ios::failbit);
-  file.open(path, std::ios::binary);
-  file << text;
-  file.close();
-}
+const FileKind kManualFile{"a manual page or a completion", [](std::string_view text) {
+                             static constexpr std::array<std::string_view, 3> kBegins{
+                                 ".TH LINKGAIN", "# Completion of linkgain", "#compdef linkgain"};
+                             return std::ranges::any_of(kBegins, [&](std::string_view begin) {
+                               return text.starts_with(begin);
+                             });
+                           }};
 
 }  // namespace
 
 void write_manual(const CLI::App& program, const WordsOf& words_of,
                   const std::filesystem::path& share) {
   const CommandFacts facts = facts_of(program, words_of);
-  const auto write_page = [&](const CommandFacts& command) {
-    write(share / "man" / "man1" / (page_name(command) + ".1"), page_of(command));
+  std::vector<std::pair<std::filesystem::path, std::string>> files{
+      {share / "bash-completion" / "completions" / facts.name, bash_completion(facts)},
+      {share / "zsh" / "site-functions" / ("_" + facts.name), zsh_completion(facts)},
+      {share / "fish" / "vendor_completions.d" / (facts.name + ".fish"), fish_completion(facts)}};
+  const auto add_page = [&](const CommandFacts& command) {
+    files.emplace_back(share / "man" / "man1" / (page_name(command) + ".1"), page_of(command));
   };
-  write_page(facts);
-  for (const CommandFacts& command : facts.commands) write_page(command);
-  write(share / "bash-completion" / "completions" / facts.name, bash_completion(facts));
-  write(share / "zsh" / "site-functions" / ("_" + facts.name), zsh_completion(facts));
-  write(share / "fish" / "vendor_completions.d" / (facts.name + ".fish"), fish_completion(facts));
+  add_page(facts);
+  for (const CommandFacts& command : facts.commands) add_page(command);
+  for (const auto& [path, text] : files) require_own_file(path, kManualFile);
+  for (const auto& [path, text] : files) {
+    std::filesystem::create_directories(path.parent_path());
+    write_own_file(path, kManualFile, text);
+  }
 }
 
 }  // namespace linkgain

@@ -1,15 +1,10 @@
 #include "linkgain/record/journal.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <random>
 #include <span>
 
 #include "linkgain/base/errors.hpp"
@@ -23,28 +18,6 @@
 
 namespace linkgain {
 namespace {
-
-/// Writes all of `text`; throws UsageError naming `what` on failure.
-void write_fully(int descriptor, std::string_view text, const std::string& what) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      throw UsageError(fmt::format("cannot write {}: {}", what, std::strerror(errno)),
-                       "check the space and the permissions of its directory");
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) {
-    throw UsageError(fmt::format("cannot sync {}: {}", what, std::strerror(errno)));
-  }
-}
-
-void require_open(int descriptor, const std::filesystem::path& path) {
-  if (descriptor >= 0) return;
-  throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)),
-                   "name a file or a directory that can be written");
-}
 
 /// In a line of the journal.
 constexpr std::string_view kBetweenLineMembers = ",";
@@ -134,9 +107,7 @@ json::Out case_line(int index, const CaseResult& result, std::size_t samples_bef
 }  // namespace
 
 JournalWriter::JournalWriter(const std::filesystem::path& path)
-    : descriptor_(open_to_write(path, WriteMode::anew)), digest_(std::make_unique<Digest>()) {
-  require_open(descriptor_, path);
-}
+    : descriptor_(must_open_to_write(path, WriteMode::anew)), digest_(std::make_unique<Digest>()) {}
 
 JournalWriter::JournalWriter(const std::filesystem::path& path, const Record& earlier)
     : JournalWriter(path.string() + ".new") {
@@ -267,38 +238,6 @@ Record parse_journal(std::string_view text, const std::string& origin) {
     throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
   }
   return record;
-}
-
-void require_replaceable(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto found = std::filesystem::status(path, error).type();
-  using enum std::filesystem::file_type;
-  const bool is_device = found == character || found == block || found == fifo || found == socket ||
-                         std::filesystem::read_symlink(path, error).string().starts_with("/proc/");
-  if (!is_device) return;
-  throw UsageError(fmt::format("cannot write {}: it is no regular file", path.string()),
-                   "name a file or a directory that can be written");
-}
-
-void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
-  require_replaceable(path);
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{:08x}.tmp", std::random_device{}());
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  require_open(descriptor, path);
-  try {
-    write_fully(descriptor, text, path.string());
-  } catch (...) {
-    ::close(descriptor);
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  ::close(descriptor);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    throw UsageError(fmt::format("cannot write {}: {}", path.string(), reason));
-  }
 }
 
 namespace {

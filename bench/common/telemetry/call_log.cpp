@@ -44,6 +44,10 @@ CallLog::CallLog(LogSwitch log_switch) : log_switch_(log_switch) {
   const char* pattern = std::getenv("NCCL_DEBUG_FILE");
   if (log_switch_ == nullptr || pattern == nullptr || *pattern == '\0') return;
   const std::string own = expand_log_pattern(pattern, host_name(), ::getpid());
+  std::error_code unknown;
+  for (const char* const ending : {".now", ".kept"}) {
+    if (std::filesystem::exists(std::filesystem::symlink_status(own + ending, unknown))) return;
+  }
   now_ = own + ".now";
   kept_ = own + ".kept";
 }

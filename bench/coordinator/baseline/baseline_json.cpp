@@ -194,6 +194,10 @@ std::string pretty(const json::Out& document) {
 
 }  // namespace
 
+const FileKind kBaselineFile{"a baseline", [](std::string_view text) {
+                               return text.starts_with("{\n\"schema\": \"linkgain.baseline/");
+                             }};
+
 std::string to_json(const Baseline& baseline) {
   return pretty({{"schema", kBaselineSchema},
                  {"made", baseline.made},

@@ -61,7 +61,7 @@ using Log = std::unique_ptr<std::FILE, Close>;
 Log open_log(const std::filesystem::path& path) {
   const int file = open_to_write(path, WriteMode::append);
   Log log(file < 0 ? nullptr : ::fdopen(file, "a"));
-  if (!log) throw MachineError(fmt::format("cannot write {}", path.string()));
+  if (!log) throw MachineError(fmt::format("cannot write {}", path_of_held(path).string()));
   return log;
 }
 
@@ -113,9 +113,8 @@ class Run {
         environment_(environment_of(plan.variants.at(static_cast<std::size_t>(place.variant)),
                                     surroundings.environment)) {
     report_.place = place;
-    const std::filesystem::path stem = surroundings.folder / name_of(plan, place);
-    log_ = stem.string() + ".log";
-    server_log_ = stem.string() + ".server.log";
+    log_ = surroundings.log(name_of(plan, place) + ".log");
+    if (plan.server) server_log_ = surroundings.log(name_of(plan, place) + ".server.log");
     report_.log = log_;
   }
 

@@ -158,11 +158,7 @@ std::vector<std::string> assignments(const Environment& environment, const std::
 }
 
 Descriptor open_to_append(const std::filesystem::path& path) {
-  Descriptor file(open_to_write(path, WriteMode::append));
-  if (!file) {
-    throw UsageError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
-  }
-  return file;
+  return Descriptor(must_open_to_write(path, WriteMode::append));
 }
 
 Descriptor open_nothing() {

@@ -1,12 +1,12 @@
 #include "linkgain/run/run_directory.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <cctype>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -23,13 +23,6 @@ std::string short_name(std::string name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.') c = '-';
   }
   return name;
-}
-
-std::filesystem::path default_path(const RunPlan& plan, const Site& site) {
-  return new_run_folder(site.host,
-                        plan.backend == BackendKind::mpi
-                            ? fmt::format("mpi-np{}", plan.ranks)
-                            : fmt::format("{}x{}", plan.ranks, short_name(site.gpu_name)));
 }
 
 void require_made(const std::filesystem::path& path, const std::error_code& problem) {
@@ -53,11 +46,10 @@ std::filesystem::path absolute_path(const std::filesystem::path& path) {
                    "change to a folder that is there, or name one from / on with --out DIR");
 }
 
-bool is_of_a_run(const std::string& name) {
-  return name == RunDirectory::kRecord || name == RunDirectory::kReport ||
-         name == RunDirectory::kPage || name == RunDirectory::kJournal ||
-         name == RunDirectory::kLog || name == RunDirectory::kRuns || name == RunDirectory::kJobs;
-}
+constexpr std::string_view kNewJournal = "journal.jsonl.new";
+constexpr std::array kOfARun{RunDirectory::kRecord, RunDirectory::kReport,  RunDirectory::kPage,
+                             RunDirectory::kLog,    RunDirectory::kJournal, RunDirectory::kRuns,
+                             RunDirectory::kJobs};
 
 }  // namespace
 
@@ -74,76 +66,85 @@ std::filesystem::path new_run_folder(const std::string& host, const std::string&
   return path;
 }
 
-void set_aside_earlier_run(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::vector<std::filesystem::path> files;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (is_of_a_run(entry->path().filename())) files.push_back(entry->path());
-  }
-  for (const std::filesystem::path& file : files) {
-    // A folder is not renamed over another one.
-    if (std::filesystem::is_directory(file)) std::filesystem::remove_all(file.string() + ".old");
-    std::filesystem::rename(file, file.string() + ".old", error);
-    if (!error) continue;
-    throw UsageError(fmt::format("{} is of an earlier run and cannot be renamed to *.old: {}",
-                                 file.string(), error.message()),
-                     "name another directory with --out DIR");
-  }
+std::filesystem::path new_run_folder(const RunPlan& plan, const Site& site) {
+  return new_run_folder(site.host,
+                        plan.backend == BackendKind::mpi
+                            ? fmt::format("mpi-np{}", plan.ranks)
+                            : fmt::format("{}x{}", plan.ranks, short_name(site.gpu_name)));
 }
 
-std::optional<FolderLock> take_folder(const std::filesystem::path& folder) {
-  std::error_code none;
-  if (!std::filesystem::is_directory(folder, none)) return std::nullopt;
-  FolderLock lock(folder);
-  set_aside_earlier_run(folder);
-  return lock;
+RunDirectory RunDirectory::begin(const std::filesystem::path& path, std::string_view logs) {
+  RunDirectory directory(OutputFolder(path), logs);
+  directory.set_aside_earlier_run();
+  return directory;
 }
 
-RunDirectory::RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
-                           std::optional<FolderLock> lock)
-    : RunDirectory(options.resume ? *options.resume
-                   : options.out  ? *options.out
-                                  : default_path(plan, site),
-                   std::move(lock)) {
-  if (std::filesystem::is_symlink(jobs())) {
-    throw UsageError(fmt::format("{} is a link, which is not followed", jobs().string()),
-                     "remove it, or name another directory with --out DIR");
+RunDirectory RunDirectory::go_on(const std::filesystem::path& path) {
+  RunDirectory directory(OutputFolder(path), kJobs);
+  for (const std::string_view name : kOfARun) directory.folder_.require_own(std::string(name));
+  return directory;
+}
+
+void RunDirectory::set_aside_earlier_run() {
+  std::vector<std::string> earlier;
+  for (const std::string_view each : kOfARun) {
+    const std::string name(each);
+    // A name that only the other command needs may be the user's.
+    const bool is_needed = (each != kRuns && each != kJobs) || each == logs_;
+    if (is_needed) folder_.require_own(name);
+    if (folder_.is_own(name)) earlier.push_back(name);
   }
-  make_folder(jobs());
-  remove_nccl_logs();
-}
-
-RunDirectory::RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock)
-    : path_(absolute_path(path)), lock_(std::move(lock)) {
-  make_folder(path_);
-  if (::access(path_.c_str(), W_OK | X_OK) != 0) {
-    throw UsageError(fmt::format("cannot write into {}", path_.string()),
-                     "name a directory that can be written with --out DIR");
+  bool replaced = false;
+  for (const std::string& name : earlier) {
+    folder_.require_own(name + ".old");
+    replaced = replaced || folder_.is_there(name + ".old");
   }
-  if (!lock_) lock_.emplace(path_);
+  for (const std::string& name : earlier) folder_.rename(name, name + ".old");
+  folder_.remove(std::string(kNewJournal));
+  if (earlier.empty()) return;
+  set_aside_ =
+      fmt::format("what an earlier run left in {} is now {}.old{}", path().string(),
+                  fmt::join(earlier, ".old, "), replaced ? "; the one before it was removed" : "");
 }
 
-void RunDirectory::remove_nccl_logs() const {
-  for (const auto& entry : std::filesystem::directory_iterator(jobs())) {
-    if (entry.path().filename().string().starts_with("nccl-")) {
-      std::filesystem::remove(entry.path());
-    }
+void RunDirectory::make_logs() {
+  folder_.make_folder(logs_);
+  for (const std::string& name : folder_.entries(logs_)) {
+    if (name.starts_with("nccl-")) folder_.remove(logs_ + "/" + name);
   }
 }
 
-std::filesystem::path RunDirectory::job_log(const std::string& variant, int launch) const {
-  return jobs() / fmt::format("{}-{}.log", variant, launch + 1);
+std::filesystem::path RunDirectory::log() { return folder_.claim(std::string(kLog)); }
+
+std::filesystem::path RunDirectory::journal() {
+  folder_.claim(std::string(kNewJournal));
+  return folder_.claim(std::string(kJournal));
 }
+
+std::filesystem::path RunDirectory::job_log(const std::string& variant, int launch) {
+  return folder_.claim(fmt::format("{}/{}-{}.log", kJobs, variant, launch + 1));
+}
+
+std::filesystem::path RunDirectory::run_log(const std::string& name) {
+  return folder_.claim(fmt::format("{}/{}", kRuns, name));
+}
+
+void RunDirectory::write(std::string_view name, std::string_view text) {
+  folder_.write(std::string(name), text);
+}
+
+void RunDirectory::remove_journal() { folder_.remove(std::string(kJournal)); }
 
 std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch) const {
   return fmt::format("nccl-{}-{}.", variant, launch + 1);
 }
 
-std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) const {
+std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) {
+  const std::string prefix = nccl_log_prefix(variant, launch);
+  folder_.claim_all(fmt::format("{}/{}", kJobs, prefix));
   // NCCL takes %% for %.
   std::string pattern;
-  for (const char c : (jobs() / nccl_log_prefix(variant, launch)).string()) {
+  for (const char c : (path() / kJobs / prefix).string()) {
     pattern += c == '%' ? "%%" : std::string(1, c);
   }
   return pattern + "%h.%p.log";

@@ -17,7 +17,7 @@
 namespace linkgain {
 
 MpiWorld::MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
-                   const RunDirectory& directory, const SignalWatch& watch)
+                   RunDirectory& directory, const SignalWatch& watch)
     : options_(options),
       plan_(plan),
       directory_(directory),

@@ -46,4 +46,10 @@ std::string junit_text(const JunitSuite& suite) {
   return text + " </testsuite>\n</testsuites>\n";
 }
 
+const FileKind kJunitFile{"a JUnit report", [](std::string_view text) {
+                            return text.starts_with(
+                                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                                "<testsuites name=\"linkgain ");
+                          }};
+
 }  // namespace linkgain

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/cases/tolerance.hpp"
-#include "linkgain/record/journal.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
@@ -46,11 +46,11 @@ void declare(CommandLine& line, BaselineOptions& options) {
 /// the exit status; throws UsageError where records cannot be read or do not belong together,
 /// or the file is one of theirs.
 int carry_out(const BaselineOptions& options) {
-  require_outputs(files_of_records(options.records), {{"-o", options.output}});
+  require_own_outputs(files_of_records(options.records), {{"-o", options.output, &kBaselineFile}});
   const Baseline baseline =
       make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
   const std::string document = to_json(baseline);
-  if (options.output) write_file_atomically(*options.output, document);
+  if (options.output) write_own_file(*options.output, kBaselineFile, document);
   fmt::print("{}", options.json ? document : baseline_summary(baseline, terminal_columns()));
   if (options.output && !options.json) fmt::print("baseline: {}\n", options.output->string());
   return 0;

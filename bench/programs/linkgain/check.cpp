@@ -5,10 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/baseline/check_report.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/cases/tolerance.hpp"
-#include "linkgain/record/journal.hpp"
+#include "linkgain/tables/junit.hpp"
+#include "linkgain/tables/prometheus.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 
@@ -73,11 +75,13 @@ int carry_out(const CheckOptions& options) {
   const Baseline baseline = read_baseline(options.baseline);
   std::vector<NamedFile> inputs = files_of_records(options.records);
   inputs.push_back({"--baseline", options.baseline});
-  require_outputs(inputs, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
+  require_own_outputs(inputs, {{"--junit", options.junit, &kJunitFile},
+                               {"--prometheus", options.prometheus, &kPrometheusFile}});
   const CheckResult result =
       check_records(read_named_records(options.records), baseline, options.tolerance);
-  if (options.junit) write_file_atomically(*options.junit, check_junit(result));
-  if (options.prometheus) write_file_atomically(*options.prometheus, check_prometheus(result));
+  if (options.junit) write_own_file(*options.junit, kJunitFile, check_junit(result));
+  if (options.prometheus)
+    write_own_file(*options.prometheus, kPrometheusFile, check_prometheus(result));
   fmt::print("{}", text_of(result, options.format));
   return static_cast<int>(exit_code_of(result));
 }

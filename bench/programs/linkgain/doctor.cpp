@@ -10,13 +10,15 @@
 
 #include "doctor_prove.hpp"
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/formats/diagnosis_files.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/jobs/program_inquiry.hpp"
-#include "linkgain/record/journal.hpp"
+#include "linkgain/tables/junit.hpp"
+#include "linkgain/tables/prometheus.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
@@ -116,7 +118,8 @@ void declare(CommandLine& line, DoctorOptions& options) {
   add_file(line, "--junit", options.junit, kJunitHelp);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
   line.deferred.then([&options] {
-    require_outputs({}, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
+    require_own_outputs({}, {{"--junit", options.junit, &kJunitFile},
+                             {"--prometheus", options.prometheus, &kPrometheusFile}});
   });
   add_no_color(line, options.color);
 }
@@ -139,9 +142,9 @@ int carry_out(const DoctorOptions& options) {
       return std::ranges::find(options.only, finding.id) == options.only.end();
     });
   }
-  if (options.junit) write_file_atomically(*options.junit, diagnosis_junit(diagnosis));
+  if (options.junit) write_own_file(*options.junit, kJunitFile, diagnosis_junit(diagnosis));
   if (options.prometheus) {
-    write_file_atomically(*options.prometheus, diagnosis_prometheus(diagnosis));
+    write_own_file(*options.prometheus, kPrometheusFile, diagnosis_prometheus(diagnosis));
   }
   fmt::print("{}", options.json
                        ? to_json(diagnosis)

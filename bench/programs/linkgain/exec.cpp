@@ -230,17 +230,18 @@ int carry_out(const ExecOptions& options) {
     fmt::print("{}", dry_run_text(plan, environment));
     return 0;
   }
-  std::optional<FolderLock> lock = options.out ? take_folder(*options.out) : std::nullopt;
+  std::optional<RunDirectory> named;
+  if (options.out) named.emplace(begin_in(*options.out, RunDirectory::kRuns));
   std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
   Record record;
   record.started = utc_now(false);
   record.machine = survey_machine();
   record.settings = settings_of(options, plan, environment);
   record.warnings = warnings_of_test_variables(environment, plan.variants);
-  const RunDirectory directory(
-      options.out ? *options.out : new_run_folder(host_name(), folder_name(plan.command)),
-      std::move(lock));
-  std::filesystem::create_directories(directory.runs());
+  RunDirectory directory =
+      named ? std::move(*named)
+            : begin_in(new_run_folder(host_name(), folder_name(plan.command)), RunDirectory::kRuns);
+  directory.make_logs();
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal());
   const bool single = plan.rounds + plan.warm_up == 1 && plan.variants.size() == 1;
@@ -251,7 +252,8 @@ int carry_out(const ExecOptions& options) {
     ProgressStyle style = progress_style(options.quiet);
     style.terminal = style.terminal && !show_output;
     ExecProgress progress(plan, std::move(style), log.get());
-    const RunSurroundings surroundings{directory.runs(), environment, show_output};
+    const RunSurroundings surroundings{
+        [&](const std::string& name) { return directory.run_log(name); }, environment, show_output};
     ProgramRunner runner(plan, surroundings, *watch);
     if (!record.machine.ranks.empty()) {
       record.neighbours = Neighbours{.idle_windows = 1, .seen = runner.watch_idle()};

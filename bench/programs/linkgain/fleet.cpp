@@ -9,9 +9,11 @@
 #include "linkgain/analysis/rank_blame.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/hostlist.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/tables/prometheus.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 
@@ -88,14 +90,15 @@ int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
   std::vector<NamedFile> inputs;
   for (const std::filesystem::path& file : files) inputs.push_back({"records", file});
-  require_outputs(inputs, {{"--prometheus", options.prometheus}});
+  require_own_outputs(inputs, {{"--prometheus", options.prometheus, &kPrometheusFile}});
   FleetNames names;
   FleetReport report = judge_fleet(read_fleet(files, names), names, options.fleet);
   if (report.nodes.empty()) {
     throw UsageError("no record is there", "give records, or directories with records below them");
   }
   blame_ranks(report, options.fleet.tolerance);
-  if (options.prometheus) write_file_atomically(*options.prometheus, fleet_prometheus(report));
+  if (options.prometheus)
+    write_own_file(*options.prometheus, kPrometheusFile, fleet_prometheus(report));
   fmt::print("{}", text_of(report, names, options.format));
   return static_cast<int>(exit_code_of(report));
 }

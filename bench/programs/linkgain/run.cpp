@@ -219,8 +219,8 @@ int preview(const RunOptions& options) {
 /// What a run begins with.
 struct Beginning {
   RunOptions options;
-  std::optional<FolderLock> lock{};  ///< of a folder that is there
-  Record record{};                   ///< of its earlier part, if there is one
+  std::optional<RunDirectory> directory{};  ///< that was named
+  Record record{};                          ///< of its earlier part, if there is one
 };
 
 /// The options of the run that goes on, as its record has them; what is printed is as `given`.
@@ -244,11 +244,11 @@ Beginning begin(const RunOptions& given) {
     if (!std::filesystem::is_directory(*given.resume)) {
       throw UsageError(fmt::format("there is no folder {}", given.resume->string()));
     }
-    beginning.lock.emplace(*given.resume);
+    beginning.directory.emplace(RunDirectory::go_on(*given.resume));
     beginning.record = read_unfinished(*given.resume);
     beginning.options = options_of(beginning.record.settings, given);
   } else if (given.out) {
-    if (auto taken = take_folder(*given.out)) beginning.lock.emplace(std::move(*taken));
+    beginning.directory.emplace(begin_in(*given.out, RunDirectory::kJobs));
   }
   return beginning;
 }
@@ -286,7 +286,8 @@ void prepare_record(Record& record, const RunOptions& options, const Site& site,
 
 /// Into the record and its journal. Returns 0, or the exit status of the signal that ended it.
 int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
-            const RunDirectory& directory, const SignalWatch& watch, Record& record) {
+            RunDirectory& directory, const SignalWatch& watch, Record& record) {
+  directory.make_logs();
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal(), record);
   MpiWorld world(options, plan, site, directory, watch);
@@ -310,7 +311,7 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
 int carry_out(const RunOptions& given) {
   if (given.list || given.dry_run) return preview(given);
-  auto [options, lock, record] = begin(given);
+  auto [options, named, record] = begin(given);
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
   std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
@@ -319,7 +320,8 @@ int carry_out(const RunOptions& given) {
   plan.seed = std::random_device{}();
   require_launcher(options.launcher);
   prepare_record(record, options, site, plan);
-  const RunDirectory directory(options, plan, site, std::move(lock));
+  RunDirectory directory =
+      named ? std::move(*named) : begin_in(new_run_folder(plan, site), RunDirectory::kJobs);
   const int status = measure(options, plan, site, directory, *watch, record);
   note_exposed_communication(record);
   const ExitCode verdict = judge(record, options.operations);

@@ -1,6 +1,7 @@
 #include "run_result.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -11,12 +12,14 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/exec/exec_report.hpp"
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
@@ -34,7 +37,7 @@ std::string keep_elsewhere(const Record& record) {
     const std::filesystem::path file =
         folder_for_temporary_files() /
         fmt::format("linkgain-record-{:08x}.json", std::random_device{}());
-    write_file_atomically(file, to_json(record));
+    write_file_atomically(file, to_json(record), Existing::kept);
     return file.string();
   } catch (const UsageError&) {
     return {};
@@ -52,9 +55,9 @@ void warn(Record& record, const Warning& warning) {
 
 /// Whether this program reads it again: what a job said that it cannot have measured must not pass
 /// for a result.
-bool is_readable(Record& record, const std::string& text, const RunDirectory& directory) {
+bool is_readable(Record& record, const std::string& text, const std::string& origin) {
   try {
-    parse_record(text, directory.record().string());
+    parse_record(text, origin);
     return true;
   } catch (const UsageError& error) {
     warn(record, {"record-refused", error.what(), "report it, with the folder of the run"});
@@ -63,30 +66,30 @@ bool is_readable(Record& record, const std::string& text, const RunDirectory& di
 }
 
 /// Where it can be read: in the run's folder, in a file elsewhere, or, empty, nowhere.
-std::filesystem::path keep_record(Record& record, const RunDirectory& directory) {
+std::filesystem::path keep_record(Record& record, RunDirectory& directory) {
   const std::string text = to_json(record);
   try {
-    write_file_atomically(directory.record(), text);
+    directory.write(RunDirectory::kRecord, text);
   } catch (const UsageError& error) {
     warn(record, {"record-lost", error.what(), error.advice()});
     const std::string file = keep_elsewhere(record);
     if (!file.empty()) warn(record, {"record-elsewhere", "the record is in " + file, {}});
     return file;
   }
-  std::error_code none;
+  const std::filesystem::path kept = directory.path();
   // Readers would take the run for unfinished, which is right where its record is none.
-  if (is_readable(record, text, directory)) std::filesystem::remove(directory.journal(), none);
-  return directory.path();
+  if (is_readable(record, text, kept / RunDirectory::kRecord)) directory.remove_journal();
+  return kept;
 }
 
-void keep_report(Record& record, const RecordReport& report, const RunDirectory& directory) {
+void keep_report(Record& record, const RecordReport& report, RunDirectory& directory) {
   try {
-    write_file_atomically(directory.report(), report.markdown());
-    write_file_atomically(directory.page(), report.page());
+    directory.write(RunDirectory::kReport, report.markdown());
+    directory.write(RunDirectory::kPage, report.page());
   } catch (const UsageError& error) {
     warn(record, {"report-lost", error.what(), error.advice()});
     try {
-      write_file_atomically(directory.record(), to_json(record));
+      directory.write(RunDirectory::kRecord, to_json(record));
     } catch (const UsageError&) {
       // The one before stands.
     }
@@ -120,9 +123,24 @@ std::string RecordReport::card() const {
   return summary_ ? linkgain::card(*summary_) : exec_card(record_);
 }
 
-LogFile open_log(const RunDirectory& directory) {
+LogFile open_log(RunDirectory& directory) {
   const int file = open_to_write(directory.log(), WriteMode::append);
   return LogFile(file < 0 ? nullptr : ::fdopen(file, "a"));
+}
+
+RunDirectory begin_in(const std::filesystem::path& folder, std::string_view logs) {
+  RunDirectory directory = RunDirectory::begin(folder, logs);
+  if (!directory.set_aside().empty()) {
+    constexpr std::string_view kBegin = "linkgain: ";
+    const std::size_t columns = std::max(terminal_columns(STDERR_FILENO), kBegin.size() + 40);
+    std::string text;
+    for (const std::string& line :
+         wrapped(visible(directory.set_aside()), columns - kBegin.size())) {
+      text += fmt::format("{}{}\n", text.empty() ? kBegin : "          ", line);
+    }
+    print_message(stderr, text, Seconds{1.0});
+  }
+  return directory;
 }
 
 std::vector<Warning> warnings_of_test_variables(const Environment& environment,
@@ -141,7 +159,7 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
   return warnings;
 }
 
-int keep_and_print(Record& record, const RunDirectory& directory, ResultStyle style,
+int keep_and_print(Record& record, RunDirectory& directory, ResultStyle style,
                    std::optional<SignalWatch>& watch) {
   const std::filesystem::path kept = keep_record(record, directory);
   const RecordReport report(record);

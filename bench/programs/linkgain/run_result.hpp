@@ -42,7 +42,11 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using LogFile = std::unique_ptr<std::FILE, CloseFile>;
-LogFile open_log(const RunDirectory& directory);
+LogFile open_log(RunDirectory& directory);
+
+/// Takes the folder of a new run, and says on standard error what of an earlier one was renamed.
+/// Throws what RunDirectory::begin() throws.
+RunDirectory begin_in(const std::filesystem::path& folder, std::string_view logs);
 
 /// A warning for each of the variables by which tests plant faults, in this environment or in a
 /// variant's: such a run measures nothing.
@@ -63,7 +67,7 @@ struct ResultStyle {
 /// Then ends the watch, so that a signal ends the program again while it prints what nobody may
 /// read, and prints; returns the record's exit code. Throws UsageError where not all could be
 /// printed.
-int keep_and_print(Record& record, const RunDirectory& directory, ResultStyle style,
+int keep_and_print(Record& record, RunDirectory& directory, ResultStyle style,
                    std::optional<SignalWatch>& watch);
 
 }  // namespace linkgain

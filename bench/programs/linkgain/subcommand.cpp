@@ -15,6 +15,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/help_text.hpp"
@@ -322,13 +323,6 @@ CLI::Option* add_file(CommandLine& line, const char* name,
   return line.deferred.add(name, file, parse, help)->type_name("FILE");
 }
 
-void require_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs) {
-  for (const NamedFile& output : outputs) {
-    if (output.path) require_replaceable(*output.path);
-  }
-  require_own_outputs(inputs, outputs);
-}
-
 std::vector<NamedFile> files_of_records(const std::vector<std::filesystem::path>& paths) {
   std::vector<NamedFile> files;
   for (const std::filesystem::path& named : paths) {
@@ -387,7 +381,8 @@ ScreenStyle screen_style(bool color) {
           .color = is_colored(color)};
 }
 
-std::string shown_path(const std::filesystem::path& path) {
+std::string shown_path(const std::filesystem::path& held) {
+  const std::filesystem::path path = path_of_held(held);
   std::error_code error;
   const std::filesystem::path near = std::filesystem::proximate(path, error);
   const bool below = !error && !near.empty() && *near.begin() != "..";

@@ -153,10 +153,6 @@ CLI::Option* add_file(CommandLine& line, const char* name,
 inline constexpr const char* kJunitHelp = "Write JUnit XML";
 inline constexpr const char* kPrometheusHelp = "Write a textfile for node_exporter";
 
-/// Of all files of a command: require_own_outputs, and throws UsageError where an output is no file
-/// that can be replaced.
-void require_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
-
 /// What is read of records that a command was given by name, of a run's folder its record and its
 /// journal. Throws UsageError where one is a label of no run.
 std::vector<NamedFile> files_of_records(const std::vector<std::filesystem::path>& paths);

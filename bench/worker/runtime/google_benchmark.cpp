@@ -3,18 +3,22 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
-#include "linkgain/record/journal.hpp"
+#include "linkgain/cases/operation.hpp"
 
 namespace linkgain {
 namespace {
@@ -243,11 +247,26 @@ void time_subject(benchmark::State& state, BenchmarkSubject& subject, ResultChec
   }
 }
 
-/// The file that --benchmark_out names; throws UsageError where it cannot be written, for which
-/// Google Benchmark would end this rank alone, or is a pipe or a device, which may let it wait.
+/// What Google Benchmark writes for this program, as JSON or CSV.
+bool is_benchmark_file(std::string_view text) {
+  if (text.empty()) return true;  // of a program that ended before its first case
+  if (text.starts_with('{')) {
+    return text.find("\"executable\": \"linkgain-bench\"") != std::string_view::npos;
+  }
+  const std::vector<std::string> lines = split(std::string(text), '\n');
+  return lines.front().starts_with("name,iterations,") &&
+         std::all_of(lines.begin() + 1, lines.end(), [](const std::string& line) {
+           return line.empty() || std::ranges::any_of(kOperations, [&](const auto& each) {
+                    return line.starts_with(fmt::format("\"{}/", name_of(each)));
+                  });
+         });
+}
+
+/// The file that --benchmark_out names; throws UsageError where it is not to be replaced, or cannot
+/// be written, for which Google Benchmark would end this rank alone.
 std::optional<std::string> output_file(std::vector<std::string> arguments) {
   std::optional<std::string> path = take_option(arguments, "--benchmark_out");
-  if (path) require_replaceable(*path);
+  if (path) require_own_file(*path, {"a file", is_benchmark_file});
   if (path && !std::ofstream(*path, std::ios::app)) {
     throw UsageError(fmt::format("--benchmark_out={}: cannot be written", *path));
   }

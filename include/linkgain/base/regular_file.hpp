@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "linkgain/base/reading.hpp"
 
@@ -29,6 +30,29 @@ enum class WriteMode { anew, append };
 /// is not followed, and a pipe or a device is not opened. The descriptor is the caller's, and
 /// closed on exec; -1 where it cannot be opened, which errno says.
 int open_to_write(const std::filesystem::path& path, WriteMode mode);
+
+/// The same; throws UsageError where it cannot be opened.
+int must_open_to_write(const std::filesystem::path& path, WriteMode mode);
+
+/// What becomes of a file that has the name already.
+enum class Existing { kept, replaced };
+
+/// Renames a file or a folder, unless something has the new name; false then, or where it cannot,
+/// which errno says.
+bool rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Writes text to `path` by way of a synced temporary file beside it: what was there before stays
+/// whole until then. Throws UsageError where it cannot, and where a file that is to be kept is
+/// there.
+void write_file_atomically(const std::filesystem::path& path, std::string_view text,
+                           Existing existing);
+
+/// Writes all of `text` and syncs it; throws UsageError naming `what` on failure.
+void write_fully(int descriptor, std::string_view text, const std::string& what);
+
+/// How people know a path below /proc/self/fd: by the name that the open folder has now. Any other
+/// path is itself.
+std::filesystem::path path_of_held(const std::filesystem::path& path);
 
 /// From now on a write beyond the limit of a file's size (`ulimit -f`) is an error, EFBIG, as it is
 /// on a full disk, and not the program's end. Programs that this one becomes or starts have the

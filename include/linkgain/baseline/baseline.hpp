@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/machine_key.hpp"
@@ -98,6 +99,8 @@ std::string baseline_summary(const Baseline& baseline, std::size_t width = kTerm
 
 /// baseline.schema.json, as it stood when this was built.
 std::string_view baseline_schema();
+
+extern const FileKind kBaselineFile;
 
 /// One JSON document for people to read and edit.
 std::string to_json(const Baseline& baseline);

@@ -52,9 +52,10 @@ class ExecWorld {
 
 /// Where runs leave what they write.
 struct RunSurroundings {
-  std::filesystem::path folder;  ///< for logs; it exists
-  Environment environment;       ///< this program's
-  bool show_output = false;      ///< on standard error, as it comes
+  /// Where the log of that name is to be written, which it notes.
+  std::function<std::filesystem::path(const std::string& name)> log;
+  Environment environment;   ///< this program's
+  bool show_output = false;  ///< on standard error, as it comes
 };
 
 class ProgramWatch;

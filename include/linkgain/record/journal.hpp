@@ -68,14 +68,6 @@ class JournalWriter {
 /// not even the head is there, or a complete line is no line of a journal.
 Record parse_journal(std::string_view text, const std::string& origin);
 
-/// Throws UsageError where a rename would put a file in the place of a device or a pipe, or of
-/// /dev/stdout, which root may.
-void require_replaceable(const std::filesystem::path& path);
-
-/// Writes text to `path` by way of a synced temporary file beside it: what was there before stays
-/// whole until then. Throws UsageError where it cannot.
-void write_file_atomically(const std::filesystem::path& path, std::string_view text);
-
 /// Reads a record or a journal, or of a run's directory the journal, which only an unfinished run
 /// leaves, else the record. Checks the schema first; throws UsageError that says where the document
 /// departs from it. A journal gives what its complete lines hold.

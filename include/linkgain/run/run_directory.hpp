@@ -1,18 +1,21 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "linkgain/plan/run_plan.hpp"
-#include "linkgain/run/folder_lock.hpp"
+#include "linkgain/run/output_folder.hpp"
 
 namespace linkgain {
 
 /// The files of one run: record.json, report.md, report.html, run.log, journal.jsonl while it runs,
 /// and in jobs/ of each variant and launch the job's output (p2p-1.log) and NCCL's log
-/// (nccl-p2p-1.<host>.<pid>.log).
+/// (nccl-p2p-1.<host>.<pid>.log). Of `linkgain exec` runs/ has the log of each run instead.
+///
+/// Paths that it gives are of the folder as it was opened (OutputFolder::held()), for this process
+/// alone, unless it says otherwise.
 class RunDirectory {
  public:
   static constexpr std::string_view kRecord = "record.json";
@@ -23,50 +26,52 @@ class RunDirectory {
   static constexpr std::string_view kRuns = "runs";
   static constexpr std::string_view kJobs = "jobs";
 
-  /// Makes the directory asked for, goes on in that of an earlier part, or makes results/<UTC
-  /// time>_<host>_<gpus> below the working one, and takes it for this run, unless `lock` has it
-  /// already. Throws UsageError where it cannot be written, or another run has it.
-  RunDirectory(const RunOptions& options, const RunPlan& plan, const Site& site,
-               std::optional<FolderLock> lock = {});
-  /// The same of any folder.
-  explicit RunDirectory(const std::filesystem::path& path, std::optional<FolderLock> lock = {});
+  /// Takes a folder, made if it is not there, for a new run whose logs are in `logs`. Renames what
+  /// an earlier run left in it to *.old, so that nothing of it passes for the new one's, however
+  /// that ends. Throws UsageError before it touches anything if a name that the run needs is taken
+  /// by what linkgain did not write, another run has the folder, or it cannot be written.
+  static RunDirectory begin(const std::filesystem::path& path, std::string_view logs);
+  /// Takes the folder of a run that goes on. Throws as begin().
+  static RunDirectory go_on(const std::filesystem::path& path);
 
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path record() const { return path_ / kRecord; }
-  std::filesystem::path report() const { return path_ / kReport; }
-  std::filesystem::path page() const { return path_ / kPage; }
-  std::filesystem::path log() const { return path_ / kLog; }
-  std::filesystem::path journal() const { return path_ / kJournal; }
-  /// Of the logs that `linkgain exec` keeps of each run of a program.
-  std::filesystem::path runs() const { return path_ / kRuns; }
-  /// Of the logs that `linkgain run` keeps of its jobs.
-  std::filesystem::path jobs() const { return path_ / kJobs; }
-  std::filesystem::path job_log(const std::string& variant, int launch) const;
-  /// Start of the names of NCCL's files in jobs(), and the value for NCCL_DEBUG_FILE.
+  /// What an earlier run left and begin() renamed, as a sentence; empty if there was nothing.
+  const std::string& set_aside() const { return set_aside_; }
+  /// Makes the folder of its logs, and removes NCCL's logs of the part that a run goes on from,
+  /// which would be read as this one's. Before any log.
+  void make_logs();
+
+  /// Where people find it.
+  std::filesystem::path path() const { return folder_.path(); }
+  /// Those that write into it name the file in the manifest. They throw UsageError where one that
+  /// linkgain did not write is there.
+  std::filesystem::path log();
+  std::filesystem::path journal();
+  std::filesystem::path job_log(const std::string& variant, int launch);
+  std::filesystem::path run_log(const std::string& name);
+  void write(std::string_view name, std::string_view text);
+  void remove_journal();
+  /// The folder of the logs that `linkgain run` keeps of its jobs.
+  std::filesystem::path jobs() const { return folder_.held(kJobs); }
+  /// Start of the names of NCCL's files in jobs().
   std::string nccl_log_prefix(const std::string& variant, int launch) const;
-  std::string nccl_log_pattern(const std::string& variant, int launch) const;
+  /// The value for NCCL_DEBUG_FILE: a path for every process and host.
+  std::string nccl_log_pattern(const std::string& variant, int launch);
 
  private:
-  /// Those of the part that a resumed run goes on from would be read as this one's.
-  void remove_nccl_logs() const;
+  RunDirectory(OutputFolder folder, std::string_view logs)
+      : folder_(std::move(folder)), logs_(logs) {}
+  void set_aside_earlier_run();
 
-  std::filesystem::path path_;
-  std::optional<FolderLock> lock_;
+  OutputFolder folder_;
+  std::string logs_;
+  std::string set_aside_;
 };
 
-/// Makes results/<UTC time>_<host>_<what> below the working folder, with a number where that is
-/// there: each call makes another one, also of several at once. Throws UsageError where it cannot.
+/// The folder of a run that nobody named: results/<UTC time>_<host>_<what> below the working one,
+/// with a number where that is there. Each call makes another one, also of several at once. Throws
+/// UsageError where it cannot.
 std::filesystem::path new_run_folder(const std::string& host, const std::string& what);
-
-/// Renames what an earlier run left in a directory (record, report, journal, logs) to *.old, so
-/// that nothing of it passes for the next one's, however that ends. Nothing where there is no such
-/// directory. Throws UsageError where a file cannot be renamed.
-void set_aside_earlier_run(const std::filesystem::path& folder);
-
-/// Takes a folder that is there for a run, and renames what an earlier run left in it (record,
-/// report, journal, logs) to *.old, so that nothing of it passes for the next one's, however that
-/// ends. Absent where there is no such folder. Throws UsageError where another run has it, or a
-/// file cannot be renamed.
-std::optional<FolderLock> take_folder(const std::filesystem::path& folder);
+/// The same for a run by plan: <what> are its ranks and GPUs.
+std::filesystem::path new_run_folder(const RunPlan& plan, const Site& site);
 
 }  // namespace linkgain

@@ -56,7 +56,7 @@ class MpiWorld : public RunWorld {
   /// Throws UsageError where there is no place for temporary files, MachineError where no
   /// descriptor is left.
   MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
-           const RunDirectory& directory, const SignalWatch& watch);
+           RunDirectory& directory, const SignalWatch& watch);
 
   std::unique_ptr<Job> start_job(int variant, int launch) override;
   Path find_path(int variant, int launch, const protocol::HelloReply& hello,
@@ -77,7 +77,7 @@ class MpiWorld : public RunWorld {
 
   const RunOptions& options_;
   const RunPlan& plan_;
-  const RunDirectory& directory_;
+  RunDirectory& directory_;
   const SignalWatch& watch_;
   JobReaper reaper_;
   GpuLookout gpus_;

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/own_outputs.hpp"
+
 namespace linkgain {
 
 enum class JunitOutcome { passed, failed, skipped };
@@ -26,5 +28,7 @@ struct JunitSuite {
 
 /// JUnit XML as continuous integration systems read it.
 std::string junit_text(const JunitSuite& suite);
+
+extern const FileKind kJunitFile;
 
 }  // namespace linkgain

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/base/own_outputs.hpp"
+
 namespace linkgain {
 
 /// Gauges in Prometheus' text format, for node_exporter's textfile collector. A gauge without a
@@ -28,6 +30,9 @@ class PrometheusText {
   std::string name_;
   std::string text_;
 };
+
+/// Of such text whose gauges are all named linkgain_….
+extern const FileKind kPrometheusFile;
 
 /// Seconds since 1970 of a UTC time as records have it, "2026-11-20T16:40:00Z"; absent of any other
 /// text.

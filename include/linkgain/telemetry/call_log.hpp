@@ -24,7 +24,8 @@ struct LoggedCalls {
 /// FILE.kept before. Not for two threads at once: it changes the environment.
 class CallLog {
  public:
-  /// A null switch, or an environment without NCCL_DEBUG_FILE, makes a log that watches nothing.
+  /// A null switch, an environment without NCCL_DEBUG_FILE, or files that have those names already
+  /// make a log that watches nothing.
   explicit CallLog(LogSwitch log_switch);
 
   /// Does `work`, in any case, during which no other thread may call NCCL; what it logged, absent

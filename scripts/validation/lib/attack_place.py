@@ -54,9 +54,9 @@ class Place:
         return {**os.environ, "TMPDIR": str(self.folder / "tmp"), "OMPI_MCA_mpi_yield_when_idle": "1",
                 "LINKGAIN_ATTACK": str(self.folder), **more}
 
-    def start(self, words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, user=None, **environment):
+    def start(self, words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, user=None, cwd=None, **environment):
         process = subprocess.Popen(  # pylint: disable=consider-using-with
-            [str(self.linkgain), *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+            [str(self.linkgain), *words], cwd=cwd or self.folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
             env=self.environment(environment), text=True, errors="replace", user=user, start_new_session=True)
         self.processes.append(process)
         return process

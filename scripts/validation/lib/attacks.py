@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 
 import attacks_on_files as files
+import attacks_on_folders as folders
 import attacks_on_options as options
 import attacks_on_output as output
 import attacks_on_processes as processes
@@ -116,10 +117,10 @@ ATTACKS = [
     Attack("F14", "SIGKILL to exec while a server and its client run", "nothing left", processes.exec_killed),
     Attack("F15", "secrets in variables", "masked", options.secret),
     Attack("F15", "secrets in variables and words of exec", "masked", options.secret_in_exec),
-    Attack("F15", "links where files are to be written", "status 0, not followed",
-           output.planted_links("run.log", "journal.jsonl", "record.json.tmp", "report.md.tmp", wanted=0)),
-    Attack("F15", "a link where the lock is to be", "status 2, not followed",
-           output.planted_links(".lock", wanted=USAGE)),
+    Attack("F15", "links where files are to be written", "status 2, not followed",
+           output.planted_links("run.log", "journal.jsonl", "record.json", "report.md", wanted=USAGE)),
+    Attack("F15", "a link where the manifest is to be", "status 2, not followed",
+           output.planted_links(".linkgain", wanted=USAGE)),
     Attack("F15", "a run under umask 0", "others may write no file", output.others_may_not_write),
     Attack("F15", "how the programs were built", "what makes faults harder to use is there", files.hardened),
     *processes.ranks_alone(),
@@ -142,6 +143,12 @@ ATTACKS = [
     Attack("options", "absurd values of every option of exec", "refused or planned",
            options.absurd_values("exec", behind=["--", "true"])),
     *processes.faults(),
+    Attack("T1", "run and exec in a project that has runs/, jobs/ and report.md, twice", "status 2, nothing changed",
+           folders.twice_in_a_project),
+    Attack("T1", "100 random commands, each twice, in folders full of files", "not one byte of the user's changes",
+           folders.random_projects(100)),
+    Attack("T11", "another folder takes the place of a run's while it measures", "nothing of it is touched",
+           folders.exchanged_folder),
 ]
 
 

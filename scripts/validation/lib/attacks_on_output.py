@@ -219,7 +219,7 @@ def planted_links(*names, wanted):
 def pipe_for_lock(place):
     """Whoever may only read it must not wait for one who writes."""
     place.out.mkdir()
-    os.mkfifo(place.out / ".lock", 0o444)
+    os.mkfifo(place.out / ".linkgain", 0o444)
     users = [None]
     if os.geteuid() == 0:  # who may write it, too
         users.append(NOBODY)
@@ -228,8 +228,8 @@ def pipe_for_lock(place):
     for user in users:
         status, _, error = place.measure(SHORT, user=user, HOME="/nonexistent")
         require_status(status, USAGE, error)
-        require("out/.lock cannot be opened" in error, f"it says: {' '.join(error.split())[-150:]}")
-    require((place.out / ".lock").is_fifo(), "the pipe is gone")
+        require("out/.linkgain cannot name" in error, f"it says: {' '.join(error.split())[-150:]}")
+    require((place.out / ".linkgain").is_fifo(), "the pipe is gone")
     return "status 2"
 
 

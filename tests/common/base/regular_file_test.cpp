@@ -10,7 +10,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
+
+#include "linkgain/base/errors.hpp"
+#include "support/full_disk.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -95,6 +101,61 @@ TEST_F(RegularFile, ThatMayNotGrowIsAnErrorAndEndsOtherPrograms) {
     execl("/bin/sh", "sh", "-c", "kill -XFSZ $$", nullptr);
   };
   EXPECT_EXIT(become_another(), testing::KilledBySignal(SIGXFSZ), "");
+}
+
+class WriteFileAtomically : public RegularFile {
+ protected:
+  std::string content() const { return read_regular_file(folder_ / "file").value(); }
+  auto files() const { return std::distance(std::filesystem::directory_iterator(folder_), {}); }
+};
+
+TEST_F(WriteFileAtomically, ReplacesTheFileAndLeavesNothingElse) {
+  write_file_atomically(folder_ / "file", "new", Existing::replaced);
+  EXPECT_EQ(content(), "new");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(WriteFileAtomically, KeepsTheFileThatIsToBeKept) {
+  EXPECT_THROW(write_file_atomically(folder_ / "file", "new", Existing::kept), UsageError);
+  EXPECT_EQ(content(), "text");
+  EXPECT_EQ(files(), 1);
+  write_file_atomically(folder_ / "other", "new", Existing::kept);
+  EXPECT_EQ(files(), 2);
+}
+
+TEST_F(WriteFileAtomically, LeavesTheOldFileWholeWhereItCannotWrite) {
+  {
+    const FullDisk full(16);
+    EXPECT_THROW(write_file_atomically(folder_ / "file", std::string(100, 'n'), Existing::replaced),
+                 UsageError);
+  }
+  EXPECT_EQ(content(), "text");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(WriteFileAtomically, LeavesNoTemporaryFileWhereItCannotReplace) {
+  std::filesystem::remove(folder_ / "file");
+  std::filesystem::create_directory(folder_ / "file");
+  EXPECT_THROW(write_file_atomically(folder_ / "file", "new", Existing::replaced), UsageError);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(WriteFileAtomically, NamesAFileOfAFolderThatIsHeldAsPeopleKnowIt) {
+  const int folder = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+  const auto held = std::filesystem::path("/proc/self/fd") / std::to_string(folder);
+  EXPECT_EQ(path_of_held(held / "file"), folder_ / "file");
+  EXPECT_EQ(path_of_held(held), folder_);
+  EXPECT_EQ(path_of_held(folder_ / "file"), folder_ / "file");
+  try {
+    write_file_atomically(held / "file", "new", Existing::kept);
+    FAIL() << "it was replaced";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot write " + (folder_ / "file").string()));
+  }
+  std::filesystem::rename(folder_, folder_.string() + "-moved");
+  EXPECT_EQ(path_of_held(held / "file").string(), folder_.string() + "-moved/file");
+  folder_ += "-moved";
+  close(folder);
 }
 
 }  // namespace

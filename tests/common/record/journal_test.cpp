@@ -359,46 +359,6 @@ TEST(Journal, CannotBeMadeWhereThereIsNoDirectory) {
   EXPECT_THROW(JournalWriter("/no/such/folder/journal.jsonl"), UsageError);
 }
 
-TEST(WriteFileAtomically, ReplacesTheFileAndLeavesNothingElse) {
-  const Folder folder;
-  write_file_atomically(folder / "record.json", "old");
-  write_file_atomically(folder / "record.json", "new");
-  EXPECT_EQ(content_of(folder / "record.json"), "new");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-}
-
-/// As root, `--junit /dev/null` would leave a file where all programs have a device.
-TEST(WriteFileAtomically, TakesNothingForAFile) {
-  const Folder folder;
-  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  std::filesystem::create_symlink("/dev/null", folder / "null");
-  std::filesystem::create_symlink("/proc/self/fd/1", folder / "stdout");
-  for (const char* name : {"pipe", "null", "stdout"}) {
-    EXPECT_THROW(write_file_atomically(folder / name, "new"), UsageError) << name;
-  }
-  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
-  EXPECT_TRUE(std::filesystem::is_symlink(folder / "null"));
-  EXPECT_TRUE(std::filesystem::is_symlink(folder / "stdout"));
-}
-
-TEST(WriteFileAtomically, LeavesTheOldFileWholeWhereItCannotWrite) {
-  const Folder folder;
-  write_file_atomically(folder / "record.json", "old");
-  {
-    const FullDisk full(16);
-    EXPECT_THROW(write_file_atomically(folder / "record.json", std::string(100, 'n')), UsageError);
-  }
-  EXPECT_EQ(content_of(folder / "record.json"), "old");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-}
-
-TEST(WriteFileAtomically, LeavesNoTemporaryFileWhereItCannotReplace) {
-  const Folder folder;
-  std::filesystem::create_directory(folder / "record.json");
-  EXPECT_THROW(write_file_atomically(folder / "record.json", "new"), UsageError);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-}
-
 /// Every flipped bit, but for those that make another character of the same meaning.
 TEST(Journal, FindsEveryByteThatChanged) {
   const std::string text = written_journal(short_record());

@@ -71,6 +71,16 @@ TEST_P(CallLogTest, LosesNothingThatWasLogged) {
   EXPECT_EQ(content(base() + ".now"), last + "\n");
 }
 
+TEST_P(CallLogTest, LeavesFilesOfOthersAsTheyAre) {
+  for (const std::string ending : {".now", ".kept"}) {
+    std::ofstream(base() + ending) << "precious";
+    const CallLog log(GetParam());
+    EXPECT_FALSE(log.watch([] { CallLogDouble::call("a call"); }));
+    EXPECT_EQ(content(base() + ending), "precious");
+    std::filesystem::remove(base() + ending);
+  }
+}
+
 TEST_P(CallLogTest, WorkThatIsSilentHasNoText) {
   const CallLog log(GetParam());
   log.watch([] { CallLogDouble::call("first"); });

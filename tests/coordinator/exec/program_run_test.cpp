@@ -31,7 +31,9 @@ class ProgramRun : public ::testing::Test {
     options_.variants = {"p2p"};
     const ExecPlan plan = make_exec_plan(options_, current_environment());
     const SignalWatch watch;
-    const RunSurroundings surroundings{folder_.path(), current_environment(), options_.show_output};
+    const RunSurroundings surroundings{
+        [this](const std::string& name) { return folder_.path() / name; }, current_environment(),
+        options_.show_output};
     ProgramRunner runner(plan, surroundings, watch);
     return runner.run({}, [this] { tick(); });
   }

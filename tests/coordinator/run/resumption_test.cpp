@@ -12,6 +12,7 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/cases/case_order.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/record_json.hpp"
@@ -125,7 +126,8 @@ TEST(Resumption, GoesOnWithTheTimeOfEarlierParts) {
   const double earlier = first.record.wall_seconds.value();
   const TimeSpent spent = first.record.time_spent.value();
   ASSERT_GT(spent.sampling_s, 0.0);
-  write_file_atomically(first.journal_path().parent_path() / "record.json", to_json(first.record));
+  write_file_atomically(first.journal_path().parent_path() / "record.json", to_json(first.record),
+                        Existing::replaced);
   first.before_start = [](int, int) { throw Interrupted(SIGTERM); };
   EXPECT_THROW(first.execute(), Interrupted);
   ThreeLaunches second(Schedule::paired);
@@ -440,7 +442,7 @@ class UnfinishedRun : public testing::Test {
  protected:
   std::string refusal_of(const Record& record) {
     std::filesystem::create_directories(folder_.path());
-    write_file_atomically(folder_.path() / "record.json", to_json(record));
+    write_file_atomically(folder_.path() / "record.json", to_json(record), Existing::replaced);
     return refusal([&] { read_unfinished(folder_.path()); });
   }
   ScratchFolder folder_;

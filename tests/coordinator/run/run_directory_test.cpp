@@ -6,9 +6,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <latch>
+#include <map>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -16,6 +21,7 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -26,10 +32,34 @@ class RunDirectoryTest : public ::testing::Test {
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  RunDirectory open(const std::filesystem::path& path) {
-    RunOptions options;
-    options.out = path;
-    return RunDirectory(options, RunPlan{}, Site{});
+  static RunDirectory open(const std::filesystem::path& path) {
+    RunDirectory directory = RunDirectory::begin(path, RunDirectory::kJobs);
+    directory.make_logs();
+    return directory;
+  }
+
+  /// The folder after a run of one job that ended in order, which left all its files.
+  void leave_a_run(std::string_view logs = RunDirectory::kJobs, const std::string& text = "") {
+    RunDirectory directory = RunDirectory::begin(folder_, logs);
+    directory.make_logs();
+    std::ofstream(directory.log()) << "log " << text;
+    for (const auto name : {RunDirectory::kRecord, RunDirectory::kReport, RunDirectory::kPage}) {
+      directory.write(name, std::string(name) + text);
+    }
+    std::ofstream(logs == RunDirectory::kJobs ? directory.job_log("p2p", 0)
+                                              : directory.run_log("p2p-1.log"))
+        << text;
+  }
+
+  /// Every file below the folder, with what it holds.
+  std::map<std::string, std::string> content() const {
+    std::map<std::string, std::string> found;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(folder_)) {
+      if (each.is_directory() && !each.is_symlink()) continue;
+      found[each.path().lexically_relative(folder_)] =
+          read_regular_file(each.path()).value_or("no file");
+    }
+    return found;
   }
 };
 
@@ -39,15 +69,19 @@ TEST_F(RunDirectoryTest, MakesTheDirectoryAskedFor) {
 }
 
 TEST_F(RunDirectoryTest, RemovesNcclsLogsOfThePartThatIsResumedAndNothingElse) {
-  const std::filesystem::path jobs = folder_ / "jobs";
-  std::filesystem::create_directory(jobs);
-  for (const char* name : {"nccl-p2p-1.node.17.log", "nccl-p2p-1.node.17.log.now", "p2p-1.log"}) {
-    std::ofstream(jobs / name) << "old";
+  {
+    RunDirectory directory = open(folder_);
+    std::ofstream(directory.job_log("p2p", 0)) << "old";
+    directory.nccl_log_pattern("p2p", 0);
+    for (const char* name : {"nccl-p2p-1.node.17.log", "nccl-p2p-1.node.17.log.now"}) {
+      std::ofstream(directory.jobs() / name) << "old";
+    }
   }
-  open(folder_);
-  EXPECT_FALSE(std::filesystem::exists(jobs / "nccl-p2p-1.node.17.log"));
-  EXPECT_FALSE(std::filesystem::exists(jobs / "nccl-p2p-1.node.17.log.now"));
-  EXPECT_TRUE(std::filesystem::exists(jobs / "p2p-1.log"));
+  RunDirectory directory = RunDirectory::go_on(folder_);
+  directory.make_logs();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "jobs" / "nccl-p2p-1.node.17.log"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "jobs" / "nccl-p2p-1.node.17.log.now"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "jobs" / "p2p-1.log"));
 }
 
 TEST_F(RunDirectoryTest, FollowsNoLinkInThePlaceOfItsJobs) {
@@ -60,16 +94,16 @@ TEST_F(RunDirectoryTest, FollowsNoLinkInThePlaceOfItsJobs) {
 }
 
 TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
-  const RunDirectory directory = open(folder_);
+  RunDirectory directory = open(folder_);
   EXPECT_EQ(directory.nccl_log_pattern("host", 1),
-            (directory.jobs() / "nccl-host-2.%h.%p.log").string());
+            (folder_ / "jobs" / "nccl-host-2.%h.%p.log").string());
   EXPECT_TRUE(directory.nccl_log_pattern("host", 1).find(directory.nccl_log_prefix("host", 1)) !=
               std::string::npos);
 }
 
 // NCCL takes %h and %p for the host and the process, and %% for %.
 TEST_F(RunDirectoryTest, NcclTakesNoPartOfTheFoldersNameForItsOwn) {
-  const RunDirectory directory = open(folder_ / "50%p2p");
+  RunDirectory directory = open(folder_ / "50%p2p");
   EXPECT_THAT(directory.nccl_log_pattern("host", 1),
               testing::EndsWith("50%%p2p/jobs/nccl-host-2.%h.%p.log"));
 }
@@ -98,7 +132,7 @@ TEST_F(RunDirectoryTest, SaysThatTheCurrentFolderIsGone) {
 
 /// The name of the folder that a run without --out makes.
 std::string default_name(const RunPlan& plan, const Site& site) {
-  return RunDirectory(RunOptions{}, plan, site).path().filename();
+  return new_run_folder(plan, site).filename();
 }
 
 TEST_F(RunDirectoryTest, IsNamedByTimeHostAndGpus) {
@@ -154,49 +188,77 @@ TEST_F(RunDirectoryTest, IsAnotherOneForEachOfSeveralRunsThatBeginAtOnce) {
 }
 
 TEST_F(RunDirectoryTest, GoesOnInThatOfTheRunThatIsResumed) {
-  RunOptions options;
-  options.resume = folder_ / "cut";
-  options.out = folder_ / "other";
-  const RunDirectory directory(options, RunPlan{}, Site{});
-  EXPECT_EQ(directory.path(), folder_ / "cut");
-  EXPECT_EQ(directory.job_log("host", 0), folder_ / "cut" / "jobs" / "host-1.log");
-}
-
-TEST_F(RunDirectoryTest, RefusesWhatCannotBeSetAside) {
-  std::ofstream(folder_ / "report.md") << "earlier";
-  std::filesystem::create_directories(folder_ / "report.md.old" / "full");
-  try {
-    set_aside_earlier_run(folder_);
-    FAIL() << "renamed over a folder";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("report.md"));
-    EXPECT_THAT(error.advice(), HasSubstr("--out"));
-  }
-  EXPECT_EQ(read_regular_file(folder_ / "report.md").value(), "earlier");
+  leave_a_run();
+  RunDirectory directory = RunDirectory::go_on(folder_);
+  EXPECT_EQ(directory.path(), folder_);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "record.json"));
+  EXPECT_EQ(path_of_held(directory.job_log("host", 0)), folder_ / "jobs" / "host-1.log");
 }
 
 TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {
-  const std::vector<std::string> left{"record.json", "report.md", "report.html", "journal.jsonl",
-                                      "run.log"};
-  const std::vector<std::string> others{"notes.log", "p2p-1.log", "check.md", "other.json"};
-  for (const std::string& name : left) std::ofstream(folder_ / name) << "earlier " << name;
-  for (const std::string& name : others) std::ofstream(folder_ / name) << "other";
-  std::ofstream(folder_ / "record.json.old") << "much earlier";
-  std::filesystem::create_directories(folder_ / "jobs.old");
-  std::filesystem::create_directory(folder_ / "jobs");
-  std::ofstream(folder_ / "jobs" / "p2p-1.log") << "earlier";
-  set_aside_earlier_run(folder_);
-  for (const std::string& name : left) {
-    EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
-    EXPECT_EQ(read_regular_file(folder_ / (name + ".old")).value(), "earlier " + name);
+  std::ofstream(folder_ / "notes.md") << "mine";
+  std::map<std::string, std::string> expected{{"notes.md", "mine"}};
+  for (const char* text : {"first", "second", "third"}) leave_a_run(RunDirectory::kJobs, text);
+  for (const auto& [ending, text] : {std::pair{"", "third"}, {".old", "second"}}) {
+    for (const std::string name : {"record.json", "report.md", "report.html"}) {
+      expected[name + ending] = name + text;
+    }
+    expected[std::string("run.log") + ending] = std::string("log ") + text;
+    expected[std::string("jobs") + ending + "/p2p-1.log"] = text;
   }
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "jobs"));
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "jobs.old" / "p2p-1.log"));
-  for (const std::string& name : others)
-    EXPECT_EQ(read_regular_file(folder_ / name).value(), "other") << name;
-  set_aside_earlier_run(folder_);
-  EXPECT_EQ(read_regular_file(folder_ / "record.json.old").value(), "earlier record.json");
-  EXPECT_NO_THROW(set_aside_earlier_run(folder_ / "none"));
+  auto found = content();
+  found.erase(".linkgain");
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(RunDirectoryTest, SaysWhatItSetAside) {
+  leave_a_run();
+  const std::string names =
+      "record.json.old, report.md.old, report.html.old, run.log.old, jobs.old";
+  {
+    const RunDirectory second = RunDirectory::begin(folder_, RunDirectory::kJobs);
+    EXPECT_THAT(second.set_aside(), AllOf(HasSubstr(folder_.string()), EndsWith(names)));
+  }
+  leave_a_run();
+  EXPECT_THAT(RunDirectory::begin(folder_, RunDirectory::kJobs).set_aside(),
+              AllOf(HasSubstr(names), EndsWith("was removed")));
+}
+
+/// Of both commands' names each may be the user's: a file, a folder with something in it, a link,
+/// also where an earlier run is to be set aside.
+TEST_F(RunDirectoryTest, RefusesNamesThatAreTheUsersBeforeItTouchesAnything) {
+  namespace fs = std::filesystem;
+  const std::vector<std::string> names{"record.json",   "report.md", "report.html", "run.log",
+                                       "journal.jsonl", "jobs",      "runs"};
+  const std::vector<std::function<void(const fs::path&)>> makers{
+      [](const fs::path& path) { std::ofstream(path) << "mine"; },
+      [](const fs::path& path) {
+        fs::create_directory(path);
+        std::ofstream(path / "p2p-1.log") << "mine";
+      },
+      [](const fs::path& path) { fs::create_symlink("elsewhere", path); }};
+  for (const std::string_view logs : {RunDirectory::kJobs, RunDirectory::kRuns}) {
+    for (const std::string& name : names) {
+      for (const std::string ending : {"", ".old"}) {
+        for (const auto& make : makers) {
+          fs::remove_all(folder_);
+          fs::create_directory(folder_);
+          if (ending == ".old") leave_a_run(logs);
+          make(folder_ / (name + ending));
+          const auto before = content();
+          const bool is_needed = name == logs || (name != "jobs" && name != "runs");
+          const bool is_in_the_way =
+              is_needed && (ending.empty() || name != RunDirectory::kJournal);  // none was left
+          if (is_in_the_way) {
+            EXPECT_THROW(RunDirectory::begin(folder_, logs), UsageError) << name << ending;
+            EXPECT_EQ(content(), before) << name << ending;
+          } else {
+            EXPECT_NO_THROW(RunDirectory::begin(folder_, logs)) << name << ending;
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -30,13 +30,13 @@ TEST(TestVariables, AreNoneWhereTheyAreEmpty) {
 /// Its exit status, and whether the journal of the run is still there.
 std::pair<int, bool> kept(Record record) {
   const TemporaryFolder folder;
-  const RunDirectory directory(folder.path());
+  RunDirectory directory = RunDirectory::begin(folder.path(), RunDirectory::kJobs);
   std::ofstream(directory.journal()) << "a journal\n";
   std::optional<SignalWatch> watch;
   testing::internal::CaptureStdout();
   const int status = keep_and_print(record, directory, {.json = true}, watch);
   testing::internal::GetCapturedStdout();
-  return {status, std::filesystem::exists(directory.journal())};
+  return {status, std::filesystem::exists(folder.path() / RunDirectory::kJournal)};
 }
 
 TEST(KeepAndPrint, KeepsTheJournalOfARecordThatIsNone) {

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/base/descriptor.hpp"
+
+namespace linkgain {
+
+/// A folder for the results of one run at a time. It stays open, so that a folder or a link that is
+/// put in its place later gets nothing; it is locked, so that no other run writes into it, on no
+/// host that shares it; and it holds a manifest, ".linkgain", that names every file and folder that
+/// linkgain made there. An entry is linkgain's if the manifest names it and it is as linkgain left
+/// it; a folder, if all that it holds is linkgain's too. Everything else is the user's: it is
+/// never renamed, replaced or removed.
+class OutputFolder {
+ public:
+  static constexpr std::string_view kManifest = ".linkgain";
+
+  /// Makes the folder if it is not there, opens and locks it. Throws UsageError if it cannot be
+  /// made or written, another run has it (which it names), or its manifest is not linkgain's.
+  explicit OutputFolder(const std::filesystem::path& path);
+  OutputFolder(OutputFolder&&) = default;
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  /// Notes how every file was left. If nothing was written, the manifest becomes what it was, and
+  /// what the constructor made goes again.
+  ~OutputFolder();
+
+  /// Where the folder is now; where it was asked for, if it was removed.
+  std::filesystem::path path() const;
+  /// An entry of this very folder, whatever its path has come to mean: a path below /proc/self/fd,
+  /// for this process alone.
+  std::filesystem::path held(std::string_view name) const;
+
+  bool is_there(const std::string& name) const;
+  /// Whether linkgain made it, and nobody has changed it since.
+  bool is_own(const std::string& name) const;
+  /// Throws UsageError if there is something of that name that is not linkgain's.
+  void require_own(const std::string& name) const;
+
+  /// Names a file in the manifest before it is made or changed, and returns where to write it.
+  /// Throws as require_own().
+  std::filesystem::path claim(const std::string& name);
+  /// The same of the files of a folder whose names begin so.
+  void claim_all(const std::string& prefix);
+  /// Makes a folder, or takes one that is linkgain's. Throws UsageError.
+  void make_folder(const std::string& name);
+  /// Writes a claimed file in one step: what was there stays whole until then. Throws UsageError.
+  void write(const std::string& name, std::string_view text);
+  /// Renames what is linkgain's. What has the new name must be linkgain's, and is removed.
+  void rename(const std::string& from, const std::string& to);
+  /// Removes what is linkgain's, a folder with all that it holds.
+  void remove(const std::string& name);
+  /// Names, in a folder of linkgain's.
+  std::vector<std::string> entries(const std::string& folder) const;
+
+ private:
+  /// How linkgain left a file.
+  struct Left {
+    std::uintmax_t size = 0;
+    std::int64_t changed = 0;  ///< its modification time in seconds
+  };
+  struct Entry {
+    bool is_folder = false;
+    std::optional<Left> left{};  ///< absent while it is written, and of folders
+  };
+
+  bool lock();
+  void read_manifest();
+  static std::string line_of(const std::string& name, const Entry& entry);
+  void note(const std::string& name, const Entry& entry);
+  void forget(const std::string& name);
+  void seal();
+  const Entry* find(const std::string& name) const;
+  std::optional<std::string> why_not_own(const std::string& name) const;
+  std::optional<Left> state_of(const std::string& name) const;
+
+  std::filesystem::path asked_;
+  std::vector<std::filesystem::path> made_;  ///< by the constructor, the innermost first
+  Descriptor folder_;
+  Descriptor manifest_;
+  bool made_manifest_ = false;
+  std::uintmax_t begun_at_ = 0;         ///< bytes of the manifest before this run
+  bool changed_ = false;                ///< anything in the folder, since
+  std::map<std::string, Entry> named_;  ///< a name that ends with * stands for all that begin so
+};
+
+}  // namespace linkgain
