@@ -106,6 +106,28 @@ TEST(DoctorProgram, LooksAtTheChecksAskedForAlone) {
   EXPECT_EQ(run_program(doctor(folder, "p2p-refused", {"--only", "p2"})).status, 2);
 }
 
+/// What a health check of a node must not stumble over: what is about a run from here.
+TEST(DoctorProgram, JudgesTheNodeAlone) {
+  const ScratchFolder folder;
+  ProgramRequest request = doctor(folder, "h200x2", {"--json"});
+  request.environment["CUDA_VISIBLE_DEVICES"] = "";
+  request.environment["NCCL_P2P_DISABLE"] = "1";
+  request.environment["PATH"] = "/nowhere";
+  const Outcome all = run_program(request);
+  EXPECT_EQ(all.status, 1);
+  for (const char* id : {"cuda-visible", "mpirun"}) {
+    EXPECT_EQ(verdict_of(all, id, "host"), "problem") << id;
+  }
+  EXPECT_EQ(verdict_of(all, "nccl-variable", "NCCL_P2P_DISABLE"), "problem");
+  request.arguments.push_back("--node");
+  const Outcome node = run_program(request);
+  EXPECT_EQ(node.status, 0);
+  for (const char* id : {"cuda-visible", "mpirun", "cores"}) {
+    EXPECT_EQ(verdict_of(node, id, "host"), "") << id;
+  }
+  EXPECT_EQ(verdict_of(node, "p2p", "GPU0-GPU1"), "ok");
+}
+
 TEST(DoctorProgram, ExplainsACheckWithoutLookingAtTheMachine) {
   const ScratchFolder folder;
   const Outcome outcome = run_program(doctor(folder, "p2p-refused", {"--explain", "p2p"}));

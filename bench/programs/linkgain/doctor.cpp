@@ -39,6 +39,7 @@ struct DoctorOptions {
   bool prove = false;  ///< send data from GPU to GPU and see whether they arrive
   bool verbose = false;
   std::vector<std::string> only;  ///< ids of checks; empty: all
+  bool node = false;              ///< only checks of the machine, none of a run from here
   std::string explain;            ///< id of a check to be explained instead
   std::optional<std::filesystem::path> junit;
   std::optional<std::filesystem::path> prometheus;
@@ -91,7 +92,8 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
 Diagnosis diagnose(const DoctorOptions& options) {
   const SignalWatch watch;
   const SurveySources sources = sources_of_this_process(current_environment());
-  Survey survey = survey_with_worker(sources, watch);
+  // Programs on a node that others use are not started to judge the node.
+  Survey survey = options.node ? survey_machine(sources) : survey_with_worker(sources, watch);
   if (options.load) survey_load(survey, sources.environment, watch);
   if (options.prove) survey_delivery(survey, watch);
   return {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)};
@@ -109,6 +111,9 @@ void declare(CommandLine& line, DoctorOptions& options) {
   const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
   line.deferred.add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
       ->type_name("CHECK,...");
+  line.app.add_flag("--node", options.node,
+                    "Only checks of the machine, none of what a run from here would find (cores, "
+                    "variables, mpirun)");
   line.deferred
       .add("--explain", options.explain, parse_check,
            "Say what a check means and what to do, and end")
@@ -119,6 +124,12 @@ void declare(CommandLine& line, DoctorOptions& options) {
     require_outputs({}, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
   });
   add_no_color(line, options.color);
+}
+
+/// Whether the command line asks for this check.
+bool is_wanted(const DoctorOptions& options, const std::string& id) {
+  if (options.node && find_check(id).scope == CheckScope::run) return false;
+  return options.only.empty() || std::ranges::find(options.only, id) != options.only.end();
 }
 
 /// `linkgain doctor`: checks this machine, writes the files asked for and prints what it found.
@@ -134,11 +145,8 @@ int carry_out(const DoctorOptions& options) {
   } catch (const Interrupted& interrupted) {
     return kSignalExitBase + interrupted.signal_number();
   }
-  if (!options.only.empty()) {
-    std::erase_if(diagnosis.findings, [&](const Finding& finding) {
-      return std::ranges::find(options.only, finding.id) == options.only.end();
-    });
-  }
+  std::erase_if(diagnosis.findings,
+                [&](const Finding& finding) { return !is_wanted(options, finding.id); });
   if (options.junit) write_file_atomically(*options.junit, diagnosis_junit(diagnosis));
   if (options.prometheus) {
     write_file_atomically(*options.prometheus, diagnosis_prometheus(diagnosis));
