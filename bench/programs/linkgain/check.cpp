@@ -11,6 +11,7 @@
 #include "linkgain/record/journal.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
+#include "textfile.hpp"
 
 namespace linkgain {
 namespace {
@@ -74,10 +75,11 @@ int carry_out(const CheckOptions& options) {
   std::vector<NamedFile> inputs = files_of_records(options.records);
   inputs.push_back({"--baseline", options.baseline});
   require_outputs(inputs, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
+  require_textfile(options.prometheus, "linkgain_check_");
   const CheckResult result =
       check_records(read_named_records(options.records), baseline, options.tolerance);
   if (options.junit) write_file_atomically(*options.junit, check_junit(result));
-  if (options.prometheus) write_file_atomically(*options.prometheus, check_prometheus(result));
+  if (options.prometheus) write_textfile(*options.prometheus, check_prometheus(result));
   fmt::print("{}", text_of(result, options.format));
   return static_cast<int>(exit_code_of(result));
 }

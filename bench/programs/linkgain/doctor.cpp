@@ -21,6 +21,7 @@
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
+#include "textfile.hpp"
 
 namespace linkgain {
 namespace {
@@ -122,6 +123,7 @@ void declare(CommandLine& line, DoctorOptions& options) {
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
   line.deferred.then([&options] {
     require_outputs({}, {{"--junit", options.junit}, {"--prometheus", options.prometheus}});
+    require_textfile(options.prometheus, "linkgain_doctor_");
   });
   add_no_color(line, options.color);
 }
@@ -148,9 +150,7 @@ int carry_out(const DoctorOptions& options) {
   std::erase_if(diagnosis.findings,
                 [&](const Finding& finding) { return !is_wanted(options, finding.id); });
   if (options.junit) write_file_atomically(*options.junit, diagnosis_junit(diagnosis));
-  if (options.prometheus) {
-    write_file_atomically(*options.prometheus, diagnosis_prometheus(diagnosis));
-  }
+  if (options.prometheus) write_textfile(*options.prometheus, diagnosis_prometheus(diagnosis));
   fmt::print("{}", options.json
                        ? to_json(diagnosis)
                        : in_locale(diagnosis_table(diagnosis, {.color = is_colored(options.color),
