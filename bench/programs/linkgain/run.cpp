@@ -23,6 +23,7 @@
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/jobs/launcher.hpp"
+#include "linkgain/plan/hostfile.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/run/resumption.hpp"
@@ -67,7 +68,8 @@ void declare_profile(CommandLine& line, RunOptions& options) {
       return;
     }
     options.profile_file = *profile;
-    const std::string base = read_option_file(app, *options.profile_file, "profile");
+    const std::string base =
+        read_option_file(app, *options.profile_file, "profile");
     if (!base.empty()) options.profile = parse_profile(base);
   });
 }
