@@ -182,6 +182,7 @@ void declare(CommandLine& line, RunOptions& options) {
     if (options.resume) require_resume_alone(app);
     require_text(options);
     if (options.tokens) options.token_facts = survey_token_file(*options.tokens);
+    if (!options.resume && !options.list) require_usable(options);
   });
 }
 
