@@ -24,6 +24,7 @@
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/plan/hostfile.hpp"
+#include "linkgain/plan/profile_options.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/run/resumption.hpp"
@@ -69,7 +70,7 @@ void declare_profile(CommandLine& line, RunOptions& options) {
     }
     options.profile_file = *profile;
     const std::string base =
-        read_option_file(app, *options.profile_file, "profile");
+        read_option_file(app, *options.profile_file, "profile", require_harmless);
     if (!base.empty()) options.profile = parse_profile(base);
   });
 }
