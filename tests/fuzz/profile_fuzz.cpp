@@ -4,6 +4,7 @@
 #include "fuzz_target.hpp"
 #include "linkgain/cases/option_file.hpp"
 #include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/plan/profile_options.hpp"
 
 namespace linkgain {
 namespace {
@@ -23,7 +24,7 @@ void read(std::string_view text) {
   app.add_option("--profile", profile);
   app.add_flag_callback("--no-color", [&color] { color = false; });
   app.parse(std::vector<std::string>{});
-  read_option_file(app, fuzz::scratch_file("profile.toml", text), "profile");
+  read_option_file(app, fuzz::scratch_file("profile.toml", text), "profile", require_harmless);
   deferred.read();
   Selection selection;
   selection.sizes = {Bytes{1024}};

@@ -57,9 +57,15 @@ env -u CUDACXX cmake -S "$source_dir" -B "$work/stale" -DLINKGAIN_GPU=AUTO -DLIN
   -DLINKGAIN_NVCC="$work/nvcc" >"$work/stale.log" 2>&1 || true
 expect "mpi only (no CUDA compiler was found that works (tried: $work/nvcc))" "$work/stale.log" 'a broken nvcc is none'
 
-# Programs as they are installed are compiled and linked with what makes faults harder to use.
-env -u CUDACXX cmake -S "$source_dir" -B "$work/release" -DLINKGAIN_GPU=AUTO -DLINKGAIN_TESTS=OFF \
+# Programs as they are installed are compiled and linked with what makes faults harder to use; here in a folder as
+# browsers and people name it.
+odd="$work/linkgain (1), Ann's & Bob's"
+ln -s "$source_dir" "$odd"
+ln -s "$odd, built" "$work/release"
+env -u CUDACXX cmake -S "$odd" -B "$odd, built" -DLINKGAIN_GPU=AUTO -DLINKGAIN_TESTS=OFF \
   -DCMAKE_BUILD_TYPE=Release >"$work/release.log" 2>&1 || true
+cmake --build "$odd, built" --target linkgain_commit >"$work/commit.log" 2>&1 || cat "$work/commit.log"
+expect 'commit_suffix()' "$work/release/bench/common/base/commit.cpp" 'the commit is looked up in such a folder'
 for flag in -fstack-protector-strong -D_FORTIFY_SOURCE=2; do
   expect " $flag" "$work/release/compile_commands.json" 'sources are hardened'
   if grep -qF '.cu"' "$work/release/compile_commands.json"; then
@@ -68,6 +74,13 @@ for flag in -fstack-protector-strong -D_FORTIFY_SOURCE=2; do
 done
 grep -rhs -e '-z,now' "$work/release/build.ninja" "$work/release/bench" >"$work/release.link" || true
 expect '-z,relro,-z,now' "$work/release.link" 'programs are hardened'
+
+# CMake itself fails in others, in words of its own.
+for name in 'a;b' 'a"b'; do
+  ln -s "$source_dir" "$work/$name"
+  cmake -S "$work/$name" -B "$work/refused" >"$work/refused.log" 2>&1 || true
+  expect 'CMake cannot build in a folder with' "$work/refused.log" "a folder called $name is refused"
+done
 
 cmake --install "$build_dir" --prefix "$work/installed" >"$work/install.log" 2>&1 || true
 for file in man/man1/linkgain.1 man/man1/linkgain-run.1 man/man1/linkgain-bench.1 \

@@ -262,6 +262,9 @@ TEST_F(CheckProgram, WritesFilesForOtherPrograms) {
   EXPECT_EQ(json["cases"].size(), 4);
   EXPECT_THAT(read_text(folder_.path() / "c.prom"), HasSubstr("\nlinkgain_check_exit_status 1\n"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "c.prom.tmp"));
+  const Outcome twice = check(run_like(1.08, "after"), {"--prometheus", "d.prom"});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(twice.error, HasSubstr("c.prom has"));
   if (!is_on_path("python3")) GTEST_SKIP() << "no python3 on PATH to read the XML with";
   ProgramRequest parse;
   parse.arguments = {"python3", "-c",

@@ -71,6 +71,36 @@ TEST(DoctorProgram, WritesFilesForOtherPrograms) {
   EXPECT_EQ(run_program(doctor(folder, "h200x2", {"--junit", "no/such/d.xml"})).status, 2);
 }
 
+/// node_exporter is another user, reads names in .prom only, and takes no series twice.
+TEST(DoctorProgram, WritesATextfileThatNodeExporterTakes) {
+  const ScratchFolder folder;
+  const auto written = [&](const std::string& file) {
+    ProgramRequest request = doctor(folder, "h200x2", {"--only", "gpu-driver", "--prometheus"});
+    request.arguments.push_back(file);
+    request.arguments.insert(request.arguments.begin(),
+                             {"sh", "-c", "umask 077; exec \"$@\"", "-"});
+    return run_program(request);
+  };
+  const auto mode_of = [&](const std::string& file) {
+    return std::filesystem::status(folder.path() / file).permissions();
+  };
+  EXPECT_EQ(written("a.prom").status, 0);
+  EXPECT_EQ(mode_of("a.prom"), std::filesystem::perms{0644});
+  EXPECT_EQ(written("a.prom").status, 0) << "over itself";
+  const Outcome other = written("b.prom");
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.error,
+              AllOf(HasSubstr("--prometheus b.prom"), HasSubstr("a.prom has the same")));
+  std::filesystem::create_directory(folder.path() / "other");
+  EXPECT_EQ(written("other/b.prom").status, 0);
+  for (const char* name : {"a", "a.txt", "a.prom.old"}) {
+    const Outcome unread = written(name);
+    EXPECT_EQ(unread.status, 2) << name;
+    EXPECT_THAT(unread.error, HasSubstr("end in .prom"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / name));
+  }
+}
+
 TEST(DoctorProgram, ShowsWhatIsOkOnlyWhenAsked) {
   const ScratchFolder folder;
   const auto shown = [&](const std::vector<std::string>& arguments) {
@@ -104,6 +134,28 @@ TEST(DoctorProgram, LooksAtTheChecksAskedForAlone) {
   EXPECT_EQ(others.status, 0) << "the problem was not asked for";
   EXPECT_THAT(findings_of(others), testing::SizeIs(2));
   EXPECT_EQ(run_program(doctor(folder, "p2p-refused", {"--only", "p2"})).status, 2);
+}
+
+/// What a health check of a node must not stumble over: what is about a run from here.
+TEST(DoctorProgram, JudgesTheNodeAlone) {
+  const ScratchFolder folder;
+  ProgramRequest request = doctor(folder, "h200x2", {"--json"});
+  request.environment["CUDA_VISIBLE_DEVICES"] = "";
+  request.environment["NCCL_P2P_DISABLE"] = "1";
+  request.environment["PATH"] = "/nowhere";
+  const Outcome all = run_program(request);
+  EXPECT_EQ(all.status, 1);
+  for (const char* id : {"cuda-visible", "mpirun"}) {
+    EXPECT_EQ(verdict_of(all, id, "host"), "problem") << id;
+  }
+  EXPECT_EQ(verdict_of(all, "nccl-variable", "NCCL_P2P_DISABLE"), "problem");
+  request.arguments.push_back("--node");
+  const Outcome node = run_program(request);
+  EXPECT_EQ(node.status, 0);
+  for (const char* id : {"cuda-visible", "mpirun", "cores"}) {
+    EXPECT_EQ(verdict_of(node, id, "host"), "") << id;
+  }
+  EXPECT_EQ(verdict_of(node, "p2p", "GPU0-GPU1"), "ok");
 }
 
 TEST(DoctorProgram, ExplainsACheckWithoutLookingAtTheMachine) {

@@ -75,9 +75,9 @@ TEST(Output, BeyondTheSizeThatFilesMayHaveIsAnErrorAndLeavesNothing) {
            {"fleet", kRecord, "--prometheus"},
            {"check", kRecord, "--baseline", "base.json", "--junit"},
            {"check", kRecord, "--baseline", "base.json", "--prometheus"}}) {
-    arguments.emplace_back("new");
+    arguments.emplace_back("new.prom");
     const Outcome outcome = without_growing_files(folder, beside_gpus(folder, arguments));
-    EXPECT_THAT(outcome.output, AllOf(HasSubstr("cannot write new: "),
+    EXPECT_THAT(outcome.output, AllOf(HasSubstr("cannot write new.prom: "),
                                       HasSubstr(std::strerror(EFBIG)), EndsWith("status 2\n")))
         << arguments.front();
   }

@@ -37,6 +37,8 @@
 /// | prohibited          | 2 x H200      | NV18   | compute mode prohibited                       |
 /// | remap-pending       | 2 x H200      | NV18   | GPU 1: memory rows wait for a reset           |
 /// | remap-failed        | 2 x H200      | NV18   | GPU 1: a row could not be replaced            |
+/// | mig                 | 2 x H200      | NV18   | both GPUs are split by MIG, P2P is refused    |
+/// | mig-one             | 2 x H200      | NV18   | the same of GPU 1 alone                       |
 /// | clock-limits        | 2 x H200      | NV18   | GPU 1: application clock 1410 MHz             |
 /// | link-errors         | 2 x H200      | NV18   | 3 replays, 1 recovery, 5 CRC errors           |
 /// | link-errors-3090    | 2 x RTX 3090  | NV4    | the same, counted link by link                |
@@ -129,6 +131,7 @@ struct Fault {
   unsigned int pcie_width = 0;
   bool remap_pending = false;
   bool remap_failed = false;
+  bool mig = false;
 };
 
 /// Which fields the driver lacks.

@@ -4,6 +4,7 @@
 
 using namespace linkgain::nvml_double;
 using linkgain::nvml_api::ClockType;
+using linkgain::nvml_api::EnableState;
 using linkgain::nvml_api::NvlinkDeviceType;
 using linkgain::nvml_api::PciInfo;
 
@@ -50,6 +51,14 @@ Result nvmlDeviceGetMaxCustomerBoostClock(Handle device, ClockType type, unsigne
   }
   return answer(device, megahertz,
                 [](const Gpu&) { return machine().scenario->model.most_custom_boost_clock; });
+}
+
+Result nvmlDeviceGetMigMode(Handle device, EnableState* now, EnableState* after_reset) {
+  const auto state_of = [](const Gpu& gpu) {
+    return gpu.fault.mig ? EnableState::on : EnableState::off;
+  };
+  const Result result = answer(device, now, state_of);
+  return result == kSuccess ? answer(device, after_reset, state_of) : result;
 }
 
 Result nvmlDeviceGetRemappedRows(Handle device, unsigned int* correctable,

@@ -114,6 +114,8 @@ constexpr std::array kScenarios{
     Scenario{.name = "prohibited", .mode = ComputeMode::prohibited},
     with_faults({.name = "remap-pending"}, {.gpu = 1, .remap_pending = true}),
     with_faults({.name = "remap-failed"}, {.gpu = 1, .remap_failed = true}),
+    with_faults(no_p2p("mig", kH200), {.gpu = 0, .mig = true}, {.gpu = 1, .mig = true}),
+    with_faults(no_p2p("mig-one", kH200), {.gpu = 1, .mig = true}),
     with_faults({.name = "clock-limits"}, {.gpu = 1, .application_clock = 1410}),
     Scenario{.name = "link-errors", .link_errors = 1},
     Scenario{.name = "link-errors-3090", .model = kRtx3090, .link_errors = 1},

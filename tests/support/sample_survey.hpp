@@ -63,6 +63,7 @@ inline GpuSurvey healthy_gpu(int index) {
   gpu.busy_percent = 0.0;
   gpu.processes = std::vector<GpuProcess>{};
   gpu.compute_mode = ComputeModeName::shared;
+  gpu.mig_mode = false;
   gpu.memory_remap_pending = false;
   gpu.nvlink_errors = NvlinkErrors{};
   gpu.iommu_domain = Reading<std::string>::missing("is in no IOMMU group");

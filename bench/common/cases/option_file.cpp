@@ -127,8 +127,9 @@ bool is_option_file(std::string_view value) {
   return value.find('/') != std::string_view::npos || value.ends_with(".toml");
 }
 
-std::string read_option_file(CLI::App& app, const std::filesystem::path& file,
-                             std::string_view own) {
+std::string read_option_file(
+    CLI::App& app, const std::filesystem::path& file, std::string_view own,
+    const std::function<void(std::string_view name, std::string_view value)>& require) {
   std::string own_value;
   std::set<std::string> seen;
   for (const CLI::ConfigItem& item : items_of(file)) {
@@ -146,11 +147,13 @@ std::string read_option_file(CLI::App& app, const std::filesystem::path& file,
       own_value = fmt::format("{}", fmt::join(item.inputs, ","));
       continue;
     }
-    if (option->count() > 0) continue;  // by the command line
     try {
+      for (const std::string& value : item.inputs) require(item.name, value);
+      if (option->count() > 0) continue;  // by the command line
       set_option(*option, item);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}: {}", file.string(), error.what()), kAdvice);
+      throw UsageError(fmt::format("{}: {}", file.string(), error.what()),
+                       error.advice().empty() ? kAdvice : error.advice());
     } catch (const CLI::ParseError& error) {
       throw UsageError(
           fmt::format("{}: {}", file.string(), describe_conversion_error(error.what())), kAdvice);

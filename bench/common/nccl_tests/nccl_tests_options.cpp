@@ -358,4 +358,20 @@ std::string nccl_tests_help() {
   return help_text(Parser(options, texts).app);
 }
 
+std::string with_nccl_tests_flags(std::string message) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kFlags{
+      {{"--sizes", "-e"},
+       {"--type", "-d"},
+       {"--reduction", "-o"},
+       {"--buffers", "-R"},
+       {"--launch-mode", "-G"}}};
+  for (const auto& [option, flag] : kFlags) {
+    for (std::size_t at = message.find(option); at != std::string::npos;
+         at = message.find(option, at + flag.size())) {
+      message.replace(at, option.size(), flag);
+    }
+  }
+  return message;
+}
+
 }  // namespace linkgain

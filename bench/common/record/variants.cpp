@@ -53,7 +53,7 @@ Variant parse_parts(std::string_view text, std::string_view whole,
     throw UsageError(fmt::format("variant '{}' has no VARIABLE=value after its name", whole),
                      "write it as ring:NCCL_ALGO=Ring or ll:NCCL_ALGO=Ring,NCCL_PROTO=LL");
   };
-  if (text.empty()) refuse();
+  if (text.empty()) return variant;  // which sets nothing
   std::string* last = nullptr;
   std::set<std::string> keys;
   for (const std::string& part : split(text, ',')) {
@@ -219,7 +219,8 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
   std::vector<std::string_view> names;
   for (const Variant& variant : known) names.push_back(variant.name);
   throw UsageError(unknown_name("variant", name, names),
-                   "a variant of your own is written name:VARIABLE=value");
+                   "a variant of your own is written name:VARIABLE=value, or name: where it sets "
+                   "nothing");
 }
 
 Variant with_files(Variant variant, const VariantContext& context) {

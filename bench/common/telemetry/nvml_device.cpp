@@ -172,6 +172,14 @@ Reading<ComputeModeName> Nvml::Device::compute_mode() const {
   return mode.measured() ? to_name(mode.value()) : Reading<ComputeModeName>::missing(mode);
 }
 
+Reading<bool> Nvml::Device::mig_mode() const {
+  auto now = nvml_api::EnableState::off;
+  auto after_reset = nvml_api::EnableState::off;
+  const nvml_api::Result result = library_->mig_mode(handle_, &now, &after_reset);
+  if (result != kSuccess) return Reading<bool>::missing(library_->why(library_->mig_mode, result));
+  return now == nvml_api::EnableState::on;
+}
+
 Reading<std::uint64_t> Nvml::Device::clock_event_reasons() const {
   return convert<std::uint64_t>(
       library_->read<unsigned long long>(library_->clock_event_reasons, handle_),

@@ -103,6 +103,7 @@ void NvmlLibrary::resolve_state() {
   resolve(process_name, "nvmlSystemGetProcessName");
   resolve(remapped_rows, "nvmlDeviceGetRemappedRows");
   resolve(compute_mode, "nvmlDeviceGetComputeMode");
+  resolve(mig_mode, "nvmlDeviceGetMigMode");
   resolve(persistence_mode, "nvmlDeviceGetPersistenceMode");
   resolve(temperature, "nvmlDeviceGetTemperature");
   resolve(temperature_threshold, "nvmlDeviceGetTemperatureThreshold");

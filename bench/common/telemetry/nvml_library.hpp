@@ -86,6 +86,7 @@ struct NvmlLibrary {
   Function<nvml_api::Handle, unsigned int*, nvml_api::ProcessInfo*> compute_processes;
   Function<unsigned int, char*, unsigned int> process_name;
   Function<nvml_api::Handle, nvml_api::ComputeMode*> compute_mode;
+  Function<nvml_api::Handle, nvml_api::EnableState*, nvml_api::EnableState*> mig_mode;
   Function<nvml_api::Handle, nvml_api::TemperatureSensor, unsigned int*> temperature;
   Function<nvml_api::Handle, nvml_api::TemperatureThreshold, unsigned int*> temperature_threshold;
   Function<nvml_api::Handle, nvml_api::EnableState*> persistence_mode;

@@ -13,6 +13,7 @@ namespace linkgain {
 namespace {
 
 using enum CheckGroup;
+using enum CheckScope;
 
 constexpr CheckEntry kCatalog[] = {
     {"gpu-driver", gpus, "problem: NVIDIA GPUs are on PCIe, but none is usable.",
@@ -47,15 +48,15 @@ constexpr CheckEntry kCatalog[] = {
     {"cuda-visible", gpus,
      "problem: CUDA_VISIBLE_DEVICES hides every GPU from CUDA. warning: it hides some, or leaves "
      "one, and a link has two ends. An unknown entry hides all that come after it.",
-     "Unset the variable or correct it."},
+     "Unset the variable or correct it.", run},
     {"cuda-order", gpus,
      "warning: CUDA and nvidia-smi number the GPUs differently. --gpus may then name a pair "
      "without a bridge.",
-     "Set CUDA_DEVICE_ORDER=PCI_BUS_ID, and list CUDA_VISIBLE_DEVICES in ascending order."},
+     "Set CUDA_DEVICE_ORDER=PCI_BUS_ID, and list CUDA_VISIBLE_DEVICES in ascending order.", run},
     {"xid", gpus,
      "problem or warning: the kernel log has Xid errors, or SXid errors of an NVSwitch. The "
-     "finding says what the code means and whether work survives it. not checkable: reading the "
-     "log needs root.",
+     "finding says what the code means and whether work survives it. Errors of before the driver "
+     "was last loaded do not count. not checkable: reading the log needs root.",
      "dmesg | grep -i xid, as root."},
     {"power-limit", power,
      "warning: the power limit is below the GPU's default, so it clocks down under heavy work.",
@@ -94,9 +95,10 @@ constexpr CheckEntry kCatalog[] = {
      "Give both GPUs of a pair to one container."},
     {"p2p", connectivity,
      "problem: NVLink connects the GPUs, but the driver refuses reads or writes, so that data "
-     "goes through host memory. warning: there is neither NVLink nor P2P.",
+     "goes through host memory. warning: there is neither NVLink nor P2P, or MIG is on.",
      "Reseat or replace the bridge; with a switch start nvidia-fabricmanager in the driver's own "
-     "version. MIG must be off. PCIe P2P needs GPUs and a chipset that support it."},
+     "version. Turn MIG off if it is not meant. PCIe P2P needs GPUs and a chipset that support "
+     "it."},
     {"p2p-delivery", connectivity,
      "Whether data that one GPU sends another by P2P arrive, with --prove: stores, copy engine, "
      "flags, NCCL. problem: the driver grants P2P, but it does not deliver, or hangs. warning: "
@@ -129,46 +131,47 @@ constexpr CheckEntry kCatalog[] = {
      "that crashed programs left there (nccl-*) take room too."},
     {"locked-memory", host,
      "warning: RDMA adapters must lock the memory that they reach, and the limit is below 1 GiB.",
-     "Set ulimit -l unlimited, or --ulimit memlock=-1 for a container."},
+     "Set ulimit -l unlimited, or --ulimit memlock=-1 for a container.", run},
     {"cores", host,
      "problem: there are fewer processors than ranks, so that ranks disturb every sample. "
      "warning: there are fewer than two for each rank.",
-     "Give the job more processors (--cpus, --cpus-per-task), or start fewer ranks."},
+     "Give the job more processors (--cpus, --cpus-per-task), or start fewer ranks.", run},
     {"process-ids", host, "warning: a container hides the processes that others have on the GPUs.",
-     "Start it with --pid=host, or run linkgain doctor outside."},
+     "Start it with --pid=host, or run linkgain doctor outside.", run},
     {"sysfs", host,
      "warning: /sys shows no PCI devices. NCCL may refuse P2P then, and PCIe is not checkable.",
      "Mount it: docker run does by itself; else -v /sys:/sys:ro."},
     {"worker", software,
      "warning: linkgain-bench was built without NCCL, on a machine with GPUs. not checkable: it "
      "did not answer.",
-     "Install CUDA and NCCL, then build with cmake --preset cuda. Try linkgain-bench --describe."},
+     "Install CUDA and NCCL, then build with cmake --preset cuda. Try linkgain-bench --describe.",
+     run},
     {"mpirun", software,
      "problem: Open MPI's mpirun is missing, or it is of another MPI or major version than "
      "linkgain-bench's library. Ranks then do not find each other.",
-     "Put the right one first on PATH, or build with the one that is there."},
+     "Put the right one first on PATH, or build with the one that is there.", run},
     {"cuda-driver", software,
      "problem: the driver is too old for the CUDA runtime, so CUDA does not start. warning: it is "
      "older within the same major version.",
-     "Update the driver, or build with the older CUDA."},
+     "Update the driver, or build with the older CUDA.", run},
     {"nccl-version", software,
      "problem: no NCCL could be opened, or its major version is not that of the header.",
-     "Install NCCL 2.19 or later, or name its file in LINKGAIN_NCCL."},
+     "Install NCCL 2.19 or later, or name its file in LINKGAIN_NCCL.", run},
     {"nccl-known-bugs", software,
      "warning: NCCL 2.28.0 to 2.28.6 may give wrong sums for small all-reduces on symmetric "
      "memory.",
-     "Update to 2.28.7 or later, or leave symmetric memory out."},
+     "Update to 2.28.7 or later, or leave symmetric memory out.", run},
     {"nccl-variable", software,
      "problem: a variable in the environment or in nccl.conf forbids P2P, such as "
      "NCCL_P2P_DISABLE=1. No NCCL program then uses NVLink. warning: a variable changes what NCCL "
      "does for every variant.",
-     "Unset it unless it is meant."},
+     "Unset it unless it is meant.", run},
     {"nccl-conf", software,
      "warning: a configuration file has a line that NCCL does not read as it seems.",
-     "Correct the file, or the variable that names it."},
+     "Correct the file, or the variable that names it.", run},
     {"cuda-variable", software,
      "warning: a variable changes what CUDA or cuBLAS does, for every variant alike.",
-     "Unset it unless it is meant."},
+     "Unset it unless it is meant.", run},
 };
 
 }  // namespace

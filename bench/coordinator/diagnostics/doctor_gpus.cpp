@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <string>
+#include <tuple>
 
 #include "checks.hpp"
 #include "linkgain/base/units.hpp"
@@ -224,7 +226,7 @@ std::string subject_of(const Survey& survey, const XidEvent& event) {
   return "PCI " + event.pci_bus_id;
 }
 
-/// Events of one device and code.
+/// Events of one device that mean the same.
 struct Repeated {
   int times = 0;
   XidEvent last;
@@ -260,15 +262,18 @@ void check_kernel_log(const Survey& survey, Findings& findings) {
     findings.push_back(check.not_checkable(events.reason(), "dmesg | grep -i xid (as root)"));
     return;
   }
-  if (events.value().empty()) {
-    findings.push_back(check.ok("no Xid error in the kernel log"));
-    return;
-  }
-  std::map<std::pair<std::string, int>, Repeated> repeated;
+  std::map<std::tuple<std::string, int, std::string>, Repeated> repeated;
   for (const XidEvent& event : events.value()) {
-    Repeated& entry = repeated[{event.pci_bus_id, event.code}];
+    if (event.is_past) continue;
+    Repeated& entry = repeated[{event.pci_bus_id, event.code, meaning_of(event).what}];
     ++entry.times;
     entry.last = event;
+  }
+  if (repeated.empty()) {
+    findings.push_back(check.ok(
+        events.value().empty() ? "no Xid error in the kernel log"
+                               : fmt::format("no Xid error since the driver was loaded, {} before",
+                                             events.value().size())));
   }
   for (const auto& [key, entry] : repeated) findings.push_back(judge_xid(survey, entry));
 }

@@ -90,6 +90,9 @@ Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGp
       fmt::format("{} of {} links active{}", active, possible,
                   active > 0 && active < possible ? which(nvlink) : std::string());
   if (active == possible) return check.ok(value);
+  if (gpu.mig_mode.value_or(false)) {
+    return check.ok(value + "; MIG is on, and its instances use no NVLink");
+  }
   if (active == 0) return judge_inactive(check, survey, links, value);
   return judge_partial(check, survey, links, value);
 }
@@ -172,11 +175,11 @@ Finding judge_refused_nvlink(const Check& check, const Topology& topology, const
   if (gpu.nvlink.switched.value_or(false)) {
     return check.problem(value, why,
                          "start nvidia-fabricmanager in the driver's own version and look at its "
-                         "log; MIG must be off");
+                         "log");
   }
   return check.problem(value, why,
                        "the bridge is bad, half in its socket, or of another generation: reseat or "
-                       "replace it; MIG must be off");
+                       "replace it");
 }
 
 Finding judge_refused_pcie(const Check& check, const TopologyPair& pair, const std::string& value) {
@@ -208,9 +211,26 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
                               fmt::format("{}, {}", label_of(pair), refused));
 }
 
-Finding check_pair(const Topology& topology, const TopologyPair& pair) {
+/// Whether one of the two GPUs is split into instances.
+bool is_split(const Survey& survey, const TopologyPair& pair) {
+  return std::ranges::any_of(survey.gpus, [&](const GpuSurvey& gpu) {
+    const auto is_end = [&](int place) {
+      return survey.topology.gpus[static_cast<std::size_t>(place)].index == gpu.index;
+    };
+    return gpu.mig_mode.value_or(false) && (is_end(pair.from) || is_end(pair.to));
+  });
+}
+
+Finding check_pair(const Survey& survey, const TopologyPair& pair) {
+  const Topology& topology = survey.topology;
   const Check check(CheckGroup::connectivity, "p2p", device_labels(topology, pair));
   const P2pRefusal refusal = p2p_refusal(topology, pair);
+  if (!refusal.why_not.empty() && is_split(survey, pair)) {
+    return check.warning(
+        fmt::format("{} refused: MIG is on", name_of(refusal.use)),
+        "instances of a GPU reach no other GPU's memory, neither over NVLink nor over PCIe",
+        "unless it is meant, turn MIG off as root: nvidia-smi -i N -mig 0");
+  }
   if (!refusal.why_not.empty()) {
     return judge_refused(check, topology, pair,
                          fmt::format("{} refused: {}", name_of(refusal.use), refusal.why_not));
@@ -273,7 +293,7 @@ std::optional<Finding> check_bandwidth(const Survey& survey, const TopologyPair&
 
 void check_p2p(const Survey& survey, Findings& findings) {
   for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
-    findings.push_back(check_pair(survey.topology, pair));
+    findings.push_back(check_pair(survey, pair));
     if (!joined_by_nvlink(pair).value_or(false)) continue;
     if (const auto finding = check_bandwidth(survey, pair)) findings.push_back(*finding);
   }

@@ -29,10 +29,6 @@ constexpr int kMostGpus = 8;
 /// Where the ranks go, other than to this host alone.
 std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
   if (parse_launcher(options.launcher) == LauncherKind::mpirun) return site.hostfile;
-  if (options.hostfile) {
-    throw UsageError("--hostfile goes with mpirun, srun puts ranks where its allocation is",
-                     "choose hosts with salloc --nodelist, or omit --launcher srun");
-  }
   if (!site.allocation) {
     throw UsageError("--launcher srun needs a Slurm allocation around it: SLURM_JOB_ID is not set",
                      "as in: salloc --nodes=2 --exclusive linkgain run --launcher srun");
@@ -55,16 +51,19 @@ void require_nccl(const Site& site, bool elsewhere) {
   }
 }
 
-void require_gpu_list(const RunOptions& options, const Site& site, bool elsewhere) {
+/// What no machine could do.
+void require_gpu_list(const std::vector<int>& gpus, BackendKind backend) {
+  if (gpus.empty()) return;
+  if (backend == BackendKind::mpi) throw UsageError("--gpus goes with the nccl backend");
   std::set<int> distinct;
-  for (int gpu : options.gpus) {
-    if (gpu < 0 || (gpu >= site.gpus && !elsewhere)) {
-      throw UsageError(fmt::format("--gpus {}: there is no such GPU", gpu),
-                       fmt::format("this machine shows GPUs 0 to {}", site.gpus - 1));
-    }
+  for (const int gpu : gpus) {
+    if (gpu < 0) throw UsageError(fmt::format("--gpus {}: there is no such GPU", gpu));
     if (!distinct.insert(gpu).second) {
       throw UsageError(fmt::format("--gpus names GPU {} twice", gpu));
     }
+  }
+  if (gpus.size() == 1) {
+    throw UsageError("--gpus names one GPU, a link needs two", "name two or more, such as 0,1");
   }
 }
 
@@ -74,7 +73,6 @@ int usual_ranks(const Hosts& hosts, int gpus_here) {
 }
 
 int choose_mpi_ranks(const RunOptions& options, const std::optional<Hosts>& hosts) {
-  if (!options.gpus.empty()) throw UsageError("--gpus goes with the nccl backend");
   const int ranks = options.ranks.value_or(hosts ? usual_ranks(*hosts, 1) : 2);
   if (ranks >= 2 && ranks <= kMostRanks) return ranks;
   throw UsageError(fmt::format("--np {} is outside 2 to {}", ranks, kMostRanks));
@@ -83,11 +81,12 @@ int choose_mpi_ranks(const RunOptions& options, const std::optional<Hosts>& host
 int choose_nccl_ranks(const RunOptions& options, const Site& site,
                       const std::optional<Hosts>& hosts) {
   const bool elsewhere = hosts.has_value();
-  require_gpu_list(options, site, elsewhere);
-  const int listed = static_cast<int>(options.gpus.size());
-  if (listed == 1) {
-    throw UsageError("--gpus names one GPU, a link needs two", "name two or more, such as 0,1");
+  for (const int gpu : options.gpus) {
+    if (gpu < site.gpus || elsewhere) continue;
+    throw UsageError(fmt::format("--gpus {}: there is no such GPU", gpu),
+                     fmt::format("this machine shows GPUs 0 to {}", site.gpus - 1));
   }
+  const int listed = static_cast<int>(options.gpus.size());
   const int gpus = listed > 0 ? listed : std::min(site.gpus, kMostGpus);
   const int most = elsewhere ? kMostRanks : gpus;
   const int ranks = options.ranks.value_or(elsewhere ? usual_ranks(*hosts, gpus) : most);
@@ -211,6 +210,34 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
   training.tokens = std::filesystem::absolute(*options.tokens).string();
   training.tokens_digest = options.token_facts.digest;
   return training;
+}
+
+/// The fewest and the most ranks that any machine could give; none where its hosts decide.
+std::optional<std::pair<int, int>> possible_ranks(const RunOptions& options, BackendKind backend,
+                                                  bool elsewhere) {
+  const int listed = static_cast<int>(options.gpus.size());
+  if (options.ranks) {
+    const bool any = elsewhere || backend == BackendKind::mpi;
+    const int most = any ? kMostRanks : listed > 0 ? listed : kMostGpus;
+    require_range(*options.ranks, 2, most, "--np");
+    return std::pair(*options.ranks, *options.ranks);
+  }
+  if (elsewhere) return std::nullopt;
+  if (backend == BackendKind::mpi) return std::pair(2, 2);
+  return listed > 0 ? std::pair(listed, listed) : std::pair(2, kMostGpus);
+}
+
+/// The cases with the fewest ranks that can have them.
+std::vector<Case> possible_cases(const std::vector<Selection>& selections,
+                                 const std::pair<int, int>& ranks, BackendKind backend) {
+  for (int count = ranks.first; count < ranks.second; ++count) {
+    try {
+      return expand(selections, count, backend);
+    } catch (const UsageError&) {
+      continue;
+    }
+  }
+  return expand(selections, ranks.second, backend);
 }
 
 void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan) {
@@ -509,16 +536,38 @@ std::int64_t job_memory(const RunPlan& plan) {
   return most;
 }
 
+void require_usable(const RunOptions& options) {
+  const bool by_srun = parse_launcher(options.launcher) == LauncherKind::srun;
+  if (by_srun && options.hostfile) {
+    throw UsageError("--hostfile goes with mpirun, srun puts ranks where its allocation is",
+                     "choose hosts with salloc --nodelist, or omit --launcher srun");
+  }
+  const bool elsewhere = by_srun || options.hostfile;
+  RunPlan plan;
+  plan.backend = options.backend.value_or(BackendKind::nccl);
+  plan.hosts = elsewhere ? 2 : 1;
+  if (options.require_healthy && plan.backend == BackendKind::mpi) {
+    throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
+                     "omit --require-healthy");
+  }
+  plan.launches = options.launches.value_or(plan_of(options.profile, plan.backend).launches);
+  require_range(plan.launches, 1, 1000, "--launches");
+  require_gpu_list(options.gpus, plan.backend);
+  choose_variants(options, plan);
+  const std::vector<Selection> selections = choose_selections(options, plan.backend);
+  const auto ranks = possible_ranks(options, plan.backend, elsewhere);
+  if (!ranks) return;
+  plan.cases = possible_cases(selections, *ranks, plan.backend);
+  choose_training(options, plan);
+}
+
 RunPlan make_plan(const RunOptions& options, const Site& site) {
+  require_usable(options);
   RunPlan plan;
   const std::optional<Hosts> hosts = choose_hosts(options, site);
   if (hosts) plan.hosts = hosts->count;
   plan.backend = options.backend.value_or(BackendKind::nccl);
   if (plan.backend == BackendKind::nccl) require_nccl(site, hosts.has_value());
-  if (options.require_healthy && plan.backend == BackendKind::mpi) {
-    throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
-                     "omit --require-healthy");
-  }
   plan.variants = choose_variants(options, plan);
   plan.ranks = plan.backend == BackendKind::mpi ? choose_mpi_ranks(options, hosts)
                                                 : choose_nccl_ranks(options, site, hosts);
@@ -538,7 +587,6 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.ci_width = options.ci_width;
   plan.adds_launches = profile.adds_launches || plan.budget || plan.ci_width;
   plan.timeout = options.timeout;
-  require_range(plan.launches, 1, 1000, "--launches");
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
   fit_ranks(options, plan);
   if (options.profile == Profile::soak) plan_soak(options, plan);

@@ -1,23 +1,14 @@
 #include "linkgain/plan/site.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstddef>
-#include <limits>
 #include <memory>
-#include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/environment.hpp"
-#include "linkgain/base/errors.hpp"
-#include "linkgain/base/regular_file.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
@@ -26,9 +17,6 @@
 
 namespace linkgain {
 namespace {
-
-constexpr std::string_view kSlots = "slots=";
-constexpr std::size_t kMostHostfileBytes = std::size_t{16} << 20;
 
 std::optional<int> parse_count(std::string_view text) {
   int number = 0;
@@ -40,33 +28,6 @@ std::optional<int> parse_count(std::string_view text) {
 std::optional<int> count_of(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? std::nullopt : parse_count(found->second);
-}
-
-UsageError no_hostfile(const std::string& why) {
-  return UsageError("--hostfile: " + why, "it names a host a line, as in: node1 slots=4");
-}
-
-/// mpirun refuses others, and of a carriage return it says what nobody can see.
-void require_printable(std::string_view line, int number) {
-  constexpr std::string_view kBlanks = "\t\v\f";
-  for (const char& c : line) {
-    const bool is_control = std::iscntrl(static_cast<unsigned char>(c)) != 0;
-    if (!is_control || kBlanks.find(c) != std::string_view::npos) continue;
-    throw no_hostfile(fmt::format("line {} has {}", number,
-                                  c == '\r' ? "a carriage return, as files of Windows do"
-                                            : "the control character " + visible({&c, 1})));
-  }
-}
-
-/// The slots that a line states after its host.
-std::optional<int> slots_of(std::istringstream& words, int line) {
-  std::optional<int> slots;
-  for (std::string word; words >> word;) {
-    if (!word.starts_with(kSlots)) continue;
-    slots = parse_count(std::string_view(word).substr(kSlots.size()));
-    if (!slots) throw no_hostfile(fmt::format("line {} has '{}'", line, word));
-  }
-  return slots;
 }
 
 /// The GPUs that CUDA sees, in its order as far as that can be known from outside.
@@ -88,43 +49,6 @@ std::vector<Nvml::Device> visible_devices(const Nvml& nvml, const CudaSettings& 
 }
 
 }  // namespace
-
-Hosts parse_hostfile(std::string_view text) {
-  std::set<std::string> names;
-  std::int64_t slots = 0;
-  bool all_stated = true;
-  bool repeated = false;
-  std::istringstream lines{std::string(text)};
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    line.erase(std::min(line.find('#'), line.size()));
-    require_printable(line, number);
-    std::istringstream words(line);
-    std::string name;
-    if (!(words >> name)) continue;
-    if (name.find('=') != std::string::npos) {
-      throw no_hostfile(fmt::format("line {} starts with '{}', no host", number, name));
-    }
-    repeated = !names.insert(name).second || repeated;
-    const std::optional<int> stated = slots_of(words, number);
-    slots += stated.value_or(1);
-    if (slots > std::numeric_limits<int>::max()) {
-      throw no_hostfile(fmt::format("line {}: more slots than linkgain can count", number));
-    }
-    all_stated = all_stated && stated.has_value();
-  }
-  if (names.empty()) throw no_hostfile("there is no host in it");
-  Hosts hosts{static_cast<int>(names.size()), std::nullopt};
-  if (all_stated || repeated) hosts.slots = static_cast<int>(slots);
-  return hosts;
-}
-
-Hosts read_hostfile(const std::filesystem::path& path) {
-  const Reading<std::string> text = read_regular_file(path, kMostHostfileBytes);
-  if (text.measured()) return parse_hostfile(text.value());
-  throw no_hostfile(fmt::format("cannot read {}: {}", path.string(), text.reason()));
-}
 
 std::optional<Hosts> slurm_allocation(const Environment& environment) {
   if (!environment.contains("SLURM_JOB_ID")) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "linkgain/tables/prometheus.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
+#include "textfile.hpp"
 
 namespace linkgain {
 namespace {
@@ -75,13 +76,12 @@ int carry_out(const CheckOptions& options) {
   const Baseline baseline = read_baseline(options.baseline);
   std::vector<NamedFile> inputs = files_of_records(options.records);
   inputs.push_back({"--baseline", options.baseline});
-  require_own_outputs(inputs, {{"--junit", options.junit, &kJunitFile},
-                               {"--prometheus", options.prometheus, &kPrometheusFile}});
+  require_own_outputs(inputs, {{"--junit", options.junit, &kJunitFile}, {"--prometheus", options.prometheus, &kPrometheusFile}});
+  require_textfile(options.prometheus, "linkgain_check_");
   const CheckResult result =
       check_records(read_named_records(options.records), baseline, options.tolerance);
   if (options.junit) write_own_file(*options.junit, kJunitFile, check_junit(result));
-  if (options.prometheus)
-    write_own_file(*options.prometheus, kPrometheusFile, check_prometheus(result));
+  if (options.prometheus) write_textfile(*options.prometheus, check_prometheus(result));
   fmt::print("{}", text_of(result, options.format));
   return static_cast<int>(exit_code_of(result));
 }

@@ -23,6 +23,7 @@
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
+#include "textfile.hpp"
 
 namespace linkgain {
 namespace {
@@ -41,6 +42,7 @@ struct DoctorOptions {
   bool prove = false;  ///< send data from GPU to GPU and see whether they arrive
   bool verbose = false;
   std::vector<std::string> only;  ///< ids of checks; empty: all
+  bool node = false;              ///< only checks of the machine, none of a run from here
   std::string explain;            ///< id of a check to be explained instead
   std::optional<std::filesystem::path> junit;
   std::optional<std::filesystem::path> prometheus;
@@ -93,7 +95,8 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
 Diagnosis diagnose(const DoctorOptions& options) {
   const SignalWatch watch;
   const SurveySources sources = sources_of_this_process(current_environment());
-  Survey survey = survey_with_worker(sources, watch);
+  // Programs on a node that others use are not started to judge the node.
+  Survey survey = options.node ? survey_machine(sources) : survey_with_worker(sources, watch);
   if (options.load) survey_load(survey, sources.environment, watch);
   if (options.prove) survey_delivery(survey, watch);
   return {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)};
@@ -111,6 +114,9 @@ void declare(CommandLine& line, DoctorOptions& options) {
   const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
   line.deferred.add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
       ->type_name("CHECK,...");
+  line.app.add_flag("--node", options.node,
+                    "Only checks of the machine, none of what a run from here would find (cores, "
+                    "variables, mpirun)");
   line.deferred
       .add("--explain", options.explain, parse_check,
            "Say what a check means and what to do, and end")
@@ -118,10 +124,16 @@ void declare(CommandLine& line, DoctorOptions& options) {
   add_file(line, "--junit", options.junit, kJunitHelp);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
   line.deferred.then([&options] {
-    require_own_outputs({}, {{"--junit", options.junit, &kJunitFile},
-                             {"--prometheus", options.prometheus, &kPrometheusFile}});
+    require_own_outputs({}, {{"--junit", options.junit, &kJunitFile}, {"--prometheus", options.prometheus, &kPrometheusFile}});
+    require_textfile(options.prometheus, "linkgain_doctor_");
   });
   add_no_color(line, options.color);
+}
+
+/// Whether the command line asks for this check.
+bool is_wanted(const DoctorOptions& options, const std::string& id) {
+  if (options.node && find_check(id).scope == CheckScope::run) return false;
+  return options.only.empty() || std::ranges::find(options.only, id) != options.only.end();
 }
 
 /// `linkgain doctor`: checks this machine, writes the files asked for and prints what it found.
@@ -137,15 +149,10 @@ int carry_out(const DoctorOptions& options) {
   } catch (const Interrupted& interrupted) {
     return kSignalExitBase + interrupted.signal_number();
   }
-  if (!options.only.empty()) {
-    std::erase_if(diagnosis.findings, [&](const Finding& finding) {
-      return std::ranges::find(options.only, finding.id) == options.only.end();
-    });
-  }
+  std::erase_if(diagnosis.findings,
+                [&](const Finding& finding) { return !is_wanted(options, finding.id); });
   if (options.junit) write_own_file(*options.junit, kJunitFile, diagnosis_junit(diagnosis));
-  if (options.prometheus) {
-    write_own_file(*options.prometheus, kPrometheusFile, diagnosis_prometheus(diagnosis));
-  }
+  if (options.prometheus) write_textfile(*options.prometheus, diagnosis_prometheus(diagnosis));
   fmt::print("{}", options.json
                        ? to_json(diagnosis)
                        : in_locale(diagnosis_table(diagnosis, {.color = is_colored(options.color),

@@ -16,6 +16,7 @@
 #include "linkgain/tables/prometheus.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
+#include "textfile.hpp"
 
 namespace linkgain {
 namespace {
@@ -91,14 +92,14 @@ int carry_out(const FleetCommandOptions& options) {
   std::vector<NamedFile> inputs;
   for (const std::filesystem::path& file : files) inputs.push_back({"records", file});
   require_own_outputs(inputs, {{"--prometheus", options.prometheus, &kPrometheusFile}});
+  require_textfile(options.prometheus, "linkgain_fleet_");
   FleetNames names;
   FleetReport report = judge_fleet(read_fleet(files, names), names, options.fleet);
   if (report.nodes.empty()) {
     throw UsageError("no record is there", "give records, or directories with records below them");
   }
   blame_ranks(report, options.fleet.tolerance);
-  if (options.prometheus)
-    write_own_file(*options.prometheus, kPrometheusFile, fleet_prometheus(report));
+  if (options.prometheus) write_textfile(*options.prometheus, fleet_prometheus(report));
   fmt::print("{}", text_of(report, names, options.format));
   return static_cast<int>(exit_code_of(report));
 }

@@ -23,6 +23,8 @@
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/jobs/launcher.hpp"
+#include "linkgain/plan/hostfile.hpp"
+#include "linkgain/plan/profile_options.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/run/resumption.hpp"
@@ -67,7 +69,8 @@ void declare_profile(CommandLine& line, RunOptions& options) {
       return;
     }
     options.profile_file = *profile;
-    const std::string base = read_option_file(app, *options.profile_file, "profile");
+    const std::string base =
+        read_option_file(app, *options.profile_file, "profile", require_harmless);
     if (!base.empty()) options.profile = parse_profile(base);
   });
 }
@@ -180,6 +183,7 @@ void declare(CommandLine& line, RunOptions& options) {
     if (options.resume) require_resume_alone(app);
     require_text(options);
     if (options.tokens) options.token_facts = survey_token_file(*options.tokens);
+    if (!options.resume && !options.list) require_usable(options);
   });
 }
 

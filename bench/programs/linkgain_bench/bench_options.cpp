@@ -23,6 +23,7 @@
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/manual/manual.hpp"
 #include "linkgain/protocol/protocol.hpp"
+#include "linkgain/runtime/google_benchmark.hpp"
 
 namespace linkgain {
 namespace {
@@ -168,8 +169,17 @@ void require_known(const std::vector<std::string>& extras) {
 /// Google Benchmark reads these from variables, too: BENCHMARK_OUT. They are seen to as options
 /// are, which count where both are given.
 std::vector<std::string> with_variables(const std::vector<std::string>& arguments) {
-  static constexpr std::array kNames{"filter", "list_tests", "format",     "color",
-                                     "out",    "out_format", "repetitions"};
+  static constexpr std::array kNames{"filter",
+                                     "list_tests",
+                                     "format",
+                                     "color",
+                                     "out",
+                                     "out_format",
+                                     "repetitions",
+                                     "min_time",
+                                     "min_warmup_time",
+                                     "time_unit",
+                                     "enable_random_interleaving"};
   const Environment environment = current_environment();
   std::vector<std::string> all;
   for (const std::string name : kNames) {
@@ -180,6 +190,7 @@ std::vector<std::string> with_variables(const std::vector<std::string>& argument
     if (!value.empty()) all.push_back(fmt::format("--benchmark_{}={}", name, value));
   }
   all.insert(all.end(), arguments.begin(), arguments.end());
+  require_benchmark_arguments(all);
   return all;
 }
 

@@ -15,6 +15,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/time_bound.hpp"
 #include "rank_start.hpp"
@@ -37,6 +38,14 @@ int report(const linkgain::Error& error, bool speaks) {
 }
 
 using linkgain::Fault;
+
+/// The same of ranks in a mode, whose options it names.
+int report(const linkgain::Error& error, bool speaks, WorkerOptions::Mode mode) {
+  if (mode != WorkerOptions::Mode::nccl_tests) return report(error, speaks);
+  return report(linkgain::Error(linkgain::with_nccl_tests_flags(error.what()),
+                                linkgain::with_nccl_tests_flags(error.advice()), error.exit_code()),
+                speaks);
+}
 
 /// What `work` returns of a session whose start and end take `limit` at most.
 template <typename Work>
@@ -75,11 +84,11 @@ int run_ranks(linkgain::Session& session, const WorkerOptions& options,
                  : linkgain::benchmark_mode(watchdog, options);
     });
   } catch (const linkgain::UsageError& error) {
-    return report(error, session.is_root());
+    return report(error, session.is_root(), options.mode);
   } catch (const linkgain::AgreedError& error) {
-    return report(error, session.is_root());
+    return report(error, session.is_root(), options.mode);
   } catch (const linkgain::Error& error) {
-    session.abort(report(error, true));
+    session.abort(report(error, true, options.mode));
   } catch (const std::exception& error) {
     print_message(stderr, fmt::format("linkgain-bench: {}\n", error.what()));
     session.abort(static_cast<int>(linkgain::ExitCode::incomplete));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -18,6 +19,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/whole_number.hpp"
 #include "linkgain/cases/operation.hpp"
 
 namespace linkgain {
@@ -280,13 +282,37 @@ void tell_of_lost_file(const std::string& path) {
                                     visible(path)));
 }
 
-/// The library takes whatever number stands there and fails in its own way.
-void require_repetitions(std::vector<std::string> arguments) {
+/// The number of repetitions.
+int require_repetitions(std::vector<std::string> arguments) {
   const std::optional<std::string> text = take_option(arguments, "--benchmark_repetitions");
-  const bool number = text && !text->empty() && text->size() <= 6 &&
-                      text->find_first_not_of("0123456789") == std::string::npos;
-  if (!text || (number && std::stoi(*text) > 0)) return;
+  const int repetitions = text ? whole_number<int>(*text).value_or(0) : 1;
+  if (repetitions > 0 && repetitions <= 999999) return repetitions;
   throw UsageError(fmt::format("--benchmark_repetitions={} is outside 1 to 999999", *text));
+}
+
+/// Keeps a time that is not finite from the library, which never sees its end.
+void require_time(std::vector<std::string> arguments, const std::string& option) {
+  constexpr double kMost = 86400.0;
+  const std::optional<std::string> text = take_option(arguments, option);
+  if (!text || text->ends_with('x')) return;  // a number of iterations, as of 1.8
+  const std::string_view digits(text->data(), text->size() - (text->ends_with('s') ? 1 : 0));
+  const double seconds = whole_number<double>(digits).value_or(-1.0);
+  if (seconds >= 0.0 && seconds <= kMost) return;
+  throw UsageError(fmt::format("{}={} is no time of 0 to {:g} seconds", option, *text, kMost));
+}
+
+void require_time_unit(std::vector<std::string> arguments) {
+  static constexpr std::array<std::string_view, 4> kUnits{"ns", "us", "ms", "s"};
+  const std::optional<std::string> text = take_option(arguments, "--benchmark_time_unit");
+  if (!text || std::ranges::find(kUnits, *text) != kUnits.end()) return;
+  throw UsageError("--benchmark_time_unit: " + unknown_name("unit", *text, kUnits));
+}
+
+/// Whether the library takes the option for set, by its rule.
+bool is_set(std::vector<std::string> arguments, const std::string& option) {
+  static constexpr std::array<std::string_view, 6> kFalse{"FALSE", "NO", "OFF", "0", "F", "N"};
+  const std::optional<std::string> text = take_option(arguments, option);
+  return text && std::ranges::find(kFalse, upper(*text)) == kFalse.end();
 }
 
 void initialize_library(std::vector<std::string> arguments) {
@@ -305,6 +331,20 @@ void initialize_library(std::vector<std::string> arguments) {
 
 }  // namespace
 
+void require_benchmark_arguments(const std::vector<std::string>& arguments) {
+  const int repetitions = require_repetitions(arguments);
+  require_time(arguments, "--benchmark_min_time");
+  require_time(arguments, "--benchmark_min_warmup_time");
+  require_time_unit(arguments);
+  constexpr const char* kInterleaving = "--benchmark_enable_random_interleaving";
+  if (repetitions == 1 || !is_set(arguments, kInterleaving)) return;
+  throw UsageError(
+      fmt::format("{} does not go with repetitions: a case that comes again is set up anew, with "
+                  "other batches",
+                  kInterleaving),
+      "leave it out; linkgain run measures in random order, with new launches");
+}
+
 ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
                         const BenchmarkRequest& request) {
   std::vector<std::string> arguments = request.arguments;
@@ -319,7 +359,6 @@ ExitCode run_benchmarks(std::vector<std::unique_ptr<BenchmarkSubject>> subjects,
   const std::string format = take_option(arguments, "--benchmark_format").value_or("console");
   const std::string color = take_option(arguments, "--benchmark_color").value_or("auto");
   const std::string out_format = take_option(arguments, "--benchmark_out_format").value_or("json");
-  require_repetitions(arguments);
   ResultCheck check(subjects);
   const auto display = make_reporter(format, color, request, check);
   const std::optional<std::string> path = output_file(arguments);

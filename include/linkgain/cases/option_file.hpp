@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,10 @@ bool is_option_file(std::string_view value);
 /// Gives `app`, which was parsed, the options of a TOML file: `sizes = "8:1G:x4"`, `launches = 8`,
 /// `kernels = true`, `variant = ["p2p", "ring:NCCL_ALGO=Ring"]`. What the command line has stays.
 /// Returns the value of the option `own`, with which the file was named; empty where it has none.
-/// Throws UsageError where the file cannot be read or has what is no option of `app`.
-std::string read_option_file(CLI::App& app, const std::filesystem::path& file,
-                             std::string_view own);
+/// Throws UsageError where the file cannot be read, has what is no option of `app`, or `require`
+/// throws for an option's name and one of its values: what only the command line may say.
+std::string read_option_file(
+    CLI::App& app, const std::filesystem::path& file, std::string_view own,
+    const std::function<void(std::string_view name, std::string_view value)>& require);
 
 }  // namespace linkgain

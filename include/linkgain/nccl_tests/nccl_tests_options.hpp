@@ -92,4 +92,8 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv);
 
 std::string nccl_tests_help();
 
+/// A message of what both modes of linkgain-bench share, with the flags of nccl-tests in the place
+/// of options that its mode lacks: "--sizes" as "-e".
+std::string with_nccl_tests_flags(std::string message);
+
 }  // namespace linkgain

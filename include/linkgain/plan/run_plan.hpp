@@ -88,6 +88,10 @@ int launches_at_once(const RunPlan& plan);
 /// Bytes that a job takes at most: of the GPU that holds most of it, or of a host.
 std::int64_t job_memory(const RunPlan& plan);
 
+/// Throws UsageError for options that no machine could carry out. Looks at nothing but its argument
+/// and the files that variants name, so that it can come before the machine is looked at.
+void require_usable(const RunOptions& options);
+
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
 /// machine cannot do. Looks at nothing but its arguments, and the files that variants name.
 RunPlan make_plan(const RunOptions& options, const Site& site);

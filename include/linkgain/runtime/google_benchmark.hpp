@@ -46,6 +46,11 @@ struct BenchmarkRequest {
   std::vector<std::pair<std::string, std::string>> context;
 };
 
+/// Throws UsageError for `--benchmark_*` options of which Google Benchmark would end the process,
+/// or not end: repetitions, times and units that are none, and random interleaving of repetitions,
+/// for which it needs the same batches each time. Unknown options are its own to refuse.
+void require_benchmark_arguments(const std::vector<std::string>& arguments);
+
 /// Runs the subjects as Google Benchmark benchmarks under their own names (`--benchmark_filter` and
 /// `--benchmark_list_tests` see those names), with manual time. Rank 0 only: this library's loop
 /// adapts its iteration count, which must not differ between ranks. Returns wrong_data where a

@@ -131,6 +131,8 @@ class Nvml::Device {
   Reading<int> slowdown_temperature_c() const;
   Reading<bool> persistence_mode() const;
   Reading<ComputeModeName> compute_mode() const;
+  /// Whether the GPU is split into instances (MIG) now.
+  Reading<bool> mig_mode() const;
   Reading<std::uint64_t> clock_event_reasons() const;
   /// Rows of memory waiting for a reset to be replaced, or that could not be.
   Reading<bool> memory_remap_pending() const;

@@ -7,6 +7,7 @@ import tempfile
 
 import attacks_on_files as files
 import attacks_on_folders as folders
+import attacks_on_nodes as nodes
 import attacks_on_options as options
 import attacks_on_output as output
 import attacks_on_processes as processes
@@ -149,6 +150,25 @@ ATTACKS = [
            folders.random_projects(100)),
     Attack("T11", "another folder takes the place of a run's while it measures", "nothing of it is touched",
            folders.exchanged_folder),
+    *(Attack("T8", f"a profile names {what}", "status 2, names file and key", nodes.hostile_profile(text))
+      for what, text in nodes.PROFILES.items()),
+    Attack("T8", "a profile says what is measured", "status 0", nodes.profile_beside_options),
+    *(Attack("nodes", f"a hostfile with {text!r}", f"{slots} ranks" if slots else "status 2, names the line",
+             nodes.hostfile(text, slots))
+      for text, slots in (("localhost slots = 3\n", 3), ("localhost cpu=3 // ours\n", 3),
+                          ("localhost\nlocalhost\nlocalhost\n", 3), ("localhost SLOTS=5\n", None),
+                          ("localhost slots=2 slots=2\n", None), ("localhost slots=2\n127.0.0.1 slots=2\n", None),
+                          ("localhost:3\n", None), ("localhost slots=3 # no line end", None))),
+    *(Attack("nodes", f"Google Benchmark's {words[-1]}", "status 2, nothing is started", nodes.benchmark_option(*words))
+      for words in (("--benchmark_repetitions=2", "--benchmark_enable_random_interleaving=true"),
+                    ("--benchmark_min_time=nan",), ("--benchmark_min_time=1e400",),
+                    ("--benchmark_min_warmup_time=-1",), ("--benchmark_time_unit=h",))),
+    *(Attack("nodes", f"run {' '.join(words)} on a machine without GPUs", "status 2, names it",
+             nodes.usage_before_machine(*words))
+      for words in (("--np", "-3"), ("--launches", "0"), ("--gpus", "0,0"), ("--gpus", "0"), ("--variant", "=A=1"),
+                    ("--variant", "a:1A=1"), ("--variant", "a:A=1", "--variant", "a:A=2"), ("--sizes", "6"),
+                    ("--launcher", "srum"), ("--steps", "7"))),
+    Attack("nodes", "doctor's textfile under umask 077, and a second one", "644, the second refused", nodes.textfile),
 ]
 
 

@@ -16,6 +16,10 @@ namespace {
 
 using testing::ElementsAre;
 
+void require_good(std::string_view name, std::string_view value) {
+  if (value == "evil") throw UsageError(std::string(name) + " is evil", "be good");
+}
+
 /// A command with one option of every kind, and a file for it.
 class OptionFile : public testing::Test {
  protected:
@@ -34,7 +38,7 @@ class OptionFile : public testing::Test {
   std::string read(const std::string& text, std::vector<std::string> words = {}) {
     std::ofstream(file_) << text;
     app_.parse(std::move(words));
-    return read_option_file(app_, file_, "profile");
+    return read_option_file(app_, file_, "profile", require_good);
   }
 
   const std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) /
@@ -136,12 +140,15 @@ TEST_F(OptionFile, RefusesWhatIsNoOption) {
                            "sizes = [1,2",
                            "only = [\"a\",\n\"b\"\nlaunches = 3",
                            "only = [\"a]\"",
-                           "only = [\"a\"] b\nsizes = [8]"}) {
+                           "only = [\"a\"] b\nsizes = [8]",
+                           "only = [\"a\", \"evil\"]"}) {
     answers.add(with_replaced(text, "\n", "; "),
                 with_replaced(refusal_of([&] { read(text); }), file_.string(), "FILE"));
   }
-  answers.add("a folder", refusal_of([&] { read_option_file(app_, "/proc", "profile"); }));
-  answers.add("no file", refusal_of([&] { read_option_file(app_, "./x", "profile"); }));
+  answers.add("a folder",
+              refusal_of([&] { read_option_file(app_, "/proc", "profile", require_good); }));
+  answers.add("no file",
+              refusal_of([&] { read_option_file(app_, "./x", "profile", require_good); }));
   answers.expect_golden("option_files_refused.txt");
 }
 

@@ -102,6 +102,7 @@ TEST(NvmlState, SeesModes) {
   const NvmlScenario off("persistence-off", NVML_DOUBLE);
   EXPECT_EQ(off.gpu(0).persistence_mode(), Reading<bool>(false));
   const NvmlScenario exclusive("exclusive", NVML_DOUBLE);
+  EXPECT_EQ(exclusive.gpu(0).mig_mode(), Reading<bool>(false));
   EXPECT_EQ(exclusive.gpu(0).compute_mode(),
             Reading<ComputeModeName>(ComputeModeName::exclusive_process));
   const NvmlScenario prohibited("prohibited", NVML_DOUBLE);
@@ -119,6 +120,12 @@ TEST(NvmlState, SeesMemoryThatNeedsAReset) {
   EXPECT_THAT(turing.gpu(0).memory_remap_pending().reason(), HasSubstr("NVML error 3"));
 }
 
+TEST(NvmlState, SeesWhichGpusMigSplits) {
+  const NvmlScenario one("mig-one", NVML_DOUBLE);
+  EXPECT_EQ(one.gpu(0).mig_mode(), Reading<bool>(false));
+  EXPECT_EQ(one.gpu(1).mig_mode(), Reading<bool>(true));
+}
+
 /// Every reading that carries a reason, by the function it needs.
 std::vector<std::pair<std::string, std::string>> reasons_of(const Nvml::Device& gpu) {
   return {{"nvmlDeviceGetPowerUsage", gpu.power().reason()},
@@ -126,6 +133,7 @@ std::vector<std::pair<std::string, std::string>> reasons_of(const Nvml::Device& 
           {"nvmlDeviceGetTemperatureThreshold", gpu.slowdown_temperature_c().reason()},
           {"nvmlDeviceGetPersistenceMode", gpu.persistence_mode().reason()},
           {"nvmlDeviceGetComputeMode", gpu.compute_mode().reason()},
+          {"nvmlDeviceGetMigMode", gpu.mig_mode().reason()},
           {"nvmlDeviceGetCurrentClocksThrottleReasons", gpu.clock_event_reasons().reason()},
           {"nvmlDeviceGetRemappedRows", gpu.memory_remap_pending().reason()}};
 }

@@ -37,6 +37,22 @@ TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   EXPECT_EQ(found, listed);
 }
 
+TEST(CheckCatalog, TellsTheMachineFromARun) {
+  std::set<std::string_view> of_run;
+  for (const CheckEntry& entry : check_catalog()) {
+    if (entry.scope == CheckScope::run) of_run.insert(entry.id);
+    if (entry.group == CheckGroup::software) {
+      EXPECT_EQ(entry.scope, CheckScope::run) << entry.id << ": by PATH and environment";
+    }
+  }
+  for (const char* id : {"cores", "cuda-visible", "cuda-order", "locked-memory", "process-ids"}) {
+    EXPECT_TRUE(of_run.contains(id)) << id;
+  }
+  for (const char* id : {"xid", "p2p", "nvlink-links", "gpu-driver", "shared-memory"}) {
+    EXPECT_FALSE(of_run.contains(id)) << id;
+  }
+}
+
 TEST(CheckCatalog, Explains) {
   Situations texts;
   texts.add("60 columns", explanation_of(find_check("nvlink-links"), 60));

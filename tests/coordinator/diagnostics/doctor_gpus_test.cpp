@@ -1,6 +1,9 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "doctor_support.hpp"
 
@@ -8,6 +11,9 @@ namespace linkgain::test {
 namespace {
 
 using enum CheckVerdict;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 Reading<bool> unknown_flag() { return Reading<bool>::missing("Not Supported"); }
 
@@ -198,6 +204,35 @@ TEST(DoctorGpus, Xid) {
   expect_finding(survey, "xid", "PCI 0000:99:00", warning, "Xid 63");
   survey.host.xid_events = Reading<std::vector<XidEvent>>::missing("root only");
   expect_finding(survey, "xid", "host", not_checkable, "root only");
+}
+
+std::vector<std::string> xid_values(const Survey& survey, CheckVerdict verdict) {
+  std::vector<std::string> values;
+  for (const Finding& finding : check_machine(survey)) {
+    if (finding.id == "xid" && finding.verdict == verdict) values.push_back(finding.value);
+  }
+  return values;
+}
+
+TEST(DoctorGpus, XidErrorsThatMeanDifferentThingsAreFindingsOfTheirOwn) {
+  Survey survey = healthy_survey();
+  survey.host.xid_events =
+      std::vector<XidEvent>{xid("0000:07:00", 145, "RLW_RXPIPE Fatal XC0 i0 Link 13 (0x1)"),
+                            xid("0000:07:00", 145, "RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x1)"),
+                            xid("0000:07:00", 145, "RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x2)")};
+  EXPECT_THAT(xid_values(survey, problem), ElementsAre(HasSubstr("on link 13; once")));
+  EXPECT_THAT(xid_values(survey, warning), ElementsAre(HasSubstr("13, not fatal; 2 times")));
+}
+
+TEST(DoctorGpus, XidErrorsOfBeforeTheDriverWasLoadedCountNoMore) {
+  Survey survey = healthy_survey();
+  XidEvent past = xid("0000:07:00", 79);
+  past.is_past = true;
+  survey.host.xid_events = std::vector<XidEvent>{past};
+  expect_finding(survey, "xid", "host", ok, "no Xid error since the driver was loaded, 1 before");
+  survey.host.xid_events = std::vector<XidEvent>{past, xid("0000:06:00", 31)};
+  expect_finding(survey, "xid", "GPU0", warning, "Xid 31");
+  EXPECT_THAT(xid_values(survey, ok), IsEmpty());
 }
 
 TEST(DoctorGpus, SwitchErrorsHaveTheirOwnSubject) {

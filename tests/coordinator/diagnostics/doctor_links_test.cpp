@@ -139,6 +139,18 @@ TEST(DoctorP2p, NvlinkThereAndP2pRefusedIsAProblem) {
   EXPECT_THAT(finding_of(survey, "p2p", "GPU0-GPU1").advice, HasSubstr("fabricmanager"));
 }
 
+TEST(DoctorP2p, AGpuThatIsSplitByMigHasNoFault) {
+  Survey survey = healthy_survey();
+  survey.gpus[1].mig_mode = true;
+  for (TopologyPair& pair : survey.topology.pairs) pair.read = P2pStatus{false, "not supported"};
+  expect_finding(survey, "p2p", "GPU0-GPU1", warning, "reads refused: MIG is on");
+  survey.topology.gpus[1].nvlink.active = 0;
+  expect_finding(survey, "nvlink-links", "GPU1", ok, "0 of 18 links active; MIG is on");
+  survey.gpus[1].mig_mode = false;
+  expect_finding(survey, "p2p", "GPU0-GPU1", problem, "reads refused: not supported");
+  expect_finding(survey, "nvlink-links", "GPU1", problem, "0 of 18 links active");
+}
+
 TEST(DoctorP2p, RefusedWithoutNvlinkIsAWarning) {
   Survey survey = pcie_survey();
   survey.topology.pairs[0].read = P2pStatus{false, "chipset not supported"};

@@ -80,57 +80,6 @@ TEST_F(SiteTest, SaysWhoHidesGpus) {
                 "hidden_gpus.txt");
 }
 
-std::string refusal(std::string_view text) {
-  try {
-    parse_hostfile(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-TEST(Hostfile, CountsHostsAndTheSlotsThatAllState) {
-  EXPECT_EQ(parse_hostfile("node1\n"), (Hosts{1, std::nullopt}));
-  EXPECT_EQ(parse_hostfile("node1 slots=4\nnode2 slots=2 max_slots=8"), (Hosts{2, 6}));
-  EXPECT_EQ(parse_hostfile("node1 slots=4\nnode2\n"), (Hosts{2, std::nullopt}));
-  EXPECT_EQ(parse_hostfile("# ours\n\n  10.0.0.1  slots=1 # old\r\n10.0.0.2\tslots=1\n"),
-            (Hosts{2, 2}));
-  EXPECT_EQ(parse_hostfile("node1 slots=2\nnode1 slots=2\n"), (Hosts{1, 4}));
-  EXPECT_EQ(parse_hostfile("node1\nnode1\nnode2\n"), (Hosts{2, 3})) << "a slot for each line";
-}
-
-TEST(Hostfile, WithoutAHostIsRefused) {
-  for (const char* text : {"", "\n", "# node1\n"}) {
-    EXPECT_THROW(parse_hostfile(text), UsageError) << text;
-  }
-}
-
-TEST(Hostfile, NamesTheLineThatIsNone) {
-  EXPECT_THAT(refusal("node1\nslots=4\n"), AllOf(HasSubstr("line 2"), HasSubstr("'slots=4'")));
-  for (const char* slots : {"slots=", "slots=0", "slots=-1", "slots=two", "slots=4x"}) {
-    EXPECT_THAT(refusal("node1 " + std::string(slots)), HasSubstr(slots));
-  }
-}
-
-TEST(Hostfile, SaysWhatItRefuses) {
-  std::string text;
-  using namespace std::string_literals;
-  for (const std::string& each :
-       {""s, "# node1"s, "node1\nslots=4"s, "node1 slots=two"s, "node1 slots=2147483647\nnode2"s,
-        "node1\nnode2\r\n"s, "node1\0"s, "node1 slots=1\033[31m"s}) {
-    text += "---\n" + visible_lines(each) + "\n" + refusal(each) + "\n";
-  }
-  expect_golden(text, "refused_hostfiles.txt");
-}
-
-TEST(Hostfile, ThatCannotBeReadIsRefused) {
-  const TemporaryFolder folder;
-  EXPECT_THROW(read_hostfile(folder.path() / "none"), UsageError);
-  EXPECT_THROW(read_hostfile(folder.path()), UsageError) << "a folder";
-  std::ofstream(folder.path() / "hosts") << "node1 slots=8\n";
-  EXPECT_EQ(read_hostfile(folder.path() / "hosts"), (Hosts{1, 8}));
-}
-
 TEST(SlurmAllocation, IsWhatSlurmsVariablesSay) {
   EXPECT_EQ(slurm_allocation({{"SLURM_NTASKS", "4"}}), std::nullopt) << "no job";
   EXPECT_EQ(slurm_allocation({{"SLURM_JOB_ID", "7"}}), (Hosts{1, std::nullopt}));

@@ -134,10 +134,9 @@ ncclConfig_t communicator_config([[maybe_unused]] CommunicatorSettings settings)
 void require_buffers(const gpu::NcclLibrary& library, Buffers kind) {
   const BufferNeeds needs = needs_of(library, kind);
   if (needs.present) return;
-  throw MachineError(
-      fmt::format("{} buffers need NCCL {}, the library is {}", needs.name, needs.since,
-                  nccl_version_text(library.version())),
-      fmt::format("load a later NCCL (LINKGAIN_NCCL), or leave --buffers {} out", needs.name));
+  throw MachineError(fmt::format("{} buffers need NCCL {}, the library is {}", needs.name,
+                                 needs.since, nccl_version_text(library.version())),
+                     "load a later NCCL (LINKGAIN_NCCL), or leave --buffers out");
 }
 
 void* register_window(ncclComm_t communicator, void* memory, Bytes size) {
