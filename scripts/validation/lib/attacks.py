@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 
 import attacks_on_files as files
+import attacks_on_judgements as judgements
 import attacks_on_options as options
 import attacks_on_output as output
 import attacks_on_processes as processes
@@ -142,6 +143,7 @@ ATTACKS = [
     Attack("options", "absurd values of every option of exec", "refused or planned",
            options.absurd_values("exec", behind=["--", "true"])),
     *processes.faults(),
+    *judgements.all_rows(),
 ]
 
 
