@@ -95,7 +95,7 @@ void add_drain_command(StyledText& text, const std::vector<std::string>& hosts) 
   }
   if (!plain.empty()) text.command(drain_command(compress_hostlist(plain)));
   if (others.empty()) return;
-  text.paragraph(fmt::format("Not in a command, as Slurm takes it for no one host: {}",
+  text.paragraph(fmt::format("No command for what Slurm does not take for one host: {}",
                              fmt::join(others, ", ")));
 }
 
