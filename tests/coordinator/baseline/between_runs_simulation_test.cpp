@@ -1,5 +1,5 @@
 // How often a check of an unchanged program ends with 1 where runs differ, not only launches, and
-// what it still finds: seeded simulations. LINKGAIN_SIMULATION_RUNS=20000 gives the figures of
+// what it still finds: seeded simulations. LINKGAIN_SIMULATION_RUNS=1000 gives the figures of
 // results/regression-simulation.md.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
