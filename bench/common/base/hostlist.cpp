@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
@@ -128,6 +129,19 @@ std::vector<std::string> expand_hostlist(std::string_view text) {
   }
   take();
   return hosts;
+}
+
+bool is_host_name(std::string_view name) {
+  constexpr std::size_t kMostCharacters = 253;  // RFC 1035
+  constexpr std::array<std::string_view, 4> kWords{"all", "default", "localhost", "none"};
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  const std::string_view label = name.substr(0, name.find('.'));
+  const bool is_word = std::ranges::any_of(
+      kWords, [&](std::string_view word) { return std::ranges::equal(label, word, same); });
+  return !name.empty() && name.size() <= kMostCharacters && is_plain(name.front()) && !is_word &&
+         std::ranges::all_of(
+             name, [&](char c) { return is_plain(c) || c == '.' || c == '-' || c == '_'; });
 }
 
 std::string compress_hostlist(std::vector<std::string> hosts) {

@@ -128,6 +128,10 @@ class DocumentBuilder {
 }  // namespace
 
 In parse(std::string_view text, const DocumentLimits& most) {
+  // The library takes a NUL for the end, whatever stands behind it. No JSON has one.
+  if (const std::size_t at = text.find('\0'); at != std::string_view::npos) {
+    throw In::parse_error::create(101, at + 1, "a NUL byte", nullptr);
+  }
   DocumentBuilder builder(most);
   In::sax_parse(text, &builder);
   return builder.take();

@@ -80,6 +80,11 @@ std::vector<CLI::ConfigItem> items_of(const std::filesystem::path& file) {
     throw UsageError(fmt::format("profile '{}' cannot be read: {}", file.string(), text.reason()),
                      "give a file of options, or one of the profiles that run --list names");
   }
+  // CLI11 takes lines that begin with one for comments.
+  if (text.value().find('\0') != std::string::npos) {
+    throw UsageError(fmt::format("{}: it has a NUL byte, so it is no text", file.string()),
+                     kAdvice);
+  }
   std::istringstream stream(plain_text(text.value(), file));
   CLI::ConfigTOML toml;
   toml.comment('\0');

@@ -21,26 +21,25 @@ std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double ra
   return rejected;
 }
 
-std::vector<std::size_t> places_beyond(std::span<const double> p_values) {
-  std::vector<std::size_t> places;
+TestsOfABound benjamini_hochberg_beyond(std::span<const double> p_values, double rate) {
+  const double most = p_values.size() > 1 ? kPlainlyWithin : 1.0;
+  TestsOfABound tests;
+  std::vector<double> quotients;
   for (std::size_t i = 0; i < p_values.size(); ++i) {
-    if (!(p_values[i] > 0.5)) places.push_back(i);  // one that is no number is refused later
+    if (p_values[i] > most) continue;  // one that is no number is refused below
+    tests.in_question.push_back(i);
+    quotients.push_back(p_values[i] / most);
   }
-  return places;
-}
-
-std::vector<bool> benjamini_hochberg_beyond(std::span<const double> p_values, double rate) {
-  const std::vector<std::size_t> places = places_beyond(p_values);
-  std::vector<double> doubled;
-  for (const std::size_t place : places) doubled.push_back(2.0 * p_values[place]);
-  const std::vector<bool> among_them = benjamini_hochberg(doubled, rate);
-  std::vector<bool> rejected(p_values.size(), false);
-  for (std::size_t i = 0; i < places.size(); ++i) rejected[places[i]] = among_them[i];
-  return rejected;
-}
-
-double next_beyond(std::size_t beyond, std::size_t rejected, double rate) {
-  return 0.5 * rate * static_cast<double>(rejected + 1) / static_cast<double>(beyond);
+  const std::vector<bool> among_these = benjamini_hochberg(quotients, rate);
+  tests.rejected.resize(p_values.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < quotients.size(); ++i) {
+    tests.rejected[tests.in_question[i]] = among_these[i];
+    count += among_these[i] ? 1 : 0;
+  }
+  const auto all = static_cast<double>(std::max<std::size_t>(1, quotients.size()));
+  tests.next = most * rate * static_cast<double>(std::min(count + 1, quotients.size())) / all;
+  return tests;
 }
 
 }  // namespace linkgain

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -47,12 +48,19 @@ std::string why_missing(const CaseResult& result, std::size_t variant) {
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
+/// Where a record stands among all.
+struct RecordPlace {
+  int record = 0;
+  int first_launch = 0;
+};
+
 void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of, std::size_t place,
-                int first_launch) {
+                const RecordPlace& among_all) {
   const VariantResult& result = of.variants[place];
   const std::vector<LaunchMedian> medians = launch_medians(of, place);
   for (const LaunchMedian& median : medians) {
-    entry.launches.push_back({first_launch + median.launch, median.time});
+    entry.launches.push_back({among_all.first_launch + median.launch, median.time});
+    entry.runs.push_back(among_all.record);
   }
   entry.missing = entry.launches.empty() ? why_missing(of, place) : "";
   const bool measured = is_sampled(of, place);
@@ -210,17 +218,35 @@ std::optional<int> fewest_within(int fewest, double margin, HalfWidth half_width
 
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
   Entries entries;
-  int first_launch = 0;
+  RecordPlace place;
   for (const NamedRecord& source : records) {
     for (const CaseResult& result : source.record.cases) {
       for (std::size_t j = 0; j < result.variants.size(); ++j) {
         CaseLaunches& entry = entries.entry(result.definition, result.variants[j].variant);
-        add_result(entry, source.record, result, j, first_launch);
+        add_result(entry, source.record, result, j, place);
       }
     }
-    first_launch += count_launches(source.record);
+    ++place.record;
+    place.first_launch += count_launches(source.record);
   }
   return entries.take();
+}
+
+std::vector<CaseLaunches> by_run(std::span<const CaseLaunches> cases) {
+  std::vector<CaseLaunches> all(cases.begin(), cases.end());
+  for (CaseLaunches& each : all) {
+    std::map<int, std::vector<LaunchMedian>> runs;
+    for (std::size_t i = 0; i < each.launches.size(); ++i) {
+      runs[each.runs.empty() ? 0 : each.runs[i]].push_back(each.launches[i]);
+    }
+    each.launches.clear();
+    each.runs.clear();
+    for (const auto& [run, launches] : runs) {
+      each.launches.push_back({run, geometric_mean(launches)});
+      each.runs.push_back(run);
+    }
+  }
+  return all;
 }
 
 std::string deviation_pool(const Case& definition, const std::string& variant) {
@@ -285,20 +311,37 @@ LaunchMeans launch_means(const Record& record) {
 
 namespace {
 
+/// Estimated.
+struct Variance {
+  double value = 0.0;
+  int degrees_of_freedom = 1;
+};
+
+/// Satterthwaite's, of two that are independent; rounded down. The sum is above 0.
+int degrees_of_freedom_of_sum(const std::array<Variance, 2>& variances) {
+  double sum = 0.0;
+  double by_freedom = 0.0;
+  for (const Variance& each : variances) {
+    sum += each.value;
+    by_freedom += each.value * each.value / each.degrees_of_freedom;
+  }
+  return std::max(1, static_cast<int>(sum * sum / by_freedom));
+}
+
 /// Half width of the 95 % interval of the difference of two means' logs. Absent where a side has
 /// one launch or no known deviation.
 std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& other) {
-  double variance = 0.0;
-  double by_freedom = 0.0;
-  for (const LaunchMean* mean : {&own, &other}) {
-    if (mean->launches < 2 || !mean->deviation) return std::nullopt;
-    const double of_mean = std::pow(mean->deviation->deviation, 2) / mean->launches;
-    variance += of_mean;
-    by_freedom += of_mean * of_mean / mean->deviation->degrees_of_freedom.value();
+  std::array<Variance, 2> variances;
+  const std::array<const LaunchMean*, 2> sides{&own, &other};
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const LaunchMean& mean = *sides[i];
+    if (mean.launches < 2 || !mean.deviation) return std::nullopt;
+    variances[i] = {std::pow(mean.deviation->deviation, 2) / mean.launches,
+                    mean.deviation->degrees_of_freedom.value()};
   }
+  const double variance = variances[0].value + variances[1].value;
   if (!(variance > 0.0)) return 0.0;
-  const int freedom = std::max(1, static_cast<int>(variance * variance / by_freedom));
-  return student_t_quantile(0.975, freedom) * std::sqrt(variance);
+  return student_t_quantile(0.975, degrees_of_freedom_of_sum(variances)) * std::sqrt(variance);
 }
 
 bool is_precise(const Estimate& ratio, double precision) {
@@ -431,6 +474,21 @@ std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDevi
   const double squares = of_a * a->deviation * a->deviation + of_b * b->deviation * b->deviation;
   return LaunchDeviation{.deviation = std::sqrt(squares / (of_a + of_b)),
                          .degrees_of_freedom = of_a + of_b};
+}
+
+LaunchShift shift_between_runs(const LaunchShift& runs,
+                               const std::optional<LaunchDeviation>& between_launches,
+                               const LaunchesOfRuns& launches) {
+  const double missing = 1.0 / launches.after - 1.0 / launches.before;
+  if (!between_launches || missing <= 0.0) return runs;
+  const double known = std::pow(standard_error(runs), 2);
+  const double added = std::pow(between_launches->deviation, 2) * missing / runs.after;
+  LaunchShift shift = runs;
+  shift.between_launches.deviation *= std::sqrt((known + added) / known);
+  shift.between_launches.degrees_of_freedom =
+      degrees_of_freedom_of_sum({{{known, runs.between_launches.degrees_of_freedom.value()},
+                                  {added, between_launches->degrees_of_freedom.value()}}});
+  return shift;
 }
 
 double standard_error(const LaunchShift& shift) {

@@ -63,7 +63,8 @@ std::string used_nvlink(const Case& definition, const VariantResult& result) {
 std::string nccl_version_of(const Record& record, const std::string& variant) {
   const Settings& settings = record.settings;
   const Software* software = &record.machine.software;
-  for (std::size_t i = 0; i < settings.software_in_force.size(); ++i) {
+  const std::size_t known = std::min(settings.software_in_force.size(), settings.variants.size());
+  for (std::size_t i = 0; i < known; ++i) {
     if (settings.variants[i].name == variant) software = &settings.software_in_force[i];
   }
   return software->nccl_library.value_or("");

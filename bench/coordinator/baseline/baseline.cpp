@@ -51,6 +51,15 @@ BaselineCase reference_of(const CaseLaunches& launches,
   return reference;
 }
 
+/// Each of enough runs then counts the same, however many launches it had.
+void add_runs(BaselineCase& reference, const CaseLaunches& runs,
+              const std::optional<LaunchDeviation>& between_runs) {
+  const int count = static_cast<int>(runs.launches.size());
+  if (count < kEnoughRuns || !between_runs) return;
+  reference.between_runs = RunDeviation{count, *between_runs};
+  reference.time = geometric_mean(runs.launches);
+}
+
 /// A warning for what holds of some cases; nothing where there are none.
 void warn_of_cases(Baseline& baseline, const std::string& code, const std::string& what,
                    const std::vector<std::string>& cases, const std::string& advice) {
@@ -221,8 +230,11 @@ Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& toler
     }
   }
   const std::vector<std::optional<LaunchDeviation>> deviations = pooled_deviations(fit);
+  const std::vector<CaseLaunches> runs = by_run(fit);
+  const std::vector<std::optional<LaunchDeviation>> between_runs = pooled_deviations(runs);
   for (std::size_t i = 0; i < fit.size(); ++i) {
     baseline.cases.push_back(reference_of(fit[i], deviations[i], tolerance));
+    add_runs(baseline.cases.back(), runs[i], between_runs[i]);
   }
   warn_of_few_launches(baseline);
   warn_of_cases(baseline, "left-out", "not in the baseline", left_out,
@@ -312,6 +324,19 @@ std::string launches_text(const Baseline& baseline) {
   return fmt::format("{} to {} launches", fewest->launches, most->launches);
 }
 
+/// What a check against the baseline will be of.
+std::string runs_text(const Baseline& baseline) {
+  const auto known = std::ranges::count_if(
+      baseline.cases, [](const BaselineCase& each) { return each.between_runs.has_value(); });
+  if (known == std::ssize(baseline.cases)) {
+    return "Deviation between runs: known, so that a check counts it.";
+  }
+  return fmt::format(
+      "Deviation between runs: {}, so that a check compares launches. Give {} runs (records) or "
+      "more.",
+      known == 0 ? "not known" : "not known of every case", kEnoughRuns);
+}
+
 }  // namespace
 
 std::string baseline_summary(const Baseline& baseline, std::size_t width) {
@@ -321,6 +346,7 @@ std::string baseline_summary(const Baseline& baseline, std::size_t width) {
       counted(static_cast<std::int64_t>(baseline.cases.size()), "reference", "references"),
       launches_text(baseline)));
   add_deviation_table(table, baseline);
+  table.paragraph(runs_text(baseline));
   std::string text = table.text() + "\n";
   for (const Warning& warning : baseline.warnings) {
     text += hanging("warning: ", one_line(warning.text), table.width());

@@ -49,11 +49,18 @@ json::Out write_override(const ToleranceOverride& change) {
   return out;
 }
 
+json::Out write_runs(const RunDeviation& between_runs) {
+  return {{"runs", between_runs.runs},
+          {"spread", between_runs.deviation.deviation},
+          {"degrees_of_freedom", between_runs.deviation.degrees_of_freedom.value()},
+          {"own_spread", between_runs.deviation.alone}};
+}
+
 json::Out write_reference(const BaselineCase& reference) {
   json::Out times = json::Out::array();
   for (const Seconds time : reference.launch_times) times.push_back(time.value);
   const std::optional<LaunchDeviation>& between_launches = reference.between_launches;
-  return {
+  json::Out out{
       {"case", case_name(reference.definition)},
       {"variant", reference.variant},
       {"path", name_of(reference.path)},
@@ -67,6 +74,8 @@ json::Out write_reference(const BaselineCase& reference) {
       {"own_spread", between_launches && between_launches->alone},
       {"pool", deviation_pool(reference.definition, reference.variant)},
       {"launch_times_s", times}};
+  if (reference.between_runs) out["between_runs"] = write_runs(*reference.between_runs);
+  return out;
 }
 
 Variant read_variant(const json::In& in) {
@@ -114,6 +123,11 @@ void require_deviation(const BaselineCase& reference) {
       "give how much launches differ (0.005 is 0.5 %), or null where it is not known");
 }
 
+RunDeviation read_runs(const json::In& in) {
+  return {in.at("runs"),
+          {in.at("spread"), in.at("degrees_of_freedom").get<int>(), in.value("own_spread", false)}};
+}
+
 BaselineCase read_reference(const json::In& in) {
   BaselineCase reference;
   reference.definition = parse_case_name(in.at("case").get<std::string>());
@@ -129,6 +143,7 @@ BaselineCase read_reference(const json::In& in) {
     reference.between_launches =
         LaunchDeviation{*deviation, degrees, in.value("own_spread", false)};
   }
+  if (in.contains("between_runs")) reference.between_runs = read_runs(in.at("between_runs"));
   for (const json::In& time : in.value("launch_times_s", json::In::array())) {
     reference.launch_times.push_back(Seconds{time.get<double>()});
   }
@@ -236,9 +251,11 @@ namespace {
 
 constexpr const char* kCheckSchema = "linkgain.check/1";
 
-json::Out write_settling(const std::optional<Settling>& settling) {
+json::Out write_settling(const CaseCheck& check) {
+  const std::optional<Settling>& settling = check.settling;
   if (!settling) return nullptr;
-  return {{"launches", settling->launches}, {"baseline_too", settling->baseline_too}};
+  const char* counted = check.replicate == Replicate::run ? "runs" : "launches";
+  return {{counted, settling->launches}, {"baseline_too", settling->baseline_too}};
 }
 
 json::Out write_check(const CaseCheck& check) {
@@ -259,7 +276,8 @@ json::Out write_check(const CaseCheck& check) {
           {"chance_faster", json::nullable(check.chance_faster)},
           {"lower", json::nullable(check.tolerance.lower)},
           {"upper", json::nullable(check.tolerance.upper)},
-          {"settled_by", write_settling(check.settling)},
+          {"settled_by", write_settling(check)},
+          {"judged_by", check.interval ? json::Out(name_of(check.replicate)) : json::Out(nullptr)},
           {"disturbed_samples", json::nullable(check.disturbance.samples)},
           {"level_change", json::nullable(check.disturbance.level_change)}};
 }

@@ -24,14 +24,18 @@ std::string percent(double log) {
   return fmt::format("{:+.{}f}", value, std::abs(value) < 9.995 ? 2 : 1);
 }
 
-std::string settling_text(const std::optional<Settling>& settling) {
+std::string settling_text(const CaseCheck& check) {
+  const bool runs = check.replicate == Replicate::run;
+  const std::optional<Settling>& settling = check.settling;
   if (!settling) {
-    return fmt::format("too close to the tolerance for {} launches to settle it", kMostSettling);
+    return fmt::format("too close to the tolerance for {} {} to settle it", kMostSettling,
+                       runs ? "runs" : "launches");
   }
-  const std::string launches = counted(settling->launches, "launch", "launches");
+  const std::string count = runs ? counted(settling->launches, "run", "runs")
+                                 : counted(settling->launches, "launch", "launches");
   return settling->baseline_too
-             ? fmt::format("{} would settle it, if the baseline had as many", launches)
-             : fmt::format("{} would settle it", launches);
+             ? fmt::format("{} would settle it, if the baseline had as many", count)
+             : fmt::format("{} would settle it", count);
 }
 
 /// "1 missing", "2 slower": those of these verdicts that there are.
@@ -80,7 +84,7 @@ std::string interval_text(const CaseCheck& check) {
 std::string note_text(const CaseCheck& check) {
   const bool open = check.verdict == RegressionVerdict::inconclusive && check.interval.has_value();
   if (!open) return one_line(check.reason);
-  return fmt::format("{}{}{}", settling_text(check.settling), check.reason.empty() ? "" : "; ",
+  return fmt::format("{}{}{}", settling_text(check), check.reason.empty() ? "" : "; ",
                      one_line(check.reason));
 }
 
@@ -112,7 +116,60 @@ std::string outcome(const CheckResult& result) {
   return code == ExitCode::inconclusive ? "INCONCLUSIVE" : "PASSED";
 }
 
-/// "FAILED: 2 of 28 cases fail (1 missing, 1 slower); 3 inconclusive, 1 faster, 22 same".
+/// What the intervals of a check are from.
+enum class Coverage { nothing, launches, some_launches, runs };
+
+Coverage coverage_of(const CheckResult& result) {
+  bool launches = false;
+  bool runs = false;
+  for (const CaseCheck& check : result.cases) {
+    if (!check.interval) continue;
+    (check.replicate == Replicate::run ? runs : launches) = true;
+  }
+  if (!launches) return runs ? Coverage::runs : Coverage::nothing;
+  return runs ? Coverage::some_launches : Coverage::launches;
+}
+
+/// Ends the summary: an unchanged program whose runs lie far apart may fail where launches are
+/// compared.
+std::string_view coverage_clause(Coverage coverage) {
+  switch (coverage) {
+    case Coverage::nothing:
+      return "";
+    case Coverage::launches:
+      return "; judged by launches, not runs";
+    case Coverage::some_launches:
+      return "; some judged by launches, not runs";
+    case Coverage::runs:
+      return "; judged by runs";
+  }
+  return "";
+}
+
+/// Says what the rate of false alarms holds for; may be empty.
+std::string coverage_text(Coverage coverage) {
+  switch (coverage) {
+    case Coverage::nothing:
+      return {};
+    case Coverage::launches:
+    case Coverage::some_launches:
+      return fmt::format(
+          "{} rate of false alarms, {:.0f} %, is that of launches within a run. How far runs of "
+          "the "
+          "same program lie apart is not in the baseline: make it from {} runs (records) or more.",
+          coverage == Coverage::launches ? "The" : "For some cases the",
+          100.0 * kFalseDiscoveryRate, kEnoughRuns);
+    case Coverage::runs:
+      return fmt::format(
+          "The rate of false alarms, {:.0f} %, is that of runs: the deviation between the "
+          "baseline's runs counts.",
+          100.0 * kFalseDiscoveryRate);
+  }
+  return {};
+}
+
+/// "FAILED: 2 of 28 cases fail (1 missing, 1 slower); 3 inconclusive, 1 faster, 22 same; judged by
+/// runs".
 std::string summary_text(const CheckResult& result) {
   const int added = count_of(result, RegressionVerdict::added);
   const int held = static_cast<int>(result.cases.size()) - added;
@@ -124,7 +181,7 @@ std::string summary_text(const CheckResult& result) {
   const std::vector<std::string> rest = counts(result, false);
   if (!rest.empty()) text += fmt::format("; {}", fmt::join(rest, ", "));
   if (added > 0) text += fmt::format("; {} not in the baseline", added);
-  return text;
+  return text + std::string(coverage_clause(coverage_of(result)));
 }
 
 /// "node1 (8 launches) against the baseline of 2026-01-02: 2 x NVIDIA H200, NVLink, NCCL 2.28"
@@ -259,6 +316,11 @@ bool shows_headline(const CheckResult& result) {
                      [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
 }
 
+void add_coverage(StyledText& text, const CheckResult& result) {
+  const std::string covered = coverage_text(coverage_of(result));
+  if (!covered.empty()) text.paragraph(covered);
+}
+
 std::string warning_lines(const Warning& warning, std::size_t width) {
   const std::string lines = hanging("warning: ", one_line(warning.text), width);
   return warning.advice.empty() ? lines
@@ -272,6 +334,7 @@ std::string check_table(const CheckResult& result, std::size_t width) {
   table.paragraph(subject_text(result));
   add_check_rows(table, result, TableStyle::text);
   if (shows_headline(result)) table.paragraph("* of its operation's largest size");
+  add_coverage(table, result);
   std::string text = table.text();
   if (!result.warnings.empty()) text += "\n";
   for (const Warning& warning : result.warnings) text += warning_lines(warning, table.width());
@@ -284,6 +347,7 @@ std::string check_markdown(const CheckResult& result) {
   text.paragraph(summary_text(result) + ".");
   text.paragraph(subject_text(result) + ".");
   add_check_rows(text, result, TableStyle::markdown);
+  add_coverage(text, result);
   for (const Warning& warning : result.warnings) {
     text.item(fmt::format("**{}**: {}{}{}", warning.code, warning.text,
                           warning.advice.empty() ? "" : "; ", warning.advice));
@@ -296,7 +360,7 @@ namespace {
 constexpr const char* kCsvHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
     "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason,"
-    "disturbed_samples,level_change\n";
+    "disturbed_samples,level_change,judged_by,runs_to_settle\n";
 
 std::string share_field(const std::optional<double>& share) {
   return share ? fmt::format("{:.6g}", *share) : std::string();
@@ -304,6 +368,8 @@ std::string share_field(const std::optional<double>& share) {
 
 std::string csv_row(const CaseCheck& check) {
   const std::optional<Settling>& settling = check.settling;
+  const std::string number = settling ? fmt::format("{}", settling->launches) : std::string();
+  const bool runs = check.replicate == Replicate::run;
   const std::vector<std::string> fields{
       csv_field(std::string_view(case_name(check.definition))),
       csv_field(std::string_view(check.variant)),
@@ -319,11 +385,13 @@ std::string csv_row(const CaseCheck& check) {
       share_field(share_of(high_of(check.interval))),
       csv_field(check.tolerance.lower),
       csv_field(check.tolerance.upper),
-      settling ? fmt::format("{}", settling->launches) : std::string(),
+      runs ? std::string() : number,
       settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
       csv_field(std::string_view(check.reason)),
       csv_field(check.disturbance.samples),
-      csv_field(check.disturbance.level_change)};
+      csv_field(check.disturbance.level_change),
+      check.interval ? std::string(name_of(check.replicate)) : std::string(),
+      runs ? number : std::string()};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 

@@ -101,14 +101,75 @@ void judge_agreeing(CaseCheck& check, const std::optional<ProgramMetric>& metric
   if (!fails(check.verdict)) check.verdict = RegressionVerdict::same;
 }
 
+/// What is to be checked of one case, and how far its replicates lie apart.
+struct Measured {
+  const CaseLaunches& launches;
+  const CaseLaunches& runs;  ///< the same by_run()
+  std::optional<LaunchDeviation> between_launches;
+  std::optional<LaunchDeviation> between_runs;
+};
+
+/// The same of all cases.
+class MeasuredCases {
+ public:
+  explicit MeasuredCases(std::span<const CaseLaunches> launches)
+      : launches_(launches),
+        means_(by_run(launches)),
+        between_launches_(pooled_deviations(launches)),
+        between_runs_(pooled_deviations(means_)) {}
+
+  Measured at(std::size_t i) const {
+    return {launches_[i], means_[i], between_launches_[i], between_runs_[i]};
+  }
+
+ private:
+  std::span<const CaseLaunches> launches_;
+  std::vector<CaseLaunches> means_;
+  std::vector<std::optional<LaunchDeviation>> between_launches_;
+  std::vector<std::optional<LaunchDeviation>> between_runs_;
+};
+
+/// Quantiles of the intervals that are shown, and of the tests that say same.
+struct Quantiles {
+  ShiftQuantiles shown;
+  ShiftQuantiles same{1.0 - kFalseDiscoveryRate};
+};
+
+/// The shift as a number of replicates, those of the baseline and those checked; nothing where how
+/// far they lie apart is not known.
+std::optional<LaunchShift> shift_of(const CaseCheck& check, const BaselineCase& reference,
+                                    const Measured& measured) {
+  if (!reference.between_runs) {
+    const auto between_launches =
+        combine_deviations(reference.between_launches, measured.between_launches);
+    if (!between_launches) return std::nullopt;
+    return LaunchShift{*check.shift, *between_launches, reference.launches, check.launches};
+  }
+  const int before = reference.between_runs->runs;
+  const int after = static_cast<int>(measured.runs.launches.size());
+  const auto between_runs =
+      combine_deviations(reference.between_runs->deviation, measured.between_runs);
+  return shift_between_runs({*check.shift, *between_runs, before, after}, measured.between_launches,
+                            {static_cast<double>(reference.launches) / before,
+                             static_cast<double>(check.launches) / after});
+}
+
+bool is_within(const LaunchShift& shift, double lower, double upper) {
+  return chance_below(shift, upper) <= kFalseDiscoveryRate &&
+         chance_above(shift, lower) <= kFalseDiscoveryRate;
+}
+
 /// Returns the shift that chances and interval are of; nothing where there is no interval.
-std::optional<LaunchShift> measure(CaseCheck& check, const CaseLaunches& launches,
-                                   const std::optional<LaunchDeviation>& between_launches,
-                                   ShiftQuantiles& quantiles) {
+std::optional<LaunchShift> measure(CaseCheck& check, const BaselineCase& reference,
+                                   const Measured& measured, Quantiles& quantiles) {
+  const CaseLaunches& launches = measured.launches;
   if (launches.launches.empty()) return std::nullopt;
-  check.time = geometric_mean(launches.launches);
+  check.replicate = reference.between_runs ? Replicate::run : Replicate::launch;
+  const std::vector<LaunchMedian>& replicates =
+      reference.between_runs ? measured.runs.launches : launches.launches;
+  check.time = geometric_mean(replicates);
   check.launches = static_cast<int>(launches.launches.size());
-  check.shift = mean_log(launches.launches) - std::log(check.reference->value);
+  check.shift = mean_log(replicates) - std::log(check.reference->value);
   if (launches.unhealthy_samples > 0) {
     add_reason(check, fmt::format("GPUs were throttled in {}",
                                   counted(launches.unhealthy_samples, "sample", "samples")));
@@ -118,33 +179,32 @@ std::optional<LaunchShift> measure(CaseCheck& check, const CaseLaunches& launche
   if (has_one_launch(check)) return std::nullopt;
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
-  if (!between_launches) {
+  const std::optional<LaunchShift> shift = shift_of(check, reference, measured);
+  if (!shift) {
     judge_agreeing(check, launches.definition.metric, lower, upper);
     return std::nullopt;
   }
-  const LaunchShift shift{*check.shift, *between_launches, check.reference_launches,
-                          check.launches};
-  check.interval = interval_of(shift, quantiles);
-  check.chance_slower = chance_above(shift, upper);
-  check.chance_faster = chance_below(shift, lower);
+  check.interval = interval_of(*shift, quantiles.shown);
+  check.chance_slower = chance_above(*shift, upper);
+  check.chance_faster = chance_below(*shift, lower);
   if (fails(check.verdict)) return shift;
-  const bool within = check.interval->low >= lower && check.interval->high <= upper;
+  const bool within = is_within(*shift, lower, upper);
   check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
-  if (!within) check.settling = launches_to_settle(shift, quantiles, lower, upper);
+  if (!within) check.settling = launches_to_settle(*shift, quantiles.same, lower, upper);
   return shift;
 }
 
 /// A case on the wrong side of its tolerance that the test over all cases does not find: launches
-/// that would settle it alone need not settle it among `beyond` such cases.
+/// that would settle it alone need not settle it among `tested` cases.
 void leave_open(CaseCheck& check, const LaunchShift& shift, ShiftQuantiles& quantiles,
-                std::size_t beyond, RegressionVerdict verdict) {
+                std::size_t tested, RegressionVerdict verdict) {
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
   check.settling = launches_to_settle(shift, quantiles, lower, upper);
   if (check.interval->low <= upper && check.interval->high >= lower) return;
-  add_reason(check, fmt::format("taken alone it is {}, but of {} cases beyond the tolerance one "
-                                "may be so by chance",
-                                name_of(verdict), beyond));
+  add_reason(check, fmt::format("taken alone it is {}, but of {} cases that are not clearly "
+                                "within the tolerance one may be so by chance",
+                                name_of(verdict), tested));
 }
 
 /// Gives `verdict` to the cases whose chance is too small, given how many were looked at.
@@ -158,19 +218,18 @@ void judge_chances(std::vector<CaseCheck>& checks,
     chances.push_back(*(checks[i].*chance));
     tested.push_back(i);
   }
-  const std::vector<std::size_t> beyond = places_beyond(chances);
-  if (beyond.empty()) return;
-  const std::vector<bool> found = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
-  const auto rejected = static_cast<std::size_t>(std::ranges::count(found, true));
-  ShiftQuantiles quantiles(1.0 - next_beyond(beyond.size(), rejected, kFalseDiscoveryRate));
-  for (const std::size_t place : beyond) {
+  const TestsOfABound tests = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
+  if (tests.in_question.empty()) return;
+  ShiftQuantiles quantiles(1.0 - tests.next);
+  for (const std::size_t place : tests.in_question) {
     CaseCheck& check = checks[tested[place]];
     const std::optional<LaunchShift>& shift = shifts[tested[place]];
-    if (found[place]) {
+    const bool beyond = *(check.*chance) <= 0.5;
+    if (tests.rejected[place]) {
       check.verdict = verdict;
       check.settling.reset();
-    } else if (shift && check.verdict == RegressionVerdict::inconclusive) {
-      leave_open(check, *shift, quantiles, beyond.size(), verdict);
+    } else if (shift && beyond && check.verdict == RegressionVerdict::inconclusive) {
+      leave_open(check, *shift, quantiles, tests.in_question.size(), verdict);
     }
   }
 }
@@ -238,9 +297,9 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     places[name_of(launches[i].definition, launches[i].variant)] = i;
   }
   std::set<Name> known;
-  const std::vector<std::optional<LaunchDeviation>> deviations = pooled_deviations(launches);
+  const MeasuredCases measured(launches);
   std::vector<bool> held(launches.size(), false);
-  ShiftQuantiles quantiles;
+  Quantiles quantiles;
   CheckResult result;
   std::vector<const CaseLaunches*> owns;
   std::vector<std::optional<LaunchShift>> shifts;
@@ -257,9 +316,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
     std::optional<LaunchShift>& shift = shifts.emplace_back();
     if (own != nullptr) {
       held[found->second] = true;
-      shift = measure(check, *own,
-                      combine_deviations(reference.between_launches, deviations[found->second]),
-                      quantiles);
+      shift = measure(check, reference, measured.at(found->second), quantiles);
     }
     result.cases.push_back(std::move(check));
   }
@@ -303,6 +360,16 @@ ExitCode exit_code_of(const CheckResult& result) {
   if (failed) return ExitCode::problem_found;
   const bool many = open > kMostInconclusive * held;
   return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
+}
+
+std::string_view name_of(Replicate replicate) {
+  switch (replicate) {
+    case Replicate::launch:
+      return "launch";
+    case Replicate::run:
+      return "run";
+  }
+  return "unknown";
 }
 
 std::string_view name_of(RegressionVerdict verdict) {

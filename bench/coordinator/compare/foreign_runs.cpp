@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -258,15 +260,10 @@ int root_of(const Json& row) {
 
 /// Set by -G and -R for all rows alike. Without -R the buffers count as plain, so that their cases
 /// are those of others' runs.
-Case pattern_of(const Json& document, const std::vector<std::string>& arguments) {
+Case pattern_of(const Json& config, const std::vector<std::string>& arguments, int ranks) {
   Case pattern;
   pattern.operation = operation_of(arguments);
-  const Json& config = document.at("config");
-  const std::size_t ranks = config.at("devices").size();
-  if (ranks < 1 || ranks > kMostRanks) {
-    throw UsageError(fmt::format("it names {} devices, 1 to {} can be", ranks, kMostRanks));
-  }
-  pattern.ranks = static_cast<int>(ranks);
+  pattern.ranks = ranks;
   if (config.value("graph", 0) > 0) pattern.launch = LaunchMode::graph;
   const std::string registration = registration_of(arguments);
   if (registration == "1") pattern.buffers = Buffers::registered;
@@ -286,6 +283,23 @@ Case case_of(const Json& row, const Case& pattern) {
   return c;
 }
 
+/// Throws UsageError where the bandwidth is not that of the time and the ranks: then the file is of
+/// another number of ranks than it says, or of another size. nccl-tests writes six decimals;
+/// figures of a table, which has fewer digits, pass too.
+void require_bandwidth(const CaseFigures& figures, const Json& result) {
+  constexpr double kDecimals = 1e-6;
+  constexpr double kRounding = 1e-3;
+  const Json written = result.value("bus_bw", Json());
+  if (!written.is_number() || !figures.busbw) return;
+  const double bandwidth = written.get<double>();
+  if (std::abs(bandwidth - *figures.busbw) <= kDecimals + kRounding * *figures.busbw) return;
+  throw UsageError(fmt::format("{}: bus_bw is {:.6g} GB/s, and {} by {} ranks are {:.6g} GB/s",
+                               figures.name, bandwidth, readable_time(*figures.time),
+                               figures.definition.ranks, *figures.busbw),
+                   "give the file as nccl-tests wrote it: config has nthreads, ngpus and an entry "
+                   "in devices for each process");
+}
+
 /// Times are in microseconds; -1 and 0 stand for nothing measured.
 CaseFigures figures_of(const Case& c, const Json& result, const std::string& variant) {
   CaseFigures figures;
@@ -300,6 +314,7 @@ CaseFigures figures_of(const Case& c, const Json& result, const std::string& var
     figures.no_time = "not measured";
   } else {
     set_time(figures, possible_time(time.get<double>()));
+    require_bandwidth(figures, result);
   }
   return figures;
 }
@@ -357,20 +372,55 @@ std::string version_text(int code) {
   return fmt::format("{}.{}.{}", code / 10000, code % 10000 / 100, code % 100);
 }
 
+/// Of one process: -g GPUs for each of its -t threads.
+int ranks_of_process(const Json& config) {
+  std::int64_t ranks = 1;
+  for (const char* member : {"nthreads", "ngpus"}) {
+    const std::int64_t count = config.value(member, std::int64_t{1});
+    if (count < 1 || count > kMostRanks) {
+      throw UsageError(
+          fmt::format("its config has {} {}, 1 to {} can be", count, member, kMostRanks));
+    }
+    ranks *= count;
+  }
+  return static_cast<int>(std::min<std::int64_t>(ranks, kMostRanks + 1));
+}
+
+/// The ranks of one process. nccl-tests names the first one's GPU; the others have the next indices
+/// and are taken for the same model.
+void add_process(Machine& machine, const Json& device, int ranks) {
+  for (int i = 0; i < ranks; ++i) {
+    RankInfo rank;
+    rank.rank = device.at("rank").get<int>() + i;
+    rank.host = device.value("hostname", "");
+    if (machine.host.empty()) machine.host = rank.host;
+    if (device.value("device", Json()).is_number()) {
+      rank.gpu.emplace();
+      rank.gpu->cuda_index = device.at("device").get<int>() + i;
+      rank.gpu->name = device.value("device_info", "");
+    }
+    machine.ranks.push_back(rank);
+  }
+}
+
+/// An entry in devices is a process, not a GPU. Processes of other groups (NCCL_TESTS_SPLIT) have a
+/// communicator of their own, which the rows are not of.
 void read_machine(RunFigures& run, const Json& document) {
   const Json version = document.value("nccl_version", Json());
   if (version.is_number()) run.machine.software.nccl_library = version_text(version.get<int>());
-  for (const Json& device : document.at("config").at("devices")) {
-    RankInfo rank;
-    rank.rank = device.at("rank");
-    rank.host = device.value("hostname", "");
-    if (run.machine.host.empty()) run.machine.host = rank.host;
-    if (device.value("device", Json()).is_number()) {
-      rank.gpu.emplace();
-      rank.gpu->cuda_index = device.at("device");
-      rank.gpu->name = device.value("device_info", "");
-    }
-    run.machine.ranks.push_back(rank);
+  const Json& config = document.at("config");
+  const Json& devices = config.at("devices");
+  const int ranks = ranks_of_process(config);
+  int all = 0;
+  for (const Json& device : devices) {
+    if (device.value("group", 0) != devices.front().value("group", 0)) continue;
+    all = std::min(all + ranks, kMostRanks + 1);
+    if (all <= kMostRanks) add_process(run.machine, device, ranks);
+  }
+  if (all < 1 || all > kMostRanks) {
+    throw UsageError(fmt::format("it is of {} ranks, 1 to {} can be",
+                                 all < 1 ? "no" : fmt::format("more than {}", kMostRanks),
+                                 kMostRanks));
   }
 }
 
@@ -382,16 +432,20 @@ RunFigures read_nccl_tests(const Json& document, const std::string& name) {
   run.source = RunSource::nccl_tests;
   run.started = document.value("start_time", "");
   read_machine(run, document);
-  const bool gpus = !run.machine.ranks.empty() && run.machine.ranks.front().gpu.has_value();
+  const bool gpus = run.machine.ranks.front().gpu.has_value();
   const BackendKind backend = gpus ? BackendKind::nccl : BackendKind::mpi;
   run.settings = settings_of(backend, environment_of_document(document));
   const auto arguments = document.at("args").get<std::vector<std::string>>();
-  const Case pattern = pattern_of(document, arguments);
+  const Case pattern =
+      pattern_of(document.at("config"), arguments, static_cast<int>(run.machine.ranks.size()));
   const std::string& variant = run.settings.variants.front().name;
   for (const Json& row : document.at("results")) {
     Case c = case_of(row, pattern);
-    run.cases.push_back(figures_of(c, row.at("out_of_place"), variant));
-    if (!supports_in_place(c.operation) || !row.contains("in_place")) continue;
+    // null where only the other form was measured.
+    if (const Json& result = row.at("out_of_place"); !result.is_null()) {
+      run.cases.push_back(figures_of(c, result, variant));
+    }
+    if (!supports_in_place(c.operation) || row.value("in_place", Json()).is_null()) continue;
     c.in_place = true;
     run.cases.push_back(figures_of(c, row.at("in_place"), variant));
   }

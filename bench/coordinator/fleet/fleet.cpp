@@ -461,13 +461,17 @@ void tell_namesakes_apart(FleetReport& report, const std::vector<const FleetReco
   }
 }
 
-/// Each name once: a scheduler knows no more than names.
-std::vector<std::string> hosts_to_drain(const FleetReport& report) {
+/// Each name once, as the scheduler has it: of a host that was expected with a domain, or without,
+/// that is its name.
+std::vector<std::string> hosts_to_drain(const FleetReport& report, const FleetOptions& options) {
+  std::map<std::string, std::string> expected;
+  for (const std::string& host : options.expected) expected.try_emplace(short_name(host), host);
   std::set<std::string> named;
   std::vector<std::string> hosts;
   for (const FleetNode& node : report.nodes) {
     if (node.host.empty() || !is_to_drain(node.state)) continue;
-    if (named.insert(node.host).second) hosts.push_back(node.host);
+    const auto known = expected.try_emplace(short_name(node.host), node.host).first;
+    if (named.insert(known->second).second) hosts.push_back(known->second);
   }
   return hosts;
 }
@@ -584,7 +588,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
                     [](const FleetRecord& record) { return record.problem.empty(); });
   add_missing(report, options);
   std::stable_sort(report.nodes.begin(), report.nodes.end(), is_worse);
-  report.drain = hosts_to_drain(report);
+  report.drain = hosts_to_drain(report, options);
   if (!newest.empty()) report.notes.push_back(kinds.text());
   for (std::string& reach : kinds.reaches(names, options.tolerance)) {
     report.notes.push_back(std::move(reach));

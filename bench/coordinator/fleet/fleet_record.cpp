@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -60,14 +59,14 @@ class InputFile {
     return got > 0;
   }
 
-  /// The last character that is no blank; 0 where there is none near the end.
-  char last_character() const {
-    char tail[16];
+  /// Up to so many of the last bytes.
+  std::string end(std::size_t count) const {
+    std::string tail(count, '\0');
     const off_t size = ::lseek(descriptor_, 0, SEEK_END);
-    const off_t begin = std::max<off_t>(0, size - static_cast<off_t>(sizeof tail));
-    ssize_t got = ::pread(descriptor_, tail, sizeof tail, begin);
-    while (got > 0 && std::isspace(static_cast<unsigned char>(tail[got - 1])) != 0) --got;
-    return got > 0 ? tail[got - 1] : '\0';
+    const off_t begin = std::max<off_t>(0, size - static_cast<off_t>(tail.size()));
+    const ssize_t got = ::pread(descriptor_, tail.data(), tail.size(), begin);
+    tail.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+    return tail;
   }
 
  private:
@@ -88,11 +87,28 @@ void read_head(const InputFile& file, std::string& text) {
   }
 }
 
+/// The last character that is no blank; 0 where there is none.
+char last_character(std::string_view text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n\v\f");
+  return last == std::string_view::npos ? '\0' : text[last];
+}
+
+/// A record with digests ends as linkgain writes it, with that of the whole or, an older one, with
+/// its samples. Nothing is read between where they begin and there.
+void require_end(const InputFile& file) {
+  constexpr std::string_view kDigest = "\n},\n\"digest\": \"mix64:";
+  constexpr std::size_t kDigits = 16;
+  constexpr std::string_view kEnd = "\"\n}\n";
+  const std::string end = file.end(kDigest.size() + kDigits + kEnd.size());
+  if (end.ends_with("\n}\n}\n") || (end.starts_with(kDigest) && end.ends_with(kEnd))) return;
+  throw UsageError("it does not end as a record does");
+}
+
 /// `text` is the file's head. Documents of other programs are no broken records.
 void require_document(const InputFile& file, std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) throw UsageError("it is empty");
-  const char last = file.last_character();
+  const char last = last_character(file.end(16));
   if (text[first] == '[' && last == ']') throw json::NotARecord("not a record: a list");
   if (text[first] != '{') throw UsageError("not JSON");
   if (last != '}') throw UsageError("not JSON: it is cut off");
@@ -111,7 +127,10 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   read_head(file, text);
   if (text.starts_with("{\"head\"")) return fleet_record_of_whole(read_record(path), names);
   require_document(file, text);
-  if (require_results_digest(text)) return scan_fleet_record(text, names);
+  if (require_results_digest(text)) {
+    require_end(file);
+    return scan_fleet_record(text, names);
+  }
   const Reading<std::string> whole = read_regular_file(path);
   if (!whole.measured()) throw UsageError("cannot be read: " + whole.reason());
   return fleet_record_of_whole(parse_record(whole.value(), {}), names);
@@ -152,6 +171,8 @@ std::uint32_t FleetNames::number_of(std::string_view case_name, std::string_view
     const std::shared_lock lock(mutex_);
     if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
   }
+  // Who judges the fleet takes every name for one that can be read.
+  static_cast<void>(parse_case_name(case_name));
   const std::unique_lock lock(mutex_);
   const auto [entry, added] = numbers_.try_emplace(key, static_cast<std::uint32_t>(names_.size()));
   if (added) names_.push_back({std::string(case_name), std::string(variant)});

@@ -86,6 +86,19 @@ std::string drain_command(const std::string& hosts) {
                      shown_word(hosts));
 }
 
+/// The command, of the names that Slurm takes for one host each; and those that it does not.
+void add_drain_command(StyledText& text, const std::vector<std::string>& hosts) {
+  std::vector<std::string> plain;
+  std::vector<std::string> others;
+  for (const std::string& host : hosts) {
+    (is_host_name(host) ? plain : others).push_back(shown_word(host));
+  }
+  if (!plain.empty()) text.command(drain_command(compress_hostlist(plain)));
+  if (others.empty()) return;
+  text.paragraph(fmt::format("No command for what Slurm does not take for one host: {}",
+                             fmt::join(others, ", ")));
+}
+
 /// Counts, notes, and what to drain.
 void add_result(StyledText& text, const FleetReport& report) {
   if (report.nodes.empty()) {
@@ -98,9 +111,8 @@ void add_result(StyledText& text, const FleetReport& report) {
     text.paragraph("Nothing to drain.");
     return;
   }
-  const std::string hosts = compress_hostlist(report.drain);
-  text.paragraph("Suggested to drain: " + hosts);
-  text.command(drain_command(hosts));
+  text.paragraph("Suggested to drain: " + compress_hostlist(report.drain));
+  add_drain_command(text, report.drain);
 }
 
 }  // namespace
@@ -132,7 +144,7 @@ std::string fleet_csv(const FleetReport& report) {
                                           csv_field(std::string_view(node.machine)),
                                           csv_field(node.slowdown),
                                           csv_field(std::string_view(node.worst_case)),
-                                          node.worst_variant,
+                                          csv_field(std::string_view(node.worst_variant)),
                                           fmt::format("{}", node.slow_cases),
                                           fmt::format("{}", node.judged_cases),
                                           csv_field(std::string_view(node.blame)),

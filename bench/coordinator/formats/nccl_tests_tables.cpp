@@ -155,7 +155,7 @@ void add_sizes(NcclTestsOptions& options, const std::vector<NcclTestsRow>& rows)
   std::int64_t size = options.smallest.value;
   const bool is_geometric = std::ranges::all_of(sizes, [&](Bytes each) {
     const bool fits = each.value == size;
-    size *= factor;
+    if (size <= kLargestSize.value / factor) size *= factor;
     return fits;
   });
   if (is_geometric) options.factor = factor;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "linkgain/base/visible_text.hpp"
@@ -45,11 +46,25 @@ std::size_t longest_run(std::string_view text, char c) {
   return longest;
 }
 
-/// What a spreadsheet would compute instead of showing it. A number is none.
-bool is_formula(const std::string& text) {
-  if (text.empty() || std::string_view("=+-@").find(text.front()) == std::string::npos) {
-    return false;
+/// Without the first of `characters` that it begins with; nothing where it begins with none.
+template <std::size_t N>
+std::optional<std::string_view> without_first(std::string_view text,
+                                              const std::array<std::string_view, N>& characters) {
+  for (const std::string_view character : characters) {
+    if (text.starts_with(character)) return text.substr(character.size());
   }
+  return std::nullopt;
+}
+
+/// What a spreadsheet would compute instead of showing it: some take the full-width forms of CJK
+/// fonts for signs, too, and drop blanks and quotes before them. A number is none.
+bool is_formula(const std::string& text) {
+  constexpr std::array<std::string_view, 5> kDropped{" ", "\u00a0", "\u3000", "'", "\""};
+  constexpr std::array<std::string_view, 8> kSigns{"=",      "+",      "-",      "@",
+                                                   "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  std::string_view rest = text;
+  while (const auto dropped = without_first(rest, kDropped)) rest = *dropped;
+  if (!without_first(rest, kSigns)) return false;
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
   return end == text.c_str() || *end != '\0';

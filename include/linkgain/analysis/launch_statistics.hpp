@@ -33,10 +33,16 @@ struct CaseLaunches {
   bool path_unknown = false;
   int unhealthy_samples = 0;  ///< in which something but the power limit throttled a GPU
   Disturbance disturbance{};
+  /// By launch, the record that it is of, by its place among all; empty where all are of one.
+  std::vector<int> runs{};
 };
 
 /// One entry for each case and variant of any record, in the order in which they are first seen.
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records);
+
+/// The same with each run as one replicate: the geometric mean of its launches. Runs of an
+/// unchanged program may lie further apart than launches of one run do.
+std::vector<CaseLaunches> by_run(std::span<const CaseLaunches> cases);
 
 /// Which cases are like each other, so that their launches scatter alike: those of one variant,
 /// operation and launch mode whose sizes are within a factor of 16, NCCL's apart from our kernels'.
@@ -136,14 +142,27 @@ inline constexpr double kAssumedCpuDeviation = 0.5;
 /// On GPUs, for cases of this size.
 double assumed_deviation(Bytes size);
 
-/// By how much the mean log of launch medians moved between two sets of launches; slower is
-/// positive.
+/// By how much the mean log of launch medians, or of runs' means, moved between two sets of them;
+/// slower is positive.
 struct LaunchShift {
   double log = 0.0;
-  LaunchDeviation between_launches;  ///< of one launch, on either side
-  int before = 1;                    ///< launches
+  LaunchDeviation between_launches;  ///< of one launch or run, on either side
+  int before = 1;                    ///< launches or runs
   int after = 1;
 };
+
+/// The launches of each run, on average.
+struct LaunchesOfRuns {
+  double before = 1.0;
+  double after = 1.0;
+};
+
+/// The shift between runs' means, which scatter by `between_runs` before. Runs that have fewer
+/// launches after than before scatter by more: what the launches add to the variance of a mean is
+/// added, with Satterthwaite's degrees of freedom. Runs of more launches are taken for no steadier.
+LaunchShift shift_between_runs(const LaunchShift& runs,
+                               const std::optional<LaunchDeviation>& between_launches,
+                               const LaunchesOfRuns& launches);
 
 /// Of the shift: the launches of both sides count, sqrt(s^2 (1/before + 1/after)).
 double standard_error(const LaunchShift& shift);

@@ -15,4 +15,9 @@ std::vector<std::string> expand_hostlist(std::string_view text);
 /// "node[01-03,07]". Sorted, each name once.
 std::string compress_hostlist(std::vector<std::string> hosts);
 
+/// Whether the name can only stand for one host: letters, digits, dots, hyphens and underscores,
+/// beginning with a letter or digit, and none of the words that Slurm has for all nodes or for this
+/// one. Names of records go into a command only if they are such.
+bool is_host_name(std::string_view name);
+
 }  // namespace linkgain

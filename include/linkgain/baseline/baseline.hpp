@@ -23,17 +23,29 @@ inline constexpr std::string_view kBaselineSchema = "linkgain.baseline/1";
 /// allow for.
 inline constexpr int kEnoughLaunches = 8;
 
+/// From so many runs on a baseline knows how far runs lie apart: two tell next to nothing of that.
+inline constexpr int kEnoughRuns = 3;
+
+/// By how much the means of runs differ, and how many runs said so.
+struct RunDeviation {
+  int runs = 0;
+  LaunchDeviation deviation;  ///< of one run's mean, whose launches are a part of it
+};
+
 /// What one variant of one case took on a machine that is as it should be.
 struct BaselineCase {
   Case definition;
   std::string variant;
   Path path = Path::unknown;
-  Seconds time;      ///< per operation: geometric mean of the launches' medians
+  /// Per operation: geometric mean of the launches' medians; of the runs' means where
+  /// `between_runs` is known.
+  Seconds time;
   int launches = 0;  ///< that `time` is the mean of
   Tolerance tolerance;
   std::optional<LaunchDeviation>
       between_launches;  ///< between launches; absent where no like case has two of them
-  std::vector<Seconds> launch_times;  ///< the launches' medians, for readers
+  std::vector<Seconds> launch_times;           ///< the launches' medians, for readers
+  std::optional<RunDeviation> between_runs{};  ///< absent of fewer than kEnoughRuns
 };
 
 /// Replaces the tolerance of the cases whose name fits a pattern. Of a bound that is not given the

@@ -24,7 +24,7 @@ enum class RegressionVerdict {
   inconclusive,  ///< neither beyond nor within the tolerance with confidence, of one launch, or not
                  ///< part of the run
   faster,        ///< faster than the tolerance with confidence: suspiciously fast
-  same,          ///< the 95 % interval lies within the tolerance
+  same,          ///< within the tolerance, by a one-sided t test at 5 % on either side
   added,         ///< measured, and not in the baseline: nothing to compare it with
 };
 
@@ -40,6 +40,15 @@ std::string_view name_of(RegressionVerdict verdict);
 bool fails(RegressionVerdict verdict);
 /// Neither failed nor passed: inconclusive, of an unknown path or of the other launch mode.
 bool is_open(RegressionVerdict verdict);
+
+/// What the error of a shift is taken from.
+enum class Replicate {
+  launch,  ///< how far launches lie apart: says nothing of how far runs do
+  run,     ///< how far the baseline's runs lie apart
+};
+
+/// "launch", "run"
+std::string_view name_of(Replicate replicate);
 
 struct CaseCheck {
   Case definition;
@@ -59,11 +68,13 @@ struct CaseCheck {
   /// launch or no deviation is known.
   std::optional<double> shift;
   std::optional<Interval> interval;
+  Replicate replicate = Replicate::launch;  ///< of the interval, where there is one
   /// That a shift within the tolerance looks so slow, or so fast, by chance.
   std::optional<double> chance_slower;
   std::optional<double> chance_faster;
-  /// Of inconclusive cases with an interval, more than there are; absent where kMostSettling
-  /// launches would not do. Beyond the tolerance so many that the test over all cases finds it.
+  /// Of inconclusive cases with an interval, more than there are, launches or runs; absent where
+  /// kMostSettling would not do. Beyond the tolerance so many that the test over all cases finds
+  /// it.
   std::optional<Settling> settling;
 };
 
@@ -85,16 +96,18 @@ inline constexpr double kFalseDiscoveryRate = 0.05;
 /// inconclusive.
 inline constexpr double kMostInconclusive = 0.2;
 
-/// Compares launches with a baseline. The replicate is the launch: shift of the mean log of launch
-/// medians, its error from the between-launch deviation of both sides pooled over like cases
-/// (pooled_deviations). A case is slower where a one-sided t test says that the shift is beyond the
-/// tolerance, by benjamini_hochberg_beyond() over all cases and variants; faster likewise on the
-/// other side; same where the 95 % interval lies within the tolerance; else inconclusive. A side of
-/// one launch leaves all of these inconclusive. Where the baseline knows the path and the launches
-/// do not, a case that would be one of the last two is unknown_path. A case by graph is never
-/// compared with the same one by stream: where only that was measured it is other_launch instead of
-/// missing. What complete runs have no entry of, another profile's cases, is inconclusive instead
-/// of missing. `tolerance` replaces those of the baseline, overrides included.
+/// Compares launches with a baseline. The replicate is the run where the baseline knows how far
+/// runs lie apart, else the launch: shift of the mean log of runs' means or of launch medians, its
+/// error from their deviation on both sides pooled over like cases (pooled_deviations). A case is
+/// slower where a one-sided t test says that the shift is beyond the tolerance, by
+/// benjamini_hochberg_beyond() over all cases and variants; faster likewise on the other side; same
+/// where a one-sided t test at kFalseDiscoveryRate on either side says that it is within the
+/// tolerance (the 90 % interval lies within); else inconclusive. A side of one launch leaves all of
+/// these inconclusive. Where the baseline knows the path and the launches do not, a case that would
+/// be one of the last two is unknown_path. A case by graph is never compared with the same one by
+/// stream: where only that was measured it is other_launch instead of missing. What complete runs
+/// have no entry of, another profile's cases, is inconclusive instead of missing. `tolerance`
+/// replaces those of the baseline, overrides included.
 CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
                            const std::optional<Tolerance>& tolerance = {},
                            RunsAre runs = RunsAre::complete);

@@ -22,6 +22,7 @@ class FleetNames {
     std::string case_name;
     std::string variant;
   };
+  /// Throws UsageError for a case that this version does not know.
   std::uint32_t number_of(std::string_view case_name, std::string_view variant);
   /// By number. Not while others still add names.
   const std::vector<Name>& all() const { return names_; }

@@ -8,6 +8,7 @@ import tempfile
 import attacks_on_files as files
 import attacks_on_folders as folders
 import attacks_on_nodes as nodes
+import attacks_on_judgements as judgements
 import attacks_on_options as options
 import attacks_on_output as output
 import attacks_on_processes as processes
@@ -169,6 +170,7 @@ ATTACKS = [
                     ("--variant", "a:1A=1"), ("--variant", "a:A=1", "--variant", "a:A=2"), ("--sizes", "6"),
                     ("--launcher", "srum"), ("--steps", "7"))),
     Attack("nodes", "doctor's textfile under umask 077, and a second one", "644, the second refused", nodes.textfile),
+    *judgements.all_rows(),
 ]
 
 

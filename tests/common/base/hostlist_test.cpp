@@ -41,5 +41,27 @@ TEST(Hostlist, CompressesToRanges) {
   EXPECT_EQ(compress_hostlist(expand_hostlist(list)), list);
 }
 
+TEST(HostName, IsOfOneHost) {
+  for (const char* name :
+       {"node004", "n", "7", "node-1_a.cluster.example", "allegro", "default1"}) {
+    EXPECT_TRUE(is_host_name(name)) << name;
+  }
+}
+
+/// What Slurm takes for several, for all, or for an option.
+TEST(HostName, IsNoExpressionAndNoWordOfSlurm) {
+  for (const char* name : {"ALL",     "all",       "All.cluster.example",
+                           "DEFAULT", "localhost", "localhost.localdomain",
+                           "NONE",    "node[1-9]", "a,b",
+                           "a b",     "",          "-v",
+                           ".",       "_a",        "a=b",
+                           "a;b",     "$(id)",     "`id`",
+                           "a'b",     "a\"b",      "a\nb",
+                           "a*",      "n\u00f6de", "a/b"}) {
+    EXPECT_FALSE(is_host_name(name)) << name;
+  }
+  EXPECT_FALSE(is_host_name(std::string(254, 'a')));
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -32,6 +32,15 @@ TEST(ParseJson, RefusesAMemberThatStandsTwiceInAnObject) {
   EXPECT_THAT(refusal(R"({"a\u001b": 1})"), HasSubstr("'a\\x1b' is no text"));
 }
 
+/// The library takes one for the end of the text, and says nothing of what stands behind it.
+TEST(ParseJson, RefusesANulWhereverItStands) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text :
+       {"{}\0"sv, "{}\0junk"sv, "{}\0{}"sv, "\0{}"sv, "[1,\0 2]"sv, "[\"a\0b\"]"sv, "\0"sv}) {
+    EXPECT_THROW(json::parse(text), json::In::parse_error);
+  }
+}
+
 TEST(ParseJson, ShowsControlCharactersInTexts) {
   const json::In document = json::parse(R"({"a": ["\u001bx", {"b": "c\u202ed\ne"}]})");
   EXPECT_EQ(document.at("a").at(0), "\\x1bx");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -115,6 +116,14 @@ TEST_F(OptionFile, GoesAfterTheCommandLine) {
   EXPECT_EQ(launches_, 4);
   EXPECT_EQ(sizes_, "8");
   EXPECT_THAT(only_, ElementsAre("send_recv"));
+}
+
+/// CLI11 would take what stands behind one for a comment.
+TEST_F(OptionFile, RefusesANulByte) {
+  using namespace std::string_literals;
+  for (const std::string& text : {"sizes = 8\n\0junk"s, "\0"s, "only = \"a\0b\"\n"s}) {
+    EXPECT_THROW(read(text), UsageError);
+  }
 }
 
 TEST_F(OptionFile, RefusesWhatIsNoOption) {

@@ -38,21 +38,38 @@ TEST(BenjaminiHochberg, TakesNothingAndRefusesNonsense) {
 
 TEST(BenjaminiHochbergBeyond, DoesNotPayForCasesWellWithinTheBound) {
   std::vector<double> p(100, 0.999);
-  p[41] = 0.02;
+  p[41] = 0.04;
   EXPECT_FALSE(benjamini_hochberg(p, 0.05)[41]);
-  EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05)[41]);
-  EXPECT_FALSE(benjamini_hochberg_beyond(p, 0.05)[0]);
+  EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05).rejected[41]);
+  EXPECT_FALSE(benjamini_hochberg_beyond(p, 0.05).rejected[0]);
   p[0] = 0.001;
-  EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05)[0]) << "whatever its place";
+  EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05).rejected[0]) << "whatever its place";
   p[0] = 0.999;
-  p[41] = 0.03;
-  EXPECT_THAT(benjamini_hochberg_beyond(p, 0.05), Each(false)) << "twice 0.03 is above 0.05";
+  p[41] = 0.046;
+  EXPECT_THAT(benjamini_hochberg_beyond(p, 0.05).rejected, Each(false))
+      << "0.046 / 0.9 is above 0.05";
 }
 
-TEST(BenjaminiHochbergBeyond, TakesThoseUpToAHalf) {
-  EXPECT_THAT(places_beyond(std::array{0.51, 0.5, 1.0, 0.0}), ElementsAre(1U, 3U));
-  EXPECT_THAT(benjamini_hochberg_beyond(std::array{0.51, 0.5}, 1.0), ElementsAre(false, true));
+TEST(BenjaminiHochbergBeyond, OfOneTestIsThatTest) {
+  for (const double p : {0.0, 0.049, 0.05}) {
+    EXPECT_THAT(benjamini_hochberg_beyond(std::array{p}, 0.05).rejected, ElementsAre(true)) << p;
+  }
+  for (const double p : {0.051, 0.95, 1.0}) {
+    const TestsOfABound test = benjamini_hochberg_beyond(std::array{p}, 0.05);
+    EXPECT_THAT(test.rejected, ElementsAre(false)) << p;
+    EXPECT_DOUBLE_EQ(test.next, 0.05);
+  }
+}
+
+TEST(BenjaminiHochbergBeyond, TakesThoseThatAreNotPlainlyWithin) {
+  const TestsOfABound tests = benjamini_hochberg_beyond(std::array{0.91, 0.9, 1.0, 0.0}, 1.0);
+  EXPECT_THAT(tests.in_question, ElementsAre(1U, 3U));
+  EXPECT_THAT(tests.rejected, ElementsAre(false, true, false, true));
+  EXPECT_THAT(benjamini_hochberg_beyond({}, 0.05).in_question, IsEmpty());
+  EXPECT_THAT(benjamini_hochberg_beyond(std::array{1.0, 1.0}, 0.05).in_question, IsEmpty());
   EXPECT_THROW(benjamini_hochberg_beyond(std::array{std::nan("")}, 0.05), std::invalid_argument);
+  EXPECT_THROW(benjamini_hochberg_beyond(std::array{std::nan(""), 1.0}, 0.05),
+               std::invalid_argument);
 }
 
 TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
@@ -63,7 +80,7 @@ TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
   for (int run = 0; run < kRuns; ++run) {
     std::vector<double> p(20);
     for (double& each : p) each = uniform(generator);
-    const std::vector<bool> rejected = benjamini_hochberg_beyond(p, 0.05);
+    const std::vector<bool> rejected = benjamini_hochberg_beyond(p, 0.05).rejected;
     if (std::find(rejected.begin(), rejected.end(), true) != rejected.end()) ++alarms;
   }
   EXPECT_NEAR(static_cast<double>(alarms) / kRuns, 0.05, 0.015);
@@ -71,13 +88,13 @@ TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
 
 TEST(BenjaminiHochbergBeyond, FindsOneMoreAtTheNextValue) {
   for (const int rejected : {0, 1, 2}) {
-    std::vector<double> p{0.4, 0.4, 0.4, 0.9};
+    std::vector<double> p{0.4, 0.4, 0.4, 0.95};
     for (int i = 0; i < rejected; ++i) p[static_cast<std::size_t>(i)] = 1e-6;
-    const double next = next_beyond(3, static_cast<std::size_t>(rejected), 0.05);
+    const double next = benjamini_hochberg_beyond(p, 0.05).next;
     p[2] = next * (1.0 - 1e-9);
-    EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05)[2]) << rejected;
+    EXPECT_TRUE(benjamini_hochberg_beyond(p, 0.05).rejected[2]) << rejected;
     p[2] = next * (1.0 + 1e-9);
-    EXPECT_FALSE(benjamini_hochberg_beyond(p, 0.05)[2]) << rejected;
+    EXPECT_FALSE(benjamini_hochberg_beyond(p, 0.05).rejected[2]) << rejected;
   }
 }
 

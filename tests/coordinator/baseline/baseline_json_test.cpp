@@ -64,6 +64,22 @@ TEST(BaselineJson, RoundTrips) {
   EXPECT_EQ(to_json(read), to_json(baseline)) << "overrides, and whatever is not named above";
 }
 
+TEST(BaselineJson, HasTheDeviationBetweenRunsWhereItIsKnown) {
+  Baseline baseline = full_baseline();
+  EXPECT_FALSE(document()["cases"][0].contains("between_runs")) << "as in older ones";
+  baseline.cases[0].between_runs = RunDeviation{5, {0.01, 4, true}};
+  const Baseline read = parse_baseline(to_json(baseline), "b.json");
+  EXPECT_EQ(read.cases[0].between_runs->runs, 5);
+  EXPECT_EQ(read.cases[0].between_runs->deviation, baseline.cases[0].between_runs->deviation);
+  EXPECT_FALSE(read.cases[1].between_runs);
+  for (const char* harm : {R"({"runs": 2})", R"({"spread": 0})", R"({"spread": null})",
+                           R"({"degrees_of_freedom": 0})", R"({"colour": 1})"}) {
+    Json changed_document = Json::parse(to_json(baseline));
+    changed_document["cases"][0]["between_runs"].update(Json::parse(harm));
+    EXPECT_THAT(refusal(changed_document), HasSubstr("between_runs")) << harm;
+  }
+}
+
 TEST(BaselineJson, HasTheDigestsOfRecordsThatHaveOne) {
   Baseline baseline = full_baseline();
   EXPECT_FALSE(document()["sources"][0].contains("digest")) << "as in older ones";

@@ -32,6 +32,40 @@ std::vector<std::string> warning_codes(const Baseline& baseline) {
   return codes;
 }
 
+/// Launches of a run whose level is that far off 1 ms.
+Record run_at(double share, const std::string& started, std::size_t launches = 2) {
+  const double level = 1e-3 * (1.0 + share);
+  std::vector<double> times(launches, level * 1.001);
+  for (std::size_t i = 0; i < launches; i += 2) times[i] = level / 1.001;
+  return run_of({{sized(8), "p2p", times}}, started);
+}
+
+TEST(Baseline, KnowsFromThreeRunsHowFarTheyLieApart) {
+  const Baseline two = baseline_from({run_at(0.0, "1"), run_at(0.04, "2")});
+  EXPECT_FALSE(two.cases[0].between_runs);
+  const Baseline three = baseline_from({run_at(0.0, "1"), run_at(0.04, "2"), run_at(0.08, "3", 8)});
+  const RunDeviation& between_runs = three.cases[0].between_runs.value();
+  EXPECT_EQ(between_runs.runs, 3);
+  EXPECT_EQ(between_runs.deviation.degrees_of_freedom, 2);
+  EXPECT_NEAR(between_runs.deviation.deviation, std::log(1.08) / 2.0, 1e-3);
+  EXPECT_EQ(three.cases[0].launches, 12);
+  EXPECT_NEAR(three.cases[0].time.value, 1e-3 * std::cbrt(1.04 * 1.08), 1e-9)
+      << "each run counts once";
+}
+
+/// A run in which all cases are slow is one observation, not as many as there are cases.
+TEST(Baseline, CountsRunsNotCases) {
+  std::vector<Record> runs;
+  for (const double share : {0.0, 0.04, 0.08}) {
+    std::vector<Measured> cases;
+    for (int power = 20; power < 24; ++power) {
+      cases.push_back({sized(std::int64_t{1} << power), "p2p", {1e-3 * (1.0 + share)}});
+    }
+    runs.push_back(run_of(cases, std::to_string(share)));
+  }
+  EXPECT_EQ(baseline_from(runs).cases[0].between_runs->deviation.degrees_of_freedom, 2);
+}
+
 TEST(Baseline, KeepsEveryVariantOfEveryCase) {
   const Baseline baseline = baseline_from({run_of({{sized(8), "p2p", kEight},
                                                    {sized(8), "host", kEight, Path::host_memory},

@@ -38,6 +38,19 @@ TEST(CheckTable, IsShortWhereNothingFails) {
   expect_golden(check_table(quiet_check()) + "\n" + check_table(open), "check_quiet.txt");
 }
 
+/// How far the false-alarm rate reaches: a check of launches says nothing of runs.
+TEST(CheckTable, SaysWhetherRunsCount) {
+  CheckResult result = quiet_check();
+  const std::string launches = check_table(result);
+  result.cases[1].replicate = Replicate::run;
+  result.cases[1].verdict = RegressionVerdict::inconclusive;
+  result.cases[1].settling = Settling{5, true};
+  const std::string some = check_table(result);
+  result.cases[0].replicate = Replicate::run;
+  result.cases[1].settling.reset();
+  expect_golden(launches + "\n" + some + "\n" + check_table(result), "check_runs.txt");
+}
+
 TEST(CheckMarkdown, HasAHeadingAndATable) {
   expect_golden(check_markdown(troubled_check()), "check.md");
 }

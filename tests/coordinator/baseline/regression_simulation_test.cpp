@@ -1,5 +1,5 @@
 // How often a check is right, in seeded simulations: noise within launches of 1 %, correlated and
-// with spikes on one side, 0.5 % between launches, 100 cases. LINKGAIN_SIMULATION_RUNS=10000 gives
+// with spikes on one side, 0.5 % between launches, 100 cases. LINKGAIN_SIMULATION_RUNS=1000 gives
 // the figures of results/regression-simulation.md.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -95,6 +95,54 @@ TEST(Check, FailsForFactsOfOneLaunch) {
   EXPECT_EQ(check_one(reference(), launches).verdict, RegressionVerdict::wrong_data);
 }
 
+/// Runs of two launches each whose means lie at these shares above 1 ms.
+CaseLaunches runs_at(const std::vector<double>& shares, int launches = 2) {
+  CaseLaunches all = launches_of(sized(8), {});
+  for (std::size_t run = 0; run < shares.size(); ++run) {
+    for (int i = 0; i < launches; ++i) {
+      const double apart = std::exp(0.001 * (i % 2 == 0 ? 1.0 : -1.0));
+      all.launches.push_back(
+          {static_cast<int>(all.launches.size()), Seconds{1e-3 * std::exp(shares[run]) * apart}});
+      all.runs.push_back(static_cast<int>(run));
+    }
+  }
+  return all;
+}
+
+TEST(Check, TakesItsErrorFromTheBaselinesRuns) {
+  const Baseline three = baseline_of(std::vector{runs_at({-0.01, 0.0, 0.01})}, {});
+  const CaseCheck check = check_one(three, runs_at({0.02}));
+  EXPECT_EQ(check.replicate, Replicate::run);
+  EXPECT_NEAR(*check.shift, 0.02, 1e-12);
+  // s = 0.01, 2 degrees of freedom, t = 4.3027; standard error s sqrt(1/3 + 1).
+  EXPECT_NEAR(check.interval->high - *check.shift, 4.3027 * 0.01 * std::sqrt(4.0 / 3.0), 1e-6);
+  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
+  EXPECT_GT(check.settling->launches, 1) << "runs";
+  EXPECT_EQ(check_one(three, runs_at({0.15})).verdict, RegressionVerdict::slower);
+  const CaseCheck two_more = check_one(three, runs_at({0.01, 0.03}));
+  // s² = (2 s1² + 1 s2²) / 3 with s2² = 0.0002; standard error s sqrt(1/3 + 1/2).
+  EXPECT_NEAR(two_more.interval->high - *two_more.shift,
+              3.1824 * std::sqrt(4e-4 / 3.0 * (1.0 / 3.0 + 1.0 / 2.0)), 1e-6);
+}
+
+/// Fewer launches than the baseline's runs have scatter more; more are taken for no steadier.
+TEST(Check, AddsWhatFewerLaunchesOfARunScatterBy) {
+  const auto width = [](int before, int after) {
+    const Baseline baseline = baseline_of(std::vector{runs_at({-0.01, 0.0, 0.01}, before)}, {});
+    const CaseCheck check = check_one(baseline, runs_at({0.0}, after));
+    return check.interval->high - *check.shift;
+  };
+  EXPECT_GT(width(8, 2), width(2, 2));
+  EXPECT_NEAR(width(8, 2), width(8, 8), 0.01 * width(8, 8)) << "launches differ by 0.1 %";
+  EXPECT_DOUBLE_EQ(width(2, 2), width(2, 8));
+}
+
+/// Of fewer runs how far they lie apart is not known.
+TEST(Check, ComparesLaunchesWhereTheBaselineHasTwoRuns) {
+  const Baseline two = baseline_of(std::vector{runs_at({0.0, 0.001})}, {});
+  EXPECT_EQ(check_one(two, runs_at({0.0})).replicate, Replicate::launch);
+}
+
 TEST(Check, SaysWhatWouldSettleAnOpenCase) {
   const CaseCheck check = check_one(reference(0.02), launches_of(sized(8), {1.02e-3, 1.04e-3}));
   EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -53,12 +54,20 @@ std::string nccl_tests_document() {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+/// Its row of 1 MiB with another time out of place, and the bandwidth of that.
+std::string with_time(const std::string& text, double microseconds) {
+  const double bandwidth = 1048576 / microseconds / 1e3;
+  return replaced(text, R"("time": 15.5, "alg_bw": 67.6, "bus_bw": 67.6)",
+                  fmt::format(R"("time": {:.6f}, "alg_bw": {:.6f}, "bus_bw": {:.6f})", microseconds,
+                              bandwidth, bandwidth));
+}
+
 /// As linkgain-bench writes it where no GPU is.
-std::string cpu_memory_document(const std::string& time = "15.5") {
+std::string cpu_memory_document(double microseconds = 15.5) {
   std::string text = nccl_tests_document();
   text = replaced(text, "all_reduce_perf", "linkgain-bench");
   text = replaced(text, "22803", "null");
-  text = replaced(text, "\"time\": 15.5", "\"time\": " + time);
+  text = with_time(text, microseconds);
   for (const std::string device : {"0", "1"}) {
     text = replaced(text, "\"device\": " + device, "\"device\": null");
     text = replaced(text, "NVIDIA H200", "CPU memory");
@@ -216,7 +225,7 @@ TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
   add("both of Google Benchmark", run, run);
   add("a record and nccl-tests", own, parse_run(nccl_tests_document(), "n.json"));
   add("both of CPU memory", parse_run(cpu_memory_document(), "before.json"),
-      parse_run(cpu_memory_document("7.75"), "after.json"));
+      parse_run(cpu_memory_document(7.75), "after.json"));
   expect_golden(cautions.text(), "foreign_cautions.txt");
 }
 
@@ -224,7 +233,7 @@ TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
 TEST(ForeignComparison, AssumesNoDeviationOfGpusInCpuMemory) {
   const RunFigures before = parse_run(cpu_memory_document(), "before.json");
   EXPECT_EQ(before.settings.backend, BackendKind::mpi);
-  const RunFigures after = parse_run(cpu_memory_document("7.75"), "after.json");
+  const RunFigures after = parse_run(cpu_memory_document(7.75), "after.json");
   EXPECT_EQ(first_case(before, after).verdict, CaseVerdict::inconclusive);
 }
 
@@ -282,8 +291,7 @@ TEST_F(ForeignFiles, OfSeveralCyclesAreOneLaunch) {
   const std::size_t begin = text.find("{\"size\"");
   const std::size_t end = text.find("}]", begin) + 1;
   const std::string row = text.substr(begin, end - begin);
-  text.insert(
-      end, fmt::format(", {}, {}", replaced(row, "15.5", "17.5"), replaced(row, "15.5", "16.5")));
+  text.insert(end, fmt::format(", {}, {}", with_time(row, 17.5), with_time(row, 16.5)));
   const RunFigures one = read_run(write("cycles.json", text));
   ASSERT_THAT(one.cases, SizeIs(2));
   EXPECT_THAT(one.cases[0].time->value, DoubleNear(16.5e-6, 1e-15)) << "the median";
@@ -296,6 +304,99 @@ TEST_F(ForeignFiles, OfSeveralCyclesAreOneLaunch) {
   ASSERT_THAT(spoilt.cases, SizeIs(2));
   EXPECT_FALSE(spoilt.cases[0].time);
   EXPECT_THAT(spoilt.cases[0].no_time, HasSubstr("wrong data"));
+}
+
+/// As nccl-tests writes it: an entry in devices for each process, which is of its first rank, and
+/// bandwidths by the factor of the operation.
+struct Shape {
+  std::string program = "all_reduce_perf";
+  int threads = 1;
+  int gpus = 1;  ///< of each thread
+  int processes = 1;
+  double factor = 1.0;      ///< bus bandwidth over algorithm bandwidth
+  int other_processes = 0;  ///< of another group
+};
+
+std::string document_of(const Shape& shape) {
+  std::vector<std::string> devices;
+  const int ranks = shape.threads * shape.gpus;
+  for (int process = 0; process < shape.processes + shape.other_processes; ++process) {
+    devices.push_back(
+        fmt::format(R"({{"rank": {0}, "group": {1}, "pid": 1, "hostname": "box{0}", "device": 0,)"
+                    R"( "device_hex": "0000:06:00", "device_info": "NVIDIA H200"}})",
+                    process * ranks, process < shape.processes ? 0 : 1));
+  }
+  const double algorithm = 1048576 / 20e-6 / 1e9;
+  const std::string result =
+      fmt::format(R"({{"time": 20.000000, "alg_bw": {:.6f}, "bus_bw": {:.6f}, "nwrong": 0}})",
+                  algorithm, algorithm * shape.factor);
+  return fmt::format(
+      R"({{"version": 3, "start_time": "now", "args": ["./{}"], "env": [], "nccl_version": 22809,)"
+      R"( "config": {{"nthreads": {}, "ngpus": {}, "graph": 0, "devices": [{}]}}, "results": [)"
+      R"({{"size": 1048576, "count": 262144, "type": "float", "redop": "sum", "root": "     0",)"
+      R"( "out_of_place": {}, "in_place": null}}]}})",
+      shape.program, shape.threads, shape.gpus, fmt::join(devices, ", "), result);
+}
+
+/// Threads and GPUs multiply: an entry in devices is a process.
+TEST(NcclTestsRanks, AreThoseOfEveryThreadOfEveryProcess) {
+  const auto ranks = [](const Shape& shape) {
+    const RunFigures run = parse_run(document_of(shape), "file.json");
+    EXPECT_EQ(run.machine.ranks.size(), static_cast<std::size_t>(run.cases.at(0).definition.ranks));
+    EXPECT_DOUBLE_EQ(*run.cases.at(0).busbw, *run.cases.at(0).algbw * shape.factor);
+    return run.cases.at(0).name;
+  };
+  EXPECT_EQ(ranks({.gpus = 8, .factor = 1.75}), "all_reduce/float32/sum/1MiB/np8");
+  EXPECT_EQ(ranks({.threads = 4, .factor = 1.5}), "all_reduce/float32/sum/1MiB/np4");
+  EXPECT_EQ(ranks({.threads = 2, .gpus = 4, .factor = 1.75}), "all_reduce/float32/sum/1MiB/np8");
+  EXPECT_EQ(ranks({.gpus = 8, .processes = 2, .factor = 1.875}),
+            "all_reduce/float32/sum/1MiB/np16");
+  EXPECT_EQ(ranks({.gpus = 2, .processes = 2, .factor = 1.5, .other_processes = 6}),
+            "all_reduce/float32/sum/1MiB/np4")
+      << "NCCL_TESTS_SPLIT: the rows are of the first group";
+  const RunFigures run = parse_run(document_of({.gpus = 8, .factor = 1.75}), "file.json");
+  EXPECT_EQ(describe_ranks(run.machine), "8 x NVIDIA H200");
+  EXPECT_EQ(run.machine.ranks[7].gpu->cuda_index, 7);
+  for (const Shape& shape :
+       {Shape{.threads = 0}, Shape{.gpus = -1}, Shape{.threads = 1024, .gpus = 2},
+        Shape{.gpus = 512, .processes = 3}, Shape{.processes = 0}}) {
+    EXPECT_THAT(thrown_by([&] { parse_run(document_of(shape), "file.json"); }),
+                HasSubstr("1 to 1024 can be"));
+  }
+}
+
+struct Factor {
+  std::string program;
+  double of_eight;  ///< ranks
+};
+
+/// By PERFORMANCE.md of nccl-tests; with the factor of other ranks the file is none that it wrote.
+TEST(NcclTestsBandwidth, IsThatOfTimeSizeAndRanks) {
+  const auto refusal = [](const Shape& shape) {
+    return thrown_by([&] { parse_run(document_of(shape), "file.json"); });
+  };
+  const std::vector<Factor> factors{
+      {"all_reduce_perf", 1.75}, {"all_gather_perf", 0.875}, {"reduce_scatter_perf", 0.875},
+      {"broadcast_perf", 1.0},   {"reduce_perf", 1.0},       {"alltoall_perf", 0.875},
+      {"gather_perf", 0.875},    {"scatter_perf", 0.875},    {"sendrecv_perf", 1.0}};
+  for (const Factor& each : factors) {
+    Shape shape{.program = each.program, .gpus = 8, .factor = each.of_eight};
+    EXPECT_EQ(refusal(shape), "nothing") << each.program;
+    shape.factor *= 1.0 - 0.9e-3;
+    EXPECT_EQ(refusal(shape), "nothing") << each.program << ", of figures with fewer digits";
+    for (const double other : {0.99, 1.01, 0.5, 0.0}) {
+      shape.factor = each.of_eight * other;
+      EXPECT_THAT(refusal(shape), HasSubstr("8 ranks")) << each.program;
+    }
+  }
+}
+
+TEST(NcclTestsRanks, ThatDifferAreSaid) {
+  const RunFigures two = parse_run(document_of({.gpus = 2, .factor = 1.0}), "two.json");
+  const RunFigures eight = parse_run(document_of({.gpus = 8, .factor = 1.75}), "eight.json");
+  const std::vector<Warning> cautions = cautions_of(compare_runs(two, eight, {}));
+  EXPECT_TRUE(std::ranges::any_of(
+      cautions, [](const Warning& caution) { return caution.code == "other-ranks"; }));
 }
 
 }  // namespace

@@ -223,6 +223,24 @@ TEST(FleetRecord, RefusesWhatIsNoRecord) {
   expect_golden(refusals.text(), "refused_records.txt");
 }
 
+/// Which would else not be seen: samples are not read.
+TEST(FleetRecord, HasNothingBehindItsEnd) {
+  using namespace std::string_literals;
+  const std::string text = to_json(full_record());
+  EXPECT_EQ(problem_of(text), "");
+  for (const std::string& tail : {"\0junk"s, "\0{}"s, "\0"s, "{}"s, " {}"s, "\n\0\n"s}) {
+    EXPECT_NE(problem_of(text + tail), "") << tail;
+  }
+}
+
+/// Of another version's record: that file is then unreadable, not the whole fleet.
+TEST(FleetRecord, KnowsEveryCaseThatItHas) {
+  FleetNames names;
+  EXPECT_EQ(names.number_of("all_reduce/float32/sum/1MiB/np2", "p2p"), 0U);
+  EXPECT_THROW(names.number_of("all_shuffle/1MiB/np2", "p2p"), UsageError);
+  EXPECT_THAT(names.all(), SizeIs(1));
+}
+
 TEST(FleetRecord, FindsEveryByteThatChangedBeforeTheSamples) {
   const std::string text = to_json(full_record());
   const std::size_t samples = text.find("\n\"samples\"");

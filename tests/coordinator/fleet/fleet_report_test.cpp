@@ -70,6 +70,25 @@ TEST(FleetReport, LeavesColumnsOutWhereATerminalIsNarrow) {
   }
 }
 
+/// Records say what they like of their host, and Slurm takes some of it for every node.
+TEST(FleetReport, HasOnlyPlainHostNamesInACommand) {
+  FleetReport report = sample_report();
+  const auto command = [&](const std::vector<std::string>& hosts) {
+    report.drain = hosts;
+    std::string found = "none";
+    for (const std::string& line : split(fleet_result(report, TableStyle::text), '\n')) {
+      if (line.find("scontrol") != std::string::npos) found = line;
+    }
+    return found;
+  };
+  EXPECT_THAT(command({"node003", "node004"}), HasSubstr("nodename='node[003-004]' "));
+  EXPECT_THAT(command({"ALL", "node003", "node[001-999]", "a,b", "-v"}),
+              HasSubstr("nodename=node003 "));
+  EXPECT_EQ(command({"ALL"}), "none");
+  report.drain = {"ALL", "node003", "node[001-999]"};
+  expect_golden(fleet_result(report, TableStyle::text), "fleet_no_host_names.txt");
+}
+
 TEST(FleetReport, IsMarkdownToo) {
   expect_golden(fleet_report(sample_report(), TableStyle::markdown), "fleet.md");
 }

@@ -111,6 +111,19 @@ TEST_F(Fleet, NamesMissingAndUnreadableNodes) {
   EXPECT_THAT(report.notes, SizeIs(3));
 }
 
+/// A scheduler knows the names that it gave, a machine may know its own with the domain.
+TEST_F(Fleet, DrainsByTheNamesThatWereExpected) {
+  node(4).machine.host = "node04.cluster.example";
+  node(4).status = RunStatus::job_lost;
+  EXPECT_THAT(judge().drain, ElementsAre("node04.cluster.example"));
+  FleetOptions options;
+  options.expected = {"node03", "node04", "node05"};
+  EXPECT_THAT(judge(options).drain, ElementsAre("node04"));
+  node(4).machine.host = "node04";
+  options.expected = {"node04.cluster.example"};
+  EXPECT_THAT(judge(options).drain, ElementsAre("node04.cluster.example"));
+}
+
 TEST_F(Fleet, FindsMachinesThatAreNotLikeTheirPeers) {
   node(2).machine.links[4].nvlink = false;
   node(2).machine.ranks[1].gpu->nvlink_links_active = 17;

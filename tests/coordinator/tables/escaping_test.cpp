@@ -62,6 +62,17 @@ TEST(Escaping, ForCsv) {
     EXPECT_EQ(csv_field(std::string_view(formula)), std::string("'") + formula);
   }
   EXPECT_EQ(csv_field(std::string_view("=a,b")), "\"'=a,b\"");
+  for (const char* formula : {"\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20SUM(A1)", " =1+1",
+                              "\u00a0=1+1", "\u3000\uff1d1+1", "'=1+1"}) {
+    EXPECT_EQ(csv_field(std::string_view(formula)), std::string("'") + formula)
+        << "some spreadsheets take full-width signs, and drop blanks and quotes";
+  }
+  EXPECT_EQ(csv_field(std::string_view("\"=1+1")), "\"'\"\"=1+1\"");
+  EXPECT_EQ(csv_field(std::string_view("\t=1+1")), "\\x09=1+1") << "a tab is no tab any more";
+  EXPECT_EQ(csv_field(std::string_view("\r=1+1")), "' =1+1");
+  for (const char* text : {"'quoted'", " -1.5", "a=b", "\u3000"}) {
+    EXPECT_EQ(csv_field(std::string_view(text)), text);
+  }
   for (const char* number : {"-1.5", "+2", "-1e-5"}) {
     EXPECT_EQ(csv_field(std::string_view(number)), number);
   }

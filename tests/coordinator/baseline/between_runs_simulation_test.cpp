@@ -1,0 +1,187 @@
+// How often a check of an unchanged program ends with 1 where runs differ, not only launches, and
+// what it still finds: seeded simulations. LINKGAIN_SIMULATION_RUNS=1000 gives the figures of
+// results/regression-simulation.md.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "linkgain/baseline/regression.hpp"
+
+namespace linkgain::test {
+namespace {
+
+/// So many, or as many as are wanted.
+int runs(int usual) {
+  const char* wanted = std::getenv("LINKGAIN_SIMULATION_RUNS");
+  return wanted == nullptr ? usual : std::max(1, std::atoi(wanted));
+}
+
+constexpr int kOfUnchanged = 60;  ///< whose alarms are far rarer than they may be
+constexpr int kOfChanged = 400;
+
+/// What the cases of a run have in common.
+enum class Effects { common, own };
+
+enum class Cases { sizes, metrics };
+
+struct Situation {
+  Cases kind = Cases::metrics;
+  int cases = 1;
+  Effects effects = Effects::common;
+  int baseline_runs = 3;
+  double apart = 0.0;  ///< standard deviation of the log of a run's level
+  double slower = 0.0;
+  int slow_cases = 0;  ///< the first so many
+  int launches = 8;    ///< of what is checked; the baseline's runs have eight
+};
+
+/// Metrics of a program are pools of their own; sizes of an all-reduce are pooled.
+std::vector<Case> cases_of(const Situation& situation) {
+  std::vector<Case> cases(static_cast<std::size_t>(situation.cases));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (situation.kind == Cases::sizes) {
+      cases[i].size = Bytes{std::int64_t{1 << 20} << i};
+    } else {
+      cases[i].metric = ProgramMetric{.name = fmt::format("m{}", i)};
+    }
+  }
+  return cases;
+}
+
+class Program {
+ public:
+  explicit Program(const Situation& situation)
+      : situation_(situation), cases_(cases_of(situation)), generator_(20261128) {}
+
+  std::vector<CaseLaunches> measure(int runs, int launches, bool slow) {
+    std::vector<CaseLaunches> all;
+    for (const Case& each : cases_) all.push_back({each, "p2p", {}, {Path::nvlink}});
+    for (int run = 0; run < runs; ++run) add_run(all, run, launches, slow);
+    return all;
+  }
+
+ private:
+  void add_run(std::vector<CaseLaunches>& all, int run, int launches, bool slow) {
+    constexpr double kBetweenLaunches = 0.005;
+    const double common = normal(situation_.apart);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double level =
+          situation_.effects == Effects::common ? common : normal(situation_.apart);
+      const bool is_slow = slow && i < static_cast<std::size_t>(situation_.slow_cases);
+      for (int launch = 0; launch < launches; ++launch) {
+        const double log =
+            level + normal(kBetweenLaunches) + (is_slow ? std::log1p(situation_.slower) : 0.0);
+        all[i].launches.push_back({run * launches + launch, Seconds{1e-3 * std::exp(log)}});
+        all[i].runs.push_back(run);
+      }
+    }
+  }
+
+  double normal(double deviation) { return deviation * normal_(generator_); }
+
+  Situation situation_;
+  std::vector<Case> cases_;
+  std::mt19937_64 generator_;
+  std::normal_distribution<double> normal_;
+};
+
+/// Shares of all simulated checks.
+struct Shares {
+  double failed = 0.0;  ///< exit status 1
+  double open = 0.0;    ///< 7
+};
+
+/// Standard error of a share of so many checks.
+double error_at(double share, int checks) { return std::sqrt(share * (1.0 - share) / checks); }
+
+Shares simulate(const Situation& situation, int checks) {
+  Program program(situation);
+  Shares shares;
+  for (int i = 0; i < checks; ++i) {
+    const Baseline baseline = baseline_of(program.measure(situation.baseline_runs, 8, false), {});
+    const CheckResult result =
+        check_launches(program.measure(1, situation.launches, true), baseline);
+    if (exit_code_of(result) == ExitCode::problem_found) shares.failed += 1.0 / checks;
+    if (exit_code_of(result) == ExitCode::inconclusive) shares.open += 1.0 / checks;
+  }
+  fmt::print("| {} {} | {} | {} | {:.0f} % | {} | {} | {:.2f} % | {:.2f} % |\n", situation.cases,
+             situation.kind == Cases::sizes ? "sizes" : "metrics",
+             situation.effects == Effects::common ? "common" : "own", situation.baseline_runs,
+             100.0 * situation.apart,
+             situation.slow_cases == 0
+                 ? std::string("nothing")
+                 : fmt::format("{} by {:.0f} %", situation.slow_cases, 100.0 * situation.slower),
+             situation.launches, 100.0 * shares.failed, 100.0 * shares.open);
+  return shares;
+}
+
+/// Of every kind and number of cases, whether a run's effect is common to them or not.
+std::vector<Situation> situations() {
+  std::vector<Situation> all;
+  for (const Cases kind : {Cases::metrics, Cases::sizes}) {
+    for (const int cases : {1, 3, 12}) {
+      for (const Effects effects : {Effects::common, Effects::own}) {
+        if (cases == 1 && (effects == Effects::own || kind == Cases::sizes)) continue;
+        all.push_back({.kind = kind, .cases = cases, .effects = effects});
+      }
+    }
+  }
+  return all;
+}
+
+TEST(BetweenRuns, UnchangedProgramsSeldomFail) {
+  for (Situation situation : situations()) {
+    for (const int baseline_runs : {3, 5}) {
+      for (const double apart : {0.0, 0.01, 0.02, 0.04}) {
+        situation.baseline_runs = baseline_runs;
+        situation.apart = apart;
+        EXPECT_LE(simulate(situation, runs(kOfUnchanged)).failed, 0.06)
+            << situation.cases << " " << apart;
+      }
+    }
+  }
+}
+
+/// A run of few launches differs by more than the baseline's runs of eight do.
+TEST(BetweenRuns, UnchangedProgramsSeldomFailOfFewerLaunchesEither) {
+  Situation situation{.baseline_runs = 5, .apart = 0.01, .launches = 2};
+  EXPECT_LE(simulate(situation, runs(kOfUnchanged)).failed, 0.06);
+}
+
+/// Of several cases it is a little rarer, for they are tested together.
+TEST(BetweenRuns, TenPercentIsFound) {
+  for (Situation situation : situations()) {
+    situation.baseline_runs = 5;
+    situation.apart = 0.01;
+    situation.slower = 0.1;
+    for (const int slow_cases : {1, situation.cases}) {
+      situation.slow_cases = slow_cases;
+      const int checks = runs(kOfChanged);
+      const double wanted = situation.cases == 1 ? 0.95 : 0.92;
+      EXPECT_GE(simulate(situation, checks).failed, wanted - 3.0 * error_at(wanted, checks));
+      if (situation.cases == 1) break;
+    }
+  }
+}
+
+TEST(BetweenRuns, AnUnchangedProgramIsSeldomOpen) {
+  Situation situation{.baseline_runs = 5, .apart = 0.01};
+  EXPECT_LE(simulate(situation, runs(kOfChanged)).open, 0.15);
+  situation = {.kind = Cases::sizes, .cases = 12, .baseline_runs = 5, .apart = 0.01};
+  EXPECT_LE(simulate(situation, runs(kOfChanged)).open, 0.15);
+}
+
+/// How this simulation could fail: by launches alone, as of a baseline of one run.
+TEST(BetweenRuns, UnchangedProgramsOftenFailWhereLaunchesAreCompared) {
+  Situation situation{.baseline_runs = 1, .apart = 0.04};
+  EXPECT_GT(simulate(situation, runs(kOfUnchanged)).failed, 0.1);
+}
+
+}  // namespace
+}  // namespace linkgain::test
