@@ -238,8 +238,9 @@ std::string unquoted(std::string_view text) {
 
 bool is_secret(std::string_view variable) {
   const std::string name = upper(variable);
-  // A vocabulary's, and a partition's of InfiniBand.
-  if (name.find("TOKENIZER") != std::string::npos || name.ends_with("IB_PKEY")) return false;
+  constexpr std::string_view kVocabulary = "TOKENIZER";
+  constexpr std::string_view kPartition = "IB_PKEY";  // of InfiniBand
+  if (name.find(kVocabulary) != std::string::npos || name.ends_with(kPartition)) return false;
   static constexpr std::array<std::string_view, 4> kWords{"TOKEN", "SECRET", "PASS", "KEY"};
   return std::ranges::any_of(
       kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });

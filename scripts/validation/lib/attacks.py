@@ -9,6 +9,7 @@ import attacks_on_files as files
 import attacks_on_options as options
 import attacks_on_output as output
 import attacks_on_processes as processes
+import attacks_on_programs as programs
 import attacks_on_records as records
 from attack_place import LONG, SHORT, USAGE, Attack, NotTried, Place, Row, Surprise
 
@@ -126,7 +127,6 @@ ATTACKS = [
     Attack("F16", "what is named as NVIDIA's library is none", "status 0, not checkable", files.no_nvml),
     *processes.signals(),
     *processes.exec_signals(),
-    Attack("F17", "a folder that a killed run left", "removed", processes.left_folder),
     Attack("F18", "17 variants", "status 2", options.many_variants(17)),
     Attack("F18", "300 variants", "status 2", options.many_variants(300)),
     Attack("F18", "a run is killed at once", "its journal is incomplete, or refused as what it is",
@@ -142,6 +142,7 @@ ATTACKS = [
     Attack("options", "absurd values of every option of exec", "refused or planned",
            options.absurd_values("exec", behind=["--", "true"])),
     *processes.faults(),
+    *programs.attacks(),
 ]
 
 
