@@ -8,6 +8,7 @@
 
 #include <climits>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
@@ -45,7 +46,7 @@ bool is_full(int pipe, int capacity) {
 
 }  // namespace
 
-PipeReader::PipeReader(Descriptor output, Descriptor error)
+PipeReader::PipeReader(Descriptor output, Descriptor error) try
     : came_(make_event()), stopping_(make_event()) {
   streams_[0].pipe = std::move(output);
   streams_[1].pipe = std::move(error);
@@ -56,6 +57,9 @@ PipeReader::PipeReader(Descriptor output, Descriptor error)
     each.emptied = Clock::now();
   }
   thread_ = std::thread([this] { keep_reading(); });
+} catch (const std::system_error& failure) {
+  throw MachineError(std::string("cannot start a thread to read a program's output: ") +
+                     failure.what());
 }
 
 PipeReader::~PipeReader() { stop(); }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <system_error>
 
 namespace linkgain {
 namespace {
@@ -71,7 +72,7 @@ Interrupted::Interrupted(int signal_number)
     : Error(fmt::format("interrupted by {}", signal_name(signal_number)), {}, ExitCode::incomplete),
       signal_number_(signal_number) {}
 
-SignalWatch::SignalWatch() : descriptor_(make_event()), stopping_(make_event()) {
+SignalWatch::SignalWatch() try : descriptor_(make_event()), stopping_(make_event()) {
   wake_before_ = handlers_state.wake.exchange(descriptor_.get());
   struct sigaction handle {};
   handle.sa_handler = note;
@@ -89,6 +90,8 @@ SignalWatch::SignalWatch() : descriptor_(make_event()), stopping_(make_event()) 
   actions_before_.emplace_back(SIGPIPE);
   sigaction(SIGPIPE, &ignore, &actions_before_.back().action);
   thread_ = std::thread([this] { take_signals(); });
+} catch (const std::system_error& error) {
+  throw MachineError(fmt::format("cannot watch for signals: {}", error.what()));
 }
 
 SignalWatch::~SignalWatch() {
