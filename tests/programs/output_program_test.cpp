@@ -117,6 +117,19 @@ TEST(Output, OfTheWorkerThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(outcome.output, not_written("linkgain-bench", EFBIG) + "2\n");
 }
 
+// SIGSEGV would end them in the midst of their work.
+TEST(Limits, OfAStackThatIsTooSmallIsNamedBeforeAnythingIsMade) {
+  const ScratchFolder folder;
+  for (const ProgramRequest& request :
+       {linkgain(folder, {"exec", "--out", "out", "--", "true"}), linkgain(folder, {"topo"}),
+        run_request(folder, {}), worker("--describe")}) {
+    const Outcome outcome = in_shell(folder, "ulimit -s 64; exec \"$@\"", request);
+    EXPECT_EQ(outcome.status, 3) << outcome.error;
+    EXPECT_THAT(outcome.error, testing::HasSubstr("ulimit -s"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
+}
+
 TEST(Messages, ThatCannotBeWrittenLeaveTheStatusAsItIs) {
   const ScratchFolder folder;
   for (const char* nowhere : {"2>/dev/full", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"}) {

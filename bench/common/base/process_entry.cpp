@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -25,6 +27,8 @@ std::optional<ProcessEntry> parse_process(std::string_view stat) {
   double user = 0.0;
   double system = 0.0;
   before >> process.id;
+  const std::size_t name = std::min(stat.find('('), name_end - 1) + 1;
+  process.name = stat.substr(name, name_end - name);
   after >> process.state >> process.parent >> skipped >> process.session;
   skip(7);  // from the terminal to faults
   after >> user >> system;
@@ -52,6 +56,12 @@ std::optional<std::vector<pid_t>> children_of(pid_t process) {
   }
   if (error) return std::nullopt;
   return found;
+}
+
+Seconds thread_processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return Seconds{static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec)};
 }
 
 Seconds seconds_of_ticks(double ticks) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <utility>
 
 #include "linkgain/base/text.hpp"
 
@@ -40,11 +41,41 @@ bool is_secret_in_command(std::string_view name) {
   return is_authorization(name) || std::ranges::find(kWords, last_part(name)) != kWords.end();
 }
 
+/// What is hidden, and what it was.
+using Found = std::vector<std::string>;
+
+std::string_view hidden(std::string_view value, Found& found) {
+  found.emplace_back(value);
+  return kMasked;
+}
+
+bool is_escaped_blank(std::string_view text) {
+  return text.starts_with("\\ ") || text.starts_with("\\\t") || text.starts_with("\\\n");
+}
+
+/// Where a blank, or a line that a backslash continues, is followed by something else.
+std::size_t behind_blanks(std::string_view text, std::size_t place, std::string_view blanks) {
+  while (place < text.size()) {
+    if (text.substr(place).starts_with("\\\n")) {
+      place += 2;
+    } else if (blanks.find(text[place]) != std::string_view::npos) {
+      ++place;
+    } else {
+      return place;
+    }
+  }
+  return std::string_view::npos;
+}
+
 /// Where the value that begins at `begin` ends: as a shell's word, parts of it in quotes, at one of
 /// these characters. What begins with a quote that is not closed is all of the rest.
 std::size_t end_of_value(std::string_view text, std::size_t begin, std::string_view separators) {
   std::size_t place = begin;
   while (place < text.size() && separators.find(text[place]) == std::string_view::npos) {
+    if (is_escaped_blank(text.substr(place))) {
+      place = std::min(place + 2, text.size());
+      continue;
+    }
     const std::size_t closing = is_quote(text[place]) ? text.find(text[place], place + 1) : place;
     if (closing == std::string_view::npos && place == begin) return text.size();
     place = (closing == std::string_view::npos ? place : closing) + 1;
@@ -69,11 +100,11 @@ Part value_behind(std::string_view text, Part name) {
   const std::size_t quote = text.find_first_not_of('\\', name.end);
   const bool is_quoted = quote != std::string_view::npos && is_quote(text[quote]);
   const std::string_view blanks = is_quoted ? " \t\n" : " \t";
-  const std::size_t sign = is_quoted ? text.find_first_not_of(blanks, quote + 1) : name.end;
+  const std::size_t sign = is_quoted ? behind_blanks(text, quote + 1, blanks) : name.end;
   if (sign >= text.size()) return {};
   const bool is_assigned = text[sign] == '=' || text[sign] == ':';
   std::size_t begin = is_assigned ? sign + 1 : sign;
-  if (is_quoted || text[sign] != '=') begin = text.find_first_not_of(blanks, begin);
+  if (is_quoted || text[sign] != '=') begin = behind_blanks(text, begin, blanks);
   if (begin >= text.size()) return {};
   const bool is_next_word = is_option && begin > name.end && text.substr(begin, 2) != "--";
   if (!is_assigned && !is_next_word) return {};
@@ -98,12 +129,14 @@ Part password_of_url(std::string_view text, std::size_t scheme_end) {
   return {sign + 1, host};
 }
 
-std::string without_passwords_of_urls(std::string text) {
+std::string without_passwords_of_urls(std::string text, Found& found) {
   for (std::size_t place = text.find("://"); place != std::string::npos;
        place = text.find("://", place + 3)) {
     const Part password = password_of_url(text, place);
     if (password.begin < password.end) {
-      text.replace(password.begin, password.end - password.begin, kMasked);
+      const std::size_t length = password.end - password.begin;
+      hidden(std::string_view(text).substr(password.begin, length), found);
+      text.replace(password.begin, length, kMasked);
     }
   }
   return text;
@@ -111,18 +144,24 @@ std::string without_passwords_of_urls(std::string text) {
 
 /// A variant as the command line has it, name:VARIABLE=value,…, whose values may hold commas and
 /// blanks.
-std::string variant_without_secrets(std::string_view text) {
+std::string variant_without_secrets(std::string_view text, Found& found) {
   const std::size_t parts = text.find(':') + 1;
   std::string result(text.substr(0, parts));
   bool hides = false;
   for (const std::string& part : split(text.substr(parts), ',')) {
     const bool begins = is_assignment(part);
-    if (hides && !begins) continue;
+    if (hides && !begins) {
+      found.back() += ',' + part;
+      continue;
+    }
     const std::size_t value = part.find('=') + 1;
     hides = begins && value < part.size() && is_secret(part.substr(0, value - 1));
     if (result.size() > parts) result += ',';
-    result +=
-        hides ? part.substr(0, value) + std::string(kMasked) : without_passwords_of_urls(part);
+    if (hides) {
+      result.append(part, 0, value).append(hidden(std::string_view(part).substr(value), found));
+    } else {
+      result += without_passwords_of_urls(part, found);
+    }
   }
   return result;
 }
@@ -135,28 +174,21 @@ OptionValue value_of_option(std::string_view option) {
   return is_name && is_secret_in_command(option) ? OptionValue::secret : OptionValue::plain;
 }
 
-std::string masked(OptionValue kind, std::string_view value) {
-  return kind == OptionValue::variant ? variant_without_secrets(value) : std::string(kMasked);
+std::string masked(OptionValue kind, std::string_view value, Found& found) {
+  return kind == OptionValue::variant ? variant_without_secrets(value, found)
+                                      : std::string(hidden(value, found));
 }
 
-}  // namespace
-
-bool is_secret(std::string_view variable) {
-  const std::string name = upper(variable);
-  static constexpr std::array<std::string_view, 4> kWords{"TOKEN", "SECRET", "PASS", "KEY"};
-  return std::ranges::any_of(
-      kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
-}
-
-Environment without_secrets(Environment environment) {
+Environment mask(Environment environment, Found& found) {
   for (auto& [name, value] : environment) {
-    value = is_secret(name) ? std::string(kMasked) : without_passwords_of_urls(value);
+    value = is_secret(name) ? std::string(hidden(value, found))
+                            : without_passwords_of_urls(value, found);
   }
   return environment;
 }
 
-std::string without_secrets(std::string_view command) {
-  const std::string own = without_passwords_of_urls(std::string(command));
+std::string mask(std::string_view command, Found& found) {
+  const std::string own = without_passwords_of_urls(std::string(command), found);
   const std::string_view text = own;
   std::string result;
   std::size_t done = 0;
@@ -167,17 +199,17 @@ std::string without_secrets(std::string_view command) {
     const Part value = value_behind(text, {begin, place});
     if (value.begin == value.end) continue;
     result += text.substr(done, value.begin - done);
-    result += kMasked;
+    result += hidden(text.substr(value.begin, value.end - value.begin), found);
     done = place = value.end;
   }
   return result += text.substr(done);
 }
 
-std::vector<std::string> without_secrets(std::vector<std::string> words) {
+std::vector<std::string> mask(std::vector<std::string> words, Found& found) {
   OptionValue awaited = OptionValue::plain;
   for (std::string& word : words) {
     if (awaited != OptionValue::plain && !word.starts_with("--")) {
-      word = masked(awaited, word);
+      word = masked(awaited, word, found);
       awaited = OptionValue::plain;
       continue;
     }
@@ -185,10 +217,86 @@ std::vector<std::string> without_secrets(std::vector<std::string> words) {
     const OptionValue kind = value_of_option(std::string_view(word).substr(0, sign));
     awaited = sign == std::string::npos ? kind : OptionValue::plain;
     word = kind == OptionValue::plain || sign == std::string::npos
-               ? without_secrets(word)
-               : word.substr(0, sign + 1) + masked(kind, word.substr(sign + 1));
+               ? mask(std::string_view(word), found)
+               : word.substr(0, sign + 1) + masked(kind, word.substr(sign + 1), found);
   }
   return words;
+}
+
+/// As the program gets it from a shell.
+std::string unquoted(std::string_view text) {
+  std::string result;
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    if (is_quote(text[place])) continue;
+    if (is_escaped_blank(text.substr(place)) && text[++place] == '\n') continue;
+    result += text[place];
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_secret(std::string_view variable) {
+  const std::string name = upper(variable);
+  constexpr std::string_view kVocabulary = "TOKENIZER";
+  constexpr std::string_view kPartition = "IB_PKEY";  // of InfiniBand
+  if (name.find(kVocabulary) != std::string::npos || name.ends_with(kPartition)) return false;
+  static constexpr std::array<std::string_view, 4> kWords{"TOKEN", "SECRET", "PASS", "KEY"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+Environment without_secrets(Environment environment) {
+  Found ignored;
+  return mask(std::move(environment), ignored);
+}
+
+std::string without_secrets(std::string_view command) {
+  Found ignored;
+  return mask(command, ignored);
+}
+
+std::vector<std::string> without_secrets(std::vector<std::string> words) {
+  Found ignored;
+  return mask(std::move(words), ignored);
+}
+
+void KnownSecrets::add(const Environment& environment) {
+  Found found;
+  mask(environment, found);
+  keep(found);
+}
+
+void KnownSecrets::add(std::string_view command) {
+  Found found;
+  mask(command, found);
+  keep(found);
+}
+
+void KnownSecrets::add(const std::vector<std::string>& words) {
+  Found found;
+  mask(words, found);
+  keep(found);
+}
+
+void KnownSecrets::keep(const std::vector<std::string>& values) {
+  for (const std::string& each : values) {
+    const std::string value = unquoted(each);
+    // Of a header, "Bearer VALUE".
+    for (const std::string& part : {value, value.substr(value.find_last_of(" \t") + 1)}) {
+      if (part.size() >= kShortest && !part.starts_with('$')) values_.insert(part);
+    }
+  }
+}
+
+std::string KnownSecrets::masked(std::string text) const {
+  for (const std::string& value : values_) {
+    for (std::size_t place = text.find(value); place != std::string::npos;
+         place = text.find(value, place + kMasked.size())) {
+      text.replace(place, value.size(), kMasked);
+    }
+  }
+  return text;
 }
 
 }  // namespace linkgain

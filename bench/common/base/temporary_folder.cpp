@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cctype>
 #include <cstdlib>
 #include <ctime>
 #include <string>
@@ -13,13 +15,32 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/helper_process.hpp"
+#include "linkgain/base/regular_file.hpp"
 
 namespace linkgain {
 namespace {
 
-/// Of a name that nobody gives a folder of results.
-constexpr std::string_view kNameBegin = "linkgain-job.";
 constexpr std::string_view kNameEnd = "XXXXXX";
+
+/// The first digits of what the kernel drew when it started; empty where it does not tell.
+std::string kernel_id() {
+  constexpr std::size_t kDigits = 8;
+  return read_regular_file("/proc/sys/kernel/random/boot_id").value_or("").substr(0, kDigits);
+}
+
+/// As much of the host's name as tells people whose folder it is, and no dot.
+std::string short_host_name() {
+  constexpr std::size_t kMost = 15;
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  std::string result(name.data());
+  std::erase_if(result, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+  return result.substr(0, kMost);
+}
+
+/// "linkgain-job.node1-f78d558a.": nobody gives a folder of results such a name. Locks need not
+/// reach beyond the kernel that gave them, as on NFS, so another one never removes the folder.
+std::string name_begin() { return "linkgain-job." + short_host_name() + '-' + kernel_id() + '.'; }
 
 Descriptor open_folder(const std::filesystem::path& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -48,7 +69,7 @@ std::filesystem::path folder_for_temporary_files() {
 TemporaryFolder::TemporaryFolder() : TemporaryFolder(folder_for_temporary_files()) {}
 
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
-  std::string name = (parent / kNameBegin).string() + std::string(kNameEnd);
+  std::string name = (parent / name_begin()).string() + std::string(kNameEnd);
   if (::mkdtemp(name.data()) == nullptr) {
     throw UsageError("cannot make a folder in " + parent.string(),
                      "set TMPDIR to one that can be written");
@@ -67,13 +88,13 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void remove_left_folders(const std::filesystem::path& parent) {
+  if (kernel_id().empty()) return;
+  const std::string begin = name_begin();
   std::error_code error;
   for (std::filesystem::directory_iterator entry(parent, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kNameBegin) || name.size() != kNameBegin.size() + kNameEnd.size()) {
-      continue;
-    }
+    if (!name.starts_with(begin) || name.size() != begin.size() + kNameEnd.size()) continue;
     const Descriptor folder = open_folder(entry->path());
     if (!folder || !may_be_left(folder) || !locks(folder)) continue;
     std::error_code in_use;

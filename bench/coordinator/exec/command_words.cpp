@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
@@ -77,7 +78,58 @@ std::string quoted_words(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(quoted, " "));
 }
 
+/// Has one of these words, or one with a value behind "=".
+bool has_option(const std::vector<std::string>& words, std::span<const std::string_view> options) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return std::ranges::find(options, std::string_view(word).substr(0, word.find('='))) !=
+           options.end();
+  });
+}
+
+/// "-d", "-itd", "--detach" among the options of docker itself: behind the image stands another
+/// program. What follows an option may be its value.
+bool is_container_in_background(const std::vector<std::string>& words) {
+  static constexpr std::array<std::string_view, 4> kSubcommands{"run", "up", "container",
+                                                                "compose"};
+  bool is_behind_option = false;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool is_option = word.starts_with('-');
+    const bool is_short = is_option && word.find_first_not_of("-ditP") == std::string::npos;
+    if (word == "--detach" || (is_short && word.find('d') != std::string::npos)) return true;
+    const bool is_subcommand = std::ranges::find(kSubcommands, word) != kSubcommands.end();
+    if (!is_option && !is_subcommand && !is_behind_option) return false;
+    is_behind_option = is_option;
+  }
+  return false;
+}
+
+/// A program that waits for its work with one of these options only.
+struct Submitter {
+  std::string_view name;
+  std::array<std::string_view, 5> waits;
+  std::string_view advice;
+};
+
+constexpr std::array kSubmitters{
+    Submitter{.name = "sbatch", .waits = {"--wait", "-W"}, .advice = "sbatch --wait, or srun"},
+    Submitter{
+        .name = "qsub", .waits = {"-sync", "block"}, .advice = "qsub -sync y, or -W block=true"},
+    Submitter{.name = "systemd-run",
+              .waits = {"--wait", "--scope", "--pty", "--pipe", "-P"},
+              .advice = "systemd-run --wait, or --scope"}};
+
 }  // namespace
+
+std::string how_to_wait(const std::vector<std::string>& words) {
+  const std::string& path = words.front();
+  const std::string program = path.substr(path.rfind('/') + 1);
+  const bool is_docker = program == "docker" || program == "podman" || program == "nerdctl";
+  if (is_docker && is_container_in_background(words)) return program + " without -d";
+  const auto* const found = std::ranges::find(kSubmitters, program, &Submitter::name);
+  const bool ends_at_once = found != kSubmitters.end() && !has_option(words, found->waits);
+  return ends_at_once ? std::string(found->advice) : "";
+}
 
 std::vector<std::string> split_words(std::string_view text, const std::string& option) {
   return WordReader(text, option).read();

@@ -100,6 +100,7 @@ class Rounds {
   void keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
                    int position);
   void warn_of_missing(const std::string& run, const std::string& metric, const std::string& why);
+  void warn_of_waiting(const RunReport& report);
   bool lacks_metric() const;
   int rounds_worth_more() const;
   ExecPace pace() const;
@@ -114,8 +115,10 @@ class Rounds {
   std::vector<int> failures_;  ///< in a row, by variant
   /// Runs that lack a metric for a reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
-  double longest_ = 0.0;         ///< of all runs
-  std::vector<double> seconds_;  ///< of the last run with all around it, by variant
+  std::vector<std::string> waiting_;  ///< runs whose program waited for linkgain
+  double longest_wait_ = 0.0;         ///< of these, as a share of the run's time
+  double longest_ = 0.0;              ///< of all runs
+  std::vector<double> seconds_;       ///< of the last run with all around it, by variant
   std::optional<double> running_since_;
   int step_ = 0;
   int steps_ = 0;
@@ -167,6 +170,27 @@ void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
   journal_.write_warning(warning());
 }
 
+/// One warning for all runs whose time has more of linkgain's own in it than a difference may be.
+void Rounds::warn_of_waiting(const RunReport& report) {
+  constexpr double kMostShare = 0.01;
+  const auto time = report.values.find(std::string(ProgramMetric::kTime));
+  if (time == report.values.end()) return;
+  const double share = report.waited.value / time->second.samples.front();
+  if (share <= kMostShare) return;
+  const auto warning = [&] {
+    return Warning{"exec-waited",
+                   fmt::format("the command waited until linkgain had read its output, for up to "
+                               "{:.0f} % of its time, in {}",
+                               100.0 * longest_wait_, first_named(waiting_)),
+                   "let it write less, or into a file of its own: > run.log in a script"};
+  };
+  if (!waiting_.empty()) std::erase(record_.warnings, warning());
+  waiting_.push_back(name_of(plan_, report.place));
+  longest_wait_ = std::max(longest_wait_, std::min(1.0, share));
+  record_.warnings.push_back(warning());
+  journal_.write_warning(warning());
+}
+
 /// That it failed, with what the GPUs say. That they could not be asked concerns nobody whose
 /// program has a name misspelt.
 Warning Rounds::warning_of(const RunReport& report) const {
@@ -176,8 +200,10 @@ Warning Rounds::warning_of(const RunReport& report) const {
       "run-failed",
       fmt::format("{} failed and does not count: {}{}", name_of(plan_, report.place),
                   *report.failure, last),
-      fmt::format("its output is in {}/{}", report.log.parent_path().filename().string(),
-                  report.log.filename().string())};
+      report.advice.empty()
+          ? fmt::format("its output is in {}/{}", report.log.parent_path().filename().string(),
+                        report.log.filename().string())
+          : report.advice};
   const std::string words = fmt::format("{}", fmt::join(report.last_lines, "\n"));
   std::vector<GpuFault> faults = world_.faults();
   if (!may_be_of_gpus(*report.failure + words)) std::erase_if(faults, &GpuFault::is_unknown);
@@ -205,6 +231,7 @@ void Rounds::keep(const RunReport& report, int position) {
     return;
   }
   if (report.place.warm_up) return;
+  warn_of_waiting(report);
   for (std::size_t i = 0; i < record_.cases.size(); ++i) {
     CaseResult& result = record_.cases[i];
     const std::string& name = result.definition.metric->name;

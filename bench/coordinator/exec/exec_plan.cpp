@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <utility>
 
@@ -100,11 +101,37 @@ std::vector<Variant> read_variants(const ExecOptions& options) {
   return variants;
 }
 
+/// What a script names behind "#!"; empty where the file is none.
+std::string interpreter_of(const std::filesystem::path& file) {
+  constexpr std::size_t kMost = 256;  // that Linux looks at
+  std::string line(kMost, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(line.data(), kMost);
+  line.resize(static_cast<std::size_t>(stream.gcount()));
+  line.resize(std::min(line.find('\n'), line.size()));
+  if (!line.starts_with("#!")) return "";
+  const std::size_t begin = std::min(line.find_first_not_of(" \t", 2), line.size());
+  return line.substr(begin, line.find_first_of(" \t", begin) - begin);
+}
+
+/// What the system says of such a script is "No such file".
+void require_interpreter(const std::filesystem::path& program, const std::string& what) {
+  const std::string interpreter = interpreter_of(program);
+  if (interpreter.empty() || is_executable(interpreter)) return;
+  throw UsageError(fmt::format("{} '{}' is a script for '{}', which is no program here", what,
+                               program.string(), interpreter),
+                   interpreter.ends_with('\r')
+                       ? "its lines end as those of Windows: take the carriage returns out"
+                       : "install that, or name another in its first line");
+}
+
 /// What posix_spawnp would find.
 void require_program(const std::string& program, const Environment& environment,
                      const std::string& what) {
   const bool path = program.find('/') != std::string::npos;
-  if (path ? is_executable(program) : find_program(program, environment).has_value()) return;
+  const std::optional<std::filesystem::path> found =
+      path ? std::filesystem::path(program) : find_program(program, environment);
+  if (found && is_executable(*found)) return require_interpreter(*found, what);
   const bool blank = program.find(' ') != std::string::npos;
   throw UsageError(fmt::format("{} '{}' {}", what, program,
                                path ? "is no file that can be executed" : "is not on PATH"),
@@ -253,6 +280,12 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   for (int variant = 0; variant < static_cast<int>(plan.variants.size()); ++variant) {
     const auto words = command_of(plan, {.variant = variant});
     require_program(words.empty() ? "" : words.front(), environment, "the command");
+    if (const std::string waiting = how_to_wait(words); !waiting.empty()) {
+      throw UsageError(fmt::format("'{}' ends at once: its work is another program's, which no "
+                                   "time of it would have",
+                                   shown_command(without_secrets(words))),
+                       "let it wait for that: " + waiting);
+    }
   }
   return plan;
 }
@@ -300,6 +333,42 @@ Environment environment_of(const Variant& variant, Environment environment) {
   return environment;
 }
 
+KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment) {
+  KnownSecrets secrets;
+  secrets.add(environment);
+  for (const Variant& variant : plan.variants) {
+    secrets.add(variant.environment);
+    secrets.add(variant.arguments);
+  }
+  secrets.add(plan.command);
+  if (plan.server) secrets.add(plan.server->command);
+  secrets.add(plan.prepare);
+  secrets.add(plan.cleanup);
+  return secrets;
+}
+
+namespace {
+
+/// Where they stand a second time, behind no name that tells.
+void mask_again(Settings& settings, const KnownSecrets& secrets) {
+  const auto mask = [&](std::string& text) { text = secrets.masked(std::move(text)); };
+  const auto mask_values = [&](Environment& environment) {
+    for (auto& [name, value] : environment) mask(value);
+  };
+  std::ranges::for_each(settings.argv, mask);
+  for (Variant& each : settings.variants) {
+    mask_values(each.environment);
+    std::ranges::for_each(each.arguments, mask);
+  }
+  std::ranges::for_each(settings.environment_in_force, mask_values);
+  ProgramPlan& program = settings.program.value();
+  std::ranges::for_each(program.command, mask);
+  std::ranges::for_each(program.metrics, mask);
+  for (std::string* each : {&program.server, &program.prepare, &program.cleanup}) mask(*each);
+}
+
+}  // namespace
+
 Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
                      const Environment& environment) {
   Settings settings;
@@ -328,6 +397,7 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
                                  .cleanup = without_secrets(plan.cleanup),
                                  .metrics = metric_texts(plan.output),
                                  .warm_up = plan.warm_up};
+  mask_again(settings, secrets_of(plan, environment));
   return settings;
 }
 
@@ -360,7 +430,7 @@ std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
       text += fmt::format("{}{}\n", before, shell_line(plan.cleanup, placeholders));
     }
   }
-  return text;
+  return secrets_of(plan, environment).masked(std::move(text));
 }
 
 }  // namespace linkgain

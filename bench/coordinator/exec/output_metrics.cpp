@@ -229,6 +229,7 @@ void OutputReader::note_match(int matches, Clock::time_point arrived) {
 
 void OutputReader::take_numbers(const MetricRequest& request, Found& found, std::string_view line,
                                 Clock::time_point arrived) try {
+  if (!found.given_up.empty()) return;
   const auto use = [&](std::string_view text) {
     note_match(++found.matches, arrived);
     if (found.matches <= request_.skip) return;
@@ -244,7 +245,7 @@ void OutputReader::take_numbers(const MetricRequest& request, Found& found, std:
 }
 
 void OutputReader::take_step(std::string_view line, Clock::time_point arrived) try {
-  if (!request_.step->matches(line)) return;
+  if (!steps_given_up_.empty() || !request_.step->matches(line)) return;
   note_match(++steps_, arrived);
   if (steps_ <= request_.skip) return;
   if (!first_step_) first_step_ = arrived;

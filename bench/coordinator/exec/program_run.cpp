@@ -11,14 +11,19 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <set>
+#include <thread>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/process/exit_clock.hpp"
 #include "linkgain/process/process.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/watch/hang_report.hpp"
 #include "linkgain/watch/program_evidence.hpp"
 
@@ -86,6 +91,39 @@ void end_whole(Process& process, const std::string& what, std::vector<std::strin
       fmt::format("{} left processes that nothing ends: {}", what, fmt::join(survivors, ", ")));
 }
 
+/// How long after its command a process may end by itself: helpers see a moment late that they are
+/// needed no more. What goes on for longer is work that the command's time does not have.
+Seconds time_to_follow(double seconds) {
+  constexpr double kShare = 0.05;
+  return Seconds{std::clamp(kShare * seconds, 0.05, 2.0)};
+}
+
+/// Who of the tree goes on for longer than that after a command that took so many seconds.
+std::vector<ProcessEntry> processes_left_by(Process& command, double seconds) {
+  constexpr std::chrono::milliseconds kBetweenLooks{5};
+  const Deadline deadline(time_to_follow(seconds));
+  while (true) {
+    std::vector<ProcessEntry> left = command.remember_tree();
+    std::erase_if(left, [](const ProcessEntry& each) { return each.state == 'Z'; });
+    if (left.empty() || deadline.passed()) return left;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+/// "left 3 processes, which were ended: python3, sleep".
+std::string left_text(const std::vector<ProcessEntry>& left) {
+  std::set<std::string> names;
+  for (const ProcessEntry& each : left) names.insert(plain_text(each.name));
+  return fmt::format("left {}, which {} ended: {}",
+                     counted(static_cast<int>(left.size()), "process", "processes"),
+                     left.size() == 1 ? "was" : "were",
+                     first_named(std::vector<std::string>(names.begin(), names.end())));
+}
+
+constexpr const char* kLeftAdvice =
+    "work in the background is not in its time: let the command wait for it (wait); start a daemon "
+    "before linkgain, a server with --server";
+
 /// What ended the waiting for a command.
 enum class Ending {
   exited,
@@ -129,6 +167,7 @@ class Run {
     }
     if (server_) end_server();
     if (watched_) report_.evidence = gpus_.end();
+    report_.evidence.cost_s += reading_cost_ + report_.waited.value;
     // What was measured counts, and who interrupts it now ends the next run.
     run_shell("--cleanup", plan_.cleanup, &watch_);
     if (report_.failure) report_.values.clear();
@@ -178,7 +217,8 @@ class Run {
   std::filesystem::path server_log_;
   RunReport report_;
   std::unique_ptr<Process> server_;
-  bool watched_ = false;  ///< since this run began
+  double reading_cost_ = 0.0;  ///< processor time that reading its output and searching it took
+  bool watched_ = false;       ///< since this run began
   bool client_failed_ = false;
   bool is_read_ = true;     ///< what is shown of its output
   bool line_open_ = false;  ///< what was shown last has no end
@@ -354,13 +394,14 @@ void Run::keep(const Output& output, OutputReader& reader, std::FILE* log,
   reader.read(output.is_error, output.text, std::min(output.arrived, latest));
 }
 
-/// What lies in the pipes now.
+/// What lies in the pipes now, and what came before and waits to be searched. Throws Interrupted.
 void Run::keep_rest(Process& process, OutputReader& reader, std::FILE* log,
                     Clock::time_point latest, std::size_t most_bytes) {
   Output output;
   for (std::size_t bytes = 0; bytes < most_bytes && process.read_rest(output);) {
     bytes += output.text.size();
     keep(output, reader, log, latest);
+    watch_.throw_if_caught();
   }
 }
 
@@ -415,18 +456,24 @@ void Run::run_command() {
                                .output_file = {},
                                .has_input = false};
   ExitClock clock;
+  const double worked = thread_processor_time().value;
   const Clock::time_point start = Clock::now();
   Process process(request);
   clock.watch(process.id());
   gpus_.follow(process);
   OutputReader reader(plan_.output, start);
-  // More than pipes hold; what is left of the tree may write on and on.
-  constexpr std::size_t kMostInPipes = 4 << 20;
+  // More than pipes and their reader hold; what is left of the tree may write on and on.
+  constexpr std::size_t kMostInPipes = PipeReader::kMostKept + (std::size_t{4} << 20);
   const Ending ending = follow(process, clock, reader, log.get(), start);
   // Before the tree is ended, which takes a while.
   const Clock::time_point end_of_time = clock.exited_or_now();
   keep_rest(process, reader, log.get(), end_of_time, kMostInPipes);
+  reading_cost_ = thread_processor_time().value - worked + process.reading().value;
+  report_.waited = process.waited();
   if (ending == Ending::limit) look_who_hangs(&process, log.get());
+  const std::vector<ProcessEntry> left =
+      ending == Ending::exited ? processes_left_by(process, seconds_between(start, end_of_time))
+                               : std::vector<ProcessEntry>{};
   end_whole(process, "the command", report_.notes);
   keep_rest(process, reader, log.get(), end_of_time, std::numeric_limits<std::size_t>::max());
   if (line_open_) print_message(stderr, "\n");
@@ -436,7 +483,21 @@ void Run::run_command() {
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
   client_failed_ = ending == Ending::exited && end && !succeeded(*end);
   if (client_failed_) report_.failure = describe(*end);
+  if (!left.empty() && !report_.failure) {
+    report_.failure = left_text(left);
+    report_.advice = kLeftAdvice;
+  }
   report_.values.merge(reader.values());
+}
+
+/// In all that the program or its processes said.
+void mask(RunReport& report, const KnownSecrets& secrets) {
+  const auto mask_text = [&](std::string& text) { text = secrets.masked(std::move(text)); };
+  if (report.failure) mask_text(*report.failure);
+  for (std::vector<std::string>* each : {&report.last_lines, &report.notes, &report.hang}) {
+    std::ranges::for_each(*each, mask_text);
+  }
+  for (auto& [metric, values] : report.values) mask_text(values.missing);
 }
 
 }  // namespace
@@ -446,6 +507,7 @@ ProgramRunner::ProgramRunner(const ExecPlan& plan, const RunSurroundings& surrou
     : plan_(plan),
       surroundings_(surroundings),
       watch_(watch),
+      secrets_(secrets_of(plan, surroundings.environment)),
       reaper_(kGrace, SIGTERM, Unmarked::are_ended),
       gpus_(std::make_unique<ProgramWatch>(cuda_settings_of(plan, surroundings.environment))) {}
 
@@ -461,7 +523,9 @@ std::vector<GpuFault> ProgramRunner::faults() { return gpus_->faults(); }
 
 RunReport ProgramRunner::run(const RunPlace& place, const std::function<void()>& tick) {
   watch_.throw_if_caught();
-  return Run(plan_, place, surroundings_, watch_, *gpus_, tick).carry_out();
+  RunReport report = Run(plan_, place, surroundings_, watch_, *gpus_, tick).carry_out();
+  mask(report, secrets_);
+  return report;
 }
 
 }  // namespace linkgain

@@ -282,7 +282,9 @@ MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalW
       watch_(watch),
       segments_(std::move(segments)),
       tick_(std::move(tick)),
-      process_(request) {}
+      process_(request) {
+  secrets_.add(request.environment);
+}
 
 void MpiJob::give_up() noexcept {
   try {
@@ -347,7 +349,7 @@ void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   if (!survivors.empty()) {
     text += fmt::format("\nprocesses that could not be ended: {}", fmt::join(survivors, ", "));
   }
-  throw JobLost(text, fmt::format("see {}", log_.string()));
+  throw JobLost(secrets_.masked(std::move(text)), fmt::format("see {}", log_.string()));
 }
 
 void MpiJob::do_finish(Seconds deadline) {
@@ -368,8 +370,9 @@ void MpiJob::do_finish(Seconds deadline) {
                   "they are blocked in a driver; the machine may need a restart");
   }
   if (problem.empty()) return;
-  throw JobLost(fmt::format("{} answered its last command, but {}{}", do_name(), problem,
-                            quoted_words(last_words(log_, log_start_, kLastWords))),
+  const std::string words = quoted_words(last_words(log_, log_start_, kLastWords));
+  throw JobLost(secrets_.masked(fmt::format("{} answered its last command, but {}{}", do_name(),
+                                            problem, words)),
                 fmt::format("what it measured is complete; see {}", log_.string()));
 }
 

@@ -422,21 +422,16 @@ ReadResult Process::read_line(Seconds deadline, const SignalWatch* watch) {
   }
 }
 
-/// False where there is nothing now; the pipe is closed at its end.
-bool Process::read_one(Descriptor& pipe, bool is_error, Output& output) {
-  if (!pipe) return false;
-  std::array<char, 65536> chunk;
-  const ssize_t count = read(pipe.get(), chunk.data(), chunk.size());
-  if (count == 0) pipe.reset();
-  if (count <= 0) return false;
-  output.is_error = is_error;
-  output.text.assign(chunk.data(), static_cast<std::size_t>(count));
-  output.arrived = std::chrono::steady_clock::now();
-  return true;
+PipeReader& Process::pipes() {
+  if (!pipes_) pipes_.emplace(std::move(output_), std::move(error_));
+  return *pipes_;
 }
 
 bool Process::read_rest(Output& output) {
-  return read_one(output_, false, output) || read_one(error_, true, output);
+  pipes().stop();
+  std::optional<Output> rest = pipes().take();
+  if (rest) output = *std::move(rest);
+  return rest.has_value();
 }
 
 Activity Process::wait_for_activity(Output& output, Seconds deadline, const SignalWatch* watch) {
@@ -444,17 +439,18 @@ Activity Process::wait_for_activity(Output& output, Seconds deadline, const Sign
   while (true) {
     // An old kernel does not wake this program at the end of that one, which is then looked for.
     const int longest = exited_ ? std::numeric_limits<int>::max() : kReapMilliseconds;
-    std::array<pollfd, 4> entries{{{exited_.get(), POLLIN, 0},
-                                   {output_.get(), POLLIN, 0},
-                                   {error_.get(), POLLIN, 0},
+    std::array<pollfd, 3> entries{{{exited_.get(), POLLIN, 0},
+                                   {pipes().descriptor(), POLLIN, 0},
                                    {watch != nullptr ? watch->descriptor() : -1, POLLIN, 0}}};
     poll(entries.data(), entries.size(), end.remaining_milliseconds(longest));
     if (watch != nullptr) watch->throw_if_caught();
     if (entries[0].revents != 0 || !exited_) {
       if (try_reap()) return Activity::exited;
     }
-    if (entries[1].revents != 0 && read_one(output_, false, output)) return Activity::wrote;
-    if (entries[2].revents != 0 && read_one(error_, true, output)) return Activity::wrote;
+    if (std::optional<Output> next = pipes().take()) {
+      output = *std::move(next);
+      return Activity::wrote;
+    }
     if (end.passed()) return Activity::timed_out;
   }
 }

@@ -7,13 +7,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <ctime>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/nvml.hpp"
@@ -39,13 +39,6 @@ constexpr const char* kUnknownIds =
     "process ids are its own";
 
 Clock::duration ticks(Span span) { return std::chrono::duration_cast<Clock::duration>(span); }
-
-/// Processor time of this thread.
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 /// In this namespace of process ids. /proc may hide those of other users; 0, which kill(2) takes
 /// for this process's group, is none.
@@ -230,7 +223,7 @@ std::vector<GpuNeighbour> ProgramWatch::Impl::watch_idle(Seconds window) const {
 
 void ProgramWatch::Impl::begin(std::size_t variant) {
   stop();
-  const double cost = thread_seconds();
+  const double cost = thread_processor_time().value;
   choose_gpus(variant);
   used_.clear();
   nccl_ = {};
@@ -250,7 +243,7 @@ void ProgramWatch::Impl::begin(std::size_t variant) {
     if (gpu.device) gpu.before = gpu.device->link_counters(&gpu.absent);
   }
   thread_ = std::thread([this] { keep_watching(); });
-  begin_cost_ = thread_seconds() - cost;
+  begin_cost_ = thread_processor_time().value - cost;
 }
 
 void ProgramWatch::Impl::follow(const Process& process) {
@@ -274,7 +267,7 @@ void ProgramWatch::Impl::stop() {
 }
 
 void ProgramWatch::Impl::keep_watching() {
-  const double cost = thread_seconds();
+  const double cost = thread_processor_time().value;
   Clock::time_point next_health = start_ + ticks(kHealthPeriod);
   Clock::time_point next_neighbours = start_ + ticks(kFirstNeighbours);
   Span until_neighbours = kFirstNeighbours;
@@ -310,7 +303,7 @@ void ProgramWatch::Impl::keep_watching() {
     }
     lock.lock();
   }
-  thread_cost_ = thread_seconds() - cost;
+  thread_cost_ = thread_processor_time().value - cost;
 }
 
 std::vector<ProcessEntry> ProgramWatch::Impl::find_processes() {
@@ -379,7 +372,7 @@ void ProgramWatch::Impl::find_neighbours(bool before) {
 
 RunEvidence ProgramWatch::Impl::end() {
   stop();
-  const double cost = thread_seconds();
+  const double cost = thread_processor_time().value;
   RunEvidence evidence;
   evidence.no_gpus = no_gpus_;
   for (WatchedGpu& gpu : gpus_) {
@@ -404,7 +397,7 @@ RunEvidence ProgramWatch::Impl::end() {
   evidence.nccl = nccl_.found();
   evidence.processes_looked = nccl_.processes_looked();
   evidence.neighbours = neighbours_;
-  evidence.cost_s = begin_cost_ + thread_cost_ + thread_seconds() - cost;
+  evidence.cost_s = begin_cost_ + thread_cost_ + thread_processor_time().value - cost;
   return evidence;
 }
 

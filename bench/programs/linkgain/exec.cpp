@@ -1,10 +1,14 @@
 #include "linkgain/exec/exec.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <utility>
@@ -220,6 +224,23 @@ std::string folder_name(const std::vector<std::string>& command) {
   return "exec-" + name;
 }
 
+/// Whether something waits in standard input.
+bool has_input() {
+  struct stat found {};
+  if (::fstat(STDIN_FILENO, &found) != 0) return false;
+  if (S_ISREG(found.st_mode)) return found.st_size > ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  int bytes = 0;
+  const bool is_pipe = S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode);
+  return is_pipe && ::ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+std::vector<Warning> warnings_of_input() {
+  if (!has_input()) return {};
+  return {{"exec-input",
+           "the command does not get what is in standard input: its own is empty",
+           "let a shell open the file in each run: -- sh -c 'wc -l < FILE'"}};
+}
+
 /// `linkgain exec`: runs the command, prints the table, writes the files. Returns the exit status,
 /// which may be that of a signal. Throws what cannot start throws: UsageError and MachineError.
 int carry_out(const ExecOptions& options) {
@@ -238,6 +259,7 @@ int carry_out(const ExecOptions& options) {
   record.machine = survey_machine();
   record.settings = settings_of(options, plan, environment);
   record.warnings = warnings_of_test_variables(environment, plan.variants);
+  std::ranges::move(warnings_of_input(), std::back_inserter(record.warnings));
   RunDirectory directory =
       named ? std::move(*named)
             : begin_in(new_run_folder(host_name(), folder_name(plan.command)), RunDirectory::kRuns);

@@ -6,6 +6,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/stack_limit.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "subcommand.hpp"
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   linkgain::open_closed_standard_descriptors();
   linkgain::make_file_size_limit_an_error();
   try {
+    linkgain::require_stack();
     return linkgain::with_output_in_full(linkgain::parse_command_line(argc, argv).carry_out);
   } catch (const linkgain::Error& error) {
     tell("linkgain: ", error.what(), error.exit_code());

@@ -14,6 +14,7 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/stack_limit.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/runtime/fault.hpp"
@@ -135,6 +136,7 @@ int main(int argc, char** argv) {
   linkgain::open_closed_standard_descriptors();
   linkgain::make_file_size_limit_an_error();
   try {
+    linkgain::require_stack();
     const WorkerOptions options = linkgain::parse_worker_options(argc, argv);
     const std::optional<Fault> fault = linkgain::fault_from_environment();
     switch (options.mode) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ProcessEntry {
   char state = '?';         ///< proc(5)'s letter: 'R', 'S', 'T' stopped, 'Z' zombie, …
   Seconds worked{};         ///< processor time of all its threads so far
   std::uint64_t start = 0;  ///< clock ticks since boot; tells a process from a later one of its id
+  std::string name{};       ///< of its program, 15 characters of it, whatever they are
 };
 
 /// By a signal or a debugger.
@@ -36,6 +38,9 @@ std::optional<ProcessEntry> read_process(pid_t id, const std::filesystem::path& 
 /// Of all its threads, as the kernel lists them; nothing where it does not tell, as of a process
 /// that is gone.
 std::optional<std::vector<pid_t>> children_of(pid_t process);
+
+/// What the calling thread has used of processors so far.
+Seconds thread_processor_time();
 
 /// Of the kernel's clock ticks, in which /proc states processor time.
 Seconds seconds_of_ticks(double ticks);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@ namespace linkgain {
 inline constexpr std::string_view kMasked = "***";
 
 /// Whether a variable is one that holds a secret: TOKEN, SECRET, PASS or KEY is in its name, in
-/// letters of either case.
+/// letters of either case, which is not about a tokenizer or ends with IB_PKEY.
 bool is_secret(std::string_view variable);
 
 /// The variables with the values of secret ones, and passwords in URLs, masked.
@@ -27,11 +28,35 @@ Environment without_secrets(Environment environment);
 /// The value is behind `=` or `:`, and of an option, which begins with -, also the next word.
 /// Behind `name:` it is the rest of the line, or of the quotes around it, as of `Authorization:
 /// Bearer x`; of a name in quotes, as in JSON, one value. Else it is a word as a shell takes it,
-/// which of a name that is no option ends at a comma, too. An option's value in the same word is
-/// all of the word. In a word that is --variant's, every secret variable's value is masked.
-/// So is a password in a URL, scheme://user:password@host.
+/// which of a name that is no option ends at a comma, too; a backslash at a line's end is a blank.
+/// An option's value in the same word is all of the word. In a word that is --variant's, every
+/// secret variable's value is masked. So is a password in a URL, scheme://user:password@host.
 std::vector<std::string> without_secrets(std::vector<std::string> words);
 /// The same of a command that is one text.
 std::string without_secrets(std::string_view command);
+
+/// The values that without_secrets() hides, to be hidden wherever else they stand: in what a
+/// program said, or where a command has them a second time.
+class KnownSecrets {
+ public:
+  void add(const Environment& environment);
+  void add(const std::vector<std::string>& words);
+  void add(std::string_view command);
+
+  std::string masked(std::string text) const;
+
+ private:
+  /// Shorter ones would hide words and figures, and tell nothing.
+  static constexpr std::size_t kShortest = 6;
+  struct LongerFirst {
+    bool operator()(const std::string& a, const std::string& b) const {
+      return a.size() != b.size() ? a.size() > b.size() : a < b;
+    }
+  };
+
+  void keep(const std::vector<std::string>& values);
+
+  std::set<std::string, LongerFirst> values_;
+};
 
 }  // namespace linkgain

@@ -30,7 +30,8 @@ class TemporaryFolder {
 };
 
 /// Removes from `parent` what TemporaryFolder of this user's processes left there that were killed:
-/// folders of its names that nobody has locked and nobody has changed for a minute.
+/// folders of its names that nobody has locked and nobody has changed for a minute. Those of other
+/// hosts stay, and of this one from before it was started anew: a lock tells nothing of them.
 void remove_left_folders(const std::filesystem::path& parent);
 
 }  // namespace linkgain

@@ -31,4 +31,8 @@ bool places_arguments(const std::vector<std::string>& words);
 /// The same in a text, where {args} stands quoted for a shell.
 std::string filled_in(std::string_view text, const Placeholders& placeholders);
 
+/// How a command that gives its work to others and ends at once is made to wait for it: sbatch,
+/// qsub, systemd-run, and containers in the background. Empty for all others, and where it waits.
+std::string how_to_wait(const std::vector<std::string>& words);
+
 }  // namespace linkgain

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/exec/command_words.hpp"
@@ -111,6 +112,9 @@ std::string name_of(const ExecPlan& plan, const RunPlace& place);
 /// What a command of the variant gets: `environment`, the variant's own variables, and
 /// PYTHONUNBUFFERED=1 where it is not set, so that Python's output comes as it is written.
 Environment environment_of(const Variant& variant, Environment environment);
+
+/// All that commands get: of this program's environment, of variants and command lines.
+KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment);
 
 /// The settings of the record: secrets are masked.
 Settings settings_of(const ExecOptions& options, const ExecPlan& plan,

@@ -61,7 +61,8 @@ struct MetricValues {
 
 /// Reads a program's output as it comes. A line ends at a line feed or a carriage return, as
 /// progress bars have it; of one that is longer than kLongestLine the rest is not read. Where the
-/// search of a line is given up, its metric is missing, for the number may have been in that line.
+/// search of a line is given up, its metric is missing, for the number may have been in that line,
+/// and no other line is searched for it.
 class OutputReader {
  public:
   using Clock = std::chrono::steady_clock;

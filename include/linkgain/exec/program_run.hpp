@@ -19,19 +19,21 @@
 
 namespace linkgain {
 
-/// What came of one run of the command.
+/// What came of one run of the command. Secrets are masked in all that it says.
 struct RunReport {
   RunPlace place;
   /// Why it does not count: "exit status 1", "no output for 30 s", …; absent where it does.
   std::optional<std::string> failure{};
+  std::string advice{};  ///< what to do about that; empty: what its log says
   /// By name of the metric: the wall time, and what was read from the output. Empty where it
   /// failed.
   std::map<std::string, MetricValues> values{};
-  std::vector<std::string> last_lines{};  ///< of `log`
+  std::vector<std::string> last_lines{};  ///< of `log`, where secrets stand as they came
   bool lines_shown = false;               ///< as they came
   std::vector<std::string> notes{};       ///< what else went wrong
   std::vector<std::string> hang{};        ///< where it passed a limit: who of it hung, a line each
   RunEvidence evidence{};                 ///< what was seen of it from outside
+  Seconds waited{};                       ///< for how long it waited for its output to be read
   /// Standard output and error, as they came: the command's, or those of a server that failed.
   std::filesystem::path log;
 };
@@ -86,6 +88,7 @@ class ProgramRunner : public ExecWorld {
   const ExecPlan& plan_;
   const RunSurroundings& surroundings_;
   const SignalWatch& watch_;
+  KnownSecrets secrets_;
   JobReaper reaper_;
   std::unique_ptr<ProgramWatch> gpus_;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/stopwatch.hpp"
 #include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/jobs/launcher.hpp"
@@ -115,6 +116,7 @@ class MpiJob : public Job {
   std::filesystem::path log_;
   std::uintmax_t log_start_;
   const SignalWatch* watch_;
+  KnownSecrets secrets_;                       ///< of its environment, for what is said of it
   std::unique_ptr<TemporaryFolder> segments_;  ///< outlives the processes
   std::function<void()> tick_;
   Process process_;

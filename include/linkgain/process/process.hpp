@@ -17,6 +17,7 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/process/pipe_reader.hpp"
 #include "linkgain/process/signals.hpp"
 
 namespace linkgain {
@@ -158,13 +159,6 @@ struct ReadResult {
 /// What a program did next.
 enum class Activity { wrote, exited, timed_out };
 
-/// Bytes of a program's standard output or error.
-struct Output {
-  bool is_error = false;
-  std::string text;
-  std::chrono::steady_clock::time_point arrived;  ///< when they were read
-};
-
 /// A program with pipes to its standard input and output, and all that it starts in turn. It runs
 /// without a shell, in a session (and so a process group) of its own, with default signal handling
 /// and none of this program's other descriptors. This program becomes the reaper of orphans
@@ -196,13 +190,18 @@ class Process {
 
   /// Waits for what comes first: something written to standard output or error, as it comes and
   /// not line by line, or the end of the program itself, at which the system wakes this one.
-  /// `exited` is told once, and again of what had been reaped before. Not to be mixed with
-  /// read_line().
+  /// `exited` is told once, and again of what had been reaped before. A thread reads the pipes from
+  /// the first call on. Not to be mixed with read_line().
   Activity wait_for_activity(Output& output, Seconds deadline, const SignalWatch* watch = nullptr);
 
-  /// What is left in the pipes of a program that exited; processes that it left behind may still
-  /// write then. False where there is nothing.
+  /// What is left in the pipes of a program that exited, or is not waited for any more; processes
+  /// that it left behind may still write then. False where there is nothing.
   bool read_rest(Output& output);
+
+  /// For how long a pipe of the program was full at most: it had to wait for this one then.
+  Seconds waited() const { return pipes_ ? pipes_->full() : Seconds{}; }
+  /// Processor time that reading its pipes took; known after read_rest().
+  Seconds reading() const { return pipes_ ? pipes_->worked() : Seconds{}; }
 
   /// Gives the program the end of its standard input.
   void close_input() noexcept { input_.reset(); }
@@ -233,7 +232,7 @@ class Process {
   std::optional<pid_t> unreaped() const;
   std::optional<std::string> take_line();
   Transfer read_more();
-  bool read_one(Descriptor& pipe, bool is_error, Output& output);
+  PipeReader& pipes();
   std::vector<ProcessEntry> find_tree();
   std::vector<pid_t> kill_tree();
 
@@ -241,7 +240,8 @@ class Process {
   ProcessTree tree_;
   Descriptor input_;
   Descriptor output_;
-  Descriptor error_;   ///< where standard error is a pipe
+  Descriptor error_;                 ///< where standard error is a pipe
+  std::optional<PipeReader> pipes_;  ///< who has both, once somebody waits for activity
   Descriptor exited_;  ///< readable once the program has exited (pidfd_open(2)); not of old kernels
   std::string unread_;
   std::size_t searched_ = 0;  ///< characters of unread_ known to hold no newline

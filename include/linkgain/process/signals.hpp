@@ -3,10 +3,12 @@
 #include <csignal>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 
@@ -29,8 +31,15 @@ class Interrupted : public Error {
 /// included; and SIGPIPE is ignored, so that writing to a dead job is an error and not the end. A
 /// signal that was ignored before (nohup, a shell's background job) stays ignored. The destructor
 /// restores what it found and discards what was caught: last one first, in the thread that made it.
+///
+/// A thread of its own takes the signals, for the one that made it may be in a write that never
+/// returns, as to a server of files that hangs. kToEnd after the first signal SIGINT and SIGTERM
+/// have their default action again: another one ends the program, whatever it waits for.
 class SignalWatch {
  public:
+  /// GNU timeout sends its signal twice, at once.
+  static constexpr Seconds kToEnd{1.0};
+
   /// Throws MachineError where the system refuses.
   SignalWatch();
   ~SignalWatch();
@@ -53,10 +62,15 @@ class SignalWatch {
     struct sigaction action {};
   };
 
+  void take_signals() const;
+
   Descriptor descriptor_;
+  Descriptor stopping_;
   int wake_before_ = -1;  ///< descriptor of the watch around this one
   std::vector<ActionBefore> actions_before_;
+  sigset_t watched_{};
   sigset_t mask_before_{};
+  std::thread thread_;
 };
 
 }  // namespace linkgain

@@ -40,7 +40,8 @@ struct RunEvidence {
   std::vector<MappedNccl> nccl{};
   int processes_looked = 0;  ///< whose mappings could be read at least once
   Neighbours neighbours{};   ///< times count from the run's begin
-  double cost_s = 0.0;       ///< processor time that looking took
+  /// Processor time of looking and reading, and the time in which the program waited for a reader.
+  double cost_s = 0.0;
   bool operator==(const RunEvidence&) const = default;
 };
 

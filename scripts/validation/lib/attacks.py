@@ -12,6 +12,7 @@ import attacks_on_judgements as judgements
 import attacks_on_options as options
 import attacks_on_output as output
 import attacks_on_processes as processes
+import attacks_on_programs as programs
 import attacks_on_records as records
 from attack_place import LONG, SHORT, USAGE, Attack, NotTried, Place, Row, Surprise
 
@@ -129,7 +130,6 @@ ATTACKS = [
     Attack("F16", "what is named as NVIDIA's library is none", "status 0, not checkable", files.no_nvml),
     *processes.signals(),
     *processes.exec_signals(),
-    Attack("F17", "a folder that a killed run left", "removed", processes.left_folder),
     Attack("F18", "17 variants", "status 2", options.many_variants(17)),
     Attack("F18", "300 variants", "status 2", options.many_variants(300)),
     Attack("F18", "a run is killed at once", "its journal is incomplete, or refused as what it is",
@@ -171,6 +171,7 @@ ATTACKS = [
                     ("--launcher", "srum"), ("--steps", "7"))),
     Attack("nodes", "doctor's textfile under umask 077, and a second one", "644, the second refused", nodes.textfile),
     *judgements.all_rows(),
+    *programs.attacks(),
 ]
 
 

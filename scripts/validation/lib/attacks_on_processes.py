@@ -228,15 +228,3 @@ def dying_job(place):
         require(case["variants"][0]["time_s"] and case["variants"][1]["time_s"], "a case has no time")
     require("test-variable" in [warning["code"] for warning in record["warnings"]], "the planted fault is not named")
     return "status 6; every case was begun, the fault is named"
-
-
-def left_folder(place):
-    left = place.folder / "tmp" / "linkgain-job.aaaaaa"
-    (left / "0").mkdir(parents=True)
-    left.chmod(0o700)
-    then = time.time() - 3600
-    os.utime(left, (then, then))
-    status, _, error = place.measure(SHORT)
-    require_status(status, 0, error)
-    require(not left.exists(), "it is still there")
-    return "removed"

@@ -18,7 +18,8 @@ TEST(Secrets, AreKnownByTheVariablesName) {
        {"HF_TOKEN", "aws_secret_access_key", "PGPASSWORD", "WANDB_API_KEY", "MY_PASS"}) {
     EXPECT_TRUE(is_secret(name)) << name;
   }
-  for (const char* name : {"PATH", "NCCL_ALGO", "OMPI_MCA_btl"})
+  for (const char* name :
+       {"PATH", "NCCL_ALGO", "OMPI_MCA_btl", "NCCL_IB_PKEY", "TOKENIZERS_PARALLELISM"})
     EXPECT_FALSE(is_secret(name)) << name;
   EXPECT_EQ(without_secrets(Environment{{"HF_TOKEN", "hf_abc"}, {"NCCL_ALGO", "Ring"}}),
             (Environment{{"HF_TOKEN", "***"}, {"NCCL_ALGO", "Ring"}}));
@@ -81,6 +82,11 @@ constexpr std::array kForms{
     MaskedText{"curl -H 'Authorization: Bearer V1' url", "curl -H 'Authorization: ***' url"},
     MaskedText{"--header \"X-Api-Key: V1\" url", "--header \"X-Api-Key: ***\" url"},
     MaskedText{"headers.Authorization=Bearer V1", "headers.Authorization=***"},
+    MaskedText{"x --token \\\n  V1 \\\n  --lr 3", "x --token \\\n  *** \\\n  --lr 3"},
+    MaskedText{"x --token\\\n V1; y", "x --token\\\n ***; y"},
+    MaskedText{"x --token V1\\\nV2 --lr 3", "x --token *** --lr 3"},
+    MaskedText{"x --token V1\\ V2 --lr 3", "x --token *** --lr 3"},
+    MaskedText{"HF_TOKEN=\\\nV1 x", "HF_TOKEN=*** x"},
 };
 
 TEST(Secrets, AreMaskedInTheFormsThatProgramsTake) {
@@ -130,6 +136,27 @@ TEST(Secrets, AreMaskedInVariantsAsTheyAreRead) {
               ElementsAre("--variant", "x:OMPI_MCA_btl=self,tcp,KEY="));
   EXPECT_THAT(without_secrets(Words{"--variant", "x:HTTPS_PROXY=http://me:V1@host:80,B=2"}),
               ElementsAre("--variant", "x:HTTPS_PROXY=http://me:***@host:80,B=2"));
+}
+
+TEST(Secrets, AreMaskedWhereverTheyStandOnceTheyAreKnown) {
+  KnownSecrets secrets;
+  secrets.add(Environment{{"HF_TOKEN", "hf_abcdef"}, {"HOME", "/home/me"}, {"PASS", "short"}});
+  secrets.add(Words{"serve", "--api-key", "sk-123456", "--variant", "x:my_token=one, two,B=2"});
+  secrets.add(
+      "curl -H 'Authorization: Bearer eyJhbGci' https://me:url-word@host; x --token 'a b'cd\\\nef");
+  secrets.add("x --token \"$HF_TOKEN\"");
+  EXPECT_EQ(secrets.masked("no hf_abcdef, sk-123456 or eyJhbGci at /home/me, hf_abcdefhf_abcdef"),
+            "no ***, *** or *** at /home/me, ******");
+  EXPECT_EQ(secrets.masked("one, two; url-word; a bcdef; short; $HF_TOKEN; serve"),
+            "***; ***; ***; short; $HF_TOKEN; serve");
+  EXPECT_EQ(KnownSecrets().masked("all"), "all");
+}
+
+// Of two values the one that has the other in it: nothing is left of it.
+TEST(Secrets, AreMaskedWhole) {
+  KnownSecrets secrets;
+  secrets.add(Words{"--token", "abcdef", "--key", "abcdef-rest"});
+  EXPECT_EQ(secrets.masked("abcdef-rest abcdef"), "*** ***");
 }
 
 }  // namespace

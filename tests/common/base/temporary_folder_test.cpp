@@ -71,9 +71,15 @@ void make_old(const std::filesystem::path& path) {
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW), 0);
 }
 
+/// The name of one that this host's next process might make.
+std::string another_name() {
+  const std::string name = TemporaryFolder().path().filename().string();
+  return name.substr(0, name.size() - 6) + "aBc123";
+}
+
 TEST(TemporaryFolder, IsRemovedByALaterRunWhereItsOwnerWasKilled) {
   const test::TemporaryFolder parent;
-  const auto left = parent.path() / "linkgain-job.aBc123";
+  const auto left = parent.path() / another_name();
   std::filesystem::create_directories(left / "0" / "ompi.node.0");
   std::ofstream(left / "vader_segment.node.0") << "x";
   ASSERT_EQ(chmod(left.c_str(), 0700), 0);
@@ -92,18 +98,35 @@ TEST(TemporaryFolder, StaysWhileItsOwnerLives) {
   EXPECT_TRUE(std::filesystem::exists(folder.path()));
 }
 
+// A file system that hosts share need not share its locks.
+TEST(TemporaryFolder, OfAnotherHostStays) {
+  const test::TemporaryFolder parent;
+  std::string name = another_name();
+  char& of_kernel = name[name.rfind('.') - 1];
+  of_kernel = of_kernel == '0' ? '1' : '0';
+  for (const std::string& other : {name, std::string("linkgain-job.aBc123")}) {
+    std::filesystem::create_directory(parent.path() / other);
+    ASSERT_EQ(chmod((parent.path() / other).c_str(), 0700), 0);
+    make_old(parent.path() / other);
+    remove_left_folders(parent.path());
+    EXPECT_TRUE(std::filesystem::exists(parent.path() / other)) << other;
+  }
+}
+
 TEST(TemporaryFolder, OfOthersStays) {
   const test::TemporaryFolder parent;
   const auto target = parent.path() / "results";
   std::filesystem::create_directory(target);
   std::ofstream(target / "record.json") << "x";
-  std::filesystem::create_directory_symlink(target, parent.path() / "linkgain-job.aaaaaa");
-  for (const char* name : {"linkgain-nvlink", "linkgain-job.a", "linkgain-job.results",
-                           "other-job.aaaaaa", "linkgain-job.bbbbbb"}) {
+  const std::string own = another_name();
+  const std::string begin = own.substr(0, own.size() - 6);
+  std::filesystem::create_directory_symlink(target, parent.path() / (begin + "aaaaaa"));
+  for (const std::string& name :
+       {std::string("linkgain-nvlink"), begin + "a", begin + "results", "x" + own, own}) {
     std::filesystem::create_directory(parent.path() / name);
     ASSERT_EQ(chmod((parent.path() / name).c_str(), 0700), 0);
   }
-  ASSERT_EQ(chmod((parent.path() / "linkgain-job.bbbbbb").c_str(), 0755), 0) << "not as ours are";
+  ASSERT_EQ(chmod((parent.path() / own).c_str(), 0755), 0) << "not as ours are";
   for (const auto& entry : std::filesystem::directory_iterator(parent.path())) {
     make_old(entry.path());
   }

@@ -24,6 +24,27 @@ TEST(SplitWords, FollowsTheShell) {
   }
 }
 
+TEST(HowToWait, IsToldOfCommandsThatGiveTheirWorkToOthers) {
+  for (const Words& words :
+       {Words{"sbatch", "job.sh"}, Words{"/usr/bin/sbatch", "-n", "2", "job.sh"},
+        Words{"qsub", "job.sh"}, Words{"systemd-run", "--unit=x", "train"},
+        Words{"docker", "run", "-d", "image"},
+        Words{"docker", "run", "--rm", "-v", "a:b", "-itd", "image"},
+        Words{"podman", "container", "run", "--detach", "image"},
+        Words{"docker", "compose", "up", "-d"}}) {
+    EXPECT_NE(how_to_wait(words), "") << words[0] << " " << words[1];
+  }
+  for (const Words& words :
+       {Words{"sbatch", "--wait", "job.sh"}, Words{"sbatch", "-W", "job.sh"},
+        Words{"qsub", "-sync", "y", "job.sh"}, Words{"qsub", "-W", "block=true", "job.sh"},
+        Words{"systemd-run", "--scope", "train"},
+        Words{"docker", "run", "--rm", "image", "x", "-d"},
+        Words{"docker", "run", "-it", "--device=x", "image"}, Words{"srun", "train", "-d"},
+        Words{"docker"}}) {
+    EXPECT_EQ(how_to_wait(words), "") << words[0];
+  }
+}
+
 TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
   const Placeholders place{.variant = "host", .round = 3, .arguments = {"--x", "a b"}};
   EXPECT_EQ(filled_in("{variant}/{round}", place), "host/3");

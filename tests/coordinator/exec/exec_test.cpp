@@ -75,6 +75,21 @@ TEST_F(Exec, KeepsRatesAsTimesSoThatEveryRatioIsASpeedUp) {
   EXPECT_NEAR(rate.ratios.at(0).ratio.value, 1.25, 0.001);
 }
 
+TEST_F(Exec, SaysOfWhichRunsACommandWaitedForLinkgain) {
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    RunReport report = of_time(place, scattered(10.0, place.round, 0.001));
+    report.waited = Seconds{place.variant == 1 && place.round > 4 ? 0.6 + 0.1 * place.round : 0.09};
+    return report;
+  });
+  const auto& warnings = outcome.record.warnings;
+  const auto waited = std::ranges::find(warnings, "exec-waited", &Warning::code);
+  ASSERT_NE(waited, warnings.end());
+  EXPECT_THAT(waited->text, testing::AllOf(testing::HasSubstr("12 %"), testing::HasSubstr("host-5"),
+                                           testing::Not(testing::HasSubstr("p2p-"))));
+  EXPECT_EQ(std::ranges::count(warnings, "exec-waited", &Warning::code), 1);
+  EXPECT_EQ(outcome.code, ExitCode::success);
+}
+
 TEST_F(Exec, AddsRoundsOnceWhereTheIntervalIsTooWide) {
   const auto outcome = outcome_of([](const RunPlace& place) {
     return of_time(place, scattered(place.variant == 0 ? 1.0 : 1.2, place.round, 0.02));

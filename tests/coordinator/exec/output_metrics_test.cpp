@@ -179,6 +179,15 @@ TEST(OutputReader, HasNoNumberWhereTheSearchOfALineWasGivenUp) {
   EXPECT_THAT(reader.values().at("step").missing, testing::HasSubstr("match limit"));
 }
 
+TEST(OutputReader, SearchesNoMoreLinesForAMetricThatIsLost) {
+  OutputRequest request;
+  request.metrics.push_back(parse_metric("total=(?:\\w+ ?)+ total: ([0-9]+)"));
+  OutputReader reader(request, kStart);
+  const std::string given_up = std::string(46, 'a') + "; the total: 7\n";
+  reader.read(false, given_up + "the total: 5\nthe total: 6\n", after(1.0));
+  EXPECT_FALSE(reader.values().contains("start-up")) << "no line matched after that";
+}
+
 TEST(OutputReader, FindsANumberBehindThousandsOfRepeats) {
   std::string line = "v 1 k=1 end v 3\n";
   for (int i = 0; i < 50'000; ++i) line += "k=1, ";

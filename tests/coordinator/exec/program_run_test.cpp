@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
 #include "support/process_support.hpp"
+#include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 
 /// Real runs of shell scripts, one for each call.
@@ -128,6 +130,7 @@ TEST_F(ProgramRun, ThatFailedSaysWhy) {
   };
   add("it exits with 3", run("echo out; exit 3"));
   add("a signal ends it", run("kill -KILL $$"));
+  add("it leaves work behind", run("echo out; sleep 60 & sleep 60 & sleep 0.1"));
   options_.prepare = "echo no; exit 4";
   add("what comes before fails", run("true"));
   options_.cleanup = "exit 5";
@@ -162,12 +165,42 @@ TEST_F(ProgramRun, IsToldWhoHangsWhereItPassedALimit) {
 
 TEST_F(ProgramRun, LeavesNothingBehind) {
   const RunReport report = run("sleep 60 & echo $!");
-  EXPECT_EQ(report.failure, std::nullopt);
+  EXPECT_THAT(report.failure.value_or(""), HasSubstr(": sleep"));
+  EXPECT_THAT(report.advice, HasSubstr("--server"));
+  EXPECT_THAT(report.values, IsEmpty());
   EXPECT_FALSE(is_alive(std::stoi(report.last_lines.at(0))));
   run_with_server("echo $$ > " + (folder_.path() / "trace").string() + "; echo ready; sleep 60",
                   "true");
   EXPECT_FALSE(is_alive(std::stoi(trace())));
   EXPECT_THAT(own_children(), IsEmpty());
+}
+
+// As what cleans up after Python's processes: it ends by itself, once its program has.
+TEST_F(ProgramRun, MayHaveAHelperThatEndsWithIt) {
+  const RunReport report = run("(while kill -0 $$; do sleep 0.005; done) 2> /dev/null & sleep 0.5");
+  EXPECT_EQ(report.failure, std::nullopt);
+}
+
+// Each of its lines takes half a millisecond to be searched, and a thousand come at once.
+TEST_F(ProgramRun, DoesNotWaitForTheSearchOfItsOutput) {
+  options_.metrics = {"loss (?:(?:a+)+)$|loss ([0-9.]+)"};
+  const auto start = std::chrono::steady_clock::now();
+  const RunReport report = run("yes 'loss aaaaaaaaaaaaaaaab' | head -n 1000; echo loss 7");
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+  EXPECT_THAT(report.values.at("loss").samples, ElementsAre(7.0));
+  EXPECT_LT(report.values.at("time").samples.at(0), 0.5 * all.count());
+  EXPECT_GT(report.evidence.cost_s, report.values.at("time").samples.at(0)) << "it is told";
+}
+
+// A token of a variable, and of a word in the command.
+TEST_F(ProgramRun, SaysNoSecretThatItsCommandWasGiven) {
+  options_.metrics = {"cost=(.*)"};
+  const test::ScopedEnvironment token("MY_TOKEN", "s3cr3t-of-variable");
+  const RunReport report =
+      run(": --token 's3cr3t-of-word'; echo got $MY_TOKEN s3cr3t-of-word; "
+          "echo cost=$MY_TOKEN; exit 3");
+  EXPECT_THAT(report.last_lines, ElementsAre("got *** ***", "cost=***"));
+  EXPECT_THAT(read_file(report.log), HasSubstr("got s3cr3t")) << "the log is the program's own";
 }
 
 TEST_F(ProgramRun, HasTheTimeUntilItsServerWasReady) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <semaphore>
 #include <thread>
 
@@ -14,9 +15,16 @@
 namespace linkgain::test {
 namespace {
 
-bool is_readable(int descriptor) {
+bool is_readable(int descriptor, int milliseconds = 0) {
   pollfd entry{descriptor, POLLIN, 0};
-  return poll(&entry, 1, 0) == 1;
+  return poll(&entry, 1, milliseconds) == 1;
+}
+
+/// A thread of the watch takes it.
+std::optional<int> sent(const SignalWatch& watch, int signal_number) {
+  kill(getpid(), signal_number);
+  is_readable(watch.descriptor(), 10000);
+  return watch.caught();
 }
 
 bool is_blocked(int signal_number) {
@@ -38,7 +46,7 @@ TEST_P(CaughtSignal, IsNoticedAndStays) {
   EXPECT_EQ(watch.caught(), std::nullopt);
   EXPECT_FALSE(is_readable(watch.descriptor()));
   EXPECT_NO_THROW(watch.throw_if_caught());
-  kill(getpid(), GetParam());
+  EXPECT_EQ(sent(watch, GetParam()), GetParam());
   EXPECT_TRUE(is_readable(watch.descriptor()));
   for (int look = 0; look < 2; ++look) EXPECT_EQ(watch.caught(), GetParam());
   try {
@@ -79,8 +87,7 @@ TEST(SignalWatch, NoticesASignalInAThreadThatWasThereBefore) {
   started.acquire();
   const SignalWatch watch;
   pthread_kill(other.native_handle(), SIGTERM);
-  pollfd entry{watch.descriptor(), POLLIN, 0};
-  EXPECT_EQ(poll(&entry, 1, 10000), 1);
+  EXPECT_TRUE(is_readable(watch.descriptor(), 10000));
   EXPECT_EQ(watch.caught(), SIGTERM);
 }
 
@@ -91,11 +98,35 @@ TEST(SignalWatch, NoticesASignalThatWasBlockedBefore) {
   pthread_sigmask(SIG_BLOCK, &hangup, nullptr);
   {
     const SignalWatch watch;
-    kill(getpid(), SIGHUP);
-    EXPECT_EQ(watch.caught(), SIGHUP);
+    EXPECT_EQ(sent(watch, SIGHUP), SIGHUP);
   }
   EXPECT_TRUE(is_blocked(SIGHUP));
   pthread_sigmask(SIG_UNBLOCK, &hangup, nullptr);
+}
+
+// GNU timeout sends its signal to the program and to its group: twice at once.
+TEST(SignalWatch, NoticesSignalsThatComeAtOnce) {
+  const SignalWatch watch;
+  for (int times = 0; times < 3; ++times) EXPECT_EQ(sent(watch, SIGTERM), SIGTERM);
+  EXPECT_NE(handler_of(SIGTERM), SIG_DFL);
+}
+
+// The thread that made it blocks all signals, as one does that is in a write which never returns.
+TEST(SignalWatchDeathTest, AnotherSignalEndsAProgramThatDoesNotEnd) {
+  for (const int second : {SIGINT, SIGTERM}) {
+    EXPECT_EXIT(
+        {
+          const SignalWatch watch;
+          sigset_t all;
+          sigfillset(&all);
+          pthread_sigmask(SIG_BLOCK, &all, nullptr);
+          if (sent(watch, SIGHUP) != SIGHUP) _exit(1);
+          for (int i = 0; i < 1000 && handler_of(second) != SIG_DFL; ++i) usleep(10000);
+          kill(getpid(), second);
+          pause();
+        },
+        testing::KilledBySignal(second), "");
+  }
 }
 
 TEST(SignalWatch, WritingToNobodyIsAnError) {
@@ -115,8 +146,7 @@ TEST(SignalWatch, LeavesAnIgnoredSignalIgnored) {
     const SignalWatch watch;
     kill(getpid(), SIGHUP);
     EXPECT_EQ(watch.caught(), std::nullopt);
-    kill(getpid(), SIGTERM);
-    EXPECT_EQ(watch.caught(), SIGTERM);
+    EXPECT_EQ(sent(watch, SIGTERM), SIGTERM);
   }
   sigaction(SIGHUP, &before, nullptr);
 }
