@@ -22,29 +22,32 @@ struct Wrong {
 class BenchRefuses : public MpiTest {};
 
 TEST_F(BenchRefuses, OnceForAllRanks) {
-  const std::vector<Wrong> all{{{"--type", "float16"}},
-                               {{"--reduction", "avg"}},
-                               {{"--launch-mode", "graph"}},
-                               {{"--only", "copy_push", "--launch-mode", "graph"}},
-                               {{}, 1},
-                               {{"--bogus"}, 4},
-                               {{"--benchmark_bogus=1"}},
+  const std::vector<Wrong> all{
+      {{"--type", "float16"}},
+      {{"--reduction", "avg"}},
+      {{"--launch-mode", "graph"}},
+      {{"--only", "copy_push", "--launch-mode", "graph"}},
+      {{}, 1},
+      {{"--bogus"}, 4},
+      {{"--benchmark_bogus=1"}},
 
-                               {{"--batch", "1.5"}},
-                               {{"--np="}},
-                               {{"--pair="}},
-                               {{"--tokens="}},
-                               {{"--only", "gpt2_step", "--steps", "0"}},
-                               {{"--only", "gpt2_step", "--tokens", "/nowhere/tokens.bin"}},
-                               {{"--tokens", "/nowhere/t", "--benchmark_out=/nowhere/./t"}},
+      {{"--batch", "1.5"}},
+      {{"--np="}},
+      {{"--pair="}},
+      {{"--tokens="}},
+      {{"--only", "gpt2_step", "--steps", "0"}},
+      {{"--only", "gpt2_step", "--tokens", "/nowhere/tokens.bin"}},
+      {{"--tokens", "/nowhere/t", "--benchmark_out=/nowhere/./t"}},
 
-                               {{"--benchmark_out=/nowhere/x"}},
-                               {{"--benchmark_out=pipe"}},
-                               {{"--buffers", "registered"}},
-                               {{"--only", "gather", "--buffers", "symmetric"}},
-                               {{"--only", "all_gather", "--root", "1"}},
-                               {{"--only", "gather", "--root", "2"}},
-                               {{"--only", "gather", "--sizes", "4"}}};
+      {{"--benchmark_repetitions=2", "--benchmark_enable_random_interleaving=true"}},
+      {{"--benchmark_min_time=nan"}},
+      {{"--benchmark_out=/nowhere/x"}},
+      {{"--benchmark_out=pipe"}},
+      {{"--buffers", "registered"}},
+      {{"--only", "gather", "--buffers", "symmetric"}},
+      {{"--only", "all_gather", "--root", "1"}},
+      {{"--only", "gather", "--root", "2"}},
+      {{"--only", "gather", "--sizes", "4"}}};
   const ScratchFolder folder;
   ASSERT_EQ(mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
   Situations refusals;

@@ -172,6 +172,67 @@ TEST(RunNeeds, GpusUnlessTheMpiBackendIsAskedFor) {
   EXPECT_THAT(entries(folder), IsEmpty());
 }
 
+/// Values that no machine could take, on one without GPUs.
+TEST(RunWithoutGpus, TellsOfWrongOptionsFirst) {
+  const ScratchFolder folder;
+  const std::vector<std::vector<std::string>> all{
+      {"--np", "-3"},
+      {"--np", "9"},
+      {"--np", "two"},
+      {"--np", "3", "--gpus", "0,1"},
+      {"--gpus", "0,0"},
+      {"--gpus", "0"},
+      {"--gpus", "-1,0"},
+      {"--launches", "0"},
+      {"--launches", "2000"},
+      {"--variant", "=A=1"},
+      {"--variant", "a:1A=1"},
+      {"--variant", "a:A"},
+      {"--variant", "p2"},
+      {"--variant", "a:worker=/nowhere"},
+      {"--variant", "a:nccl=/nowhere"},
+      {"--variant", "a:A=1", "--variant", "a:A=2"},
+      {"--launcher", "srum"},
+      {"--launcher", "srun", "--hostfile", "/dev/null"},
+      {"--hostfile", "/nowhere"},
+      {"--sizes", "6"},
+      {"--sizes", "0"},
+      {"--only", "all_reduc"},
+      {"--only", "gpt2_step", "--sizes", "64K"},
+      {"--only", "broadcast", "--root", "9"},
+      {"--only", "send_recv", "--pattern", "one-way", "--pair", "0-9"},
+      {"--pair", "first"},
+      {"--type", "float31"},
+      {"--reduction", "least"},
+      {"--pattern", "star"},
+      {"--buffers", "none"},
+      {"--launch-mode", "none"},
+      {"--steps", "7"},
+      {"--only", "all_reduce", "--steps", "20"},
+      {"--tokens", "/nowhere"},
+      {"--model-size", "none"},
+      {"--profile", "none"},
+      {"--profile", "./none.toml"},
+      {"--ci-width", "2"},
+      {"--budget", "0"},
+      {"--timeout", "0"},
+      {"--schedule", "none"},
+      {"--label", "a b"},
+      {"--resume", "/nowhere"},
+      {"--backend", "none"},
+      {"--backend", "mpi", "--require-healthy"}};
+  for (std::vector<std::string> words : all) {
+    words.insert(words.begin(), "run");
+    ProgramRequest request = linkgain(folder, words);
+    request.environment["CUDA_VISIBLE_DEVICES"] = "";
+    request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+    request.environment["LINKGAIN_NVML_SCENARIO"] = "no-driver";
+    const Outcome outcome = run_program(request, 30.0);
+    EXPECT_EQ(outcome.status, 2) << testing::PrintToString(words) << outcome.error;
+  }
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
 TEST(ReportProgram, RefusesWhatIsNoRecord) {
   const ScratchFolder folder;
   std::ofstream(folder.path() / "text") << "no record\n";

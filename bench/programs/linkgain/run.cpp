@@ -183,7 +183,6 @@ void declare(CommandLine& line, RunOptions& options) {
     if (options.resume) require_resume_alone(app);
     require_text(options);
     if (options.tokens) options.token_facts = survey_token_file(*options.tokens);
-    if (!options.resume && !options.list) require_usable(options);
   });
 }
 
@@ -214,6 +213,7 @@ int preview(const RunOptions& options) {
     fmt::print("{}", choices_text());
     return 0;
   }
+  require_usable(options);
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
   fmt::print("{}", plan_text(preview_plan(options, survey_site(hosts)), terminal_columns()));
@@ -315,6 +315,7 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
 /// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
 int carry_out(const RunOptions& given) {
   if (given.list || given.dry_run) return preview(given);
+  if (!given.resume) require_usable(given);
   auto [options, named, record] = begin(given);
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);

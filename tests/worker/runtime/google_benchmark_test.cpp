@@ -130,6 +130,56 @@ TEST(GoogleBenchmark, RefusesWhatItDoesNotKnow) {
   expect_refusal("--benchmark_out=/nowhere/file", "--benchmark_out=/nowhere/file");
 }
 
+bool is_taken(std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) argument = "--benchmark_" + argument;
+  try {
+    require_benchmark_arguments(arguments);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+TEST(GoogleBenchmark, IsGivenNothingOfWhichItDies) {
+  const std::string interleaving = "enable_random_interleaving";
+  for (const std::vector<std::string>& taken : std::vector<std::vector<std::string>>{
+           {},
+           {"repetitions=3"},
+           {interleaving + "=true"},
+           {"repetitions=3", interleaving + "=false"},
+           {"repetitions=3", interleaving + "=0"},
+           {"repetitions=1", interleaving},
+           {"min_time=0"},
+           {"min_time=0.5"},
+           {"min_time=0.5s"},
+           {"min_time=100x"},
+           {"min_warmup_time=1"},
+           {"time_unit=ms"},
+           {"dry_run"},
+           {"out=f.json", "out_format=csv", "context=a=b", "counters_tabular=true"}}) {
+    EXPECT_TRUE(is_taken(taken)) << testing::PrintToString(taken);
+  }
+  for (const std::vector<std::string>& refused :
+       std::vector<std::vector<std::string>>{{"repetitions=0"},
+                                             {"repetitions=x"},
+                                             {"repetitions=1000000"},
+                                             {"repetitions=2", interleaving},
+                                             {"repetitions=2", interleaving + "=true"},
+                                             {"repetitions=2", interleaving + "=maybe"},
+                                             {"min_time=nan"},
+                                             {"min_time=inf"},
+                                             {"min_time=1e9999"},
+                                             {"min_time=-1"},
+                                             {"min_time=abc"},
+                                             {"min_time="},
+                                             {"min_warmup_time=nan"},
+                                             {"min_warmup_time=-1"},
+                                             {"time_unit=h"},
+                                             {"time_unit="}}) {
+    EXPECT_FALSE(is_taken(refused)) << testing::PrintToString(refused);
+  }
+}
+
 TEST(GoogleBenchmark, WritesRegularFilesOnly) {
   const ScratchFolder folder;
   const std::string pipe = folder.path() / "pipe";
