@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,7 +22,6 @@
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
-#include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -54,6 +54,7 @@ class Rounds {
         journal_(journal),
         observer_(observer),
         failures_(plan.variants.size()),
+        runs_(plan.variants.size()),
         seconds_(plan.variants.size()) {
     for (const Case& definition : plan.cases) {
       CaseResult& result = record.cases.emplace_back();
@@ -71,14 +72,13 @@ class Rounds {
     read_errors();
     journal_.write_head(record_);
     warm_up();
-    BalancedOrder order(variant_count(), plan_.seed);
-    StopReason stopped = run_rounds(order, 1, plan_.rounds);
+    StopReason stopped = run_rounds(1, plan_.rounds);
     if (stopped == StopReason::out_of_rounds) {
       if (const int more = rounds_worth_more(); more > 0) {
         observer_.note(fmt::format("the interval is wider than asked for: {} more",
                                    counted(more, "round", "rounds")));
         steps_ += more * variant_count();
-        stopped = run_rounds(order, plan_.rounds + 1, plan_.rounds + more);
+        stopped = run_rounds(plan_.rounds + 1, plan_.rounds + more);
       }
     }
     for (auto& result : record_.cases) result.stopped = stopped;
@@ -93,7 +93,9 @@ class Rounds {
   bool read_errors();
   void warm_up();
   bool fits(int runs) const;
-  StopReason run_rounds(BalancedOrder& order, int first, int last);
+  StopReason run_rounds(int first, int last);
+  int variants_left() const;
+  bool is_due(int variant) const;
   void run(const RunPlace& place, int position);
   Warning warning_of(const RunReport& report) const;
   void keep(const RunReport& report, int position);
@@ -112,6 +114,7 @@ class Rounds {
   ErrorReadings errors_;
   Clock::time_point start_ = Clock::now();
   std::vector<int> failures_;  ///< in a row, by variant
+  std::vector<int> runs_;      ///< begun, without warm-ups, by variant
   /// Runs that lack a metric for a reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
   double longest_ = 0.0;         ///< of all runs
@@ -266,23 +269,36 @@ void Rounds::warm_up() {
   }
 }
 
-StopReason Rounds::run_rounds(BalancedOrder& order, int first, int last) {
-  for (int round = first; round <= last; ++round) {
-    if (round > 1 && !fits(variant_count())) return StopReason::out_of_time;
-    int position = 0;
-    for (const int variant : order.next()) {
-      if (is_out(variant)) continue;
-      const RunPlace place{variant, round, false};
-      observer_.running(pace(), place);
-      run(place, position++);
-    }
-    if (round == 1 && lacks_metric()) return StopReason::skipped;
-    int left = 0;
-    for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
-    if (left < std::min(2, variant_count())) return StopReason::skipped;
-  }
-  return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
+int Rounds::variants_left() const {
+  int left = 0;
+  for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
+  return left;
 }
+
+/// Whether there is time for another run of the variant. Each has a first one, whatever the budget.
+bool Rounds::is_due(int variant) const {
+  if (runs_[static_cast<std::size_t>(variant)] == 0) return true;
+  return fits(1 + static_cast<int>(std::ranges::count(runs_, 0)));
+}
+
+StopReason Rounds::run_rounds(int first, int last) {
+  bool out_of_time = false;
+  for (const RunPlace& place : shuffled_rounds(plan_, first, last)) {
+    if (is_out(place.variant)) continue;
+    if (!is_due(place.variant)) {
+      out_of_time = true;
+      continue;
+    }
+    const int position = std::accumulate(runs_.begin(), runs_.end(), 0);
+    observer_.running(pace(), place);
+    ++runs_[static_cast<std::size_t>(place.variant)];
+    run(place, position);
+    if (position + 1 == variant_count() && lacks_metric()) return StopReason::skipped;
+    if (variants_left() < std::min(2, variant_count())) return StopReason::skipped;
+  }
+  if (out_of_time) return StopReason::out_of_time;
+}
+  return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
 
 /// Whether runs ended well and none gave a metric that was asked for, so that more of them would
 /// not either.

@@ -250,6 +250,16 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   plan.budget = options.budget;
   plan.timeout = options.timeout;
   plan.silence = options.silence;
+std::vector<RunPlace> shuffled_rounds(const ExecPlan& plan, int first, int last) {
+  // Another seed for rounds that are added, or they would repeat the order of the first ones.
+  const unsigned seed = plan.seed + static_cast<unsigned>(first - 1);
+  std::vector<RunPlace> order;
+  for (const auto& [variant, time] : shuffled_order(plan.variants.size(), last - first + 1, seed)) {
+    order.push_back({variant, first + time, false});
+  }
+  return order;
+}
+
   for (int variant = 0; variant < static_cast<int>(plan.variants.size()); ++variant) {
     const auto words = command_of(plan, {.variant = variant});
     require_program(words.empty() ? "" : words.front(), environment, "the command");
@@ -263,10 +273,7 @@ std::vector<RunPlace> run_order(const ExecPlan& plan) {
   for (int turn = 1; turn <= plan.warm_up; ++turn) {
     for (int variant = 0; variant < variants; ++variant) order.push_back({variant, turn, true});
   }
-  BalancedOrder balanced(variants, plan.seed);
-  for (int round = 1; round <= plan.rounds; ++round) {
-    for (const int variant : balanced.next()) order.push_back({variant, round, false});
-  }
+  std::ranges::copy(shuffled_rounds(plan, 1, plan.rounds), std::back_inserter(order));
   return order;
 }
 
