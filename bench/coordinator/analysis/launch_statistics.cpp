@@ -52,7 +52,7 @@ void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of,
   const VariantResult& result = of.variants[place];
   const std::vector<LaunchMedian> medians = launch_medians(of, place);
   for (const LaunchMedian& median : medians) {
-    entry.launches.push_back({first_launch + median.launch, median.time});
+    entry.launches.push_back({first_launch + median.launch, median.time, median.resolution});
   }
   entry.missing = entry.launches.empty() ? why_missing(of, place) : "";
   const bool measured = is_sampled(of, place);
@@ -274,7 +274,11 @@ LaunchMeans launch_means(const Record& record) {
       const std::vector<LaunchMedian>& launches = all[next].launches;
       std::optional<LaunchMean>& mean = means.back().emplace_back();
       if (!launches.empty()) {
-        mean = {geometric_mean(launches), static_cast<int>(launches.size()), deviations[next]};
+        mean = {geometric_mean(launches), static_cast<int>(launches.size()), deviations[next],
+                resolution_of(launches)};
+        if (result.definition.metric && mean->launches > 1 && !mean->deviation) {
+          mean->deviation = {.deviation = 0.0, .degrees_of_freedom = mean->launches - 1};
+        }
       } else if (result.variants[i].time) {
         mean = {*result.variants[i].time};
       }
@@ -285,8 +289,11 @@ LaunchMeans launch_means(const Record& record) {
 
 namespace {
 
-/// Half width of the 95 % interval of the difference of two means' logs. Absent where a side has
-/// one launch or no known deviation.
+/// Of numbers that are off by up to `rounding` in all, by as much on each side.
+double rounding_variance(double rounding) { return rounding * rounding / 6.0; }
+
+/// Half width of the 95 % interval of the difference of two means' logs; absent as the interval of
+/// ratio_between() is.
 std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& other) {
   double variance = 0.0;
   double by_freedom = 0.0;
@@ -296,9 +303,16 @@ std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& 
     variance += of_mean;
     by_freedom += of_mean * of_mean / mean->deviation->degrees_of_freedom.value();
   }
-  if (!(variance > 0.0)) return 0.0;
-  const int freedom = std::max(1, static_cast<int>(variance * variance / by_freedom));
-  return student_t_quantile(0.975, freedom) * std::sqrt(variance);
+  const double rounding = rounding_between(own.resolution, other.resolution);
+  if (!(variance > 0.0)) {
+    const bool enough = std::min(own.launches, other.launches) >= kFewestAgreeing;
+    return enough && rounding > 0.0 ? std::optional(rounding) : std::nullopt;
+  }
+  variance += rounding_variance(rounding);
+  constexpr double kAsNormal = 1e6;
+  const int freedom =
+      static_cast<int>(std::clamp(variance * variance / by_freedom, 1.0, kAsNormal));
+  return std::max(rounding, student_t_quantile(0.975, freedom) * std::sqrt(variance));
 }
 
 bool is_precise(const Estimate& ratio, double precision) {
@@ -352,9 +366,11 @@ Interval interval_around(double value, double half) {
 
 std::optional<Interval> LaunchMean::interval() const {
   if (!deviation || launches < 2) return std::nullopt;
-  const double half = student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
-                      deviation->deviation / std::sqrt(launches);
-  return interval_around(time.value, half);
+  const double half = std::max(
+      resolution / 2.0,
+      student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
+          std::sqrt(std::pow(deviation->deviation, 2) / launches + std::pow(resolution, 2) / 12.0));
+  return half > 0.0 ? std::optional(interval_around(time.value, half)) : std::nullopt;
 }
 
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
@@ -365,6 +381,13 @@ Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
     ratio.interval = interval_around(ratio.value, *half_width);
   }
   return ratio;
+}
+
+double rounding_between(double resolution, double other) { return (resolution + other) / 2.0; }
+
+double rounding_of(const CaseResult& result, const std::string& variant) {
+  return rounding_between(resolution_of(launch_medians(result, 0)),
+                          resolution_of(launch_medians(result, place_of(result, variant))));
 }
 
 bool is_wide(const Estimate& ratio) {
@@ -434,7 +457,9 @@ std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDevi
 }
 
 double standard_error(const LaunchShift& shift) {
-  return shift.between_launches.deviation * std::sqrt(1.0 / shift.before + 1.0 / shift.after);
+  const double deviation = shift.between_launches.deviation;
+  return std::sqrt(deviation * deviation * (1.0 / shift.before + 1.0 / shift.after) +
+                   rounding_variance(shift.rounding));
 }
 
 double ShiftQuantiles::at(const std::optional<int>& degrees_of_freedom) {
@@ -445,9 +470,17 @@ double ShiftQuantiles::at(const std::optional<int>& degrees_of_freedom) {
   return place->second;
 }
 
+namespace {
+
+double half_width_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
+  return std::max(shift.rounding,
+                  quantiles.at(shift.between_launches.degrees_of_freedom) * standard_error(shift));
+}
+
+}  // namespace
+
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
-  const double half_width =
-      quantiles.at(shift.between_launches.degrees_of_freedom) * standard_error(shift);
+  const double half_width = half_width_of(shift, quantiles);
   return {shift.log - half_width, shift.log + half_width};
 }
 
@@ -455,6 +488,7 @@ double chance_above(const LaunchShift& shift, double bound) {
   const double distance = shift.log - bound;
   const double error = standard_error(shift);
   if (std::isinf(distance)) return distance > 0.0 ? 0.0 : 1.0;
+  if (shift.rounding > 0.0 && distance <= shift.rounding) return 1.0;
   if (error == 0.0) return distance > 0.0 ? 0.0 : 1.0;
   return student_t_upper_tail(distance / error, shift.between_launches.degrees_of_freedom.value());
 }
@@ -469,8 +503,7 @@ std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuanti
                                            double lower, double upper) {
   const double margin = std::min(std::abs(shift.log - lower), std::abs(shift.log - upper));
   const auto half_width = [&](int before, int after) {
-    const LaunchShift more = with_launches(shift, before, after);
-    return quantiles.at(more.between_launches.degrees_of_freedom) * standard_error(more);
+    return half_width_of(with_launches(shift, before, after), quantiles);
   };
   const auto alone = fewest_within(
       shift.after, margin, [&](int launches) { return half_width(shift.before, launches); });

@@ -53,7 +53,7 @@ json::Out write_reference(const BaselineCase& reference) {
   json::Out times = json::Out::array();
   for (const Seconds time : reference.launch_times) times.push_back(time.value);
   const std::optional<LaunchDeviation>& between_launches = reference.between_launches;
-  return {
+  json::Out out{
       {"case", case_name(reference.definition)},
       {"variant", reference.variant},
       {"path", name_of(reference.path)},
@@ -67,6 +67,8 @@ json::Out write_reference(const BaselineCase& reference) {
       {"own_spread", between_launches && between_launches->alone},
       {"pool", deviation_pool(reference.definition, reference.variant)},
       {"launch_times_s", times}};
+  if (reference.resolution > 0.0) out["resolution"] = reference.resolution;
+  return out;
 }
 
 Variant read_variant(const json::In& in) {
@@ -132,6 +134,7 @@ BaselineCase read_reference(const json::In& in) {
   for (const json::In& time : in.value("launch_times_s", json::In::array())) {
     reference.launch_times.push_back(Seconds{time.get<double>()});
   }
+  reference.resolution = in.value("resolution", 0.0);
   require_deviation(reference);
   require_agreement(reference, json::optional_at<double>(in, "busbw_gb_per_s"));
   return reference;

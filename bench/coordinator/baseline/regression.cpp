@@ -14,6 +14,7 @@
 #include "linkgain/cases/program_metric.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/statistics/false_discovery.hpp"
+#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -88,23 +89,34 @@ bool has_one_launch(const CaseCheck& check) {
   return check.launches == 1 || check.reference_launches == 1;
 }
 
+/// Why more launches would not settle a shift: the program prints so few digits.
+void explain_digits(CaseCheck& check, double rounding) {
+  add_reason(check, fmt::format("the program prints too few digits: no shift below {} can be seen",
+                                percent_of_digits(std::expm1(rounding))));
+}
+
 /// All launches of either side agree to the last digit. Of what a program prints in few digits that
-/// is no wonder, and their shift is what it is; measured times are not known then.
+/// is no wonder, and their shift is what it is, but for these digits; measured times are not known
+/// then.
 void judge_agreeing(CaseCheck& check, const std::optional<ProgramMetric>& metric, double lower,
-                    double upper) {
+                    double upper, double rounding) {
   if (!metric || is_timed(*metric)) return;
   constexpr double kRounding = 1e-12;  // of the logs
   const double shift = std::abs(*check.shift) < kRounding ? 0.0 : *check.shift;
-  check.interval = Interval{shift, shift};
-  check.chance_slower = shift > upper ? 0.0 : 1.0;
-  check.chance_faster = shift < lower ? 0.0 : 1.0;
-  if (!fails(check.verdict)) check.verdict = RegressionVerdict::same;
+  check.interval = Interval{shift - rounding, shift + rounding};
+  check.chance_slower = check.interval->low > upper ? 0.0 : 1.0;
+  check.chance_faster = check.interval->high < lower ? 0.0 : 1.0;
+  if (fails(check.verdict)) return;
+  const bool open = (check.interval->low < lower && check.interval->high >= lower) ||
+                    (check.interval->high > upper && check.interval->low <= upper);
+  check.verdict = open ? RegressionVerdict::inconclusive : RegressionVerdict::same;
+  if (open) explain_digits(check, rounding);
 }
 
 /// Returns the shift that chances and interval are of; nothing where there is no interval.
 std::optional<LaunchShift> measure(CaseCheck& check, const CaseLaunches& launches,
                                    const std::optional<LaunchDeviation>& between_launches,
-                                   ShiftQuantiles& quantiles) {
+                                   double reference_resolution, ShiftQuantiles& quantiles) {
   if (launches.launches.empty()) return std::nullopt;
   check.time = geometric_mean(launches.launches);
   check.launches = static_cast<int>(launches.launches.size());
@@ -118,12 +130,13 @@ std::optional<LaunchShift> measure(CaseCheck& check, const CaseLaunches& launche
   if (has_one_launch(check)) return std::nullopt;
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
+  const double rounding = rounding_between(reference_resolution, resolution_of(launches.launches));
   if (!between_launches) {
-    judge_agreeing(check, launches.definition.metric, lower, upper);
+    judge_agreeing(check, launches.definition.metric, lower, upper, rounding);
     return std::nullopt;
   }
-  const LaunchShift shift{*check.shift, *between_launches, check.reference_launches,
-                          check.launches};
+  const LaunchShift shift{*check.shift, *between_launches, check.reference_launches, check.launches,
+                          rounding};
   check.interval = interval_of(shift, quantiles);
   check.chance_slower = chance_above(shift, upper);
   check.chance_faster = chance_below(shift, lower);
@@ -131,6 +144,8 @@ std::optional<LaunchShift> measure(CaseCheck& check, const CaseLaunches& launche
   const bool within = check.interval->low >= lower && check.interval->high <= upper;
   check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
   if (!within) check.settling = launches_to_settle(shift, quantiles, lower, upper);
+  const double margin = std::min(std::abs(shift.log - lower), std::abs(shift.log - upper));
+  if (!within && rounding > margin) explain_digits(check, rounding);
   return shift;
 }
 
@@ -259,7 +274,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
       held[found->second] = true;
       shift = measure(check, *own,
                       combine_deviations(reference.between_launches, deviations[found->second]),
-                      quantiles);
+                      reference.resolution, quantiles);
     }
     result.cases.push_back(std::move(check));
   }

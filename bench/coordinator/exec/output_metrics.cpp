@@ -250,6 +250,17 @@ void OutputReader::take_step(std::string_view line, Clock::time_point arrived) t
   if (!first_step_) first_step_ = arrived;
   if (arrived == *first_step_) ++first_steps_;
   last_step_ = arrived;
+double unit_of_last_digit(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_of("eE"), text.size());
+  const std::size_t point = std::min(text.find('.'), end);
+  int exponent = 0;
+  std::string_view behind = text.substr(std::min(end + 1, text.size()));
+  if (behind.starts_with('+')) behind.remove_prefix(1);
+  std::from_chars(behind.data(), behind.data() + behind.size(), exponent);
+  const auto decimals = point < end ? static_cast<int>(end - point) - 1 : 0;
+  return std::pow(10.0, exponent - decimals);
+}
+
 } catch (const SearchGivenUp& error) {
   steps_given_up_ = error.what();
 }
@@ -288,13 +299,15 @@ MetricValues OutputReader::values_of(const MetricRequest& request, const Found& 
   switch (request_.use) {
     case MetricUse::last:
       values.samples = {numbers.back()};
+      found.units.push_back(unit_of_last_digit(text));
       values.count = 1;
       break;
     case MetricUse::median:
       values.samples = {median(numbers)};
       break;
     case MetricUse::sum:
-      values.samples = {std::accumulate(numbers.begin(), numbers.end(), 0.0)};
+      values.samples = {sum_of(numbers)};
+      values.resolution = sum_of(found.units) / sum_of(numbers);
       break;
     case MetricUse::all:
       values.samples = numbers;
@@ -343,3 +356,6 @@ std::map<std::string, MetricValues> OutputReader::values() const {
 }
 
 }  // namespace linkgain
+      values.resolution = found.units.back() / numbers.back();
+      values.resolution = median(found.units) / median(numbers);
+      values.resolution = median(found.units) / median(numbers);

@@ -33,6 +33,7 @@ struct BaselineCase {
   std::optional<LaunchDeviation>
       between_launches;  ///< between launches; absent where no like case has two of them
   std::vector<Seconds> launch_times;  ///< the launches' medians, for readers
+  double resolution = 0.0;            ///< resolution_of() the launches
 };
 
 /// Replaces the tolerance of the cases whose name fits a pattern. Of a bound that is not given the
