@@ -87,7 +87,7 @@ void declare_how(CommandLine& line, ExecOptions& options) {
   CLI::App& app = line.app;
   app.option_defaults()->group(option_group::kHow);
   app.add_option("--rounds", options.rounds,
-                 "Runs of every variant, in balanced random order; up to twice as many where "
+                 "Runs of every variant, all in one random order; up to twice as many where "
                  "--ci-width needs them")
       ->check(CLI::Range(1, kMostRounds))
       ->capture_default_str()

@@ -30,7 +30,8 @@ MetricUse parse_metric_use(std::string_view name);
 /// A number in the program's output.
 struct MetricRequest {
   ProgramMetric metric;
-  LinePattern pattern;  ///< with one group
+  LinePattern pattern;   ///< with one group
+  bool is_named = true;  ///< by who asked for it; else by its pattern
 };
 
 /// What is read from the output of a run.
@@ -44,8 +45,8 @@ struct OutputRequest {
 /// "NAME=REGEX", or a regular expression alone, which the letters and digits that it begins with
 /// name: 'train_runtime.*?([0-9.]+)' is train_runtime. Where what follows "NAME=" does not say what
 /// it looks for, all is the regular expression: 'loss=([0-9.]+)' is the value of the key loss. Less
-/// counts as better. Throws UsageError where it has no name or not one group, and for names of
-/// linkgain's own.
+/// counts as better. Throws UsageError where it has not one group, and for given names that are
+/// none or linkgain's own.
 MetricRequest parse_metric(const std::string& text);
 
 /// Gives those that nobody named names of their own where their patterns begin alike, or with no
@@ -57,11 +58,11 @@ void name_metrics(std::vector<MetricRequest>& metrics);
 /// not begin with 0) as a number; absent where the text is anything else, or no finite number.
 std::optional<double> parse_number(std::string_view text);
 
-/// What one metric was in a run: samples in its own unit, one at least, or why there is none.
 /// Of such a text: 0.01 of "3.49", 1 of "1,234", 100 of "1.2e3". What was printed may be off by
 /// half of it.
 double unit_of_last_digit(std::string_view text);
 
+/// What one metric was in a run: samples in its own unit, one at least, or why there is none.
 struct MetricValues {
   std::vector<double> samples{};
   std::int64_t count = 1;  ///< of what each sample stands for: matches, steps

@@ -52,14 +52,14 @@ TEST(ParseNumber, KnowsWhatProgramsWrite) {
 }
 
 TEST(ParseNumber, TakesNothingElse) {
-  for (const char* text : {"", "fast", "1.2.3", "12s", "nan", "inf", "1e999", "1,2", "1,2345", ",1",
-                           "1234,567", "1.5,000", "1,", "0x10", " 1", "1,23a"}) {
+  for (const char* text :
+       {"",    "fast",   "1.2.3", "12s",      "nan",     "inf",       "1e999",
+        "1,2", "1,2345", ",1",    "1234,567", "1.5,000", "1,",        "0x10",
+        " 1",  "1,23a",  "0,312", "-0,312",   "00,312",  "0,312,000", "012,345.5"}) {
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
   }
 }
 
-TEST(ParseMetric, IsNamedByItsBeginningOrByName) {
-  EXPECT_EQ(parse_metric("train_runtime.*?([0-9.]+)").metric.name, "train_runtime");
 TEST(ParseNumber, KnowsTheUnitOfTheLastDigit) {
   for (const auto& [text, unit] : std::vector<std::pair<std::string, double>>{{"3", 1.0},
                                                                               {"3.", 1.0},
@@ -99,6 +99,8 @@ TEST(OutputReader, ReadsColouredLines) {
   EXPECT_THAT(reader.values().at("step").samples, ElementsAre(DoubleNear(1.0, 1e-9)));
 }
 
+TEST(ParseMetric, IsNamedByItsBeginningOrByName) {
+  EXPECT_EQ(parse_metric("train_runtime.*?([0-9.]+)").metric.name, "train_runtime");
   EXPECT_EQ(parse_metric("loss_: (.*)").metric.name, "loss");
   EXPECT_EQ(parse_metric("speeds? ([0-9]+)").metric.name, "speed");
   const MetricRequest named = parse_metric("tokens.s=speed = ([0-9.]+) tok/s");
@@ -135,8 +137,8 @@ TEST(ParseMetric, IsAllPatternWhereAKeyAndItsValueAreMeant) {
 
 TEST(ParseMetric, RefusesWhatCannotBeMeant) {
   Situations said;
-  said.refuse_each({"([0-9]+)", "loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=(.*)",
-                    "step ([0-9]+)", "-x=(.*)", "x=[z-a](.)"},
+  said.refuse_each({"loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=took (.*)",
+                    "step=now ([0-9]+)", "-x=at (.*)", "x=[z-a](.)"},
                    [](const char* text) { parse_metric(text); });
   said.refuse_each({"mean", ""}, [](const char* text) { parse_metric_use(text); });
   said.expect_golden("metrics_refused.txt");
