@@ -5,6 +5,7 @@ import signal
 import subprocess
 import tempfile
 
+import attacks_on_claims as claims
 import attacks_on_files as files
 import attacks_on_options as options
 import attacks_on_output as output
@@ -142,6 +143,7 @@ ATTACKS = [
     Attack("options", "absurd values of every option of exec", "refused or planned",
            options.absurd_values("exec", behind=["--", "true"])),
     *processes.faults(),
+    *claims.ATTACKS,
 ]
 
 
