@@ -222,18 +222,29 @@ std::optional<double> largest_difference(const Losses& first, const Losses& othe
 
 std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t variant) {
   std::map<int, std::vector<double>> times;
+  std::map<int, std::vector<double>> resolutions;
   for (const Sample& sample : result.samples) {
     const double time = sample.time().value;
     if (sample.variant != static_cast<int>(variant) || !(time > 0.0)) continue;
     times[sample.launch].push_back(time);
+    if (sample.resolution > 0.0) resolutions[sample.launch].push_back(sample.resolution);
   }
   const OperationKind operation = result.definition.operation;
   const std::size_t fewest = is_training(operation) || is_program(operation) ? 1 : kFewestSamples;
   std::vector<LaunchMedian> medians;
   for (const auto& [launch, values] : times) {
-    if (values.size() >= fewest) medians.push_back({launch, Seconds{median(values)}});
+    if (values.size() < fewest) continue;
+    const auto printed = resolutions.find(launch);
+    medians.push_back({launch, Seconds{median(values)},
+                       printed == resolutions.end() ? 0.0 : median(printed->second)});
   }
   return medians;
+}
+
+double resolution_of(std::span<const LaunchMedian> launches) {
+  std::vector<double> resolutions;
+  for (const LaunchMedian& launch : launches) resolutions.push_back(launch.resolution);
+  return resolutions.empty() ? 0.0 : median(resolutions);
 }
 
 double mean_log(std::span<const LaunchMedian> launches) {

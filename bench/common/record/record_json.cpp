@@ -217,6 +217,9 @@ Out write_rows(const Rows& rows) {
   if (std::any_of(rows.begin(), rows.end(), has_loss)) {
     out["loss"] = column(rows, [](const Row& row) { return nullable(row.sample->loss); });
   }
+  if (std::ranges::any_of(rows, [](const Row& row) { return row.sample->resolution > 0.0; })) {
+    out["resolution"] = column(rows, &Sample::resolution);
+  }
   for (const auto& [name, mark] : kMarks) {
     if (std::ranges::any_of(rows, [mark = mark](const Row& row) { return row.sample->*mark; })) {
       out[name] = column(rows, mark);
@@ -236,6 +239,10 @@ void read_optional_columns(const In& json, std::vector<Sample>& samples) {
   const In* const losses = optional_column(json, "loss", samples.size());
   for (std::size_t i = 0; losses != nullptr && i < samples.size(); ++i) {
     if (!(*losses)[i].is_null()) samples[i].loss = (*losses)[i].get<double>();
+  }
+  const In* const resolutions = optional_column(json, "resolution", samples.size());
+  for (std::size_t i = 0; resolutions != nullptr && i < samples.size(); ++i) {
+    samples[i].resolution = (*resolutions)[i].get<double>();
   }
   for (const auto& [name, mark] : kMarks) {
     const In* const marks = optional_column(json, name, samples.size());

@@ -29,19 +29,39 @@ std::uint32_t draw_below(std::uint32_t bound, unsigned& state) {
   return bits % bound;
 }
 
+/// Fisher and Yates' shuffle.
+void shuffle(std::vector<int>& order, unsigned seed) {
+  for (std::size_t left = order.size(); left > 1; --left) {
+    std::swap(order[left - 1], order[draw_below(static_cast<std::uint32_t>(left), seed)]);
+  }
+}
+
 }  // namespace
 
 BalancedOrder::BalancedOrder(int variants, unsigned seed) {
   if (variants < 1) throw std::invalid_argument("an order needs at least one variant");
   next_.resize(static_cast<std::size_t>(variants));
   std::iota(next_.begin(), next_.end(), 0);
-  for (std::size_t left = next_.size(); left > 1; --left) {
-    std::swap(next_[left - 1], next_[draw_below(static_cast<std::uint32_t>(left), seed)]);
-  }
+  shuffle(next_, seed);
 }
 
 std::vector<int> BalancedOrder::next() {
   return std::exchange(next_, std::vector<int>(next_.rbegin(), next_.rend()));
+}
+
+std::vector<Turn> shuffled_order(std::size_t variants, int times, unsigned seed) {
+  if (variants == 0) throw std::invalid_argument("an order needs at least one variant");
+  std::vector<int> order;
+  for (int time = 0; time < times; ++time) {
+    for (std::size_t i = 0; i < variants; ++i) order.push_back(static_cast<int>(i));
+  }
+  shuffle(order, seed);
+  std::vector<int> next(variants);
+  std::vector<Turn> turns;
+  for (const int variant : order) {
+    turns.push_back({variant, next[static_cast<std::size_t>(variant)]++});
+  }
+  return turns;
 }
 
 }  // namespace linkgain

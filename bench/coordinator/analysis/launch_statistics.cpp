@@ -59,7 +59,8 @@ void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of,
   const VariantResult& result = of.variants[place];
   const std::vector<LaunchMedian> medians = launch_medians(of, place);
   for (const LaunchMedian& median : medians) {
-    entry.launches.push_back({among_all.first_launch + median.launch, median.time});
+    entry.launches.push_back(
+        {among_all.first_launch + median.launch, median.time, median.resolution});
     entry.runs.push_back(among_all.record);
   }
   entry.missing = entry.launches.empty() ? why_missing(of, place) : "";
@@ -300,7 +301,11 @@ LaunchMeans launch_means(const Record& record) {
       const std::vector<LaunchMedian>& launches = all[next].launches;
       std::optional<LaunchMean>& mean = means.back().emplace_back();
       if (!launches.empty()) {
-        mean = {geometric_mean(launches), static_cast<int>(launches.size()), deviations[next]};
+        mean = {geometric_mean(launches), static_cast<int>(launches.size()), deviations[next],
+                resolution_of(launches)};
+        if (result.definition.metric && mean->launches > 1 && !mean->deviation) {
+          mean->deviation = {.deviation = 0.0, .degrees_of_freedom = mean->launches - 1};
+        }
       } else if (result.variants[i].time) {
         mean = {*result.variants[i].time};
       }
@@ -311,25 +316,31 @@ LaunchMeans launch_means(const Record& record) {
 
 namespace {
 
+/// Degrees of freedom of a variance that is known.
+constexpr int kAsNormal = 1'000'000;
+
 /// Estimated.
 struct Variance {
   double value = 0.0;
   int degrees_of_freedom = 1;
 };
 
-/// Satterthwaite's, of two that are independent; rounded down. The sum is above 0.
-int degrees_of_freedom_of_sum(const std::array<Variance, 2>& variances) {
+/// Satterthwaite's, of some that are independent; rounded down. The sum is above 0.
+int degrees_of_freedom_of_sum(std::span<const Variance> variances) {
   double sum = 0.0;
   double by_freedom = 0.0;
   for (const Variance& each : variances) {
     sum += each.value;
     by_freedom += each.value * each.value / each.degrees_of_freedom;
   }
-  return std::max(1, static_cast<int>(sum * sum / by_freedom));
+  return static_cast<int>(std::clamp(sum * sum / by_freedom, 1.0, double{kAsNormal}));
 }
 
-/// Half width of the 95 % interval of the difference of two means' logs. Absent where a side has
-/// one launch or no known deviation.
+/// Of numbers that are off by up to `rounding` in all, by as much on each side.
+double rounding_variance(double rounding) { return rounding * rounding / 6.0; }
+
+/// Half width of the 95 % interval of the difference of two means' logs; absent as the interval of
+/// ratio_between() is.
 std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& other) {
   std::array<Variance, 2> variances;
   const std::array<const LaunchMean*, 2> sides{&own, &other};
@@ -339,9 +350,16 @@ std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& 
     variances[i] = {std::pow(mean.deviation->deviation, 2) / mean.launches,
                     mean.deviation->degrees_of_freedom.value()};
   }
-  const double variance = variances[0].value + variances[1].value;
-  if (!(variance > 0.0)) return 0.0;
-  return student_t_quantile(0.975, degrees_of_freedom_of_sum(variances)) * std::sqrt(variance);
+  const double rounding = rounding_between(own.resolution, other.resolution);
+  if (!(variances[0].value + variances[1].value > 0.0)) {
+    const bool enough = std::min(own.launches, other.launches) >= kFewestAgreeing;
+    return enough && rounding > 0.0 ? std::optional(rounding) : std::nullopt;
+  }
+  const std::array<Variance, 3> all{
+      variances[0], variances[1], {rounding_variance(rounding), kAsNormal}};
+  const double variance = all[0].value + all[1].value + all[2].value;
+  return std::max(rounding,
+                  student_t_quantile(0.975, degrees_of_freedom_of_sum(all)) * std::sqrt(variance));
 }
 
 bool is_precise(const Estimate& ratio, double precision) {
@@ -395,9 +413,11 @@ Interval interval_around(double value, double half) {
 
 std::optional<Interval> LaunchMean::interval() const {
   if (!deviation || launches < 2) return std::nullopt;
-  const double half = student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
-                      deviation->deviation / std::sqrt(launches);
-  return interval_around(time.value, half);
+  const double half = std::max(
+      resolution / 2.0,
+      student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
+          std::sqrt(std::pow(deviation->deviation, 2) / launches + std::pow(resolution, 2) / 12.0));
+  return half > 0.0 ? std::optional(interval_around(time.value, half)) : std::nullopt;
 }
 
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
@@ -408,6 +428,13 @@ Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
     ratio.interval = interval_around(ratio.value, *half_width);
   }
   return ratio;
+}
+
+double rounding_between(double resolution, double other) { return (resolution + other) / 2.0; }
+
+double rounding_of(const CaseResult& result, const std::string& variant) {
+  return rounding_between(resolution_of(launch_medians(result, 0)),
+                          resolution_of(launch_medians(result, place_of(result, variant))));
 }
 
 bool is_wide(const Estimate& ratio) {
@@ -485,14 +512,16 @@ LaunchShift shift_between_runs(const LaunchShift& runs,
   const double added = std::pow(between_launches->deviation, 2) * missing / runs.after;
   LaunchShift shift = runs;
   shift.between_launches.deviation *= std::sqrt((known + added) / known);
-  shift.between_launches.degrees_of_freedom =
-      degrees_of_freedom_of_sum({{{known, runs.between_launches.degrees_of_freedom.value()},
-                                  {added, between_launches->degrees_of_freedom.value()}}});
+  shift.between_launches.degrees_of_freedom = degrees_of_freedom_of_sum(
+      std::array<Variance, 2>{{{known, runs.between_launches.degrees_of_freedom.value()},
+                               {added, between_launches->degrees_of_freedom.value()}}});
   return shift;
 }
 
 double standard_error(const LaunchShift& shift) {
-  return shift.between_launches.deviation * std::sqrt(1.0 / shift.before + 1.0 / shift.after);
+  const double deviation = shift.between_launches.deviation;
+  return std::sqrt(deviation * deviation * (1.0 / shift.before + 1.0 / shift.after) +
+                   rounding_variance(shift.rounding));
 }
 
 double ShiftQuantiles::at(const std::optional<int>& degrees_of_freedom) {
@@ -503,9 +532,17 @@ double ShiftQuantiles::at(const std::optional<int>& degrees_of_freedom) {
   return place->second;
 }
 
+namespace {
+
+double half_width_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
+  return std::max(shift.rounding,
+                  quantiles.at(shift.between_launches.degrees_of_freedom) * standard_error(shift));
+}
+
+}  // namespace
+
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
-  const double half_width =
-      quantiles.at(shift.between_launches.degrees_of_freedom) * standard_error(shift);
+  const double half_width = half_width_of(shift, quantiles);
   return {shift.log - half_width, shift.log + half_width};
 }
 
@@ -513,6 +550,7 @@ double chance_above(const LaunchShift& shift, double bound) {
   const double distance = shift.log - bound;
   const double error = standard_error(shift);
   if (std::isinf(distance)) return distance > 0.0 ? 0.0 : 1.0;
+  if (shift.rounding > 0.0 && distance <= shift.rounding) return 1.0;
   if (error == 0.0) return distance > 0.0 ? 0.0 : 1.0;
   return student_t_upper_tail(distance / error, shift.between_launches.degrees_of_freedom.value());
 }
@@ -527,8 +565,7 @@ std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuanti
                                            double lower, double upper) {
   const double margin = std::min(std::abs(shift.log - lower), std::abs(shift.log - upper));
   const auto half_width = [&](int before, int after) {
-    const LaunchShift more = with_launches(shift, before, after);
-    return quantiles.at(more.between_launches.degrees_of_freedom) * standard_error(more);
+    return half_width_of(with_launches(shift, before, after), quantiles);
   };
   const auto alone = fewest_within(
       shift.after, margin, [&](int launches) { return half_width(shift.before, launches); });

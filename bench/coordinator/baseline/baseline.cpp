@@ -44,7 +44,8 @@ BaselineCase reference_of(const CaseLaunches& launches,
                          .launches = static_cast<int>(launches.launches.size()),
                          .tolerance = tolerance,
                          .between_launches = between_launches,
-                         .launch_times = {}};
+                         .launch_times = {},
+                         .resolution = resolution_of(launches.launches)};
   for (const LaunchMedian& launch : launches.launches) {
     reference.launch_times.push_back(launch.time);
   }

@@ -74,6 +74,7 @@ json::Out write_reference(const BaselineCase& reference) {
       {"own_spread", between_launches && between_launches->alone},
       {"pool", deviation_pool(reference.definition, reference.variant)},
       {"launch_times_s", times}};
+  if (reference.resolution > 0.0) out["resolution"] = reference.resolution;
   if (reference.between_runs) out["between_runs"] = write_runs(*reference.between_runs);
   return out;
 }
@@ -147,6 +148,7 @@ BaselineCase read_reference(const json::In& in) {
   for (const json::In& time : in.value("launch_times_s", json::In::array())) {
     reference.launch_times.push_back(Seconds{time.get<double>()});
   }
+  reference.resolution = in.value("resolution", 0.0);
   require_deviation(reference);
   require_agreement(reference, json::optional_at<double>(in, "busbw_gb_per_s"));
   return reference;

@@ -14,6 +14,7 @@
 #include "linkgain/cases/program_metric.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/statistics/false_discovery.hpp"
+#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -88,17 +89,28 @@ bool has_one_launch(const CaseCheck& check) {
   return check.launches == 1 || check.reference_launches == 1;
 }
 
+/// Why more launches would not settle a shift: the program prints so few digits.
+void explain_digits(CaseCheck& check, double rounding) {
+  add_reason(check, fmt::format("the program prints too few digits: no shift below {} can be seen",
+                                percent_of_digits(std::expm1(rounding))));
+}
+
 /// All launches of either side agree to the last digit. Of what a program prints in few digits that
-/// is no wonder, and their shift is what it is; measured times are not known then.
+/// is no wonder, and their shift is what it is, but for these digits; measured times are not known
+/// then.
 void judge_agreeing(CaseCheck& check, const std::optional<ProgramMetric>& metric, double lower,
-                    double upper) {
+                    double upper, double rounding) {
   if (!metric || is_timed(*metric)) return;
   constexpr double kRounding = 1e-12;  // of the logs
   const double shift = std::abs(*check.shift) < kRounding ? 0.0 : *check.shift;
-  check.interval = Interval{shift, shift};
-  check.chance_slower = shift > upper ? 0.0 : 1.0;
-  check.chance_faster = shift < lower ? 0.0 : 1.0;
-  if (!fails(check.verdict)) check.verdict = RegressionVerdict::same;
+  check.interval = Interval{shift - rounding, shift + rounding};
+  check.chance_slower = check.interval->low > upper ? 0.0 : 1.0;
+  check.chance_faster = check.interval->high < lower ? 0.0 : 1.0;
+  if (fails(check.verdict)) return;
+  const bool open = (check.interval->low < lower && check.interval->high >= lower) ||
+                    (check.interval->high > upper && check.interval->low <= upper);
+  check.verdict = open ? RegressionVerdict::inconclusive : RegressionVerdict::same;
+  if (open) explain_digits(check, rounding);
 }
 
 /// What is to be checked of one case, and how far its replicates lie apart.
@@ -179,11 +191,13 @@ std::optional<LaunchShift> measure(CaseCheck& check, const BaselineCase& referen
   if (has_one_launch(check)) return std::nullopt;
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
-  const std::optional<LaunchShift> shift = shift_of(check, reference, measured);
+  const double rounding = rounding_between(reference.resolution, resolution_of(launches.launches));
+  std::optional<LaunchShift> shift = shift_of(check, reference, measured);
   if (!shift) {
-    judge_agreeing(check, launches.definition.metric, lower, upper);
+    judge_agreeing(check, launches.definition.metric, lower, upper, rounding);
     return std::nullopt;
   }
+  shift->rounding = rounding;
   check.interval = interval_of(*shift, quantiles.shown);
   check.chance_slower = chance_above(*shift, upper);
   check.chance_faster = chance_below(*shift, lower);
@@ -191,6 +205,8 @@ std::optional<LaunchShift> measure(CaseCheck& check, const BaselineCase& referen
   const bool within = is_within(*shift, lower, upper);
   check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
   if (!within) check.settling = launches_to_settle(*shift, quantiles.same, lower, upper);
+  const double margin = std::min(std::abs(shift->log - lower), std::abs(shift->log - upper));
+  if (!within && rounding > margin) explain_digits(check, rounding);
   return shift;
 }
 

@@ -86,9 +86,10 @@ std::vector<std::optional<LaunchDeviation>> deviations_of(const RunFigures& run)
 
 Estimate speed_up_of(const CaseFigures& before, const CaseFigures& after,
                      const LaunchDeviation& between_launches, ShiftQuantiles& quantiles) {
-  const LaunchShift shift{mean_log(after.launches) - mean_log(before.launches), between_launches,
-                          static_cast<int>(before.launches.size()),
-                          static_cast<int>(after.launches.size())};
+  const LaunchShift shift{
+      mean_log(after.launches) - mean_log(before.launches), between_launches,
+      static_cast<int>(before.launches.size()), static_cast<int>(after.launches.size()),
+      rounding_between(resolution_of(before.launches), resolution_of(after.launches))};
   const Interval log = interval_of(shift, quantiles);
   return {.value = std::exp(-shift.log),
           .interval = Interval{std::exp(-log.high), std::exp(-log.low)},

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,7 +22,6 @@
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
-#include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -54,6 +54,7 @@ class Rounds {
         journal_(journal),
         observer_(observer),
         failures_(plan.variants.size()),
+        runs_(plan.variants.size()),
         seconds_(plan.variants.size()) {
     for (const Case& definition : plan.cases) {
       CaseResult& result = record.cases.emplace_back();
@@ -71,14 +72,13 @@ class Rounds {
     read_errors();
     journal_.write_head(record_);
     warm_up();
-    BalancedOrder order(variant_count(), plan_.seed);
-    StopReason stopped = run_rounds(order, 1, plan_.rounds);
+    StopReason stopped = run_rounds(1, plan_.rounds);
     if (stopped == StopReason::out_of_rounds) {
       if (const int more = rounds_worth_more(); more > 0) {
         observer_.note(fmt::format("the interval is wider than asked for: {} more",
                                    counted(more, "round", "rounds")));
         steps_ += more * variant_count();
-        stopped = run_rounds(order, plan_.rounds + 1, plan_.rounds + more);
+        stopped = run_rounds(plan_.rounds + 1, plan_.rounds + more);
       }
     }
     for (auto& result : record_.cases) result.stopped = stopped;
@@ -93,7 +93,9 @@ class Rounds {
   bool read_errors();
   void warm_up();
   bool fits(int runs) const;
-  StopReason run_rounds(BalancedOrder& order, int first, int last);
+  StopReason run_rounds(int first, int last);
+  int variants_left() const;
+  bool is_due(int variant) const;
   void run(const RunPlace& place, int position);
   Warning warning_of(const RunReport& report) const;
   void keep(const RunReport& report, int position);
@@ -113,6 +115,7 @@ class Rounds {
   ErrorReadings errors_;
   Clock::time_point start_ = Clock::now();
   std::vector<int> failures_;  ///< in a row, by variant
+  std::vector<int> runs_;      ///< begun, without warm-ups, by variant
   /// Runs that lack a metric for a reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
   std::vector<std::string> waiting_;  ///< runs whose program waited for linkgain
@@ -149,6 +152,7 @@ void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const R
     sample.round = round++;
     sample.position = position;
     sample.operations = values.count;
+    sample.resolution = values.resolution;
     sample.seconds = {to_sample(*result.definition.metric, number)};
     sample.health.resize(1);
     result.samples.push_back(std::move(sample));
@@ -293,21 +297,34 @@ void Rounds::warm_up() {
   }
 }
 
-StopReason Rounds::run_rounds(BalancedOrder& order, int first, int last) {
-  for (int round = first; round <= last; ++round) {
-    if (round > 1 && !fits(variant_count())) return StopReason::out_of_time;
-    int position = 0;
-    for (const int variant : order.next()) {
-      if (is_out(variant)) continue;
-      const RunPlace place{variant, round, false};
-      observer_.running(pace(), place);
-      run(place, position++);
+int Rounds::variants_left() const {
+  int left = 0;
+  for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
+  return left;
+}
+
+/// Whether there is time for another run of the variant. Each has a first one, whatever the budget.
+bool Rounds::is_due(int variant) const {
+  if (runs_[static_cast<std::size_t>(variant)] == 0) return true;
+  return fits(1 + static_cast<int>(std::ranges::count(runs_, 0)));
+}
+
+StopReason Rounds::run_rounds(int first, int last) {
+  bool out_of_time = false;
+  for (const RunPlace& place : shuffled_rounds(plan_, first, last)) {
+    if (is_out(place.variant)) continue;
+    if (!is_due(place.variant)) {
+      out_of_time = true;
+      continue;
     }
-    if (round == 1 && lacks_metric()) return StopReason::skipped;
-    int left = 0;
-    for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
-    if (left < std::min(2, variant_count())) return StopReason::skipped;
+    const int position = std::accumulate(runs_.begin(), runs_.end(), 0);
+    observer_.running(pace(), place);
+    ++runs_[static_cast<std::size_t>(place.variant)];
+    run(place, position);
+    if (position + 1 == variant_count() && lacks_metric()) return StopReason::skipped;
+    if (variants_left() < std::min(2, variant_count())) return StopReason::skipped;
   }
+  if (out_of_time) return StopReason::out_of_time;
   return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
 }
 
@@ -333,6 +350,7 @@ int Rounds::rounds_worth_more() const {
     if (is_start_up(result.definition)) continue;
     const double asked = precision_of(copy.settings, result.definition);
     for (const RatioResult& each : result.ratios) {
+      if (rounding_of(result, each.variant) >= asked) continue;  // which no runs make narrower
       const double width = relative_half_width(each.ratio).value_or(0.0);
       factor = std::max(factor, std::pow(width / asked, 2));
     }
@@ -357,6 +375,101 @@ void warn_of_inherited(Record& record) {
   }
 }
 
+/// Whether printed digits, not runs, make the ratio's interval so wide that it is not what was
+/// asked for, or that it does not tell whether there is a difference.
+bool is_of_few_digits(const Record& record, const CaseResult& result, const RatioResult& each) {
+  const std::optional<double> width = relative_half_width(each.ratio);
+  constexpr double kDecides = 0.99;
+  const double rounding = rounding_of(result, each.variant);
+  if (!width || rounding < kDecides * *width) return false;
+  return *width > precision_of(record.settings, result.definition) ||
+         (each.ratio.interval->holds(1.0) && !is_one(each.ratio.value));
+}
+
+void warn_of_few_digits(Record& record) {
+  for (const CaseResult& result : record.cases) {
+    for (const RatioResult& each : result.ratios) {
+      if (!is_of_few_digits(record, result, each)) continue;
+      record.warnings.push_back(
+          {"few-digits",
+           fmt::format("{} is printed in steps of {} of its value: a difference that is not larger "
+                       "is inconclusive, however many runs there are",
+                       result.definition.metric->name,
+                       percent_of_digits(rounding_of(result, each.variant))),
+           "let the program print more digits of it"});
+      break;
+    }
+  }
+}
+
+/// Orders of so many runs of two variants.
+double orders_of(std::size_t own, std::size_t other) {
+  double orders = 1.0;
+  for (std::size_t i = 1; i <= other; ++i) {
+    orders *= static_cast<double>(own + i) / static_cast<double>(i);
+  }
+  return orders;
+}
+
+/// Two orders put all that is slowed into one variant. An interval of 95 % is of runs that do not
+/// depend on each other; where these are more than 5 % of all orders, something periodic may be
+/// what it shows.
+void warn_of_few_runs(Record& record) {
+  constexpr double kEnough = 40.0;
+  for (const CaseResult& result : record.cases) {
+    const std::size_t own = launch_medians(result, 0).size();
+    for (std::size_t i = 1; i < result.variants.size(); ++i) {
+      const auto ratio =
+          std::ranges::find(result.ratios, result.variants[i].variant, &RatioResult::variant);
+      if (ratio == result.ratios.end() || !ratio->ratio.interval || ratio->ratio.may_be(1.0)) {
+        continue;
+      }
+      const double orders = orders_of(own, launch_medians(result, i).size());
+      if (orders >= kEnough) continue;
+      record.warnings.push_back(
+          {"few-runs",
+           fmt::format("{} runs: something on this machine that slows half of them slows one "
+                       "variant alone in 1 of {:.0f} cases",
+                       own + launch_medians(result, i).size(), orders / 2.0),
+           "ask for more with --rounds: from four on it is 1 of 35"});
+      return;
+    }
+  }
+}
+
+/// Matches, or steps, of a variant in a run; absent where it has none.
+std::optional<double> matches_in_a_run(const CaseResult& result, std::size_t variant) {
+  std::set<int> runs;
+  double matches = 0.0;
+  for (const Sample& sample : result.samples) {
+    if (sample.variant != static_cast<int>(variant)) continue;
+    runs.insert(sample.launch);
+    matches += static_cast<double>(sample.operations);
+  }
+  return runs.empty() ? std::nullopt : std::optional(matches / static_cast<double>(runs.size()));
+}
+
+/// Sums and medians of other numbers of matches are of other work.
+void warn_of_matches(Record& record) {
+  constexpr double kAllowed = 0.01;
+  for (const CaseResult& result : record.cases) {
+    const std::optional<double> first = matches_in_a_run(result, 0);
+    for (std::size_t i = 1; i < result.variants.size(); ++i) {
+      const std::optional<double> other = matches_in_a_run(result, i);
+      if (!first || !other) continue;
+      if (std::abs(*first - *other) <= kAllowed * std::max(*first, *other)) continue;
+      record.warnings.push_back(
+          {"matches-differ",
+           fmt::format("{} matched {} times in a run with {} and {} times with {}, on average",
+                       result.definition.metric->name, readable_number(*first),
+                       result.variants[0].variant, readable_number(*other),
+                       result.variants[i].variant),
+           "see in the logs whether both did the same work; a sum grows with the matches, and "
+           "--metric-use median does not"});
+    }
+  }
+}
+
 void warn_of_wide_intervals(Record& record) {
   std::vector<std::string> wide;
   bool time = false;
@@ -367,6 +480,11 @@ void warn_of_wide_intervals(Record& record) {
         result.ratios, [](const RatioResult& each) { return each.ratio.interval.has_value(); });
     const bool one_run = std::ranges::any_of(
         result.ratios, [](const RatioResult& each) { return each.ratio.replicates < 2; });
+    if (std::ranges::any_of(result.ratios, [&](const RatioResult& each) {
+          return is_of_few_digits(record, result, each);
+        })) {
+      continue;
+    }
     if (!remedy || is_start_up(result.definition) || !(has_interval || one_run)) continue;
     time = time || *remedy == Remedy::time;
     wide.push_back(case_label(result.definition));
@@ -464,6 +582,9 @@ ExitCode conclude(Record& record) {
   });
   summarise(record);
   warn_of_inherited(record);
+  warn_of_few_runs(record);
+  warn_of_matches(record);
+  warn_of_few_digits(record);
   warn_of_wide_intervals(record);
   warn_of_link_errors(record);
   const bool nothing = std::ranges::all_of(

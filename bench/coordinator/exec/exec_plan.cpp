@@ -170,15 +170,8 @@ OutputRequest read_output(const ExecOptions& options) {
   OutputRequest request{.metrics = {}, .use = options.metric_use, .skip = options.skip};
   for (const std::string& text : options.metrics) {
     request.metrics.push_back(parse_metric(text));
-    const ProgramMetric& metric = request.metrics.back().metric;
-    const auto same = std::ranges::count_if(request.metrics, [&](const MetricRequest& each) {
-      return each.metric.name == metric.name;
-    });
-    if (same > 1) {
-      throw UsageError(fmt::format("two metrics are called {}", metric.name),
-                       "name them: --metric 'NAME=REGEX'");
-    }
   }
+  name_metrics(request.metrics);
   if (!options.step.empty()) request.step.emplace(options.step, "--step");
   const bool reads = !request.metrics.empty() || request.step;
   if (options.skip > 0 && !reads) {
@@ -250,7 +243,7 @@ Environment variables_set(const Variant& variant, const Environment& environment
 std::string assignments_before(const Environment& environment) {
   std::string text;
   for (const auto& [name, value] : environment) {
-    text += fmt::format("{}={} ", name, shown_word(value));
+    text += fmt::format("{}={} ", name, pasted_word(value));
   }
   return text;
 }
@@ -290,16 +283,23 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   return plan;
 }
 
+std::vector<RunPlace> shuffled_rounds(const ExecPlan& plan, int first, int last) {
+  // Another seed for rounds that are added, or they would repeat the order of the first ones.
+  const unsigned seed = plan.seed + static_cast<unsigned>(first - 1);
+  std::vector<RunPlace> order;
+  for (const auto& [variant, time] : shuffled_order(plan.variants.size(), last - first + 1, seed)) {
+    order.push_back({variant, first + time, false});
+  }
+  return order;
+}
+
 std::vector<RunPlace> run_order(const ExecPlan& plan) {
   const auto variants = static_cast<int>(plan.variants.size());
   std::vector<RunPlace> order;
   for (int turn = 1; turn <= plan.warm_up; ++turn) {
     for (int variant = 0; variant < variants; ++variant) order.push_back({variant, turn, true});
   }
-  BalancedOrder balanced(variants, plan.seed);
-  for (int round = 1; round <= plan.rounds; ++round) {
-    for (const int variant : balanced.next()) order.push_back({variant, round, false});
-  }
+  std::ranges::copy(shuffled_rounds(plan, 1, plan.rounds), std::back_inserter(order));
   return order;
 }
 
@@ -404,7 +404,7 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
 namespace {
 
 std::string shell_line(const std::string& command, const Placeholders& placeholders) {
-  return "sh -c " + shown_word(without_secrets(filled_in(command, placeholders)));
+  return "sh -c " + pasted_word(without_secrets(filled_in(command, placeholders)));
 }
 
 }  // namespace
@@ -423,9 +423,9 @@ std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
     }
     if (plan.server) {
       text +=
-          fmt::format("{}{} &\n", before, shown_command(without_secrets(server_of(plan, place))));
+          fmt::format("{}{} &\n", before, pasted_command(without_secrets(server_of(plan, place))));
     }
-    text += fmt::format("{}{}\n", before, shown_command(without_secrets(command_of(plan, place))));
+    text += fmt::format("{}{}\n", before, pasted_command(without_secrets(command_of(plan, place))));
     if (!plan.cleanup.empty()) {
       text += fmt::format("{}{}\n", before, shell_line(plan.cleanup, placeholders));
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec_verdicts.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/units.hpp"
@@ -91,6 +92,60 @@ std::string value_text(const CaseResult& result, std::size_t variant) {
   return time ? readable_result(result.definition, *time) : "not measured";
 }
 
+/// Runs of a variant that ended, and those that gave no number of them.
+struct EndedRuns {
+  std::size_t all = 0;
+  std::size_t failed = 0;   ///< by themselves
+  std::size_t lacking = 0;  ///< the metric alone
+
+  bool any_lost() const { return failed + lacking > 0; }
+  /// "5 of 10 with host failed or gave no loss".
+  std::string text(const std::string& metric, const std::string& variant) const {
+    const std::string lost = failed == 0    ? "gave no " + metric
+                             : lacking == 0 ? "failed"
+                                            : "failed or gave no " + metric;
+    return fmt::format("{} of {} with {} {}", failed + lacking, all, variant, lost);
+  }
+};
+
+EndedRuns ended_runs(const Record& record, const CaseResult& result, std::size_t variant) {
+  EndedRuns ended;
+  for (const ProgramRun& run : record.runs) {
+    if (run.variant != result.variants[variant].variant || run.warm_up) continue;
+    ++ended.all;
+    ended.failed += run.failure.empty() ? 0 : 1;
+  }
+  const std::size_t counted = launch_medians(result, variant).size();
+  const std::size_t lost = ended.all - std::min(ended.all, counted + ended.failed);
+  ended.lacking = lost;
+  return ended;
+}
+
+/// "6", or "5 of 10" where others gave no number.
+std::string counted_runs_text(const Record& record, const CaseResult& result, std::size_t variant) {
+  const EndedRuns ended = ended_runs(record, result, variant);
+  const std::size_t own = launch_medians(result, variant).size();
+  return ended.any_lost() ? fmt::format("{} of {}", own, ended.all) : fmt::to_string(own);
+}
+
+/// Why runs that count do not stand for all: who is slow, and so runs out of time or memory, may be
+/// among those that do not. Empty where none is missing.
+std::string survivors_text(const Record& record, const CaseResult& result, std::size_t variant) {
+  std::vector<std::string> lost;
+  for (const std::size_t each : {std::size_t{0}, variant}) {
+    const EndedRuns ended = ended_runs(record, result, each);
+    if (!ended.any_lost()) continue;
+    lost.push_back(ended.text(result.definition.metric->name, result.variants[each].variant));
+  }
+  return fmt::format("{}", fmt::join(lost, ", "));
+}
+
+bool all_agree(const CaseResult& result, std::size_t variant) {
+  const std::vector<LaunchMedian> launches = launch_medians(result, variant);
+  return std::ranges::all_of(
+      launches, [&](const LaunchMedian& each) { return each.time == launches.front().time; });
+}
+
 /// "6", or "5 and 6" where the two have not as many.
 std::string runs_text(const CaseResult& result, std::size_t first, std::size_t other) {
   const std::size_t own = launch_medians(result, first).size();
@@ -113,7 +168,11 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       arms, [](const ArmEvidence& arm) { return nvlink_bytes(arm).has_value(); });
   if (counted_bytes) columns.push_back({"by NVLink", kRight, false, 4});
   columns.push_back({"Runs", kRight, false, 1});
-  columns.push_back({"Speed-up", kRight, false, 3});
+  // Of the first against the row's: with names alone one would take it for the row's own.
+  columns.push_back({difference == Difference::names && record.settings.variants.size() > 1
+                         ? "Speed-up of " + record.settings.variants.front().name
+                         : "Speed-up",
+                     kRight, false, 3});
   columns.push_back({"95 % CI", kRight, false, 2});
   Table table(columns);
   for (const CaseResult* result : results) {
@@ -125,7 +184,7 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       const std::optional<double> bytes = nvlink_bytes(arms[i]);
       const bool first = result == results.front();
       if (counted_bytes) cells.push_back(bytes && first ? readable_traffic(*bytes) : "");
-      cells.push_back(fmt::to_string(launch_medians(*result, i).size()));
+      cells.push_back(counted_runs_text(record, *result, i));
       const Estimate* const ratio = ratio_of(*result, result->variants[i].variant);
       cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).estimate);
       cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).interval());
@@ -192,6 +251,11 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
         "No comparison of {} with {}: {}.", result.definition.metric->name, other,
         some || others ? fmt::format("{} gave none", some ? other : first) : "neither gave one");
   }
+  if (const std::string lost = survivors_text(record, result, variant); !lost.empty()) {
+    return fmt::format(
+        "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
+        result.variants[0].variant, other, lost);
+  }
   const RatioText text = readable_ratio(*ratio);
   const std::string than = difference == Difference::names ? " than with " + other : "";
   const std::string runs = runs_text(result, 0, variant);
@@ -199,17 +263,20 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   const std::string sides = difference == Difference::names
                                 ? fmt::format("{} and {}", subject, other)
                                 : fmt::format("runs with and without {}", subject);
-  if (!ratio->interval && is_one(ratio->value)) {
+  const bool agree = all_agree(result, 0) && all_agree(result, variant);
+  if (is_one(ratio->value) && agree) {
     return ratio->replicates < 2
                ? fmt::format(
                      "The same {} of {}, but these are too few runs to say that they agree.",
                      metric, sides)
-               : fmt::format("No difference between {}: all runs gave the same {}.", sides, metric);
+               : fmt::format("No difference between {}: all runs gave the same {}{}.", sides,
+                             metric, ratio->interval ? ", to the digits printed" : "");
   }
   if (!ratio->interval) {
+    const bool few = ratio->replicates < kFewestAgreeing || !agree;
     return fmt::format("With {} {}{} ({}). {}, so there is no confidence interval.", subject,
                        change_text(result.definition, ratio->value), than, text.estimate,
-                       ratio->replicates < 2 ? "These are too few runs" : "All runs agree");
+                       few ? "These are too few runs" : "All runs of a variant agree");
   }
   const std::string figures = fmt::format("({} {})", text.with_interval(), runs);
   if (ratio->interval->holds(1.0)) {
@@ -265,7 +332,8 @@ std::string exec_screen(const Record& record, const std::string& footer, const S
   const std::size_t used = line_count(text + answer) + 2 + warnings;  // head of the table, footer
   const std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   const std::size_t height = std::max<std::size_t>(1, record.settings.variants.size());
-  while (results.size() > 1 && results.size() * height > room - (results.size() < shown_before)) {
+  while (results.size() > 1 &&
+         results.size() * height + (results.size() < shown_before ? 1 : 0) > room) {
     results.pop_back();
   }
   if (!results.empty())

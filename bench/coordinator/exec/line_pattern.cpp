@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {
@@ -24,6 +25,8 @@ constexpr std::uint32_t kMostSteps = 1'000'000;
 /// Enough for that many steps. It is reserved; only what a search needs takes memory.
 constexpr std::size_t kFirstStack = std::size_t{32} << 10;
 constexpr std::size_t kMostStack = std::size_t{32} << 20;
+
+constexpr char kEscape = '\033';
 
 std::string message_of(int error) {
   std::array<PCRE2_UCHAR, 256> text{};
@@ -84,11 +87,13 @@ int LinePattern::groups() const {
 }
 
 bool LinePattern::matches(std::string_view line) const {
+  if (line.find(kEscape) != line.npos) return compiled_->find(without_escapes(line), 0) != nullptr;
   return compiled_->find(line, 0) != nullptr;
 }
 
 void LinePattern::for_each(std::string_view line,
                            const std::function<void(std::string_view)>& use) const {
+  if (line.find(kEscape) != line.npos) return for_each(without_escapes(line), use);
   PCRE2_SIZE start = 0;
   while (start <= line.size()) {
     const PCRE2_SIZE* const found = compiled_->find(line, start);

@@ -8,7 +8,9 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -33,6 +35,8 @@ std::optional<std::string> without_separators(std::string_view text) {
   const std::size_t end = std::min(text.find('.'), text.size());
   const std::size_t first = text.find(',');
   if (first == std::string_view::npos) return std::string(text);
+  // "0,312" is a decimal comma's.
+  if (text.substr(text.starts_with('-') ? 1 : 0).starts_with('0')) return std::nullopt;
   std::string plain;
   int digits = -1;  // since the last comma
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -60,6 +64,19 @@ std::string literal_prefix(std::string_view pattern) {
   }
   while (prefix.ends_with('_')) prefix.pop_back();
   return prefix;
+}
+
+/// All words that stand before the first of its signs that is none of a word, blanks and "=" as
+/// "-": "decode-b-64" of "decode b=64 .*ms=([0-9.]+)".
+std::string spelt_out(std::string_view pattern) {
+  const std::size_t end = std::min(pattern.find_first_of("(){}[]*+?.|^$\\"), pattern.size());
+  std::string spelt;
+  for (const char c : pattern.substr(0, end)) {
+    const bool is_of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (is_of_word || (!spelt.empty() && spelt.back() != '-')) spelt += is_of_word ? c : '-';
+  }
+  while (spelt.ends_with('-') || spelt.ends_with('_')) spelt.pop_back();
+  return spelt;
 }
 
 /// Where "NAME=" ends; 0 where the text does not begin so.
@@ -108,6 +125,20 @@ bool finds_by_words(std::string_view regex) {
     }
   }
   return has_letter && has_beginning;
+}
+
+/// What a metric that nobody named may be called by its pattern, the shorter name first. A number
+/// says nothing of what is measured, and some names are linkgain's own.
+std::vector<std::string> names_by_pattern(const MetricRequest& request) {
+  constexpr std::size_t kLongest = 40;
+  std::vector<std::string> names;
+  if (request.is_named) return names;
+  for (const std::string& name : {request.metric.name, spelt_out(request.pattern.text())}) {
+    const bool is_word = !name.empty() && is_letter(name.front()) && name.size() <= kLongest;
+    const bool is_new = std::ranges::find(names, name) == names.end();
+    if (is_word && is_new && !is_timed({.name = name})) names.push_back(name);
+  }
+  return names;
 }
 
 /// Where the lines of a text end, one after the other. Passes each byte once for each kind of end.
@@ -165,25 +196,48 @@ MetricRequest parse_metric(const std::string& text) {
   const std::string option = "--metric";
   const std::size_t length = name_length(text);
   const std::string behind = text.substr(length > 0 ? length + 1 : 0);
-  const std::string& pattern = finds_by_words(behind) ? behind : text;
+  const bool is_named = length > 0 && finds_by_words(behind);
   const ProgramMetric metric{.name = length > 0 ? text.substr(0, length) : literal_prefix(text)};
   const std::string advice = "write it as --metric 'loss=loss: ([0-9.]+)'";
-  if (metric.name.empty()) {
-    throw UsageError(fmt::format("--metric '{}' begins with no name", text), advice);
-  }
-  validate(metric);
-  if (is_timed(metric)) {
+  if (is_named) validate(metric);
+  if (is_named && is_timed(metric)) {
     throw UsageError(
         fmt::format("--metric '{}': linkgain's own measure is called {}", text, metric.name),
         "give the metric another name: " + advice);
   }
-  MetricRequest request{metric, LinePattern(pattern, option)};
+  MetricRequest request{metric, LinePattern(is_named ? behind : text, option), is_named};
   if (request.pattern.groups() != 1) {
     throw UsageError(fmt::format("--metric '{}' has {}: one is needed, round the number", text,
                                  counted(request.pattern.groups(), "group", "groups")),
                      advice + "; (?:…) groups without capturing");
   }
   return request;
+}
+
+void name_metrics(std::vector<MetricRequest>& metrics) {
+  std::set<std::string> taken;
+  for (const MetricRequest& each : metrics) {
+    if (!each.is_named || taken.insert(each.metric.name).second) continue;
+    throw UsageError(fmt::format("two metrics are called {}", each.metric.name),
+                     "name them: --metric 'NAME=REGEX'");
+  }
+  std::map<std::string, int> users;  // of a beginning, and of all words
+  for (const MetricRequest& each : metrics) {
+    for (const std::string& name : names_by_pattern(each)) ++users[name];
+  }
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].is_named) continue;
+    std::string chosen;
+    for (const std::string& name : names_by_pattern(metrics[i])) {
+      if (chosen.empty() && users[name] == 1 && !taken.contains(name)) chosen = name;
+    }
+    for (std::size_t number = i + 1; chosen.empty(); ++number) {
+      const std::string numbered = fmt::format("metric-{}", number);
+      if (!taken.contains(numbered)) chosen = numbered;
+    }
+    taken.insert(chosen);
+    metrics[i].metric.name = chosen;
+  }
 }
 
 std::optional<double> parse_number(std::string_view text) {
@@ -194,6 +248,17 @@ std::optional<double> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(plain->data(), plain->data() + plain->size(), number);
   const bool whole = error == std::errc{} && end == plain->data() + plain->size();
   return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+double unit_of_last_digit(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_of("eE"), text.size());
+  const std::size_t point = std::min(text.find('.'), end);
+  int exponent = 0;
+  std::string_view behind = text.substr(std::min(end + 1, text.size()));
+  if (behind.starts_with('+')) behind.remove_prefix(1);
+  std::from_chars(behind.data(), behind.data() + behind.size(), exponent);
+  const auto decimals = point < end ? static_cast<int>(end - point) - 1 : 0;
+  return std::pow(10.0, exponent - decimals);
 }
 
 OutputReader::OutputReader(const OutputRequest& request, Clock::time_point start)
@@ -235,6 +300,7 @@ void OutputReader::take_numbers(const MetricRequest& request, Found& found, std:
     if (found.matches <= request_.skip) return;
     if (const std::optional<double> number = parse_number(text)) {
       found.numbers.push_back(*number);
+      found.units.push_back(unit_of_last_digit(text));
     } else {
       found.not_a_number = text;
     }
@@ -286,20 +352,27 @@ MetricValues OutputReader::values_of(const MetricRequest& request, const Found& 
   }
   MetricValues values{
       .samples = {}, .count = static_cast<std::int64_t>(numbers.size()), .missing = {}};
+  const auto sum_of = [](const std::vector<double>& all) {
+    return std::accumulate(all.begin(), all.end(), 0.0);
+  };
   switch (request_.use) {
     case MetricUse::last:
       values.samples = {numbers.back()};
       values.count = 1;
+      values.resolution = found.units.back() / numbers.back();
       break;
     case MetricUse::median:
       values.samples = {median(numbers)};
+      values.resolution = median(found.units) / median(numbers);
       break;
     case MetricUse::sum:
-      values.samples = {std::accumulate(numbers.begin(), numbers.end(), 0.0)};
+      values.samples = {sum_of(numbers)};
+      values.resolution = sum_of(found.units) / sum_of(numbers);
       break;
     case MetricUse::all:
       values.samples = numbers;
       values.count = 1;
+      values.resolution = median(found.units) / median(numbers);
       break;
   }
   const auto odd = std::ranges::find_if_not(

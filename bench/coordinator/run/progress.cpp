@@ -196,7 +196,7 @@ int RunPace::holds(const std::vector<int>& cases, int launches) const {
 
 void RunPace::add_group(const std::vector<int>& cases, int launches) {
   added_ += launches;
-  ++added_groups_;
+  added_groups_ += static_cast<int>(divide_up(launches, launches_at_once(plan_)));
   for (const int index : cases) cases_[static_cast<std::size_t>(index)].added += launches;
   plan_steps();
 }

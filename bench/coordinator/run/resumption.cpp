@@ -260,6 +260,11 @@ std::vector<std::vector<int>> variants_at_once(const RunPlan& plan) {
   return groups;
 }
 
+int group_size(const RunPlan& plan, int first) {
+  if (plan.schedule == Schedule::paired || plan.is_soak) return launches_at_once(plan);
+  return plan.budget && first == 0 ? 1 : plan.launches;
+}
+
 bool is_measured(const CaseResult& result, int launch, const std::vector<int>& variants,
                  int rounds) {
   return std::ranges::all_of(variants, [&](int variant) {

@@ -231,15 +231,16 @@ void Run::execute() {
 }
 
 void Run::run_planned() {
-  const int at_once = launches_at_once(plan_);
-  for (int first = 0; first < pace_.launches(); first += at_once) {
+  for (int first = 0, end = 0; first < pace_.launches(); first = end) {
     if (first > 0 && all_gave_up()) return;
     if (plan_.is_soak) {
       if (!is_kept(first) && !soak_.begins(first)) return;
     } else if (first > 0 && pace_.out_of_budget()) {
       return leave_out(first);
     }
-    run_group(first, std::min(pace_.launches(), first + at_once), pace_.order());
+    end = std::min(pace_.launches(), first + group_size(plan_, first));
+    run_group(first, end, pace_.order());
+    if (first == 0 && plan_.schedule == Schedule::sequential) lower_launches();
   }
 }
 
@@ -257,8 +258,8 @@ void Run::add_launches() {
   while (!all_gave_up()) {
     summarise(record_);
     const MoreLaunches more = launches_worth_adding(record_, plan_.launches, done);
-    const int at_once = std::min(more.launches, launches_at_once(plan_));
-    const int end = done + pace_.holds(more.cases, at_once);
+    const int end =
+        done + pace_.holds(more.cases, std::min(more.launches, group_size(plan_, done)));
     if (end == done) return;
     pace_.add_group(more.cases, end - done);
     keep_steps(more.cases, done, end);
@@ -267,14 +268,15 @@ void Run::add_launches() {
   }
 }
 
-/// The launches from `first` until before `end`.
+/// The launches from `first` until before `end`, shuffled where one variant's alone is up.
 void Run::run_group(int first, int end, const std::vector<int>& cases) {
-  const std::vector<std::vector<int>> variants = variants_at_once(plan_);
-  BalancedOrder order(static_cast<int>(variants.size()), seed_of(Order::start, plan_.seed, first));
-  for (const int group : order.next()) {
-    run_jobs(first, end, variants[static_cast<std::size_t>(group)], cases);
+  if (plan_.schedule == Schedule::paired) return run_jobs(first, end, all_variants_, cases);
+  const unsigned seed = seed_of(Order::start, plan_.seed, first);
+  for (const auto& [variant, time] : shuffled_order(all_variants_.size(), end - first, seed)) {
+    if (time > 0 && all_gave_up()) return;
+    if (time > 0 && out_of_budget()) return leave_out(first + time);
+    run_jobs(first + time, first + time + 1, {variant}, cases);
   }
-  if (plan_.schedule != Schedule::paired && first == 0) lower_launches();
 }
 
 /// Those of these variants, all up together.

@@ -117,6 +117,16 @@ std::string plain_text(std::string_view text) {
   return result;
 }
 
+std::string without_escapes(std::string_view text) {
+  std::string result;
+  for (std::size_t place = 0; place < text.size();) {
+    const std::size_t escape = std::min(text.find('\033', place), text.size());
+    result += text.substr(place, escape - place);
+    place = escape < text.size() ? escape + escape_length(text, escape) : escape;
+  }
+  return result;
+}
+
 std::string valid_utf8(std::string_view text) {
   std::string result;
   for (std::size_t place = 0; place < text.size();) {
@@ -217,6 +227,40 @@ std::string shell_quoted(std::string_view text) {
     quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   }
   return quoted + "'";
+}
+
+std::string pasted_word(std::string_view text) {
+  std::string word;
+  std::string plain;  // what needs no printf, since the last that did
+  std::string octal;
+  const auto finish = [&] {
+    if (!plain.empty()) word += shell_quoted(std::exchange(plain, {}));
+    if (!octal.empty()) word += fmt::format("\"$(printf '{}')\"", std::exchange(octal, {}));
+  };
+  for (std::size_t place = 0; place < text.size();) {
+    const std::string_view character =
+        text.substr(place, std::max<std::size_t>(1, length_of_character(text, place)));
+    place += character.size();
+    if (character == "\n" || visible(character) == character) {
+      if (!octal.empty()) finish();
+      plain += character;
+      // A line that begins with a quote is no command to what runs jobs of CI.
+      if (character == "\n" && is_command(text.substr(place))) finish();
+      continue;
+    }
+    if (!plain.empty()) finish();
+    for (const char c : character) {
+      octal += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    }
+  }
+  finish();
+  return word.empty() ? shell_quoted(text) : word;
+}
+
+std::string pasted_command(const std::vector<std::string>& words) {
+  std::vector<std::string> pasted;
+  std::ranges::transform(words, std::back_inserter(pasted), pasted_word);
+  return fmt::format("{}", fmt::join(pasted, " "));
 }
 
 std::string shown_word(std::string_view text) {

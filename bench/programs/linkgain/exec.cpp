@@ -91,7 +91,7 @@ void declare_how(CommandLine& line, ExecOptions& options) {
   CLI::App& app = line.app;
   app.option_defaults()->group(option_group::kHow);
   app.add_option("--rounds", options.rounds,
-                 "Runs of every variant, in balanced random order; up to twice as many where "
+                 "Runs of every variant, all in one random order; up to twice as many where "
                  "--ci-width needs them")
       ->check(CLI::Range(1, kMostRounds))
       ->capture_default_str()
@@ -236,8 +236,7 @@ bool has_input() {
 
 std::vector<Warning> warnings_of_input() {
   if (!has_input()) return {};
-  return {{"exec-input",
-           "the command does not get what is in standard input: its own is empty",
+  return {{"exec-input", "the command does not get what is in standard input: its own is empty",
            "let a shell open the file in each run: -- sh -c 'wc -l < FILE'"}};
 }
 

@@ -78,8 +78,10 @@ struct LaunchMean {
   Seconds time;  ///< geometric mean of the launches' medians
   int launches = 0;
   std::optional<LaunchDeviation> deviation{};  ///< of one launch; absent where none is known
+  double resolution = 0.0;                     ///< resolution_of() the launches
 
-  /// 95 %, of the time in seconds; absent of one launch and without a deviation.
+  /// 95 %, of the time in seconds; absent of one launch and without a deviation, and where neither
+  /// launches nor printed digits leave any doubt.
   std::optional<Interval> interval() const;
 };
 
@@ -87,14 +89,29 @@ struct LaunchMean {
 /// samples is of no launch.
 using LaunchMeans = std::vector<std::vector<std::optional<LaunchMean>>>;
 
-/// With pooled_deviations().
+/// With pooled_deviations(). Runs of a program that all print the same have a deviation of 0, with
+/// as many degrees of freedom as any: what a program prints may well be constant.
 LaunchMeans launch_means(const Record& record);
 
 /// How many times longer `other` takes than `own`: the quotient of the two times, with Welch's t
 /// interval of the difference of their logs, in which each side has its own deviation (B. L. Welch,
 /// Biometrika 34, 1947; degrees of freedom rounded down). Without an interval where a side has one
-/// launch or no known deviation.
+/// launch or no known deviation, or neither side has any and there are fewer than kFewestAgreeing
+/// launches.
+///
+/// What a program printed is uniform within half a unit of its last digit, and all runs of a side
+/// may be rounded alike: the variance of that is added to each mean's, however many runs there are,
+/// and no interval is narrower than rounding_between().
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other);
+
+/// Of two things by turns, launches of two variants are constant, and differ, in 1 of 8 where each
+/// has two launches; in 1 of 32 where each has three.
+inline constexpr int kFewestAgreeing = 3;
+
+/// How far printed digits alone may have moved the log of a ratio: half a unit on each side.
+double rounding_between(double resolution, double other);
+/// The same of a variant's ratio to the first one's.
+double rounding_of(const CaseResult& result, const std::string& variant);
 
 /// Whether an interval that includes 1 also includes what would matter to anybody: whether there is
 /// a difference is then inconclusive.
@@ -149,6 +166,7 @@ struct LaunchShift {
   LaunchDeviation between_launches;  ///< of one launch or run, on either side
   int before = 1;                    ///< launches or runs
   int after = 1;
+  double rounding = 0.0;  ///< rounding_between() the two sides
 };
 
 /// The launches of each run, on average.
@@ -164,7 +182,8 @@ LaunchShift shift_between_runs(const LaunchShift& runs,
                                const std::optional<LaunchDeviation>& between_launches,
                                const LaunchesOfRuns& launches);
 
-/// Of the shift: the launches of both sides count, sqrt(s^2 (1/before + 1/after)).
+/// Of the shift: the launches of both sides count, sqrt(s^2 (1/before + 1/after)), and how numbers
+/// were rounded.
 double standard_error(const LaunchShift& shift);
 
 /// student_t_quantile(probability, …), found once for each number of degrees of freedom: the cases
@@ -181,11 +200,12 @@ class ShiftQuantiles {
   std::map<int, double> known_;
 };
 
-/// The 95 % interval.
+/// The 95 % interval, which is not narrower than what was rounded.
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles);
 
 /// The chance of so large a shift, or a larger one, where the true one is `bound`; and of so small
-/// a one. An infinite bound gives 1: nothing lies beyond it. The deviation must have been observed.
+/// a one. What lies no further from the bound than its rounding has any chance. An infinite bound
+/// gives 1: nothing lies beyond it. The deviation must have been observed.
 double chance_above(const LaunchShift& shift, double bound);
 double chance_below(const LaunchShift& shift, double bound);
 

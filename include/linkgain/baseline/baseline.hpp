@@ -45,6 +45,7 @@ struct BaselineCase {
   std::optional<LaunchDeviation>
       between_launches;  ///< between launches; absent where no like case has two of them
   std::vector<Seconds> launch_times;           ///< the launches' medians, for readers
+  double resolution = 0.0;                     ///< resolution_of() the launches
   std::optional<RunDeviation> between_runs{};  ///< absent of fewer than kEnoughRuns
 };
 

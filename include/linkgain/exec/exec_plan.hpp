@@ -85,7 +85,7 @@ struct ExecPlan {
 /// variant, a pattern that is none.
 ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environment);
 
-/// A run to come: of a variant, in a round that counts from 1, or before the rounds, to warm up.
+/// A run to come: the first, second … of a variant, or one before these, to warm up.
 struct RunPlace {
   int variant = 0;
   int round = 1;
@@ -93,8 +93,10 @@ struct RunPlace {
   bool operator==(const RunPlace&) const = default;
 };
 
-/// The variants of warm-up runs in the order given, again and again; then those of each round in
-/// balanced random order (BalancedOrder).
+/// The rounds from `first` to `last` of all variants, in one shuffled_order().
+std::vector<RunPlace> shuffled_rounds(const ExecPlan& plan, int first, int last);
+
+/// The variants of warm-up runs in the order given, again and again; then shuffled_rounds().
 std::vector<RunPlace> run_order(const ExecPlan& plan);
 
 /// What `{variant}` and the like stand for in that run.

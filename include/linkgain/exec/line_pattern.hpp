@@ -17,7 +17,9 @@ class SearchGivenUp : public MachineError {
 };
 
 /// A regular expression of Perl's kind, by PCRE2: it needs no more of the thread's stack for a long
-/// line, and gives up a search that would take for ever. For bytes of any encoding.
+/// line, and gives up a search that would take for ever. For bytes of any encoding. It is looked
+/// for in what a terminal would show: colours, which some programs write into pipes too, are left
+/// out.
 class LinePattern {
  public:
   /// Throws UsageError that names `option` and the place of what is wrong.

@@ -30,7 +30,8 @@ MetricUse parse_metric_use(std::string_view name);
 /// A number in the program's output.
 struct MetricRequest {
   ProgramMetric metric;
-  LinePattern pattern;  ///< with one group
+  LinePattern pattern;   ///< with one group
+  bool is_named = true;  ///< by who asked for it; else by its pattern
 };
 
 /// What is read from the output of a run.
@@ -44,19 +45,31 @@ struct OutputRequest {
 /// "NAME=REGEX", or a regular expression alone, which the letters and digits that it begins with
 /// name: 'train_runtime.*?([0-9.]+)' is train_runtime. Where what follows "NAME=" does not say what
 /// it looks for, all is the regular expression: 'loss=([0-9.]+)' is the value of the key loss. Less
-/// counts as better. Throws UsageError where it has no name or not one group, and for names of
-/// linkgain's own.
+/// counts as better. Throws UsageError where it has not one group, and for given names that are
+/// none or linkgain's own.
 MetricRequest parse_metric(const std::string& text);
 
-/// "1.2e3", "-4", "1,234.5" (commas only between groups of three digits) as a number; absent where
-/// the text is anything else, or no finite number.
+/// Gives those that nobody named names of their own where their patterns begin alike, or with no
+/// name that can be one: more of the pattern's words, else metric-2 of the second. Throws
+/// UsageError where two were given the same name.
+void name_metrics(std::vector<MetricRequest>& metrics);
+
+/// "1.2e3", "-4", "1,234.5" (commas only between groups of three digits, of which the first does
+/// not begin with 0) as a number; absent where the text is anything else, or no finite number.
 std::optional<double> parse_number(std::string_view text);
+
+/// Of such a text: 0.01 of "3.49", 1 of "1,234", 100 of "1.2e3". What was printed may be off by
+/// half of it.
+double unit_of_last_digit(std::string_view text);
 
 /// What one metric was in a run: samples in its own unit, one at least, or why there is none.
 struct MetricValues {
   std::vector<double> samples{};
   std::int64_t count = 1;  ///< of what each sample stands for: matches, steps
-  std::string missing{};   ///< "no line matched"; empty where there are samples
+  /// What a unit of the last printed digit is of a sample, if all numbers of it are rounded alike;
+  /// 0 of what linkgain timed.
+  double resolution = 0.0;
+  std::string missing{};  ///< "no line matched"; empty where there are samples
 };
 
 /// Reads a program's output as it comes. A line ends at a line feed or a carriage return, as
@@ -90,8 +103,9 @@ class OutputReader {
   struct Found {
     int matches = 0;
     std::vector<double> numbers;
-    std::string not_a_number;  ///< as it came
-    std::string given_up;      ///< why a line was not searched
+    std::vector<double> units;  ///< unit_of_last_digit() of each
+    std::string not_a_number;   ///< as it came
+    std::string given_up;       ///< why a line was not searched
   };
 
   void take(std::string_view line, Clock::time_point arrived);

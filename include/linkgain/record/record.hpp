@@ -54,7 +54,8 @@ struct Sample {
   int variant = 0;   ///< place among the case's variants
   int launch = 0;
   int round = 0;
-  int position = 0;  ///< place of this variant within its round, 0 = first
+  /// Place of this variant within its round, 0 = first; of a program's run, among all runs.
+  int position = 0;
   std::int64_t operations = 1;
   /// Seconds per operation on each rank; absent on ranks that take no part.
   std::vector<std::optional<double>> seconds;
@@ -65,6 +66,8 @@ struct Sample {
   bool disturbed = false;
   /// Its launch's data were not checked: the job was lost, or the run was ended, before they were.
   bool unverified = false;
+  /// Of a number that a program printed: what a unit of its last digit is of it. 0 of all else.
+  double resolution = 0.0;
 
   /// The sample's value: the maximum over ranks.
   Seconds time() const;
@@ -226,6 +229,7 @@ const VariantResult* find_variant(const CaseResult& result, std::string_view nam
 struct LaunchMedian {
   int launch = 0;
   Seconds time;
+  double resolution = 0.0;  ///< the median of its samples'
   bool operator==(const LaunchMedian&) const = default;
 };
 
@@ -239,6 +243,10 @@ std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t v
 
 /// Mean of the logarithms of the launches' medians; there must be one.
 double mean_log(std::span<const LaunchMedian> launches);
+
+/// The median of the launches' resolutions: a program that leaves out zeros at the end prints some
+/// numbers in fewer digits than it has. 0 where there are none.
+double resolution_of(std::span<const LaunchMedian> launches);
 
 /// What stands for several launches: its logarithm is mean_log(). That of one launch is its median.
 Seconds geometric_mean(std::span<const LaunchMedian> launches);

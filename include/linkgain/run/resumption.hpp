@@ -53,6 +53,11 @@ void begin_part(const RunPlan& plan, Record& record, JournalWriter& journal, Run
 /// The variants whose jobs are up together in a launch: all, or one after the other each.
 std::vector<std::vector<int>> variants_at_once(const RunPlan& plan);
 
+/// How many launches from `first` on are started in one order. Where variants are not up together,
+/// that is all: in one shuffled_order() no neighbour falls in step with them. With a budget how
+/// many there is time for is known when each variant has had one.
+int group_size(const RunPlan& plan, int first);
+
 /// Whether `launch` of the case holds `rounds` samples, of data that were checked, of each of these
 /// variants that can be measured at all.
 bool is_measured(const CaseResult& result, int launch, const std::vector<int>& variants,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace linkgain {
@@ -15,5 +16,17 @@ class BalancedOrder {
  private:
   std::vector<int> next_;
 };
+
+/// A turn of a variant, of which it is the number `time`.
+struct Turn {
+  int variant = 0;
+  int time = 0;
+};
+
+/// Every variant (0 … variants-1) `times` times, each order of them as likely as any other. Where a
+/// run takes so long that something periodic on the machine, a cron job or a neighbour, may fall in
+/// step with it, all runs take their order from one such draw: any rule, be it that of pairs, has
+/// periods that disturb one variant alone. A drift does not cancel, it widens the interval.
+std::vector<Turn> shuffled_order(std::size_t variants, int times, unsigned seed);
 
 }  // namespace linkgain

@@ -16,6 +16,9 @@ std::string valid_utf8(std::string_view text);
 /// line breaks become spaces.
 std::string plain_text(std::string_view text);
 
+/// The bytes without a terminal's escape sequences, as those of colours.
+std::string without_escapes(std::string_view text);
+
 /// For Markdown, within a line: what is found in it is text, neither HTML nor a link or a picture.
 std::string markdown_text(std::string_view text);
 
@@ -53,6 +56,13 @@ std::string csv_field(const std::optional<Integer>& value) {
 
 /// A word for a POSIX shell that stands for exactly `text`, whatever its bytes.
 std::string shell_quoted(std::string_view text);
+
+/// A word to be shown and pasted into any POSIX shell, which takes it for exactly `text`: line ends
+/// stand in quotes, and what is not visible as "$(printf '\033')".
+std::string pasted_word(std::string_view text);
+
+/// Such words, one blank between them.
+std::string pasted_command(const std::vector<std::string>& words);
 
 /// A word to be shown, which bash takes for exactly `text`, and other shells where nothing in it is
 /// to be made visible: that stands as $'\n', so that the word stays on its line.

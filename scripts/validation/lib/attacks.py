@@ -5,6 +5,7 @@ import signal
 import subprocess
 import tempfile
 
+import attacks_on_claims as claims
 import attacks_on_files as files
 import attacks_on_folders as folders
 import attacks_on_nodes as nodes
@@ -172,6 +173,7 @@ ATTACKS = [
     Attack("nodes", "doctor's textfile under umask 077, and a second one", "644, the second refused", nodes.textfile),
     *judgements.all_rows(),
     *programs.attacks(),
+    *claims.ATTACKS,
 ]
 
 

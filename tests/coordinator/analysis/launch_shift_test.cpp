@@ -55,6 +55,24 @@ TEST(LaunchShift, IsCertainWithoutDeviation) {
   EXPECT_EQ(chance_above(shift_of(0.02, 2, 2, 0.0), 0.02), 1.0);
 }
 
+/// Of two numbers that are printed in steps of 20 %, whatever the runs agree on.
+TEST(LaunchShift, IsNoMoreCertainThanThePrintedDigits) {
+  LaunchShift shift = shift_of(0.2, 100, 100, 0.0);
+  shift.rounding = rounding_between(0.25, 0.15);
+  EXPECT_DOUBLE_EQ(shift.rounding, 0.2);
+  ShiftQuantiles quantiles;
+  EXPECT_TRUE(interval_of(shift, quantiles).holds(0.0));
+  EXPECT_EQ(chance_above(shift, 0.0), 1.0);
+  EXPECT_EQ(chance_below(shift, 0.4), 1.0);
+  EXPECT_FALSE(launches_to_settle(shift, quantiles, -0.02, 0.02));
+  shift.log = 0.5;
+  EXPECT_NEAR(interval_of(shift, quantiles).low, 0.3, 1e-12);
+  EXPECT_LT(chance_above(shift, 0.02), 1e-4);
+  shift.between_launches.deviation = 0.1;
+  EXPECT_DOUBLE_EQ(standard_error(shift), std::sqrt(0.01 * 0.02 + 0.04 / 6.0))
+      << "uniform within half a unit, on each side";
+}
+
 std::optional<Settling> settling_of(const LaunchShift& shift) {
   ShiftQuantiles quantiles;
   return launches_to_settle(shift, quantiles, -0.02, 0.02);

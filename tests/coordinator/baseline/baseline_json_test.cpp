@@ -45,7 +45,8 @@ Json with(const char* place, const Json& value) {
 }
 
 TEST(BaselineJson, RoundTrips) {
-  const Baseline baseline = full_baseline();
+  Baseline baseline = full_baseline();
+  baseline.cases[1].resolution = 0.25;
   const Baseline read = parse_baseline(to_json(baseline), "b.json");
   EXPECT_EQ(read.key, baseline.key);
   EXPECT_EQ(read.variants, baseline.variants);
@@ -60,6 +61,7 @@ TEST(BaselineJson, RoundTrips) {
     EXPECT_EQ(read.cases[i].tolerance, baseline.cases[i].tolerance);
     EXPECT_EQ(read.cases[i].between_launches, baseline.cases[i].between_launches);
     EXPECT_EQ(read.cases[i].launch_times, baseline.cases[i].launch_times);
+    EXPECT_EQ(read.cases[i].resolution, baseline.cases[i].resolution);
   }
   EXPECT_EQ(to_json(read), to_json(baseline)) << "overrides, and whatever is not named above";
 }

@@ -387,6 +387,29 @@ TEST(Check, SaysWhy) {
   expect_golden(text, "reasons.txt");
 }
 
+/// The unit of the last digit is 1.
+TEST(Check, ClaimsNothingThatPrintedDigitsMayHaveMade) {
+  Case printed = sized(8);
+  printed.metric = ProgramMetric{.name = "loss"};
+  const auto digits = [&](const std::vector<double>& values) {
+    CaseLaunches runs = launches_of(printed, values);
+    for (LaunchMedian& each : runs.launches) each.resolution = 1.0 / each.time.value;
+    return runs;
+  };
+  const Baseline baseline = baseline_of(std::vector{digits({3, 3, 3, 3})}, {});
+  std::string text;
+  const auto add = [&](const std::string& situation, const std::vector<double>& values) {
+    const CaseCheck check = check_one(baseline, digits(values));
+    text += situation + " -> " + std::string(name_of(check.verdict)) + ": " + check.reason + "\n";
+  };
+  add("all 4 instead of 3", {4, 4, 4, 4});
+  add("all 3, too", {3, 3, 3, 3});
+  add("all 8", {8, 8, 8, 8});
+  add("3 or 4", {3, 4, 4, 4});
+  add("7 or 8", {7, 8, 8, 8});
+  expect_golden(text, "reasons_of_digits.txt");
+}
+
 /// A result with these verdicts, the first of which is a headline.
 CheckResult with_verdicts(const std::vector<RegressionVerdict>& verdicts) {
   CheckResult result;

@@ -100,7 +100,7 @@ TEST(ExecPlan, ArgumentsStandWhereTheyAreToStand) {
   EXPECT_THAT(command_of(plan, {1, 1, false}), ElementsAre("sh", "-c", "exit 0"));
 }
 
-TEST(ExecPlan, EveryRoundHasEveryVariantInBalancedOrder) {
+TEST(ExecPlan, WarmsUpInTurnAndThenShufflesAllRuns) {
   ExecOptions options = usual();
   options.rounds = 40;
   options.warm_up = 2;
@@ -110,15 +110,51 @@ TEST(ExecPlan, EveryRoundHasEveryVariantInBalancedOrder) {
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(order[i], (RunPlace{static_cast<int>(i % 2), static_cast<int>(i / 2) + 1, true}));
   }
-  int first = 0;
-  for (std::size_t i = 4; i < order.size(); i += 2) {
-    const int round = static_cast<int>(i - 4) / 2 + 1;
-    EXPECT_EQ(order[i].round, round);
-    EXPECT_EQ(order[i + 1].round, round);
-    EXPECT_NE(order[i].variant, order[i + 1].variant);
-    first += order[i].variant == 0 ? 1 : 0;
+  std::vector<int> rounds(2, 0);
+  int repeated = 0;
+  for (std::size_t i = 4; i < order.size(); ++i) {
+    EXPECT_EQ(order[i].round, ++rounds[static_cast<std::size_t>(order[i].variant)]);
+    repeated += i > 4 && order[i].variant == order[i - 1].variant ? 1 : 0;
   }
-  EXPECT_EQ(first, 20);
+  EXPECT_THAT(rounds, ElementsAre(40, 40));
+  EXPECT_GT(repeated, 25) << "of 79, for every second run is of the one before";
+  EXPECT_LT(repeated, 55);
+}
+
+TEST(ExecPlan, AddedRoundsGoOnInAnOrderOfTheirOwn) {
+  ExecOptions options = usual();
+  options.rounds = 20;
+  options.seed = 5;
+  const ExecPlan plan = plan_of(options);
+  const std::vector<RunPlace> first = shuffled_rounds(plan, 1, 20);
+  const std::vector<RunPlace> more = shuffled_rounds(plan, 21, 40);
+  ASSERT_EQ(more.size(), 40U);
+  EXPECT_EQ(std::ranges::min(more, {}, &RunPlace::round).round, 21);
+  EXPECT_EQ(std::ranges::max(more, {}, &RunPlace::round).round, 40);
+  EXPECT_FALSE(std::ranges::equal(first, more, {}, &RunPlace::variant, &RunPlace::variant));
+}
+
+TEST(ExecPlan, NamesMetricsSoThatTheyDiffer) {
+  const auto names = [](const std::vector<std::string>& metrics) {
+    ExecOptions options = usual();
+    options.metrics = metrics;
+    std::vector<std::string> given;
+    for (const MetricRequest& each : plan_of(options).output.metrics) {
+      given.push_back(each.metric.name);
+    }
+    return given;
+  };
+  EXPECT_THAT(names({"decode b=1 .*ms=([0-9.]+)", "decode b=64 .*ms=([0-9.]+)"}),
+              ElementsAre("decode-b-1", "decode-b-64"));
+  EXPECT_THAT(names({"step=([0-9.]+)ms", "time: ([0-9.]+)"}), ElementsAre("metric-1", "metric-2"));
+  EXPECT_THAT(names({"step time: ([0-9.]+)"}), ElementsAre("step-time"));
+  EXPECT_THAT(names({"1073741824 .* ([0-9.]+)", "([0-9.]+) tok/s"}),
+              ElementsAre("metric-1", "metric-2"));
+  EXPECT_THAT(names({"loss: ([0-9.]+)", "loss: ([0-9.]+)"}), ElementsAre("metric-1", "metric-2"));
+  EXPECT_THAT(names({"loss=eval loss: ([0-9.]+)", "loss: ([0-9.]+)"}),
+              ElementsAre("loss", "metric-2"));
+  EXPECT_THAT(names({"metric-2=loss: ([0-9.]+)", "(.)"}), ElementsAre("metric-2", "metric-3"));
+  EXPECT_THAT(names({std::string(50, 'x') + " (.)"}), ElementsAre("metric-1"));
 }
 
 TEST(ExecPlan, RefusesWhatCannotBeMeant) {
@@ -144,7 +180,7 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
   refuse("one GPU twice", [](ExecOptions& o) { o.gpus = {"host:0,0"}; });
   refuse("GPUs of one variant twice", [](ExecOptions& o) { o.gpus = {"host:0", "host:1"}; });
   said.about("the output");
-  refuse("one name for two", [](ExecOptions& o) { o.metrics = {"a=(.)", "a=x(.)"}; });
+  refuse("one name for two", [](ExecOptions& o) { o.metrics = {"a=x(.)", "a=y(.)"}; });
   refuse("--skip alone", [](ExecOptions& o) { o.skip = 1; });
   refuse("--metric-use alone", [](ExecOptions& o) { o.metric_use = MetricUse::sum; });
   refuse("--higher-is-better alone", [](ExecOptions& o) { o.higher_is_better = {kEveryMetric}; });
@@ -189,14 +225,14 @@ TEST(ExecPlan, DryRunShowsWhatWouldBeStarted) {
   EXPECT_THAT(dry_run_text(plan, unbuffered), testing::Not(testing::HasSubstr("PYTHON")));
 }
 
-/// A script within a command is no lines of the text.
-TEST(DryRun, HasALineForEachCommand) {
+TEST(DryRun, HasScriptsAsAnyShellTakesThem) {
   ExecOptions options = usual();
   options.prepare = "echo a\necho b";
   options.command = {"sh", "-c", "echo 1\n::error::2"};
   const std::string text = dry_run_text(plan_of(options), kEnvironment);
-  EXPECT_THAT(text, testing::HasSubstr(" sh -c $'echo a\\necho b'\n"));
-  EXPECT_THAT(text, testing::HasSubstr(" sh -c $'echo 1\\n::error::2'\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" sh -c 'echo a\necho b'\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" sh -c 'echo 1\n''::error::2'\n"))
+      << "which is no command to what runs jobs of CI";
 }
 
 TEST(ExecSettings, HoldTheCommandWithoutSecrets) {

@@ -1,5 +1,6 @@
 #include "linkgain/exec/exec_report.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,6 +116,35 @@ TEST(ExecScreen, HasRowsForEachMetricAsFarAsTheyFit) {
   expect_golden(screens(several_metrics()), "screen_metrics.txt");
 }
 
+TEST(ExecScreen, FitsWhateverItHasToSay) {
+  ExecOptions options = reported_options();
+  std::map<std::string, Times> times{{"time", {}}};
+  for (int i = 0; i < 12; ++i) {
+    options.variants.push_back(fmt::format("a-variant-of-a-very-long-name-{}:X={}", i, i));
+    times["time"].push_back(1.0 + i);
+  }
+  for (const std::string name : {"one", "two", "three", "four"}) {
+    options.metrics.push_back(name + " is ([0-9.]+)");
+    times[name] = times["time"];
+  }
+  const std::string screen = exec_screen(record_of(options, times), "Details: x", {.columns = 80});
+  EXPECT_LT(line_count(screen), 50U) << "the table of one metric, and a sentence for each variant";
+  EXPECT_THAT(screen, HasSubstr(" 4 metrics more "));
+}
+
+TEST(ExecScreen, HasHowManyRunsCount) {
+  const auto run = [&](const RunPlace& place) {
+    RunReport report = report_of(place, {{"time", one_value(1.0 + 0.001 * place.round)}});
+    if (place.variant == 1 && place.round == 2)
+      report = {.place = place, .failure = "lost", .log = {}};
+    return report;
+  };
+  const ExecOptions options = reported_options();
+  const std::string screen =
+      exec_screen(execute_double(options, make_exec_plan(options, kPath), run).record, "", {});
+  EXPECT_THAT(screen, HasSubstr("  5 of 6  "));
+}
+
 TEST(ExecScreen, HasAWrongPathInRed) {
   Record record = training();
   EXPECT_THAT(exec_screen(record, "", {.color = true}), Not(HasSubstr("WRONG PATH")));
@@ -212,16 +242,6 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
     return answer_of(execute_double(options, make_exec_plan(options, kPath), run).record);
   };
   said.add("the same number in all runs", losses(one_value(2.0), one_value(2.0)));
-  options.variants = {"a:NCCL_ALGO=Ring", "b:NCCL_ALGO=Tree"};
-  const auto lame = [&](const RunPlace& place) {
-    RunReport report = report_of(place, {{"time", one_value(1.0)}, {"loss", one_value(0.37)}});
-    if (place == RunPlace{.variant = 0, .round = 2})
-      report = {.place = place, .failure = "lost", .log = {}};
-    return report;
-  };
-  said.add("the same number in all runs, of which one failed",
-           answer_of(execute_double(options, make_exec_plan(options, kPath), lame).record));
-  options.variants.clear();
   said.add("other numbers, each in all runs", losses(one_value(2.0), one_value(4.0)));
   const MetricValues none{.missing = "no line matched"};
   said.add("no number of one variant", losses(one_value(2.0), none));
@@ -237,6 +257,55 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   said.add("one variant", answer_of(record_of(options, {{"time", {1.0}}})));
   said.add("one variant that failed", answer_of(record_of(options, {})));
   said.expect_golden("answers.txt");
+}
+
+/// Of the loss that runs print.
+TEST(ExecAnswer, ClaimsNothingThatItsRunsDoNotCarry) {
+  Situations said;
+  ExecOptions options = reported_options();
+  options.variants = {"a:NCCL_ALGO=Ring", "b:NCCL_ALGO=Tree"};
+  options.metrics = {"loss=([0-9])"};
+  const auto add = [&](const std::string& situation, auto loss_of) {
+    const auto run = [&](const RunPlace& place) {
+      RunReport report = report_of(
+          place, {{"time", one_value(1.0 + 0.001 * place.round)}, {"loss", loss_of(place)}});
+      const bool failed = report.values.at("loss").missing == "lost";
+      return failed ? RunReport{.place = place, .failure = "lost", .log = {}} : report;
+    };
+    said.add(situation,
+             answer_of(execute_double(options, make_exec_plan(options, kPath), run).record));
+  };
+  const auto in_each = [](double first, double other, double unit) {
+    return [=](const RunPlace& place) {
+      const double number = place.variant == 0 ? first : other;
+      return MetricValues{.samples = {number}, .resolution = unit / number};
+    };
+  };
+  const auto in_one = [](const MetricValues& in_first, const MetricValues& in_even) {
+    return [=](const RunPlace& place) {
+      const bool even = place.round % 2 == 0;
+      return place.variant == 0 && place.round == 2 ? in_first
+             : place.variant == 1 && even           ? in_even
+                                                    : one_value(2.0 + 0.001 * place.round);
+    };
+  };
+  const MetricValues lost{.missing = "lost"};
+  const MetricValues none{.missing = "no line matched"};
+  const MetricValues good = one_value(2.0);
+  add("few digits, another in each variant", in_each(3.0, 4.0, 1.0));
+  add("enough digits, another in each variant", in_each(3.0, 4.0, 0.001));
+  add("the same digits in all runs", in_each(3.0, 3.0, 0.001));
+  add("constant in one variant", [](const RunPlace& place) {
+    const double number = place.variant == 0 ? 3.0 : place.round % 2 == 0 ? 2.0 : 4.0;
+    return MetricValues{.samples = {number}, .resolution = 0.01 / number};
+  });
+  add("a run failed", in_one(lost, good));
+  add("every second run of one variant failed", in_one(good, lost));
+  add("every second run of one variant gave no number", in_one(good, none));
+  add("runs of both failed", in_one(lost, none));
+  options.rounds = 2;
+  add("another number in each variant, of two runs", in_each(3.0, 4.0, 0.001));
+  said.expect_golden("answers_of_odd_runs.txt");
 }
 
 }  // namespace

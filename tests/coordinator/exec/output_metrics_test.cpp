@@ -52,10 +52,51 @@ TEST(ParseNumber, KnowsWhatProgramsWrite) {
 }
 
 TEST(ParseNumber, TakesNothingElse) {
-  for (const char* text : {"", "fast", "1.2.3", "12s", "nan", "inf", "1e999", "1,2", "1,2345", ",1",
-                           "1234,567", "1.5,000", "1,", "0x10", " 1", "1,23a"}) {
+  for (const char* text :
+       {"",    "fast",   "1.2.3", "12s",      "nan",     "inf",       "1e999",
+        "1,2", "1,2345", ",1",    "1234,567", "1.5,000", "1,",        "0x10",
+        " 1",  "1,23a",  "0,312", "-0,312",   "00,312",  "0,312,000", "012,345.5"}) {
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
   }
+}
+
+TEST(ParseNumber, KnowsTheUnitOfTheLastDigit) {
+  for (const auto& [text, unit] : std::vector<std::pair<std::string, double>>{{"3", 1.0},
+                                                                              {"3.", 1.0},
+                                                                              {"3.49", 0.01},
+                                                                              {"-3.490", 0.001},
+                                                                              {".5", 0.1},
+                                                                              {"1,234", 1.0},
+                                                                              {"1,234.5", 0.1},
+                                                                              {"1e3", 1e3},
+                                                                              {"1.2e3", 1e2},
+                                                                              {"1.25E-05", 1e-7},
+                                                                              {"+2.5e+02", 10.0}}) {
+    EXPECT_TRUE(parse_number(text)) << text;
+    EXPECT_NEAR(unit_of_last_digit(text) / unit, 1.0, 1e-12) << text;
+  }
+}
+
+TEST(OutputReader, KnowsHowFinelyNumbersWerePrinted) {
+  const auto resolution = [](MetricUse use) {
+    return values_of("it ([0-9.]+)", "it 2.0\nit 4.0\nit 5\n", use).resolution;
+  };
+  EXPECT_DOUBLE_EQ(resolution(MetricUse::last), 1.0 / 5.0);
+  EXPECT_DOUBLE_EQ(resolution(MetricUse::median), 0.1 / 4.0);
+  EXPECT_DOUBLE_EQ(resolution(MetricUse::all), 0.1 / 4.0);
+  EXPECT_DOUBLE_EQ(resolution(MetricUse::sum), 1.2 / 11.0) << "all may be rounded alike";
+}
+
+TEST(OutputReader, ReadsColouredLines) {
+  const OutputRequest request{.metrics = {parse_metric("loss: ([0-9.]+)$")},
+                              .step = LinePattern("^step [0-9]+$", "--step")};
+  OutputReader reader(request, kStart);
+  reader.read(false, "\033[1;32mloss\033[0m: \033[36m2.5\033[0m\n\033[2mstep\033[0m 1\n",
+              after(1.0));
+  reader.read(false, "\033]8;;file://x\033\\step 2\033]8;;\033\\\n", after(2.0));
+  reader.finish();
+  EXPECT_THAT(reader.values().at("loss").samples, ElementsAre(2.5));
+  EXPECT_THAT(reader.values().at("step").samples, ElementsAre(DoubleNear(1.0, 1e-9)));
 }
 
 TEST(ParseMetric, IsNamedByItsBeginningOrByName) {
@@ -96,8 +137,8 @@ TEST(ParseMetric, IsAllPatternWhereAKeyAndItsValueAreMeant) {
 
 TEST(ParseMetric, RefusesWhatCannotBeMeant) {
   Situations said;
-  said.refuse_each({"([0-9]+)", "loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=(.*)",
-                    "step ([0-9]+)", "-x=(.*)", "x=[z-a](.)"},
+  said.refuse_each({"loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=took (.*)",
+                    "step=now ([0-9]+)", "-x=at (.*)", "x=[z-a](.)"},
                    [](const char* text) { parse_metric(text); });
   said.refuse_each({"mean", ""}, [](const char* text) { parse_metric_use(text); });
   said.expect_golden("metrics_refused.txt");

@@ -4,6 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/visible_text.hpp"
+#include "support/program.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -98,6 +103,58 @@ TEST(ShownWord, StaysOnItsLineAndIsStillTheSameToBash) {
             "$'\\xfff'")
       << "a byte has two digits";
   EXPECT_EQ(shown_command({"a", "", "b c", "d\ne"}), "a '' 'b c' $'d\\ne'");
+}
+
+/// Every byte, alone and among others, and what shells take for something else.
+std::vector<std::string> odd_words() {
+  std::vector<std::string> words{"",
+                                 "a b",
+                                 "it's",
+                                 "$HOME `id` $(id)",
+                                 "\\",
+                                 "a\\",
+                                 "~",
+                                 "#x",
+                                 "-n",
+                                 "*?[a]{b,c}",
+                                 "a\nb",
+                                 "\n",
+                                 "a\n\n",
+                                 "\n'\n",
+                                 "!x",
+                                 "µ\u2028",
+                                 "\033[31m",
+                                 "\033"
+                                 "7",
+                                 "'\033'",
+                                 "::error::x"};
+  for (int byte = 1; byte < 256; ++byte) {
+    const std::string one(1, static_cast<char>(byte));
+    words.push_back(one);
+    words.push_back("a" + one + "7");
+    words.push_back("'" + one + "\n" + one + one);
+  }
+  return words;
+}
+
+TEST(PastedWord, IsTheSameToEveryShell) {
+  for (const char* shell : {"dash", "sh", "bash"}) {
+    for (const char* before : {"printf '%s\\0' ", "V="}) {
+      std::string script;
+      std::string expected;
+      for (const std::string& word : odd_words()) {
+        const std::string pasted = pasted_word(word);
+        EXPECT_EQ(visible_lines(pasted), pasted) << "it acts on no terminal";
+        script += before + pasted + (before[0] == 'V' ? "; printf '%s\\0' \"$V\"\n" : "\n");
+        expected += word + '\0';
+      }
+      const Outcome said = run_program(
+          {.arguments = {"/bin/" + std::string(shell), "-c", script}, .environment = {}});
+      EXPECT_EQ(said.output, expected) << shell << ": " << said.error;
+    }
+  }
+  EXPECT_EQ(pasted_command({"sh", "-c", "id\ntrue"}), "sh -c 'id\ntrue'");
+  EXPECT_EQ(pasted_word("\033[0m"), "\"$(printf '\\033')\"'[0m'");
 }
 
 TEST(Escaping, LeavesMarkdownNeitherHtmlNorLinks) {
