@@ -56,8 +56,8 @@ inline auto members(const Settings& value) {
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
 }
 inline auto members(const Sample& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
 }
 /// The digest is of the file, and no part of what it says.
 inline auto members(const Record& value) {
