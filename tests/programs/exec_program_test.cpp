@@ -16,10 +16,13 @@
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::Each;
+using testing::Ge;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Le;
 using testing::Not;
 using testing::SizeIs;
 
@@ -217,8 +220,10 @@ TEST_P(InterruptedExec, KeepsWhatWasMeasured) {
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   EXPECT_EQ(record().at("status"), "interrupted");
   EXPECT_EQ(record().at("exit_code"), 128 + GetParam());
-  EXPECT_THAT(record().at("samples").at("case"), SizeIs(4));
-  EXPECT_EQ(lines_of(read_text(folder_.path() / "cleaned")).size(), 5U);
+  // Two of the variant that comes to its third run first; of the other one none to two.
+  const std::size_t kept = record().at("samples").at("case").size();
+  EXPECT_THAT(kept, AllOf(Ge(2U), Le(4U)));
+  EXPECT_EQ(lines_of(read_text(folder_.path() / "cleaned")).size(), kept + 1);
   EXPECT_THAT(outcome.output, HasSubstr("interrupted"));
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "report.md"));
 }

@@ -97,7 +97,8 @@ double seconds_of(std::string_view head) {
 /// word counts: the names of programs stand before the message.
 std::optional<bool> says_fatal(std::string_view text) {
   const std::string capitals = upper(text);
-  const std::size_t word = capitals.rfind("FATAL");
+  constexpr std::string_view kFatal = "FATAL";
+  const std::size_t word = capitals.rfind(kFatal);
   if (word == std::string::npos) return std::nullopt;
   const std::string_view before = std::string_view(capitals).substr(0, word);
   return !(before.ends_with("NON") || before.ends_with("NON-"));

@@ -76,7 +76,8 @@ int carry_out(const CheckOptions& options) {
   const Baseline baseline = read_baseline(options.baseline);
   std::vector<NamedFile> inputs = files_of_records(options.records);
   inputs.push_back({"--baseline", options.baseline});
-  require_own_outputs(inputs, {{"--junit", options.junit, &kJunitFile}, {"--prometheus", options.prometheus, &kPrometheusFile}});
+  require_own_outputs(inputs, {{"--junit", options.junit, &kJunitFile},
+                               {"--prometheus", options.prometheus, &kPrometheusFile}});
   require_textfile(options.prometheus, "linkgain_check_");
   const CheckResult result =
       check_records(read_named_records(options.records), baseline, options.tolerance);

@@ -124,7 +124,8 @@ void declare(CommandLine& line, DoctorOptions& options) {
   add_file(line, "--junit", options.junit, kJunitHelp);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
   line.deferred.then([&options] {
-    require_own_outputs({}, {{"--junit", options.junit, &kJunitFile}, {"--prometheus", options.prometheus, &kPrometheusFile}});
+    require_own_outputs({}, {{"--junit", options.junit, &kJunitFile},
+                             {"--prometheus", options.prometheus, &kPrometheusFile}});
     require_textfile(options.prometheus, "linkgain_doctor_");
   });
   add_no_color(line, options.color);

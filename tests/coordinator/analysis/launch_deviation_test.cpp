@@ -151,7 +151,8 @@ TEST(RatioBetween, HasWelchsIntervalAndTheFewerLaunches) {
   EXPECT_NEAR(std::log(ratio.interval->high / 3.0), 2.178813 * std::sqrt(7.5e-5), 1e-7);
   EXPECT_EQ(ratio_between(own, {Seconds{3.0}, 1, LaunchDeviation{0.02, 7}}).interval, std::nullopt);
   const LaunchMean same{Seconds{1.0}, 4, LaunchDeviation{0.0, 7}};
-  EXPECT_EQ(ratio_between(same, same).interval, std::nullopt) << "times that agree so are not known";
+  EXPECT_EQ(ratio_between(same, same).interval, std::nullopt)
+      << "times that agree so are not known";
 }
 
 TEST(RatioBetween, HasAFiniteIntervalOfLaunchesThatHaveNothingInCommon) {
