@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 /// What an unprivileged program may ask for, unless the system was told otherwise.
 constexpr int kPipeBytes = 1 << 20;
 
-Descriptor make_event() {
+Descriptor new_event() {
   Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event) throw MachineError("no descriptor is left to read a program's output");
   return event;
@@ -47,7 +47,7 @@ bool is_full(int pipe, int capacity) {
 }  // namespace
 
 PipeReader::PipeReader(Descriptor output, Descriptor error) try
-    : came_(make_event()), stopping_(make_event()) {
+    : came_(new_event()), stopping_(new_event()) {
   streams_[0].pipe = std::move(output);
   streams_[1].pipe = std::move(error);
   for (Stream& each : streams_) {
