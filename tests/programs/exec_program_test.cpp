@@ -208,6 +208,21 @@ TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {
   EXPECT_EQ(outcome.status, 0) << outcome.error;
 }
 
+/// Those that failed may have been the slow ones.
+TEST_F(ExecProgram, IsNotCheckedByTheRunsThatAreLeft) {
+  const std::vector<std::string> options{"--rounds",  "4",     "--ci-width", "50%",
+                                         "--variant", "a:V=1", "--variant",  "b:V=2"};
+  ASSERT_EQ(run(options, {"sh", "-c", "sleep 0.05; [ {variant}{round} != b9 ]"}).status, 0);
+  const auto judge = [&](const std::vector<std::string>& words) {
+    return run_program(linkgain(folder_, words));
+  };
+  ASSERT_EQ(judge({"baseline", "out", "-o", "base.json"}).status, 0);
+  EXPECT_EQ(run(options, {"sh", "-c", "sleep 0.05; [ {variant}{round} != b2 ]"}).status, 6);
+  const Outcome checked = judge({"check", "out", "--baseline", "base.json", "--tolerance", "90%"});
+  EXPECT_EQ(checked.status, 1) << checked.output << checked.error;
+  EXPECT_THAT(checked.output, HasSubstr("1 of 4 failed"));
+}
+
 class InterruptedExec : public ExecProgram, public testing::WithParamInterface<int> {};
 
 TEST_P(InterruptedExec, KeepsWhatWasMeasured) {

@@ -36,8 +36,9 @@ constexpr std::string_view kGsp =
     "restart the machine and update the driver; if it comes again, report it with "
     "nvidia-bug-report.sh";
 constexpr std::string_view kLink =
-    "reseat the NVLink bridge (with a switch: look at nvidia-fabricmanager's log), reset the GPUs; "
-    "if it comes again, have bridge or GPU replaced";
+    "reseat the NVLink bridge (with a switch: look at nvidia-fabricmanager's log), reset the GPUs "
+    "and load the "
+    "driver again, or restart the machine; if it comes again, have bridge or GPU replaced";
 constexpr std::string_view kRecoveredLink =
     "the link recovered by itself; if it comes often, reseat the NVLink bridge or have it tested "
     "(with a switch: look at nvidia-fabricmanager's log)";

@@ -48,6 +48,22 @@ std::string why_missing(const CaseResult& result, std::size_t variant) {
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
+/// Why the runs of a program that gave a number stand for nothing: others ended without one, and
+/// may have been the slow ones. Empty where none did.
+std::string why_not_of_all_runs(const Record& record, const CaseResult& result, std::size_t place) {
+  const std::string& variant = result.variants[place].variant;
+  std::set<int> launches;
+  for (const Sample& sample : result.samples) {
+    if (sample.variant == static_cast<int>(place)) launches.insert(sample.launch);
+  }
+  const std::size_t measured = launches.size();
+  const auto ended = static_cast<std::size_t>(std::ranges::count_if(
+      record.runs, [&](const ProgramRun& run) { return run.variant == variant && !run.warm_up; }));
+  if (ended <= measured) return {};
+  return fmt::format("of the runs that ended, {} of {} failed or gave no number", ended - measured,
+                     ended);
+}
+
 /// Where a record stands among all.
 struct RecordPlace {
   int record = 0;
@@ -57,13 +73,19 @@ struct RecordPlace {
 void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of, std::size_t place,
                 const RecordPlace& among_all) {
   const VariantResult& result = of.variants[place];
-  const std::vector<LaunchMedian> medians = launch_medians(of, place);
+  std::vector<LaunchMedian> medians = launch_medians(of, place);
+  const std::string lost = why_not_of_all_runs(record, of, place);
+  if (!lost.empty()) medians.clear();
   for (const LaunchMedian& median : medians) {
     entry.launches.push_back(
         {among_all.first_launch + median.launch, median.time, median.resolution});
     entry.runs.push_back(among_all.record);
   }
-  entry.missing = entry.launches.empty() ? why_missing(of, place) : "";
+  if (!entry.launches.empty()) {
+    entry.missing.clear();
+  } else {
+    entry.missing = lost.empty() ? why_missing(of, place) : lost;
+  }
   const bool measured = is_sampled(of, place);
   if (measured && result.path == Path::unknown) entry.path_unknown = true;
   const bool is_new =

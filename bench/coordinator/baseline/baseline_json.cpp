@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -15,6 +16,8 @@
 
 namespace linkgain {
 namespace {
+
+constexpr std::string_view kDigest = ",\n\"digest\": \"";
 
 constexpr const char* kAdvice = "give a baseline that `linkgain baseline` wrote";
 
@@ -211,19 +214,34 @@ std::string pretty(const json::Out& document) {
 
 }  // namespace
 
-const FileKind kBaselineFile{"a baseline", [](std::string_view text) {
-                               return text.starts_with("{\n\"schema\": \"linkgain.baseline/");
+namespace {
+
+/// The document with its last member, by which linkgain knows one that nobody has edited.
+std::string with_digest(std::string document) {
+  document.resize(document.rfind("\n}"));
+  Digest digest;
+  digest.add(document);
+  return fmt::format("{}{}{}\"\n}}\n", document, kDigest, digest.text());
+}
+
+}  // namespace
+
+const FileKind kBaselineFile{"a baseline that nobody edited", [](std::string_view text) {
+                               const std::size_t end = text.rfind(kDigest);
+                               return end != std::string_view::npos &&
+                                      with_digest(std::string(text.substr(0, end)) + "\n}\n") ==
+                                          text;
                              }};
 
 std::string to_json(const Baseline& baseline) {
-  return pretty({{"schema", kBaselineSchema},
-                 {"made", baseline.made},
-                 {"key", json::write_key(baseline.key)},
-                 {"variants", write_variants(baseline)},
-                 {"sources", json::array_of(baseline.sources, write_source)},
-                 {"overrides", json::array_of(baseline.overrides, write_override)},
-                 {"warnings", json::array_of(baseline.warnings, json::write_warning)},
-                 {"cases", json::array_of(baseline.cases, write_reference)}});
+  return with_digest(pretty({{"schema", kBaselineSchema},
+                             {"made", baseline.made},
+                             {"key", json::write_key(baseline.key)},
+                             {"variants", write_variants(baseline)},
+                             {"sources", json::array_of(baseline.sources, write_source)},
+                             {"overrides", json::array_of(baseline.overrides, write_override)},
+                             {"warnings", json::array_of(baseline.warnings, json::write_warning)},
+                             {"cases", json::array_of(baseline.cases, write_reference)}}));
 }
 
 Baseline parse_baseline(std::string_view text, const std::string& origin) {

@@ -89,14 +89,17 @@ bool has_option(const std::vector<std::string>& words, std::span<const std::stri
 /// "-d", "-itd", "--detach" among the options of docker itself: behind the image stands another
 /// program. What follows an option may be its value.
 bool is_container_in_background(const std::vector<std::string>& words) {
-  static constexpr std::array<std::string_view, 4> kSubcommands{"run", "up", "container",
+  static constexpr std::array<std::string_view, 5> kSubcommands{"run", "up", "exec", "container",
                                                                 "compose"};
   bool is_behind_option = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     const bool is_option = word.starts_with('-');
-    const bool is_short = is_option && word.find_first_not_of("-ditP") == std::string::npos;
-    if (word == "--detach" || (is_short && word.find('d') != std::string::npos)) return true;
+    // Letters that take no value may stand before it: -itd, and others behind it: -dp 80:80.
+    const bool is_short = is_option && !word.starts_with("--");
+    const std::size_t first = is_short ? word.find_first_not_of("-itPqT") : std::string::npos;
+    const bool is_d = first != std::string::npos && word[first] == 'd';
+    if (word == "--detach" || word == "--detach=true" || is_d) return true;
     const bool is_subcommand = std::ranges::find(kSubcommands, word) != kSubcommands.end();
     if (!is_option && !is_subcommand && !is_behind_option) return false;
     is_behind_option = is_option;

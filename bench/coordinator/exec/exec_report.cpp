@@ -238,6 +238,17 @@ std::string subject_of(Difference difference, const Record& record) {
   return std::string(title_of(difference));
 }
 
+/// Of two variants that gave no number: one may not have been run any more.
+std::string none_text(const Record& record, const std::string& first, const std::string& other) {
+  for (const std::string& each : {first, other}) {
+    const bool has_run = std::ranges::any_of(
+        record.runs, [&](const ProgramRun& run) { return run.variant == each && !run.warm_up; });
+    if (!has_run)
+      return fmt::format("{} was not run, since {} gave none", each, each == first ? other : first);
+  }
+  return "neither gave one";
+}
+
 std::string comparison_of(const Record& record, const CaseResult& result, std::size_t variant) {
   const Difference difference = difference_of(record);
   const std::string subject = subject_of(difference, record);
@@ -247,9 +258,9 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
     const std::string& first = result.variants[0].variant;
     const bool some = !launch_medians(result, 0).empty();
     const bool others = !launch_medians(result, variant).empty();
-    return fmt::format(
-        "No comparison of {} with {}: {}.", result.definition.metric->name, other,
-        some || others ? fmt::format("{} gave none", some ? other : first) : "neither gave one");
+    return fmt::format("No comparison of {} with {}: {}.", result.definition.metric->name, other,
+                       some || others ? fmt::format("{} gave none", some ? other : first)
+                                      : none_text(record, first, other));
   }
   if (const std::string lost = survivors_text(record, result, variant); !lost.empty()) {
     return fmt::format(

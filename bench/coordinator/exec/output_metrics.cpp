@@ -167,7 +167,7 @@ class LineEnds {
 /// As much of a line, or of a part of it, as is shown.
 std::string shown(std::string_view text) { return first_columns(plain_text(text), kColumnsKept); }
 
-double seconds_between(OutputReader::Clock::time_point from, OutputReader::Clock::time_point to) {
+double seconds_from_to(OutputReader::Clock::time_point from, OutputReader::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
@@ -393,7 +393,7 @@ MetricValues OutputReader::step_values() const {
     return {.missing = fmt::format("{}, two are needed",
                                    counted(counted_steps, "line that counts", "lines that count"))};
   }
-  const double total = seconds_between(*first_step_, last_step_);
+  const double total = seconds_from_to(*first_step_, last_step_);
   if (!(total > 0.0)) {
     return {.missing = "all lines came at once: the program buffers what it writes"};
   }
@@ -411,7 +411,7 @@ std::map<std::string, MetricValues> OutputReader::values() const {
   if (request_.step) values[std::string(ProgramMetric::kStep)] = step_values();
   if (first_match_ && repeats_) {
     values[std::string(ProgramMetric::kStartUp)] = {
-        .samples = {seconds_between(start_, *first_match_)}, .count = 1, .missing = {}};
+        .samples = {seconds_from_to(start_, *first_match_)}, .count = 1, .missing = {}};
   }
   return values;
 }

@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
+#include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/reading.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
@@ -24,12 +25,13 @@ namespace linkgain {
 namespace {
 
 constexpr std::string_view kHeader =
-    "# Files that linkgain made here: size, modification time, name. It renames, replaces and "
-    "removes these alone.\n";
+    "# Files that linkgain made here: size, digest, name. It renames, replaces and removes these "
+    "alone.\n";
 constexpr std::string_view kHolder = "# in use by ";
 constexpr std::string_view kBeingWritten = "- ";
 constexpr std::string_view kFolder = "d ";
 constexpr std::string_view kGone = "x ";
+constexpr std::string_view kAnyIdentity = "*";  // of files that other processes make
 constexpr std::string_view kAdvice = "name another directory with --out DIR";
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -93,9 +95,9 @@ Descriptor open_folder(const std::filesystem::path& path) {
                    fmt::format("wait for its end, or {}", kAdvice));
 }
 
-std::string text_at(const Descriptor& file) {
+Reading<std::string> text_at(const Descriptor& file) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-  return read_regular_file(fmt::format("/proc/self/fd/{}", file.get()), kMostBytes).value_or("");
+  return read_regular_file(fmt::format("/proc/self/fd/{}", file.get()), kMostBytes);
 }
 
 void append(const Descriptor& file, std::string_view text) {
@@ -121,13 +123,26 @@ bool is_entry_name(std::string_view name) {
          });
 }
 
-template <typename Number>
-bool take_number(std::string_view& line, Number& number) {
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-  const auto used = static_cast<std::size_t>(end - line.data());
-  if (error != std::errc{} || used >= line.size() || line[used] != ' ') return false;
-  line.remove_prefix(used + 1);
-  return true;
+/// The text up to the next blank, which goes with it.
+std::string_view take_word(std::string_view& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return word;
+}
+
+/// Whether the name is one that NCCL gives its log of that prefix.
+bool is_log_of(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return false;
+  for (const std::string_view ending : {".now", ".kept"}) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  constexpr std::string_view kLog = ".log";
+  if (!name.ends_with(kLog)) return false;
+  name.remove_suffix(kLog.size());
+  const std::size_t process = name.find_last_not_of("0123456789");
+  return process != std::string_view::npos && process + 1 < name.size() && name[process] == '.' &&
+         process > prefix.size();
 }
 
 }  // namespace
@@ -165,7 +180,7 @@ bool OutputFolder::lock() {
   }
   // Where the file system knows no locks there is none.
   if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    refuse_second_run(asked_, text_at(opened));
+    refuse_second_run(asked_, text_at(opened).value_or(""));
   }
   if (is_readable_only) refuse_manifest(file, "it is another user's");
   if (!is_at(folder_, opened)) return false;
@@ -175,7 +190,9 @@ bool OutputFolder::lock() {
 
 void OutputFolder::read_manifest() {
   if (!manifest_) return;
-  const std::string text = text_at(manifest_);
+  const Reading<std::string> found = text_at(manifest_);
+  if (!found.measured()) refuse_manifest(asked_ / kManifest, found.reason());
+  const std::string& text = found.value();
   begun_at_ = text.size();
   if (text.empty()) return append(manifest_, kHeader);
   if (!text.starts_with(kHeader)) {
@@ -186,37 +203,43 @@ void OutputFolder::read_manifest() {
   if (!text.ends_with('\n')) append(manifest_, "\n");
   for (const std::string& each : split(text.substr(0, text.rfind('\n')), '\n')) {
     std::string_view line = each;
-    std::optional<Entry> entry(std::in_place);
-    if (line.starts_with(kGone)) {
-      entry.reset();
+    Entry entry;
+    const bool is_gone = line.starts_with(kGone);
+    if (is_gone) {
       line.remove_prefix(kGone.size());
     } else if (line.starts_with(kBeingWritten)) {
       line.remove_prefix(kBeingWritten.size());
+      entry.identity = take_word(line);
+      identities_.insert(entry.identity);
+      const std::string_view end = line.substr(line.find_last_of('/') + 1);
+      const bool is_log = line.ends_with('*') || end.starts_with("nccl-");
+      if (entry.identity == kAnyIdentity && !is_log) continue;
     } else if (line.starts_with(kFolder)) {
-      entry->is_folder = true;
+      entry.is_folder = true;
       line.remove_prefix(kFolder.size());
     } else {
-      Left left;
-      if (!take_number(line, left.size) || !take_number(line, left.changed)) continue;
-      entry->left = left;
+      const std::string_view size = take_word(line);
+      entry.held = fmt::format("{} {}", size, take_word(line));
     }
     if (!is_entry_name(line)) continue;
-    if (entry) {
-      named_[std::string(line)] = *entry;
-    } else {
+    if (is_gone) {
       named_.erase(std::string(line));
+    } else {
+      named_[std::string(line)] = entry;
     }
   }
 }
 
 std::string OutputFolder::line_of(const std::string& name, const Entry& entry) {
   if (entry.is_folder) return fmt::format("{}{}\n", kFolder, name);
-  if (!entry.left) return fmt::format("{}{}\n", kBeingWritten, name);
-  return fmt::format("{} {} {}\n", entry.left->size, entry.left->changed, name);
+  if (entry.held.empty()) return fmt::format("{}{} {}\n", kBeingWritten, entry.identity, name);
+  return fmt::format("{} {}\n", entry.held, name);
 }
 
 void OutputFolder::note(const std::string& name, const Entry& entry) {
   changed_ = true;
+  written_.insert(name);
+  if (!entry.identity.empty()) identities_.insert(entry.identity);
   append(manifest_, line_of(name, entry));
   named_[name] = entry;
 }
@@ -243,21 +266,7 @@ OutputFolder::~OutputFolder() {
 /// constructor made.
 void OutputFolder::seal() {
   std::string text(kHeader);
-  for (const auto& [name, entry] : named_) {
-    if (name.ends_with('*')) {
-      const std::string folder = name.substr(0, name.find('/'));
-      for (const std::string& each : entries(folder)) {
-        const std::string own = folder + "/" + each;
-        if (own.starts_with(name.substr(0, name.size() - 1)) && is_own(own)) {
-          text += line_of(own, {.left = state_of(own)});
-        }
-      }
-    } else if (is_own(name)) {
-      text += line_of(name, entry.is_folder ? entry : Entry{.left = state_of(name)});
-    } else if (is_there(name)) {
-      text += line_of(name, entry);  // the user changed it, and may change it back
-    }
-  }
+  for (const auto& [name, entry] : named_) text += line_when_left(name, entry);
   if (text.size() > kHeader.size()) {
     if (manifest_) write_file_atomically(held(kManifest), text, Existing::replaced);
     return;
@@ -267,6 +276,26 @@ void OutputFolder::seal() {
   }
   if (path() != asked_) return;
   for (const std::filesystem::path& each : made_) ::rmdir(each.c_str());
+}
+
+/// What the manifest says of an entry after this run: what its file holds now, if this run wrote
+/// it; else what it said before. Nothing of what is not there.
+std::string OutputFolder::line_when_left(const std::string& name, const Entry& entry) const {
+  if (name.ends_with('*')) {
+    std::string lines;
+    const std::string folder = name.substr(0, name.find('/'));
+    for (const std::string& each : entries(folder)) {
+      const std::string log = folder + "/" + each;
+      if (!is_log_of(log, std::string_view(name).substr(0, name.size() - 1))) continue;
+      lines += written_.contains(name) ? line_of(log, {.held = state_of(log)})
+                                       : line_of(log, {.identity = entry.identity});
+    }
+    return lines;
+  }
+  if (!is_there(name)) return {};
+  const bool is_written = entry.held.empty() && !entry.is_folder && written_.contains(name) &&
+                          identities_.contains(identity_of(name));
+  return line_of(name, is_written ? Entry{.held = state_of(name)} : entry);
 }
 
 std::filesystem::path OutputFolder::path() const {
@@ -287,13 +316,32 @@ bool OutputFolder::is_there(const std::string& name) const {
   return ::fstatat(folder_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-std::optional<OutputFolder::Left> OutputFolder::state_of(const std::string& name) const {
-  struct stat found {};
-  if (::fstatat(folder_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0 ||
-      !S_ISREG(found.st_mode)) {
-    return std::nullopt;
+/// Of a regular file: its number, and when it was made, because numbers are given again. Empty of
+/// anything else.
+std::string OutputFolder::identity_of(const std::string& name) const {
+  struct statx found {};
+  constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_BTIME;
+  if (::statx(folder_.get(), name.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &found) != 0 ||
+      !S_ISREG(found.stx_mode)) {
+    return {};
   }
-  return Left{static_cast<std::uintmax_t>(found.st_size), found.st_mtim.tv_sec};
+  return fmt::format("{}:{}.{:09}", found.stx_ino, found.stx_btime.tv_sec, found.stx_btime.tv_nsec);
+}
+
+/// Size and digest of what a regular file holds; empty of anything else.
+std::string OutputFolder::state_of(const std::string& name) const {
+  const Descriptor file(
+      ::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat found {};
+  if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
+  std::string chunk(std::size_t{1} << 20, '\0');
+  Digest digest;
+  std::uintmax_t size = 0;
+  for (ssize_t count = 0; (count = ::read(file.get(), chunk.data(), chunk.size())) > 0;) {
+    digest.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(count)));
+    size += static_cast<std::uintmax_t>(count);
+  }
+  return fmt::format("{} {}", size, digest.text());
 }
 
 const OutputFolder::Entry* OutputFolder::find(const std::string& name) const {
@@ -301,15 +349,13 @@ const OutputFolder::Entry* OutputFolder::find(const std::string& name) const {
   if (exact != named_.end()) return &exact->second;
   const auto by_begin = std::ranges::find_if(named_, [&](const auto& each) {
     return each.first.ends_with('*') &&
-           name.starts_with(each.first.substr(0, each.first.size() - 1));
+           is_log_of(name, std::string_view(each.first).substr(0, each.first.size() - 1));
   });
   return by_begin == named_.end() ? nullptr : &by_begin->second;
 }
 
 /// Absent if it is.
 std::optional<std::string> OutputFolder::why_not_own(const std::string& name) const {
-  // Some file systems keep whole seconds, or every second one; so do tar and rsync.
-  constexpr std::int64_t kSlack = 2;
   const Entry* const entry = find(name);
   if (entry == nullptr) return "linkgain did not make it";
   struct stat found {};
@@ -323,13 +369,20 @@ std::optional<std::string> OutputFolder::why_not_own(const std::string& name) co
     }
     return std::nullopt;
   }
-  const std::optional<Left> now = state_of(name);
-  if (entry->is_folder || !now) return "linkgain made another one";
-  const std::optional<Left>& left = entry->left;
-  if (left && (left->size != now->size || std::abs(left->changed - now->changed) > kSlack)) {
-    return "it was changed since linkgain wrote it";
+  const std::string identity = identity_of(name);
+  if (entry->is_folder || identity.empty()) return "linkgain made something else of that name";
+  if (entry->held.empty() ? entry->identity == kAnyIdentity || identities_.contains(identity)
+                          : entry->held == state_of(name)) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return "it is not what linkgain wrote there";
+}
+
+bool OutputFolder::is_as_left(const std::string& name) const {
+  if (!is_own(name)) return false;
+  if (!find(name)->is_folder) return !find(name)->held.empty();
+  return std::ranges::all_of(
+      entries(name), [&](const std::string& each) { return is_as_left(name + "/" + each); });
 }
 
 bool OutputFolder::is_own(const std::string& name) const { return !why_not_own(name); }
@@ -344,13 +397,30 @@ void OutputFolder::require_own(const std::string& name) const {
 
 std::filesystem::path OutputFolder::claim(const std::string& name) {
   require_own(name);
+  if (!is_there(name)) {
+    // What cannot be made here, whoever opens it will say.
+    const Descriptor made(::openat(folder_.get(), name.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!made && errno == EEXIST) require_own(name);
+  }
+  const std::string identity = identity_of(name);
   const auto found = named_.find(name);
-  if (found == named_.end() || found->second.left) note(name, {});
+  const bool is_noted = found != named_.end() && found->second.identity == identity;
+  if (!identity.empty() && !(is_noted && written_.contains(name)))
+    note(name, {.identity = identity});
   return held(name);
 }
 
-void OutputFolder::claim_all(const std::string& prefix) {
-  if (!named_.contains(prefix + "*")) note(prefix + "*", {});
+void OutputFolder::claim_name_for(const std::string& claimed, const std::string& name) {
+  require_own(name);
+  if (is_there(name)) claim(name);
+  note(name, {.identity = identity_of(claimed)});
+}
+
+void OutputFolder::claim_logs(const std::string& prefix) {
+  if (!written_.contains(prefix + "*")) {
+    note(prefix + "*", {.identity = std::string(kAnyIdentity)});
+  }
 }
 
 void OutputFolder::make_folder(const std::string& name) {
@@ -364,25 +434,23 @@ void OutputFolder::make_folder(const std::string& name) {
 }
 
 void OutputFolder::write(const std::string& name, std::string_view text) {
-  const Existing existing = is_there(name) ? Existing::replaced : Existing::kept;
-  const std::filesystem::path file = claim(name);
-  try {
-    write_file_atomically(file, text, existing);
-  } catch (const UsageError&) {
-    if (existing == Existing::kept) forget(name);  // what has the name now is the user's
-    throw;
-  }
-  note(name, {.left = state_of(name)});
+  require_own(name);
+  write_file_atomically(held(name), text, is_there(name) ? Existing::replaced : Existing::kept);
+  Digest digest;
+  digest.add(text);
+  note(name, {.held = fmt::format("{} {}", text.size(), digest.text())});
 }
 
 void OutputFolder::rename(const std::string& from, const std::string& to) {
-  require_own(to);
-  if (is_there(to)) remove(to);
   std::vector<std::pair<std::string, Entry>> moved;
   for (const auto& each : named_) {
     if (each.first == from || each.first.starts_with(from + "/")) moved.push_back(each);
   }
-  for (const auto& [name, entry] : moved) note(to + name.substr(from.size()), entry);
+  for (const auto& [name, entry] : moved) {
+    const std::string now = to + name.substr(from.size());
+    note(now, entry);
+    written_.erase(now);
+  }
   if (!rename_to_free_name(held(from), held(to))) {
     const std::string why = reason(errno);
     for (const auto& each : moved) forget(to + each.first.substr(from.size()));

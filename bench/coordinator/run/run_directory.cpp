@@ -94,17 +94,23 @@ void RunDirectory::set_aside_earlier_run() {
     if (is_needed) folder_.require_own(name);
     if (folder_.is_own(name)) earlier.push_back(name);
   }
-  bool replaced = false;
+  bool removed = false;
+  std::vector<std::string> names;
+  for (const std::string& name : earlier) folder_.require_own(name + ".old");
   for (const std::string& name : earlier) {
-    folder_.require_own(name + ".old");
-    replaced = replaced || folder_.is_there(name + ".old");
+    std::string old = name + ".old";
+    if (folder_.is_as_left(old)) {
+      folder_.remove(old);
+      removed = true;
+    }
+    for (int i = 2; folder_.is_there(old); ++i) old = fmt::format("{}.old{}", name, i);
+    folder_.rename(name, old);
+    names.push_back(old);
   }
-  for (const std::string& name : earlier) folder_.rename(name, name + ".old");
-  folder_.remove(std::string(kNewJournal));
-  if (earlier.empty()) return;
+  if (names.empty()) return;
   set_aside_ =
-      fmt::format("what an earlier run left in {} is now {}.old{}", path().string(),
-                  fmt::join(earlier, ".old, "), replaced ? "; the one before it was removed" : "");
+      fmt::format("what an earlier run left in {} is now {}{}", path().string(),
+                  fmt::join(names, ", "), removed ? "; the one before it was removed" : "");
 }
 
 void RunDirectory::make_logs() {
@@ -117,8 +123,11 @@ void RunDirectory::make_logs() {
 std::filesystem::path RunDirectory::log() { return folder_.claim(std::string(kLog)); }
 
 std::filesystem::path RunDirectory::journal() {
+  if (logs_ == kRuns) return folder_.claim(std::string(kJournal));
+  // It is written beside the one that is there, and takes its place.
   folder_.claim(std::string(kNewJournal));
-  return folder_.claim(std::string(kJournal));
+  folder_.claim_name_for(std::string(kNewJournal), std::string(kJournal));
+  return folder_.held(kJournal);
 }
 
 std::filesystem::path RunDirectory::job_log(const std::string& variant, int launch) {
@@ -141,7 +150,7 @@ std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch
 
 std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) {
   const std::string prefix = nccl_log_prefix(variant, launch);
-  folder_.claim_all(fmt::format("{}/{}", kJobs, prefix));
+  folder_.claim_logs(fmt::format("{}/{}", kJobs, prefix));
   // NCCL takes %% for %.
   std::string pattern;
   for (const char c : (path() / kJobs / prefix).string()) {

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
@@ -253,11 +255,14 @@ void time_subject(benchmark::State& state, BenchmarkSubject& subject, ResultChec
 bool is_benchmark_file(std::string_view text) {
   if (text.empty()) return true;  // of a program that ended before its first case
   if (text.starts_with('{')) {
-    return text.find("\"executable\": \"linkgain-bench\"") != std::string_view::npos;
+    return text.starts_with("{\n  \"context\": {\n") &&
+           text.find("\n    \"executable\": \"linkgain-bench\",\n") != std::string_view::npos;
   }
   const std::vector<std::string> lines = split(std::string(text), '\n');
+  const auto fields = std::ranges::count(lines.front(), ',');
   return lines.front().starts_with("name,iterations,") &&
-         std::all_of(lines.begin() + 1, lines.end(), [](const std::string& line) {
+         std::all_of(lines.begin() + 1, lines.end(), [&](const std::string& line) {
+           if (!line.empty() && std::ranges::count(line, ',') < fields) return false;
            return line.empty() || std::ranges::any_of(kOperations, [&](const auto& each) {
                     return line.starts_with(fmt::format("\"{}/", name_of(each)));
                   });
@@ -268,7 +273,11 @@ bool is_benchmark_file(std::string_view text) {
 /// be written, for which Google Benchmark would end this rank alone.
 std::optional<std::string> output_file(std::vector<std::string> arguments) {
   std::optional<std::string> path = take_option(arguments, "--benchmark_out");
-  if (path) require_own_file(*path, {"a file", is_benchmark_file});
+  if (path) {
+    require_own_file(*path, {"a file", is_benchmark_file});
+    std::error_code none;
+    std::filesystem::remove(*path, none);  // another name of it keeps what it holds
+  }
   if (path && !std::ofstream(*path, std::ios::app)) {
     throw UsageError(fmt::format("--benchmark_out={}: cannot be written", *path));
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,11 @@ namespace linkgain {
 /// A folder for the results of one run at a time. It stays open, so that a folder or a link that is
 /// put in its place later gets nothing; it is locked, so that no other run writes into it, on no
 /// host that shares it; and it holds a manifest, ".linkgain", that names every file and folder that
-/// linkgain made there. An entry is linkgain's if the manifest names it and it is as linkgain left
-/// it; a folder, if all that it holds is linkgain's too. Everything else is the user's: it is
-/// never renamed, replaced or removed.
+/// linkgain made there, with size and digest of what it wrote. An entry is linkgain's if the
+/// manifest names it and it holds that. Of a run that was killed nobody knows what its files hold:
+/// they are linkgain's if they are the very files that it made, and are never removed. A folder is
+/// linkgain's if all that it holds is. Everything else is the user's: it is never renamed, replaced
+/// or removed.
 class OutputFolder {
  public:
   static constexpr std::string_view kManifest = ".linkgain";
@@ -40,19 +43,23 @@ class OutputFolder {
   bool is_there(const std::string& name) const;
   /// Whether linkgain made it, and nobody has changed it since.
   bool is_own(const std::string& name) const;
+  /// The same, and what it holds is known, too: it may be removed.
+  bool is_as_left(const std::string& name) const;
   /// Throws UsageError if there is something of that name that is not linkgain's.
   void require_own(const std::string& name) const;
 
-  /// Names a file in the manifest before it is made or changed, and returns where to write it.
-  /// Throws as require_own().
+  /// Makes an empty file, or takes one that is linkgain's, to be written; returns where. Throws as
+  /// require_own().
   std::filesystem::path claim(const std::string& name);
-  /// The same of the files of a folder whose names begin so.
-  void claim_all(const std::string& prefix);
+  /// Names a file that a claimed one is going to be renamed to.
+  void claim_name_for(const std::string& claimed, const std::string& name);
+  /// Names NCCL's logs, which its processes make: PREFIX<host>.<process>.log, .log.now, .log.kept.
+  void claim_logs(const std::string& prefix);
   /// Makes a folder, or takes one that is linkgain's. Throws UsageError.
   void make_folder(const std::string& name);
-  /// Writes a claimed file in one step: what was there stays whole until then. Throws UsageError.
+  /// Writes a file in one step: what was there stays whole until then. Throws UsageError.
   void write(const std::string& name, std::string_view text);
-  /// Renames what is linkgain's. What has the new name must be linkgain's, and is removed.
+  /// Renames what is linkgain's; nothing has the new name. Throws UsageError.
   void rename(const std::string& from, const std::string& to);
   /// Removes what is linkgain's, a folder with all that it holds.
   void remove(const std::string& name);
@@ -60,14 +67,10 @@ class OutputFolder {
   std::vector<std::string> entries(const std::string& folder) const;
 
  private:
-  /// How linkgain left a file.
-  struct Left {
-    std::uintmax_t size = 0;
-    std::int64_t changed = 0;  ///< its modification time in seconds
-  };
   struct Entry {
     bool is_folder = false;
-    std::optional<Left> left{};  ///< absent while it is written, and of folders
+    std::string held{};      ///< size and digest of a file; empty while it is written
+    std::string identity{};  ///< of that file, then
   };
 
   bool lock();
@@ -78,7 +81,9 @@ class OutputFolder {
   void seal();
   const Entry* find(const std::string& name) const;
   std::optional<std::string> why_not_own(const std::string& name) const;
-  std::optional<Left> state_of(const std::string& name) const;
+  std::string identity_of(const std::string& name) const;
+  std::string state_of(const std::string& name) const;
+  std::string line_when_left(const std::string& name, const Entry& entry) const;
 
   std::filesystem::path asked_;
   std::vector<std::filesystem::path> made_;  ///< by the constructor, the innermost first
@@ -87,7 +92,9 @@ class OutputFolder {
   bool made_manifest_ = false;
   std::uintmax_t begun_at_ = 0;         ///< bytes of the manifest before this run
   bool changed_ = false;                ///< anything in the folder, since
-  std::map<std::string, Entry> named_;  ///< a name that ends with * stands for all that begin so
+  std::map<std::string, Entry> named_;  ///< a name that ends with * is of claim_logs()
+  std::set<std::string> identities_;    ///< of all files that were being written
+  std::set<std::string> written_;       ///< by this object
 };
 
 }  // namespace linkgain

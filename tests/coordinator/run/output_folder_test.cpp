@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,12 +44,7 @@ const std::vector<Deed> kDeeds{
     {"a log changed", [](const auto& at) { put(at / "jobs" / "p2p-1.log", "mine, now"); }, true,
      false},
     {"a record changed", [](const auto& at) { put(at / "record.json", "mine"); }, false, true},
-    {"a record of the same size, changed later",
-     [](const auto& at) {
-       put(at / "record.json", "[]");
-       fs::last_write_time(at / "record.json",
-                           fs::file_time_type::clock::now() + std::chrono::seconds(9));
-     },
+    {"a record of the same size, at once", [](const auto& at) { put(at / "record.json", "[]"); },
      false, true},
     {"a record that is a link",
      [](const auto& at) {
@@ -193,36 +189,63 @@ TEST_F(OutputFolderTest, IsLinkgainsAgainWhenTheUsersFileIsGone) {
   EXPECT_TRUE(OutputFolder(folder_.path()).is_own("jobs"));
 }
 
-/// As of a run that was killed: nothing says how its files were left.
-TEST_F(OutputFolderTest, KnowsWhatWasBeingWritten) {
+/// What a run that is killed leaves: files, and a manifest that does not say what they hold.
+void leave_a_killed_run(const fs::path& path) {
+  const fs::path kept = path.string() + "-manifest";
   {
-    OutputFolder folder(folder_.path());
+    OutputFolder folder(path);
     folder.make_folder("jobs");
-    folder.claim_all("jobs/nccl-p2p-1.");
-    std::ofstream(folder.claim("run.log")) << "a line";
-    std::ofstream(folder.held("jobs/nccl-p2p-1.node1.17.log")) << "a line";
-    std::filesystem::copy_file(folder_.path() / ".linkgain", folder_.path() / "kept");
+    folder.claim_logs("jobs/nccl-p2p-1.");
+    put(folder.claim("run.log"), "a line");
+    put(folder.held("jobs/nccl-p2p-1.node1.17.log"), "a line");
+    fs::copy_file(path / ".linkgain", kept);
   }
-  std::filesystem::rename(folder_.path() / "kept", folder_.path() / ".linkgain");
-  std::ofstream(folder_.path() / "run.log", std::ios::app) << "another";
+  fs::rename(kept, path / ".linkgain");
+}
+
+TEST_F(OutputFolderTest, KnowsWhatWasBeingWrittenAndRemovesNothingOfIt) {
+  leave_a_killed_run(folder_.path());
+  std::ofstream(folder_.path() / "run.log", std::ios::app) << "my note";
   OutputFolder folder(folder_.path());
-  EXPECT_TRUE(folder.is_own("run.log"));
-  EXPECT_TRUE(folder.is_own("jobs"));
+  for (const char* name : {"run.log", "jobs"}) {
+    EXPECT_TRUE(folder.is_own(name)) << name;
+    EXPECT_FALSE(folder.is_as_left(name)) << name;
+  }
   folder.rename("jobs", "jobs.old");
   EXPECT_TRUE(folder.is_own("jobs.old"));
-  folder.remove("jobs.old");
-  EXPECT_FALSE(folder.is_there("jobs.old"));
+}
+
+TEST_F(OutputFolderTest, OfARunThatWasKilledHasNoFilesThatTheUserMadeSince) {
+  leave_a_killed_run(folder_.path());
+  fs::remove(folder_.path() / "run.log");
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  put(folder_.path() / "run.log", "mine");
+  put(folder_.path() / "jobs" / "nccl-p2p-1.notes", "mine");
+  const OutputFolder folder(folder_.path());
+  EXPECT_FALSE(folder.is_own("run.log"));
+  EXPECT_FALSE(folder.is_own("jobs"));
+}
+
+TEST_F(OutputFolderTest, DoesNotTakeAFileThatTookTheNameOfItsOwn) {
+  {
+    OutputFolder folder(folder_.path());
+    put(folder.claim("run.log"), "a line");
+    fs::remove(folder_.path() / "run.log");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // file systems tell 10 ms apart
+    put(folder_.path() / "run.log", "mine");
+  }
+  EXPECT_FALSE(OutputFolder(folder_.path()).is_own("run.log"));
 }
 
 /// A manifest may come with a project of others.
 TEST_F(OutputFolderTest, OwnsNothingBelowOrAboveItself) {
   { OutputFolder(folder_.path() / "out").write("record.json", "{}"); }
   std::ofstream(folder_.path() / "precious") << "mine";
-  std::filesystem::create_directories(folder_.path() / "out" / "src" / "deep");
-  std::ofstream(folder_.path() / "out" / "src" / "deep" / "main.cpp") << "mine";
+  std::filesystem::create_directories(folder_.path() / "out" / "src");
+  put(folder_.path() / "out" / "src" / "main.cpp", "mine");
   std::ofstream(folder_.path() / "out" / ".linkgain", std::ios::app)
-      << "- ../precious\n- " << (folder_.path() / "precious").string()
-      << "\nd src\nd src/deep\n- src/deep/main.cpp\n";
+      << "- * ../precious\n- * notes\n- * " << (folder_.path() / "precious").string()
+      << "\nd src\nd src/deep\n- * src/deep/main.cpp\n- 1:1.000000000 src/main.cpp\n";
   const OutputFolder folder(folder_.path() / "out");
   EXPECT_FALSE(folder.is_own("../precious"));
   EXPECT_FALSE(folder.is_own("src"));
