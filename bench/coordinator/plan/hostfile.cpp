@@ -145,7 +145,7 @@ int number_after(const Line& line, const std::vector<std::string>& words, std::s
 /// A host as mpirun counts it.
 struct Host {
   int lines = 0;
-  int slots = 0;
+  std::int64_t slots = 0;
   int most_slots = 0;
   bool stated = false;  ///< the slots are, and may not be again
 };

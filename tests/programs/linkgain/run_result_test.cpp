@@ -30,7 +30,7 @@ TEST(TestVariables, AreNoneWhereTheyAreEmpty) {
 /// Its exit status, and whether the journal of the run is still there.
 std::pair<int, bool> kept(Record record) {
   const TemporaryFolder folder;
-  RunDirectory directory = RunDirectory::begin(folder.path(), RunDirectory::kJobs);
+  RunDirectory directory = RunDirectory::begin(folder.path(), RunDirectory::kRuns);
   std::ofstream(directory.journal()) << "a journal\n";
   std::optional<SignalWatch> watch;
   testing::internal::CaptureStdout();
