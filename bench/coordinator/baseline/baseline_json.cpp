@@ -12,6 +12,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/baseline/baseline.hpp"
 #include "linkgain/baseline/regression.hpp"
+#include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
@@ -217,31 +218,30 @@ std::string pretty(const json::Out& document) {
 namespace {
 
 /// The document with its last member, by which linkgain knows one that nobody has edited.
-std::string with_digest(std::string document) {
-  document.resize(document.rfind("\n}"));
+std::string signed_by_digest(std::string_view document) {
   Digest digest;
-  digest.add(document);
-  return fmt::format("{}{}{}\"\n}}\n", document, kDigest, digest.text());
+  return with_digest(document, ",\n", digest);
 }
 
 }  // namespace
 
-const FileKind kBaselineFile{"a baseline that nobody edited", [](std::string_view text) {
-                               const std::size_t end = text.rfind(kDigest);
-                               return end != std::string_view::npos &&
-                                      with_digest(std::string(text.substr(0, end)) + "\n}\n") ==
-                                          text;
-                             }};
+const FileKind kBaselineFile{
+    "a baseline that nobody edited", [](std::string_view text) {
+      const std::size_t end = text.rfind(kDigest);
+      return end != std::string_view::npos &&
+             signed_by_digest(std::string(text.substr(0, end)) + "\n}\n") == text;
+    }};
 
 std::string to_json(const Baseline& baseline) {
-  return with_digest(pretty({{"schema", kBaselineSchema},
-                             {"made", baseline.made},
-                             {"key", json::write_key(baseline.key)},
-                             {"variants", write_variants(baseline)},
-                             {"sources", json::array_of(baseline.sources, write_source)},
-                             {"overrides", json::array_of(baseline.overrides, write_override)},
-                             {"warnings", json::array_of(baseline.warnings, json::write_warning)},
-                             {"cases", json::array_of(baseline.cases, write_reference)}}));
+  return signed_by_digest(
+      pretty({{"schema", kBaselineSchema},
+              {"made", baseline.made},
+              {"key", json::write_key(baseline.key)},
+              {"variants", write_variants(baseline)},
+              {"sources", json::array_of(baseline.sources, write_source)},
+              {"overrides", json::array_of(baseline.overrides, write_override)},
+              {"warnings", json::array_of(baseline.warnings, json::write_warning)},
+              {"cases", json::array_of(baseline.cases, write_reference)}}));
 }
 
 Baseline parse_baseline(std::string_view text, const std::string& origin) {

@@ -41,18 +41,6 @@ std::string reason(int error) { return std::generic_category().message(error); }
                    "name a directory that can be written with --out DIR");
 }
 
-std::filesystem::path absolute_path(const std::filesystem::path& path) {
-  std::error_code problem;
-  std::filesystem::path absolute = std::filesystem::absolute(path, problem);
-  if (problem) {
-    throw UsageError(fmt::format("{} is in the current folder, which cannot be found: {}",
-                                 path.string(), problem.message()),
-                     "change to a folder that is there, or name one from / on with --out DIR");
-  }
-  const bool is_plain = absolute.has_filename() && absolute.filename() != ".";
-  return is_plain ? absolute : absolute.parent_path();
-}
-
 /// Makes a folder and those above it; those that were not there, the innermost first.
 std::vector<std::filesystem::path> make_folders(const std::filesystem::path& path) {
   std::vector<std::filesystem::path> missing;
@@ -146,6 +134,18 @@ bool is_log_of(std::string_view name, std::string_view prefix) {
 }
 
 }  // namespace
+
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  std::error_code problem;
+  std::filesystem::path absolute = std::filesystem::absolute(path, problem);
+  if (problem) {
+    throw UsageError(fmt::format("{} is in the current folder, which cannot be found: {}",
+                                 path.string(), problem.message()),
+                     "change to a folder that is there, or name one from / on with --out DIR");
+  }
+  const bool is_plain = absolute.has_filename() && absolute.filename() != ".";
+  return is_plain ? absolute : absolute.parent_path();
+}
 
 OutputFolder::OutputFolder(const std::filesystem::path& path)
     : asked_(absolute_path(path)), made_(make_folders(asked_)), folder_(open_folder(asked_)) {

@@ -37,15 +37,6 @@ void make_folder(const std::filesystem::path& path) {
   require_made(path, problem);
 }
 
-std::filesystem::path absolute_path(const std::filesystem::path& path) {
-  std::error_code problem;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, problem);
-  if (!problem) return absolute;
-  throw UsageError(fmt::format("{} is in the current folder, which cannot be found: {}",
-                               path.string(), problem.message()),
-                   "change to a folder that is there, or name one from / on with --out DIR");
-}
-
 constexpr std::string_view kNewJournal = "journal.jsonl.new";
 constexpr std::array kOfARun{RunDirectory::kRecord, RunDirectory::kReport,  RunDirectory::kPage,
                              RunDirectory::kLog,    RunDirectory::kJournal, RunDirectory::kRuns,

@@ -13,6 +13,10 @@
 
 namespace linkgain {
 
+/// The path from the root on, without a dot or a slash at its end. Throws UsageError where the
+/// current folder is gone.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
+
 /// A folder for the results of one run at a time. It stays open, so that a folder or a link that is
 /// put in its place later gets nothing; it is locked, so that no other run writes into it, on no
 /// host that shares it; and it holds a manifest, ".linkgain", that names every file and folder that
