@@ -78,17 +78,23 @@ std::string quoted_words(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(quoted, " "));
 }
 
-/// Has one of these words, or one with a value behind "=".
-bool has_option(const std::vector<std::string>& words, std::span<const std::string_view> options) {
+using Words = std::span<const std::string>;
+
+/// Says whether the word is one of those with | between them.
+bool is_among(std::string_view word, std::string_view words) {
+  return std::ranges::count(split(words, '|'), word) > 0;
+}
+
+/// Says whether one of these words is there, or one with a value behind "=".
+bool has_option(Words words, std::string_view options) {
   return std::ranges::any_of(words, [&](const std::string& word) {
-    return std::ranges::find(options, std::string_view(word).substr(0, word.find('='))) !=
-           options.end();
+    return is_among(std::string_view(word).substr(0, word.find('=')), options);
   });
 }
 
 /// "-d", "-itd", "--detach" among the options of docker itself: behind the image stands another
 /// program. What follows an option may be its value.
-bool is_container_in_background(const std::vector<std::string>& words) {
+bool is_container_in_background(Words words) {
   static constexpr std::array<std::string_view, 5> kSubcommands{"run", "up", "exec", "container",
                                                                 "compose"};
   bool is_behind_option = false;
@@ -110,26 +116,79 @@ bool is_container_in_background(const std::vector<std::string>& words) {
 /// A program that waits for its work with one of these options only.
 struct Submitter {
   std::string_view name;
-  std::array<std::string_view, 5> waits;
+  std::string_view waits;  ///< options, with | between them
   std::string_view advice;
 };
 
 constexpr std::array kSubmitters{
-    Submitter{.name = "sbatch", .waits = {"--wait", "-W"}, .advice = "sbatch --wait, or srun"},
-    Submitter{
-        .name = "qsub", .waits = {"-sync", "block"}, .advice = "qsub -sync y, or -W block=true"},
+    Submitter{.name = "sbatch", .waits = "--wait|-W", .advice = "sbatch --wait, or srun"},
+    Submitter{.name = "qsub", .waits = "-sync|block", .advice = "qsub -sync y, or -W block=true"},
+    Submitter{.name = "bsub", .waits = "-K|-I|-Ip|-Is|-IS|-ISp|-ISs|-IX", .advice = "bsub -K"},
     Submitter{.name = "systemd-run",
-              .waits = {"--wait", "--scope", "--pty", "--pipe", "-P"},
+              .waits = "--wait|--scope|--pty|--pipe|-P",
               .advice = "systemd-run --wait, or --scope"}};
+
+/// A program that becomes another one or waits for it: its options, then the other's words.
+struct Wrapper {
+  std::string_view name;
+  std::string_view letters;        ///< of short options whose value may be the next word
+  std::string_view options;        ///< long ones of that kind, with | between them
+  std::ptrdiff_t operands = 0;     ///< words before the program's
+  bool takes_assignments = false;  ///< A=1 before the program
+};
+
+constexpr std::array kWrappers{
+    Wrapper{"env", "uCSa", "--unset|--chdir|--split-string|--argv0", 0, true},
+    Wrapper{"nice", "n", "--adjustment"},
+    Wrapper{"ionice", "cn", "--class|--classdata"},
+    Wrapper{"nohup", "", ""},
+    Wrapper{"setsid", "", ""},
+    Wrapper{"stdbuf", "ioe", "--input|--output|--error"},
+    Wrapper{"sudo", "CDRTUghprtu", "--user|--group|--host|--prompt|--chdir|--role|--type", 0, true},
+    Wrapper{"taskset", "", "", 1},
+    Wrapper{"time", "fo", "--format|--output"},
+    Wrapper{"timeout", "ks", "--kill-after|--signal", 1}};
+
+/// Says whether the word is an option whose value is the next word: "-n", "-in", "--signal".
+bool takes_next(const Wrapper& wrapper, std::string_view word) {
+  if (word.starts_with("--")) return is_among(word, wrapper.options);
+  return word.find_first_of(wrapper.letters, 1) == word.size() - 1;
+}
+
+/// Leaves the words of the program that the wrapper runs.
+Words wrapped_words(const Wrapper& wrapper, Words words) {
+  words = words.subspan(1);
+  const auto drop = [&](std::ptrdiff_t count) {
+    words = words.last(words.size() - std::min(words.size(), static_cast<std::size_t>(count)));
+  };
+  while (!words.empty() && words.front().starts_with('-')) {
+    const bool is_last = words.front() == "--";
+    drop(takes_next(wrapper, words.front()) ? 2 : 1);
+    if (is_last) break;
+  }
+  drop(wrapper.operands);
+  const auto is_assignment = [&] { return words.front().find('=') != std::string::npos; };
+  while (wrapper.takes_assignments && !words.empty() && is_assignment()) drop(1);
+  return words;
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
-std::string how_to_wait(const std::vector<std::string>& words) {
-  const std::string& path = words.front();
-  const std::string program = path.substr(path.rfind('/') + 1);
+std::string how_to_wait(const std::vector<std::string>& command) {
+  Words words = command;
+  const auto named_first = [&](const auto& each) { return each.name == file_name(words.front()); };
+  while (!words.empty()) {
+    const auto* const wrapper = std::ranges::find_if(kWrappers, named_first);
+    if (wrapper == kWrappers.end()) break;
+    words = wrapped_words(*wrapper, words);
+  }
+  if (words.empty()) return "";
+  const std::string program(file_name(words.front()));
   const bool is_docker = program == "docker" || program == "podman" || program == "nerdctl";
   if (is_docker && is_container_in_background(words)) return program + " without -d";
-  const auto* const found = std::ranges::find(kSubmitters, program, &Submitter::name);
+  const auto* const found = std::ranges::find_if(kSubmitters, named_first);
   const bool ends_at_once = found != kSubmitters.end() && !has_option(words, found->waits);
   return ends_at_once ? std::string(found->advice) : "";
 }

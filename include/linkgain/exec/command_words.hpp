@@ -31,8 +31,9 @@ bool places_arguments(const std::vector<std::string>& words);
 /// The same in a text, where {args} stands quoted for a shell.
 std::string filled_in(std::string_view text, const Placeholders& placeholders);
 
-/// How a command that gives its work to others and ends at once is made to wait for it: sbatch,
-/// qsub, systemd-run, and containers in the background. Empty for all others, and where it waits.
-std::string how_to_wait(const std::vector<std::string>& words);
+/// Says how a command that gives its work to others and ends at once is made to wait for it:
+/// sbatch, qsub, bsub, systemd-run, and containers in the background, behind env, nice, timeout and
+/// the like, too. Empty for all others, and where it waits.
+std::string how_to_wait(const std::vector<std::string>& command);
 
 }  // namespace linkgain

@@ -1,5 +1,6 @@
 #include "linkgain/exec/command_words.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ TEST(HowToWait, IsToldOfCommandsThatGiveTheirWorkToOthers) {
         Words{"docker", "run", "-d", "image"},
         Words{"docker", "run", "--rm", "-v", "a:b", "-itd", "image"},
         Words{"podman", "container", "run", "--detach", "image"},
-        Words{"docker", "compose", "up", "-d"}}) {
+        Words{"docker", "compose", "up", "-d"}, Words{"bsub", "-n", "2", "train"}}) {
     EXPECT_NE(how_to_wait(words), "") << words[0] << " " << words[1];
   }
   for (const Words& words :
@@ -40,9 +41,54 @@ TEST(HowToWait, IsToldOfCommandsThatGiveTheirWorkToOthers) {
         Words{"systemd-run", "--scope", "train"},
         Words{"docker", "run", "--rm", "image", "x", "-d"},
         Words{"docker", "run", "-it", "--device=x", "image"}, Words{"srun", "train", "-d"},
-        Words{"docker"}}) {
+        Words{"docker"}, Words{"bsub", "-K", "train"}, Words{"bsub", "-Is", "train"}}) {
     EXPECT_EQ(how_to_wait(words), "") << words[0];
   }
+}
+
+/// Each stands before a command that gives its work to others, and before one that does not.
+TEST(HowToWait, LooksBehindProgramsThatRunAnother) {
+  for (const char* wrapper : {"nohup",
+                              "/usr/bin/nohup --",
+                              "env",
+                              "env -",
+                              "env A=1 B=",
+                              "env -i -u X -C /tmp A=1",
+                              "env -iu X",
+                              "env --unset X --chdir=/tmp",
+                              "nice",
+                              "nice -10",
+                              "nice -n 5",
+                              "nice -n5",
+                              "nice --adjustment 5",
+                              "setsid",
+                              "setsid -w",
+                              "setsid --fork",
+                              "stdbuf -oL",
+                              "stdbuf -o L -e 0",
+                              "stdbuf --output=L --error L",
+                              "timeout 9",
+                              "timeout -k 5 -s KILL 9s",
+                              "timeout --signal=INT --foreground 9",
+                              "timeout --kill-after 5 9",
+                              "time -p",
+                              "time -f %e -o file",
+                              "time -vo file",
+                              "ionice -c 3",
+                              "taskset 0x3",
+                              "taskset -c 0-3",
+                              "sudo",
+                              "sudo -u somebody A=1",
+                              "nohup env A=1 timeout 9 nice -n 5 setsid"}) {
+    for (const char* submitter : {"sbatch job.sh", "bsub train", "docker run -d image"}) {
+      const std::string command = fmt::format("{} {}", wrapper, submitter);
+      EXPECT_NE(how_to_wait(split_words(command, "")), "") << command;
+    }
+    for (const char* other : {"", " train sbatch", " sbatch --wait job.sh", " docker run image"}) {
+      EXPECT_EQ(how_to_wait(split_words(wrapper + std::string(other), "")), "") << wrapper << other;
+    }
+  }
+  EXPECT_EQ(how_to_wait({}), "");
 }
 
 TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
