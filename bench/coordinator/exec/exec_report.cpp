@@ -146,14 +146,62 @@ bool all_agree(const CaseResult& result, std::size_t variant) {
       launches, [&](const LaunchMedian& each) { return each.time == launches.front().time; });
 }
 
-/// "6", or "5 and 6" where the two have not as many.
+/// Says over how many runs a comparison is: "6 runs each", "5 and 6 runs".
 std::string runs_text(const CaseResult& result, std::size_t first, std::size_t other) {
   const std::size_t own = launch_medians(result, first).size();
   const std::size_t others = launch_medians(result, other).size();
   if (own == others) {
-    return fmt::format("over {} each", counted(static_cast<std::int64_t>(own), "run", "runs"));
+    return fmt::format("{} each", counted(static_cast<std::int64_t>(own), "run", "runs"));
   }
-  return fmt::format("over {} and {} runs", own, others);
+  return fmt::format("{} and {} runs", own, others);
+}
+
+std::string subject_of(Difference difference, const Record& record) {
+  if (difference == Difference::names) return record.settings.variants.front().name;
+  return std::string(title_of(difference));
+}
+
+/// "a and b", "runs with and without P2P".
+std::string sides_of(Difference difference, const Record& record, const std::string& other) {
+  const std::string subject = subject_of(difference, record);
+  return difference == Difference::names ? fmt::format("{} and {}", subject, other)
+                                         : fmt::format("runs with and without {}", subject);
+}
+
+/// Of two variants that gave no number: one may not have been run any more.
+std::string none_text(const Record& record, const std::string& first, const std::string& other) {
+  for (const std::string& each : {first, other}) {
+    const bool has_run = std::ranges::any_of(
+        record.runs, [&](const ProgramRun& run) { return run.variant == each && !run.warm_up; });
+    if (!has_run)
+      return fmt::format("{} was not run, since {} gave none", each, each == first ? other : first);
+  }
+  return "neither gave one";
+}
+
+/// Says why nothing is claimed of the variant beside the first one; empty where there is a ratio
+/// that means something.
+std::string why_not_compared(const Record& record, const CaseResult& result, std::size_t variant) {
+  const std::string& first = result.variants[0].variant;
+  const std::string& other = result.variants[variant].variant;
+  const std::string& metric = result.definition.metric->name;
+  const Estimate* const ratio = ratio_of(result, other);
+  if (ratio == nullptr) {
+    const bool some = !launch_medians(result, 0).empty();
+    const bool others = !launch_medians(result, variant).empty();
+    return fmt::format("No comparison of {} with {}: {}.", metric, other,
+                       some || others ? fmt::format("{} gave none", some ? other : first)
+                                      : none_text(record, first, other));
+  }
+  if (const std::string lost = survivors_text(record, result, variant); !lost.empty()) {
+    return fmt::format(
+        "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
+        first, other, lost);
+  }
+  const bool agree = all_agree(result, 0) && all_agree(result, variant);
+  if (ratio->replicates >= (agree ? kFewestAgreeing : 2)) return "";
+  return fmt::format("Too few runs to compare the {} of {}: {}.", metric,
+                     sides_of(difference_of(record), record, other), runs_text(result, 0, variant));
 }
 
 Table table_of(const Record& record, const std::vector<const CaseResult*>& results) {
@@ -185,9 +233,10 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       const bool first = result == results.front();
       if (counted_bytes) cells.push_back(bytes && first ? readable_traffic(*bytes) : "");
       cells.push_back(counted_runs_text(record, *result, i));
+      const bool compared = i > 0 && why_not_compared(record, *result, i).empty();
       const Estimate* const ratio = ratio_of(*result, result->variants[i].variant);
-      cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).estimate);
-      cells.push_back(ratio == nullptr ? "" : readable_ratio(*ratio).interval());
+      cells.push_back(compared ? readable_ratio(*ratio).estimate : "");
+      cells.push_back(compared ? readable_ratio(*ratio).interval() : "");
       table.add_row(cells);
     }
   }
@@ -233,63 +282,28 @@ std::string change_text(const Case& definition, double ratio) {
              : fmt::format("{} is {} slower", what, readable_percent(-less_time(ratio), Whole::no));
 }
 
-std::string subject_of(Difference difference, const Record& record) {
-  if (difference == Difference::names) return record.settings.variants.front().name;
-  return std::string(title_of(difference));
-}
-
-/// Of two variants that gave no number: one may not have been run any more.
-std::string none_text(const Record& record, const std::string& first, const std::string& other) {
-  for (const std::string& each : {first, other}) {
-    const bool has_run = std::ranges::any_of(
-        record.runs, [&](const ProgramRun& run) { return run.variant == each && !run.warm_up; });
-    if (!has_run)
-      return fmt::format("{} was not run, since {} gave none", each, each == first ? other : first);
-  }
-  return "neither gave one";
-}
-
 std::string comparison_of(const Record& record, const CaseResult& result, std::size_t variant) {
+  if (std::string why = why_not_compared(record, result, variant); !why.empty()) return why;
   const Difference difference = difference_of(record);
   const std::string subject = subject_of(difference, record);
   const std::string& other = result.variants[variant].variant;
   const Estimate* const ratio = ratio_of(result, other);
-  if (ratio == nullptr) {
-    const std::string& first = result.variants[0].variant;
-    const bool some = !launch_medians(result, 0).empty();
-    const bool others = !launch_medians(result, variant).empty();
-    return fmt::format("No comparison of {} with {}: {}.", result.definition.metric->name, other,
-                       some || others ? fmt::format("{} gave none", some ? other : first)
-                                      : none_text(record, first, other));
-  }
-  if (const std::string lost = survivors_text(record, result, variant); !lost.empty()) {
-    return fmt::format(
-        "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
-        result.variants[0].variant, other, lost);
-  }
   const RatioText text = readable_ratio(*ratio);
   const std::string than = difference == Difference::names ? " than with " + other : "";
   const std::string runs = runs_text(result, 0, variant);
   const std::string& metric = result.definition.metric->name;
-  const std::string sides = difference == Difference::names
-                                ? fmt::format("{} and {}", subject, other)
-                                : fmt::format("runs with and without {}", subject);
+  const std::string sides = sides_of(difference, record, other);
   const bool agree = all_agree(result, 0) && all_agree(result, variant);
   if (is_one(ratio->value) && agree) {
-    return ratio->replicates < 2
-               ? fmt::format(
-                     "The same {} of {}, but these are too few runs to say that they agree.",
-                     metric, sides)
-               : fmt::format("No difference between {}: all runs gave the same {}{}.", sides,
-                             metric, ratio->interval ? ", to the digits printed" : "");
+    return fmt::format("No difference between {}: all runs gave the same {}{}.", sides, metric,
+                       ratio->interval ? ", to the digits printed" : "");
   }
   if (!ratio->interval) {
-    const bool few = ratio->replicates < kFewestAgreeing || !agree;
-    return fmt::format("With {} {}{} ({}). {}, so there is no confidence interval.", subject,
-                       change_text(result.definition, ratio->value), than, text.estimate,
-                       few ? "These are too few runs" : "All runs of a variant agree");
+    return fmt::format(
+        "With {} {}{} ({}). All runs of a variant agree, so there is no confidence interval.",
+        subject, change_text(result.definition, ratio->value), than, text.estimate);
   }
-  const std::string figures = fmt::format("({} {})", text.with_interval(), runs);
+  const std::string figures = fmt::format("({} over {})", text.with_interval(), runs);
   if (ratio->interval->holds(1.0)) {
     const std::string what = metric == ProgramMetric::kTime ? "" : fmt::format(" in {}", metric);
     return fmt::format("No difference shown between {}{} {}.", sides, what, figures);

@@ -13,6 +13,7 @@
 namespace linkgain::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -142,7 +143,19 @@ TEST(ExecScreen, HasHowManyRunsCount) {
   const ExecOptions options = reported_options();
   const std::string screen =
       exec_screen(execute_double(options, make_exec_plan(options, kPath), run).record, "", {});
-  EXPECT_THAT(screen, HasSubstr("  5 of 6  "));
+  EXPECT_THAT(screen, HasSubstr("  5 of 6"));
+  EXPECT_THAT(screen, Not(ContainsRegex("[0-9]x"))) << "no figure stands beside the refusal";
+}
+
+TEST(ExecScreen, NamesNoDirectionOfOneRunEach) {
+  ExecOptions options = reported_options();
+  options.rounds = 1;
+  const Record record = record_of(options, {{"time", {1.0, 1.2}}});
+  for (const std::string& text :
+       {exec_screen(record, "", {}), exec_card(record), exec_markdown(record), exec_page(record)}) {
+    EXPECT_THAT(text, HasSubstr(": 1 run each"));
+    EXPECT_THAT(text, Not(ContainsRegex("[0-9]x|slower|faster|less time|lower|higher")));
+  }
 }
 
 TEST(ExecScreen, HasAWrongPathInRed) {
