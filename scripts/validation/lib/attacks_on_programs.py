@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from attack_place import (INCOMPLETE, MACHINE, PATIENCE, SHORT, USAGE, Attack, N
                           require_status)
 
 PAIR = ["--quiet", "--variant", "a:FOO=1", "--variant", "b:FOO=2"]
+CLAIM = re.compile(r"slower|faster|less time|more time|\d+(\.\d+)?x\b")  # sentences, and figures of the table
 HOST_ID = pathlib.Path("/proc/sys/kernel/random/boot_id")
 
 # A write that does not return, as to a server of files that hangs: the thread waits for a child that
@@ -49,7 +51,8 @@ def work_left(script):
         require_nothing_left(place, [])
         require("left 1 process, which was ended: sleep" in output, output[-300:])
         require(times(place)[1] is None, "it has a time")
-        require("Speed-up of" not in output and "slower" not in output, f"it is compared: {output[-300:]}")
+        require("No comparison" in output, f"the answer says: {output[-300:]}")
+        require(not CLAIM.search(output), f"it is compared: {output[-300:]}")
         return "status 6, the process is named, nothing is compared"
     return do
 
@@ -65,9 +68,10 @@ def helper_left(place):
 def handed_over(*words):
     """A program that gives its work to others and ends at once."""
     def do(place):
-        program = place.folder / words[0]
-        program.write_text("#!/bin/sh\n", encoding="utf-8")
-        program.chmod(0o755)
+        for name in ("sbatch", "docker", "systemd-run", "bsub"):
+            program = place.folder / name
+            program.write_text("#!/bin/sh\n", encoding="utf-8")
+            program.chmod(0o755)
         status, _, error = place.run(["exec", "--out", "out", *PAIR, "--", *words],
                                      PATH=f"{place.folder}:{os.environ['PATH']}")
         require_status(status, USAGE, error)
@@ -215,7 +219,8 @@ def attacks():
                          ("without an environment", "env -i setsid sleep 1000 &")):
         yield Attack("T5", f"work put into the background {name}", "status 6, named, not compared", work_left(script))
     yield Attack("T5", "a helper that ends a moment after its program", "status 0", helper_left)
-    for words in (("sbatch", "job.sh"), ("docker", "run", "--rm", "-d", "image"), ("systemd-run", "train")):
+    for words in (("sbatch", "job.sh"), ("docker", "run", "--rm", "-d", "image"), ("systemd-run", "train"),
+                  ("bsub", "train"), ("nohup", "env", "A=1", "timeout", "-k", "5", "9", "sbatch", "job.sh")):
         yield Attack("T5", f"work handed over by {' '.join(words)}", "status 2", handed_over(*words))
     yield Attack("T12", "the last line of a failed run has a variable's token", "masked",
                  said_secret("sh", "-c", "echo got $MY_TOKEN; exit 1", MY_TOKEN="s3cr3t-of-variable"))
