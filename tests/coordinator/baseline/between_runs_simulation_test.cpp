@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "linkgain/baseline/regression.hpp"
@@ -37,8 +38,10 @@ struct Situation {
   int baseline_runs = 3;
   double apart = 0.0;  ///< standard deviation of the log of a run's level
   double slower = 0.0;
-  int slow_cases = 0;  ///< the first so many
-  int launches = 8;    ///< of what is checked; the baseline's runs have eight
+  int slow_cases = 0;               ///< the first so many
+  int launches = 8;                 ///< of what is checked; the baseline's runs have eight
+  double slow_state_of_runs = 0.0;  ///< share of runs that are 10 % slower, all else alike
+  double slow_state_of_launches = 0.0;
 };
 
 /// Metrics of a program are pools of their own; sizes of an all-reduce are pooled.
@@ -69,14 +72,15 @@ class Program {
  private:
   void add_run(std::vector<CaseLaunches>& all, int run, int launches, bool slow) {
     constexpr double kBetweenLaunches = 0.005;
-    const double common = normal(situation_.apart);
+    const double common = normal(situation_.apart) + state(situation_.slow_state_of_runs);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double level =
           situation_.effects == Effects::common ? common : normal(situation_.apart);
       const bool is_slow = slow && i < static_cast<std::size_t>(situation_.slow_cases);
       for (int launch = 0; launch < launches; ++launch) {
-        const double log =
-            level + normal(kBetweenLaunches) + (is_slow ? std::log1p(situation_.slower) : 0.0);
+        const double log = level + normal(kBetweenLaunches) +
+                           state(situation_.slow_state_of_launches) +
+                           (is_slow ? std::log1p(situation_.slower) : 0.0);
         all[i].launches.push_back({run * launches + launch, Seconds{1e-3 * std::exp(log)}});
         all[i].runs.push_back(run);
       }
@@ -84,6 +88,12 @@ class Program {
   }
 
   double normal(double deviation) { return deviation * normal_(generator_); }
+
+  /// Draws whether the state is the slow one.
+  double state(double share) {
+    if (share == 0.0) return 0.0;
+    return std::bernoulli_distribution(share)(generator_) ? std::log1p(0.1) : 0.0;
+  }
 
   Situation situation_;
   std::vector<Case> cases_;
@@ -100,6 +110,15 @@ struct Shares {
 /// Standard error of a share of so many checks.
 double error_at(double share, int checks) { return std::sqrt(share * (1.0 - share) / checks); }
 
+/// Says in a row how runs differ.
+std::string scatter_of(const Situation& situation) {
+  for (const auto& [share, what] : {std::pair(situation.slow_state_of_runs, "runs"),
+                                    std::pair(situation.slow_state_of_launches, "launches")}) {
+    if (share > 0.0) return fmt::format("{:.0f} % of {} slow", 100.0 * share, what);
+  }
+  return fmt::format("{:.0f} %", 100.0 * situation.apart);
+}
+
 Shares simulate(const Situation& situation, int checks) {
   Program program(situation);
   Shares shares;
@@ -110,10 +129,10 @@ Shares simulate(const Situation& situation, int checks) {
     if (exit_code_of(result) == ExitCode::problem_found) shares.failed += 1.0 / checks;
     if (exit_code_of(result) == ExitCode::inconclusive) shares.open += 1.0 / checks;
   }
-  fmt::print("| {} {} | {} | {} | {:.0f} % | {} | {} | {:.2f} % | {:.2f} % |\n", situation.cases,
+  fmt::print("| {} {} | {} | {} | {} | {} | {} | {:.2f} % | {:.2f} % |\n", situation.cases,
              situation.kind == Cases::sizes ? "sizes" : "metrics",
              situation.effects == Effects::common ? "common" : "own", situation.baseline_runs,
-             100.0 * situation.apart,
+             scatter_of(situation),
              situation.slow_cases == 0
                  ? std::string("nothing")
                  : fmt::format("{} by {:.0f} %", situation.slow_cases, 100.0 * situation.slower),
@@ -175,6 +194,27 @@ TEST(BetweenRuns, AnUnchangedProgramIsSeldomOpen) {
   EXPECT_LE(simulate(situation, runs(kOfChanged)).open, 0.15);
   situation = {.kind = Cases::sizes, .cases = 12, .baseline_runs = 5, .apart = 0.01};
   EXPECT_LE(simulate(situation, runs(kOfChanged)).open, 0.15);
+}
+
+/// Each of them is a headline with four degrees of freedom of its own.
+TEST(BetweenRuns, AnUnchangedProgramIsOftenOpenInOneOfTwelveIndependentMetrics) {
+  const Situation situation{
+      .cases = 12, .effects = Effects::own, .baseline_runs = 5, .apart = 0.01};
+  const Shares shares = simulate(situation, runs(kOfChanged));
+  EXPECT_LE(shares.failed, 0.06);
+  EXPECT_NEAR(shares.open, 0.46, 0.08);
+}
+
+/// Runs of two states are not scattered as a t test has it: where all of the baseline were fast, a
+/// slow one lies far out. In launches the states weigh less, for a run has eight.
+TEST(BetweenRuns, UnchangedProgramsOfTwoStatesFailMoreOften) {
+  const int checks = runs(kOfChanged);
+  for (const auto& [baseline_runs, known] : {std::pair(3, 0.105), {5, 0.06}, {8, 0.035}}) {
+    const Situation slow_runs{.baseline_runs = baseline_runs, .slow_state_of_runs = 0.2};
+    EXPECT_LE(simulate(slow_runs, checks).failed, known + 3.0 * error_at(known, checks));
+    const Situation slow_launches{.baseline_runs = baseline_runs, .slow_state_of_launches = 0.2};
+    EXPECT_LE(simulate(slow_launches, checks).failed, 0.01);
+  }
 }
 
 /// How this simulation could fail: by launches alone, as of a baseline of one run.
