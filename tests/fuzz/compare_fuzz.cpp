@@ -1,5 +1,4 @@
-// A side of `compare`: a record, a journal, JSON of Google Benchmark or of nccl-tests; compared
-// with itself.
+// A side of `compare`: a record, a journal or JSON of nccl-tests; compared with itself.
 #include "fuzz_target.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/compare/run_comparison.hpp"
@@ -10,11 +9,11 @@ namespace {
 
 void read(std::string_view text) {
   const RunFigures run = parse_run(text, "input");
-  const std::vector<RunComparison> comparisons{compare_runs(run, run, {})};
-  comparison_report(comparisons, Metric::busbw, TableStyle::text);
-  comparison_report(comparisons, Metric::time, TableStyle::markdown);
-  comparison_csv(comparisons);
-  to_json(comparisons);
+  const RunComparison comparison = compare_runs(run, run, {});
+  comparison_report(comparison, Metric::busbw, TableStyle::text);
+  comparison_report(comparison, Metric::time, TableStyle::markdown);
+  comparison_csv(comparison);
+  to_json(comparison);
 }
 
 }  // namespace

@@ -94,24 +94,12 @@ std::size_t most_launches(const RunComparison& comparison, bool after) {
   return most;
 }
 
-/// For the sides that need more launches, by the program that measured them.
+/// Names the command for a side that needs more launches, which a file of nccl-tests cannot have.
 std::string advice_for_launches(const RunComparison& comparison, bool before, bool after) {
-  bool own = false;
-  bool foreign = false;
-  const auto add = [&](const RunFigures& run) {
-    (run.source == RunSource::record ? own : foreign) = true;
-  };
-  if (before) add(*comparison.before);
-  if (after) add(*comparison.after);
-  const Case& some = comparison.cases.front().definition;
-  std::string advice = own ? "measure with " + command_for_launches(some) : "";
-  if (foreign) {
-    advice += fmt::format(
-        "{}run {} several times and give the files of a side together: a1.json,a2.json,a3.json, "
-        "or their directory",
-        own ? "; " : "", own ? "the other program" : "the program");
-  }
-  return advice;
+  const bool foreign = (before && comparison.before->source == RunSource::nccl_tests) ||
+                       (after && comparison.after->source == RunSource::nccl_tests);
+  return fmt::format("{}measure with {}", foreign ? "a file of nccl-tests is one launch: " : "",
+                     command_for_launches(comparison.cases.front().definition));
 }
 
 /// Nothing can differ then, which looks like a machine that did not change.

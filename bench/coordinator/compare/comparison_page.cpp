@@ -52,32 +52,27 @@ RowChart differences_of(const RunComparison& comparison) {
 }
 
 /// Speed-ups over size, a plot for each curve of three sizes or more.
-std::string curves_of(const std::vector<RunComparison>& comparisons) {
+std::string curves_of(const RunComparison& comparison) {
   std::vector<Plot> plots;
   std::map<std::string, std::size_t> places;
-  for (std::size_t run = 0; run < comparisons.size(); ++run) {
-    for (const CaseComparison& each : comparisons[run].cases) {
-      if (!each.speed_up || is_training(each.definition.operation) ||
-          is_program(each.definition.operation)) {
-        continue;
-      }
-      const auto [place, added] = places.try_emplace(curve_name(each.definition), plots.size());
-      if (added) {
-        plots.push_back({.title = curve_label(each.definition) + ": speed-up after the change",
-                         .description = "Time before over time after, by size.",
-                         .x = {"message size", Quantity::bytes, Spacing::logarithmic},
-                         .y = {"times as fast", Quantity::ratio, Spacing::logarithmic},
-                         .reference = 1.0});
-      }
-      Plot& plot = plots[place->second];
-      const std::string name = comparisons.size() == 1
-                                   ? each.variant
-                                   : fmt::format("{}: {}", run_label(run + 2), each.variant);
-      auto series = std::ranges::find(plot.series, name, &Plot::Series::name);
-      if (series == plot.series.end()) series = plot.series.insert(series, {name});
-      series->points.push_back({static_cast<double>(each.definition.size.value),
-                                each.speed_up->value, each.speed_up->interval});
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.speed_up || is_training(each.definition.operation) ||
+        is_program(each.definition.operation)) {
+      continue;
     }
+    const auto [place, added] = places.try_emplace(curve_name(each.definition), plots.size());
+    if (added) {
+      plots.push_back({.title = curve_label(each.definition) + ": speed-up after the change",
+                       .description = "Time before over time after, by size.",
+                       .x = {"message size", Quantity::bytes, Spacing::logarithmic},
+                       .y = {"times as fast", Quantity::ratio, Spacing::logarithmic},
+                       .reference = 1.0});
+    }
+    Plot& plot = plots[place->second];
+    auto series = std::ranges::find(plot.series, each.variant, &Plot::Series::name);
+    if (series == plot.series.end()) series = plot.series.insert(series, {each.variant});
+    series->points.push_back({static_cast<double>(each.definition.size.value), each.speed_up->value,
+                              each.speed_up->interval});
   }
   constexpr std::size_t kFewestSizes = 3;
   std::string html;
@@ -93,13 +88,12 @@ std::string curves_of(const std::vector<RunComparison>& comparisons) {
 
 }  // namespace
 
-std::string comparison_page(const std::vector<RunComparison>& comparisons, Metric metric) {
-  HtmlPage report =
-      page_of_markdown(fmt::format("# linkgain compare: {} and {}\n\n## Result\n\n{}",
-                                   comparisons.front().before->name, comparisons.back().after->name,
-                                   comparison_report(comparisons, metric, TableStyle::markdown)));
+std::string comparison_page(const RunComparison& comparison, Metric metric) {
+  HtmlPage report = page_of_markdown(fmt::format(
+      "# linkgain compare: {} and {}\n\n## Result\n\n{}", comparison.before->name,
+      comparison.after->name, comparison_report(comparison, metric, TableStyle::markdown)));
   const std::string figures =
-      row_chart_figure(differences_of(comparisons.back()), "differences") + curves_of(comparisons);
+      row_chart_figure(differences_of(comparison), "differences") + curves_of(comparison);
   HtmlPage page{.title = report.title, .lead = {}, .sections = {report.sections.front()}};
   page.add("pictures", "Differences",
            figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures));

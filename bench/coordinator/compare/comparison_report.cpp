@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
-#include <stdexcept>
 
 #include "comparison_cautions.hpp"
 #include "comparison_tables.hpp"
-#include "comparison_trend.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -121,28 +119,19 @@ void add_cases(StyledText& text, const RunComparison& comparison, Metric metric)
   text.paragraph(legend_of(comparison));
 }
 
-std::string pair_report(const RunComparison& comparison, Metric metric, TableStyle style,
-                        std::size_t width) {
+}  // namespace
+
+std::string comparison_report(const RunComparison& comparison, Metric metric, TableStyle style,
+                              std::size_t width) {
   StyledText text(style, width);
   if (!comparison.cases.empty()) text.paragraph(answer_of(comparison));
   text.paragraph("Before: " + name_and_start(*comparison.before));
   text.paragraph("After: " + name_and_start(*comparison.after));
   add_changes(text, comparison);
-  if (!comparison.cases.empty()) add_headline_table(text, {comparison});
+  if (!comparison.cases.empty()) add_headline_table(text, comparison);
   add_cautions(text, comparison);
   add_cases(text, comparison, metric);
   return text.text();
-}
-
-}  // namespace
-
-std::string comparison_report(const std::vector<RunComparison>& comparisons, Metric metric,
-                              TableStyle style, std::size_t width) {
-  if (comparisons.empty()) {
-    throw std::invalid_argument("nothing to compare");
-  }
-  return comparisons.size() == 1 ? pair_report(comparisons.front(), metric, style, width)
-                                 : trend_report(comparisons, metric, style, width);
 }
 
 namespace {
@@ -218,13 +207,9 @@ std::string csv_row(const RunComparison& comparison, const CaseComparison& each)
 
 }  // namespace
 
-std::string comparison_csv(const std::vector<RunComparison>& comparisons) {
+std::string comparison_csv(const RunComparison& comparison) {
   std::string text(kCsvHeader);
-  for (const RunComparison& comparison : comparisons) {
-    for (const CaseComparison& each : comparison.cases) {
-      text += csv_row(comparison, each);
-    }
-  }
+  for (const CaseComparison& each : comparison.cases) text += csv_row(comparison, each);
   return text;
 }
 
@@ -298,9 +283,9 @@ Out write_comparison(const RunComparison& comparison) {
 
 }  // namespace
 
-std::string to_json(const std::vector<RunComparison>& comparisons) {
+std::string to_json(const RunComparison& comparison) {
   return json::document_text({{"schema", "linkgain.comparison/1"},
-                              {"comparisons", json::array_of(comparisons, write_comparison)}});
+                              {"comparisons", Out::array({write_comparison(comparison)})}});
 }
 
 }  // namespace linkgain

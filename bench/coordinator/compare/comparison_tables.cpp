@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -28,18 +27,7 @@ std::string with_interval(const Estimate& speed_up) {
   return readable_ratio(speed_up).with_interval();
 }
 
-std::string capitalized(std::string text) {
-  if (!text.empty()) {
-    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  }
-  return text;
-}
-
 }  // namespace
-
-std::string what_is_timed(const CaseComparison& each) {
-  return "the same " + spoken_operation(each.definition);
-}
 
 std::string value_cell(const CaseFigures* figures, Metric metric) {
   if (figures == nullptr || !figures->no_time.empty()) {
@@ -64,27 +52,27 @@ std::vector<std::string> speed_up_cells(const CaseComparison& each) {
   return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->value))};
 }
 
-std::string verdict_sentence(const std::string& what, const CaseComparison& each, double tolerance,
-                             const Sides& sides) {
-  const std::string begin = capitalized(sides.after);
-  const std::string than = sides.before.empty() ? "" : " than " + sides.before;
+namespace {
+
+/// Says what the change is worth: "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI
+/// 11.2x to 12.2x)." `what` is what took the time, as a sentence has it.
+std::string verdict_sentence(const std::string& what, const CaseComparison& each,
+                             double tolerance) {
   switch (each.verdict) {
     case CaseVerdict::same:
-      return fmt::format("{}, {} takes the same time{} within {} ({}).", begin, what,
-                         sides.before.empty() ? "" : " as " + sides.before,
+      return fmt::format("After, {} takes the same time within {} ({}).", what,
                          readable_percent(tolerance), with_interval(*each.speed_up));
     case CaseVerdict::faster:
-      return fmt::format("{}, {} takes {} less time{} ({}).", begin, what,
-                         readable_percent(less_time(each.speed_up->value)), than,
+      return fmt::format("After, {} takes {} less time ({}).", what,
+                         readable_percent(less_time(each.speed_up->value)),
                          with_interval(*each.speed_up));
     case CaseVerdict::slower:
-      return fmt::format("{}, {} is {} slower{} ({}).", begin, what,
-                         readable_percent(-less_time(each.speed_up->value), Whole::no), than,
+      return fmt::format("After, {} is {} slower ({}).", what,
+                         readable_percent(-less_time(each.speed_up->value), Whole::no),
                          with_interval(*each.speed_up));
     case CaseVerdict::inconclusive:
-      return fmt::format("Inconclusive: {} {} and {} ({}). Repeat both runs with more {}.", what,
-                         sides.before.empty() ? "before" : sides.before, sides.after,
-                         with_interval(*each.speed_up),
+      return fmt::format("Inconclusive: {} before and after ({}). Repeat both runs with more {}.",
+                         what, with_interval(*each.speed_up),
                          is_program(each.definition.operation) ? "rounds" : "launches");
     case CaseVerdict::not_comparable:
     case CaseVerdict::missing:
@@ -92,6 +80,8 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
   }
   return {};
 }
+
+}  // namespace
 
 std::string name_and_start(const RunFigures& run) {
   return run.started.empty() ? run.name : fmt::format("{} ({})", run.name, run.started);
@@ -298,74 +288,27 @@ namespace {
 
 /// A run and what it has of the case that the table is of.
 struct Row {
+  std::string_view name;
   const RunFigures* run = nullptr;
-  const CaseFigures* figures = nullptr;  ///< null where it lacks the case
-  std::string name;
-  const CaseComparison* against_first = nullptr;  ///< null of the first run, and without figures
+  const CaseFigures* figures = nullptr;
 };
 
-bool uses_nvlink(const CaseFigures* figures) {
-  return figures != nullptr && figures->path == Path::nvlink;
-}
+/// The row of either side; the case that stands for a comparison was measured on both.
+using Rows = std::array<Row, 2>;
 
-/// Whether NVLink is what the two sides differ in.
+bool uses_nvlink(const CaseFigures& figures) { return figures.path == Path::nvlink; }
+
+/// Tells whether NVLink is what the two sides differ in.
 bool is_about_nvlink(const CaseComparison& each) {
-  return uses_nvlink(each.before) != uses_nvlink(each.after) &&
+  return uses_nvlink(*each.before) != uses_nvlink(*each.after) &&
          each.before->path != Path::unknown && each.after->path != Path::unknown;
 }
 
-std::vector<Row> rows_of(const std::vector<RunComparison>& comparisons,
-                         const CaseComparison& headline) {
-  const bool trend = comparisons.size() > 1;
-  std::vector<Row> rows{
-      {comparisons.front().before, headline.before, trend ? run_label(1) : "Before"}};
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    const RunComparison& comparison = comparisons[i];
-    rows.push_back({comparison.after, nullptr, trend ? run_label(i + 2) : "After"});
-    const auto same = std::find_if(comparison.cases.begin(), comparison.cases.end(),
-                                   [&](const CaseComparison& each) {
-                                     return each.before == headline.before && each.after != nullptr;
-                                   });
-    if (same == comparison.cases.end()) continue;
-    rows.back().figures = same->after;
-    rows.back().against_first = &*same;
-  }
-  return rows;
-}
-
-/// What is alike in the runs of all rows that have the case; absent where it is not.
+/// Takes what is alike in the settings of both runs; absent where it is not.
 template <typename Get>
-auto common(const std::vector<Row>& rows, Get get)
-    -> std::optional<decltype(get(rows.front().run->settings))> {
-  const auto first = get(rows.front().run->settings);
-  const bool alike = std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
-    return row.figures == nullptr || get(row.run->settings) == first;
-  });
-  return alike ? std::optional(first) : std::nullopt;
-}
-
-/// Of a trend, what each run is beside the first, in columns of their own with the reason last.
-void add_verdicts(std::vector<StyledText::Column>& columns,
-                  std::vector<std::vector<std::string>>& cells, const std::vector<Row>& rows) {
-  if (rows.size() == 2) {
-    columns.push_back({"Why"});
-    for (std::vector<std::string>& row : cells) row.emplace_back();
-    return;
-  }
-  columns.insert(columns.end(), {{"Speed-up", true}, {"Verdict"}, {"Why"}});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const CaseComparison* each = rows[i].against_first;
-    if (i == 0) {
-      cells[i].insert(cells[i].end(), {"", "", ""});
-    } else if (each == nullptr) {
-      cells[i].insert(cells[i].end(), {"", std::string(name_of(CaseVerdict::missing)), ""});
-    } else {
-      const std::string& no_time = rows[i].figures->no_time;
-      cells[i].insert(cells[i].end(),
-                      {speed_up_cells(*each)[0], std::string(name_of(each->verdict)),
-                       no_time.empty() ? each->reason : no_time});
-    }
-  }
+auto common(const Rows& rows, Get get) -> std::optional<decltype(get(rows[0].run->settings))> {
+  const auto first = get(rows[0].run->settings);
+  return first == get(rows[1].run->settings) ? std::optional(first) : std::nullopt;
 }
 
 /// "GPT-2 124M, 200 steps, fp32"; without a number of steps "a step". The text below the table has
@@ -377,41 +320,36 @@ std::string training_title(const TrainingParameters& training, std::optional<std
 }
 
 std::string training_cell(const Row& row, bool all_steps) {
-  if (row.figures == nullptr || !row.figures->time || !row.figures->no_time.empty()) return {};
+  if (!row.figures->time || !row.figures->no_time.empty()) return {};
   const Seconds step = *row.figures->time;
   return readable_time(all_steps ? time_of_all_steps(row.run->settings, step) : step);
 }
 
-/// How the times of the table came about.
-std::string steps_text(const std::vector<Row>& rows, std::optional<std::int64_t> steps) {
+/// Says how the times of the table came about.
+std::string steps_text(const Rows& rows, std::optional<std::int64_t> steps) {
   if (steps) return fmt::format("Time is {} x that of a step.", counted(*steps, "step", "steps"));
-  std::vector<std::int64_t> numbers;
-  for (const Row& row : rows) {
-    if (row.figures != nullptr) numbers.push_back(planned_steps(row.run->settings));
-  }
   return fmt::format(
-      "The runs were asked for different numbers of steps ({}): time is that of one, which can be "
-      "compared.",
-      fmt::join(numbers, ", "));
+      "The runs were asked for different numbers of steps ({}, {}): time is that of one, which can "
+      "be compared.",
+      planned_steps(rows[0].run->settings), planned_steps(rows[1].run->settings));
 }
 
-/// Losses after as many steps of the same training, which had better be alike; empty where the
-/// runs' steps, in a launch, or tokens differ.
-std::string loss_text(const std::vector<Row>& rows) {
-  if (rows.size() != 2) return {};
-  const std::optional<TrainingResult>& before = rows.front().figures->training;
-  const std::optional<TrainingResult>& after = rows.back().figures->training;
+/// Names the losses after as many steps of the same training, which had better be alike; empty
+/// where the runs' steps, in a launch, or tokens differ.
+std::string loss_text(const Rows& rows) {
+  const std::optional<TrainingResult>& before = rows[0].figures->training;
+  const std::optional<TrainingResult>& after = rows[1].figures->training;
   if (!before || !after || !before->last_loss || !after->last_loss) return {};
   const auto launches = [](const Row& row) {
     return static_cast<std::int64_t>(row.figures->launches.size());
   };
-  if (before->steps * launches(rows.back()) != after->steps * launches(rows.front())) return {};
+  if (before->steps * launches(rows[1]) != after->steps * launches(rows[0])) return {};
   return fmt::format(" Loss after the last block: {:.3f} before, {:.3f} after.", *before->last_loss,
                      *after->last_loss);
 }
 
-/// What was trained, for how long, to what loss.
-std::string training_text(const Case& definition, const std::vector<Row>& rows,
+/// Says what was trained, for how long, to what loss.
+std::string training_text(const Case& definition, const Rows& rows,
                           std::optional<std::int64_t> steps) {
   const std::optional<std::string> tokens = common(rows, readable_tokens);
   return fmt::format("{}, {}. {}{}", training_sentence(definition),
@@ -419,90 +357,66 @@ std::string training_text(const Case& definition, const std::vector<Row>& rows,
                      steps && tokens ? loss_text(rows) : "");
 }
 
-Path path_of(const Row& row) { return row.figures == nullptr ? Path::unknown : row.figures->path; }
-
 std::string name_cell(const Row& row, bool about_nvlink) {
-  if (!about_nvlink || path_of(row) == Path::unknown) return row.name;
-  return row.name + (uses_nvlink(row.figures) ? " (Y)" : " (N)");
+  if (!about_nvlink) return std::string(row.name);
+  return fmt::format("{} ({})", row.name, uses_nvlink(*row.figures) ? 'Y' : 'N');
 }
 
 std::string path_cell(const Row& row) {
-  const Path path = path_of(row);
+  const Path path = row.figures->path;
   return path == Path::unknown ? "" : std::string(readable_path(path));
 }
 
-/// What the table is of: a case, and how the run that it stands for is compared with the first.
-struct Headline {
-  const CaseComparison* each = nullptr;
-  Sides sides;
-  double tolerance = 0.0;
-};
+std::string what_is_timed(const CaseComparison& each) {
+  return "the same " + spoken_operation(each.definition);
+}
 
-void add_training_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
-  const CaseComparison& each = *headline.each;
+void add_training_table(StyledText& text, const Rows& rows, const CaseComparison& each,
+                        double tolerance) {
   const bool nvlink = is_about_nvlink(each);
   const std::optional<std::int64_t> steps = common(rows, planned_steps);
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   for (const Row& row : rows) {
     cells.push_back(
         {name_cell(row, nvlink), training_cell(row, steps.has_value()), path_cell(row)});
   }
-  std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
-                                          {training_title(*each.definition.training, steps), true},
-                                          {"Path", false, 1}};
-  add_verdicts(columns, cells, rows);
-  text.table_with_reasons(columns, cells);
+  text.table({{nvlink ? "NVLink" : "Run"},
+              {training_title(*each.definition.training, steps), true},
+              {"Path", false, 1}},
+             cells);
   const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
-  text.paragraph(verdict_sentence(what, each, headline.tolerance, headline.sides));
+  text.paragraph(verdict_sentence(what, each, tolerance));
   text.paragraph(training_text(each.definition, rows, steps));
 }
 
-void add_operation_table(StyledText& text, const std::vector<Row>& rows, const Headline& headline) {
-  const CaseComparison& each = *headline.each;
+void add_operation_table(StyledText& text, const Rows& rows, const CaseComparison& each,
+                         double tolerance) {
   const bool nvlink = is_about_nvlink(each);
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   for (const Row& row : rows) {
     cells.push_back({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
                      value_cell(row.figures, Metric::busbw), path_cell(row)});
   }
-  std::vector<StyledText::Column> columns{{nvlink ? "NVLink" : "Run"},
-                                          {case_label(each.definition), true},
-                                          {"busbw", true, 1},
-                                          {"Path", false, 2}};
-  add_verdicts(columns, cells, rows);
-  text.table_with_reasons(columns, cells);
-  text.paragraph(verdict_sentence(what_is_timed(each), each, headline.tolerance, headline.sides));
-}
-
-/// Of the last run that has one.
-Headline headline_of(const std::vector<RunComparison>& comparisons) {
-  for (std::size_t i = comparisons.size(); i > 0; --i) {
-    const RunComparison& comparison = comparisons[i - 1];
-    const CaseComparison* each = headline_case(comparison);
-    if (each == nullptr) continue;
-    Headline headline{each, {}, comparison.tolerance};
-    if (comparisons.size() > 1) {
-      headline.sides = {"in " + run_label(i + 1), "in " + run_label(1)};
-    }
-    return headline;
-  }
-  return {};
+  text.table({{nvlink ? "NVLink" : "Run"},
+              {case_label(each.definition), true},
+              {"busbw", true, 1},
+              {"Path", false, 2}},
+             cells);
+  text.paragraph(verdict_sentence(what_is_timed(each), each, tolerance));
 }
 
 }  // namespace
 
-std::string run_label(std::size_t number) { return fmt::format("Run {}", number); }
-
-void add_headline_table(StyledText& text, const std::vector<RunComparison>& comparisons) {
-  const Headline headline = headline_of(comparisons);
-  if (headline.each == nullptr) {
-    text.paragraph(comparisons.size() == 1 ? "No case was measured on both sides."
-                                           : "No case was measured in both Run 1 and another run.");
+void add_headline_table(StyledText& text, const RunComparison& comparison) {
+  const CaseComparison* each = headline_case(comparison);
+  if (each == nullptr) {
+    text.paragraph("No case was measured on both sides.");
     return;
   }
-  const std::vector<Row> rows = rows_of(comparisons, *headline.each);
-  const bool training = headline.each->definition.training.has_value();
-  (training ? add_training_table : add_operation_table)(text, rows, headline);
+  const Rows rows{Row{"Before", comparison.before, each->before},
+                  Row{"After", comparison.after, each->after}};
+  const bool training = each->definition.training.has_value();
+  (training ? add_training_table : add_operation_table)(text, rows, *each, comparison.tolerance);
 }
 
 }  // namespace linkgain

@@ -15,20 +15,6 @@ std::string value_cell(const CaseFigures* figures, Metric metric);
 /// Speed-up, interval and less time; empty where there is nothing to compare.
 std::vector<std::string> speed_up_cells(const CaseComparison& each);
 
-/// "the same all-reduce"
-std::string what_is_timed(const CaseComparison& each);
-
-/// The two sides of a comparison, as a sentence speaks of them.
-struct Sides {
-  std::string after = "after";  ///< "in Run 3"
-  std::string before;           ///< "in Run 1"; empty where it goes without saying
-};
-
-/// "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI 11.2x to 12.2x)." `what` is
-/// what took the time, as a sentence has it.
-std::string verdict_sentence(const std::string& what, const CaseComparison& each, double tolerance,
-                             const Sides& sides);
-
 /// "after.json (2026-11-21T16:40:00Z)"
 std::string name_and_start(const RunFigures& run);
 
@@ -63,14 +49,10 @@ struct CaseRow {
 void add_case_table(StyledText& text, const std::vector<StyledText::Column>& columns,
                     const std::vector<CaseRow>& rows);
 
-/// "Run 1" is what all others are compared with; names of files are too long for columns.
-std::string run_label(std::size_t number);
-
-/// The table of the case that stands for the last comparison that has one (headline_case()), a row
-/// for each run, and what its difference is in a sentence; with more than one comparison the rows
-/// have verdicts. Of a training the time is that of all steps that the runs were asked for, or of
-/// one step where they were asked for different numbers, and a paragraph says what was trained. All
-/// comparisons have the first run in common.
-void add_headline_table(StyledText& text, const std::vector<RunComparison>& comparisons);
+/// Adds the table of the case that stands for the comparison (headline_case()), a row for each
+/// side, and says in a sentence what its difference is. A training's time is that of all steps that
+/// the runs were asked for, or of one step where they were asked for different numbers, and a
+/// paragraph says what was trained.
+void add_headline_table(StyledText& text, const RunComparison& comparison);
 
 }  // namespace linkgain

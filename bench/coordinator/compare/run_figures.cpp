@@ -87,15 +87,7 @@ std::string_view name_of(Metric metric) {
 }
 
 std::string_view name_of(RunSource source) {
-  switch (source) {
-    case RunSource::record:
-      return "linkgain";
-    case RunSource::google_benchmark:
-      return "Google Benchmark";
-    case RunSource::nccl_tests:
-      return "nccl-tests";
-  }
-  throw std::invalid_argument("no such source");
+  return source == RunSource::record ? "linkgain" : "nccl-tests";
 }
 
 std::optional<double> log_median_error(const std::vector<double>& values) {
@@ -107,6 +99,11 @@ std::optional<double> log_median_error(const std::vector<double>& values) {
          std::sqrt(static_cast<double>(logs.size()));
 }
 
+namespace {
+
+/// Makes the geometric mean of the launches' medians the time of a case that has both, and takes
+/// its bandwidths there: a record's own time is the median over all samples, but the launch is the
+/// replicate here.
 void set_time_by_launches(CaseFigures& figures) {
   if (!figures.time || figures.launches.empty()) return;
   const Seconds time = geometric_mean(figures.launches);
@@ -115,6 +112,8 @@ void set_time_by_launches(CaseFigures& figures) {
   if (figures.busbw) *figures.busbw *= factor;
   figures.time = time;
 }
+
+}  // namespace
 
 RunFigures figures_of(const Record& record, const std::string& name) {
   RunFigures run;

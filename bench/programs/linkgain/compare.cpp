@@ -23,11 +23,10 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  linkgain compare before after      by label: linkgain run --label before\n"
-    "  linkgain compare a1.json,a2.json b1.json,b2.json   another program's launches\n"
-    "  linkgain compare monday.json tuesday.json wednesday.json --metric busbw";
+    "  linkgain compare monday.json tuesday.json --metric busbw";
 
 struct CompareCommandOptions {
-  std::vector<std::filesystem::path> runs;  ///< two or more; the others are compared with the first
+  std::vector<std::filesystem::path> runs;  ///< the one before and the one after
   OutputFormat format = OutputFormat::table;
   Metric metric = Metric::time;
   CompareOptions compare;
@@ -35,20 +34,19 @@ struct CompareCommandOptions {
 
 Metric parse_metric(const std::string& name) { return parse_name("metric", name, kMetrics); }
 
-std::string text_of(const std::vector<RunComparison>& comparisons,
-                    const CompareCommandOptions& options) {
+std::string text_of(const RunComparison& comparison, const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
       return with_colored_verdicts(
-          comparison_report(comparisons, options.metric, TableStyle::text, terminal_columns()));
+          comparison_report(comparison, options.metric, TableStyle::text, terminal_columns()));
     case OutputFormat::markdown:
-      return document_text(comparison_report(comparisons, options.metric, TableStyle::markdown));
+      return document_text(comparison_report(comparison, options.metric, TableStyle::markdown));
     case OutputFormat::csv:
-      return comparison_csv(comparisons);
+      return comparison_csv(comparison);
     case OutputFormat::json:
-      return to_json(comparisons);
+      return to_json(comparison);
     case OutputFormat::html:
-      return comparison_page(comparisons, options.metric);
+      return comparison_page(comparison, options.metric);
   }
   return {};
 }
@@ -59,7 +57,7 @@ std::string names_of(const std::set<OperationKind>& operations) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Throws UsageError where none of the operations asked for is in any run: nothing would be
+/// Throws UsageError where none of the operations asked for is in either run: nothing would be
 /// compared, whatever the format.
 void require_asked_for(const std::vector<RunFigures>& runs,
                        const std::vector<OperationKind>& operations) {
@@ -73,21 +71,19 @@ void require_asked_for(const std::vector<RunFigures>& runs,
     }
   }
   if (found) return;
-  throw UsageError(fmt::format("--only {}: {} has such a case", names_of(wanted),
-                               runs.size() == 2 ? "neither run" : "none of the runs"),
+  throw UsageError(fmt::format("--only {}: neither run has such a case", names_of(wanted)),
                    known.empty() ? "they have no case at all" : "they have " + names_of(known));
 }
 
 void declare(CommandLine& line, CompareCommandOptions& options) {
   line.app
       .add_option("runs", options.runs,
-                  "Before and after, or more for a trend: record.json, a run's directory or label, "
-                  "or JSON of linkgain-bench or nccl-tests (-J). Several launches are one side by "
-                  "commas between their files or as a directory of them")
+                  "Before and after: record.json, a run's directory or label, or JSON of "
+                  "nccl-tests (-J)")
       ->required();
   line.deferred.then([&options] {
-    if (options.runs.size() >= 2) return;
-    throw UsageError("compare needs two runs or more",
+    if (options.runs.size() == 2) return;
+    throw UsageError(fmt::format("compare takes two runs, {} given", options.runs.size()),
                      "give the run before, then the one after; see linkgain compare --help");
   });
   line.deferred
@@ -105,20 +101,16 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   add_output_format(line, options.format);
 }
 
-/// `linkgain compare`: prints what differs between runs. Returns 0 whatever differs, and that it is
-/// inconclusive where no run has a case in common with the first; throws UsageError where a run
-/// cannot be read.
+/// `linkgain compare`: prints what differs between two runs. Returns 0 whatever differs, and that
+/// it is inconclusive where they have no case in common; throws UsageError where one cannot be
+/// read.
 int carry_out(const CompareCommandOptions& options) {
   std::vector<RunFigures> runs;
   for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(find_run(path)));
   require_asked_for(runs, options.compare.operations);
-  std::vector<RunComparison> comparisons;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    comparisons.push_back(compare_runs(runs.front(), runs[i], options.compare));
-  }
-  fmt::print("{}", text_of(comparisons, options));
-  const bool common = std::ranges::any_of(comparisons, has_common_case);
-  return static_cast<int>(common ? ExitCode::success : ExitCode::inconclusive);
+  const RunComparison comparison = compare_runs(runs[0], runs[1], options.compare);
+  fmt::print("{}", text_of(comparison, options));
+  return static_cast<int>(has_common_case(comparison) ? ExitCode::success : ExitCode::inconclusive);
 }
 
 const Registration kRegistration(Subcommand<CompareCommandOptions>{

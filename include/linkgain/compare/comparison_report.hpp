@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/tables/table.hpp"
@@ -9,22 +8,21 @@
 
 namespace linkgain {
 
-/// One run compared with another: how many cases came to which verdict and the largest change, what
-/// changed in the machine, the headline's table with rows Before and After, cautions, and a row for
-/// each case and variant. With more than one comparison, all against the same first run, a trend: a
-/// column for each run, and the last compared with the first. A terminal has `width` columns.
-/// Throws std::invalid_argument where there is none.
-std::string comparison_report(const std::vector<RunComparison>& comparisons, Metric metric,
-                              TableStyle style, std::size_t width = kTerminalColumns);
+/// Writes one run compared with another: how many cases came to which verdict and the largest
+/// change, what changed in the machine, the headline's table with rows Before and After, cautions,
+/// and a row for each case and variant. A terminal has `width` columns.
+std::string comparison_report(const RunComparison& comparison, Metric metric, TableStyle style,
+                              std::size_t width = kTerminalColumns);
 
-/// comparison_report() as a page that stands alone, with pictures of the largest differences of the
-/// last comparison and of speed-ups over size. There is one comparison at least.
-std::string comparison_page(const std::vector<RunComparison>& comparisons, Metric metric);
+/// Makes comparison_report() a page that stands alone, with pictures of the largest differences and
+/// of speed-ups over size.
+std::string comparison_page(const RunComparison& comparison, Metric metric);
 
-/// A row for each comparison, case and variant; units stand in the names, all digits are kept.
-std::string comparison_csv(const std::vector<RunComparison>& comparisons);
+/// Writes a row for each case and variant; units stand in the names, all digits are kept.
+std::string comparison_csv(const RunComparison& comparison);
 
-/// One JSON document, schema "linkgain.comparison/1": each run compared with the first.
-std::string to_json(const std::vector<RunComparison>& comparisons);
+/// Writes one JSON document, schema "linkgain.comparison/1". Its member "comparisons" is a list of
+/// one, as others' tools read it.
+std::string to_json(const RunComparison& comparison);
 
 }  // namespace linkgain

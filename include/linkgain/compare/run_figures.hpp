@@ -12,9 +12,9 @@
 namespace linkgain {
 
 /// Who wrote the times of a run.
-enum class RunSource { record, google_benchmark, nccl_tests };
+enum class RunSource { record, nccl_tests };
 
-/// "linkgain", "Google Benchmark", "nccl-tests".
+/// "linkgain", "nccl-tests".
 std::string_view name_of(RunSource source);
 
 /// One case of one variant.
@@ -66,11 +66,6 @@ struct RunFigures {
 
 /// Of a record; launch medians are formed from its samples.
 RunFigures figures_of(const Record& record, const std::string& name);
-
-/// Makes the geometric mean of the launches' medians the time of a case that has both, and takes
-/// its bandwidths there: a record's own time is the median over all samples, but the launch is the
-/// replicate here.
-void set_time_by_launches(CaseFigures& figures);
 
 /// Standard error of the median of values near each other, on the log scale, from their median
 /// absolute deviation (1.4826 MAD estimates a normal deviation, and its median's error is

@@ -45,8 +45,7 @@ def tails(place):
     (place.folder / "own.toml").write_text('only = "all_reduce"\n', encoding="utf-8")
     (place.folder / "tail").mkdir()
     (place.folder / "fleet").mkdir()
-    for name, words in (("journal.jsonl", []), ("tests.json", ["--format", "nccl-tests-json"]),
-                        ("google.json", ["--format", "google-benchmark"])):
+    for name, words in (("journal.jsonl", []), ("tests.json", ["--format", "nccl-tests-json"])):
         if words:
             status, output, error = place.run(["report", "record.json", *words])
             require_status(status, 0, error)
@@ -59,8 +58,8 @@ def tails(place):
     uses = [("record.json", ["report", "FILE"]), ("record.json", ["check", "FILE", "--baseline", "baseline.json"]),
             ("record.json", ["baseline", "FILE", "--json"]), ("record.json", ["compare", "FILE", "record.json"]),
             ("record.json", ["fleet", "FILE"]), ("baseline.json", ["check", "record.json", "--baseline", "FILE"]),
-            ("tests.json", ["compare", "FILE", "tests.json"]), ("google.json", ["compare", "FILE", "google.json"]),
-            ("hosts", [*dry, "--hostfile", "FILE"]), ("own.toml", [*dry, "--profile", "./FILE"])]
+            ("tests.json", ["compare", "FILE", "tests.json"]), ("hosts", [*dry, "--hostfile", "FILE"]),
+            ("own.toml", [*dry, "--profile", "./FILE"])]
     for name, words in uses:
         whole = (place.folder / name).read_bytes()
         for tail in (b"", b"\0junk", b"\0", b"\0{}"):

@@ -27,7 +27,7 @@ RunFigures run_of_sizes(const std::string& name, const std::vector<std::string>&
 }
 
 std::string page_of(const RunFigures& before, const RunFigures& after) {
-  return comparison_page({compare_runs(before, after, {})}, Metric::time);
+  return comparison_page(compare_runs(before, after, {}), Metric::time);
 }
 
 std::size_t count_of(const std::string& text, const std::string& part) {
@@ -68,17 +68,6 @@ TEST(ComparisonPage, DrawsCurvesOfThreeSizesOrMore) {
   };
   EXPECT_EQ(curves({"1KiB", "1MiB"}), 0U);
   EXPECT_GE(curves({"1KiB", "1MiB", "1GiB"}), 1U);
-}
-
-TEST(ComparisonPage, NamesTheRunsOfATrendInItsCurves) {
-  const std::vector<std::string> sizes{"1GiB", "1KiB", "1MiB"};
-  const RunFigures first = run_of_sizes("a", sizes, 1.0);
-  const RunFigures second = run_of_sizes("b", sizes, 0.9);
-  const RunFigures third = run_of_sizes("c", sizes, 0.8);
-  const std::string page = comparison_page(
-      {compare_runs(first, second, {}), compare_runs(first, third, {})}, Metric::busbw);
-  EXPECT_THAT(page, HasSubstr("Run 2: p2p"));
-  EXPECT_THAT(page, HasSubstr("Run 3: p2p"));
 }
 
 TEST(ComparisonPage, DrawsNoCurveOfTrainingsAndPrograms) {

@@ -19,7 +19,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-/// Documents as the two programs write them.
+/// Reads a document as nccl-tests writes it.
 std::string document(const std::string& file) {
   std::ifstream stream(std::string(TEST_DATA) + "/" + file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -34,26 +34,6 @@ TEST(RunReader, TakesRecords) {
   EXPECT_EQ(run.source, RunSource::record);
   EXPECT_THAT(run.cases, SizeIs(6));
   EXPECT_EQ(read_run(RESULTS_FOLDER "/2xH200-default-6e41737").cases.size(), 44U);
-}
-
-TEST(RunReader, TakesGoogleBenchmarkOfLinkgainBench) {
-  const RunFigures run = parse_run(document("google_benchmark.json"), "g.json");
-  EXPECT_EQ(run.source, RunSource::google_benchmark);
-  EXPECT_EQ(run.machine.host, "box");
-  EXPECT_EQ(run.machine.software.driver, "580.1");
-  EXPECT_EQ(run.machine.software.linkgain, "0.1.0+abc");
-  ASSERT_THAT(run.cases, SizeIs(3));
-  const CaseFigures& own = run.cases[0];
-  EXPECT_EQ(own.variant, "host");
-  EXPECT_THAT(own.time->value, DoubleNear(11e-6, 1e-15));
-  EXPECT_THAT(own.launches, SizeIs(1));
-  EXPECT_TRUE(own.sample_error);
-  EXPECT_THAT(*own.busbw, DoubleNear(1048576 / 11e-6 / 1e9, 1e-9));
-  const CaseFigures& aggregated = run.cases[1];
-  EXPECT_EQ(aggregated.name, "all_reduce/float32/sum/4MiB/np2");
-  EXPECT_THAT(aggregated.time->value, DoubleNear(25e-6, 1e-15)) << "the median";
-  EXPECT_FALSE(aggregated.sample_error);
-  EXPECT_EQ(run.cases[2].no_time, "no memory");
 }
 
 TEST(RunReader, TakesNcclTests) {
@@ -141,29 +121,12 @@ TEST(RunReader, KeepsTheVariablesThatMatter) {
                                       {"OMPI_MCA_pml", "ob1"}}));
 }
 
-TEST(RunReader, SaysWhyGoogleBenchmarkHasNoTime) {
-  const auto reason = [](const std::string& members) {
-    const std::string text = R"({"context": {"linkgain": "0.1.0"}, "benchmarks": [)"
-                             R"({"name": "all_reduce/float32/sum/1KiB/np2", "time_unit": "us", )" +
-                             members + "}]}";
-    return parse_run(text, "g").cases.at(0).no_time;
-  };
-  EXPECT_EQ(reason(R"("real_time": 1.0)"), "");
-  EXPECT_EQ(reason(R"("real_time": 0.0)"), "not measured");
-  EXPECT_EQ(reason(R"("error_occurred": true)"), "failed");
-  EXPECT_EQ(reason(R"("skipped": true, "skip_message": "no network")"), "no network");
-  EXPECT_EQ(reason(R"("skipped": true)"), "skipped");
-  EXPECT_EQ(reason(R"("run_type": "aggregate", "aggregate_name": "mean", "real_time": 1.0)"),
-            "not measured");
-}
-
 TEST(RunReader, SaysWhatItDoesNotKnow) {
   Situations refusals;
   const auto add = [&](const std::string& situation, const std::string& text) {
     refusals.add(situation, refusal(text));
   };
   for (const char* text : {"{\"a\": 1}", "[1]", "{\"a\": ", "{\"schema\": \"linkgain.topology/1\"}",
-                           "{\"context\": {}, \"benchmarks\": [{}]}",
                            "{\"context\": {\"linkgain\": \"0.1.0\"}, \"benchmarks\": [{}]}"}) {
     add(text, text);
   }

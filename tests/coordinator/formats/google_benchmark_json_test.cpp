@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "linkgain/compare/run_reader.hpp"
 #include "linkgain/record/journal.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"
@@ -46,24 +45,6 @@ TEST(GoogleBenchmarkJson, HasTheMembersThatOtherReadersTake) {
     EXPECT_GT(entry.at("real_time"), 0.0);
     EXPECT_EQ(entry.at("cpu_time"), entry.at("real_time"));
     EXPECT_EQ(entry.at("time_unit"), "us");
-  }
-}
-
-/// Times, variant and path's variables come back as linkgain-bench's own would.
-TEST(GoogleBenchmarkJson, IsReadByCompare) {
-  for (const std::string variant : {"p2p", "host"}) {
-    Record record = three_launches();
-    summarise(record);
-    const RunFigures figures = parse_run(google_benchmark_json(record, {variant, {}}), "r.json");
-    ASSERT_EQ(figures.cases.size(), 2U);
-    EXPECT_EQ(figures.source, RunSource::google_benchmark);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const CaseResult& own = record.cases[i];
-      EXPECT_EQ(figures.cases[i].name, case_name(own.definition));
-      EXPECT_EQ(figures.cases[i].variant, variant);
-      EXPECT_NEAR(figures.cases[i].time->value / find_variant(own, variant)->time->value, 1.0, 1e-2)
-          << "the median of launches stands for their geometric mean";
-    }
   }
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -15,38 +14,21 @@
 #include "linkgain/compare/run_reader.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"
-#include "support/program.hpp"
 #include "support/situations.hpp"
 
-/// What other programs wrote, from their files to the verdict.
+/// What nccl-tests wrote, from its files to the verdict.
 namespace linkgain::test {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const std::size_t at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what;
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
-}
-
-/// linkgain-bench's document of one case, of these repetitions.
-std::string benchmark_of(const std::vector<double>& microseconds, const std::string& host = "box") {
-  std::vector<std::string> entries;
-  for (const double time : microseconds) {
-    entries.push_back(
-        fmt::format(R"({{"name": "all_reduce/float32/sum/1MiB/np2", "run_type": "iteration",)"
-                    R"( "real_time": {}, "time_unit": "us"}})",
-                    time));
-  }
-  return fmt::format(R"({{"context": {{"linkgain": "0.1.0 of nccl", "nccl": "2.28.3",)"
-                     R"( "host_name": "{}"}}, "benchmarks": [{}]}})",
-                     host, fmt::join(entries, ", "));
 }
 
 std::string nccl_tests_document() {
@@ -75,54 +57,14 @@ std::string cpu_memory_document(double microseconds = 15.5) {
   return text;
 }
 
-class ForeignFiles : public ::testing::Test {
- protected:
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path path = folder_.path() / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
-  }
-
-  test::ScratchFolder folder_;
-};
-
 CaseComparison first_case(const RunFigures& before, const RunFigures& after) {
   return compare_runs(before, after, {}).cases.at(0);
 }
 
-TEST_F(ForeignFiles, WithCommasBetweenThemAreLaunchesOfOneRun) {
-  const RunFigures run = read_run(write("a,1.json", benchmark_of({100.0, 102.0, 90.0})));
-  EXPECT_THAT(run.cases.at(0).launches, SizeIs(1)) << "a file whose name has a comma";
-  const std::string first = write("a1.json", benchmark_of({100.0, 102.0, 90.0}));
-  const std::string second = write("a2.json", benchmark_of({121.0}));
-  const RunFigures both = read_run(first + "," + second);
-  EXPECT_EQ(both.name, first + " and 1 more");
-  ASSERT_THAT(both.cases, SizeIs(1));
-  const CaseFigures& own = both.cases[0];
-  ASSERT_THAT(own.launches, SizeIs(2));
-  EXPECT_THAT(own.launches[0].time.value, DoubleNear(100e-6, 1e-15));
-  EXPECT_THAT(own.launches[1].time.value, DoubleNear(121e-6, 1e-15));
-  EXPECT_EQ(own.launches[1].launch, 1);
-  EXPECT_THAT(own.time->value, DoubleNear(110e-6, 1e-15)) << "the geometric mean";
-  EXPECT_THAT(*own.busbw, DoubleNear(1048576 / 110e-6 / 1e9, 1e-9));
-}
-
-TEST_F(ForeignFiles, OfADirectoryAreLaunchesOfOneRun) {
-  for (const int launch : {1, 2, 3}) {
-    write(fmt::format("a/{}.json", launch), benchmark_of({100.0 + launch}));
-  }
-  write("a/readme.txt", "of Monday");
-  const std::string folder = (folder_.path() / "a").string();
-  const RunFigures run = read_run(folder);
-  EXPECT_EQ(run.name, folder);
-  EXPECT_THAT(run.cases.at(0).launches, SizeIs(3));
-}
-
-TEST_F(ForeignFiles, OfSendsHaveNoneInPlace) {
-  const auto cases = [&](const std::string& text) {
+TEST(NcclTestsFiles, OfSendsHaveNoneInPlace) {
+  const auto cases = [](const std::string& text) {
     std::vector<std::string> names;
-    for (const CaseFigures& figures : read_run(write("sends.json", text)).cases) {
+    for (const CaseFigures& figures : parse_run(text, "sends.json").cases) {
       names.push_back(figures.name);
     }
     return names;
@@ -134,85 +76,18 @@ TEST_F(ForeignFiles, OfSendsHaveNoneInPlace) {
               ElementsAre("send_recv/float32/1MiB/np2"));
 }
 
-TEST_F(ForeignFiles, SayTheKindOfBuffersInAnyFormOfTheFlag) {
+TEST(NcclTestsFiles, SayTheKindOfBuffersInAnyFormOfTheFlag) {
   const std::vector<std::string> forms{R"("-R", "2")", R"("-R2")", R"("--local_register", "2")",
                                        R"("--loc=2")", R"("-R", "1", "--local_register=2")"};
   for (const std::string& form : forms) {
     const std::string text = replaced(nccl_tests_document(), "\"-b\"", form + ", \"-b\"");
-    EXPECT_EQ(read_run(write("of_windows.json", text)).cases.at(0).name,
+    EXPECT_EQ(parse_run(text, "of_windows.json").cases.at(0).name,
               "all_reduce/float32/sum/1MiB/np2/symmetric")
         << form;
   }
 }
 
-TEST_F(ForeignFiles, HaveNoTimeOfACaseThatFailedInOne) {
-  const std::string good =
-      write("good.json", replaced(nccl_tests_document(), "\"nwrong\": 3", "\"nwrong\": 0"));
-  const std::string bad = write("bad.json", nccl_tests_document());
-  const RunFigures run = read_run(good + "," + bad);
-  EXPECT_THAT(run.cases.at(0).launches, SizeIs(2));
-  EXPECT_THAT(run.cases.at(1).no_time, AllOf(HasSubstr("3 elements"), HasSubstr(bad)));
-  EXPECT_FALSE(run.cases.at(1).time);
-}
-
-TEST_F(ForeignFiles, AreRefusedAsOneRunWhereTheyAreNot) {
-  const std::string first = write("a1.json", benchmark_of({100.0}));
-  Situations refusals;
-  const auto add = [&](const std::string& situation, const std::string& paths) {
-    std::string said = refusal_of<UsageError>([&] { read_run(paths); });
-    said = with_replaced(said, folder_.path().string() + "/", "");
-    refusals.add(situation, with_replaced(said, RESULTS_FOLDER, "results"));
-  };
-  add("another host", first + "," + write("a2.json", benchmark_of({100.0}, "other")));
-  add("another program", first + "," + write("a3.json", nccl_tests_document()));
-  add("a file twice", first + "," + first);
-  add("a record", first + "," + RESULTS_FOLDER "/2xH200-default/record.json");
-  add("a file that is not there", first + ",/nowhere.json");
-  add("no file after the comma", first + ",");
-  expect_golden(refusals.text(), "refused_launches.txt");
-}
-
-/// Five repetitions of one start each that scatter by 0.1 %, and half as much time again.
-TEST(ForeignComparison, FindsWhatIsFarBeyondTheScatterOfRepetitions) {
-  const std::vector<double> times{100.0, 100.1, 100.2, 100.3, 100.4};
-  std::vector<double> slow = times;
-  for (double& time : slow) time *= 1.5;
-  const RunFigures before = parse_run(benchmark_of(times), "before.json");
-  const CaseComparison row = first_case(before, parse_run(benchmark_of(slow), "after.json"));
-  EXPECT_EQ(row.verdict, CaseVerdict::slower);
-  EXPECT_EQ(row.between_launches->deviation, kAssumedDeviation)
-      << "of which the repetitions show less";
-  EXPECT_EQ(first_case(before, before).verdict, CaseVerdict::inconclusive)
-      << "one start each shows no sameness";
-}
-
-TEST(ForeignComparison, TrustsNoRepetitionsThatScatter) {
-  const RunFigures before = parse_run(benchmark_of({100.0, 150.0, 70.0}), "before.json");
-  const RunFigures after = parse_run(benchmark_of({150.0, 230.0, 100.0}), "after.json");
-  EXPECT_EQ(first_case(before, after).verdict, CaseVerdict::inconclusive);
-}
-
-TEST_F(ForeignFiles, SeveralTellHowFarLaunchesDiffer) {
-  const auto side = [&](const std::string& name, double centre) {
-    for (const int launch : {0, 1, 2}) {
-      write(fmt::format("{}/{}.json", name, launch),
-            benchmark_of({centre * std::exp(0.002 * (launch - 1))}));
-    }
-    return read_run(folder_.path() / name);
-  };
-  const RunFigures before = side("before", 100.0);
-  const RunFigures after = side("after", 104.0);
-  const RunComparison comparison = compare_runs(before, after, {});
-  const CaseComparison& row = comparison.cases.at(0);
-  EXPECT_THAT(row.between_launches->deviation, DoubleNear(0.002, 1e-9));
-  EXPECT_EQ(row.between_launches->degrees_of_freedom, 4);
-  EXPECT_EQ(row.verdict, CaseVerdict::slower);
-  EXPECT_THAT(cautions_of(comparison), IsEmpty());
-  EXPECT_EQ(first_case(before, side("again", 100.1)).verdict, CaseVerdict::same);
-}
-
-TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
-  const RunFigures run = parse_run(benchmark_of({100.0}), "g.json");
+TEST(NcclTestsComparison, GivesAdviceThatCanBeFollowed) {
   RunFigures own = two_titans("r.json", true);
   own.cases = {timed("all_reduce/float32/sum/1MiB/np2", "p2p", {1.0})};
   Situations cautions;
@@ -222,22 +97,21 @@ TEST(ForeignComparison, GivesAdviceThatCanBeFollowed) {
     EXPECT_EQ(caution.code, "one-launch");
     cautions.add(situation, caution.text + "\nAdvice: " + caution.advice);
   };
-  add("both of Google Benchmark", run, run);
   add("a record and nccl-tests", own, parse_run(nccl_tests_document(), "n.json"));
   add("both of CPU memory", parse_run(cpu_memory_document(), "before.json"),
       parse_run(cpu_memory_document(7.75), "after.json"));
-  expect_golden(cautions.text(), "foreign_cautions.txt");
+  expect_golden(cautions.text(), "nccl_tests_cautions.txt");
 }
 
 /// CPUs share their time with all else: what one launch of each took tells next to nothing.
-TEST(ForeignComparison, AssumesNoDeviationOfGpusInCpuMemory) {
+TEST(NcclTestsComparison, AssumesNoDeviationOfGpusInCpuMemory) {
   const RunFigures before = parse_run(cpu_memory_document(), "before.json");
   EXPECT_EQ(before.settings.backend, BackendKind::mpi);
   const RunFigures after = parse_run(cpu_memory_document(7.75), "after.json");
   EXPECT_EQ(first_case(before, after).verdict, CaseVerdict::inconclusive);
 }
 
-TEST(ForeignVariants, AreThoseOfTheBackend) {
+TEST(NcclTestsVariants, AreThoseOfTheBackend) {
   const std::string cpu = cpu_memory_document();
   const auto variant = [](const std::string& text) {
     return parse_run(text, "file.json").cases.at(0).variant;
@@ -254,22 +128,7 @@ TEST(ForeignVariants, AreThoseOfTheBackend) {
             "host");
 }
 
-TEST(ForeignVariants, OfGoogleBenchmarkAreThoseOfTheBackendToo) {
-  const auto variant = [](const std::string& context) {
-    const std::string text = fmt::format(
-        R"({{"context": {{"linkgain": "0.1.0 of nccl and mpi"{}}}, "benchmarks": [)"
-        R"({{"name": "all_reduce/float32/sum/1KiB/np2", "real_time": 8.0, "time_unit": "us"}}]}})",
-        context);
-    const RunFigures run = parse_run(text, "file.json");
-    return std::string(name_of(run.settings.backend)) + " " + run.cases.at(0).variant;
-  };
-  EXPECT_EQ(variant(""), "mpi mpi") << "as before the backend stood in it: NCCL has a version";
-  EXPECT_EQ(variant(R"(, "nccl": "2.28.3")"), "nccl p2p");
-  EXPECT_EQ(variant(R"(, "backend": "mpi", "nccl": "2.28.3")"), "mpi mpi");
-  EXPECT_EQ(variant(R"(, "backend": "mpi", "environment": "OMPI_MCA_btl=self,tcp")"), "mpi tcp");
-}
-
-TEST(ForeignTimes, ThatCannotBeAreRefused) {
+TEST(NcclTestsTimes, ThatCannotBeAreRefused) {
   const auto refusal = [](const std::string& text) {
     return thrown_by([&] { parse_run(text, "file.json"); });
   };
@@ -278,29 +137,23 @@ TEST(ForeignTimes, ThatCannotBeAreRefused) {
     EXPECT_THAT(refusal(replaced(nccl_tests_document(), "\"time\": 15.5", own)),
                 HasSubstr("us cannot be"))
         << time;
-    EXPECT_THAT(refusal(replaced(benchmark_of({15.5}), "15.5", time)), HasSubstr("us cannot be"))
-        << time;
   }
-  EXPECT_EQ(refusal(benchmark_of({15.5})), "nothing");
-  EXPECT_THAT(refusal(replaced(benchmark_of({15.5}), "\"us\"", "\"ns\"")), HasSubstr("in ns,"));
 }
 
 /// nccl-tests' -N: launches counted several times would look more alike than they are.
-TEST_F(ForeignFiles, OfSeveralCyclesAreOneLaunch) {
+TEST(NcclTestsFiles, OfSeveralCyclesAreOneLaunch) {
   std::string text = replaced(nccl_tests_document(), "\"nwrong\": 3", "\"nwrong\": 0");
   const std::size_t begin = text.find("{\"size\"");
   const std::size_t end = text.find("}]", begin) + 1;
   const std::string row = text.substr(begin, end - begin);
   text.insert(end, fmt::format(", {}, {}", with_time(row, 17.5), with_time(row, 16.5)));
-  const RunFigures one = read_run(write("cycles.json", text));
+  const RunFigures one = parse_run(text, "cycles.json");
   ASSERT_THAT(one.cases, SizeIs(2));
   EXPECT_THAT(one.cases[0].time->value, DoubleNear(16.5e-6, 1e-15)) << "the median";
   EXPECT_THAT(one.cases[0].launches, SizeIs(1));
   EXPECT_TRUE(one.cases[0].sample_error);
-  const RunFigures two = read_run(write("a.json", text) + "," + write("b.json", text));
-  EXPECT_THAT(two.cases.at(0).launches, SizeIs(2));
   const std::string wrong = replaced(text, "\"nwrong\": 0", "\"nwrong\": 2");
-  const RunFigures spoilt = read_run(write("wrong.json", wrong));
+  const RunFigures spoilt = parse_run(wrong, "wrong.json");
   ASSERT_THAT(spoilt.cases, SizeIs(2));
   EXPECT_FALSE(spoilt.cases[0].time);
   EXPECT_THAT(spoilt.cases[0].no_time, HasSubstr("wrong data"));
