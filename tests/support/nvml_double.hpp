@@ -39,6 +39,12 @@
 /// | remap-failed        | 2 x H200      | NV18   | GPU 1: a row could not be replaced            |
 /// | mig                 | 2 x H200      | NV18   | both GPUs are split by MIG, P2P is refused    |
 /// | mig-one             | 2 x H200      | NV18   | the same of GPU 1 alone                       |
+/// | mig-lost-gpu        | 2 x H200      | -      | mig, and GPU 1: "GPU is lost" (15)            |
+/// | mig-one-lost-gpu    | 2 x H200      | -      | mig-one, and GPU 0: the same                  |
+/// | mig-remap-failed    | 2 x H200      | NV18   | mig, and GPU 1: a row could not be replaced   |
+/// | mig-power-brake     | 2 x H200      | NV18   | mig, and GPU 1: power brake (0x88)            |
+/// | mig-one-link-down   | 2 x H200      | NV17   | mig-one, and link 0 of each is down           |
+/// | mig-p2p-refused     | 3 x H200      | NV18   | GPU 2 is split by MIG, P2P is refused of all  |
 /// | clock-limits        | 2 x H200      | NV18   | GPU 1: application clock 1410 MHz             |
 /// | link-errors         | 2 x H200      | NV18   | 3 replays, 1 recovery, 5 CRC errors           |
 /// | link-errors-3090    | 2 x RTX 3090  | NV4    | the same, counted link by link                |

@@ -67,6 +67,11 @@ constexpr Scenario with_fields(Scenario scenario, Fields fields) {
   return scenario;
 }
 
+constexpr Scenario with_gpus(Scenario scenario, int gpus) {
+  scenario.gpus = gpus;
+  return scenario;
+}
+
 constexpr Scenario with_faults(Scenario scenario, const Fault& first, const Fault& second = {}) {
   scenario.faults = {first, second};
   return scenario;
@@ -116,6 +121,16 @@ constexpr std::array kScenarios{
     with_faults({.name = "remap-failed"}, {.gpu = 1, .remap_failed = true}),
     with_faults(no_p2p("mig", kH200), {.gpu = 0, .mig = true}, {.gpu = 1, .mig = true}),
     with_faults(no_p2p("mig-one", kH200), {.gpu = 1, .mig = true}),
+    with_faults(no_p2p("mig-lost-gpu", kH200), {.gpu = 0, .mig = true},
+                {.gpu = 1, .lost = true, .mig = true}),
+    with_faults(no_p2p("mig-one-lost-gpu", kH200), {.gpu = 0, .lost = true},
+                {.gpu = 1, .mig = true}),
+    with_faults(no_p2p("mig-remap-failed", kH200), {.gpu = 0, .mig = true},
+                {.gpu = 1, .remap_failed = true, .mig = true}),
+    with_faults(no_p2p("mig-power-brake", kH200), {.gpu = 0, .mig = true},
+                {.gpu = 1, .reasons = 0x88, .mig = true}),
+    with_faults(no_p2p("mig-one-link-down", kH200, 0), {.gpu = 1, .mig = true}),
+    with_faults(with_gpus(no_p2p("mig-p2p-refused", kH200), 3), {.gpu = 2, .mig = true}),
     with_faults({.name = "clock-limits"}, {.gpu = 1, .application_clock = 1410}),
     Scenario{.name = "link-errors", .link_errors = 1},
     Scenario{.name = "link-errors-3090", .model = kRtx3090, .link_errors = 1},

@@ -138,7 +138,7 @@ std::optional<XidEvent> parse_record(std::string_view record) {
   std::string_view rest = record.substr(start + std::string_view("Xid (PCI:").size());
   const std::size_t close = rest.find("): ");
   if (close == std::string_view::npos) return std::nullopt;
-  event.pci_bus_id = rest.substr(0, close);
+  event.pci_bus_id = rest.substr(0, rest.find_first_of(" )"));  // " GPU-I:03" of a MIG instance
   rest.remove_prefix(close + 3);
   const auto code = take_number<int>(rest);
   if (!code) return std::nullopt;

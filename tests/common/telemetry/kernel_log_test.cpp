@@ -64,6 +64,16 @@ TEST(KernelLog, KnowsTheCommonestCodes) {
   EXPECT_EQ(meaning_of(unknown).what, "not known here");
 }
 
+TEST(KernelLog, ErrorsOfAnInstanceOfMigAreThoseOfItsGpu) {
+  const auto events = parse_kernel_log(
+      "4,1,88112233,-;NVRM: Xid (PCI:0000:41:00 GPU-I:03): 95, pid=7194, name=python3, "
+      "Uncontained: CE User Channel (0x9)\n");
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_EQ(events[0].pci_bus_id, "0000:41:00");
+  EXPECT_EQ(events[0].code, 95);
+  EXPECT_EQ(meaning_of(events[0]).severity, XidSeverity::broken);
+}
+
 struct LinkError {
   std::string line;  ///< as the driver writes it, after "NVRM: " or "nvidia-nvswitch3: "
   XidSeverity severity;
