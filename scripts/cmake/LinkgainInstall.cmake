@@ -4,7 +4,16 @@ include(CMakePackageConfigHelpers)
 
 foreach(_program linkgain linkgain-bench)
   install(TARGETS ${_program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${_program})
+  install(FILES scripts/completions/linkgain.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME ${_program} COMPONENT ${_program})
+  install(FILES scripts/completions/_linkgain DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+    RENAME _${_program} COMPONENT ${_program})
+  install(FILES scripts/completions/linkgain.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+    RENAME ${_program}.fish COMPONENT ${_program})
 endforeach()
+# Of linkgain's subcommand bench and of the worker there is one page by that name: the worker's.
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT linkgain PATTERN linkgain-bench.1 EXCLUDE)
+install(FILES docs/man/linkgain-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT linkgain-bench)
 
 install(PROGRAMS scripts/slurm/all-nodes.sbatch scripts/slurm/health-check scripts/slurm/node-check.sbatch
   DESTINATION ${CMAKE_INSTALL_DATADIR}/linkgain/slurm COMPONENT linkgain)

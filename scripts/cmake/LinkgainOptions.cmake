@@ -115,20 +115,3 @@ function(linkgain_library name)
     PRIVATE ${arg_PRIVATE_LINKS})
   linkgain_precompile(linkgain_${name} ${arg_LINKS} ${arg_PRIVATE_LINKS})
 endfunction()
-
-# linkgain_manual_of(PROGRAM): has a program write its man pages and completions when it is built, and installs them.
-function(linkgain_manual_of program)
-  if(CMAKE_CROSSCOMPILING)
-    return()
-  endif()
-  set(_share ${PROJECT_BINARY_DIR}/share/${program})
-  add_custom_command(TARGET ${program} POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E rm -rf ${_share}
-    COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:${program}> --write-manual ${_share} VERBATIM)
-  # Of linkgain's subcommand bench and of the worker there is one page by that name: the worker's.
-  set(_others)
-  if(program STREQUAL "linkgain")
-    set(_others PATTERN linkgain-bench.1 EXCLUDE)
-  endif()
-  install(DIRECTORY ${_share}/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT ${program} ${_others})
-endfunction()

@@ -33,6 +33,7 @@ readonly test_tools=(
   'clang-format-14|command|clang-format-14|clang-format 14'
   'shellcheck|command|shellcheck|ShellCheck'
   'man-db|command|man|man'
+  'help2man|command|help2man|help2man'
   'zsh|command|zsh|zsh'
   'fish|command|fish|fish'
 )

@@ -18,7 +18,7 @@ FOREIGN = {"--cpus", "--cpus-per-task", "--disable-custom-all-reduce", "--exclus
 # What nccl-tests' mode cannot run into: it has no such cases.
 NOT_OF_NCCL_TESTS = {"--kernels", "--in-place", "--pattern", "--pair", "--steps", "--tokens", "--model-size", "--strategy",
                      "--training-precision", "--batch", "--sequence", "--dropout", "--buckets", "--bucket-mb", "--serve",
-                     "--describe", "--load", "--prove", "--sample", "--write-manual", "--version"}
+                     "--describe", "--load", "--prove", "--sample", "--version"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z_-]*[a-z]")
 
 

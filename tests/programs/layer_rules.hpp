@@ -35,7 +35,6 @@ inline constexpr std::array kLibraries{
     Library{"hardware", "common", "base"},
     Library{"gpt2", "common", "base"},
     Library{"cases", "common", "gpt2"},
-    Library{"manual", "common", "base"},
     Library{"record", "common", "cases hardware statistics"},
     Library{"protocol", "common", "record"},
     Library{"telemetry", "common", "record"},
@@ -67,8 +66,8 @@ inline constexpr std::array kLibraries{
     Library{"fleet", "coordinator", "html"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
     Library{"formats", "coordinator", "report nccl_tests diagnostics"},
-    Library{"linkgain", "programs", "manual run formats exec compare baseline fleet diagnostics"},
-    Library{"linkgain_bench", "programs", "manual backends proof workloads nccl_tests"},
+    Library{"linkgain", "programs", "run formats exec compare baseline fleet diagnostics"},
+    Library{"linkgain_bench", "programs", "backends proof workloads nccl_tests"},
 };
 
 /// Null where there is none of this name.
@@ -94,8 +93,7 @@ inline constexpr std::array kThirdParty{
     ThirdParty{"pcre2.h", "exec", Visibility::source},
     ThirdParty{"mpi.h", "runtime backends", Visibility::source},
     ThirdParty{"benchmark/*", "runtime", Visibility::source},
-    ThirdParty{"CLI/*", "cases manual nccl_tests linkgain linkgain_bench",
-               Visibility::private_header},
+    ThirdParty{"CLI/*", "cases nccl_tests linkgain linkgain_bench", Visibility::private_header},
     ThirdParty{"nccl_device*", "kernels", Visibility::private_header},
     ThirdParty{"nccl*", "gpu backends", Visibility::public_header},
     ThirdParty{"cublas*", "gpu", Visibility::private_header},

@@ -1,11 +1,14 @@
-"""Asks real shells to complete the programs' command lines, and man to read their pages.
+"""Asks real shells to complete the programs' command lines, compares docs/man with what help2man makes of --help, and has
+man read these pages.
 
-usage: manual_test.py SHARE, the folder with those of linkgain and linkgain-bench. What is not installed is skipped.
+usage: manual_test.py BIN, the folder with linkgain and linkgain-bench. What is not installed is skipped.
+LINKGAIN_UPDATE_GOLDENS=1 writes the pages anew.
 """
 
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -14,28 +17,33 @@ import tempfile
 import time
 import unittest
 
-SHARE = pathlib.Path(sys.argv.pop(1)).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMPLETIONS = ROOT / "scripts" / "completions"
+PAGES = ROOT / "docs" / "man"
+BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+os.environ["PATH"] = f"{BIN}:{os.environ['PATH']}"
 PROMPT = "ready> "
 SECONDS = 60
 
 # How each shell begins: nothing of the machine's own, the completion as an installation puts it.
-BASH = """PS1='{prompt}'; bind 'set enable-bracketed-paste off' 'set bell-style none'; . '{share}/bash-completion/completions/{program}'
+BASH = f"""PS1='{{prompt}}'; bind 'set enable-bracketed-paste off' 'set bell-style none'; . '{COMPLETIONS}/linkgain.bash'
 """
-ZSH = """unsetopt zle_bracketed_paste; unset zle_bracketed_paste; fpath=('{share}/zsh/site-functions' $fpath); autoload -U compinit; compinit -u -D; PS1='{prompt}'
+ZSH = f"""unsetopt zle_bracketed_paste; unset zle_bracketed_paste; fpath=('{COMPLETIONS}' $fpath); autoload -U compinit; compinit -u -D; PS1='{{prompt}}'
 """
 
 
 class Shell:
     """A shell on a terminal of its own, as somebody types into it."""
 
-    def __init__(self, words, program, begin):
+    def __init__(self, words, begin, folder):
         self.process, self.terminal = pty.fork()
         if self.process == 0:
+            os.chdir(folder)
             os.environ.update(TERM="dumb", INPUTRC="/dev/null", LC_ALL="C")
             os.execvp(words[0], words)
         self.shown = ""
         # Quotes within the prompt: what is typed is shown, too, and is not the prompt yet.
-        self.type(begin.format(prompt="rea''dy> ", program=program, share=SHARE / program))
+        self.type(begin.format(prompt="rea''dy> "))
         self.wait_for(PROMPT)
 
     def type(self, text):
@@ -60,22 +68,42 @@ class Shell:
 
 
 COMPLETED = (
-    ("linkgain", "linkgain comp", "are "),
-    ("linkgain", "linkgain run --sch", "edule"),
-    ("linkgain", "linkgain run --schedule seq", "uential"),
-    ("linkgain", "linkgain run --only all_reduce,send", "_recv"),
-    ("linkgain", "linkgain doctor --verb", "ose"),
-    ("linkgain-bench", "linkgain-bench --sam", "ple"),
+    ("linkgain comp", "are"),
+    ("linkgain help doc", "tor"),
+    ("linkgain run --sch", "edule"),
+    ("linkgain run --schedule seq", "uential"),
+    ("linkgain run --schedule=seq", "uential"),
+    ("linkgain run --only all_reduce,send", "_recv"),
+    ("linkgain run --variant shared", "-memory"),
+    ("linkgain exec --variant p2p-", "sys"),
+    ("linkgain doctor --verb", "ose"),
+    ("linkgain doctor --explain nvlink-li", "nks"),
+    ("linkgain compare nigh", "tly"),
+    ("linkgain compare nightly rec", "ord.json"),
+    ("linkgain run --resume fold", "er"),
+    ("linkgain exec --rounds 2 -- mkfif", "o"),
+    ("linkgain exec -- cat rec", "ord.json"),
+    ("linkgain-bench --sam", "ple"),
 )
 
 
 class Completion(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        (cls.folder / "folder").mkdir()
+        (cls.folder / "record.json").touch()
+        subprocess.run([BIN / "linkgain", "exec", "--rounds", "1", "--label", "nightly", "--quiet", "--", "true"],
+                       cwd=cls.folder, capture_output=True, timeout=SECONDS, check=False)
+
     def completes(self, words, begin):
         if shutil.which(words[0]) is None:
             self.skipTest(f"{words[0]} is not installed")
-        for program, typed, rest in COMPLETED:
+        for typed, rest in COMPLETED:
             with self.subTest(typed):
-                shell = Shell(words, program, begin)
+                shell = Shell(words, begin, self.folder)
                 self.addCleanup(shell.close)
                 shell.type(typed + "\t")
                 self.assertTrue(shell.wait_for(typed + rest), f"{typed}<TAB> shows: {shell.shown!r}")
@@ -89,21 +117,76 @@ class Completion(unittest.TestCase):
     def test_fish_completes(self):
         if shutil.which("fish") is None:
             self.skipTest("fish is not installed")
-        with tempfile.TemporaryDirectory() as home:
-            for program, typed, rest in COMPLETED:
-                source = SHARE / program / "fish" / "vendor_completions.d" / f"{program}.fish"
+        for typed, rest in COMPLETED:
+            with self.subTest(typed):
                 done = subprocess.run(
-                    ["fish", "--no-config", "-c", f"source '{source}'; complete -C '{typed}'"], env=dict(os.environ, HOME=home),
-                    capture_output=True, text=True, timeout=SECONDS, check=False)
-                found = [line.split("\t")[0] for line in done.stdout.splitlines()]
-                self.assertEqual(found, [(typed + rest).split()[-1]], done.stderr)
+                    ["fish", "--no-config", "-c", f"source '{COMPLETIONS}/linkgain.fish'; complete -C '{typed}'"],
+                    env=dict(os.environ, HOME=str(self.folder)), cwd=self.folder, capture_output=True, text=True, timeout=SECONDS,
+                    check=False)
+                found = [line.split("\t")[0].rstrip("/") for line in done.stdout.splitlines()]
+                self.assertIn((typed + rest).split()[-1], found, done.stderr)
+
+    def test_words_have_their_help_and_kinds(self):
+        for words, expected in ((["topo", "--js"], "--json\tPrint one JSON document\n"),
+                                (["list", ""], ":folders\n"),
+                                (["report", ""], "nightly\n:files\n"),
+                                (["run", "--profile", "./n"], ":files\n"),
+                                (["run", "--nope", "x"], ""),
+                                (["run", "--sizes", ""], "")):
+            done = subprocess.run([BIN / "linkgain", "--complete", *words], cwd=self.folder, capture_output=True, text=True,
+                                  timeout=SECONDS, check=True)
+            self.assertEqual(done.stdout, expected, words)
+
+
+def text_of(*words):
+    return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+
+
+def commands_with_pages():
+    """linkgain, each of its commands with a help of its own, and linkgain-bench: the page of linkgain bench is the worker's."""
+    names = re.findall(r"^  ([a-z]+) ", text_of(BIN / "linkgain", "--help").split("Options:")[0], re.MULTILINE)
+    return ["linkgain", *(f"linkgain {name}" for name in names if name not in ("help", "bench")), "linkgain-bench"]
+
+
+def page_of(command, others):
+    """What help2man makes of the command's help, without the date and help2man's version."""
+    name = command.replace(" ", "-")
+    summary = " ".join(text_of(*command.split(), "--help").split("Usage:")[0].split()).removeprefix(command + ": ")
+    version = text_of(command.split()[0], "--version").split()[1].split("+")[0]
+    with tempfile.NamedTemporaryFile("w", suffix=".h2m") as include:
+        include.write("[see also]\n" + ",\n".join(f".BR {other} (1)" for other in others if other != name) + "\n")
+        include.flush()
+        page = text_of("help2man", "--no-info", f"--name={summary}", f"--version-string={name} (linkgain) {version}",
+                       f"--include={include.name}", command)
+    page = re.sub(r"by help2man \S+", "by help2man.", page)
+    return re.sub(r'^(\.TH \S+ "1") "[^"]*"', r'\1 ""', page, flags=re.MULTILINE)
 
 
 class Pages(unittest.TestCase):
+    def test_pages_are_what_help2man_makes_of_the_help(self):
+        if shutil.which("help2man") is None:
+            self.skipTest("help2man is not installed")
+        commands = commands_with_pages()
+        names = [command.replace(" ", "-") for command in commands]
+        update = os.environ.get("LINKGAIN_UPDATE_GOLDENS") == "1"
+        for command, name in zip(commands, names):
+            with self.subTest(command):
+                page = page_of(command, ["linkgain", "linkgain-bench"] if name != "linkgain" else names)
+                if update:
+                    (PAGES / f"{name}.1").write_text(page)
+                self.assertEqual((PAGES / f"{name}.1").read_text(), page, "LINKGAIN_UPDATE_GOLDENS=1 writes the page anew")
+        self.assertEqual(sorted(path.stem for path in PAGES.iterdir()), sorted(names))
+
+    def test_groups_stand_in_the_order_of_the_help(self):
+        page = (PAGES / "linkgain-run.1").read_text()
+        headings = re.findall(r'^\.S[HS] "?([^"\n]*)', page, re.MULTILINE)
+        self.assertEqual(headings, ["NAME", "SYNOPSIS", "DESCRIPTION", "What to measure:", "How to measure:", "Training:",
+                                    "Where it runs:", "Output:", "EXAMPLES", "SEE ALSO"])
+
     def test_man_reads_every_page_without_a_warning(self):
         if shutil.which("man") is None:
             self.skipTest("man is not installed")
-        pages = sorted(SHARE.glob("*/man/man1/*.1"))
+        pages = sorted(PAGES.glob("*.1"))
         self.assertIn("linkgain-run.1", [page.name for page in pages])
         self.assertIn("linkgain-bench.1", [page.name for page in pages])
         for page in pages:
@@ -111,7 +194,7 @@ class Pages(unittest.TestCase):
                 done = subprocess.run(["man", "--warnings", "-l", page], env=dict(os.environ, MANPAGER="cat", MANWIDTH="80"),
                                       capture_output=True, text=True, timeout=SECONDS, check=True)
                 self.assertEqual(done.stderr, "")
-                self.assertIn("OPTIONS", done.stdout)
+                self.assertIn("DESCRIPTION", done.stdout)
 
 
 if __name__ == "__main__":

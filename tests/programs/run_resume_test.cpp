@@ -231,14 +231,14 @@ TEST_F(RunResume, RefusesTheCommandLineOfAnythingElse) {
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
   }
   const std::filesystem::path path = folder_.path() / "out" / "journal.jsonl";
-  const std::filesystem::path share = folder_.path() / "share";
+  const std::filesystem::path made = folder_.path() / "made";
   std::istringstream lines(read_text(path));
   std::string forged;
   for (std::string text; std::getline(lines, text) && !lines.eof();) {
     Json line = Json::parse(text);
     line.erase("digest");
     if (line.contains("head")) {
-      line["head"]["settings"]["argv"] = {"linkgain", "--write-manual", share.string()};
+      line["head"]["settings"]["argv"] = {"linkgain", "exec", "--out", made.string(), "--", "true"};
     }
     forged += line.dump() + "\n";
   }
@@ -246,7 +246,7 @@ TEST_F(RunResume, RefusesTheCommandLineOfAnythingElse) {
   const Outcome outcome = resume();
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.error, HasSubstr("no command line"));
-  EXPECT_FALSE(std::filesystem::exists(share));
+  EXPECT_FALSE(std::filesystem::exists(made));
 }
 
 TEST_F(RunResume, RefusesOtherCasesOfAProfile) {

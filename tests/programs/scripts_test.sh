@@ -14,7 +14,7 @@ readonly plain_tools=(awk basename bash cat cp date dirname env find grep head m
   paste realpath rm sed sort tail tee timeout touch tr true uname wc xargs)
 readonly all_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libbenchmark-dev libcli11-dev
   nlohmann-json3-dev libvalijson-dev libfmt-dev libhwloc-dev libpcre2-dev libgtest-dev libgmock-dev python3
-  clang-format-14 shellcheck man-db zsh fish)
+  clang-format-14 shellcheck man-db help2man zsh fish)
 
 # double NAME: a program whose text is standard input; $work/calls gets its arguments. Nothing in
 # $work/bin is a link, so that none of the machine's own programs can be written through one.

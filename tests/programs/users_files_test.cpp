@@ -46,11 +46,6 @@ class UsersFiles : public MpiTest {
       put(here() / name / "p2p-1.log");
       put(here() / name / "train" / "weights.pt");
     }
-    for (const std::string name :
-         {"man/man1/linkgain.1", "man/man1/linkgain-bench.1",
-          "bash-completion/completions/linkgain", "bash-completion/completions/linkgain-bench"}) {
-      put(here() / "share" / name);
-    }
   }
 
   /// What is there: of files their text, of folders "/".
@@ -101,8 +96,7 @@ const std::vector<std::vector<std::string>> kCommands{
     {"check", "../done", "--baseline", "../base.json", "--prometheus", "node.prom"},
     {"doctor", "--junit", "unit.xml"},
     {"doctor", "--prometheus", "node.prom"},
-    {"fleet", "..", "--prometheus", "node.prom"},
-    {"--write-manual", "share"}};
+    {"fleet", "..", "--prometheus", "node.prom"}};
 
 TEST_F(UsersFiles, AreAsTheyWereAfterEveryCommand) {
   measure();
@@ -162,8 +156,7 @@ TEST_F(UsersFiles, OfLinkgainsKindAreReplaced) {
       {"check", "../done", "--baseline", "../base.json", "--junit", "unit.xml"},
       {"check", "../done", "--baseline", "../base.json", "--prometheus", "node.prom"},
       {"doctor", "--junit", "unit.xml"},
-      {"fleet", "..", "--prometheus", "node.prom"},
-      {"--write-manual", "share"}};
+      {"fleet", "..", "--prometheus", "node.prom"}};
   for (const std::vector<std::string>& command : commands) {
     for (int i = 0; i < 2; ++i) {
       const Outcome outcome = linkgain_here(command);
@@ -177,7 +170,6 @@ TEST_F(UsersFiles, AreNotReplacedByLinkgainBench) {
   const auto before = content();
   EXPECT_EQ(bench_here({"--benchmark_out=base.json"}).status, 2);
   EXPECT_EQ(bench_here({"--benchmark_out=base.json", "--benchmark_out_format=csv"}).status, 2);
-  EXPECT_EQ(bench_here({"--write-manual", "share"}).status, 2);
   EXPECT_EQ(content(), before);
   for (const std::string format : {"json", "csv"}) {
     for (int i = 0; i < 2; ++i) {

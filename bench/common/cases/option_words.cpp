@@ -42,6 +42,7 @@ const std::vector<OptionWords>& table() {
       {"--schedule", "HOW", names_of(kSchedules)},
       {"--launcher", "PROGRAM", {"mpirun", "srun"}},
       {"--format", "TEXT", {"nccl-tests"}},
+      {"--prove", "RUNG", {"stores", "copy-engine", "flags", "all-reduce", "control"}},
   };
   return rows;
 }

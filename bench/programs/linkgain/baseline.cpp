@@ -32,7 +32,8 @@ void declare(CommandLine& line, BaselineOptions& options) {
   line.app
       .add_option("record", options.records,
                   "record.json, a journal, or a run's directory; one or more")
-      ->required();
+      ->required()
+      ->type_name(kRecordValue);
   add_file(line, "-o,--output", options.output, "The baseline, JSON to be read and edited");
   add_tolerance(line, options.tolerance)->default_str(share_text(kDefaultTolerance));
   line.app.add_flag("--json", options.json, "Print the baseline; -o is then not needed");

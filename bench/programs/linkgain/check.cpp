@@ -58,7 +58,8 @@ void declare(CommandLine& line, CheckOptions& options) {
   line.app
       .add_option("record", options.records,
                   "record.json, a journal, or a run's directory; one or more")
-      ->required();
+      ->required()
+      ->type_name(kRecordValue);
   line.app.add_option("--baseline", options.baseline, "What `linkgain baseline` wrote")
       ->required()
       ->type_name("FILE");

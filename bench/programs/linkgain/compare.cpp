@@ -80,7 +80,8 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
       .add_option("runs", options.runs,
                   "Before and after: record.json, a run's directory or label, or JSON of "
                   "nccl-tests (-J)")
-      ->required();
+      ->required()
+      ->type_name(kRecordValue);
   line.deferred.then([&options] {
     if (options.runs.size() == 2) return;
     throw UsageError(fmt::format("compare takes two runs, {} given", options.runs.size()),
@@ -96,7 +97,7 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
                                        "What the columns show: " + listed(names_of(kMetrics), "or"))
                                   ->default_str("time")
                                   ->type_name("METRIC");
-  line.words[metric] = names_of(kMetrics);
+  for (const std::string_view name : names_of(kMetrics)) line.words[metric].emplace_back(name);
   add_tolerance(line, options.compare.tolerance, "Smallest difference that counts");
   add_output_format(line, options.format);
 }

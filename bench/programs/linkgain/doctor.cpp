@@ -112,15 +112,21 @@ void declare(CommandLine& line, DoctorOptions& options) {
                     "control without P2P");
   line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
   const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
-  line.deferred.add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
-      ->type_name("CHECK,...");
+  CLI::Option* const only =
+      line.deferred
+          .add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
+          ->type_name("CHECK,...");
   line.app.add_flag("--node", options.node,
                     "Only checks of the machine, none of what a run from here would find (cores, "
                     "variables, mpirun)");
-  line.deferred
-      .add("--explain", options.explain, parse_check,
-           "Say what a check means and what to do, and end")
-      ->type_name("CHECK");
+  CLI::Option* const explain = line.deferred
+                                   .add("--explain", options.explain, parse_check,
+                                        "Say what a check means and what to do, and end")
+                                   ->type_name("CHECK");
+  for (const CheckEntry& check : check_catalog()) {
+    line.words[only].emplace_back(check.id);
+    line.words[explain].emplace_back(check.id);
+  }
   add_file(line, "--junit", options.junit, kJunitHelp);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
   line.deferred.then([&options] {

@@ -47,7 +47,7 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   const auto add_each = [&](const char* name, std::vector<std::string>& values, const char* help) {
     return app.add_option(name, values, help)->allow_extra_args(false);
   };
-  add_variants(line, options.variants, "p2p, host, p2p-sys, net")
+  add_variants(line, options.variants, "p2p, host, p2p-sys, net", {BackendKind::nccl})
       ->allow_extra_args(false)
       ->default_str("p2p and host");
   add_each("--args", options.arguments,
@@ -59,10 +59,12 @@ void declare_what(CommandLine& line, ExecOptions& options) {
            "A number in the output: a regular expression with one group, as key=([0-9.]+), or "
            "NAME=REGEX if REGEX has words of its own; repeatable")
       ->type_name("REGEX");
-  line.deferred
-      .add("--metric-use", options.metric_use, parse_metric_use,
-           "Of the numbers in a run: last, median, sum, or all, each a sample", "last")
-      ->type_name("USE");
+  CLI::Option* const use =
+      line.deferred
+          .add("--metric-use", options.metric_use, parse_metric_use,
+               "Of the numbers in a run: last, median, sum, or all, each a sample", "last")
+          ->type_name("USE");
+  line.words[use] = {"last", "median", "sum", "all"};
   app.add_option("--skip", options.skip, "First matches of --metric and --step to leave out")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str()

@@ -73,7 +73,8 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
       .add_option("records", options.records,
                   "Records, or directories: every .json and every journal without a record below "
                   "them")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   line.deferred
       .add("--expect", options.fleet.expected, expand_hostlist,
            "Hosts that must have a record, as Slurm lists them: node[001-128],login1")

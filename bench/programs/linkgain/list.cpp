@@ -22,7 +22,9 @@ struct ListOptions {
 };
 
 void declare(CommandLine& line, ListOptions& options) {
-  line.app.add_option("folder", options.folder, "Where the runs are")->default_str("results");
+  line.app.add_option("folder", options.folder, "Where the runs are")
+      ->default_str("results")
+      ->type_name("DIR");
   add_output_format(line, options.format);
 }
 

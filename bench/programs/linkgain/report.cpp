@@ -100,9 +100,11 @@ void require_selecting_format(const ReportOptions& options) {
 }
 
 void declare(CommandLine& line, ReportOptions& options) {
-  line.app.add_option("record", options.records,
-                      "record.json, a run's folder, or a journal that a crash left; the latest run "
-                      "in results/ if none is given. Several stand on one page of --format html");
+  line.app
+      .add_option("record", options.records,
+                  "record.json, a run's folder, or a journal that a crash left; the latest run "
+                  "in results/ if none is given. Several stand on one page of --format html")
+      ->type_name(kRecordValue);
   using enum ReportFormat;
   if (::isatty(STDOUT_FILENO) == 1) options.format = table;
   add_format(line, "REPORT",

@@ -86,7 +86,8 @@ void declare_what(CommandLine& line, RunOptions& options) {
     app.get_option(option)->default_str("the profile's");
   }
   app.option_defaults()->group(option_group::kWhat);
-  add_variants(line, options.variants, "p2p, host, p2p-sys, net (mpi: shared-memory, tcp)")
+  add_variants(line, options.variants, "p2p, host, p2p-sys, net (mpi: shared-memory, tcp)",
+               {BackendKind::nccl, BackendKind::mpi})
       ->default_str("p2p and host; mpi: shared-memory and tcp");
 }
 

@@ -18,11 +18,12 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
+#include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/fleet/run_list.hpp"
-#include "linkgain/manual/manual.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/variants.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "terminal.hpp"
@@ -155,21 +156,27 @@ std::string version_text() {
   return fmt::format("linkgain {}\n{}\n", build_info().version, build_info().text);
 }
 
-using KnownWords = std::map<const CLI::Option*, std::vector<std::string_view>>;
+using KnownWords = std::map<const CLI::Option*, std::vector<std::string>>;
 
-/// Nothing is written before it is carried out: the command line may be a record's, which anybody
-/// may have written.
-Request manual_request(const std::shared_ptr<CLI::App>& app,
-                       const std::shared_ptr<const KnownWords>& known, const std::string& share) {
-  const auto words_of = [known](const CLI::Option& option) {
-    const auto own = known->find(&option);
-    return own == known->end() ? words_of_declared(option)
-                               : std::vector<std::string>(own->second.begin(), own->second.end());
+/// Names the labels of the runs in results/; none where that cannot be read.
+std::vector<std::string> labels_of_runs() {
+  std::vector<std::string> labels;
+  std::error_code error;
+  if (!std::filesystem::is_directory(kResultsFolder, error)) return labels;
+  for (const ListedRun& run : list_runs(kResultsFolder)) {
+    if (!run.label.empty()) labels.push_back(run.label);
+  }
+  return labels;
+}
+
+Request completion_request(const CLI::App& app, const KnownWords& known,
+                           const std::vector<std::string>& words) {
+  const auto words_of = [&](const CLI::Option& option) {
+    if (option.get_type_name() == kRecordValue) return labels_of_runs();
+    const auto own = known.find(&option);
+    return own == known.end() ? words_of_declared(option) : own->second;
   };
-  return {TextRequest{}, [=] {
-            write_manual(*app, words_of, share);
-            return 0;
-          }};
+  return text_request(completions(app, words, words_of));
 }
 
 /// The positional argument of commands that read records.
@@ -190,32 +197,34 @@ Registration::Registration(const char* name, const char* summary, const char* fo
 }
 
 Request parse_command_line(int argc, const char* const* argv) {
-  const auto whole = std::make_shared<CLI::App>(
-      "linkgain: measures how much NVLink speeds up NCCL, with P2P on and off", "linkgain");
-  CLI::App& app = *whole;
+  CLI::App app("linkgain: measures how much NVLink speeds up NCCL, with P2P on and off",
+               "linkgain");
   app.footer(kExitCodes);
   app.require_subcommand(0, 1);
   app.set_help_flag(kHelpFlag, kHelpOfFlag);
   bool version = false;
   app.add_flag("--version", version, "Version and what was built");
-  std::string share;
-  app.add_option("--write-manual", share, "Man pages and completions into a share folder")
-      ->group("");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
-  const auto known = std::make_shared<KnownWords>();
+  KnownWords known;
   for (const Registered& each : registered_by(&Place::in_help)) {
     CLI::App* const command = app.add_subcommand(each.name, each.summary);
     command->set_help_flag(kHelpFlag, kHelpOfFlag);
     command->footer(each.footer);
     commands.push_back(std::make_unique<Declared>(*command));
-    CommandLine line{*command, commands.back()->deferred, arguments, *known};
+    CommandLine line{*command, commands.back()->deferred, arguments, known};
     commands.back()->request = each.declare(line);
   }
   std::string topic;
   CLI::App* const help = app.add_subcommand(kHelp, "Show the help of a command");
   help->set_help_flag(kHelpFlag, kHelpOfFlag);
-  help->add_option("command", topic, "One of linkgain's commands");
+  CLI::Option* const topics = help->add_option("command", topic, "One of linkgain's commands");
+  if (argc > 1 && arguments[1] == kCompletionOption) {
+    for (const CLI::App* each : app.get_subcommands(nullptr)) {
+      known[topics].push_back(each->get_name());
+    }
+    return completion_request(app, known, {arguments.begin() + 2, arguments.end()});
+  }
   try {
     app.parse(words_to_parse(argc, argv));
   } catch (const CLI::CallForHelp&) {
@@ -231,7 +240,6 @@ Request parse_command_line(int argc, const char* const* argv) {
     if (command == all.end()) throw UsageError(unknown_command(topic), "see linkgain --help");
     return text_request(help_text(**command));
   }
-  if (!share.empty()) return manual_request(whole, known, share);
   for (const auto& command : commands) {
     if (!command->deferred.app().parsed()) continue;
     command->deferred.read();
@@ -296,13 +304,20 @@ CLI::Option* add_label(CommandLine& line, std::string& label) {
 }
 
 CLI::Option* add_variants(CommandLine& line, std::vector<std::string>& variants,
-                          const std::string& names) {
-  return line.app
-      .add_option("--variant", variants,
-                  names +
-                      ", or your own as ring:NCCL_ALGO=Ring; repeatable, the first is the "
-                      "reference")
-      ->type_name("V");
+                          const std::string& names, const std::vector<BackendKind>& backends) {
+  CLI::Option* const option =
+      line.app
+          .add_option("--variant", variants,
+                      names +
+                          ", or your own as ring:NCCL_ALGO=Ring; repeatable, the first is the "
+                          "reference")
+          ->type_name("V");
+  for (const BackendKind backend : backends) {
+    for (const Variant& variant : built_in_variants({.backend = backend})) {
+      line.words[option].push_back(variant.name);
+    }
+  }
+  return option;
 }
 
 std::string share_text(double share) { return fmt::format("{:g}%", 100.0 * share); }

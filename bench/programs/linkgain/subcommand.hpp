@@ -48,8 +48,8 @@ struct CommandLine {
   CLI::App& app;
   DeferredOptions& deferred;
   const std::vector<std::string>& arguments;  ///< all that `linkgain` was called with
-  /// Those that an option takes and linkgain-bench knows nothing of, for man pages and completions.
-  std::map<const CLI::Option*, std::vector<std::string_view>>& words;
+  /// Those that an option takes and linkgain-bench knows nothing of, for completions.
+  std::map<const CLI::Option*, std::vector<std::string>>& words;
 };
 
 /// A subcommand: what it is called, what it takes, what it does.
@@ -107,7 +107,7 @@ void add_format(CommandLine& line, const char* value, const std::array<Format, c
                                   .add("--format", format, parse, listed(names_of(formats), "or"),
                                        std::string(name_of(format)))
                                   ->type_name(value);
-  line.words[option] = names_of(formats);
+  for (const std::string_view name : names_of(formats)) line.words[option].emplace_back(name);
   for (const Format each : short_forms) {
     const std::string name(name_of(each));
     line.app.add_flag_callback(
@@ -115,15 +115,18 @@ void add_format(CommandLine& line, const char* value, const std::array<Format, c
   }
 }
 
+/// The value of an argument that names a record: its file, or its run's folder or label.
+inline constexpr const char* kRecordValue = "RECORD";
+
 /// "--ci-width", "--budget", "--out" and "--label" of what measures; their groups and defaults are
 /// the command's.
 CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share);
 CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget);
 CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out);
 CLI::Option* add_label(CommandLine& line, std::string& label);
-/// "--variant" of the same. `names` are those of the built-in variants.
+/// "--variant" of the same. `names` are those of the built-in variants of these backends.
 CLI::Option* add_variants(CommandLine& line, std::vector<std::string>& variants,
-                          const std::string& names);
+                          const std::string& names, const std::vector<BackendKind>& backends);
 
 /// "--json" and "--quiet" of the same.
 void add_record_output(CommandLine& line, bool& json, bool& quiet);

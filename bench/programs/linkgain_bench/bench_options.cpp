@@ -16,12 +16,12 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/own_outputs.hpp"
+#include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
-#include "linkgain/manual/manual.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/runtime/google_benchmark.hpp"
 
@@ -48,15 +48,12 @@ struct Modes {
   bool version = false;
   std::string ranks;  ///< --np
   std::string format;
-  std::string share;  ///< --write-manual
 };
 
 void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& options) {
   CLI::App& app = deferred.app();
   app.add_option("--format", modes.format,
                  "nccl-tests: measure as nccl-tests does and print what it prints");
-  app.add_option("--write-manual", modes.share, "man pages and completions into a share folder")
-      ->group("");
   app.add_flag("--serve", modes.serve, "Answer linkgain's protocol on standard input and output");
   app.add_flag("--describe", modes.describe, "Print versions and capabilities as JSON");
   deferred
@@ -245,6 +242,9 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   Modes modes;
   DeferredOptions own(app);
   add_mode_options(own, modes, options);
+  if (argc > 1 && std::string_view(argv[1]) == kCompletionOption) {
+    return text_request(completions(app, {argv + 2, argv + argc}, words_of_declared));
+  }
   try {
     app.parse(words_to_parse(argc, argv));
   } catch (const CLI::CallForHelp&) {
@@ -256,10 +256,6 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   if (modes.version) {
     return text_request(
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
-  }
-  if (!modes.share.empty()) {
-    write_manual(app, words_of_declared, modes.share);
-    return text_request("");
   }
   job.read();
   options.backend = selection.backend.value_or(usual);

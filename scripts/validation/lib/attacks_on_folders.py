@@ -15,7 +15,6 @@ COMMANDS = [
     ["doctor", "--only", "cores", "--junit", "report.xml", "--prometheus", "node.prom"],
     ["baseline", "record.json", "-o", "good.json"],
     ["fleet", ".", "--prometheus", "node.prom"],
-    ["--write-manual", "."],
 ]
 NAMES = [
     "record.json", "report.md", "report.html", "run.log", "journal.jsonl", "journal.jsonl.new", "jobs", "runs",
