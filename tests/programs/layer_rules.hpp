@@ -65,7 +65,7 @@ inline constexpr std::array kLibraries{
     Library{"baseline", "coordinator", "html"},
     Library{"fleet", "coordinator", "html"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
-    Library{"formats", "coordinator", "report nccl_tests diagnostics"},
+    Library{"formats", "coordinator", "report diagnostics"},
     Library{"linkgain", "programs", "run formats exec compare baseline fleet diagnostics"},
     Library{"linkgain_bench", "programs", "backends proof workloads nccl_tests"},
 };

@@ -16,8 +16,6 @@
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
-#include "linkgain/formats/google_benchmark_json.hpp"
-#include "linkgain/formats/nccl_tests_tables.hpp"
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/run_directory.hpp"
@@ -35,22 +33,10 @@ constexpr const char* kFooter =
     "  linkgain report                                    the latest run in results/\n"
     "  linkgain report record.json --format csv > run.csv\n"
     "  linkgain report --card                             for an issue or a forum\n"
-    "  linkgain report record.json --format nccl-tests --variant host\n"
     "  linkgain report before.json after.json --format html > runs.html";
 
 /// As OutputFormat, and the forms that a record alone has.
-enum class ReportFormat {
-  table,
-  markdown,
-  csv,
-  json,
-  screen,
-  card,
-  google_benchmark,
-  nccl_tests,
-  nccl_tests_json,
-  html
-};
+enum class ReportFormat { table, markdown, csv, json, screen, card, html };
 
 std::string_view name_of(ReportFormat format) {
   switch (format) {
@@ -66,12 +52,6 @@ std::string_view name_of(ReportFormat format) {
       return "screen";
     case ReportFormat::card:
       return "card";
-    case ReportFormat::google_benchmark:
-      return "google-benchmark";
-    case ReportFormat::nccl_tests:
-      return "nccl-tests";
-    case ReportFormat::nccl_tests_json:
-      return "nccl-tests-json";
     case ReportFormat::html:
       return name_of(OutputFormat::html);
   }
@@ -81,23 +61,9 @@ std::string_view name_of(ReportFormat format) {
 struct ReportOptions {
   std::vector<std::filesystem::path> records;  ///< empty: of the latest run
   ReportFormat format = ReportFormat::markdown;
-  RecordSelection selection;  ///< of formats that know one variant
   bool color = true;
   bool pager = true;
 };
-
-/// Throws UsageError where a selection was given to a format that has the whole run.
-void require_selecting_format(const ReportOptions& options) {
-  const bool selects = options.format == ReportFormat::google_benchmark ||
-                       options.format == ReportFormat::nccl_tests ||
-                       options.format == ReportFormat::nccl_tests_json;
-  const RecordSelection& selection = options.selection;
-  if (selects || (selection.variant.empty() && selection.operations.empty())) return;
-  throw UsageError(
-      "--variant and --only go with --format google-benchmark, nccl-tests and "
-      "nccl-tests-json only",
-      "the other formats have the whole run");
-}
 
 void declare(CommandLine& line, ReportOptions& options) {
   line.app
@@ -107,21 +73,8 @@ void declare(CommandLine& line, ReportOptions& options) {
       ->type_name(kRecordValue);
   using enum ReportFormat;
   if (::isatty(STDOUT_FILENO) == 1) options.format = table;
-  add_format(line, "REPORT",
-             std::array{table, markdown, csv, json, screen, card, google_benchmark, nccl_tests,
-                        nccl_tests_json, html},
+  add_format(line, "REPORT", std::array{table, markdown, csv, json, screen, card, html},
              options.format, {json, card});
-  line.deferred
-      .add(
-          "--variant", options.selection.variant, [](const std::string& name) { return name; },
-          "Of which variant google-benchmark, nccl-tests and nccl-tests-json are")
-      ->default_str("the run's first")
-      ->type_name("NAME");
-  line.deferred
-      .add_list("--only", options.selection.operations, parse_operation,
-                "Operations that these three have")
-      ->type_name("OP,...");
-  line.deferred.then([&options] { require_selecting_format(options); });
   add_no_color(line, options.color);
   line.app.add_flag_callback(
       "--no-pager", [&options] { options.pager = false; },
@@ -184,12 +137,6 @@ std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& opti
       return screen_of(records.front(), options.color);
     case ReportFormat::card:
       return document_text(RecordReport(record).card());
-    case ReportFormat::google_benchmark:
-      return google_benchmark_json(record, options.selection);
-    case ReportFormat::nccl_tests:
-      return nccl_tests_tables(record, options.selection);
-    case ReportFormat::nccl_tests_json:
-      return nccl_tests_document(record, options.selection);
     case ReportFormat::html:
       name_by_folder(records);
       return page_of_all(records);

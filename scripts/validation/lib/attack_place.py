@@ -122,6 +122,12 @@ class Place:
 _MEASURED = {}
 
 
+def nccl_tests_text():
+    """A file that nccl-tests' -J wrote."""
+    root = pathlib.Path(__file__).resolve().parents[3]
+    return (root / "tests/coordinator/compare/data/nccl_tests.json").read_text(encoding="utf-8")
+
+
 def measured_text(place):
     """A record of the mpi backend as it was written, measured once for all attacks that change it."""
     if place.linkgain not in _MEASURED:

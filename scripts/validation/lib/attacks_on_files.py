@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 
-from attack_place import SHORT, USAGE, NotTried, measured_text, require, require_status
+from attack_place import SHORT, USAGE, NotTried, measured_text, nccl_tests_text, require, require_status
 
 
 def planted_libraries(place):
@@ -120,10 +120,8 @@ def judged(make, *names):
 
 
 def without_devices(place):
-    """nccl-tests' JSON, as linkgain writes it."""
-    (place.folder / "record.json").write_text(measured_text(place), encoding="utf-8")
-    status, output, error = place.run(["report", "record.json", "--format", "nccl-tests-json"])
-    require_status(status, 0, error)
+    """nccl-tests' JSON."""
+    output = nccl_tests_text()
     (place.folder / "whole.json").write_text(output, encoding="utf-8")
     for devices in (None, 7, {}, [None], [{"rank": "a"}]):
         document = json.loads(output)

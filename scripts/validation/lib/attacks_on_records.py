@@ -167,7 +167,7 @@ def hostile_variant(place):
     text = json.dumps(record).replace(json.dumps(own), json.dumps(name))
     (place.folder / "hostile.json").write_text(text, encoding="utf-8")
     (place.folder / "record.json").write_text(measured_text(place), encoding="utf-8")
-    formats = ["table", "md", "csv", "html", "screen", "card", "nccl-tests", "google-benchmark"]
+    formats = ["table", "md", "csv", "html", "screen", "card"]
     require_text(place, [*(["report", "hostile.json", "--format", each] for each in formats),
                          ["fleet", "hostile.json"], ["compare", "record.json", "hostile.json"],
                          ["baseline", "hostile.json", "--json"]])
@@ -203,7 +203,7 @@ def command_in_record(place):
     record["warnings"].append({"code": "host-load", "text": own, "advice": own})
     (place.folder / "told.json").write_text(json.dumps(record), encoding="utf-8")
     (place.folder / "record.json").write_text(measured_text(place), encoding="utf-8")
-    formats = ["table", "md", "csv", "html", "screen", "card", "nccl-tests", "google-benchmark"]
+    formats = ["table", "md", "csv", "html", "screen", "card"]
     commands = [*(["report", "told.json", "--format", each] for each in formats),
                 *([*words, "--format", each] for each in ("table", "csv", "html")
                   for words in (["fleet", "told.json"], ["compare", "record.json", "told.json"]))]
