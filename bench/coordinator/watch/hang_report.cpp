@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
-#include <set>
-#include <sstream>
 #include <thread>
 
 #include "linkgain/process/process.hpp"
@@ -17,8 +14,6 @@ namespace linkgain {
 namespace {
 
 constexpr Seconds kWindow{0.5};
-constexpr Seconds kRasLimit{3.0};
-constexpr const char* kRasAddress = "localhost:28028";
 constexpr std::size_t kMostCharacters = 120;
 
 std::string file_of(pid_t id, std::string_view name) {
@@ -40,56 +35,6 @@ std::string command_of(pid_t id) {
 std::string waits_in(pid_t id) {
   const std::string name = file_of(id, "wchan");
   return name == "0" ? std::string() : name;
-}
-
-/// Inodes of the sockets that listen on a port of this network namespace.
-std::set<std::string> listeners_on(const std::string& port) {
-  std::set<std::string> inodes;
-  const std::string wanted = fmt::format(":{:04X}", std::atoi(port.c_str()));
-  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-    std::istringstream lines(read_process_file(table));
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
-      std::string skipped;
-      std::string local;
-      std::string state;
-      std::string inode;
-      words >> skipped >> local >> skipped >> state;
-      for (int field = 0; field < 5; ++field) words >> skipped;
-      words >> inode;
-      if (state == "0A" && local.ends_with(wanted)) inodes.insert(inode);
-    }
-  }
-  return inodes;
-}
-
-bool holds_socket(pid_t id, const std::set<std::string>& inodes) {
-  constexpr std::string_view kSocket = "socket:[";
-  const auto files = open_files_of(id);
-  return files && std::ranges::any_of(*files, [&](const std::string& file) {
-           return file.starts_with(kSocket) &&
-                  inodes.contains(file.substr(kSocket.size(), file.size() - kSocket.size() - 1));
-         });
-}
-
-/// Only where one of the run's processes listens: another job may have the usual port.
-RasAnswer ask_ras_of(const std::vector<ProcessEntry>& all) {
-  std::set<std::string> addresses;
-  for (const ProcessEntry& process : all) {
-    const std::string address = variable_of(process.id, "NCCL_RAS_ADDR");
-    addresses.insert(address.empty() ? kRasAddress : address);
-  }
-  RasAnswer answer;
-  answer.reason = fmt::format("none of the processes listens at {}", fmt::join(addresses, ", "));
-  for (const std::string& address : addresses) {
-    const std::set<std::string> listeners = listeners_on(address.substr(address.rfind(':') + 1));
-    for (const ProcessEntry& process : all) {
-      if (!holds_socket(process.id, listeners)) continue;
-      if (!is_stopped(process)) return ask_ras(address, kRasLimit);
-      answer.reason = fmt::format("{}: pid {} listens there, and is stopped", address, process.id);
-    }
-  }
-  return answer;
 }
 
 /// Who uses what: fills in `gpus` of the processes, and the report's own.
@@ -156,7 +101,6 @@ HangReport look_at_hang(std::vector<ProcessEntry> all) {
     process.processors = std::max(0.0, worked - before.worked.value) / length.count();
   }
   look_at_gpus(report);
-  report.ras = ask_ras_of(all);
   return report;
 }
 
@@ -176,14 +120,12 @@ std::vector<std::string> describe(const HangReport& report) {
   if (!report.no_gpus.empty()) {
     lines.push_back(fmt::format("GPUs were not looked at: {}", report.no_gpus));
   }
-  if (!report.ras.reason.empty()) {
-    lines.push_back(fmt::format("NCCL's RAS did not answer: {}", report.ras.reason));
+  const bool on_gpus = std::ranges::any_of(
+      report.processes, [](const HungProcess& process) { return !process.gpus.empty(); });
+  if (on_gpus) {
+    lines.emplace_back(
+        "to see which rank is behind, run ncclras -v (NCCL 2.24 or later) while the program hangs");
   }
-  for (const RankBehind& each : report.ras.behind) {
-    lines.push_back(fmt::format("by NCCL's RAS rank {} is behind: {} of {} {} operations ({})",
-                                each.rank, each.launched, each.most, each.operation, each.where));
-  }
-  for (const std::string& line : report.ras.lines) lines.push_back("NCCL's RAS: " + line);
   return lines;
 }
 

@@ -2,44 +2,13 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/base/process_entry.hpp"
-#include "linkgain/base/units.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 
 namespace linkgain {
-
-/// A rank that is behind others of its communicator, by NCCL's RAS.
-struct RankBehind {
-  int rank = 0;
-  std::string operation;  ///< "AllReduce"
-  /// Operations that it has launched, and the most that another rank has.
-  std::int64_t launched = 0;
-  std::int64_t most = 0;
-  std::string where;  ///< "GPU 3 managed by process 1650386 on node node1"
-  bool operator==(const RankBehind&) const = default;
-};
-
-/// What NCCL's RAS says of a job.
-struct RasAnswer {
-  std::string reason;              ///< why it says nothing; empty where it answered
-  std::vector<std::string> lines;  ///< of its errors and warnings, at most kMostRasLines
-  std::vector<RankBehind> behind;
-  bool operator==(const RasAnswer&) const = default;
-};
-inline constexpr std::size_t kMostRasLines = 40;
-
-/// Reads the text of `ncclras -v`.
-RasAnswer parse_ras(std::string_view report);
-
-/// Asks the RAS of NCCL 2.24 or later at `address`, as NCCL_RAS_ADDR has it ("localhost:28028",
-/// "[::1]:28028"). Takes at most `limit`.
-RasAnswer ask_ras(const std::string& address, Seconds limit);
 
 /// A process of a command that does not end.
 struct HungProcess {
@@ -56,14 +25,14 @@ struct HangReport {
   std::vector<HungProcess> processes;
   std::vector<GpuUse> gpus;  ///< those that the command's processes use; all where none is known to
   std::string no_gpus;       ///< why no GPU could be asked; empty where they could
-  RasAnswer ras;
 };
 
-/// Looks at the processes, a command's (Process::remember_tree()), for half a second and as long as
-/// RAS takes to answer, 3 s at most. They must still run.
+/// Looks at the processes, a command's (Process::remember_tree()), for half a second. They must
+/// still run.
 HangReport look_at_hang(std::vector<ProcessEntry> all);
 
-/// For people, a line each.
+/// Says it to people, a line each; where a process is on a GPU, also how to see which rank is
+/// behind.
 std::vector<std::string> describe(const HangReport& report);
 
 }  // namespace linkgain
