@@ -221,7 +221,7 @@ def record_with(place, text):
     record["machine"]["host"] = text
     for case in record["cases"]:
         case["variants"][1].update(skipped=text, time_s=None, algbw_gb_per_s=None, busbw_gb_per_s=None,
-                                   skew=None)
+                                   skew=None, disturbed_samples=0)
         case["ratios"] = []
     leave_samples(record["samples"], [variant == 0 for variant in record["samples"]["variant"]])
     (place.folder / "told.json").write_text(json.dumps(record), encoding="utf-8")
