@@ -9,6 +9,7 @@
 #include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
+#include "linkgain/analysis/ratio_refusal.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -92,58 +93,32 @@ std::string value_text(const CaseResult& result, std::size_t variant) {
   return time ? readable_result(result.definition, *time) : "not measured";
 }
 
-/// Runs of a variant that ended, and those that gave no number of them.
-struct EndedRuns {
-  std::size_t all = 0;
-  std::size_t failed = 0;   ///< by themselves
-  std::size_t lacking = 0;  ///< the metric alone
-
-  bool any_lost() const { return failed + lacking > 0; }
-  /// "5 of 10 with host failed or gave no loss".
-  std::string text(const std::string& metric, const std::string& variant) const {
-    const std::string lost = failed == 0    ? "gave no " + metric
-                             : lacking == 0 ? "failed"
-                                            : "failed or gave no " + metric;
-    return fmt::format("{} of {} with {} {}", failed + lacking, all, variant, lost);
-  }
-};
-
-EndedRuns ended_runs(const Record& record, const CaseResult& result, std::size_t variant) {
-  EndedRuns ended;
-  for (const ProgramRun& run : record.runs) {
-    if (run.variant != result.variants[variant].variant || run.warm_up) continue;
-    ++ended.all;
-    ended.failed += run.failure.empty() ? 0 : 1;
-  }
-  const std::size_t counted = launch_medians(result, variant).size();
-  const std::size_t lost = ended.all - std::min(ended.all, counted + ended.failed);
-  ended.lacking = lost;
-  return ended;
+/// "5 of 10 with host failed or gave no loss".
+std::string lost_text(const EndedRuns& ended, const std::string& metric,
+                      const std::string& variant) {
+  const std::string lost = ended.failed == 0    ? "gave no " + metric
+                           : ended.lacking == 0 ? "failed"
+                                                : "failed or gave no " + metric;
+  return fmt::format("{} of {} with {} {}", ended.lost(), ended.all, variant, lost);
 }
 
 /// "6", or "5 of 10" where others gave no number.
 std::string counted_runs_text(const Record& record, const CaseResult& result, std::size_t variant) {
   const EndedRuns ended = ended_runs(record, result, variant);
   const std::size_t own = launch_medians(result, variant).size();
-  return ended.any_lost() ? fmt::format("{} of {}", own, ended.all) : fmt::to_string(own);
+  return ended.lost() > 0 ? fmt::format("{} of {}", own, ended.all) : fmt::to_string(own);
 }
 
-/// Why runs that count do not stand for all: who is slow, and so runs out of time or memory, may be
-/// among those that do not. Empty where none is missing.
+/// Says which runs of the two variants are missing: who is slow, and so runs out of time or memory,
+/// may be among them.
 std::string survivors_text(const Record& record, const CaseResult& result, std::size_t variant) {
   std::vector<std::string> lost;
   for (const std::size_t each : {std::size_t{0}, variant}) {
     const EndedRuns ended = ended_runs(record, result, each);
-    if (!ended.any_lost()) continue;
-    lost.push_back(ended.text(result.definition.metric->name, result.variants[each].variant));
+    if (ended.lost() == 0) continue;
+    lost.push_back(lost_text(ended, result.definition.metric->name, result.variants[each].variant));
   }
   return fmt::format("{}", fmt::join(lost, ", "));
-}
-
-bool all_agree(const CaseResult& result, std::size_t variant) {
-  const std::vector<LaunchMedian> launches = launch_medians(result, variant);
-  return std::ranges::all_of(
-      launches, [&](const LaunchMedian& each) { return each.time == launches.front().time; });
 }
 
 /// Says over how many runs a comparison is: "6 runs each", "5 and 6 runs".
@@ -179,29 +154,39 @@ std::string none_text(const Record& record, const std::string& first, const std:
   return "neither gave one";
 }
 
+/// Says which of the two variants gave no number.
+std::string missing_text(const Record& record, const CaseResult& result, std::size_t variant) {
+  const std::string& first = result.variants[0].variant;
+  const std::string& other = result.variants[variant].variant;
+  const bool some = !launch_medians(result, 0).empty();
+  const bool others = !launch_medians(result, variant).empty();
+  return some || others ? fmt::format("{} gave none", some ? other : first)
+                        : none_text(record, first, other);
+}
+
 /// Says why nothing is claimed of the variant beside the first one; empty where there is a ratio
 /// that means something.
 std::string why_not_compared(const Record& record, const CaseResult& result, std::size_t variant) {
-  const std::string& first = result.variants[0].variant;
   const std::string& other = result.variants[variant].variant;
   const std::string& metric = result.definition.metric->name;
-  const Estimate* const ratio = ratio_of(result, other);
-  if (ratio == nullptr) {
-    const bool some = !launch_medians(result, 0).empty();
-    const bool others = !launch_medians(result, variant).empty();
-    return fmt::format("No comparison of {} with {}: {}.", metric, other,
-                       some || others ? fmt::format("{} gave none", some ? other : first)
-                                      : none_text(record, first, other));
+  const std::optional<RatioRefusal> refusal = refusal_of_ratio(record, result, variant);
+  if (!refusal) return "";
+  switch (*refusal) {
+    case RatioRefusal::lost_runs:
+      return fmt::format(
+          "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
+          result.variants[0].variant, other, survivors_text(record, result, variant));
+    case RatioRefusal::too_few_runs:
+      return fmt::format("Too few runs to compare the {} of {}: {}.", metric,
+                         sides_of(difference_of(record), record, other),
+                         runs_text(result, 0, variant));
+    case RatioRefusal::wrong_data:
+    case RatioRefusal::not_measured:
+    case RatioRefusal::same_path:
+      break;
   }
-  if (const std::string lost = survivors_text(record, result, variant); !lost.empty()) {
-    return fmt::format(
-        "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
-        first, other, lost);
-  }
-  const bool agree = all_agree(result, 0) && all_agree(result, variant);
-  if (ratio->replicates >= (agree ? kFewestAgreeing : 2)) return "";
-  return fmt::format("Too few runs to compare the {} of {}: {}.", metric,
-                     sides_of(difference_of(record), record, other), runs_text(result, 0, variant));
+  return fmt::format("No comparison of {} with {}: {}.", metric, other,
+                     missing_text(record, result, variant));
 }
 
 Table table_of(const Record& record, const std::vector<const CaseResult*>& results) {
@@ -293,8 +278,7 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
   const std::string runs = runs_text(result, 0, variant);
   const std::string& metric = result.definition.metric->name;
   const std::string sides = sides_of(difference, record, other);
-  const bool agree = all_agree(result, 0) && all_agree(result, variant);
-  if (is_one(ratio->value) && agree) {
+  if (is_one(ratio->value) && all_agree(result, variant)) {
     return fmt::format("No difference between {}: all runs gave the same {}{}.", sides, metric,
                        ratio->interval ? ", to the digits printed" : "");
   }

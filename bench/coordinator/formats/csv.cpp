@@ -161,16 +161,15 @@ std::string row(const Record& record, const CaseSummary& each, const VariantSumm
   const CaseResult& result = *each.result;
   const Case& definition = result.definition;
   const VariantResult& variant = *summary.result;
-  const auto ratio =
-      std::find_if(result.ratios.begin(), result.ratios.end(),
-                   [&](const RatioResult& entry) { return entry.variant == variant.variant; });
+  const auto comparison = std::ranges::find(each.comparisons, &variant, &Comparison::other);
   std::vector<std::string> fields;
   add_case_fields(fields, definition);
   add_variant_fields(fields, definition, variant);
-  if (ratio != result.ratios.end()) {
-    add_interval_fields(fields, ratio->ratio.value, ratio->ratio.interval);
-    fields.push_back(csv_field(std::optional(less_time(ratio->ratio.value))));
-    fields.push_back(fmt::format("{}", ratio->ratio.replicates));
+  if (comparison != each.comparisons.end() && comparison->has_speed_up()) {
+    const Estimate& ratio = *comparison->ratio;
+    add_interval_fields(fields, ratio.value, ratio.interval);
+    fields.push_back(csv_field(std::optional(less_time(ratio.value))));
+    fields.push_back(fmt::format("{}", ratio.replicates));
   } else {
     fields.insert(fields.end(), 5, "");
   }

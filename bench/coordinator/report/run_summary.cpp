@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "linkgain/analysis/kernel_ratio.hpp"
-#include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/analysis/ratio_refusal.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/limits.hpp"
@@ -27,20 +27,14 @@ Outcome judge(const Estimate& ratio) {
   return ratio.interval->high < 1.0 ? Outcome::more_time : Outcome::no_difference;
 }
 
-Outcome outcome_of(const Record& record, const Comparison& comparison) {
-  const VariantResult& first = *comparison.first;
-  const VariantResult& other = *comparison.other;
-  if (has_wrong_data(first) || has_wrong_data(other)) {
-    return Outcome::wrong_data;
-  }
-  if (comparison.ratio == nullptr || !first.time.has_value() || !other.time.has_value()) {
-    return Outcome::not_measured;
-  }
-  if (record.settings.backend == BackendKind::nccl && same_path(first, other) &&
-      choose_path(record, first, other)) {
-    return Outcome::same_path;
-  }
-  return judge(*comparison.ratio);
+Outcome outcome_of(const Record& record, const CaseResult& result, std::size_t variant) {
+  const std::optional<RatioRefusal> refusal = refusal_of_ratio(record, result, variant);
+  if (refusal == RatioRefusal::wrong_data) return Outcome::wrong_data;
+  if (refusal == RatioRefusal::same_path) return Outcome::same_path;
+  if (refusal) return Outcome::not_measured;
+  return judge(
+      std::ranges::find(result.ratios, result.variants[variant].variant, &RatioResult::variant)
+          ->ratio);
 }
 
 Contrast contrast_of(const Record& record, const CaseResult& result) {
@@ -70,7 +64,7 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
     if (ratio != result.ratios.end()) {
       comparison.ratio = &ratio->ratio;
     }
-    comparison.outcome = outcome_of(record, comparison);
+    comparison.outcome = outcome_of(record, result, i);
     comparisons.push_back(comparison);
   }
   return comparisons;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/report/training_records.hpp"
@@ -94,6 +95,17 @@ std::map<std::string, std::string> row_of(const std::string& text, std::size_t n
   std::map<std::string, std::string> row;
   for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields.at(i);
   return row;
+}
+
+TEST(Csv, HasNoRatioWhereTheReportRefusesOne) {
+  const std::string wrong = csv(RunSummary(wrong_data_record()));
+  for (const auto& [row, ratio] : {std::pair(2, ""), {4, "4.2"}, {6, ""}}) {
+    EXPECT_EQ(row_of(wrong, static_cast<std::size_t>(row))["ratio"].substr(0, 3), ratio) << row;
+  }
+  auto one_path = row_of(csv(RunSummary(phb_record())), 2);
+  for (const char* column : {"ratio", "ratio_low", "ratio_high", "less_time", "launches"}) {
+    EXPECT_EQ(one_path[column], "") << column;
+  }
 }
 
 /// Its two trainings' four rows, then an all_reduce's.
