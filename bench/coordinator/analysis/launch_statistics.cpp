@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -205,38 +202,6 @@ void take_out_strangers(std::vector<Residuals>& pool, Deviations& deviations) {
   }
 }
 
-/// The same shift with other numbers of launches.
-LaunchShift with_launches(const LaunchShift& shift, int before, int after) {
-  const int freedom = std::max(1, shift.before + shift.after - 2);
-  const int degrees = shift.between_launches.degrees_of_freedom.value();
-  LaunchShift more = shift;
-  more.before = before;
-  more.after = after;
-  // A baseline made by hand may have millions of both.
-  const std::int64_t grown = std::int64_t{degrees} * (before + after - 2) / freedom;
-  more.between_launches.degrees_of_freedom =
-      static_cast<int>(std::clamp<std::int64_t>(grown, degrees, std::numeric_limits<int>::max()));
-  return more;
-}
-
-/// The fewest launches from `fewest` on for which `half_width(launches)`, which falls, is within
-/// the margin; absent where there are none up to kMostSettling.
-template <typename HalfWidth>
-std::optional<int> fewest_within(int fewest, double margin, HalfWidth half_width) {
-  if (half_width(kMostSettling) > margin) return std::nullopt;
-  int low = fewest;
-  int high = kMostSettling;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (half_width(middle) <= margin) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
-
 }  // namespace
 
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
@@ -307,6 +272,19 @@ double assumed_deviation(Bytes size) {
   return size >= kSteadySize ? kAssumedDeviation : kAssumedSmallDeviation;
 }
 
+std::optional<LaunchDeviation> deviation_of_agreeing(const Case& definition, int launches) {
+  if (!definition.metric || launches < 2) return std::nullopt;
+  return LaunchDeviation{.deviation = 0.0, .degrees_of_freedom = launches - 1};
+}
+
+LaunchMean mean_of(const Case& definition, const std::vector<LaunchMedian>& launches,
+                   const std::optional<LaunchDeviation>& deviation) {
+  const int count = static_cast<int>(launches.size());
+  return {geometric_mean(launches), count,
+          deviation ? deviation : deviation_of_agreeing(definition, count),
+          resolution_of(launches)};
+}
+
 LaunchMeans launch_means(const Record& record) {
   std::vector<CaseLaunches> all;
   for (const CaseResult& result : record.cases) {
@@ -320,14 +298,9 @@ LaunchMeans launch_means(const Record& record) {
   for (const CaseResult& result : record.cases) {
     means.emplace_back();
     for (std::size_t i = 0; i < result.variants.size(); ++i, ++next) {
-      const std::vector<LaunchMedian>& launches = all[next].launches;
       std::optional<LaunchMean>& mean = means.back().emplace_back();
-      if (!launches.empty()) {
-        mean = {geometric_mean(launches), static_cast<int>(launches.size()), deviations[next],
-                resolution_of(launches)};
-        if (result.definition.metric && mean->launches > 1 && !mean->deviation) {
-          mean->deviation = {.deviation = 0.0, .degrees_of_freedom = mean->launches - 1};
-        }
+      if (!all[next].launches.empty()) {
+        mean = mean_of(result.definition, all[next].launches, deviations[next]);
       } else if (result.variants[i].time) {
         mean = {*result.variants[i].time};
       }
@@ -337,52 +310,6 @@ LaunchMeans launch_means(const Record& record) {
 }
 
 namespace {
-
-/// Degrees of freedom of a variance that is known.
-constexpr int kAsNormal = 1'000'000;
-
-/// Estimated.
-struct Variance {
-  double value = 0.0;
-  int degrees_of_freedom = 1;
-};
-
-/// Satterthwaite's, of some that are independent; rounded down. The sum is above 0.
-int degrees_of_freedom_of_sum(std::span<const Variance> variances) {
-  double sum = 0.0;
-  double by_freedom = 0.0;
-  for (const Variance& each : variances) {
-    sum += each.value;
-    by_freedom += each.value * each.value / each.degrees_of_freedom;
-  }
-  return static_cast<int>(std::clamp(sum * sum / by_freedom, 1.0, double{kAsNormal}));
-}
-
-/// Of numbers that are off by up to `rounding` in all, by as much on each side.
-double rounding_variance(double rounding) { return rounding * rounding / 6.0; }
-
-/// Half width of the 95 % interval of the difference of two means' logs; absent as the interval of
-/// ratio_between() is.
-std::optional<double> welch_half_width(const LaunchMean& own, const LaunchMean& other) {
-  std::array<Variance, 2> variances;
-  const std::array<const LaunchMean*, 2> sides{&own, &other};
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    const LaunchMean& mean = *sides[i];
-    if (mean.launches < 2 || !mean.deviation) return std::nullopt;
-    variances[i] = {std::pow(mean.deviation->deviation, 2) / mean.launches,
-                    mean.deviation->degrees_of_freedom.value()};
-  }
-  const double rounding = rounding_between(own.resolution, other.resolution);
-  if (!(variances[0].value + variances[1].value > 0.0)) {
-    const bool enough = std::min(own.launches, other.launches) >= kFewestAgreeing;
-    return enough && rounding > 0.0 ? std::optional(rounding) : std::nullopt;
-  }
-  const std::array<Variance, 3> all{
-      variances[0], variances[1], {rounding_variance(rounding), kAsNormal}};
-  const double variance = all[0].value + all[1].value + all[2].value;
-  return std::max(rounding,
-                  student_t_quantile(0.975, degrees_of_freedom_of_sum(all)) * std::sqrt(variance));
-}
 
 bool is_precise(const Estimate& ratio, double precision) {
   const std::optional<double> width = relative_half_width(ratio);
@@ -423,45 +350,11 @@ std::size_t place_of(const CaseResult& result, const std::string& variant) {
   return static_cast<std::size_t>(found - result.variants.begin());
 }
 
-/// Of a value whose logarithm is known within `half`. Ends are finite, for a record holds no
-/// others: two launches that have nothing in common would give infinity.
-Interval interval_around(double value, double half) {
-  using Limits = std::numeric_limits<double>;
-  return {std::max(value * std::exp(-half), Limits::min()),
-          std::min(value * std::exp(half), Limits::max())};
-}
-
 }  // namespace
-
-std::optional<Interval> LaunchMean::interval() const {
-  if (!deviation || launches < 2) return std::nullopt;
-  const double half = std::max(
-      resolution / 2.0,
-      student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
-          std::sqrt(std::pow(deviation->deviation, 2) / launches + std::pow(resolution, 2) / 12.0));
-  return half > 0.0 ? std::optional(interval_around(time.value, half)) : std::nullopt;
-}
-
-Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
-  Estimate ratio;
-  ratio.value = other.time.value / own.time.value;
-  ratio.replicates = std::min(own.launches, other.launches);
-  if (const auto half_width = welch_half_width(own, other)) {
-    ratio.interval = interval_around(ratio.value, *half_width);
-  }
-  return ratio;
-}
-
-double rounding_between(double resolution, double other) { return (resolution + other) / 2.0; }
 
 double rounding_of(const CaseResult& result, const std::string& variant) {
   return rounding_between(resolution_of(launch_medians(result, 0)),
                           resolution_of(launch_medians(result, place_of(result, variant))));
-}
-
-bool is_wide(const Estimate& ratio) {
-  constexpr double kMatters = 0.1;
-  return ratio.interval->low < 1.0 - kMatters || ratio.interval->high > 1.0 + kMatters;
 }
 
 void summarise(Record& record) {
@@ -512,89 +405,6 @@ MoreLaunches launches_worth_adding(const Record& record, int planned, int launch
     more.launches = std::max(more.launches, static_cast<int>(*needed) - launches);
   }
   return more;
-}
-
-std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDeviation>& a,
-                                                  const std::optional<LaunchDeviation>& b) {
-  if (!a || !b) return a ? a : b;
-  if (a->alone || b->alone) return a->deviation >= b->deviation ? a : b;
-  const int of_a = a->degrees_of_freedom.value();
-  const int of_b = b->degrees_of_freedom.value();
-  const double squares = of_a * a->deviation * a->deviation + of_b * b->deviation * b->deviation;
-  return LaunchDeviation{.deviation = std::sqrt(squares / (of_a + of_b)),
-                         .degrees_of_freedom = of_a + of_b};
-}
-
-LaunchShift shift_between_runs(const LaunchShift& runs,
-                               const std::optional<LaunchDeviation>& between_launches,
-                               const LaunchesOfRuns& launches) {
-  const double missing = 1.0 / launches.after - 1.0 / launches.before;
-  if (!between_launches || missing <= 0.0) return runs;
-  const double known = std::pow(standard_error(runs), 2);
-  const double added = std::pow(between_launches->deviation, 2) * missing / runs.after;
-  LaunchShift shift = runs;
-  shift.between_launches.deviation *= std::sqrt((known + added) / known);
-  shift.between_launches.degrees_of_freedom = degrees_of_freedom_of_sum(
-      std::array<Variance, 2>{{{known, runs.between_launches.degrees_of_freedom.value()},
-                               {added, between_launches->degrees_of_freedom.value()}}});
-  return shift;
-}
-
-double standard_error(const LaunchShift& shift) {
-  const double deviation = shift.between_launches.deviation;
-  return std::sqrt(deviation * deviation * (1.0 / shift.before + 1.0 / shift.after) +
-                   rounding_variance(shift.rounding));
-}
-
-double ShiftQuantiles::at(const std::optional<int>& degrees_of_freedom) {
-  constexpr double kNormalQuantile = 1.959963984540054;
-  if (!degrees_of_freedom && probability_ == kOf95Percent) return kNormalQuantile;
-  const auto [place, added] = known_.try_emplace(degrees_of_freedom.value(), 0.0);
-  if (added) place->second = student_t_quantile(probability_, *degrees_of_freedom);
-  return place->second;
-}
-
-namespace {
-
-double half_width_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
-  return std::max(shift.rounding,
-                  quantiles.at(shift.between_launches.degrees_of_freedom) * standard_error(shift));
-}
-
-}  // namespace
-
-Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
-  const double half_width = half_width_of(shift, quantiles);
-  return {shift.log - half_width, shift.log + half_width};
-}
-
-double chance_above(const LaunchShift& shift, double bound) {
-  const double distance = shift.log - bound;
-  const double error = standard_error(shift);
-  if (std::isinf(distance)) return distance > 0.0 ? 0.0 : 1.0;
-  if (shift.rounding > 0.0 && distance <= shift.rounding) return 1.0;
-  if (error == 0.0) return distance > 0.0 ? 0.0 : 1.0;
-  return student_t_upper_tail(distance / error, shift.between_launches.degrees_of_freedom.value());
-}
-
-double chance_below(const LaunchShift& shift, double bound) {
-  LaunchShift mirrored = shift;
-  mirrored.log = -shift.log;
-  return chance_above(mirrored, -bound);
-}
-
-std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuantiles& quantiles,
-                                           double lower, double upper) {
-  const double margin = std::min(std::abs(shift.log - lower), std::abs(shift.log - upper));
-  const auto half_width = [&](int before, int after) {
-    return half_width_of(with_launches(shift, before, after), quantiles);
-  };
-  const auto alone = fewest_within(
-      shift.after, margin, [&](int launches) { return half_width(shift.before, launches); });
-  if (alone) return Settling{*alone, false};
-  const auto both = fewest_within(std::max(shift.before, shift.after), margin,
-                                  [&](int launches) { return half_width(launches, launches); });
-  return both ? std::optional(Settling{*both, true}) : std::nullopt;
 }
 
 }  // namespace linkgain

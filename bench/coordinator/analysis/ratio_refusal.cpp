@@ -15,7 +15,7 @@ std::optional<RatioRefusal> refusal_of_program(const Record& record, const CaseR
   for (const std::size_t each : {std::size_t{0}, variant}) {
     if (ended_runs(record, result, each).lost() > 0) return RatioRefusal::lost_runs;
   }
-  const int fewest = all_agree(result, variant) ? kFewestAgreeing : 2;
+  const int fewest = all_agree(result, variant) ? kFewestAlone : 2;
   if (ratio.replicates < fewest) return RatioRefusal::too_few_runs;
   return std::nullopt;
 }

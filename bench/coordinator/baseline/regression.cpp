@@ -95,24 +95,6 @@ void explain_digits(CaseCheck& check, double rounding) {
                                 percent_of_digits(std::expm1(rounding))));
 }
 
-/// All launches of either side agree to the last digit. Of what a program prints in few digits that
-/// is no wonder, and their shift is what it is, but for these digits; measured times are not known
-/// then.
-void judge_agreeing(CaseCheck& check, const std::optional<ProgramMetric>& metric, double lower,
-                    double upper, double rounding) {
-  if (!metric || is_timed(*metric)) return;
-  constexpr double kRounding = 1e-12;  // of the logs
-  const double shift = std::abs(*check.shift) < kRounding ? 0.0 : *check.shift;
-  check.interval = Interval{shift - rounding, shift + rounding};
-  check.chance_slower = check.interval->low > upper ? 0.0 : 1.0;
-  check.chance_faster = check.interval->high < lower ? 0.0 : 1.0;
-  if (fails(check.verdict)) return;
-  const bool open = (check.interval->low < lower && check.interval->high >= lower) ||
-                    (check.interval->high > upper && check.interval->low <= upper);
-  check.verdict = open ? RegressionVerdict::inconclusive : RegressionVerdict::same;
-  if (open) explain_digits(check, rounding);
-}
-
 /// What is to be checked of one case, and how far its replicates lie apart.
 struct Measured {
   const CaseLaunches& launches;
@@ -147,23 +129,37 @@ struct Quantiles {
   ShiftQuantiles same{1.0 - kFalseDiscoveryRate};
 };
 
-/// The shift as a number of replicates, those of the baseline and those checked; nothing where how
-/// far they lie apart is not known.
-std::optional<LaunchShift> shift_of(const CaseCheck& check, const BaselineCase& reference,
-                                    const Measured& measured) {
+/// The baseline's side of a comparison by launches.
+LaunchMean mean_of(const BaselineCase& reference) {
+  return {reference.time, reference.launches,
+          reference.between_launches
+              ? reference.between_launches
+              : deviation_of_agreeing(reference.definition, reference.launches),
+          reference.resolution};
+}
+
+/// The shift from the baseline to what is checked, by runs where it knows how far they lie apart,
+/// else by launches; nothing where neither is known.
+std::optional<LaunchShift> shift_of(const BaselineCase& reference, const Measured& measured) {
+  const CaseLaunches& launches = measured.launches;
+  LaunchMean before = mean_of(reference);
   if (!reference.between_runs) {
-    const auto between_launches =
-        combine_deviations(reference.between_launches, measured.between_launches);
-    if (!between_launches) return std::nullopt;
-    return LaunchShift{*check.shift, *between_launches, reference.launches, check.launches};
+    return shift_between(
+        before, mean_of(reference.definition, launches.launches, measured.between_launches));
   }
-  const int before = reference.between_runs->runs;
-  const int after = static_cast<int>(measured.runs.launches.size());
-  const auto between_runs =
-      combine_deviations(reference.between_runs->deviation, measured.between_runs);
-  return shift_between_runs({*check.shift, *between_runs, before, after}, measured.between_launches,
-                            {static_cast<double>(reference.launches) / before,
-                             static_cast<double>(check.launches) / after});
+  const RunDeviation& between_runs = *reference.between_runs;
+  before.launches = between_runs.runs;
+  before.deviation = between_runs.deviation;
+  LaunchMean after = mean_of(reference.definition, measured.runs.launches, measured.between_runs);
+  after.resolution = resolution_of(launches.launches);
+  const auto shift = shift_between(before, after);
+  if (!shift) return std::nullopt;
+  const auto of_runs = [](int launches_of_all, int runs) {
+    return static_cast<double>(launches_of_all) / runs;
+  };
+  return with_fewer_launches(*shift, measured.between_launches,
+                             {of_runs(reference.launches, before.launches),
+                              of_runs(static_cast<int>(launches.launches.size()), after.launches)});
 }
 
 bool is_within(const LaunchShift& shift, double lower, double upper) {
@@ -191,13 +187,8 @@ std::optional<LaunchShift> measure(CaseCheck& check, const BaselineCase& referen
   if (has_one_launch(check)) return std::nullopt;
   const double lower = log_lower(check.tolerance);
   const double upper = log_upper(check.tolerance);
-  const double rounding = rounding_between(reference.resolution, resolution_of(launches.launches));
-  std::optional<LaunchShift> shift = shift_of(check, reference, measured);
-  if (!shift) {
-    judge_agreeing(check, launches.definition.metric, lower, upper, rounding);
-    return std::nullopt;
-  }
-  shift->rounding = rounding;
+  const std::optional<LaunchShift> shift = shift_of(reference, measured);
+  if (!shift) return std::nullopt;
   check.interval = interval_of(*shift, quantiles.shown);
   check.chance_slower = chance_above(*shift, upper);
   check.chance_faster = chance_below(*shift, lower);
@@ -206,7 +197,7 @@ std::optional<LaunchShift> measure(CaseCheck& check, const BaselineCase& referen
   check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
   if (!within) check.settling = launches_to_settle(*shift, quantiles.same, lower, upper);
   const double margin = std::min(std::abs(shift->log - lower), std::abs(shift->log - upper));
-  if (!within && rounding > margin) explain_digits(check, rounding);
+  if (!within && shift->rounding > margin) explain_digits(check, shift->rounding);
   return shift;
 }
 

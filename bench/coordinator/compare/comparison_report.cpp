@@ -172,8 +172,8 @@ void add_difference(std::vector<std::string>& fields, const CaseComparison& each
   fields.push_back(csv_field(low_of(each.speed_up->interval)));
   fields.push_back(csv_field(high_of(each.speed_up->interval)));
   fields.push_back(csv_field(less_time(each.speed_up->value)));
-  fields.push_back(csv_field(each.between_launches->deviation));
-  fields.emplace_back(each.between_launches->degrees_of_freedom ? "false" : "true");
+  fields.push_back(csv_field(deviation_of(*each.shift)));
+  fields.emplace_back(degrees_of_freedom(*each.shift) ? "false" : "true");
 }
 
 std::string csv_row(const RunComparison& comparison, const CaseComparison& each) {
@@ -256,8 +256,8 @@ Out write_speed_up(const CaseComparison& each) {
           {"low", each.speed_up->interval->low},
           {"high", each.speed_up->interval->high},
           {"less_time", less_time(each.speed_up->value)},
-          {"launch_spread", each.between_launches->deviation},
-          {"degrees_of_freedom", nullable(each.between_launches->degrees_of_freedom)}};
+          {"launch_spread", deviation_of(*each.shift)},
+          {"degrees_of_freedom", nullable(degrees_of_freedom(*each.shift))}};
 }
 
 Out write_case(const CaseComparison& each) {

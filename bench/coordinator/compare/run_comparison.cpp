@@ -16,17 +16,6 @@
 namespace linkgain {
 namespace {
 
-/// Of a case of both runs, where no like case of either has two launches. Never less than what the
-/// samples of either show.
-LaunchDeviation assumed_between_launches(BackendKind backend, const CaseFigures& before,
-                                         const CaseFigures& after) {
-  const double assumed = backend == BackendKind::mpi ? kAssumedCpuDeviation
-                                                     : assumed_deviation(before.definition.size);
-  return {.deviation = std::max(
-              {assumed, before.sample_error.value_or(0.0), after.sample_error.value_or(0.0)}),
-          .degrees_of_freedom = std::nullopt};
-}
-
 bool is_selected(const CaseFigures& figures, const CompareOptions& options) {
   if (options.operations.empty()) return true;
   return std::find(options.operations.begin(), options.operations.end(),
@@ -74,22 +63,40 @@ class VariantMatch {
   bool by_name_ = false;
 };
 
-/// How launches of each case of a run differ, in its order.
-std::vector<std::optional<LaunchDeviation>> deviations_of(const RunFigures& run) {
+/// What the launches of each case of a run say, in its order; absent without a time.
+std::vector<std::optional<LaunchMean>> means_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
     all.push_back({figures.definition, figures.variant, {}});
     if (figures.no_time.empty()) all.back().launches = figures.launches;
   }
-  return pooled_deviations(all);
+  const auto deviations = pooled_deviations(all);
+  std::vector<std::optional<LaunchMean>> means;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    means.emplace_back();
+    if (all[i].launches.empty()) continue;
+    means.back() = mean_of(all[i].definition, all[i].launches, deviations[i]);
+  }
+  return means;
 }
 
-Estimate speed_up_of(const CaseFigures& before, const CaseFigures& after,
-                     const LaunchDeviation& between_launches, ShiftQuantiles& quantiles) {
-  const LaunchShift shift{
-      mean_log(after.launches) - mean_log(before.launches), between_launches,
-      static_cast<int>(before.launches.size()), static_cast<int>(after.launches.size()),
-      rounding_between(resolution_of(before.launches), resolution_of(after.launches))};
+/// Assumes a deviation of a case of both runs, where launches of like cases tell none: never less
+/// than what the samples of either show.
+LaunchShift assumed_shift(BackendKind backend, const CaseFigures& before,
+                          const CaseFigures& after) {
+  const double assumed = backend == BackendKind::mpi ? kAssumedCpuDeviation
+                                                     : assumed_deviation(before.definition.size);
+  const LaunchDeviation deviation{.deviation = std::max({assumed, before.sample_error.value_or(0.0),
+                                                         after.sample_error.value_or(0.0)}),
+                                  .degrees_of_freedom = std::nullopt};
+  const auto mean = [&](const CaseFigures& figures) {
+    return mean_of(figures.definition, figures.launches, deviation);
+  };
+  return shift_between(mean(before), mean(after)).value();
+}
+
+/// How many times longer it took before.
+Estimate speed_up_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
   const Interval log = interval_of(shift, quantiles);
   return {.value = std::exp(-shift.log),
           .interval = Interval{std::exp(-log.high), std::exp(-log.low)},
@@ -143,11 +150,10 @@ void fill(CaseComparison& each, const RunComparison& comparison, ShiftQuantiles&
     return;
   }
   each.reason = disturbances_text(each);
-  if (!each.between_launches) {
-    each.between_launches =
-        assumed_between_launches(comparison.before->settings.backend, *each.before, *each.after);
+  if (!each.shift) {
+    each.shift = assumed_shift(comparison.before->settings.backend, *each.before, *each.after);
   }
-  each.speed_up = speed_up_of(*each.before, *each.after, *each.between_launches, quantiles);
+  each.speed_up = speed_up_of(*each.shift, quantiles);
   each.verdict = judge(*each.speed_up, comparison.tolerance);
 }
 
@@ -159,12 +165,12 @@ CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
   return row;
 }
 
-/// With the deviations of those that both runs have.
+/// With the shifts of those that both runs have, as far as launches tell them.
 std::vector<CaseComparison> matched_cases(const RunFigures& before, const RunFigures& after,
                                           const CompareOptions& options) {
   const VariantMatch match(before, after);
-  const auto before_deviations = deviations_of(before);
-  const auto after_deviations = deviations_of(after);
+  const auto before_means = means_of(before);
+  const auto after_means = means_of(after);
   std::vector<CaseComparison> rows;
   std::vector<bool> used(before.cases.size(), false);
   for (std::size_t own = 0; own < after.cases.size(); ++own) {
@@ -175,7 +181,9 @@ std::vector<CaseComparison> matched_cases(const RunFigures& before, const RunFig
     for (std::size_t i = 0; i < before.cases.size() && row.before == nullptr; ++i) {
       if (used[i] || !match.matches(before.cases[i], figures)) continue;
       row.before = &before.cases[i];
-      row.between_launches = combine_deviations(before_deviations[i], after_deviations[own]);
+      if (before_means[i] && after_means[own]) {
+        row.shift = shift_between(*before_means[i], *after_means[own]);
+      }
       used[i] = true;
     }
     rows.push_back(std::move(row));

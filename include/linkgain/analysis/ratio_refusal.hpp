@@ -14,7 +14,7 @@ enum class RatioRefusal {
   not_measured,  ///< not both were measured
   same_path,     ///< variants that choose the path took the same one
   lost_runs,     ///< runs of a program failed or gave no number: these may be the slow ones
-  too_few_runs,  ///< one run of a program, or fewer than kFewestAgreeing that agree
+  too_few_runs,  ///< one run of a program, or fewer than kFewestAlone that agree
 };
 
 /// Looks for such a reason; absent where the ratio means something.

@@ -42,9 +42,9 @@ struct CaseComparison {
   const CaseFigures* after = nullptr;
   /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
   std::optional<Estimate> speed_up;
-  /// What the interval was made of: of both runs, an assumption where no like case of either has
-  /// two launches.
-  std::optional<LaunchDeviation> between_launches;
+  /// What the interval was made of: from before to after, with an assumed deviation where launches
+  /// of like cases tell none.
+  std::optional<LaunchShift> shift{};
   CaseVerdict verdict = CaseVerdict::missing;
   std::string reason;  ///< of not_comparable and missing; what disturbed either side of others
 };
@@ -58,12 +58,11 @@ struct RunComparison {
   std::vector<CaseComparison> cases;  ///< in the order of `after`, then what it lacks
 };
 
-/// The replicate is the launch: the difference of the means of log launch medians, with Student's t
-/// interval from the deviations of both runs (pooled_deviations(), combine_deviations()), or the
-/// normal one from an assumption where there is none (assumed_deviation(), kAssumedCpuDeviation),
-/// or from what the samples show if that is more. Variants are matched by name, and the first ones
-/// with each other where no name is common or a source has no names. The result points into both
-/// runs, which must outlive it.
+/// The replicate is the launch: shift_between() the launches of both runs, with the deviations of
+/// each (pooled_deviations()), or where launches tell none with an assumed one
+/// (assumed_deviation(), kAssumedCpuDeviation), or with what the samples show if that is more.
+/// Variants are matched by name, and the first ones with each other where no name is common or a
+/// source has no names. The result points into both runs, which must outlive it.
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
                            const CompareOptions& options);
 

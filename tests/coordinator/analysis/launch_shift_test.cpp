@@ -1,10 +1,12 @@
+#include "linkgain/analysis/launch_shift.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
-#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/statistics/distributions.hpp"
 
 namespace linkgain::test {
@@ -14,8 +16,13 @@ using ::testing::Optional;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
+/// A shift whose sides share one deviation.
+LaunchShift shift_of(double log, int before, int after, const LaunchDeviation& deviation) {
+  return {log, before, after, {{.deviation = deviation, .before = 1.0, .after = 1.0}}};
+}
+
 LaunchShift shift_of(double log, int before, int after, double deviation = 0.01) {
-  return {log, LaunchDeviation{deviation, 28, false}, before, after};
+  return shift_of(log, before, after, LaunchDeviation{deviation, 28, false});
 }
 
 TEST(IsWide, IsAnIntervalWithWhatWouldMatterOnEitherSide) {
@@ -25,6 +32,57 @@ TEST(IsWide, IsAnIntervalWithWhatWouldMatterOnEitherSide) {
   EXPECT_FALSE(wide(0.91, 1.09));
   EXPECT_TRUE(wide(0.89, 1.01));
   EXPECT_TRUE(wide(0.99, 1.11));
+}
+
+LaunchMean side(double time, int launches, std::optional<LaunchDeviation> deviation) {
+  return {Seconds{time}, launches, deviation};
+}
+
+/// Welch: variances of 1e-4 / 4 and 4e-4 / 8 add up to 7.5e-5, with 7.5e-5^2 / (2.5e-5^2 / 3 +
+/// 5e-5^2 / 7) = 9.95 degrees of freedom, rounded down.
+TEST(ShiftBetween, HasTheDeviationOfEachSide) {
+  const LaunchMean before = side(1.0, 4, LaunchDeviation{0.01, 3});
+  const LaunchMean after = side(1.1, 8, LaunchDeviation{0.02, 7});
+  const LaunchShift shift = shift_between(before, after).value();
+  EXPECT_DOUBLE_EQ(shift.log, std::log(1.1));
+  EXPECT_DOUBLE_EQ(standard_error(shift), std::sqrt(7.5e-5));
+  EXPECT_EQ(degrees_of_freedom(shift), 9);
+  const LaunchShift back = shift_between(after, before).value();
+  EXPECT_DOUBLE_EQ(back.log, -shift.log);
+  EXPECT_DOUBLE_EQ(standard_error(back), standard_error(shift));
+}
+
+TEST(ShiftBetween, SharesOneDeviationWhereASideHasTooFewLaunches) {
+  const LaunchShift two =
+      shift_between(side(1.0, 8, LaunchDeviation{0.01, 7}), side(1.0, 2, LaunchDeviation{0.02, 1}))
+          .value();
+  EXPECT_DOUBLE_EQ(deviation_of(two), std::sqrt((7 * 1e-4 + 4e-4) / 8.0));
+  EXPECT_EQ(degrees_of_freedom(two), 8);
+  const LaunchShift one =
+      shift_between(side(1.0, 8, LaunchDeviation{0.01, 7}), side(1.0, 1, {})).value();
+  EXPECT_DOUBLE_EQ(deviation_of(one), 0.01);
+  EXPECT_EQ(degrees_of_freedom(one), 7);
+}
+
+TEST(ShiftBetween, IsNotKnownWhereLaunchesOfASideTellNothing) {
+  const LaunchMean known = side(1.0, 8, LaunchDeviation{0.01, 7});
+  EXPECT_FALSE(shift_between(known, side(1.0, 8, {}))) << "times that agree so are not known";
+  EXPECT_FALSE(shift_between(side(1.0, 1, {}), side(1.0, 1, {})));
+  const LaunchDeviation none{0.0, 1};
+  EXPECT_FALSE(shift_between(side(1.0, 2, none), side(2.0, 2, none))) << "by chance, 1 in 8";
+  EXPECT_TRUE(shift_between(side(1.0, 3, none), side(2.0, 3, none)));
+}
+
+/// A run of two launches beside runs of eight: 1/2 - 1/8 of the variance of a launch is added.
+TEST(ShiftBetween, AddsWhatFewerLaunchesOfARunScatterBy) {
+  const LaunchShift runs =
+      shift_between(side(1.0, 3, LaunchDeviation{0.01, 2}), side(1.0, 1, {})).value();
+  const LaunchDeviation launch{0.04, 14};
+  const LaunchShift fewer = with_fewer_launches(runs, launch, {8.0, 2.0});
+  EXPECT_DOUBLE_EQ(standard_error(fewer), std::sqrt(1e-4 * 4.0 / 3.0 + 16e-4 * 0.375));
+  EXPECT_DOUBLE_EQ(standard_error(with_fewer_launches(runs, launch, {2.0, 8.0})),
+                   standard_error(runs))
+      << "more are taken for no steadier";
 }
 
 TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
@@ -37,7 +95,7 @@ TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
 }
 
 TEST(LaunchShift, IsNormalWhereTheDeviationIsAssumed) {
-  const LaunchShift shift{0.03, LaunchDeviation{0.01, std::nullopt}, 2, 2};
+  const LaunchShift shift = shift_of(0.03, 2, 2, LaunchDeviation{0.01, std::nullopt});
   ShiftQuantiles quantiles;
   EXPECT_NEAR(interval_of(shift, quantiles).high, 0.03 + 1.959964 * 0.01, 1e-8);
 }
@@ -68,7 +126,7 @@ TEST(LaunchShift, IsNoMoreCertainThanThePrintedDigits) {
   shift.log = 0.5;
   EXPECT_NEAR(interval_of(shift, quantiles).low, 0.3, 1e-12);
   EXPECT_LT(chance_above(shift, 0.02), 1e-4);
-  shift.between_launches.deviation = 0.1;
+  shift.parts[0].deviation.deviation = 0.1;
   EXPECT_DOUBLE_EQ(standard_error(shift), std::sqrt(0.01 * 0.02 + 0.04 / 6.0))
       << "uniform within half a unit, on each side";
 }
@@ -97,15 +155,15 @@ TEST(Settling, TakesNoFewerThanThereAre) {
 TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
   // One degree of freedom now, t = 12.7; with n launches after n of them. t(n) 0.005 sqrt(1/2 +
   // 1/n) is 0.01075 for n = 5 and 0.00999 for n = 6.
-  const LaunchShift shift{0.01, LaunchDeviation{0.005, 1, false}, 2, 1};
+  const LaunchShift shift = shift_of(0.01, 2, 1, LaunchDeviation{0.005, 1, false});
   EXPECT_THAT(settling_of(shift), Optional(Settling{6, false}));
 }
 
 /// As from a baseline that was made by hand.
 TEST(Settling, HoldsMillionsOfDegreesOfFreedom) {
-  const LaunchShift shift{0.01, LaunchDeviation{0.01, 1000000, false}, 8, 1};
+  const LaunchShift shift = shift_of(0.01, 8, 1, LaunchDeviation{0.01, 1000000, false});
   EXPECT_THAT(settling_of(shift), Optional(Settling{8, false}));
-  const LaunchShift many{0.0, LaunchDeviation{0.03, 1000000, false}, 1000000, 8};
+  const LaunchShift many = shift_of(0.0, 1000000, 8, LaunchDeviation{0.03, 1000000, false});
   EXPECT_THAT(settling_of(many), Optional(Settling{9, false}));
 }
 
@@ -115,7 +173,7 @@ TEST(Settling, WorksOutsideTheToleranceToo) {
   ASSERT_TRUE(settling);
   const auto low_end = [&](int launches) {
     LaunchShift shift = shift_of(0.04, 8, launches);
-    shift.between_launches.degrees_of_freedom = 4 * (6 + launches);
+    shift.parts[0].deviation.degrees_of_freedom = 4 * (6 + launches);
     return interval_of(shift, quantiles).low;
   };
   EXPECT_GE(low_end(settling->launches), 0.02);

@@ -87,7 +87,7 @@ TEST(CompareRuns, PoolsTheDeviationOfLikeCases) {
   const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0})});
   const RunComparison comparison = compare_runs(before, after, {});
   // Squares of 0 and 2 (0.02 / 2)^2, a degree of freedom each.
-  EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.01, 1e-9));
+  EXPECT_THAT(deviation_of(*comparison.cases.at(0).shift), DoubleNear(0.01, 1e-9));
 }
 
 TEST(CompareRuns, HasTheDeviationOfTheCaseWhateverItsPlace) {
@@ -96,8 +96,8 @@ TEST(CompareRuns, HasTheDeviationOfTheCaseWhateverItsPlace) {
   const RunFigures before = run_with("a", {large, small});
   const RunFigures after = run_with("b", {small, large});
   const RunComparison comparison = compare_runs(before, after, {});
-  EXPECT_THAT(comparison.cases.at(0).between_launches->deviation, DoubleNear(0.1, 1e-9));
-  EXPECT_THAT(comparison.cases.at(1).between_launches->deviation, DoubleNear(0.01, 1e-9));
+  EXPECT_THAT(deviation_of(*comparison.cases.at(0).shift), DoubleNear(0.1, 1e-9));
+  EXPECT_THAT(deviation_of(*comparison.cases.at(1).shift), DoubleNear(0.01, 1e-9));
 }
 
 TEST(CompareRuns, AssumesADeviationWhereNoLikeCaseHasTwoLaunches) {
@@ -106,13 +106,13 @@ TEST(CompareRuns, AssumesADeviationWhereNoLikeCaseHasTwoLaunches) {
   const RunFigures run =
       run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0}), wrong});
   const RunComparison alike = compare_runs(run, run, {});
-  EXPECT_FALSE(alike.cases.at(0).between_launches->degrees_of_freedom);
-  EXPECT_EQ(alike.cases.at(0).between_launches->deviation, kAssumedDeviation);
-  EXPECT_EQ(alike.cases.at(1).between_launches->deviation, kAssumedSmallDeviation);
+  EXPECT_FALSE(degrees_of_freedom(*alike.cases.at(0).shift));
+  EXPECT_DOUBLE_EQ(deviation_of(*alike.cases.at(0).shift), kAssumedDeviation);
+  EXPECT_DOUBLE_EQ(deviation_of(*alike.cases.at(1).shift), kAssumedSmallDeviation);
   CaseFigures wild = timed(kLarge, "p2p", {1.0});
   wild.sample_error = 0.2;
   const RunFigures other = run_with("b", {wild});
-  EXPECT_EQ(compare_runs(run, other, {}).cases.at(0).between_launches->deviation, 0.2);
+  EXPECT_DOUBLE_EQ(deviation_of(*compare_runs(run, other, {}).cases.at(0).shift), 0.2);
 }
 
 TEST(CompareRuns, JudgesByIntervalAndThreshold) {

@@ -58,29 +58,32 @@ Noise shared(double share) {
   return noise;
 }
 
+/// Welch's degrees of freedom are rounded down, which makes intervals of few launches wider than
+/// they need be.
+constexpr double kOfFewLaunches = 0.99;
+
 TEST(CompareCoverage, IsNear95PercentWhereCasesAreIndependent) {
   EXPECT_NEAR(coverage(shared(0.0), 8, 8, 200), 0.95, 0.01);
-  EXPECT_NEAR(coverage(shared(0.0), 3, 3, 200), 0.95, 0.01);
-  EXPECT_NEAR(coverage(shared(0.0), 2, 2, 200), 0.95, 0.02)
-      << "degrees of freedom are cut to whole ones";
+  EXPECT_NEAR(coverage(shared(0.0), 3, 3, 200), 0.955, 0.015);
+  const double two = coverage(shared(0.0), 2, 2, 200);
+  EXPECT_GE(two, 0.94);
+  EXPECT_LE(two, kOfFewLaunches);
 }
 
 /// A pair of runs is then little more than one observation, so more of them are needed: three
 /// standard errors of 400 are 3.3 %.
 TEST(CompareCoverage, IsNear95PercentWhereALaunchIsSlowForAllCases) {
   EXPECT_NEAR(coverage(shared(1.0), 8, 8, 400), 0.95, 0.03);
-  EXPECT_NEAR(coverage(shared(1.0), 3, 3, 400), 0.95, 0.03);
+  for (const int launches : {2, 3}) {
+    const double few = coverage(shared(1.0), launches, launches, 400);
+    EXPECT_GE(few, 0.94) << launches;
+    EXPECT_LE(few, kOfFewLaunches) << launches;
+  }
 }
 
 TEST(CompareCoverage, IsNear95PercentInBetween) {
   EXPECT_NEAR(coverage(shared(0.5), 8, 8, 200), 0.95, 0.03);
   EXPECT_NEAR(coverage(shared(0.5), 3, 3, 200), 0.95, 0.03);
-}
-
-/// The fewest launches that have a deviation. Two that are alike by chance hide that all cases move
-/// together: 91 % are left.
-TEST(CompareCoverage, IsNear90PercentWhereTwoLaunchesAreSlowForAllCases) {
-  EXPECT_NEAR(coverage(shared(1.0), 2, 2, 400), 0.91, 0.02);
 }
 
 /// One launch after: what is known of launches comes from the other side alone.
