@@ -14,6 +14,7 @@
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
+#include "linkgain/report/judgement_text.hpp"
 
 namespace linkgain {
 namespace {
@@ -284,7 +285,7 @@ json::Out write_check(const CaseCheck& check) {
           {"verdict", name_of(check.verdict)},
           {"fails", fails(check.verdict)},
           {"headline", check.headline},
-          {"reason", check.reason},
+          {"reason", reason_text(check)},
           {"reference_s", json::nullable(seconds_of(check.reference))},
           {"time_s", json::nullable(seconds_of(check.time))},
           {"reference_launches", check.reference_launches},
@@ -306,7 +307,7 @@ json::Out write_check(const CaseCheck& check) {
 
 std::string to_json(const CheckResult& result) {
   json::Out counts = json::Out::object();
-  for (const RegressionVerdict verdict : kRegressionVerdicts) {
+  for (const Verdict verdict : kVerdictsOfChecks) {
     counts[std::string(name_of(verdict))] = count_of(result, verdict);
   }
   return json::document_text({{"schema", kCheckSchema},

@@ -9,6 +9,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/row_chart.hpp"
+#include "linkgain/report/judgement_text.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 
@@ -67,7 +68,7 @@ std::string every_case(const CheckResult& result) {
                           std::string(name_of(check.verdict)), text_of(check, check.reference),
                           text_of(check, check.time),
                           share ? fmt::format("{:+.1f} %", 100.0 * *share) : std::string(),
-                          xml_escaped(check.reason)});
+                          xml_escaped(reason_text(check))});
   }
   return html_text(table);
 }

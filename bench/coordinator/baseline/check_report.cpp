@@ -10,6 +10,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/report/judgement_text.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"
@@ -41,10 +42,10 @@ std::string settling_text(const CaseCheck& check) {
 /// "1 missing", "2 slower": those of these verdicts that there are.
 std::vector<std::string> counts(const CheckResult& result, bool failing) {
   std::vector<std::string> parts;
-  for (const RegressionVerdict verdict : kRegressionVerdicts) {
+  for (const Verdict verdict : kVerdictsOfChecks) {
     const int count = count_of(result, verdict);
-    if (count == 0 || fails(verdict) != failing || verdict == RegressionVerdict::added) continue;
-    const bool good = verdict == RegressionVerdict::faster;
+    if (count == 0 || fails(verdict) != failing || verdict == Verdict::added) continue;
+    const bool good = verdict == Verdict::faster;
     parts.push_back(
         fmt::format("{} {}{}", count, name_of(verdict), good ? " (suspiciously fast)" : ""));
   }
@@ -65,8 +66,7 @@ std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
 
 /// Whether a reader must see the case: it fails, is open or suspiciously fast.
 bool worth_a_line(const CaseCheck& check) {
-  return fails(check.verdict) || is_open(check.verdict) ||
-         check.verdict == RegressionVerdict::faster;
+  return fails(check.verdict) || is_open(check.verdict) || check.verdict == Verdict::faster;
 }
 
 /// A shift of logarithms as a share of the reference: "+7.12 %", "-12.3 %"; empty where absent.
@@ -82,10 +82,10 @@ std::string interval_text(const CaseCheck& check) {
 
 /// Why, and what would settle it; may be empty.
 std::string note_text(const CaseCheck& check) {
-  const bool open = check.verdict == RegressionVerdict::inconclusive && check.interval.has_value();
-  if (!open) return one_line(check.reason);
-  return fmt::format("{}{}{}", settling_text(check), check.reason.empty() ? "" : "; ",
-                     one_line(check.reason));
+  const bool open = check.verdict == Verdict::inconclusive && check.interval.has_value();
+  if (!open) return one_line(reason_text(check));
+  return fmt::format("{}{}{}", settling_text(check), check.reasons.empty() ? "" : "; ",
+                     one_line(reason_text(check)));
 }
 
 /// All of it in a sentence: "slower: 3.60 ms, baseline 3.27 ms, +10.1 % (95 % CI +9.0 to +11.2 %),
@@ -171,7 +171,7 @@ std::string coverage_text(Coverage coverage) {
 /// "FAILED: 2 of 28 cases fail (1 missing, 1 slower); 3 inconclusive, 1 faster, 22 same; judged by
 /// runs".
 std::string summary_text(const CheckResult& result) {
-  const int added = count_of(result, RegressionVerdict::added);
+  const int added = count_of(result, Verdict::added);
   const int held = static_cast<int>(result.cases.size()) - added;
   const auto failed = std::count_if(result.cases.begin(), result.cases.end(),
                                     [](const CaseCheck& check) { return fails(check.verdict); });
@@ -214,9 +214,9 @@ std::string case_cell(const CaseCheck& check, TableStyle style) {
 }
 
 std::string alike_key(const CaseCheck& check) {
-  const bool unmeasured = check.verdict == RegressionVerdict::missing ||
-                          check.verdict == RegressionVerdict::other_launch;
-  return unmeasured ? check.variant + "\n" + check.reason : std::string();
+  const bool unmeasured =
+      check.verdict == Verdict::missing || check.verdict == Verdict::other_launch;
+  return unmeasured ? check.variant + "\n" + reason_text(check) : std::string();
 }
 
 std::vector<std::string> row_of(const CaseCheck& check, TableStyle style) {
@@ -387,7 +387,7 @@ std::string csv_row(const CaseCheck& check) {
       csv_field(check.tolerance.upper),
       runs ? std::string() : number,
       settling ? std::string(settling->baseline_too ? "true" : "false") : std::string(),
-      csv_field(std::string_view(check.reason)),
+      csv_field(std::string_view(reason_text(check))),
       csv_field(check.disturbance.samples),
       csv_field(check.disturbance.level_change),
       check.interval ? std::string(name_of(check.replicate)) : std::string(),
@@ -407,7 +407,7 @@ namespace {
 
 JunitOutcome junit_outcome(const CaseCheck& check) {
   if (fails(check.verdict)) return JunitOutcome::failed;
-  const bool open = is_open(check.verdict) || check.verdict == RegressionVerdict::added;
+  const bool open = is_open(check.verdict) || check.verdict == Verdict::added;
   return open ? JunitOutcome::skipped : JunitOutcome::passed;
 }
 
@@ -437,7 +437,7 @@ const std::vector<CaseMetric>& case_metrics() {
       {"linkgain_check_case_failed", "1 where the case fails.",
        [](const CaseCheck& c) { return fails(c.verdict) ? 1.0 : 0.0; }},
       {"linkgain_check_case_inconclusive", "1 where the verdict is inconclusive.",
-       [](const CaseCheck& c) { return c.verdict == RegressionVerdict::inconclusive ? 1.0 : 0.0; }},
+       [](const CaseCheck& c) { return c.verdict == Verdict::inconclusive ? 1.0 : 0.0; }},
       {"linkgain_check_case_time_seconds", "Time per operation, geometric mean of launch medians.",
        [](const CaseCheck& c) { return seconds_of(c.time); }},
       {"linkgain_check_case_baseline_seconds", "The same in the baseline.",
@@ -471,13 +471,13 @@ std::string check_prometheus(const CheckResult& result) {
   text.gauge("linkgain_check_started_timestamp_seconds", "When the latest run checked began.");
   text.value(latest_start(result));
   text.gauge("linkgain_check_cases", "Cases and variants by verdict.");
-  for (const RegressionVerdict verdict : kRegressionVerdicts) {
+  for (const Verdict verdict : kVerdictsOfChecks) {
     text.value(count_of(result, verdict), {{"verdict", name_of(verdict)}});
   }
   for (const CaseMetric& metric : case_metrics()) {
     text.gauge(metric.name, metric.help);
     for (const CaseCheck& check : result.cases) {
-      if (check.verdict == RegressionVerdict::added) continue;
+      if (check.verdict == Verdict::added) continue;
       const std::string name = case_name(check.definition);
       text.value(metric.value(check), {{"case", name}, {"variant", check.variant}});
     }

@@ -11,10 +11,7 @@
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/glob.hpp"
 #include "linkgain/cases/case_label.hpp"
-#include "linkgain/cases/program_metric.hpp"
 #include "linkgain/hardware/health.hpp"
-#include "linkgain/statistics/false_discovery.hpp"
-#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -55,33 +52,41 @@ Case otherwise_launched(Case definition) {
   return definition;
 }
 
-/// Fails for what no statistic is needed for. What a complete run has no entry of was not to be
-/// measured in it.
-void judge_facts(CaseCheck& check, const BaselineCase& reference, const CaseLaunches* launches,
+/// Says what no statistic is needed for. What a complete run has no entry of was not to be measured
+/// in it.
+void state_facts(Question& question, const BaselineCase& reference, const CaseLaunches* launches,
                  RunsAre runs) {
+  using enum Reason::Kind;
+  const auto state = [&](Verdict verdict, Reason::Kind kind, const std::string& words) {
+    question.fact = verdict;
+    question.reasons = {{.kind = kind, .words = words}};
+  };
   if (launches == nullptr) {
-    const bool other = runs == RunsAre::complete;
-    check.verdict = other ? RegressionVerdict::inconclusive : RegressionVerdict::missing;
-    check.reason = other ? "not part of this run" : "not in the record";
-  } else if (launches->launches.empty()) {
-    check.verdict = RegressionVerdict::missing;
-    check.reason = launches->missing;
+    if (runs == RunsAre::complete) return state(Verdict::inconclusive, not_measured, "");
+    return state(Verdict::missing, not_recorded, "the record");
   }
-  if (launches != nullptr && !launches->wrong_data.empty()) {
-    check.verdict = RegressionVerdict::wrong_data;
-    check.reason = launches->wrong_data;
+  if (launches->launches.empty()) state(Verdict::missing, no_time, launches->missing);
+  if (!launches->wrong_data.empty()) {
+    return state(Verdict::wrong_data, wrong_data, launches->wrong_data);
   }
-  if (launches == nullptr || fails(check.verdict)) return;
+  if (reference.path == Path::unknown) return;
+  if (launches->path_unknown) question.lost_path = reference.path;
   const auto other = std::find_if(launches->paths.begin(), launches->paths.end(),
                                   [&](Path path) { return path != reference.path; });
-  if (other == launches->paths.end() || reference.path == Path::unknown) return;
-  check.verdict = RegressionVerdict::other_path;
-  check.reason =
-      fmt::format("{} in the baseline, {} now", name_of(reference.path), name_of(*other));
+  if (question.fact || other == launches->paths.end()) return;
+  state(Verdict::other_path, other_path,
+        fmt::format("{} in the baseline, {} now", name_of(reference.path), name_of(*other)));
 }
 
-void add_reason(CaseCheck& check, const std::string& reason) {
-  check.reason += (check.reason.empty() ? "" : "; ") + reason;
+/// Says that a case was not measured as the baseline was: nothing is known of it, and nothing need
+/// be wrong.
+void state_other_launch(Question& question, LaunchMode reference, LaunchMode own) {
+  question.fact = Verdict::other_launch;
+  question.reasons = {
+      {.kind = Reason::Kind::other_launch,
+       .words = fmt::format("by {0} in the baseline, by {1} now: measure with --launch-mode {0}, "
+                            "or make a new baseline",
+                            name_of(reference), name_of(own))}};
 }
 
 /// On a side that was measured: it tells nothing of how launches differ, so there is no interval.
@@ -89,10 +94,26 @@ bool has_one_launch(const CaseCheck& check) {
   return check.launches == 1 || check.reference_launches == 1;
 }
 
-/// Why more launches would not settle a shift: the program prints so few digits.
-void explain_digits(CaseCheck& check, double rounding) {
-  add_reason(check, fmt::format("the program prints too few digits: no shift below {} can be seen",
-                                percent_of_digits(std::expm1(rounding))));
+/// Says why a case has no interval.
+Reason why_no_interval(const CaseCheck& check) {
+  const std::string_view more = option_for_launches(check.definition);
+  if (!has_one_launch(check)) {
+    return {.kind = Reason::Kind::agreeing,
+            .words = check.definition.metric
+                         ? fmt::format("fewer than {} runs agree, which may be by chance: measure "
+                                       "with {}",
+                                       kFewestAlone, more)
+                         : "launches agree to the last digit, as no measured ones do, so how far "
+                           "the next would differ is not known: was a record copied or edited?"};
+  }
+  if (check.launches > 1) {
+    return {.kind = Reason::Kind::one_launch,
+            .words = fmt::format("one launch in the baseline: make it anew with {}", more)};
+  }
+  const char* which = check.reference_launches > 1 ? "one launch: measure"
+                                                   : "one launch, and one in the baseline: "
+                                                     "measure both";
+  return {.kind = Reason::Kind::one_launch, .words = fmt::format("{} with {}", which, more)};
 }
 
 /// What is to be checked of one case, and how far its replicates lie apart.
@@ -121,12 +142,6 @@ class MeasuredCases {
   std::vector<CaseLaunches> means_;
   std::vector<std::optional<LaunchDeviation>> between_launches_;
   std::vector<std::optional<LaunchDeviation>> between_runs_;
-};
-
-/// Quantiles of the intervals that are shown, and of the tests that say same.
-struct Quantiles {
-  ShiftQuantiles shown;
-  ShiftQuantiles same{1.0 - kFalseDiscoveryRate};
 };
 
 /// The baseline's side of a comparison by launches.
@@ -162,133 +177,39 @@ std::optional<LaunchShift> shift_of(const BaselineCase& reference, const Measure
                               of_runs(static_cast<int>(launches.launches.size()), after.launches)});
 }
 
-bool is_within(const LaunchShift& shift, double lower, double upper) {
-  return chance_below(shift, upper) <= kFalseDiscoveryRate &&
-         chance_above(shift, lower) <= kFalseDiscoveryRate;
-}
-
-/// Returns the shift that chances and interval are of; nothing where there is no interval.
-std::optional<LaunchShift> measure(CaseCheck& check, const BaselineCase& reference,
-                                   const Measured& measured, Quantiles& quantiles) {
+/// Adds what was measured of the case, and the shift by which it is judged.
+void measure(CaseCheck& check, Question& question, const BaselineCase& reference,
+             const Measured& measured) {
   const CaseLaunches& launches = measured.launches;
-  if (launches.launches.empty()) return std::nullopt;
+  if (launches.launches.empty()) return;
   check.replicate = reference.between_runs ? Replicate::run : Replicate::launch;
   const std::vector<LaunchMedian>& replicates =
       reference.between_runs ? measured.runs.launches : launches.launches;
   check.time = geometric_mean(replicates);
   check.launches = static_cast<int>(launches.launches.size());
-  check.shift = mean_log(replicates) - std::log(check.reference->value);
-  if (launches.unhealthy_samples > 0) {
-    add_reason(check, fmt::format("GPUs were throttled in {}",
-                                  counted(launches.unhealthy_samples, "sample", "samples")));
-  }
   check.disturbance = launches.disturbance;
-  if (const std::string text = describe(check.disturbance); !text.empty()) add_reason(check, text);
-  if (has_one_launch(check)) return std::nullopt;
-  const double lower = log_lower(check.tolerance);
-  const double upper = log_upper(check.tolerance);
-  const std::optional<LaunchShift> shift = shift_of(reference, measured);
-  if (!shift) return std::nullopt;
-  check.interval = interval_of(*shift, quantiles.shown);
-  check.chance_slower = chance_above(*shift, upper);
-  check.chance_faster = chance_below(*shift, lower);
-  if (fails(check.verdict)) return shift;
-  const bool within = is_within(*shift, lower, upper);
-  check.verdict = within ? RegressionVerdict::same : RegressionVerdict::inconclusive;
-  if (!within) check.settling = launches_to_settle(*shift, quantiles.same, lower, upper);
-  const double margin = std::min(std::abs(shift->log - lower), std::abs(shift->log - upper));
-  if (!within && shift->rounding > margin) explain_digits(check, shift->rounding);
-  return shift;
-}
-
-/// A case on the wrong side of its tolerance that the test over all cases does not find: launches
-/// that would settle it alone need not settle it among `tested` cases.
-void leave_open(CaseCheck& check, const LaunchShift& shift, ShiftQuantiles& quantiles,
-                std::size_t tested, RegressionVerdict verdict) {
-  const double lower = log_lower(check.tolerance);
-  const double upper = log_upper(check.tolerance);
-  check.settling = launches_to_settle(shift, quantiles, lower, upper);
-  if (check.interval->low <= upper && check.interval->high >= lower) return;
-  add_reason(check, fmt::format("taken alone it is {}, but of {} cases that are not clearly "
-                                "within the tolerance one may be so by chance",
-                                name_of(verdict), tested));
-}
-
-/// Gives `verdict` to the cases whose chance is too small, given how many were looked at.
-void judge_chances(std::vector<CaseCheck>& checks,
-                   const std::vector<std::optional<LaunchShift>>& shifts,
-                   std::optional<double> CaseCheck::*chance, RegressionVerdict verdict) {
-  std::vector<double> chances;
-  std::vector<std::size_t> tested;
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    if (fails(checks[i].verdict) || !(checks[i].*chance)) continue;
-    chances.push_back(*(checks[i].*chance));
-    tested.push_back(i);
+  question.log = mean_log(replicates) - std::log(check.reference->value);
+  if (launches.unhealthy_samples > 0) {
+    question.reasons.push_back({.kind = Reason::Kind::throttled,
+                                .words = counted(launches.unhealthy_samples, "sample", "samples")});
   }
-  const TestsOfABound tests = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
-  if (tests.in_question.empty()) return;
-  ShiftQuantiles quantiles(1.0 - tests.next);
-  for (const std::size_t place : tests.in_question) {
-    CaseCheck& check = checks[tested[place]];
-    const std::optional<LaunchShift>& shift = shifts[tested[place]];
-    const bool beyond = *(check.*chance) <= 0.5;
-    if (tests.rejected[place]) {
-      check.verdict = verdict;
-      check.settling.reset();
-    } else if (shift && beyond && check.verdict == RegressionVerdict::inconclusive) {
-      leave_open(check, *shift, quantiles, tests.in_question.size(), verdict);
-    }
+  if (const std::string text = describe(check.disturbance); !text.empty()) {
+    question.reasons.push_back({.kind = Reason::Kind::disturbed, .words = text});
   }
-}
-
-/// As fast as ever, perhaps, but by which path?
-void judge_unknown_path(CaseCheck& check, const BaselineCase& reference,
-                        const CaseLaunches* launches) {
-  if (launches == nullptr || !launches->path_unknown) return;
-  if (reference.path == Path::unknown || fails(check.verdict)) return;
-  add_reason(check, fmt::format("{} in the baseline, not known now", name_of(reference.path)));
-  if (check.verdict == RegressionVerdict::faster) return;
-  check.verdict = RegressionVerdict::unknown_path;
-  check.settling.reset();
-}
-
-/// Not measured as the baseline was: nothing is known of the case, and nothing need be wrong.
-void judge_other_launch(CaseCheck& check, const CaseLaunches* own, const CaseLaunches* other) {
-  if (own != nullptr || other == nullptr) return;
-  check.verdict = RegressionVerdict::other_launch;
-  check.reason = fmt::format(
-      "by {0} in the baseline, by {1} now: measure with --launch-mode {0}, or make a new baseline",
-      name_of(check.definition.launch), name_of(other->definition.launch));
-}
-
-/// Why a case without an interval is inconclusive.
-void explain_no_interval(CaseCheck& check) {
-  if (check.verdict != RegressionVerdict::inconclusive || check.interval || !check.time) return;
-  const std::string_view more = option_for_launches(check.definition);
-  if (!has_one_launch(check)) {
-    add_reason(
-        check,
-        "launches agree to the last digit, as no measured ones do, so how far the next would "
-        "differ is not known: was a record copied or edited?");
-  } else if (check.launches > 1) {
-    add_reason(check, fmt::format("one launch in the baseline: make it anew with {}", more));
-  } else {
-    const char* which = check.reference_launches > 1 ? "one launch: measure"
-                                                     : "one launch, and one in the baseline: "
-                                                       "measure both";
-    add_reason(check, fmt::format("{} with {}", which, more));
-  }
+  if (!has_one_launch(check)) question.shift = shift_of(reference, measured);
+  if (!question.shift && !question.fact) question.reasons.push_back(why_no_interval(check));
 }
 
 CaseCheck added(const CaseLaunches& launches, bool known_otherwise_launched) {
   CaseCheck check;
   check.definition = launches.definition;
   check.variant = launches.variant;
-  check.verdict = RegressionVerdict::added;
-  check.reason = "not in the baseline";
+  check.verdict = Verdict::added;
+  check.reasons = {{.kind = Reason::Kind::not_in_reference}};
   if (known_otherwise_launched) {
     const Case other = otherwise_launched(launches.definition);
-    check.reason = fmt::format("in the baseline by {} alone", name_of(other.launch));
+    check.reasons = {{.kind = Reason::Kind::other_launch,
+                      .words = fmt::format("in the baseline by {} alone", name_of(other.launch))}};
   }
   check.launches = static_cast<int>(launches.launches.size());
   if (check.launches > 0) check.time = geometric_mean(launches.launches);
@@ -306,33 +227,31 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   std::set<Name> known;
   const MeasuredCases measured(launches);
   std::vector<bool> held(launches.size(), false);
-  Quantiles quantiles;
   CheckResult result;
-  std::vector<const CaseLaunches*> owns;
-  std::vector<std::optional<LaunchShift>> shifts;
+  std::vector<Question> questions;
   for (const BaselineCase& reference : baseline.cases) {
-    CaseCheck check = to_check(reference, tolerance.value_or(tolerance_of(baseline, reference)));
+    CaseCheck& check = result.cases.emplace_back(
+        to_check(reference, tolerance.value_or(tolerance_of(baseline, reference))));
+    Question& question = questions.emplace_back();
+    question.tolerance = check.tolerance;
     known.insert(name_of(reference.definition, reference.variant));
     const auto found = places.find(name_of(reference.definition, reference.variant));
     const CaseLaunches* own = found == places.end() ? nullptr : &launches[found->second];
     const auto other =
         places.find(name_of(otherwise_launched(reference.definition), reference.variant));
-    owns.push_back(own);
-    judge_facts(check, reference, own, runs);
-    judge_other_launch(check, own, other == places.end() ? nullptr : &launches[other->second]);
-    std::optional<LaunchShift>& shift = shifts.emplace_back();
+    state_facts(question, reference, own, runs);
     if (own != nullptr) {
       held[found->second] = true;
-      shift = measure(check, reference, measured.at(found->second), quantiles);
+      measure(check, question, reference, measured.at(found->second));
+    } else if (other != places.end()) {
+      state_other_launch(question, reference.definition.launch,
+                         launches[other->second].definition.launch);
     }
-    result.cases.push_back(std::move(check));
   }
   mark_headlines(result.cases);
-  judge_chances(result.cases, shifts, &CaseCheck::chance_slower, RegressionVerdict::slower);
-  judge_chances(result.cases, shifts, &CaseCheck::chance_faster, RegressionVerdict::faster);
-  for (std::size_t i = 0; i < result.cases.size(); ++i) {
-    explain_no_interval(result.cases[i]);
-    judge_unknown_path(result.cases[i], baseline.cases[i], owns[i]);
+  const std::vector<Judgement> judgements = judge(questions, Claim::beyond_tolerance);
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    static_cast<Judgement&>(result.cases[i]) = judgements[i];
   }
   for (std::size_t i = 0; i < launches.size(); ++i) {
     if (held[i]) continue;
@@ -346,7 +265,7 @@ std::optional<double> share_of(const std::optional<double>& log) {
   return log ? std::optional<double>(std::expm1(*log)) : std::nullopt;
 }
 
-int count_of(const CheckResult& result, RegressionVerdict verdict) {
+int count_of(const CheckResult& result, Verdict verdict) {
   return static_cast<int>(
       std::count_if(result.cases.begin(), result.cases.end(),
                     [verdict](const CaseCheck& check) { return check.verdict == verdict; }));
@@ -358,7 +277,7 @@ ExitCode exit_code_of(const CheckResult& result) {
   bool headline_open = false;
   int open = 0;
   for (const CaseCheck& check : result.cases) {
-    if (check.verdict != RegressionVerdict::added) ++held;
+    if (check.verdict != Verdict::added) ++held;
     failed = failed || fails(check.verdict);
     if (!is_open(check.verdict)) continue;
     ++open;
@@ -377,42 +296,6 @@ std::string_view name_of(Replicate replicate) {
       return "run";
   }
   return "unknown";
-}
-
-std::string_view name_of(RegressionVerdict verdict) {
-  switch (verdict) {
-    case RegressionVerdict::missing:
-      return "missing";
-    case RegressionVerdict::wrong_data:
-      return "wrong-data";
-    case RegressionVerdict::other_path:
-      return "other-path";
-    case RegressionVerdict::slower:
-      return "slower";
-    case RegressionVerdict::unknown_path:
-      return "unknown-path";
-    case RegressionVerdict::other_launch:
-      return "other-launch";
-    case RegressionVerdict::inconclusive:
-      return "inconclusive";
-    case RegressionVerdict::faster:
-      return "faster";
-    case RegressionVerdict::same:
-      return "same";
-    case RegressionVerdict::added:
-      return "added";
-  }
-  return "unknown";
-}
-
-bool is_open(RegressionVerdict verdict) {
-  return verdict == RegressionVerdict::inconclusive || verdict == RegressionVerdict::unknown_path ||
-         verdict == RegressionVerdict::other_launch;
-}
-
-bool fails(RegressionVerdict verdict) {
-  return verdict == RegressionVerdict::missing || verdict == RegressionVerdict::wrong_data ||
-         verdict == RegressionVerdict::other_path || verdict == RegressionVerdict::slower;
 }
 
 namespace {
@@ -540,9 +423,8 @@ void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
 
 /// Of cases of the baseline that the run was not to measure.
 void warn_of_other_selection(CheckResult& result, const Settings& settings) {
-  const auto absent = std::ranges::count_if(result.cases, [](const CaseCheck& check) {
-    return check.verdict == RegressionVerdict::inconclusive && !check.time;
-  });
+  const auto absent = std::ranges::count_if(
+      result.cases, [](const CaseCheck& check) { return check.has(Reason::Kind::not_measured); });
   if (absent == 0) return;
   result.warnings.push_back({"other-selection",
                              fmt::format("{} of the baseline {} not part of this run of profile {}",

@@ -20,7 +20,7 @@ namespace {
 /// none was.
 std::string assumed_deviations_text(const RunComparison& comparison) {
   const bool assumed = std::ranges::any_of(comparison.cases, [](const CaseComparison& each) {
-    return each.speed_up && !degrees_of_freedom(*each.shift);
+    return each.speed_up && !degrees_of_freedom(*each.basis);
   });
   if (!assumed) return {};
   return comparison.before->settings.backend == BackendKind::mpi

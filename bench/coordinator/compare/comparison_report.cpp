@@ -14,6 +14,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/record/record_json.hpp"
+#include "linkgain/report/judgement_text.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/table.hpp"
@@ -70,7 +71,7 @@ std::string launches_text(const RunComparison& comparison) {
 }
 
 std::string legend_of(const RunComparison& comparison) {
-  std::vector<CaseVerdict> verdicts;
+  std::vector<Verdict> verdicts;
   bool trainings = false;
   bool rates = false;
   for (const CaseComparison& each : comparison.cases) {
@@ -88,11 +89,10 @@ CaseRow row_of(const CaseComparison& each, Metric metric) {
               each.variant,
               {value_cell(each.before, metric), value_cell(each.after, metric)},
               each.verdict,
-              each.reason};
+              reason_text(each)};
   const std::vector<std::string> speed_up = speed_up_cells(each);
   row.values.insert(row.values.end(), speed_up.begin(), speed_up.end());
-  row.foldable =
-      each.verdict == CaseVerdict::missing || each.verdict == CaseVerdict::not_comparable;
+  row.foldable = each.verdict == Verdict::missing || each.verdict == Verdict::not_comparable;
   return row;
 }
 
@@ -172,8 +172,8 @@ void add_difference(std::vector<std::string>& fields, const CaseComparison& each
   fields.push_back(csv_field(low_of(each.speed_up->interval)));
   fields.push_back(csv_field(high_of(each.speed_up->interval)));
   fields.push_back(csv_field(less_time(each.speed_up->value)));
-  fields.push_back(csv_field(deviation_of(*each.shift)));
-  fields.emplace_back(degrees_of_freedom(*each.shift) ? "false" : "true");
+  fields.push_back(csv_field(deviation_of(*each.basis)));
+  fields.emplace_back(degrees_of_freedom(*each.basis) ? "false" : "true");
 }
 
 std::string csv_row(const RunComparison& comparison, const CaseComparison& each) {
@@ -195,7 +195,7 @@ std::string csv_row(const RunComparison& comparison, const CaseComparison& each)
                                   launches_of(after)};
   add_difference(fields, each);
   fields.emplace_back(name_of(each.verdict));
-  fields.push_back(csv_field(std::string_view(each.reason)));
+  fields.push_back(csv_field(std::string_view(reason_text(each))));
   for (const CaseFigures* side : {before, after}) {
     fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.samples));
   }
@@ -256,8 +256,8 @@ Out write_speed_up(const CaseComparison& each) {
           {"low", each.speed_up->interval->low},
           {"high", each.speed_up->interval->high},
           {"less_time", less_time(each.speed_up->value)},
-          {"launch_spread", deviation_of(*each.shift)},
-          {"degrees_of_freedom", nullable(degrees_of_freedom(*each.shift))}};
+          {"launch_spread", deviation_of(*each.basis)},
+          {"degrees_of_freedom", nullable(degrees_of_freedom(*each.basis))}};
 }
 
 Out write_case(const CaseComparison& each) {
@@ -267,7 +267,7 @@ Out write_case(const CaseComparison& each) {
           {"after", write_side(each.after)},
           {"difference", write_speed_up(each)},
           {"verdict", name_of(each.verdict)},
-          {"reason", each.reason}};
+          {"reason", reason_text(each)}};
 }
 
 Out write_comparison(const RunComparison& comparison) {

@@ -14,6 +14,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/report/judgement_text.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -59,24 +60,29 @@ namespace {
 std::string verdict_sentence(const std::string& what, const CaseComparison& each,
                              double tolerance) {
   switch (each.verdict) {
-    case CaseVerdict::same:
+    case Verdict::same:
       return fmt::format("After, {} takes the same time within {} ({}).", what,
                          readable_percent(tolerance), with_interval(*each.speed_up));
-    case CaseVerdict::faster:
+    case Verdict::faster:
       return fmt::format("After, {} takes {} less time ({}).", what,
                          readable_percent(less_time(each.speed_up->value)),
                          with_interval(*each.speed_up));
-    case CaseVerdict::slower:
+    case Verdict::slower:
       return fmt::format("After, {} is {} slower ({}).", what,
                          readable_percent(-less_time(each.speed_up->value), Whole::no),
                          with_interval(*each.speed_up));
-    case CaseVerdict::inconclusive:
+    case Verdict::inconclusive:
       return fmt::format("Inconclusive: {} before and after ({}). Repeat both runs with more {}.",
                          what, with_interval(*each.speed_up),
                          is_program(each.definition.operation) ? "rounds" : "launches");
-    case CaseVerdict::not_comparable:
-    case CaseVerdict::missing:
-      return fmt::format("{}: {}: {}.", what, name_of(each.verdict), each.reason);
+    case Verdict::not_comparable:
+    case Verdict::missing:
+    case Verdict::wrong_data:
+    case Verdict::other_path:
+    case Verdict::unknown_path:
+    case Verdict::other_launch:
+    case Verdict::added:
+      return fmt::format("{}: {}: {}.", what, name_of(each.verdict), reason_text(each));
   }
   return {};
 }
@@ -91,12 +97,11 @@ std::string text_of(const Change& change) {
   return fmt::format("{}: {} → {}", change.what, change.before, change.after);
 }
 
-std::string counts_of(const std::vector<CaseVerdict>& verdicts) {
-  constexpr std::array kVerdicts{CaseVerdict::faster,         CaseVerdict::slower,
-                                 CaseVerdict::same,           CaseVerdict::inconclusive,
-                                 CaseVerdict::not_comparable, CaseVerdict::missing};
+std::string counts_of(const std::vector<Verdict>& verdicts) {
+  constexpr std::array kVerdicts{Verdict::faster,       Verdict::slower,         Verdict::same,
+                                 Verdict::inconclusive, Verdict::not_comparable, Verdict::missing};
   std::vector<std::string> counts;
-  for (const CaseVerdict verdict : kVerdicts) {
+  for (const Verdict verdict : kVerdicts) {
     const auto count = std::count(verdicts.begin(), verdicts.end(), verdict);
     if (count > 0) counts.push_back(fmt::format("{} {}", count, name_of(verdict)));
   }
@@ -106,7 +111,7 @@ std::string counts_of(const std::vector<CaseVerdict>& verdicts) {
 namespace {
 
 bool is_change(const CaseComparison& each) {
-  return each.verdict == CaseVerdict::faster || each.verdict == CaseVerdict::slower;
+  return each.verdict == Verdict::faster || each.verdict == Verdict::slower;
 }
 
 /// Absolute, of the log of the time.
@@ -126,8 +131,8 @@ std::string change_words(const CaseComparison& each) {
                      : readable_percent(1.0 - now) + " lower";
   }
   const double saved = less_time(speed_up);
-  return each.verdict == CaseVerdict::faster ? readable_percent(saved) + " less time"
-                                             : readable_percent(-saved, Whole::no) + " slower";
+  return each.verdict == Verdict::faster ? readable_percent(saved) + " less time"
+                                         : readable_percent(-saved, Whole::no) + " slower";
 }
 
 std::string change_text(const CaseComparison& each) {
@@ -142,16 +147,15 @@ std::string change_text(const CaseComparison& each) {
 std::string answer_of(const RunComparison& comparison) {
   const std::vector<CaseComparison>& cases = comparison.cases;
   if (cases.empty()) return {};
-  std::vector<CaseVerdict> verdicts;
+  std::vector<Verdict> verdicts;
   for (const CaseComparison& each : cases) verdicts.push_back(each.verdict);
   const auto largest = std::ranges::max_element(cases, {}, change_in);
   const auto change = [&]() -> std::string {
     if (is_change(*largest)) return change_text(*largest);
     if (!has_common_case(comparison)) return "The runs have no case in common.";
     if (std::ranges::none_of(cases, is_compared)) return "No case can be compared.";
-    const bool decided = std::ranges::none_of(cases, [](const CaseComparison& each) {
-      return each.verdict == CaseVerdict::inconclusive;
-    });
+    const bool decided = std::ranges::none_of(
+        cases, [](const CaseComparison& each) { return each.verdict == Verdict::inconclusive; });
     return decided ? fmt::format("No case changed by more than {}.",
                                  readable_percent(comparison.tolerance))
                    : "No case changed significantly.";

@@ -22,7 +22,7 @@ std::string name_and_start(const RunFigures& run);
 std::string text_of(const Change& change);
 
 /// "1 faster, 2 inconclusive"
-std::string counts_of(const std::vector<CaseVerdict>& verdicts);
+std::string counts_of(const std::vector<Verdict>& verdicts);
 
 /// How many cases came to which verdict, and the largest change of those that are decided: "1
 /// faster, 2 inconclusive. Largest change: all_reduce 1 GiB (p2p), 23 % less time (1.30x, 95 % CI
@@ -38,7 +38,7 @@ struct CaseRow {
   std::string label;
   std::string variant;              ///< empty where the source knows none
   std::vector<std::string> values;  ///< one for each column between variant and verdict
-  CaseVerdict verdict = CaseVerdict::missing;
+  Verdict verdict = Verdict::missing;
   std::string reason;
   /// Whether nothing is lost where several rows of the same verdict and reason become one.
   bool foldable = false;

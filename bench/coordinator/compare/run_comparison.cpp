@@ -95,66 +95,69 @@ LaunchShift assumed_shift(BackendKind backend, const CaseFigures& before,
   return shift_between(mean(before), mean(after)).value();
 }
 
-/// How many times longer it took before.
-Estimate speed_up_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
-  const Interval log = interval_of(shift, quantiles);
-  return {.value = std::exp(-shift.log),
-          .interval = Interval{std::exp(-log.high), std::exp(-log.low)},
-          .replicates = std::min(shift.before, shift.after)};
+/// Says how many times longer it took before; nothing where that is not known.
+std::optional<Estimate> speed_up_of(const Judgement& judgement) {
+  if (!judgement.interval) return std::nullopt;
+  return Estimate{
+      .value = std::exp(-*judgement.shift),
+      .interval = Interval{std::exp(-judgement.interval->high), std::exp(-judgement.interval->low)},
+      .replicates = std::min(judgement.basis->before, judgement.basis->after)};
 }
 
-/// The tolerance is meant on the log scale, so that twice as fast and half as fast weigh the same.
-CaseVerdict judge(const Estimate& speed_up, double tolerance) {
-  const double bound = std::log1p(tolerance);
-  const double shift = std::log(speed_up.value);
-  const Interval& interval = *speed_up.interval;
-  if (std::log(interval.low) > -bound && std::log(interval.high) < bound) return CaseVerdict::same;
-  if (interval.low > 1.0 && shift > bound) return CaseVerdict::faster;
-  if (interval.high < 1.0 && shift < -bound) return CaseVerdict::slower;
-  return CaseVerdict::inconclusive;
-}
-
-std::string why_not_comparable(const RunComparison& comparison, const CaseComparison& each) {
+/// Says what takes part in no comparison.
+std::optional<Reason> why_not_comparable(const RunComparison& comparison,
+                                         const CaseComparison& each) {
   const BackendKind before = comparison.before->settings.backend;
   const BackendKind after = comparison.after->settings.backend;
   if (before != after) {
-    return fmt::format("backend {} before, {} after", name_of(before), name_of(after));
+    return Reason{
+        .kind = Reason::Kind::other_backend,
+        .words = fmt::format("backend {} before, {} after", name_of(before), name_of(after))};
   }
-  if (!each.before->no_time.empty()) return "before: " + each.before->no_time;
-  if (!each.after->no_time.empty()) return "after: " + each.after->no_time;
-  return {};
+  for (const auto& [when, figures] : {std::pair{"before", each.before}, {"after", each.after}}) {
+    if (figures->no_time.empty()) continue;
+    return Reason{.kind = Reason::Kind::no_time,
+                  .words = fmt::format("{}: {}", when, figures->no_time)};
+  }
+  return std::nullopt;
 }
 
-/// "before: other processes were active in 3 samples"; empty where nothing is known of either side.
-std::string disturbances_text(const CaseComparison& each) {
-  std::vector<std::string> parts;
-  for (const auto& [when, figures] :
-       {std::pair{"before", each.before}, std::pair{"after", each.after}}) {
+/// Says what disturbed either side, if anything is known.
+std::vector<Reason> disturbances_of(const CaseComparison& each) {
+  std::vector<Reason> reasons;
+  for (const auto& [when, figures] : {std::pair{"before", each.before}, {"after", each.after}}) {
     const std::string text = describe(figures->disturbance);
-    if (!text.empty()) parts.push_back(fmt::format("{}: {}", when, text));
+    if (text.empty()) continue;
+    reasons.push_back(
+        {.kind = Reason::Kind::disturbed, .words = fmt::format("{}: {}", when, text)});
   }
-  return fmt::format("{}", fmt::join(parts, "; "));
+  return reasons;
 }
 
-void fill(CaseComparison& each, const RunComparison& comparison, ShiftQuantiles& quantiles) {
+/// Says which run lacks the case.
+Reason why_missing(const RunComparison& comparison, const CaseComparison& each) {
+  const std::string& name = lacking_run(comparison, each).name;
+  const std::optional<LaunchMode> other = other_launch(comparison, each);
+  if (!other) return {.kind = Reason::Kind::not_recorded, .words = name};
+  return {.kind = Reason::Kind::other_launch,
+          .words = fmt::format("in {} by {} alone", name, name_of(*other))};
+}
+
+/// The tolerance is meant on the log scale, so that twice as fast and half as fast weigh the same.
+Tolerance within(double share) { return {1.0 / (1.0 + share) - 1.0, share}; }
+
+/// Asks whether the case changed, with the shift that launches tell, or else an assumed one.
+Question question_of(const RunComparison& comparison, const CaseComparison& each) {
   if (each.before == nullptr || each.after == nullptr) {
-    const std::string& name = lacking_run(comparison, each).name;
-    const std::optional<LaunchMode> other = other_launch(comparison, each);
-    each.reason = other ? fmt::format("in {} by {} alone", name, name_of(*other))
-                        : fmt::format("not in {}", name);
-    return;
+    return {.fact = Verdict::missing, .reasons = {why_missing(comparison, each)}};
   }
-  each.reason = why_not_comparable(comparison, each);
-  if (!each.reason.empty()) {
-    each.verdict = CaseVerdict::not_comparable;
-    return;
+  if (const std::optional<Reason> reason = why_not_comparable(comparison, each)) {
+    return {.fact = Verdict::not_comparable, .reasons = {*reason}};
   }
-  each.reason = disturbances_text(each);
-  if (!each.shift) {
-    each.shift = assumed_shift(comparison.before->settings.backend, *each.before, *each.after);
-  }
-  each.speed_up = speed_up_of(*each.shift, quantiles);
-  each.verdict = judge(*each.speed_up, comparison.tolerance);
+  const BackendKind backend = comparison.before->settings.backend;
+  return {.reasons = disturbances_of(each),
+          .shift = each.basis ? each.basis : assumed_shift(backend, *each.before, *each.after),
+          .tolerance = within(comparison.tolerance)};
 }
 
 CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
@@ -182,7 +185,7 @@ std::vector<CaseComparison> matched_cases(const RunFigures& before, const RunFig
       if (used[i] || !match.matches(before.cases[i], figures)) continue;
       row.before = &before.cases[i];
       if (before_means[i] && after_means[own]) {
-        row.shift = shift_between(*before_means[i], *after_means[own]);
+        row.basis = shift_between(*before_means[i], *after_means[own]);
       }
       used[i] = true;
     }
@@ -202,24 +205,6 @@ std::vector<CaseComparison> matched_cases(const RunFigures& before, const RunFig
 
 }  // namespace
 
-std::string_view name_of(CaseVerdict verdict) {
-  switch (verdict) {
-    case CaseVerdict::same:
-      return "same";
-    case CaseVerdict::faster:
-      return "faster";
-    case CaseVerdict::slower:
-      return "slower";
-    case CaseVerdict::inconclusive:
-      return "inconclusive";
-    case CaseVerdict::not_comparable:
-      return "not comparable";
-    case CaseVerdict::missing:
-      return "missing";
-  }
-  throw std::invalid_argument("no such verdict");
-}
-
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
                            const CompareOptions& options) {
   RunComparison comparison;
@@ -228,8 +213,16 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   comparison.tolerance = options.tolerance;
   comparison.changes = changes_between(before, after);
   comparison.cases = matched_cases(before, after, options);
-  ShiftQuantiles quantiles;
-  for (CaseComparison& each : comparison.cases) fill(each, comparison, quantiles);
+  std::vector<Question> questions;
+  for (const CaseComparison& each : comparison.cases) {
+    questions.push_back(question_of(comparison, each));
+  }
+  const std::vector<Judgement> judgements = judge(questions, Claim::change);
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    CaseComparison& each = comparison.cases[i];
+    static_cast<Judgement&>(each) = judgements[i];
+    each.speed_up = speed_up_of(each);
+  }
   return comparison;
 }
 
@@ -251,7 +244,7 @@ std::optional<LaunchMode> other_launch(const RunComparison& comparison,
 
 bool has_common_case(const RunComparison& comparison) {
   return !std::ranges::all_of(comparison.cases, [](const CaseComparison& each) {
-    return each.verdict == CaseVerdict::missing;
+    return each.verdict == Verdict::missing;
   });
 }
 

@@ -2,27 +2,14 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/compare/run_figures.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
-
-/// What holding one run's case against another's came to.
-enum class CaseVerdict {
-  same,            ///< the whole interval lies within the tolerance
-  faster,          ///< less time after: beyond the tolerance, and the interval leaves 1 out
-  slower,          ///< more time after, likewise
-  inconclusive,    ///< neither
-  not_comparable,  ///< a side has no time that may be compared
-  missing,         ///< a side lacks the case
-};
-
-/// "same", "faster", "slower", "inconclusive", "not comparable", "missing".
-std::string_view name_of(CaseVerdict verdict);
 
 /// What a difference of practical meaning is, as a share of the time.
 inline constexpr double kCompareTolerance = 0.02;
@@ -32,8 +19,9 @@ struct CompareOptions {
   std::vector<OperationKind> operations;  ///< empty: all cases
 };
 
-/// A case of one variant in two runs.
-struct CaseComparison {
+/// A case of one variant in two runs, of which the first is the reference. Its basis has an assumed
+/// deviation where launches of like cases tell none.
+struct CaseComparison : Judgement {
   std::string name;
   Case definition;
   std::string variant;  ///< "p2p → host" where the runs have no variant in common
@@ -41,12 +29,7 @@ struct CaseComparison {
   const CaseFigures* before = nullptr;
   const CaseFigures* after = nullptr;
   /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
-  std::optional<Estimate> speed_up;
-  /// What the interval was made of: from before to after, with an assumed deviation where launches
-  /// of like cases tell none.
-  std::optional<LaunchShift> shift{};
-  CaseVerdict verdict = CaseVerdict::missing;
-  std::string reason;  ///< of not_comparable and missing; what disturbed either side of others
+  std::optional<Estimate> speed_up{};
 };
 
 /// Two runs compared with each other.
@@ -58,11 +41,11 @@ struct RunComparison {
   std::vector<CaseComparison> cases;  ///< in the order of `after`, then what it lacks
 };
 
-/// The replicate is the launch: shift_between() the launches of both runs, with the deviations of
-/// each (pooled_deviations()), or where launches tell none with an assumed one
-/// (assumed_deviation(), kAssumedCpuDeviation), or with what the samples show if that is more.
-/// Variants are matched by name, and the first ones with each other where no name is common or a
-/// source has no names. The result points into both runs, which must outlive it.
+/// Judges each case by Claim::change. The replicate is the launch: shift_between() the launches of
+/// both runs, with the deviations of each (pooled_deviations()), or where launches tell none with
+/// an assumed one (assumed_deviation(), kAssumedCpuDeviation), or with what the samples show if
+/// that is more. Variants are matched by name, and the first ones with each other where no name is
+/// common or a source has no names. The result points into both runs, which must outlive it.
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
                            const CompareOptions& options);
 

@@ -35,8 +35,8 @@ TEST(CheckJunit, IsReadWhateverIsInIt) {
 TEST(CheckJunit, BeginsNoLineWithTextOfOthers) {
   CheckResult result = quiet_check();
   result.sources[0].host = "a\n::error::b";
-  result.cases[0].verdict = RegressionVerdict::missing;
-  result.cases[0].reason = "skipped: \n::error::c";
+  result.cases[0].verdict = Verdict::missing;
+  result.cases[0].reasons = {{.kind = Reason::Kind::no_time, .words = "skipped: \n::error::c"}};
   EXPECT_THAT(check_junit(result), Not(HasSubstr("\n::")));
 }
 

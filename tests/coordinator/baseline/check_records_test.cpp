@@ -56,8 +56,8 @@ TEST(CheckRecords, SeesAPathThatOneRecordDoesNotKnow) {
     r.cases[0].variants[0].path = Path::unknown;
   });
   const CheckResult result = check({after(), blind}, made_from(before()));
-  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::unknown_path);
-  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::same);
+  EXPECT_EQ(result.cases[0].verdict, Verdict::unknown_path);
+  EXPECT_EQ(result.cases[1].verdict, Verdict::same);
 }
 
 TEST(CheckRecords, RefusesAnotherKindOfMachine) {
@@ -89,7 +89,7 @@ TEST(CheckRecords, TakesARecordOfNoRanksAndOneOfNoSamples) {
   const Record unmeasured =
       changed(run_of({}, "later"), [](Record& r) { r.status = RunStatus::interrupted; });
   for (const CaseCheck& each : check({unmeasured}, made_from(before())).cases) {
-    EXPECT_EQ(each.verdict, RegressionVerdict::missing);
+    EXPECT_EQ(each.verdict, Verdict::missing);
   }
 }
 
@@ -182,7 +182,7 @@ TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
     r.cases[1].variants[0].health = health;
   });
   const CheckResult result = check({hot}, made_from(before()));
-  EXPECT_EQ(count_of(result, RegressionVerdict::same), 2);
+  EXPECT_EQ(count_of(result, Verdict::same), 2);
   ASSERT_THAT(warning_codes(result), ElementsAre("throttled"));
   EXPECT_THAT(result.warnings[0].text,
               AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
@@ -196,7 +196,7 @@ TEST(CheckRecords, WarnsOfOthersWork) {
     r.cases[1].variants[0].level_shift = LevelShift{.launch = 1, .round = 2, .ratio = 1.3};
   };
   const CheckResult result = check({changed(after(), disturb)}, made_from(before()));
-  EXPECT_EQ(count_of(result, RegressionVerdict::same), 2);
+  EXPECT_EQ(count_of(result, Verdict::same), 2);
   EXPECT_THAT(warning_codes(result), ElementsAre("neighbours", "disturbed", "level-change"));
   EXPECT_EQ(result.cases[0].disturbance.samples, 3);
   EXPECT_EQ(result.cases[1].disturbance.level_change, 1.3);
@@ -220,7 +220,7 @@ TEST(CheckRecords, FailNoCaseOfAnotherProfile) {
 TEST(CheckRecords, OfOneLaunchIsNoOtherSelection) {
   const Record one = run_of({{sized(8), "p2p", {1e-3}}, {sized(1 << 20), "p2p", {1e-3}}}, "later");
   const CheckResult result = check({one}, made_from(before()));
-  EXPECT_EQ(count_of(result, RegressionVerdict::inconclusive), 2);
+  EXPECT_EQ(count_of(result, Verdict::inconclusive), 2);
   EXPECT_TRUE(result.cases[0].time);
   EXPECT_THAT(warning_codes(result), Not(testing::Contains("other-selection")));
 }

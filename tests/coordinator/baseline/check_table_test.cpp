@@ -33,7 +33,7 @@ TEST(CheckTable, LeavesColumnsOutWhereATerminalIsNarrow) {
 
 TEST(CheckTable, IsShortWhereNothingFails) {
   CheckResult open = quiet_check();
-  open.cases[1].verdict = RegressionVerdict::inconclusive;
+  open.cases[1].verdict = Verdict::inconclusive;
   open.cases[1].settling = Settling{12, true};
   expect_golden(check_table(quiet_check()) + "\n" + check_table(open), "check_quiet.txt");
 }
@@ -43,7 +43,7 @@ TEST(CheckTable, SaysWhetherRunsCount) {
   CheckResult result = quiet_check();
   const std::string launches = check_table(result);
   result.cases[1].replicate = Replicate::run;
-  result.cases[1].verdict = RegressionVerdict::inconclusive;
+  result.cases[1].verdict = Verdict::inconclusive;
   result.cases[1].settling = Settling{5, true};
   const std::string some = check_table(result);
   result.cases[0].replicate = Replicate::run;
@@ -62,8 +62,7 @@ TEST(CheckMarkdown, OfAQuietCheckHasNoTable) {
 
 TEST(CheckTable, SaysThatARateIsComparedByTheTimePerUnit) {
   CheckResult result = quiet_check();
-  result.cases.push_back(
-      sample_check(8, "p2p", RegressionVerdict::slower, 0.001, 1.0 / 0.7 - 1.0, 0.012));
+  result.cases.push_back(sample_check(8, "p2p", Verdict::slower, 0.001, 1.0 / 0.7 - 1.0, 0.012));
   result.cases.back().definition = parse_case_name("exec/tokens/higher");
   expect_golden(check_table(result) + "\n" + check_junit(result), "check_rate.txt");
 }

@@ -57,10 +57,10 @@ void add(Shares& shares, const CheckResult& result, const Question& question, do
   bool too_good = false;
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
     const bool slow = question.one_slow() && static_cast<int>(i) == question.slow_case;
-    const RegressionVerdict verdict = result.cases[i].verdict;
-    if (slow && verdict == RegressionVerdict::slower) shares.found += one;
-    alarm = alarm || (!slow && verdict == RegressionVerdict::slower);
-    too_good = too_good || verdict == RegressionVerdict::faster;
+    const Verdict verdict = result.cases[i].verdict;
+    if (slow && verdict == Verdict::slower) shares.found += one;
+    alarm = alarm || (!slow && verdict == Verdict::slower);
+    too_good = too_good || verdict == Verdict::faster;
   }
   if (alarm) shares.alarm += one;
   if (too_good) shares.too_good += one;
@@ -157,10 +157,10 @@ TEST(RegressionSimulation, WouldRaiseFalseAlarmsIfSamplesWereReplicates) {
   for (int run = 0; run < kRuns; ++run) {
     const Baseline samples = baseline_of(machine.measure_samples(kBaselineLaunches), {});
     const CheckResult wrong = check_launches(machine.measure_samples(2), samples, within(0.005));
-    if (count_of(wrong, RegressionVerdict::slower) > 0) ++on_samples;
+    if (count_of(wrong, Verdict::slower) > 0) ++on_samples;
     const Baseline launches = baseline_of(machine.measure(kBaselineLaunches), {});
     const CheckResult right = check_launches(machine.measure(2), launches, within(0.005));
-    if (count_of(right, RegressionVerdict::slower) > 0) ++on_launches;
+    if (count_of(right, Verdict::slower) > 0) ++on_launches;
   }
   EXPECT_GT(on_samples, kRuns / 2);
   EXPECT_LE(on_launches, 1);

@@ -1,5 +1,6 @@
 #include "linkgain/baseline/regression.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/report/judgement_text.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"
 
@@ -37,7 +39,7 @@ CaseCheck check_one(const Baseline& baseline, const CaseLaunches& launches) {
 
 TEST(Check, HoldsTheShiftOfLaunchesAgainstTheTolerance) {
   const CaseCheck check = check_one(reference(), launches_of(sized(8), eight(1.01e-3)));
-  EXPECT_EQ(check.verdict, RegressionVerdict::same);
+  EXPECT_EQ(check.verdict, Verdict::same);
   EXPECT_NEAR(*check.shift, std::log(1.01), 1e-12);
   // s = 0.005 on both sides; 14 degrees of freedom; t = 2.145; standard error s / 2.
   EXPECT_NEAR(check.interval->high - *check.shift, 2.1448 * 0.0025, 1e-6);
@@ -48,10 +50,10 @@ TEST(Check, HoldsTheShiftOfLaunchesAgainstTheTolerance) {
 
 TEST(Check, FindsSlowerAndSuspiciouslyFast) {
   const CaseCheck slower = check_one(reference(), launches_of(sized(8), eight(1.08e-3)));
-  EXPECT_EQ(slower.verdict, RegressionVerdict::slower);
+  EXPECT_EQ(slower.verdict, Verdict::slower);
   EXPECT_LT(*slower.chance_slower, 0.001);
   const CaseCheck faster = check_one(reference(), launches_of(sized(8), eight(0.9e-3)));
-  EXPECT_EQ(faster.verdict, RegressionVerdict::faster);
+  EXPECT_EQ(faster.verdict, Verdict::faster);
   EXPECT_FALSE(fails(faster.verdict));
   EXPECT_EQ(faster.settling, std::nullopt);
 }
@@ -63,9 +65,9 @@ TEST(Check, JudgesEveryCase) {
   };
   const CheckResult result = check_launches(run(0.9e-3, 1.08e-3), baseline_of(run(1e-3, 1e-3), {}));
   ASSERT_THAT(result.cases, SizeIs(3));
-  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::same);
-  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::faster);
-  EXPECT_EQ(result.cases[2].verdict, RegressionVerdict::slower);
+  EXPECT_EQ(result.cases[0].verdict, Verdict::same);
+  EXPECT_EQ(result.cases[1].verdict, Verdict::faster);
+  EXPECT_EQ(result.cases[2].verdict, Verdict::slower);
 }
 
 /// On either side: a launch of another placement takes another time, and one does not tell.
@@ -77,7 +79,7 @@ TEST(Check, DecidesNothingByOneLaunch) {
                                              std::pair{one, launches_of(sized(8), {time})}}) {
       const CheckResult result = check_launches(std::vector{launches}, baseline);
       const CaseCheck& check = result.cases.front();
-      EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive) << time;
+      EXPECT_EQ(check.verdict, Verdict::inconclusive) << time;
       EXPECT_FALSE(check.interval) << "one launch has none";
       EXPECT_NEAR(*check.shift, std::log(time / 1e-3), 1e-12);
       EXPECT_EQ(check.settling, std::nullopt);
@@ -90,9 +92,9 @@ TEST(Check, DecidesNothingByOneLaunch) {
 TEST(Check, FailsForFactsOfOneLaunch) {
   CaseLaunches launches = launches_of(sized(8), {1e-3});
   launches.paths = {Path::host_memory};
-  EXPECT_EQ(check_one(reference(), launches).verdict, RegressionVerdict::other_path);
+  EXPECT_EQ(check_one(reference(), launches).verdict, Verdict::other_path);
   launches.wrong_data = "1 of 4 elements are wrong";
-  EXPECT_EQ(check_one(reference(), launches).verdict, RegressionVerdict::wrong_data);
+  EXPECT_EQ(check_one(reference(), launches).verdict, Verdict::wrong_data);
 }
 
 /// Runs of two launches each whose means lie at these shares above 1 ms.
@@ -116,9 +118,9 @@ TEST(Check, TakesItsErrorFromTheBaselinesRuns) {
   EXPECT_NEAR(*check.shift, 0.02, 1e-12);
   // s = 0.01, 2 degrees of freedom, t = 4.3027; standard error s sqrt(1/3 + 1).
   EXPECT_NEAR(check.interval->high - *check.shift, 4.3027 * 0.01 * std::sqrt(4.0 / 3.0), 1e-6);
-  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
+  EXPECT_EQ(check.verdict, Verdict::inconclusive);
   EXPECT_GT(check.settling->launches, 1) << "runs";
-  EXPECT_EQ(check_one(three, runs_at({0.15})).verdict, RegressionVerdict::slower);
+  EXPECT_EQ(check_one(three, runs_at({0.15})).verdict, Verdict::slower);
   const CaseCheck two_more = check_one(three, runs_at({0.01, 0.03}));
   // s² = (2 s1² + 1 s2²) / 3 with s2² = 0.0002; standard error s sqrt(1/3 + 1/2).
   EXPECT_NEAR(two_more.interval->high - *two_more.shift,
@@ -145,7 +147,7 @@ TEST(Check, ComparesLaunchesWhereTheBaselineHasTwoRuns) {
 
 TEST(Check, SaysWhatWouldSettleAnOpenCase) {
   const CaseCheck check = check_one(reference(0.02), launches_of(sized(8), {1.02e-3, 1.04e-3}));
-  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
+  EXPECT_EQ(check.verdict, Verdict::inconclusive);
   ASSERT_TRUE(check.settling);
   EXPECT_GT(check.settling->launches, 2);
 }
@@ -165,9 +167,9 @@ std::vector<double> scattered(int count, double time) {
 
 /// Twelve cases beyond the tolerance, each a pool of its own, as another variant of it is: the
 /// first one far, with so many launches in the baseline and in the run.
-CheckResult check_of_twelve(int reference, int launches, RegressionVerdict verdict) {
+CheckResult check_of_twelve(int reference, int launches, Verdict verdict) {
   const auto factor = [&](double slower) {
-    return verdict == RegressionVerdict::slower ? slower : 1.0 / slower;
+    return verdict == Verdict::slower ? slower : 1.0 / slower;
   };
   std::vector<CaseLaunches> before;
   std::vector<CaseLaunches> after;
@@ -186,23 +188,23 @@ CheckResult check_of_twelve(int reference, int launches, RegressionVerdict verdi
 /// tolerance, has as many launches as would settle it alone.
 TEST(Check, AsksForMoreLaunchesThanThereAreWhereOtherCasesLeaveOneOpen) {
   std::string reasons;
-  for (const RegressionVerdict verdict : {RegressionVerdict::slower, RegressionVerdict::faster}) {
+  for (const Verdict verdict : {Verdict::slower, Verdict::faster}) {
     SCOPED_TRACE(name_of(verdict));
     const CheckResult result = check_of_twelve(3, 3, verdict);
     const CaseCheck& open = result.cases[0];
-    ASSERT_EQ(open.verdict, RegressionVerdict::inconclusive);
+    ASSERT_EQ(open.verdict, Verdict::inconclusive);
     const Interval& interval = open.interval.value();
     EXPECT_TRUE(interval.low > log_upper(open.tolerance) ||
                 interval.high < log_lower(open.tolerance));
-    EXPECT_EQ(result.cases[1].reason, "") << "its interval tells that it is open";
-    reasons += open.reason + "\n";
+    EXPECT_TRUE(result.cases[1].reasons.empty()) << "its interval tells that it is open";
+    reasons += reason_text(open) + "\n";
     ASSERT_TRUE(open.settling);
     EXPECT_TRUE(open.settling->baseline_too) << "it has three launches, and two degrees of freedom";
     const int enough = open.settling->launches;
     EXPECT_GT(enough, 3);
     EXPECT_EQ(check_of_twelve(enough, enough, verdict).cases[0].verdict, verdict);
     EXPECT_EQ(check_of_twelve(enough - 1, enough - 1, verdict).cases[0].verdict,
-              RegressionVerdict::inconclusive);
+              Verdict::inconclusive);
   }
   expect_golden(reasons, "left_open.txt");
 }
@@ -211,8 +213,9 @@ TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
   const std::vector<double> alike(8, 1e-3);
   const Baseline baseline = baseline_of(std::vector{launches_of(sized(8), alike)}, {});
   const CaseCheck check = check_one(baseline, launches_of(sized(8), alike));
-  EXPECT_EQ(check.verdict, RegressionVerdict::inconclusive);
-  EXPECT_THAT(check.reason, Not(HasSubstr("--launches 8")));
+  EXPECT_EQ(check.verdict, Verdict::inconclusive);
+  EXPECT_TRUE(check.has(Reason::Kind::agreeing));
+  EXPECT_THAT(reason_text(check), Not(HasSubstr("--launches 8")));
 }
 
 TEST(Check, FailsForMissingWrongAndElsewhereCases) {
@@ -220,25 +223,25 @@ TEST(Check, FailsForMissingWrongAndElsewhereCases) {
   CaseLaunches launches = launches_of(sized(16), eight(1e-3));
   const std::vector other_size{launches};
   const CheckResult cut_short = check_launches(other_size, baseline, {}, RunsAre::cut_short);
-  EXPECT_EQ(cut_short.cases.front().verdict, RegressionVerdict::missing);
+  EXPECT_EQ(cut_short.cases.front().verdict, Verdict::missing);
   EXPECT_EQ(exit_code_of(cut_short), ExitCode::problem_found);
   const CheckResult complete = check_launches(other_size, baseline);
-  EXPECT_EQ(complete.cases.front().verdict, RegressionVerdict::inconclusive)
+  EXPECT_EQ(complete.cases.front().verdict, Verdict::inconclusive)
       << "a complete run was not to measure it";
   EXPECT_EQ(exit_code_of(complete), ExitCode::inconclusive);
   launches = launches_of(sized(8), {});
   launches.missing = "skipped: out of memory";
-  EXPECT_EQ(check_one(baseline, launches).reason, launches.missing);
+  EXPECT_EQ(reason_text(check_one(baseline, launches)), launches.missing);
   launches = launches_of(sized(8), eight(1e-3));
   launches.paths = {Path::nvlink, Path::host_memory};
   const CaseCheck elsewhere = check_one(baseline, launches);
-  EXPECT_EQ(elsewhere.verdict, RegressionVerdict::other_path);
+  EXPECT_EQ(elsewhere.verdict, Verdict::other_path);
   EXPECT_NEAR(*elsewhere.shift, 0.0, 1e-12) << "as fast, and still not the same";
   launches.wrong_data = "1 of 4 elements are wrong";
-  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::wrong_data);
+  EXPECT_EQ(check_one(baseline, launches).verdict, Verdict::wrong_data);
   baseline.cases[0].path = Path::unknown;
   launches.wrong_data.clear();
-  EXPECT_EQ(check_one(baseline, launches).verdict, RegressionVerdict::same);
+  EXPECT_EQ(check_one(baseline, launches).verdict, Verdict::same);
 }
 
 TEST(Check, ReportsAPathThatIsNotKnownAnyMore) {
@@ -247,18 +250,18 @@ TEST(Check, ReportsAPathThatIsNotKnownAnyMore) {
   launches.path_unknown = true;
   const Baseline baseline = reference();
   const CheckResult result = check_launches(std::vector{launches}, baseline);
-  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::unknown_path);
+  EXPECT_EQ(result.cases[0].verdict, Verdict::unknown_path);
   EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive) << "it is a headline";
   CaseLaunches slow = launches_of(sized(8), eight(2e-3));
   slow.path_unknown = true;
-  EXPECT_EQ(check_one(baseline, slow).verdict, RegressionVerdict::slower);
+  EXPECT_EQ(check_one(baseline, slow).verdict, Verdict::slower);
   CaseLaunches open = launches_of(sized(8), {1.05e-3});
   open.path_unknown = true;
-  EXPECT_EQ(check_one(baseline, open).verdict, RegressionVerdict::unknown_path);
+  EXPECT_EQ(check_one(baseline, open).verdict, Verdict::unknown_path);
   EXPECT_EQ(check_one(baseline, open).settling, std::nullopt) << "no launch settles a path";
   Baseline never_known = baseline;
   never_known.cases[0].path = Path::unknown;
-  EXPECT_EQ(check_one(never_known, launches).verdict, RegressionVerdict::same);
+  EXPECT_EQ(check_one(never_known, launches).verdict, Verdict::same);
 }
 
 TEST(Check, NeverHoldsAGraphAgainstAStream) {
@@ -268,17 +271,17 @@ TEST(Check, NeverHoldsAGraphAgainstAStream) {
   const std::vector<CaseLaunches> by_graph{launches_of(graph, eight(9e-3))};
   const CheckResult result = check_launches(by_graph, baseline);
   ASSERT_THAT(result.cases, SizeIs(2));
-  EXPECT_EQ(result.cases[0].verdict, RegressionVerdict::other_launch);
+  EXPECT_EQ(result.cases[0].verdict, Verdict::other_launch);
   EXPECT_EQ(result.cases[0].time, std::nullopt) << "nine times as long, by another mode";
-  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::added);
-  EXPECT_NE(result.cases[1].reason, "not in the baseline");
+  EXPECT_EQ(result.cases[1].verdict, Verdict::added);
+  EXPECT_TRUE(result.cases[1].has(Reason::Kind::other_launch));
   EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive) << "it is a headline";
   EXPECT_EQ(check_one(baseline_of(by_graph, {}), launches_of(sized(8), eight(1e-3))).verdict,
-            RegressionVerdict::other_launch)
+            Verdict::other_launch)
       << "nor the other way round";
   const std::vector<CaseLaunches> both{launches_of(graph, eight(9e-3)),
                                        launches_of(sized(8), eight(1e-3))};
-  EXPECT_EQ(check_launches(both, baseline).cases[0].verdict, RegressionVerdict::same);
+  EXPECT_EQ(check_launches(both, baseline).cases[0].verdict, Verdict::same);
 }
 
 TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
@@ -287,9 +290,9 @@ TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
                                       launches_of(sized(32), {})};
   const CheckResult result = check_launches(all, reference());
   ASSERT_THAT(result.cases, SizeIs(3));
-  EXPECT_EQ(result.cases[1].verdict, RegressionVerdict::added);
+  EXPECT_EQ(result.cases[1].verdict, Verdict::added);
   EXPECT_EQ(result.cases[1].reference, std::nullopt);
-  EXPECT_EQ(result.cases[2].verdict, RegressionVerdict::added);
+  EXPECT_EQ(result.cases[2].verdict, Verdict::added);
   EXPECT_EQ(result.cases[2].time, std::nullopt) << "it was skipped";
   EXPECT_EQ(exit_code_of(result), ExitCode::success);
 }
@@ -298,18 +301,17 @@ TEST(Check, FollowsTheCasesToleranceByDefault) {
   Baseline baseline = reference();
   baseline.cases[0].tolerance = {std::nullopt, 0.2};
   const std::vector<CaseLaunches> slower{launches_of(sized(8), eight(1.1e-3))};
-  EXPECT_EQ(check_launches(slower, baseline).cases[0].verdict, RegressionVerdict::same);
+  EXPECT_EQ(check_launches(slower, baseline).cases[0].verdict, Verdict::same);
   EXPECT_EQ(check_launches(slower, baseline, Tolerance{-0.05, 0.05}).cases[0].verdict,
-            RegressionVerdict::slower);
+            Verdict::slower);
   const std::vector<CaseLaunches> faster{launches_of(sized(8), eight(0.5e-3))};
-  EXPECT_EQ(check_launches(faster, baseline).cases[0].verdict, RegressionVerdict::same)
-      << "unbounded";
+  EXPECT_EQ(check_launches(faster, baseline).cases[0].verdict, Verdict::same) << "unbounded";
 }
 
 TEST(Check, MentionsThrottledGpus) {
   CaseLaunches launches = launches_of(sized(8), eight(1.2e-3));
   launches.unhealthy_samples = 3;
-  EXPECT_THAT(check_one(reference(), launches).reason, HasSubstr("3 samples"));
+  EXPECT_THAT(reason_text(check_one(reference(), launches)), HasSubstr("3 samples"));
 }
 
 TEST(Check, KeepsAnUnsteadyCaseFromCryingWolf) {
@@ -322,8 +324,8 @@ TEST(Check, KeepsAnUnsteadyCaseFromCryingWolf) {
   before[4] = launches_of(sized(128), eight(1e-3, 0.2));
   after[4] = launches_of(sized(128), {1.2e-3, 1.25e-3});
   const CheckResult result = check_launches(after, baseline_of(before, {}));
-  EXPECT_EQ(result.cases[4].verdict, RegressionVerdict::inconclusive);
-  EXPECT_EQ(result.cases[5].verdict, RegressionVerdict::same);
+  EXPECT_EQ(result.cases[4].verdict, Verdict::inconclusive);
+  EXPECT_EQ(result.cases[5].verdict, Verdict::same);
 }
 
 TEST(Check, SaysWhy) {
@@ -332,7 +334,7 @@ TEST(Check, SaysWhy) {
   const auto add = [&](const std::string& situation, const Baseline& baseline,
                        const CaseLaunches& launches) {
     const CaseCheck check = check_one(baseline, launches);
-    text += situation + " -> " + std::string(name_of(check.verdict)) + ": " + check.reason + "\n";
+    text += fmt::format("{} -> {}: {}\n", situation, name_of(check.verdict), reason_text(check));
   };
   add("one launch", reference(), launches_of(sized(8), {1.08e-3}));
   const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
@@ -358,7 +360,7 @@ TEST(Check, SaysWhy) {
   add("by graph instead of by stream", reference(), by_graph);
   add("by stream instead of by graph", baseline_of(std::vector{by_graph}, {}), in_order);
   text += "beside the baseline's -> " +
-          check_launches(std::vector{in_order, by_graph}, reference()).cases[1].reason + "\n";
+          reason_text(check_launches(std::vector{in_order, by_graph}, reference()).cases[1]) + "\n";
   const auto with = [&](const auto& change) {
     CaseLaunches launches = in_order;
     change(launches);
@@ -400,7 +402,7 @@ TEST(Check, ClaimsNothingThatPrintedDigitsMayHaveMade) {
   std::string text;
   const auto add = [&](const std::string& situation, const std::vector<double>& values) {
     const CaseCheck check = check_one(baseline, digits(values));
-    text += situation + " -> " + std::string(name_of(check.verdict)) + ": " + check.reason + "\n";
+    text += fmt::format("{} -> {}: {}\n", situation, name_of(check.verdict), reason_text(check));
   };
   add("all 4 instead of 3", {4, 4, 4, 4});
   add("all 3, too", {3, 3, 3, 3});
@@ -411,9 +413,9 @@ TEST(Check, ClaimsNothingThatPrintedDigitsMayHaveMade) {
 }
 
 /// A result with these verdicts, the first of which is a headline.
-CheckResult with_verdicts(const std::vector<RegressionVerdict>& verdicts) {
+CheckResult with_verdicts(const std::vector<Verdict>& verdicts) {
   CheckResult result;
-  for (const RegressionVerdict verdict : verdicts) {
+  for (const Verdict verdict : verdicts) {
     CaseCheck check;
     check.verdict = verdict;
     check.headline = result.cases.empty();
@@ -423,7 +425,7 @@ CheckResult with_verdicts(const std::vector<RegressionVerdict>& verdicts) {
 }
 
 TEST(CheckExitCode, IsThatOfTheWorst) {
-  using enum RegressionVerdict;
+  using enum Verdict;
   EXPECT_EQ(exit_code_of(with_verdicts({same, same, faster, added})), ExitCode::success);
   EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, same, same, same, same, same})),
             ExitCode::inconclusive)
@@ -433,7 +435,7 @@ TEST(CheckExitCode, IsThatOfTheWorst) {
   EXPECT_EQ(exit_code_of(with_verdicts({same, inconclusive, same, same, added, added})),
             ExitCode::inconclusive)
       << "a quarter of those that were compared with the baseline";
-  for (const RegressionVerdict failure : {missing, wrong_data, other_path, slower}) {
+  for (const Verdict failure : {missing, wrong_data, other_path, slower}) {
     EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, failure})), ExitCode::problem_found);
   }
 }

@@ -8,9 +8,8 @@
 /// Results of checks for tests of their reports.
 namespace linkgain::test {
 
-inline CaseCheck sample_check(std::int64_t bytes, const std::string& variant,
-                              RegressionVerdict verdict, double reference, double share,
-                              double half_width) {
+inline CaseCheck sample_check(std::int64_t bytes, const std::string& variant, Verdict verdict,
+                              double reference, double share, double half_width) {
   CaseCheck check;
   check.definition.size = Bytes{bytes};
   check.variant = variant;
@@ -40,7 +39,7 @@ inline CheckResult sample_result() {
 
 /// One of every verdict, in no order.
 inline CheckResult troubled_check() {
-  using enum RegressionVerdict;
+  using enum Verdict;
   CheckResult result = sample_result();
   result.cases = {sample_check(8, "p2p", same, 6.5e-6, 0.003, 0.012),
                   sample_check(64, "p2p", inconclusive, 6.5e-6, 0.042, 0.012),
@@ -53,21 +52,23 @@ inline CheckResult troubled_check() {
                   sample_check(1 << 30, "host", inconclusive, 39e-3, 0.05, 0.011),
                   sample_check(16, "p2p", added, 6.5e-6, 0.0, 0.0)};
   result.cases[1].settling = Settling{3, false};
-  result.cases[2].reason = "GPUs were throttled in 12 samples";
+  result.cases[2].reasons = {{.kind = Reason::Kind::throttled, .words = "12 samples"}};
   result.cases[2].disturbance = {.samples = 12, .level_change = 1.25};
-  result.cases[4].reason = "nvlink in the baseline, host-memory now";
+  result.cases[4].reasons = {
+      {.kind = Reason::Kind::other_path, .words = "nvlink in the baseline, host-memory now"}};
   CaseCheck& gone = result.cases[5];
-  gone.reason = "skipped: the job died | at 64 MiB";
+  gone.reasons = {{.kind = Reason::Kind::no_time, .words = "skipped: the job died | at 64 MiB"}};
   gone.time.reset();
   gone.shift.reset();
   gone.interval.reset();
   gone.launches = 0;
-  result.cases[6].reason = "12 of 64 elements are wrong, first: rank 1, element 17";
+  result.cases[6].reasons = {{.kind = Reason::Kind::wrong_data,
+                              .words = "12 of 64 elements are wrong, first: rank 1, element 17"}};
   result.cases[7].headline = true;
   result.cases[8].headline = true;
   result.cases[8].tolerance = {std::nullopt, 0.05};
   CaseCheck& extra = result.cases[9];
-  extra.reason = "not in the baseline";
+  extra.reasons = {{.kind = Reason::Kind::not_in_reference}};
   extra.reference.reset();
   extra.shift.reset();
   extra.interval.reset();
@@ -79,23 +80,23 @@ inline CheckResult troubled_check() {
 
 inline CheckResult quiet_check() {
   CheckResult result = sample_result();
-  result.cases = {sample_check(8, "p2p", RegressionVerdict::same, 6.5e-6, 0.003, 0.012),
-                  sample_check(1 << 30, "p2p", RegressionVerdict::same, 3.27e-3, -0.001, 0.012)};
+  result.cases = {sample_check(8, "p2p", Verdict::same, 6.5e-6, 0.003, 0.012),
+                  sample_check(1 << 30, "p2p", Verdict::same, 3.27e-3, -0.001, 0.012)};
   result.cases[1].headline = true;
   return result;
 }
 
 /// A case that is measured as ever, and by an unknown path; and many that are not there at all.
 inline CheckResult sparse_check() {
-  using enum RegressionVerdict;
+  using enum Verdict;
   CheckResult result = sample_result();
   result.cases = {sample_check(8, "p2p", unknown_path, 6.5e-6, 0.003, 0.012)};
-  result.cases[0].reason = "nvlink in the baseline, not known now";
+  result.cases[0].reasons = {{.kind = Reason::Kind::path_lost, .words = "nvlink"}};
   for (int i = 0; i < 5; ++i) {
     for (const char* variant : {"p2p", "host"}) {
       result.cases.push_back(sample_check(1 << (10 + i), variant, missing, 7e-6, 0.0, 0.0));
       CaseCheck& gone = result.cases.back();
-      gone.reason = "not in the record";
+      gone.reasons = {{.kind = Reason::Kind::not_recorded, .words = "the record"}};
       gone.time.reset();
       gone.shift.reset();
       gone.interval.reset();
@@ -109,9 +110,10 @@ inline CheckResult hostile_check() {
   CheckResult result = quiet_check();
   result.sources[0].host = "no<de>&\"7\"'";
   result.cases[0].variant = "a\"b\\c\nd,e:f%<g>\xFF";
-  result.cases[0].verdict = RegressionVerdict::missing;
-  result.cases[0].reason =
-      "skipped: <x> & ]]> \"y\", 100 %\r\n\x01\x1B[31mred \xC3\xA4 \xED\xA0\x80";
+  result.cases[0].verdict = Verdict::missing;
+  result.cases[0].reasons = {
+      {.kind = Reason::Kind::no_time,
+       .words = "skipped: <x> & ]]> \"y\", 100 %\r\n\x01\x1B[31mred \xC3\xA4 \xED\xA0\x80"}};
   return result;
 }
 

@@ -108,7 +108,7 @@ TEST(NcclTestsComparison, AssumesNoDeviationOfGpusInCpuMemory) {
   const RunFigures before = parse_run(cpu_memory_document(), "before.json");
   EXPECT_EQ(before.settings.backend, BackendKind::mpi);
   const RunFigures after = parse_run(cpu_memory_document(7.75), "after.json");
-  EXPECT_EQ(first_case(before, after).verdict, CaseVerdict::inconclusive);
+  EXPECT_EQ(first_case(before, after).verdict, Verdict::inconclusive);
 }
 
 TEST(NcclTestsVariants, AreThoseOfTheBackend) {

@@ -10,6 +10,7 @@
 #include "comparison_cautions.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/compare/comparison_report.hpp"
+#include "linkgain/report/judgement_text.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -23,8 +24,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-CaseVerdict verdict_of(const std::string& name, const std::vector<double>& before,
-                       const std::vector<double>& after) {
+Verdict verdict_of(const std::string& name, const std::vector<double>& before,
+                   const std::vector<double>& after) {
   const RunFigures first = run_with("a", {timed(name, "p2p", before)});
   const RunFigures second = run_with("b", {timed(name, "p2p", after)});
   return compare_runs(first, second, {}).cases.at(0).verdict;
@@ -41,7 +42,7 @@ TEST(CompareRuns, TakesTheLaunchAsReplicate) {
   const RunFigures after = run_with("b", {timed(kLarge, "p2p", launches_around(1.0, 0.01, 8))});
   const RunComparison comparison = compare_runs(before, after, {});
   const CaseComparison& row = comparison.cases.at(0);
-  EXPECT_EQ(row.verdict, CaseVerdict::faster);
+  EXPECT_EQ(row.verdict, Verdict::faster);
   EXPECT_THAT(row.speed_up->value, DoubleNear(2.0, 1e-9));
   // Student's t of 14 degrees of freedom at 97.5 % is 2.144787.
   const double half = 2.144787 * 0.01 * std::sqrt(2.0 / 8.0);
@@ -57,10 +58,12 @@ TEST(CompareRuns, NeverHoldsAGraphAgainstAStream) {
       "new.json", {timed(graph, "p2p", {5e-6, 5.1e-6}), timed(kLarge, "p2p", {1.0, 1.01})});
   const RunComparison comparison = compare_runs(stream, automatic, {});
   ASSERT_THAT(comparison.cases, SizeIs(3));
-  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::missing);
-  EXPECT_THAT(comparison.cases[0].reason, AllOf(HasSubstr("old.json"), HasSubstr("stream alone")));
+  EXPECT_EQ(comparison.cases[0].verdict, Verdict::missing);
+  EXPECT_THAT(reason_text(comparison.cases[0]),
+              AllOf(HasSubstr("old.json"), HasSubstr("stream alone")));
   EXPECT_TRUE(comparison.cases[1].speed_up) << "by stream on both sides";
-  EXPECT_THAT(comparison.cases[2].reason, AllOf(HasSubstr("new.json"), HasSubstr("graph alone")));
+  EXPECT_THAT(reason_text(comparison.cases[2]),
+              AllOf(HasSubstr("new.json"), HasSubstr("graph alone")));
   EXPECT_THAT(codes_of(comparison), Contains("other-launch"));
   EXPECT_THAT(codes_of(compare_runs(automatic, automatic, {})), Not(Contains("other-launch")));
   const RunFigures both = run_with(
@@ -87,7 +90,7 @@ TEST(CompareRuns, PoolsTheDeviationOfLikeCases) {
   const RunFigures after = run_with("b", {timed(kLarge, "p2p", {1.0})});
   const RunComparison comparison = compare_runs(before, after, {});
   // Squares of 0 and 2 (0.02 / 2)^2, a degree of freedom each.
-  EXPECT_THAT(deviation_of(*comparison.cases.at(0).shift), DoubleNear(0.01, 1e-9));
+  EXPECT_THAT(deviation_of(*comparison.cases.at(0).basis), DoubleNear(0.01, 1e-9));
 }
 
 TEST(CompareRuns, HasTheDeviationOfTheCaseWhateverItsPlace) {
@@ -96,8 +99,8 @@ TEST(CompareRuns, HasTheDeviationOfTheCaseWhateverItsPlace) {
   const RunFigures before = run_with("a", {large, small});
   const RunFigures after = run_with("b", {small, large});
   const RunComparison comparison = compare_runs(before, after, {});
-  EXPECT_THAT(deviation_of(*comparison.cases.at(0).shift), DoubleNear(0.1, 1e-9));
-  EXPECT_THAT(deviation_of(*comparison.cases.at(1).shift), DoubleNear(0.01, 1e-9));
+  EXPECT_THAT(deviation_of(*comparison.cases.at(0).basis), DoubleNear(0.1, 1e-9));
+  EXPECT_THAT(deviation_of(*comparison.cases.at(1).basis), DoubleNear(0.01, 1e-9));
 }
 
 TEST(CompareRuns, AssumesADeviationWhereNoLikeCaseHasTwoLaunches) {
@@ -106,34 +109,34 @@ TEST(CompareRuns, AssumesADeviationWhereNoLikeCaseHasTwoLaunches) {
   const RunFigures run =
       run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0}), wrong});
   const RunComparison alike = compare_runs(run, run, {});
-  EXPECT_FALSE(degrees_of_freedom(*alike.cases.at(0).shift));
-  EXPECT_DOUBLE_EQ(deviation_of(*alike.cases.at(0).shift), kAssumedDeviation);
-  EXPECT_DOUBLE_EQ(deviation_of(*alike.cases.at(1).shift), kAssumedSmallDeviation);
+  EXPECT_FALSE(degrees_of_freedom(*alike.cases.at(0).basis));
+  EXPECT_DOUBLE_EQ(deviation_of(*alike.cases.at(0).basis), kAssumedDeviation);
+  EXPECT_DOUBLE_EQ(deviation_of(*alike.cases.at(1).basis), kAssumedSmallDeviation);
   CaseFigures wild = timed(kLarge, "p2p", {1.0});
   wild.sample_error = 0.2;
   const RunFigures other = run_with("b", {wild});
-  EXPECT_DOUBLE_EQ(deviation_of(*compare_runs(run, other, {}).cases.at(0).shift), 0.2);
+  EXPECT_DOUBLE_EQ(deviation_of(*compare_runs(run, other, {}).cases.at(0).basis), 0.2);
 }
 
 TEST(CompareRuns, JudgesByIntervalAndThreshold) {
   const auto eight = [](double centre) { return launches_around(centre, 0.005, 8); };
-  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.0)), CaseVerdict::same);
-  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.012)), CaseVerdict::same);
-  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.05)), CaseVerdict::slower);
-  EXPECT_EQ(verdict_of(kLarge, eight(1.05), eight(1.0)), CaseVerdict::faster);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.0)), Verdict::same);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.012)), Verdict::same);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.05)), Verdict::slower);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.05), eight(1.0)), Verdict::faster);
   // Real, but perhaps smaller than what counts.
-  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.018)), CaseVerdict::inconclusive);
+  EXPECT_EQ(verdict_of(kLarge, eight(1.0), eight(1.018)), Verdict::inconclusive);
   EXPECT_EQ(verdict_of(kLarge, launches_around(1.0, 0.1, 3), launches_around(1.0, 0.1, 3)),
-            CaseVerdict::inconclusive);
+            Verdict::inconclusive);
 }
 
 TEST(CompareRuns, NeverCallsSingleLaunchesTheSame) {
-  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.0}), CaseVerdict::inconclusive);
-  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.04}), CaseVerdict::inconclusive);
-  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.05}), CaseVerdict::slower);
-  EXPECT_EQ(verdict_of(kLarge, {11.7}, {1.0}), CaseVerdict::faster);
-  EXPECT_EQ(verdict_of(kSmall, {1.0}, {1.45}), CaseVerdict::inconclusive);
-  EXPECT_EQ(verdict_of(kSmall, {1.6}, {1.0}), CaseVerdict::faster);
+  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.0}), Verdict::inconclusive);
+  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.04}), Verdict::inconclusive);
+  EXPECT_EQ(verdict_of(kLarge, {1.0}, {1.05}), Verdict::slower);
+  EXPECT_EQ(verdict_of(kLarge, {11.7}, {1.0}), Verdict::faster);
+  EXPECT_EQ(verdict_of(kSmall, {1.0}, {1.45}), Verdict::inconclusive);
+  EXPECT_EQ(verdict_of(kSmall, {1.6}, {1.0}), Verdict::faster);
 }
 
 TEST(CompareRuns, SaysWhatHasOneLaunchOnly) {
@@ -153,10 +156,10 @@ TEST(CompareRuns, MatchesVariantsByName) {
   ASSERT_THAT(comparison.cases, SizeIs(3));
   EXPECT_EQ(comparison.cases[0].variant, "host");
   EXPECT_TRUE(comparison.cases[0].speed_up);
-  EXPECT_EQ(comparison.cases[1].verdict, CaseVerdict::missing);
-  EXPECT_EQ(comparison.cases[1].reason, "not in a");
+  EXPECT_EQ(comparison.cases[1].verdict, Verdict::missing);
+  EXPECT_EQ(reason_text(comparison.cases[1]), "not in a");
   EXPECT_EQ(comparison.cases[2].variant, "p2p");
-  EXPECT_EQ(comparison.cases[2].reason, "not in b");
+  EXPECT_EQ(reason_text(comparison.cases[2]), "not in b");
 }
 
 TEST(CompareRuns, HoldsFirstVariantsAgainstEachOtherWhereNoNameIsCommon) {
@@ -165,14 +168,14 @@ TEST(CompareRuns, HoldsFirstVariantsAgainstEachOtherWhereNoNameIsCommon) {
   const RunComparison comparison = compare_runs(before, after, {});
   ASSERT_THAT(comparison.cases, SizeIs(1));
   EXPECT_EQ(comparison.cases[0].variant, "host → p2p");
-  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::faster);
+  EXPECT_EQ(comparison.cases[0].verdict, Verdict::faster);
   // A source without variants stands for the first one.
   const RunFigures unnamed = run_with("c", {timed(kLarge, "", {9.0})});
   const RunFigures two = run_with("d", {timed(kLarge, "p2p", {1.0}), timed(kLarge, "host", {9.0})});
   const RunComparison other = compare_runs(unnamed, two, {});
   ASSERT_THAT(other.cases, SizeIs(1));
   EXPECT_EQ(other.cases[0].variant, "p2p");
-  EXPECT_EQ(other.cases[0].verdict, CaseVerdict::faster);
+  EXPECT_EQ(other.cases[0].verdict, Verdict::faster);
 }
 
 TEST(CompareRuns, SaysWhyACaseIsNotComparable) {
@@ -181,12 +184,12 @@ TEST(CompareRuns, SaysWhyACaseIsNotComparable) {
   const RunFigures before = run_with("a", {timed(kLarge, "p2p", {1.0})});
   RunFigures after = run_with("b", {wrong});
   const CaseComparison row = compare_runs(before, after, {}).cases.at(0);
-  EXPECT_EQ(row.verdict, CaseVerdict::not_comparable);
-  EXPECT_EQ(row.reason, "after: " + wrong.no_time);
+  EXPECT_EQ(row.verdict, Verdict::not_comparable);
+  EXPECT_EQ(reason_text(row), "after: " + wrong.no_time);
   EXPECT_FALSE(row.speed_up);
   after = before;
   after.settings.backend = BackendKind::mpi;
-  EXPECT_THAT(compare_runs(before, after, {}).cases.at(0).reason,
+  EXPECT_THAT(reason_text(compare_runs(before, after, {}).cases.at(0)),
               AllOf(HasSubstr("nccl"), HasSubstr("mpi")));
 }
 

@@ -1,0 +1,174 @@
+#include "linkgain/analysis/judgement.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "linkgain/statistics/false_discovery.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Quantiles of the intervals that are shown, and of the tests that say same.
+struct Quantiles {
+  ShiftQuantiles shown;
+  ShiftQuantiles same{1.0 - kFalseDiscoveryRate};
+};
+
+bool is_within(const LaunchShift& shift, double lower, double upper) {
+  return chance_below(shift, upper) <= kFalseDiscoveryRate &&
+         chance_above(shift, lower) <= kFalseDiscoveryRate;
+}
+
+/// Judges a change by the interval alone.
+Verdict verdict_of_change(double shift, const Interval& interval, const Tolerance& tolerance) {
+  const double lower = log_lower(tolerance);
+  const double upper = log_upper(tolerance);
+  if (interval.low > lower && interval.high < upper) return Verdict::same;
+  if (interval.low > 0.0 && shift > upper) return Verdict::slower;
+  if (interval.high < 0.0 && shift < lower) return Verdict::faster;
+  return Verdict::inconclusive;
+}
+
+/// Judges whether the case is within the tolerance, before all are tested for being beyond it.
+void judge_within(Judgement& judgement, const LaunchShift& shift, const Tolerance& tolerance,
+                  ShiftQuantiles& quantiles) {
+  const double lower = log_lower(tolerance);
+  const double upper = log_upper(tolerance);
+  judgement.chance_slower = chance_above(shift, upper);
+  judgement.chance_faster = chance_below(shift, lower);
+  if (fails(judgement.verdict)) return;
+  if (is_within(shift, lower, upper)) {
+    judgement.verdict = Verdict::same;
+    return;
+  }
+  judgement.verdict = Verdict::inconclusive;
+  judgement.settling = launches_to_settle(shift, quantiles, lower, upper);
+  const double margin = std::min(std::abs(shift.log - lower), std::abs(shift.log - upper));
+  if (shift.rounding <= margin) return;
+  // More launches would not settle it.
+  judgement.reasons.push_back(
+      {.kind = Reason::Kind::few_digits, .amount = std::expm1(shift.rounding)});
+}
+
+/// Leaves a case open that lies on the wrong side of its tolerance and that the test over all cases
+/// does not find: launches that would settle it alone need not settle it among `tested` cases.
+void leave_open(Judgement& judgement, const Tolerance& tolerance, ShiftQuantiles& quantiles,
+                std::size_t tested, Verdict verdict) {
+  const double lower = log_lower(tolerance);
+  const double upper = log_upper(tolerance);
+  judgement.settling = launches_to_settle(*judgement.basis, quantiles, lower, upper);
+  if (judgement.interval->low <= upper && judgement.interval->high >= lower) return;
+  judgement.reasons.push_back(
+      {.kind = Reason::Kind::one_of_many, .amount = static_cast<double>(tested), .alone = verdict});
+}
+
+/// Gives `verdict` to the cases whose chance is too small, given how many were looked at.
+void judge_chances(std::vector<Judgement>& judgements, std::span<const Question> questions,
+                   std::optional<double> Judgement::*chance, Verdict verdict) {
+  std::vector<double> chances;
+  std::vector<std::size_t> tested;
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    if (fails(judgements[i].verdict) || !(judgements[i].*chance)) continue;
+    chances.push_back(*(judgements[i].*chance));
+    tested.push_back(i);
+  }
+  const TestsOfABound tests = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
+  if (tests.in_question.empty()) return;
+  ShiftQuantiles quantiles(1.0 - tests.next);
+  for (const std::size_t place : tests.in_question) {
+    Judgement& judgement = judgements[tested[place]];
+    const bool beyond = *(judgement.*chance) <= 0.5;
+    if (tests.rejected[place]) {
+      judgement.verdict = verdict;
+      judgement.settling.reset();
+    } else if (beyond && judgement.verdict == Verdict::inconclusive) {
+      leave_open(judgement, questions[tested[place]].tolerance, quantiles, tests.in_question.size(),
+                 verdict);
+    }
+  }
+}
+
+/// Withdraws what is as fast as ever, perhaps, but by which path?
+void judge_lost_path(Judgement& judgement, Path reference) {
+  if (fails(judgement.verdict)) return;
+  judgement.reasons.push_back(
+      {.kind = Reason::Kind::path_lost, .words = std::string(name_of(reference))});
+  if (judgement.verdict == Verdict::faster) return;
+  judgement.verdict = Verdict::unknown_path;
+  judgement.settling.reset();
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::missing:
+      return "missing";
+    case Verdict::wrong_data:
+      return "wrong-data";
+    case Verdict::other_path:
+      return "other-path";
+    case Verdict::slower:
+      return "slower";
+    case Verdict::unknown_path:
+      return "unknown-path";
+    case Verdict::other_launch:
+      return "other-launch";
+    case Verdict::not_comparable:
+      return "not comparable";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::faster:
+      return "faster";
+    case Verdict::same:
+      return "same";
+    case Verdict::added:
+      return "added";
+  }
+  return "unknown";
+}
+
+bool fails(Verdict verdict) {
+  return verdict == Verdict::missing || verdict == Verdict::wrong_data ||
+         verdict == Verdict::other_path || verdict == Verdict::slower;
+}
+
+bool is_open(Verdict verdict) {
+  return verdict == Verdict::inconclusive || verdict == Verdict::unknown_path ||
+         verdict == Verdict::other_launch;
+}
+
+bool Judgement::has(Reason::Kind kind) const {
+  return std::ranges::find(reasons, kind, &Reason::kind) != reasons.end();
+}
+
+std::vector<Judgement> judge(std::span<const Question> questions, Claim claim) {
+  std::vector<Judgement> judgements;
+  Quantiles quantiles;
+  for (const Question& question : questions) {
+    Judgement& judgement = judgements.emplace_back();
+    judgement.verdict = question.fact.value_or(Verdict::inconclusive);
+    judgement.reasons = question.reasons;
+    judgement.basis = question.shift;
+    judgement.shift = question.log;
+    if (!question.shift) continue;
+    const LaunchShift& shift = *question.shift;
+    judgement.shift = shift.log;
+    judgement.interval = interval_of(shift, quantiles.shown);
+    if (claim == Claim::beyond_tolerance) {
+      judge_within(judgement, shift, question.tolerance, quantiles.same);
+    } else if (!question.fact) {
+      judgement.verdict = verdict_of_change(shift.log, *judgement.interval, question.tolerance);
+    }
+  }
+  if (claim == Claim::beyond_tolerance) {
+    judge_chances(judgements, questions, &Judgement::chance_slower, Verdict::slower);
+    judge_chances(judgements, questions, &Judgement::chance_faster, Verdict::faster);
+  }
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    if (questions[i].lost_path) judge_lost_path(judgements[i], *questions[i].lost_path);
+  }
+  return judgements;
+}
+
+}  // namespace linkgain

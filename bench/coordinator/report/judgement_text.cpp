@@ -1,0 +1,51 @@
+#include "linkgain/report/judgement_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "linkgain/tables/number_format.hpp"
+
+namespace linkgain {
+
+std::string text_of(const Reason& reason) {
+  switch (reason.kind) {
+    case Reason::Kind::not_measured:
+      return "not part of this run";
+    case Reason::Kind::not_recorded:
+      return "not in " + reason.words;
+    case Reason::Kind::not_in_reference:
+      return "not in the baseline";
+    case Reason::Kind::path_lost:
+      return reason.words + " in the baseline, not known now";
+    case Reason::Kind::throttled:
+      return "GPUs were throttled in " + reason.words;
+    case Reason::Kind::few_digits:
+      return fmt::format("the program prints too few digits: no shift below {} can be seen",
+                         percent_of_digits(reason.amount));
+    case Reason::Kind::one_of_many:
+      return fmt::format(
+          "taken alone it is {}, but of {:.0f} cases that are not clearly within the tolerance one "
+          "may be so by chance",
+          name_of(reason.alone), reason.amount);
+    case Reason::Kind::no_time:
+    case Reason::Kind::wrong_data:
+    case Reason::Kind::other_path:
+    case Reason::Kind::other_launch:
+    case Reason::Kind::other_backend:
+    case Reason::Kind::one_launch:
+    case Reason::Kind::agreeing:
+    case Reason::Kind::disturbed:
+      return reason.words;
+  }
+  return {};
+}
+
+std::string reason_text(const Judgement& judgement) {
+  std::vector<std::string> texts;
+  for (const Reason& reason : judgement.reasons) texts.push_back(text_of(reason));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+}  // namespace linkgain

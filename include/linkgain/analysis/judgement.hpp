@@ -1,0 +1,115 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/analysis/launch_shift.hpp"
+#include "linkgain/cases/tolerance.hpp"
+#include "linkgain/record/record.hpp"
+
+/// Is it faster? Answered here for all commands: they differ in what they take for the reference,
+/// in the tolerance, and in what faster and slower claim.
+namespace linkgain {
+
+/// What comparing a case with its reference came to, in the order in which a reader must see it.
+enum class Verdict {
+  missing,         ///< one side has it, the other one was to have it
+  wrong_data,      ///< wrong elements
+  other_path,      ///< the bytes took another path than the reference's
+  slower,          ///< more time than the reference
+  unknown_path,    ///< the reference's path is known, and this one's is not: not slower, not proven
+  other_launch,    ///< measured by the other launch mode alone, which nothing can be told from
+  not_comparable,  ///< a side has no time that may be compared
+  inconclusive,    ///< neither changed nor the same with confidence, or nothing is known
+  faster,          ///< less time than the reference
+  same,            ///< within the tolerance
+  added,           ///< measured, and not in the reference
+};
+
+/// "missing", "wrong-data", "not comparable", ...
+std::string_view name_of(Verdict verdict);
+/// Whether a check fails by it.
+bool fails(Verdict verdict);
+/// Whether it neither fails nor passes: inconclusive, of an unknown path or of the other launch
+/// mode.
+bool is_open(Verdict verdict);
+
+/// What faster and slower claim.
+enum class Claim {
+  /// That the time changed, by more than the tolerance as far as is known: the 95 % interval of the
+  /// shift leaves 0 out, and the shift lies beyond the tolerance. The same is what has the whole
+  /// interval within.
+  change,
+  /// That the true shift lies beyond the tolerance: by a one-sided t test of every case, of which
+  /// kFalseDiscoveryRate may be wrong among those said to be slower, and among those said to be
+  /// faster (benjamini_hochberg_beyond()). The same is what a one-sided test at that rate on either
+  /// side finds within.
+  beyond_tolerance,
+};
+
+/// Share of false alarms among the cases said to be slower, and among those said to be faster.
+inline constexpr double kFalseDiscoveryRate = 0.05;
+
+/// Why a verdict is what it is, or what else may explain a time.
+struct Reason {
+  enum class Kind {
+    not_measured,      ///< the run was not to measure it
+    not_recorded,      ///< the other side lacks it
+    no_time,           ///< skipped, too few samples
+    wrong_data,        ///< which elements
+    other_path,        ///< which paths
+    path_lost,         ///< which path is not known any more
+    other_launch,      ///< by which mode
+    other_backend,     ///< which ones
+    not_in_reference,  ///< nothing to compare it with
+    one_launch,        ///< of which side
+    agreeing,          ///< launches of a side agree to the last digit
+    throttled,         ///< in how many samples
+    disturbed,         ///< by what
+    few_digits,        ///< `amount` is the smallest share that a program's digits show
+    one_of_many,       ///< it would be `alone` by itself, and is one of `amount` cases
+  };
+  Kind kind = Kind::no_time;
+  std::string words{};  ///< of those whose comment asks
+  double amount = 0.0;
+  Verdict alone = Verdict::inconclusive;
+  bool operator==(const Reason&) const = default;
+};
+
+/// What is known of a case before it is judged.
+struct Question {
+  std::optional<Verdict> fact{};  ///< which no statistic changes
+  std::vector<Reason> reasons{};
+  std::optional<double> log{};         ///< log(time / reference), where both are known
+  std::optional<LaunchShift> shift{};  ///< the same with its error; absent where none is known
+  Tolerance tolerance{};
+  std::optional<Path> lost_path{};  ///< the reference's, where this one's is not known
+};
+
+struct Judgement {
+  Verdict verdict = Verdict::inconclusive;
+  /// What the verdict rests on where it is no statistic, then what else may explain it.
+  std::vector<Reason> reasons{};
+  /// What the interval is made of: from the reference to what is judged.
+  std::optional<LaunchShift> basis{};
+  /// log(time / reference), and its 95 % interval where there is a basis.
+  std::optional<double> shift{};
+  std::optional<Interval> interval{};
+  /// That a shift within the tolerance looks so slow, or so fast, by chance.
+  std::optional<double> chance_slower{};
+  std::optional<double> chance_faster{};
+  /// Of inconclusive cases with an interval, more than there are, launches or runs; absent where
+  /// kMostSettling would not do. Beyond the tolerance so many that the test over all cases finds
+  /// it.
+  std::optional<Settling> settling{};
+
+  bool has(Reason::Kind kind) const;
+};
+
+/// Judges the cases of a run together: one answer for each question, in their order.
+std::vector<Judgement> judge(std::span<const Question> questions, Claim claim);
+
+}  // namespace linkgain

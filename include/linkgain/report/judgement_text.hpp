@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "linkgain/analysis/judgement.hpp"
+
+/// What a judgement rests on, in words.
+namespace linkgain {
+
+/// "GPUs were throttled in 3 samples"
+std::string text_of(const Reason& reason);
+
+/// All reasons, with semicolons between them; empty where there is none.
+std::string reason_text(const Judgement& judgement);
+
+}  // namespace linkgain
