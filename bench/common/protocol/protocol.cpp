@@ -7,8 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/hardware/machine_json.hpp"
-#include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 
 namespace linkgain::protocol {
 namespace {
@@ -66,7 +65,7 @@ Out write_reply(const HelloReply& reply) {
           {"version", reply.version},
           {"backend", linkgain::name_of(reply.backend)},
           {"capabilities", write_capabilities(reply.capabilities)},
-          {"machine", json::write_machine(reply.machine)},
+          {"machine", json::write(reply.machine)},
           {"environment", reply.environment},
           {"path", reply.path ? Out(linkgain::name_of(*reply.path)) : Out(nullptr)},
           {"ranks_s", reply.ranks_time.value},
@@ -81,7 +80,7 @@ Out write_plan(const TransferPlan& plan) {
 Out write_reply(const OpenReply& reply) {
   return {{"reply", "open"},
           {"handle", reply.handle},
-          {"execution", json::write_execution(reply.execution)},
+          {"execution", json::write(reply.execution)},
           {"per_operation_s", reply.per_operation.value},
           {"plan", reply.plan ? write_plan(*reply.plan) : Out(nullptr)},
           {"plan_cost_s", reply.plan_cost.value},
@@ -95,27 +94,24 @@ Out write_reply(const RunReply& reply) {
   const auto nullable = [](const std::optional<double>& value) { return json::nullable(value); };
   return {{"reply", "run"},
           {"seconds", json::array_of(reply.seconds, nullable)},
-          {"health", json::array_of(reply.health, json::write_health)},
+          {"health", json::write(reply.health)},
           {"loss", nullable(reply.loss)},
           {"health_seconds", reply.health_seconds}};
 }
 
 Out write_reply(const VerifyReply& reply) {
-  return {{"reply", "verify"}, {"verification", json::write_verification(reply.verification)}};
+  return {{"reply", "verify"}, {"verification", json::write(reply.verification)}};
 }
 
 Out write_reply(const CountersReply& reply) {
   return {{"reply", "counters"},
-          {"ranks", json::array_of(reply.ranks, json::write_link_counters)},
+          {"ranks", json::write(reply.ranks)},
           {"reason", reply.reason},
           {"pcie_reason", reply.pcie_reason}};
 }
 
 Out write_reply(const HostCopyReply& reply) {
-  const auto write = [](const std::optional<HostCopyRates>& rates) {
-    return rates ? json::write_host_copy(*rates) : Out(nullptr);
-  };
-  return {{"reply", "host_copy"}, {"ranks", json::array_of(reply.ranks, write)}};
+  return {{"reply", "host_copy"}, {"ranks", json::write(reply.ranks)}};
 }
 
 Out write_reply(const DoneReply&) { return {{"reply", "done"}}; }
@@ -135,12 +131,18 @@ std::optional<Seconds> rest_in(const In& in) {
   return seconds ? std::optional(Seconds{*seconds}) : std::nullopt;
 }
 
+/// Leniently: a variant may name a worker of another version.
+template <typename T>
+T read_as(const In& in) {
+  return json::read<T>(in, {"message", "", "", false});
+}
+
 HelloReply read_hello(const In& in) {
   HelloReply reply;
   reply.version = in.at("version");
   reply.backend = parse_backend(in.at("backend").get<std::string>());
   reply.capabilities = read_capabilities(in.at("capabilities"));
-  reply.machine = json::read_machine(in.at("machine"));
+  reply.machine = read_as<Machine>(in.at("machine"));
   reply.environment = in.at("environment").get<Environment>();
   if (const auto path = json::optional_at<std::string>(in, "path")) reply.path = parse_path(*path);
   reply.ranks_time = time_at(in, "ranks_s");
@@ -152,7 +154,7 @@ HelloReply read_hello(const In& in) {
 OpenReply read_open(const In& in) {
   OpenReply reply;
   reply.handle = in.at("handle");
-  reply.execution = json::read_execution(in.at("execution"));
+  reply.execution = read_as<Execution>(in.at("execution"));
   reply.per_operation = Seconds{in.at("per_operation_s")};
   const In& plan = in.at("plan");
   if (!plan.is_null()) reply.plan = TransferPlan{plan.at("algorithm"), plan.at("protocol")};
@@ -170,18 +172,9 @@ RunReply read_run(const In& in) {
     reply.seconds.push_back(value.is_null() ? std::nullopt
                                             : std::optional<double>(value.get<double>()));
   }
-  reply.health = json::vector_of<Health>(in.at("health"), json::read_health);
+  reply.health = read_as<std::vector<Health>>(in.at("health"));
   reply.loss = json::optional_at<double>(in, "loss");
   reply.health_seconds = in.at("health_seconds");
-  return reply;
-}
-
-HostCopyReply read_host_copy_reply(const In& in) {
-  HostCopyReply reply;
-  for (const In& rank : in.at("ranks")) {
-    reply.ranks.push_back(
-        rank.is_null() ? std::nullopt : std::optional<HostCopyRates>(json::read_host_copy(rank)));
-  }
   return reply;
 }
 
@@ -210,12 +203,14 @@ Reply read_reply(const In& in) {
   if (kind == "hello") return read_hello(in);
   if (kind == "open") return read_open(in);
   if (kind == "run") return read_run(in);
-  if (kind == "verify") return VerifyReply{json::read_verification(in.at("verification"))};
+  if (kind == "verify") return VerifyReply{read_as<Verification>(in.at("verification"))};
   if (kind == "counters") {
-    return CountersReply{json::vector_of<LinkCounters>(in.at("ranks"), json::read_link_counters),
-                         in.at("reason"), in.at("pcie_reason")};
+    return CountersReply{read_as<std::vector<LinkCounters>>(in.at("ranks")), in.at("reason"),
+                         in.at("pcie_reason")};
   }
-  if (kind == "host_copy") return read_host_copy_reply(in);
+  if (kind == "host_copy") {
+    return HostCopyReply{read_as<std::vector<std::optional<HostCopyRates>>>(in.at("ranks"))};
+  }
   if (kind == "done") return DoneReply{};
   if (kind == "error") return ErrorReply{in.at("text"), in.at("advice"), in.at("exit_code")};
   throw UsageError(fmt::format("unknown reply '{}'", kind));

@@ -10,11 +10,10 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "record_check.hpp"
-#include "record_schema.hpp"
 
 namespace linkgain {
 namespace {
@@ -22,85 +21,68 @@ namespace {
 /// In a line of the journal.
 constexpr std::string_view kBetweenLineMembers = ",";
 
-/// The schema of a line is a part of the record's.
-void require_line(const json::In& line) {
-  static const JsonSchema schema([] {
-    const json::In record = json::In::parse(record_schema());
-    json::In own = record.at("definitions").at("journal_line");
-    own["definitions"] = record.at("definitions");
-    own["required"] = json::In::array();  // older journals have no digests
-    return own.dump();
-  }());
-  schema.require(line, "line", "give a journal that `linkgain run` left, unchanged");
-}
+constexpr json::Source kLine{"line", "give a journal that `linkgain run` left, unchanged"};
 
 /// Replaces case `index` and its samples by those of one journal line. `sequence` counts samples.
 /// Cases may come in any order: those before it have no variants until their own line.
-void apply_case(const json::In& line, Record& record, int& sequence) {
-  const auto index = line.at("index").get<std::size_t>();
+void apply_case(JournalLine line, Record& record, int& sequence) {
+  if (!line.index || !line.samples) throw UsageError("its case has no index, or no samples");
+  const auto index = static_cast<std::size_t>(*line.index);
   record.cases.resize(std::max(record.cases.size(), index + 1));
   std::vector<Sample> kept = std::move(record.cases[index].samples);
-  const auto before = line.value("samples_before", std::size_t{0});
+  const auto before = static_cast<std::size_t>(line.samples_before.value_or(0));
   if (before > kept.size()) throw UsageError("it adds to samples that are not there");
   kept.resize(before);
-  record.cases[index] = json::read_case(line.at("case"));
+  record.cases[index] = std::move(*line.result);
   const auto variants = static_cast<int>(record.cases[index].variants.size());
   if (std::ranges::any_of(kept, [&](const Sample& each) { return each.variant >= variants; })) {
     throw UsageError("it has fewer variants than its samples");
   }
   record.cases[index].samples = std::move(kept);
-  json::read_samples(line.at("samples"), record.cases, sequence);
+  add_samples(*line.samples, record.cases, sequence);
   sequence += static_cast<int>(record.cases[index].samples.size() - before);
 }
 
-void apply_line(const json::In& line, Record& record, int& sequence) {
-  if (line.contains("head")) {
-    const json::In& head = line.at("head");
-    record.started = head.at("started");
-    record.machine = json::read_machine(head.at("machine"));
-    record.settings = json::read_settings(head.at("settings"));
-    if (head.contains("neighbours")) {
-      record.neighbours = json::read_neighbours(head.at("neighbours"));
-    }
-    if (head.contains("launch_begins_s")) {
-      record.launch_begins_s = head.at("launch_begins_s").get<std::vector<double>>();
-    }
-    if (head.contains("link_errors")) {
-      record.link_errors = json::read_link_errors(head.at("link_errors"));
-    }
-  } else if (line.contains("case")) {
-    apply_case(line, record, sequence);
-  } else if (line.contains("run")) {
-    record.runs.push_back(json::read_program_run(line.at("run")));
-  } else if (line.contains("warning")) {
-    record.warnings.push_back(json::read_warning(line.at("warning")));
+void apply_head(JournalHead head, Record& record) {
+  record.started = std::move(head.started);
+  record.machine = std::move(head.machine);
+  record.settings = std::move(head.settings);
+  record.link_errors = std::move(head.link_errors);
+  record.launch_begins_s = std::move(head.launch_begins_s);
+  if (head.neighbours) record.neighbours = std::move(head.neighbours);
+}
+
+void apply_line(JournalLine line, Record& record, int& sequence) {
+  if (line.wall_s) record.wall_seconds = line.wall_s;
+  if (line.time_spent) record.time_spent = line.time_spent;
+  if (line.evidence_cost) record.evidence_cost = line.evidence_cost;
+  if (line.neighbours) record.neighbours = line.neighbours;
+  if (line.head) {
+    apply_head(std::move(*line.head), record);
+  } else if (line.result) {
+    apply_case(std::move(line), record, sequence);
+  } else if (line.run) {
+    record.runs.push_back(std::move(*line.run));
+  } else if (line.warning) {
+    record.warnings.push_back(std::move(*line.warning));
   } else {
     throw UsageError("it is neither head nor case, run or warning");
-  }
-  if (line.contains("wall_s")) record.wall_seconds = line.at("wall_s").get<double>();
-  if (line.contains("time_spent")) record.time_spent = json::read_time_spent(line.at("time_spent"));
-  if (line.contains("evidence_cost")) {
-    record.evidence_cost = json::read_evidence_cost(line.at("evidence_cost"));
-  }
-  if (line.contains("neighbours")) {
-    record.neighbours = json::read_neighbours(line.at("neighbours"));
   }
 }
 
 /// What the run took and saw so far, as the record has it.
 void add_course(json::Out& line, const Record& record) {
   if (record.wall_seconds) line["wall_s"] = *record.wall_seconds;
-  if (record.time_spent) line["time_spent"] = json::write_time_spent(*record.time_spent);
-  if (record.evidence_cost) {
-    line["evidence_cost"] = json::write_evidence_cost(*record.evidence_cost);
-  }
-  if (record.neighbours) line["neighbours"] = json::write_neighbours(*record.neighbours);
+  if (record.time_spent) line["time_spent"] = json::write(*record.time_spent);
+  if (record.evidence_cost) line["evidence_cost"] = json::write(*record.evidence_cost);
+  if (record.neighbours) line["neighbours"] = json::write(*record.neighbours);
 }
 
 json::Out case_line(int index, const CaseResult& result, std::size_t samples_before) {
-  json::Out line{{"index", index}, {"case", json::write_case(result)}};
+  const auto place = static_cast<std::size_t>(index);
+  json::Out line{{"index", index}, {"case", json::write(result)}};
   if (samples_before > 0) line["samples_before"] = samples_before;
-  line["samples"] = json::write_samples(index, std::span(result.samples).subspan(samples_before));
+  line["samples"] = json::write(table_of(place, std::span(result.samples).subspan(samples_before)));
   return line;
 }
 
@@ -166,13 +148,9 @@ void JournalWriter::lose(const std::string& why, const std::string& advice) {
 }
 
 void JournalWriter::write_head(const Record& record) {
-  json::Out head = {{"schema", kRecordSchema},
-                    {"started", record.started},
-                    {"machine", json::write_machine(record.machine)},
-                    {"settings", json::write_settings(record.settings)}};
-  if (record.link_errors) head["link_errors"] = json::write_link_errors(*record.link_errors);
-  if (!record.launch_begins_s.empty()) head["launch_begins_s"] = record.launch_begins_s;
-  json::Out line{{"head", head}};
+  const JournalHead head{record.started, record.machine, record.settings, record.link_errors,
+                         record.launch_begins_s};
+  json::Out line{{"head", json::write(head)}};
   add_course(line, record);
   append(json::text_of(line));
 }
@@ -192,11 +170,11 @@ void JournalWriter::extend_case(const Record& record, int index) {
 }
 
 void JournalWriter::write_program_run(const ProgramRun& run) {
-  append(json::text_of(json::Out{{"run", json::write_program_run(run)}}));
+  append(json::text_of(json::Out{{"run", json::write(run)}}));
 }
 
 void JournalWriter::write_warning(const Warning& warning) {
-  append(json::text_of(json::Out{{"warning", json::write_warning(warning)}}));
+  append(json::text_of(json::Out{{"warning", json::write(warning)}}));
 }
 
 Record parse_journal(std::string_view text, const std::string& origin) {
@@ -217,9 +195,8 @@ Record parse_journal(std::string_view text, const std::string& origin) {
       if (number > 1 && has_digest != digested)
         throw UsageError("it has no digest, as others have");
       digested = has_digest;
-      require_line(line);
+      apply_line(json::read<JournalLine>(line, kLine), record, sequence);
       head = head || line.contains("head");
-      apply_line(line, record, sequence);
     } catch (const json::In::exception& error) {
       throw UsageError(
           fmt::format("{}: line {} of the journal is damaged: {}", origin, number, error.what()));

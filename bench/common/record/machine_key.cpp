@@ -8,7 +8,7 @@
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
-#include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/hardware/hardware_members.hpp"
 
 namespace linkgain {
 namespace {
@@ -166,6 +166,16 @@ std::string describe(const MachineKey& key) {
                      key.nccl.empty() ? "" : ", NCCL " + key.nccl);
 }
 
+/// Baselines from before a pair's links were counted lack their number.
+void describe_members(auto& visit, json::Is<KeyLink> auto& link) {
+  visit("from", link.from);
+  visit("to", link.to);
+  visit("nvlink", link.nvlink);
+  visit("p2p", link.p2p);
+  visit("ancestor", link.ancestor);
+  visit.later("nvlinks", link.nvlinks);
+}
+
 }  // namespace linkgain
 
 namespace linkgain::json {
@@ -173,24 +183,8 @@ namespace {
 
 Out nullable_text(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
 
-Out write_key_link(const KeyLink& link) {
-  return {{"from", link.from},
-          {"to", link.to},
-          {"nvlink", nullable(link.nvlink)},
-          {"p2p", nullable(link.p2p)},
-          {"ancestor", write_ancestor(link.ancestor)},
-          {"nvlinks", nullable(link.nvlinks)}};
-}
-
-/// Baselines from before a pair's links were counted lack their number.
-KeyLink read_key_link(const In& in) {
-  return {in.at("from"),
-          in.at("to"),
-          optional_at<bool>(in, "nvlink"),
-          optional_at<bool>(in, "p2p"),
-          ancestor_of(optional_at<std::string>(in, "ancestor")),
-          optional_at<int>(in, "nvlinks")};
-}
+/// Leniently: the baseline's own schema asks for its form.
+constexpr Source kKey{"baseline", "", "[key][links]", false};
 
 }  // namespace
 
@@ -200,7 +194,7 @@ Out write_key(const MachineKey& key) {
           {"hosts", key.hosts},
           {"gpus", key.gpus},
           {"nvlinks", array_of(key.nvlinks, nullable<int>)},
-          {"links", array_of(key.links, write_key_link)},
+          {"links", write(key.links)},
           {"nccl", nullable_text(key.nccl)},
           {"processor", nullable_text(key.processor)},
           {"mpi", nullable_text(key.mpi)}};
@@ -215,7 +209,7 @@ MachineKey read_key(const In& in) {
   key.nvlinks = vector_of<std::optional<int>>(in.at("nvlinks"), [](const In& links) {
     return links.is_null() ? std::nullopt : std::optional<int>(links.get<int>());
   });
-  key.links = vector_of<KeyLink>(in.at("links"), read_key_link);
+  key.links = read<std::vector<KeyLink>>(in.at("links"), kKey);
   key.nccl = optional_at<std::string>(in, "nccl").value_or("");
   key.processor = optional_at<std::string>(in, "processor").value_or("");
   key.mpi = optional_at<std::string>(in, "mpi").value_or("");

@@ -354,11 +354,6 @@ Agreement agreement_of(const Record& record, bool digested) {
   return is_older ? Agreement::within_samples : Agreement::exact;
 }
 
-void require_share(const TrafficEvidence& evidence, const std::optional<double>& written) {
-  if (agree(written, evidence.nvlink_share())) return;
-  throw UsageError("nvlink_share is not nvlink_sent_bytes over expected_bytes", kTakeACopy);
-}
-
 void require_consistent(const Record& record, Agreement agreement) {
   require_each_once(record);
   require_exit_code(record);

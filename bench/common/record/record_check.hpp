@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-
-#include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -23,8 +20,5 @@ Agreement agreement_of(const Record& record, bool digested);
 /// that was not planned, an error where nothing is wrong, a sample longer than the run, times and
 /// ratios that its samples do not give, or that have none.
 void require_consistent(const Record& record, Agreement agreement);
-
-/// Throws UsageError where `written` is not nvlink_share(), within 1e-9.
-void require_share(const TrafficEvidence& evidence, const std::optional<double>& written);
 
 }  // namespace linkgain

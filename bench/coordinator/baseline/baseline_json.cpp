@@ -13,7 +13,7 @@
 #include "linkgain/baseline/baseline.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/digest.hpp"
-#include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "linkgain/report/judgement_text.hpp"
 
 namespace linkgain {
@@ -178,7 +178,8 @@ Baseline read_document(const json::In& in) {
   baseline.environment_in_force = read_environments(in.at("variants"));
   baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), read_source);
   baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
-  baseline.warnings = json::vector_of<Warning>(in.at("warnings"), json::read_warning);
+  baseline.warnings =
+      json::read<std::vector<Warning>>(in.at("warnings"), {"baseline", "", "[warnings]"});
   baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_reference);
   require_each_once(baseline.cases);
   return baseline;
@@ -234,15 +235,14 @@ const FileKind kBaselineFile{
     }};
 
 std::string to_json(const Baseline& baseline) {
-  return signed_by_digest(
-      pretty({{"schema", kBaselineSchema},
-              {"made", baseline.made},
-              {"key", json::write_key(baseline.key)},
-              {"variants", write_variants(baseline)},
-              {"sources", json::array_of(baseline.sources, write_source)},
-              {"overrides", json::array_of(baseline.overrides, write_override)},
-              {"warnings", json::array_of(baseline.warnings, json::write_warning)},
-              {"cases", json::array_of(baseline.cases, write_reference)}}));
+  return signed_by_digest(pretty({{"schema", kBaselineSchema},
+                                  {"made", baseline.made},
+                                  {"key", json::write_key(baseline.key)},
+                                  {"variants", write_variants(baseline)},
+                                  {"sources", json::array_of(baseline.sources, write_source)},
+                                  {"overrides", json::array_of(baseline.overrides, write_override)},
+                                  {"warnings", json::write(baseline.warnings)},
+                                  {"cases", json::array_of(baseline.cases, write_reference)}}));
 }
 
 Baseline parse_baseline(std::string_view text, const std::string& origin) {
@@ -316,7 +316,7 @@ std::string to_json(const CheckResult& result) {
                               {"key", json::write_key(result.key)},
                               {"sources", json::array_of(result.sources, write_source)},
                               {"counts", counts},
-                              {"warnings", json::array_of(result.warnings, json::write_warning)},
+                              {"warnings", json::write(result.warnings)},
                               {"cases", json::array_of(result.cases, write_check)}});
 }
 

@@ -13,7 +13,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
-#include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "linkgain/report/judgement_text.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -276,7 +276,7 @@ Out write_comparison(const RunComparison& comparison) {
           {"after", write_run(*comparison.after)},
           {"threshold", comparison.tolerance},
           {"changes", json::array_of(comparison.changes, write_change)},
-          {"cautions", json::array_of(cautions_of(comparison), json::write_warning)},
+          {"cautions", json::write(cautions_of(comparison))},
           {"headline", headline != nullptr ? write_case(*headline) : Out(nullptr)},
           {"cases", json::array_of(comparison.cases, write_case)}};
 }

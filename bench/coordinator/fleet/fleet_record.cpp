@@ -17,7 +17,7 @@
 #include "linkgain/base/json_scanner.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/visible_text.hpp"
-#include "linkgain/hardware/machine_json.hpp"
+#include "linkgain/hardware/hardware_members.hpp"
 #include "linkgain/record/digest.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
@@ -272,7 +272,9 @@ PairLink scan_link(JsonScanner& in) {
     } else if (key == "nvlink") {
       link.nvlink = in.boolean_or_null();
     } else if (key == "ancestor") {
-      link.ancestor = json::ancestor_of(in.string_or_null());
+      if (const auto label = in.string_or_null()) {
+        link.ancestor = json::AsText<Ancestor>::parse(*label);
+      }
     } else if (key == "nvlinks") {
       const auto links = in.integer_or_null();
       if (links) link.nvlinks = static_cast<int>(*links);

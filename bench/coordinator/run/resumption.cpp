@@ -17,9 +17,8 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/secrets.hpp"
-#include "linkgain/hardware/machine_json.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "measurement.hpp"
 
@@ -50,7 +49,7 @@ void require_same(const json::Out& earlier, const json::Out& now) {
 }
 
 json::Out comparable(const Settings& settings) {
-  json::Out json = json::write_settings(settings);
+  json::Out json = json::write(settings);
   for (const char* member : {"argv", "environment_in_force", "software_in_force", "cases_digest"})
     json.erase(member);
   return json;
@@ -61,7 +60,7 @@ json::Out comparable(Machine machine) {
     rank.pid = 0;
     rank.host_copy.reset();
   }
-  return json::write_machine(machine);
+  return json::write(machine);
 }
 
 json::Out comparable(Environment environment) {

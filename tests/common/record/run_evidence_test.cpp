@@ -4,7 +4,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "support/full_record.hpp"
 
 namespace linkgain::test {
@@ -31,20 +31,21 @@ RunEvidence full() {
   return evidence;
 }
 
+RunEvidence read(const std::string& text) {
+  return json::read<RunEvidence>(json::In::parse(text), {"record", ""});
+}
+
 TEST(RunEvidence, IsReadAsItWasWritten) {
-  const std::string text = json::text_of(json::write_run_evidence(full()));
-  EXPECT_EQ(json::read_run_evidence(json::In::parse(text)), full());
-  EXPECT_EQ(json::read_run_evidence(
-                json::In::parse(json::text_of(json::write_run_evidence(RunEvidence{})))),
-            RunEvidence{});
+  EXPECT_EQ(read(json::text_of(json::write(full()))), full());
+  EXPECT_EQ(read(json::text_of(json::write(RunEvidence{}))), RunEvidence{});
 }
 
 TEST(RunEvidence, OfAnOlderRecordSaysNothingOfTheGpusThatTheCommandUsed) {
-  std::string text = json::text_of(json::write_run_evidence(full()));
+  std::string text = json::text_of(json::write(full()));
   const std::string used = ",\"used\":true";
   ASSERT_NE(text.find(used), std::string::npos) << text;
   text.erase(text.find(used), used.size());
-  EXPECT_FALSE(json::read_run_evidence(json::In::parse(text)).gpus.at(0).used);
+  EXPECT_FALSE(read(text).gpus.at(0).used);
 }
 
 TEST(RunEvidence, IsKeptInTheRecordThatFollowsItsSchema) {

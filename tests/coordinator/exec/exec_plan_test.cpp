@@ -8,7 +8,7 @@
 
 #include "linkgain/base/json.hpp"
 #include "linkgain/exec/command_words.hpp"
-#include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -244,14 +244,14 @@ TEST(ExecSettings, HoldTheCommandWithoutSecrets) {
   options.warm_up = 1;
   const ExecPlan plan = plan_of(options);
   const Settings settings = settings_of(options, plan, kEnvironment);
-  const std::string text = json::text_of(json::write_settings(settings));
+  const std::string text = json::text_of(json::write(settings));
   for (const char* secret : {"abc", "def", "hf_secret"}) {
     EXPECT_EQ(text.find(secret), std::string::npos) << text;
   }
   EXPECT_EQ(settings.environment_in_force[1],
             (Environment{{"MY_TOKEN", "***"}, {"NCCL_ALGO", "Ring"}, {"NCCL_DEBUG", "WARN"}}));
   EXPECT_EQ(plan.variants[1].environment.at("MY_TOKEN"), "abc") << "what the command gets";
-  const Settings read = json::read_settings(json::In::parse(text));
+  const Settings read = json::read<Settings>(json::In::parse(text), {"record", ""});
   EXPECT_EQ(read.program, settings.program);
   EXPECT_EQ(read.variants, settings.variants);
   EXPECT_EQ(read.backend, BackendKind::exec);

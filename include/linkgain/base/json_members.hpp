@@ -1,0 +1,402 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/base/units.hpp"
+
+/// Members of a struct, declared once: a function names each of them to a visitor, which writes it,
+/// reads it, or says in a schema what it is.
+///
+///   void describe_members(auto& visit, json::Is<LevelShift> auto& shift) {
+///     visit("launch", shift.launch);
+///     visit("ratio", shift.ratio, "of the new level to the old one", {.above = 0.0});
+///   }
+///
+/// What a visitor is told:
+///   visit(key, value, text, rule)         a member that is always there
+///   visit.later(…)                        the same, but older documents lack it or have null there
+///   visit.sparse(…)                       a member that is left out where its value is the default
+///   visit.derived(key, value, text, rule) written for other readers, and not read
+///   visit.other(key, value, text, rule)   read and written elsewhere; `value` shows its type
+///   visit.unbounded(key, value, text)     a number that is null where it is infinite
+///   visit.constant(key, text)             the same text in all documents
+///   visit.estimate(keys, value, texts)    value, interval and replicates of an Estimate
+///   visit.section(name, text)             that the schema defines it by this name, before the rest
+///
+/// Values are truth values, numbers, texts, types with an AsText, structs with members, and
+/// optionals (null where absent), vectors and maps of these.
+namespace linkgain::json {
+
+template <typename T, typename U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+/// What a text must look like.
+enum class Form { any, words, kebab, name, digest };
+
+/// What a value must be beside its type; of arrays, what each item must be.
+struct Rule {
+  double least = 0.0;
+  std::optional<double> above{};  ///< instead of `least`
+  double most = std::numeric_limits<double>::infinity();
+  std::size_t fewest = 0;  ///< items of an array
+  Form form = Form::any;
+};
+
+inline constexpr Rule kAnyNumber{.least = -std::numeric_limits<double>::infinity()};
+inline constexpr Rule kPositive{.above = 0.0};
+
+/// What is wrong with it; empty where nothing is.
+std::string departure(double value, const Rule& rule);
+std::string departure(std::string_view value, const Rule& rule);
+/// The form as a regular expression.
+std::string_view pattern_of(Form form);
+
+/// The text that stands for a value: static text(value) and parse(text), which throws UsageError.
+/// `words` are all that there are, where they can be listed.
+template <typename T>
+struct AsText;
+
+template <typename T>
+concept HasText = requires(const T& value) {
+  AsText<T>::text(value);
+};
+
+/// AsText of an enum with name_of(), by its list of values.
+template <typename Enum, const auto& values, auto parse_text>
+struct NamedEnum {
+  static std::string text(Enum value) { return std::string(name_of(value)); }
+  static Enum parse(const std::string& text) { return parse_text(text); }
+  static std::vector<std::string> words() {
+    std::vector<std::string> all;
+    for (const Enum value : values) all.emplace_back(name_of(value));
+    return all;
+  }
+};
+
+/// Keys and texts of an Estimate.
+struct EstimateKeys {
+  const char* value;
+  const char* low;
+  const char* high;
+  const char* replicates;
+};
+using EstimateTexts = EstimateKeys;
+
+template <typename T>
+struct ItemOf;
+template <typename T>
+struct ItemOf<std::vector<T>> {
+  using Type = T;
+};
+template <typename T>
+struct ItemOf<std::optional<T>> {
+  using Type = T;
+};
+template <typename T>
+struct ItemOf<std::map<std::string, T>> {
+  using Type = T;
+};
+
+template <typename T>
+inline constexpr bool is_vector = false;
+template <typename T>
+inline constexpr bool is_vector<std::vector<T>> = true;
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <typename T>
+inline constexpr bool is_map = false;
+template <typename T>
+inline constexpr bool is_map<std::map<std::string, T>> = true;
+
+template <typename T>
+Out write(const T& value);
+
+/// Writes what describe_members() names, in that order.
+class Writer {
+ public:
+  template <typename T>
+  void operator()(const char* key, const T& value, const char* = "", const Rule& = {}) {
+    out_[key] = write(value);
+  }
+  template <typename T>
+  void later(const char* key, const T& value, const char* = "", const Rule& = {}) {
+    out_[key] = write(value);
+  }
+  template <typename T>
+  void sparse(const char* key, const T& value, const char* = "", const Rule& = {}) {
+    if constexpr (is_optional<T>) {
+      if (value) out_[key] = write(*value);
+    } else {
+      if (value != T{}) out_[key] = write(value);
+    }
+  }
+  template <typename T>
+  void derived(const char* key, const T& value, const char* = "", const Rule& = {}) {
+    out_[key] = write(value);
+  }
+  template <typename T>
+  void other(const char*, const T&, const char* = "", const Rule& = {}) {}
+  void unbounded(const char* key, double value, const char* = "") { out_[key] = value; }
+  void constant(const char* key, std::string_view text) { out_[key] = text; }
+  template <typename Estimate>
+  void estimate(const EstimateKeys& keys, const std::optional<Estimate>& value,
+                const EstimateTexts& texts, const Rule& rule = {}) {
+    if (value) return estimate(keys, *value, texts, rule);
+    for (const char* key : {keys.value, keys.low, keys.high, keys.replicates}) out_[key] = nullptr;
+  }
+  template <typename Estimate>
+  void estimate(const EstimateKeys& keys, const Estimate& value, const EstimateTexts&,
+                const Rule& = {}) {
+    out_[keys.value] = value.value;
+    out_[keys.low] = value.interval ? Out(value.interval->low) : Out(nullptr);
+    out_[keys.high] = value.interval ? Out(value.interval->high) : Out(nullptr);
+    out_[keys.replicates] = value.replicates;
+  }
+  void section(const char*, const char* = "") {}
+
+  Out take() { return std::move(out_); }
+
+ private:
+  Out out_ = Out::object();
+};
+
+template <typename T>
+Out write(const T& value) {
+  if constexpr (HasText<T>) {
+    return AsText<T>::text(value);
+  } else if constexpr (is_optional<T>) {
+    return value ? write(*value) : Out(nullptr);
+  } else if constexpr (is_vector<T>) {
+    Out array = Out::array();
+    for (const typename ItemOf<T>::Type& item : value) array.push_back(write(item));
+    return array;
+  } else if constexpr (is_map<T>) {
+    Out object = Out::object();
+    for (const auto& [name, item] : value) object[name] = write(item);
+    return object;
+  } else if constexpr (std::same_as<T, Seconds>) {
+    return value.value;
+  } else if constexpr (std::is_arithmetic_v<T> || std::constructible_from<std::string_view, T>) {
+    return value;
+  } else {
+    Writer writer;
+    describe_members(writer, value);
+    return writer.take();
+  }
+}
+
+/// What is read, and what is said of a part of it that is not as it should be.
+struct Source {
+  const char* kind;       ///< "record"
+  const char* advice;     ///< what to do where something is wrong
+  const char* part = "";  ///< of the document, "[samples]"; empty: all of it
+  /// Refuses members that are not named and values that are not as their rules ask. Messages of
+  /// another version's programs may have either.
+  bool is_strict = true;
+};
+
+/// The path to what is being read, "[cases][0]".
+class Place {
+ public:
+  explicit Place(const Source& source) : source_(source) {}
+  void enter(std::string_view key) { parts_.push_back({key, 0}); }
+  void enter(std::size_t index) { parts_.push_back({{}, index}); }
+  void leave() { parts_.pop_back(); }
+  const Source& source() const { return source_; }
+  /// Throws a UsageError, "not a valid record: at the record[cases][0]: ...".
+  [[noreturn]] void refuse(const std::string& what) const;
+  /// The same for a departure from a rule, where the source is strict and there is one.
+  void require(const std::string& departure) const;
+
+ private:
+  struct Part {
+    std::string_view key;
+    std::size_t index;
+  };
+
+  Source source_;
+  std::vector<Part> parts_;
+};
+
+template <typename T>
+void read_value(const In& json, T& value, const Rule& rule, Place& place);
+
+/// Reads what describe_members() names from one object. Throws UsageError where a member is
+/// missing, is not as its rule asks, or is there and not named.
+class Reader {
+ public:
+  Reader(const In& object, Place& place) : object_(object), place_(place) {
+    if (!object.is_object()) place.refuse("it is no object");
+  }
+
+  template <typename T>
+  void operator()(const char* key, T& value, const char* = "", const Rule& rule = {}) {
+    const In* const found = find(key);
+    if (found == nullptr) place_.refuse(std::string("it has no member '") + key + "'");
+    read(key, *found, value, rule);
+  }
+  template <typename T>
+  void later(const char* key, T& value, const char* = "", const Rule& rule = {}) {
+    const In* const found = find(key);
+    if (found != nullptr && !found->is_null()) read(key, *found, value, rule);
+  }
+  template <typename T>
+  void sparse(const char* key, T& value, const char* = "", const Rule& rule = {}) {
+    const In* const found = find(key);
+    if (found == nullptr) return;
+    if constexpr (is_optional<T>) {
+      read(key, *found, value.emplace(), rule);
+    } else {
+      read(key, *found, value, rule);
+    }
+  }
+  template <typename T>
+  void derived(const char* key, const T&, const char* = "", const Rule& = {}) {
+    find(key);
+  }
+  template <typename T>
+  void other(const char* key, const T&, const char* = "", const Rule& = {}) {
+    find(key);
+  }
+  void unbounded(const char* key, double& value, const char* = "") {
+    std::optional<double> bounded;
+    (*this)(key, bounded);
+    value = bounded.value_or(std::numeric_limits<double>::infinity());
+  }
+  void constant(const char* key, std::string_view) { find(key); }
+  template <typename Estimate>
+  void estimate(const EstimateKeys& keys, std::optional<Estimate>& value,
+                const EstimateTexts& texts, const Rule& rule = {}) {
+    const In* const found = find(keys.value);
+    if (found != nullptr && !found->is_null()) {
+      return estimate(keys, value.emplace(), texts, rule);
+    }
+    for (const char* key : {keys.low, keys.high, keys.replicates}) find(key);
+  }
+  template <typename Estimate>
+  void estimate(const EstimateKeys& keys, Estimate& value, const EstimateTexts&,
+                const Rule& rule = {}) {
+    std::optional<double> low;
+    std::optional<double> high;
+    (*this)(keys.value, value.value, "", rule);
+    later(keys.low, low, "", kAnyNumber);
+    later(keys.high, high, "", kAnyNumber);
+    value.replicates = 1;
+    later(keys.replicates, value.replicates);
+    if (low && high) value.interval = {*low, *high};
+  }
+  void section(const char*, const char* = "") {}
+
+  /// After all members.
+  void end() const;
+
+ private:
+  const In* find(const char* key);
+  template <typename T>
+  void read(const char* key, const In& json, T& value, const Rule& rule) {
+    place_.enter(key);
+    read_value(json, value, rule, place_);
+    place_.leave();
+  }
+
+  const In& object_;
+  Place& place_;
+  std::vector<std::string_view> named_;  ///< members that are there
+};
+
+/// A number in T, within the rule.
+template <typename T>
+void read_number(const In& json, T& value, const Rule& rule, Place& place) {
+  if (!json.is_number()) place.refuse("it is no number");
+  if constexpr (WholeNumber<T>) {
+    if (!holds_number<T>(json)) place.refuse("it is no whole number within its limits");
+  }
+  const double number = json.get<double>();
+  place.require(departure(number, rule));
+  value = json.get<T>();
+}
+
+template <typename T>
+void read_items(const In& json, std::vector<T>& values, const Rule& rule, Place& place) {
+  if (!json.is_array()) place.refuse("it is no array");
+  if (json.size() < rule.fewest) place.refuse("it has too few items");
+  values.clear();
+  values.reserve(json.size());
+  for (const In& item : json) {
+    place.enter(values.size());
+    T value{};
+    read_value(item, value, rule, place);
+    values.push_back(std::move(value));
+    place.leave();
+  }
+}
+
+template <typename T>
+void read_map(const In& json, std::map<std::string, T>& values, const Rule& rule, Place& place) {
+  if (!json.is_object()) place.refuse("it is no object");
+  values.clear();
+  for (const auto& [name, item] : json.items()) {
+    place.enter(name);
+    read_value(item, values[name], rule, place);
+    place.leave();
+  }
+}
+
+/// A text within the rule.
+std::string read_text(const In& json, const Rule& rule, const Place& place);
+
+template <typename T>
+void read_value(const In& json, T& value, const Rule& rule, Place& place) {
+  if constexpr (HasText<T>) {
+    const std::string text = read_text(json, rule, place);
+    try {
+      value = AsText<T>::parse(text);
+    } catch (const UsageError& error) {
+      place.refuse(error.what());
+    }
+  } else if constexpr (is_optional<T>) {
+    value.reset();
+    if (!json.is_null()) read_value(json, value.emplace(), rule, place);
+  } else if constexpr (is_vector<T>) {
+    read_items(json, value, rule, place);
+  } else if constexpr (is_map<T>) {
+    read_map(json, value, rule, place);
+  } else if constexpr (std::same_as<T, bool>) {
+    if (!json.is_boolean()) place.refuse("it is neither true nor false");
+    value = json.get<bool>();
+  } else if constexpr (std::same_as<T, Seconds>) {
+    read_number(json, value.value, rule, place);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    read_number(json, value, rule, place);
+  } else if constexpr (std::same_as<T, std::string>) {
+    value = read_text(json, rule, place);
+  } else {
+    Reader reader(json, place);
+    describe_members(reader, value);
+    reader.end();
+  }
+}
+
+/// What a document, or a part of one, says of a T.
+template <typename T>
+T read(const In& json, const Source& source) {
+  T value{};
+  Place place(source);
+  read_value(json, value, {}, place);
+  return value;
+}
+
+}  // namespace linkgain::json
