@@ -138,7 +138,7 @@ TEST(ReportOnATerminal, FitsItsWidth) {
       if (copied) continue;
       EXPECT_LE(display_width(line), columns) << line;
     }
-    EXPECT_THAT(screen.lines, Contains(StartsWith("NVLink makes all-reduce of 256 MiB 11.0 ")));
+    EXPECT_THAT(screen.lines, Contains(StartsWith("NVLink makes send_recv 0<->1 256 ")));
     EXPECT_THAT(screen.lines, Contains("By size"));
   }
 }

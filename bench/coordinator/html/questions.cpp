@@ -34,8 +34,7 @@ std::string list(const std::vector<std::string>& items) {
 }
 
 /// "all_reduce 1 GiB takes 3.31 ms instead of 41.85 ms: 12.6x (12.4x to 12.9x)."
-std::string times_text(const CaseSummary& each) {
-  const Comparison& comparison = each.comparisons.front();
+std::string times_text(const CaseSummary& each, const Comparison& comparison) {
   const RatioText text = readable_ratio(*comparison.ratio);
   return fmt::format("{} takes {} instead of {}: {} as fast{}.", answer_label(each.definition()),
                      readable_time(*comparison.first->time), readable_time(*comparison.other->time),
@@ -43,17 +42,17 @@ std::string times_text(const CaseSummary& each) {
                      text.low ? fmt::format(", between {} and {}", *text.low, *text.high) : "");
 }
 
-std::string how_much(const RunSummary& summary, const CaseSummary* shown) {
+std::string how_much(const RunSummary& summary, const Answer& shown) {
   std::vector<std::string> items;
-  if (shown != nullptr && shown->comparisons.front().has_speed_up()) {
-    items.push_back(times_text(*shown));
+  if (shown.comparison != nullptr && shown.comparison->has_speed_up()) {
+    items.push_back(times_text(*shown.main, *shown.comparison));
   }
   for (const CaseSummary* training : summary.trainings) {
-    if (training == shown || training->comparisons.empty() ||
+    if (training == shown.main || training->comparisons.empty() ||
         !training->comparisons.front().has_speed_up()) {
       continue;
     }
-    items.push_back(times_text(*training));
+    items.push_back(times_text(*training, training->comparisons.front()));
     break;
   }
   return items.empty() ? paragraph(answer_sentence(summary, shown)) : list(items);
@@ -315,16 +314,17 @@ std::string can_be_trusted(const RunSummary& summary) {
 }  // namespace
 
 std::string questions(const RunSummary& summary) {
-  const std::vector<const CaseSummary*> cases = answer_cases(summary);
-  const CaseSummary* const shown = cases.empty() ? nullptr : cases.front();
+  const Answer answered = answer_of(summary);
+  const CaseSummary* const shown = answered.main;
   std::string cards;
   const auto add = [&](std::string_view question, const std::string& answer) {
     cards += fmt::format("<div class=\"card\">\n<h3>{}</h3>\n{}</div>\n", question, answer);
   };
-  add("How much faster?", how_much(summary, shown));
+  add("How much faster?", how_much(summary, answered));
   add("Which path?", which_path(shown));
   add("Is anything wrong?", what_is_wrong(summary));
-  add("At which size does it pay?", at_which_size(summary, shown));
+  add("At which size does it pay?",
+      at_which_size(summary, answered.rows.empty() ? nullptr : answered.rows.front()));
   add("Can it be trusted?", can_be_trusted(summary));
   return fmt::format("<div class=\"cards\">\n{}</div>\n", cards);
 }

@@ -47,15 +47,15 @@ std::string introduction(const Record& record) {
 }
 
 std::string answer_html(const RunSummary& summary) {
-  const std::vector<const CaseSummary*> cases = answer_cases(summary);
-  const CaseSummary* const first = cases.empty() ? nullptr : cases.front();
+  const Answer answer = answer_of(summary);
+  const CaseSummary* const first = answer.main;
   std::string html = fmt::format("<p class=\"answer\"><strong>{}</strong></p>\n",
-                                 xml_escaped(answer_sentence(summary, first)));
+                                 xml_escaped(answer_sentence(summary, answer)));
   if (first != nullptr) {
     html +=
         fmt::format("<div class=\"tables\">\n{}{}</div>\n",
                     html_of_markdown(two_row_table(*first, {}).markdown(), "Time with and without"),
-                    html_of_markdown(answer_table(cases, {}).markdown(),
+                    html_of_markdown(answer_table(answer.rows, {}).markdown(),
                                      summary.launches.most > 1 ? "Each operation, 95 % intervals"
                                                                : "Each operation"));
   }
@@ -138,13 +138,12 @@ std::string runs_table(std::span<const ShownRun> runs) {
                   .columns = {{"Run"}, {"Machine"}, {"Measured"}, {"Answer"}}};
   for (const ShownRun& run : runs) {
     const Record& record = run.summary->record;
-    const std::vector<const CaseSummary*> cases = answer_cases(*run.summary);
     table.rows.push_back(
         {xml_escaped(run.name),
          xml_escaped(
              one_line(fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine)))),
          xml_escaped(one_line(fmt::format("{}, {}", record.started, name_of(record.status)))),
-         xml_escaped(answer_sentence(*run.summary, cases.empty() ? nullptr : cases.front()))});
+         xml_escaped(answer_sentence(*run.summary, answer_of(*run.summary)))});
   }
   return html_text(table);
 }

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "case_table.hpp"
 #include "less_time_sentences.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -49,6 +52,22 @@ std::string speed_up_of(const Comparison& comparison) {
   return comparison.outcome == Outcome::same_path ? "same path" : "none";
 }
 
+/// "all-reduce of 1 GiB", or the label of one that has more to it: "all_reduce bf16 1 GiB".
+std::string spoken_case(const Case& definition) {
+  if (is_training(definition.operation)) {
+    constexpr std::string_view kStep = "GPT-2 step ";
+    return fmt::format("the GPT-2 training ({})", answer_label(definition).substr(kStep.size()));
+  }
+  const std::string size = readable_bytes(definition.size);
+  if (is_latency(definition.operation)) return fmt::format("the latency of {}", size);
+  Case form = definition;
+  form.launch = LaunchMode::stream;
+  if (form.pair && !form.pair->both && form.ranks == 2) form.pair.reset();
+  const bool plain = case_label(form) == fmt::format("{} {}", name_of(definition.operation), size);
+  return plain ? fmt::format("{} of {}", spoken_operation(definition), size)
+               : answer_label(definition);
+}
+
 /// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4x to
 /// 12.9x over 6 launches)."; of one launch "made".
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
@@ -56,11 +75,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
   const std::string subject =
       named ? comparison.first->variant : std::string(words_of(each.contrast).title);
   const Case& definition = each.definition();
-  const std::string what =
-      is_training(definition.operation)
-          ? std::string("the GPT-2 training")
-          : fmt::format("{}{} of {}", is_latency(definition.operation) ? "the " : "",
-                        spoken_operation(definition), readable_bytes(definition.size));
+  const std::string what = spoken_case(definition);
   const RatioText text = readable_ratio(*comparison.ratio);
   const bool has_interval = text.low && text.high;
   const std::string interval = has_interval
@@ -98,17 +113,34 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
   return fmt::format("{} {} {} {}{}{} {}.", subject, makes, what, change, than, once, figures);
 }
 
-std::string answer_of(const CaseSummary& each) {
-  const Comparison& comparison = each.comparisons.front();
+std::string sentence_of(const CaseSummary& each, const Comparison& comparison) {
   if (comparison.has_speed_up()) return speed_up_sentence(each, comparison);
   if (comparison.outcome == Outcome::same_path) {
     return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
-                       variant_title(each, 0), variant_title(each, 1),
+                       variant_title(each, 0),
+                       variant_title(each, comparison.other - comparison.first),
                        readable_path(comparison.first->path));
   }
   return fmt::format("No conclusion: {} has no right results of both {} and {}.",
                      answer_label(each.definition()), comparison.first->variant,
                      comparison.other->variant);
+}
+
+/// Measures how far the comparison lies from no difference, on the log scale; {0, 0} where none is
+/// shown.
+Interval change_of(const Comparison& comparison) {
+  const bool faster = comparison.outcome == Outcome::less_time;
+  if (!faster && comparison.outcome != Outcome::more_time) return {};
+  const Interval& ratio = *comparison.ratio->interval;
+  return faster ? Interval{std::log(ratio.low), std::log(ratio.high)}
+                : Interval{-std::log(ratio.high), -std::log(ratio.low)};
+}
+
+/// Leaves out steps that only say what another training's communication takes, and our own kernels,
+/// which are no answer to what a path is worth to NCCL or MPI.
+bool may_be_spoken_of(const Case& definition) {
+  return !definition.kernel &&
+         (!is_training(definition.operation) || may_stand_for_run(definition));
 }
 
 /// What is wrong in the case, in the first variant with wrong data.
@@ -121,7 +153,9 @@ std::string wrong_data(const CaseSummary& each) {
 
 }  // namespace
 
-std::vector<const CaseSummary*> answer_cases(const RunSummary& summary, bool CaseSummary::*has) {
+namespace {
+
+std::vector<const CaseSummary*> answer_rows(const RunSummary& summary, bool CaseSummary::*has) {
   std::vector<const CaseSummary*> rows;
   const auto add_first_of = [&](OperationKind operation) {
     for (const Curve& curve : summary.headline) {
@@ -137,6 +171,31 @@ std::vector<const CaseSummary*> answer_cases(const RunSummary& summary, bool Cas
   }
   if (trained > 0 && summary.trainings.front()->*has) rows.push_back(summary.trainings.front());
   return rows;
+}
+
+}  // namespace
+
+Answer answer_of(const RunSummary& summary, bool CaseSummary::*has) {
+  Answer answer{.rows = answer_rows(summary, has)};
+  if (answer.rows.empty()) return answer;
+  answer.main = answer.rows.front();
+  if (!answer.main->comparisons.empty()) answer.comparison = &answer.main->comparisons.front();
+  if (std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data)) return answer;
+  std::vector<const CaseSummary*> candidates = answer.rows;
+  for (const CaseSummary& each : summary.cases) candidates.push_back(&each);
+  std::erase_if(candidates,
+                [](const CaseSummary* each) { return !may_be_spoken_of(each->definition()); });
+  double most = 0.0;
+  for (const CaseSummary* each : candidates) {
+    for (const Comparison& one : each->comparisons) most = std::max(most, change_of(one).low);
+  }
+  for (const CaseSummary* each : candidates) {
+    for (const Comparison& comparison : each->comparisons) {
+      if (most == 0.0 || change_of(comparison).high < most) continue;
+      return {each, &comparison, std::move(answer.rows)};
+    }
+  }
+  return answer;
 }
 
 std::string answer_label(const Case& definition) {
@@ -260,24 +319,23 @@ std::string answer_alarm(const RunSummary& summary) {
   return std::ranges::any_of(summary.record.warnings, is_wrong_path) ? "WRONG PATH" : "";
 }
 
-std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case) {
+std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
   const std::string alarm = answer_alarm(summary);
   const auto wrong = std::ranges::find_if(summary.cases, &CaseSummary::has_wrong_data);
   if (wrong != summary.cases.end()) return fmt::format("{}. {}", alarm, wrong_data(*wrong));
   const std::string conclusion = summary.soak ? soak_sentence(*summary.soak)
-                                 : headline_case != nullptr && !headline_case->comparisons.empty()
-                                     ? answer_of(*headline_case)
+                                 : answer.comparison != nullptr
+                                     ? sentence_of(*answer.main, *answer.comparison)
                                      : "No conclusion: nothing was measured with two variants.";
   return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion;
 }
 
 std::string answer_in_markdown(const RunSummary& summary) {
-  const std::vector<const CaseSummary*> cases = answer_cases(summary);
-  if (cases.empty())
-    return fmt::format("**{}**\n", markdown_text(answer_sentence(summary, nullptr)));
-  const CaseSummary& first = *cases.front();
-  return fmt::format("**{}**\n\n{}\n{}", markdown_text(answer_sentence(summary, &first)),
-                     two_row_table(first, {}).markdown(), answer_table(cases, {}).markdown());
+  const Answer answer = answer_of(summary);
+  const std::string sentence = markdown_text(answer_sentence(summary, answer));
+  if (answer.main == nullptr) return fmt::format("**{}**\n", sentence);
+  return fmt::format("**{}**\n\n{}\n{}", sentence, two_row_table(*answer.main, {}).markdown(),
+                     answer_table(answer.rows, {}).markdown());
 }
 
 }  // namespace linkgain

@@ -72,8 +72,8 @@ bool has_one_variant(const RunSummary& summary) {
 }
 
 /// What a row of figures is of.
-std::vector<const CaseSummary*> shown_cases(const RunSummary& summary) {
-  return answer_cases(
+Answer shown_answer(const RunSummary& summary) {
+  return answer_of(
       summary, has_one_variant(summary) ? &CaseSummary::is_measured : &CaseSummary::is_compared);
 }
 
@@ -172,8 +172,9 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
 }
 
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
-  const std::vector<const CaseSummary*> rows = shown_cases(summary);
-  const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
+  const Answer answer = shown_answer(summary);
+  const CaseSummary* const first = answer.main;
+  const std::vector<const CaseSummary*>& rows = answer.rows;
   std::string text = machine_line(summary, style);
   std::string plot;
   std::string path;
@@ -185,17 +186,17 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
                 ? fitted(one_variant_table(rows, style))
                 : fitted(two_row_table(*first, style)) + fitted(answer_table(rows, style));
     for (const Curve& curve : summary.curves_by_size) {
-      if (curve.definition().operation != first->definition().operation) continue;
-      plot = plot_of(curve, variant_title(*first, 0), style);
+      if (curve.definition().operation != rows.front()->definition().operation) continue;
+      plot = plot_of(curve, variant_title(*rows.front(), 0), style);
       break;
     }
     path = in_lines("Path: " + path_sentence(*first), style);
-    if (const std::string larger = larger_sizes(summary, *first); !larger.empty()) {
+    if (const std::string larger = larger_sizes(summary, *rows.front()); !larger.empty()) {
       path += in_lines(larger, style);
     }
   }
   const std::string end =
-      "\n" + in_lines(answer_sentence(summary, first), answer_alarm(summary), style);
+      "\n" + in_lines(answer_sentence(summary, answer), answer_alarm(summary), style);
   const std::size_t used = line_count(text + path + end) + 1;
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {
@@ -265,12 +266,12 @@ std::string card_warnings(const Record& record, std::size_t used) {
 
 std::string card(const RunSummary& summary) {
   const Record& record = summary.record;
-  const std::vector<const CaseSummary*> rows = shown_cases(summary);
-  const CaseSummary* const first = rows.empty() ? nullptr : rows.front();
+  const Answer answer = shown_answer(summary);
+  const CaseSummary* const first = answer.main;
   std::string text = machine_line(summary, kCardStyle);
   text += card_circumstances(record, "");
   if (first != nullptr) text += card_rows(*first);
-  text += in_lines(answer_sentence(summary, first), kCardStyle);
+  text += in_lines(answer_sentence(summary, answer), kCardStyle);
   const std::string command = card_command(record.settings, record.machine.ranks.size());
   constexpr std::size_t kFences = 2;
   text += card_warnings(record, line_count(text + command) + kFences);

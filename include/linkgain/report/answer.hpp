@@ -11,15 +11,23 @@
 /// What a run says first, in whatever form it is read.
 namespace linkgain {
 
-/// What stands for each operation, and the training last: the largest size, of latencies the
-/// smallest, that was measured with the first variant and another one, or with any where `has` says
-/// so. The first stands for the run.
-std::vector<const CaseSummary*> answer_cases(const RunSummary& summary,
-                                             bool CaseSummary::*has = &CaseSummary::is_compared);
+/// What stands for a run: chosen once, for the screen, reports and pages.
+struct Answer {
+  /// What the sentence is about: what is shown to have changed most, of those whose intervals do
+  /// not tell which did the first row, then the first case. Where nothing is shown to differ, or
+  /// data are wrong, the first row; null where there is no row.
+  const CaseSummary* main = nullptr;
+  const Comparison* comparison = nullptr;  ///< of `main`; null where it has none
+  /// For each operation, and the training last: the largest size, of latencies the smallest.
+  std::vector<const CaseSummary*> rows;
+};
 
-/// What the run says in a sentence: wrong data where there are any, else the speed-up of
-/// `headline_case`, which may be null or compare nothing.
-std::string answer_sentence(const RunSummary& summary, const CaseSummary* headline_case);
+/// Chooses it of what was measured with the first variant and another one, or with any where `has`
+/// says so.
+Answer answer_of(const RunSummary& summary, bool CaseSummary::*has = &CaseSummary::is_compared);
+
+/// Says what the run says in a sentence: wrong data where there are any, else what differs most.
+std::string answer_sentence(const RunSummary& summary, const Answer& answer);
 
 /// What answer_sentence() begins with where something is wrong: "WRONG DATA in 2 of 3 cases",
 /// "WRONG PATH". Else empty.

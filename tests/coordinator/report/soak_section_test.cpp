@@ -45,7 +45,7 @@ TEST(SoakSection, HasRowsOverTimeAndNamesWhatDegraded) {
   Situations texts;
   const auto add = [&](const std::string& situation) {
     const RunSummary summary(record);
-    texts.add(situation, answer_sentence(summary, nullptr) + "\n\n" + soak_section(summary));
+    texts.add(situation, answer_sentence(summary, {}) + "\n\n" + soak_section(summary));
   };
   add("nothing degraded");
   record.link_errors->counters[0].growth = 12;
