@@ -112,6 +112,17 @@ test_quickstart_with_gpus_measures_them() {
   expect_call 'linkgain run --backend mpi --profile quick'
 }
 
+test_quickstart_without_gpu_builds_no_cuda_code() {
+  stage_gpu_software
+  NCCL_HOME=$work/nccl run scripts/quickstart
+  expect_status 7
+  expect_output 'no GPU is here, so no CUDA code is built; scripts/quickstart --preset cuda builds it'
+  expect_call '--preset cpu'
+  expect_no_call 'LINKGAIN_GPU=AUTO'
+  NCCL_HOME=$work/nccl run scripts/quickstart --preset cuda
+  expect_call '--preset cuda'
+}
+
 # What the scripts say of the GPU's software; the status is whether it is all there.
 report_gpu_software() {
   status=0
@@ -255,6 +266,27 @@ test_no_step_is_silent_for_long() {
   expect_output $'\nlinkgain: building: step 1 of 3 (0 s)\n'
   [[ $(<"$work/tree/build/logs/build.log") == $'[1/3] Building one\na warning\n[2/3] Linking' ]] ||
     complain 'the log is not whole'
+}
+
+# The file has the second at which each step of a quickstart ended: by the processor time that each took, two at a time.
+test_time_left_is_shown_after_a_fifth_and_right_within_a_third() {
+  status=0
+  output=$(root=$work/tree bash -c 'source "$root/scripts/lib/setup.sh"
+    while read -r second step; do
+      printf "%s %s%s\n" "$second" "$step" "$(build_time_left "$step" 101 "${second%.*}")"
+    done' <"$repository/tests/programs/data/quickstart_build.txt" | awk '
+      { end = $1; ended[NR] = $1; shown[NR] = $4 * ($5 == "min" ? 60 : 1); is_shown[NR] = NF > 2 }
+      END {
+        for (step = 1; step <= NR; ++step) {
+          left = end - ended[step]
+          if (is_shown[step] != (step * 5 >= NR) && left >= 10) print "step " step ": shown " is_shown[step]
+          # What is shown is rounded to 10 s.
+          if (step * 5 < NR || left < 10) continue
+          if (shown[step] < left * 2 / 3 - 5 || shown[step] > left * 4 / 3 + 5) print "step " step ": " shown[step] " of " left
+        }
+      }') || status=$?
+  expect_status 0
+  [[ -z $output ]] || complain 'the time left is wrong'
 }
 
 test_steps_show_how_far_they_are_in_one_line_of_a_terminal() {
