@@ -1,6 +1,6 @@
 #include "linkgain/cases/completion.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <string_view>
 

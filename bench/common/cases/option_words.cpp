@@ -1,6 +1,6 @@
 #include "linkgain/cases/option_words.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <array>
 
