@@ -52,12 +52,12 @@ std::string answer_html(const RunSummary& summary) {
   std::string html = fmt::format("<p class=\"answer\"><strong>{}</strong></p>\n",
                                  xml_escaped(answer_sentence(summary, answer)));
   if (first != nullptr) {
-    html +=
-        fmt::format("<div class=\"tables\">\n{}{}</div>\n",
-                    html_of_markdown(two_row_table(*first, {}).markdown(), "Time with and without"),
-                    html_of_markdown(answer_table(answer.rows, {}).markdown(),
-                                     summary.launches.most > 1 ? "Each operation, 95 % intervals"
-                                                               : "Each operation"));
+    html += fmt::format(
+        "<div class=\"tables\">\n{}{}</div>\n",
+        html_of_markdown(variants_table(answer, {}).markdown(), "Time with and without"),
+        html_of_markdown(answer_table(answer, {}).markdown(), summary.launches.most > 1
+                                                                  ? "Each operation, 95 % intervals"
+                                                                  : "Each operation"));
   }
   return html + introduction(summary.record) + questions(summary);
 }

@@ -22,6 +22,7 @@
 #include "linkgain/report/warning_weight.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,7 +31,6 @@ namespace {
 constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_recv,
                                 OperationKind::copy_push, OperationKind::copy_pull,
                                 OperationKind::latency};
-constexpr std::size_t kMostRows = 6;
 
 /// What stands for the curve, of its cases that `has` is true of: the largest size, of latencies
 /// the smallest; null where there is none.
@@ -50,6 +50,20 @@ std::string speed_up_of(const Comparison& comparison) {
   if (comparison.has_speed_up()) return readable_ratio(*comparison.ratio).estimate;
   if (comparison.outcome == Outcome::wrong_data) return "wrong data";
   return comparison.outcome == Outcome::same_path ? "same path" : "none";
+}
+
+void add_speed_up(std::vector<std::string>& cells, const Comparison& comparison,
+                  const ScreenStyle& style) {
+  cells.push_back(painted(speed_up_of(comparison), color_of(comparison.outcome), style));
+  cells.push_back(comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio))
+                                            : "");
+}
+
+/// Finds the variant; every case has all of them in one order.
+std::size_t place_of(const CaseSummary& each, const std::string& variant) {
+  const auto& variants = each.result->variants;
+  return static_cast<std::size_t>(std::ranges::find(variants, variant, &VariantResult::variant) -
+                                  variants.begin());
 }
 
 /// "all-reduce of 1 GiB", or the label of one that has more to it: "all_reduce bf16 1 GiB".
@@ -151,36 +165,73 @@ std::string wrong_data(const CaseSummary& each) {
                      describe_wrong(each.definition(), *variant->verification));
 }
 
-}  // namespace
-
-namespace {
-
-std::vector<const CaseSummary*> answer_rows(const RunSummary& summary, bool CaseSummary::*has) {
-  std::vector<const CaseSummary*> rows;
-  const auto add_first_of = [&](OperationKind operation) {
-    for (const Curve& curve : summary.headline) {
-      if (curve.definition().operation != operation) continue;
-      if (const CaseSummary* each = case_for(curve, has)) return rows.push_back(each);
+/// Chooses the rows of a run, and names what has none.
+class RowChoice {
+ public:
+  RowChoice(const RunSummary& summary, bool CaseSummary::*has, std::size_t most)
+      : summary_(summary), has_(has), most_(most) {
+    for (const CaseSummary* training : summary.trainings) {
+      if (training->*has) trainings_.push_back(training);
     }
-  };
-  for (const OperationKind operation : kQuestions) add_first_of(operation);
-  const std::size_t trained = summary.trainings.empty() ? 0 : 1;
-  for (const OperationKind operation : kOperations) {
-    const bool known = std::ranges::find(kQuestions, operation) != kQuestions.end();
-    if (!known && rows.size() + trained < kMostRows) add_first_of(operation);
+    reserved_ = std::min<std::size_t>(trainings_.size(), 1);
+    for (const OperationKind operation : kQuestions) add_first_of(operation);
+    reserved_ = std::min(trainings_.size(), most - rows_.size());
+    for (const OperationKind operation : kOperations) {
+      if (std::ranges::find(kQuestions, operation) == kQuestions.end()) add_first_of(operation);
+    }
+    for (const Curve& curve : summary.headline) add(curve);
   }
-  if (trained > 0 && summary.trainings.front()->*has) rows.push_back(summary.trainings.front());
-  return rows;
-}
 
-}  // namespace
+  Answer take() {
+    Answer answer{.rows = std::move(rows_)};
+    for (const Curve& curve : summary_.headline) {
+      const CaseSummary* const each = case_for(curve, has_);
+      if (each == nullptr || std::ranges::count(answer.rows, each) > 0) continue;
+      answer.left_out.push_back(curve_label(curve.definition()));
+    }
+    for (std::size_t i = 0; i < trainings_.size(); ++i) {
+      if (i < reserved_) {
+        answer.rows.push_back(trainings_[i]);
+      } else {
+        answer.left_out.push_back(answer_label(trainings_[i]->definition()));
+      }
+    }
+    if (summary_.left_out_of_headline > 0) {
+      answer.left_out.push_back(counted(static_cast<std::int64_t>(summary_.left_out_of_headline),
+                                        "other curve", "other curves"));
+    }
+    return answer;
+  }
 
-Answer answer_of(const RunSummary& summary, bool CaseSummary::*has) {
-  Answer answer{.rows = answer_rows(summary, has)};
-  if (answer.rows.empty()) return answer;
+ private:
+  bool add(const Curve& curve) {
+    const CaseSummary* const each = case_for(curve, has_);
+    if (each == nullptr) return false;
+    const bool has_room = rows_.size() + reserved_ < most_;
+    if (has_room && std::ranges::count(rows_, each) == 0) rows_.push_back(each);
+    return true;
+  }
+
+  /// Adds the first curve of the operation that has a case.
+  void add_first_of(OperationKind operation) {
+    for (const Curve& curve : summary_.headline) {
+      if (curve.definition().operation == operation && add(curve)) return;
+    }
+  }
+
+  const RunSummary& summary_;
+  bool CaseSummary::*has_;
+  std::size_t most_;
+  std::vector<const CaseSummary*> rows_;
+  std::vector<const CaseSummary*> trainings_;
+  std::size_t reserved_ = 0;  ///< rows of trainings, the last ones
+};
+
+/// Chooses what the sentence is about.
+void choose_main(const RunSummary& summary, Answer& answer) {
   answer.main = answer.rows.front();
   if (!answer.main->comparisons.empty()) answer.comparison = &answer.main->comparisons.front();
-  if (std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data)) return answer;
+  if (std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data)) return;
   std::vector<const CaseSummary*> candidates = answer.rows;
   for (const CaseSummary& each : summary.cases) candidates.push_back(&each);
   std::erase_if(candidates,
@@ -192,10 +243,52 @@ Answer answer_of(const RunSummary& summary, bool CaseSummary::*has) {
   for (const CaseSummary* each : candidates) {
     for (const Comparison& comparison : each->comparisons) {
       if (most == 0.0 || change_of(comparison).high < most) continue;
-      return {each, &comparison, std::move(answer.rows)};
+      answer.main = each;
+      answer.comparison = &comparison;
+      return;
     }
   }
+}
+
+/// Chooses as many variants of the main case as there is room for, the one that is spoken of among
+/// them, and names those that a table lacks: the rows show that one alone beside the first.
+void choose_variants(Answer& answer, std::size_t most) {
+  const std::vector<VariantResult>& variants = answer.main->result->variants;
+  const bool has_other_rows = std::ranges::any_of(
+      answer.rows, [&](const CaseSummary* each) { return each != answer.main; });
+  std::size_t room = most - 1;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const bool is_spoken_of =
+        i == 0 || (answer.comparison != nullptr && answer.comparison->other == &variants[i]);
+    if (is_spoken_of || room > 1) answer.variants.push_back(i);
+    if (!is_spoken_of && (has_other_rows || room <= 1)) {
+      answer.left_out.push_back("variant " + variants[i].variant);
+    }
+    if (!is_spoken_of && room > 1) --room;
+  }
+}
+
+}  // namespace
+
+Answer answer_of(const RunSummary& summary, bool CaseSummary::*has, std::size_t most_rows) {
+  Answer answer = RowChoice(summary, has, most_rows).take();
+  if (answer.rows.empty()) return answer;
+  choose_main(summary, answer);
+  constexpr std::size_t kFewestVariants = 2;
+  choose_variants(answer, std::max(kFewestVariants, most_rows));
   return answer;
+}
+
+std::string left_out_text(const Answer& answer, std::size_t most) {
+  if (answer.left_out.empty()) return {};
+  std::string text = "In the report, too: " + answer.left_out.front();
+  for (std::size_t i = 1; i < answer.left_out.size(); ++i) {
+    const std::string more = fmt::format(" and {} more", answer.left_out.size() - i);
+    const std::string next = ", " + answer.left_out[i];
+    if (display_width(text + next + more) > most) return text + more + ".";
+    text += next;
+  }
+  return text + ".";
 }
 
 std::string answer_label(const Case& definition) {
@@ -228,42 +321,53 @@ std::string contrast_title(Contrast contrast) { return std::string(words_of(cont
 
 std::string variant_title(const CaseSummary& each, std::size_t variant) {
   const std::vector<VariantResult>& variants = each.result->variants;
-  if (variants.size() > 1 && variants[0].variant == "p2p" && variants[1].variant == "host") {
+  if (variants.size() == 2 && variants[0].variant == "p2p" && variants[1].variant == "host") {
     return variant == 0 ? "P2P on" : "P2P off";
   }
   return variants[variant].variant;
 }
 
-Table two_row_table(const CaseSummary& each, const ScreenStyle& style) {
-  Table table({{std::string(words_of(each.contrast).title)},
-               {answer_label(each.definition()), Table::Alignment::right}});
-  for (std::size_t i = 0; i < 2; ++i) {
-    const VariantResult& variant = each.result->variants[i];
-    const bool wrong = has_wrong_data(variant);
-    const std::string value = variant.time && !wrong ? readable_time(*variant.time)
-                                                     : answer_value(each.definition(), variant);
-    table.add_row({row_name(each, i), painted(value, wrong ? kRed : kNoColor, style)});
+Table variants_table(const Answer& answer, const ScreenStyle& style) {
+  const CaseSummary& each = *answer.main;
+  const std::vector<VariantResult>& variants = each.result->variants;
+  const bool several = variants.size() > 2;
+  std::vector<Table::Column> columns{{std::string(words_of(each.contrast).title)},
+                                     {answer_label(each.definition()), kRight}};
+  if (several) {
+    columns.push_back({"Speed-up of " + variants.front().variant, kRight, false, 2});
+    columns.push_back({"95 % CI", kRight, false, 1});
+  }
+  Table table(columns);
+  for (const std::size_t i : answer.variants) {
+    const bool wrong = has_wrong_data(variants[i]);
+    const std::string value = variants[i].time && !wrong
+                                  ? readable_time(*variants[i].time)
+                                  : answer_value(each.definition(), variants[i]);
+    std::vector<std::string> cells{row_name(each, i),
+                                   painted(value, wrong ? kRed : kNoColor, style)};
+    if (several && i > 0) add_speed_up(cells, each.comparisons[i - 1], style);
+    table.add_row(cells);
   }
   return table;
 }
 
-Table answer_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
-  const CaseSummary& first = *cases.front();
+Table answer_table(const Answer& answer, const ScreenStyle& style) {
+  const std::string other = answer.other_variant();
   Table table({{.title = "Operation"},
-               {variant_title(first, 0), kRight, false, 3},
-               {variant_title(first, 1), kRight, false, 2},
+               {variant_title(*answer.main, 0), kRight, false, 3},
+               {variant_title(*answer.main, place_of(*answer.main, other)), kRight, false, 2},
                {"Speed-up", kRight},
                {"95 % CI", kRight, false, 1}});
-  for (const CaseSummary* each : cases) {
-    const Comparison& comparison = each->comparisons.front();
+  for (const CaseSummary* each : answer.rows) {
+    const Comparison& comparison = each->comparisons[place_of(*each, other) - 1];
     const auto value = [&](const VariantResult& variant) {
       return painted(answer_value(each->definition(), variant),
                      has_wrong_data(variant) ? kRed : kNoColor, style);
     };
-    table.add_row(
-        {answer_label(each->definition()), value(*comparison.first), value(*comparison.other),
-         painted(speed_up_of(comparison), color_of(comparison.outcome), style),
-         comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio)) : ""});
+    std::vector<std::string> cells{answer_label(each->definition()), value(*comparison.first),
+                                   value(*comparison.other)};
+    add_speed_up(cells, comparison, style);
+    table.add_row(cells);
   }
   return table;
 }
@@ -334,8 +438,8 @@ std::string answer_in_markdown(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
   const std::string sentence = markdown_text(answer_sentence(summary, answer));
   if (answer.main == nullptr) return fmt::format("**{}**\n", sentence);
-  return fmt::format("**{}**\n\n{}\n{}", sentence, two_row_table(*answer.main, {}).markdown(),
-                     answer_table(answer.rows, {}).markdown());
+  return fmt::format("**{}**\n\n{}\n{}", sentence, variants_table(answer, {}).markdown(),
+                     answer_table(answer, {}).markdown());
 }
 
 }  // namespace linkgain

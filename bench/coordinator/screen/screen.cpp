@@ -72,9 +72,10 @@ bool has_one_variant(const RunSummary& summary) {
 }
 
 /// What a row of figures is of.
-Answer shown_answer(const RunSummary& summary) {
-  return answer_of(
-      summary, has_one_variant(summary) ? &CaseSummary::is_measured : &CaseSummary::is_compared);
+Answer shown_answer(const RunSummary& summary, std::size_t most_rows = kMostAnswerRows) {
+  return answer_of(summary,
+                   has_one_variant(summary) ? &CaseSummary::is_measured : &CaseSummary::is_compared,
+                   most_rows);
 }
 
 /// Its time, or what stands in its place.
@@ -171,8 +172,10 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
   return text;
 }
 
-std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
-  const Answer answer = shown_answer(summary);
+namespace {
+
+std::string screen_of(const RunSummary& summary, const Answer& answer, const std::string& footer,
+                      const ScreenStyle& style) {
   const CaseSummary* const first = answer.main;
   const std::vector<const CaseSummary*>& rows = answer.rows;
   std::string text = machine_line(summary, style);
@@ -184,13 +187,16 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
     };
     text += has_one_variant(summary)
                 ? fitted(one_variant_table(rows, style))
-                : fitted(two_row_table(*first, style)) + fitted(answer_table(rows, style));
+                : fitted(variants_table(answer, style)) + fitted(answer_table(answer, style));
     for (const Curve& curve : summary.curves_by_size) {
       if (curve.definition().operation != rows.front()->definition().operation) continue;
       plot = plot_of(curve, variant_title(*rows.front(), 0), style);
       break;
     }
     path = in_lines("Path: " + path_sentence(*first), style);
+    if (const std::string rest = left_out_text(answer, style.columns); !rest.empty()) {
+      path += in_lines(rest, style);
+    }
     if (const std::string larger = larger_sizes(summary, *rows.front()); !larger.empty()) {
       path += in_lines(larger, style);
     }
@@ -208,26 +214,38 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
   return style.utf8 ? text : in_ascii(std::move(text));
 }
 
+}  // namespace
+
+std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
+  for (std::size_t rows = kMostAnswerRows;; --rows) {
+    const std::string text = screen_of(summary, shown_answer(summary, rows), footer, style);
+    if (rows == 1 || line_count(text) <= kMostScreenLines) return text;
+  }
+}
+
 namespace {
 
 constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
 
 /// The guide's table; of columns that are empty there are none.
-std::string card_rows(const CaseSummary& each) {
-  const auto shown = std::span(each.variants).first(std::min<std::size_t>(2, each.variants.size()));
-  const bool busbw = std::ranges::any_of(shown, [&each](const VariantSummary& variant) {
-    return !bandwidth_text(each, variant).empty();
-  });
-  const bool counted_bytes = std::ranges::any_of(
-      shown, [](const VariantSummary& variant) { return variant.nvlink_share.has_value(); });
+std::string card_rows(const Answer& answer) {
+  const CaseSummary& each = *answer.main;
+  const auto is_any_shown = [&](const auto& has) {
+    return std::ranges::any_of(answer.variants,
+                               [&](std::size_t i) { return has(each.variants[i]); });
+  };
+  const bool busbw = is_any_shown(
+      [&](const VariantSummary& variant) { return !bandwidth_text(each, variant).empty(); });
+  const bool counted_bytes =
+      is_any_shown([](const VariantSummary& variant) { return variant.nvlink_share.has_value(); });
   std::vector<Table::Column> columns{{contrast_title(each.contrast)},
                                      {answer_label(each.definition()), kRight}};
   if (busbw) columns.push_back({"busbw", kRight});
   columns.push_back({"Path"});
   if (counted_bytes) columns.push_back({"NVLink traffic", kRight});
   Table table(columns);
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    const VariantSummary& variant = shown[i];
+  for (const std::size_t i : answer.variants) {
+    const VariantSummary& variant = each.variants[i];
     std::vector<std::string> cells{row_name(each, i), time_text(each, variant)};
     if (busbw) cells.push_back(bandwidth_text(each, variant));
     cells.emplace_back(readable_path(variant.result->path));
@@ -266,11 +284,11 @@ std::string card_warnings(const Record& record, std::size_t used) {
 
 std::string card(const RunSummary& summary) {
   const Record& record = summary.record;
-  const Answer answer = shown_answer(summary);
-  const CaseSummary* const first = answer.main;
+  constexpr std::size_t kMostRows = 3;
+  const Answer answer = shown_answer(summary, kMostRows);
   std::string text = machine_line(summary, kCardStyle);
   text += card_circumstances(record, "");
-  if (first != nullptr) text += card_rows(*first);
+  if (answer.main != nullptr) text += card_rows(answer);
   text += in_lines(answer_sentence(summary, answer), kCardStyle);
   const std::string command = card_command(record.settings, record.machine.ranks.size());
   constexpr std::size_t kFences = 2;

@@ -18,13 +18,26 @@ struct Answer {
   /// data are wrong, the first row; null where there is no row.
   const CaseSummary* main = nullptr;
   const Comparison* comparison = nullptr;  ///< of `main`; null where it has none
-  /// For each operation, and the training last: the largest size, of latencies the smallest.
+  std::vector<std::size_t> variants{};     ///< of `main`, in its table
+  /// Of each operation, kernel and the like the largest size, of latencies the smallest; the
+  /// trainings last. As many as there is room for.
   std::vector<const CaseSummary*> rows;
+  /// What was measured and has no row, by name: operations, trainings, variants beside the first.
+  std::vector<std::string> left_out{};
+
+  /// Names the variant that rows show beside the first one; there is a comparison.
+  const std::string& other_variant() const { return comparison->other->variant; }
 };
+
+/// Says in at most so many columns what is left out; empty where nothing is.
+std::string left_out_text(const Answer& answer, std::size_t most);
+
+inline constexpr std::size_t kMostAnswerRows = 6;
 
 /// Chooses it of what was measured with the first variant and another one, or with any where `has`
 /// says so.
-Answer answer_of(const RunSummary& summary, bool CaseSummary::*has = &CaseSummary::is_compared);
+Answer answer_of(const RunSummary& summary, bool CaseSummary::*has = &CaseSummary::is_compared,
+                 std::size_t most_rows = kMostAnswerRows);
 
 /// Says what the run says in a sentence: wrong data where there are any, else what differs most.
 std::string answer_sentence(const RunSummary& summary, const Answer& answer);
@@ -33,11 +46,13 @@ std::string answer_sentence(const RunSummary& summary, const Answer& answer);
 /// "WRONG PATH". Else empty.
 std::string answer_alarm(const RunSummary& summary);
 
-/// Of the case's first two variants, in the form of the guide: "NVLink", Y and N, and the time.
-Table two_row_table(const CaseSummary& each, const ScreenStyle& style);
+/// Shows the main case's variants in the form of the guide: "NVLink", Y and N, and the time. Of
+/// more than two each has its speed-up.
+Table variants_table(const Answer& answer, const ScreenStyle& style);
 
-/// A row for each case: both variants, speed-up and its interval. There is one case at least.
-Table answer_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style);
+/// Shows for each row the first variant and the one that the sentence is about, speed-up and its
+/// interval. There is a comparison.
+Table answer_table(const Answer& answer, const ScreenStyle& style);
 
 /// "NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the expected
 /// bytes."
@@ -57,7 +72,7 @@ std::string contrast_title(Contrast contrast);
 /// Bandwidth of what is large enough for one, else time.
 std::string answer_value(const Case& definition, const VariantResult& variant);
 
-/// answer_sentence(), two_row_table() and answer_table(), as on the screen.
+/// answer_sentence(), variants_table() and answer_table(), as on the screen.
 std::string answer_in_markdown(const RunSummary& summary);
 
 }  // namespace linkgain

@@ -3,13 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "support/sample_records.hpp"
 
 namespace linkgain::test {
 namespace {
 
+using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::IsNull;
+using testing::SizeIs;
 
 CaseResult sent(std::int64_t bytes, double own, double other, double low, double high) {
   Case definition = all_reduce(bytes);
@@ -52,6 +60,56 @@ TEST(Answer, SpeaksOfEachVariantBesideTheFirst) {
   ASSERT_NE(answer.comparison, nullptr);
   EXPECT_EQ(answer.comparison->other->variant, "net") << "34.4x, host is 4.3x and 11.9x";
   EXPECT_EQ(answer.main->definition().size.value, 1 << 20);
+}
+
+TEST(Answer, ShowsEachVariantOrNamesItAsLeftOut) {
+  const Record record = three_variants_record();
+  const RunSummary summary(record);
+  const Answer all = answer_of(summary);
+  EXPECT_THAT(all.variants, ElementsAre(0, 1, 2));
+  EXPECT_THAT(all.left_out, ElementsAre("variant host")) << "of the row of 1 GiB";
+  const Answer few = answer_of(summary, &CaseSummary::is_compared, 2);
+  EXPECT_THAT(few.variants, ElementsAre(0, 2)) << "what is spoken of is always shown";
+  EXPECT_THAT(few.left_out, ElementsAre("variant host"));
+}
+
+TEST(Answer, HasARowForEachKernelDirectionAndTrainingOrNamesIt) {
+  Record record = two_gpus();
+  const CaseResult plain = nvlink_case(all_reduce(1 << 28), 1.0e-3, 9.0e-3, 8.9, 9.1);
+  CaseResult kernel = plain;
+  kernel.definition.kernel = true;
+  CaseResult both = sent(1 << 28, 1.0e-3, 12.0e-3, 11.9, 12.1);
+  both.definition.pair = Pair{0, 1, true};
+  record.cases = {plain, kernel, sent(1 << 28, 1.0e-3, 9.0e-3, 8.9, 9.1), both};
+  for (const TrainingPrecision precision :
+       {TrainingPrecision::fp32, TrainingPrecision::tf32, TrainingPrecision::bf16}) {
+    CaseResult training = plain;
+    training.definition.operation = OperationKind::gpt2_step;
+    training.definition.training.emplace().precision = precision;
+    record.cases.push_back(training);
+  }
+  const RunSummary summary(record);
+  const auto labels = [&](std::size_t most) {
+    const Answer answer = answer_of(summary, &CaseSummary::is_compared, most);
+    std::vector<std::string> rows;
+    for (const CaseSummary* each : answer.rows) rows.push_back(answer_label(each->definition()));
+    return std::pair(rows, answer.left_out);
+  };
+  EXPECT_THAT(labels(7).first, SizeIs(7));
+  EXPECT_THAT(labels(7).second, IsEmpty());
+  EXPECT_THAT(labels(4).first, ElementsAre("all_reduce 256 MiB", "send_recv 0->1 256 MiB",
+                                           "GPT-2 step fp32", "GPT-2 step tf32"));
+  EXPECT_THAT(labels(4).second,
+              ElementsAre("all_reduce kernel", "send_recv 0<->1", "GPT-2 step bf16"));
+}
+
+TEST(Answer, SaysInALineWhatIsLeftOut) {
+  Answer answer;
+  EXPECT_EQ(left_out_text(answer, 80), "");
+  answer.left_out = {"all_reduce kernel", "variant net", "GPT-2 step bf16"};
+  EXPECT_THAT(left_out_text(answer, 80), EndsWith("net, GPT-2 step bf16."));
+  EXPECT_THAT(left_out_text(answer, 70), EndsWith("net and 1 more."));
+  EXPECT_THAT(left_out_text(answer, 10), EndsWith("all_reduce kernel and 2 more."));
 }
 
 TEST(Answer, ShowsWrongDataBeforeAnyChange) {
