@@ -72,6 +72,7 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          readable_percent(-less_time(each.speed_up->value), Whole::no),
                          with_interval(*each.speed_up));
     case Verdict::inconclusive:
+      if (!each.speed_up) return fmt::format("{}: {}.", what, reason_text(each));
       return fmt::format("Inconclusive: {} before and after ({}). Repeat both runs with more {}.",
                          what, with_interval(*each.speed_up),
                          is_program(each.definition.operation) ? "rounds" : "launches");
@@ -142,6 +143,15 @@ std::string change_text(const CaseComparison& each) {
                      variant, change_words(each), speed_up[0], speed_up[1]);
 }
 
+constexpr const char* kTooFewRuns = "Too few runs to compare.";
+
+/// Says whether nothing is compared because one run each is known.
+bool has_too_few_runs(const RunComparison& comparison) {
+  return std::ranges::any_of(comparison.cases, [](const CaseComparison& each) {
+    return each.has(Reason::Kind::one_launch);
+  });
+}
+
 }  // namespace
 
 std::string answer_of(const RunComparison& comparison) {
@@ -153,7 +163,9 @@ std::string answer_of(const RunComparison& comparison) {
   const auto change = [&]() -> std::string {
     if (is_change(*largest)) return change_text(*largest);
     if (!has_common_case(comparison)) return "The runs have no case in common.";
-    if (std::ranges::none_of(cases, is_compared)) return "No case can be compared.";
+    if (std::ranges::none_of(cases, is_compared)) {
+      return has_too_few_runs(comparison) ? kTooFewRuns : "No case can be compared.";
+    }
     const bool decided = std::ranges::none_of(
         cases, [](const CaseComparison& each) { return each.verdict == Verdict::inconclusive; });
     return decided ? fmt::format("No case changed by more than {}.",
@@ -414,7 +426,8 @@ void add_operation_table(StyledText& text, const Rows& rows, const CaseCompariso
 void add_headline_table(StyledText& text, const RunComparison& comparison) {
   const CaseComparison* each = headline_case(comparison);
   if (each == nullptr) {
-    text.paragraph("No case was measured on both sides.");
+    text.paragraph(has_too_few_runs(comparison) ? kTooFewRuns
+                                                : "No case was measured on both sides.");
     return;
   }
   const Rows rows{Row{"Before", comparison.before, each->before},

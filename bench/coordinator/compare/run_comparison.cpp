@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/training_summary.hpp"
@@ -146,6 +147,15 @@ Reason why_missing(const RunComparison& comparison, const CaseComparison& each) 
 /// The tolerance is meant on the log scale, so that twice as fast and half as fast weigh the same.
 Tolerance within(double share) { return {1.0 / (1.0 + share) - 1.0, share}; }
 
+/// Says that nothing is known of how a program's runs differ: no other program's would stand for
+/// them, as like operations on other machines may for launches.
+std::vector<Reason> too_few_runs(const CaseComparison& each) {
+  std::vector<Reason> reasons{
+      {.kind = Reason::Kind::one_launch, .words = "too few runs to compare"}};
+  for (Reason& reason : disturbances_of(each)) reasons.push_back(std::move(reason));
+  return reasons;
+}
+
 /// Asks whether the case changed, with the shift that launches tell, or else an assumed one.
 Question question_of(const RunComparison& comparison, const CaseComparison& each) {
   if (each.before == nullptr || each.after == nullptr) {
@@ -153,6 +163,9 @@ Question question_of(const RunComparison& comparison, const CaseComparison& each
   }
   if (const std::optional<Reason> reason = why_not_comparable(comparison, each)) {
     return {.fact = Verdict::not_comparable, .reasons = {*reason}};
+  }
+  if (!each.basis && is_program(each.definition.operation)) {
+    return {.fact = Verdict::inconclusive, .reasons = too_few_runs(each)};
   }
   const BackendKind backend = comparison.before->settings.backend;
   return {.reasons = disturbances_of(each),

@@ -139,6 +139,21 @@ TEST(CompareRuns, NeverCallsSingleLaunchesTheSame) {
   EXPECT_EQ(verdict_of(kSmall, {1.6}, {1.0}), Verdict::faster);
 }
 
+/// What is assumed of launches holds for operations between GPUs, not for any program's runs.
+TEST(CompareRuns, SaysNothingOfOneRunEachOfAProgram) {
+  const auto compared = [](const std::vector<double>& before, const std::vector<double>& after) {
+    return compare_runs(run_with("a", {timed("exec/time", "p2p", before)}),
+                        run_with("b", {timed("exec/time", "p2p", after)}), {})
+        .cases.at(0);
+  };
+  const CaseComparison one = compared({1.0}, {5.0});
+  EXPECT_EQ(one.verdict, Verdict::inconclusive);
+  EXPECT_EQ(one.speed_up, std::nullopt);
+  EXPECT_TRUE(one.has(Reason::Kind::one_launch));
+  EXPECT_EQ(compared({1.0, 1.0}, {5.0, 5.0}).speed_up, std::nullopt) << "two that agree by chance";
+  EXPECT_EQ(compared({1.0, 1.01}, {5.0, 5.01}).verdict, Verdict::slower);
+}
+
 TEST(CompareRuns, SaysWhatHasOneLaunchOnly) {
   const RunFigures one = run_with("one.json", {timed(kLarge, "p2p", {1.0})});
   const RunFigures many = run_with("many.json", {timed(kLarge, "p2p", {1.0, 1.01, 0.99})});
