@@ -20,13 +20,12 @@ bool is_within(const LaunchShift& shift, double lower, double upper) {
 }
 
 /// Judges a change by the interval alone.
-Verdict verdict_of_change(double shift, const Interval& interval, const Tolerance& tolerance) {
-  const double lower = log_lower(tolerance);
-  const double upper = log_upper(tolerance);
-  if (interval.low > lower && interval.high < upper) return Verdict::same;
-  if (interval.low > 0.0 && shift > upper) return Verdict::slower;
-  if (interval.high < 0.0 && shift < lower) return Verdict::faster;
-  return Verdict::inconclusive;
+Verdict verdict_of_change(double shift, const Interval& interval, const Question& question) {
+  if (interval.low > 0.0 && shift > log_upper(question.tolerance)) return Verdict::slower;
+  if (interval.high < 0.0 && shift < log_lower(question.tolerance)) return Verdict::faster;
+  const Tolerance alike = question.alike.value_or(question.tolerance);
+  const bool within = interval.low > log_lower(alike) && interval.high < log_upper(alike);
+  return within ? Verdict::same : Verdict::inconclusive;
 }
 
 /// Judges whether the case is within the tolerance, before all are tested for being beyond it.
@@ -108,6 +107,8 @@ std::string_view name_of(Verdict verdict) {
       return "wrong-data";
     case Verdict::other_path:
       return "other-path";
+    case Verdict::same_path:
+      return "same-path";
     case Verdict::slower:
       return "slower";
     case Verdict::unknown_path:
@@ -127,6 +128,8 @@ std::string_view name_of(Verdict verdict) {
   }
   return "unknown";
 }
+
+bool is_change(Verdict verdict) { return verdict == Verdict::faster || verdict == Verdict::slower; }
 
 bool fails(Verdict verdict) {
   return verdict == Verdict::missing || verdict == Verdict::wrong_data ||
@@ -151,14 +154,15 @@ std::vector<Judgement> judge(std::span<const Question> questions, Claim claim) {
     judgement.reasons = question.reasons;
     judgement.basis = question.shift;
     judgement.shift = question.log;
-    if (!question.shift) continue;
-    const LaunchShift& shift = *question.shift;
-    judgement.shift = shift.log;
-    judgement.interval = interval_of(shift, quantiles.shown);
-    if (claim == Claim::beyond_tolerance) {
-      judge_within(judgement, shift, question.tolerance, quantiles.same);
-    } else if (!question.fact) {
-      judgement.verdict = verdict_of_change(shift.log, *judgement.interval, question.tolerance);
+    judgement.interval = question.interval;
+    if (question.shift) {
+      judgement.shift = question.shift->log;
+      judgement.interval = interval_of(*question.shift, quantiles.shown);
+    }
+    if (claim == Claim::beyond_tolerance && question.shift) {
+      judge_within(judgement, *question.shift, question.tolerance, quantiles.same);
+    } else if (claim == Claim::change && judgement.interval && !question.fact) {
+      judgement.verdict = verdict_of_change(*judgement.shift, *judgement.interval, question);
     }
   }
   if (claim == Claim::beyond_tolerance) {

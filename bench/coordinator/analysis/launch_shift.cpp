@@ -179,11 +179,6 @@ Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
   return ratio;
 }
 
-bool is_wide(const Estimate& ratio) {
-  constexpr double kMatters = 0.1;
-  return ratio.interval->low < 1.0 - kMatters || ratio.interval->high > 1.0 + kMatters;
-}
-
 double chance_above(const LaunchShift& shift, double bound) {
   const double distance = shift.log - bound;
   const double error = standard_error(shift);

@@ -80,6 +80,7 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
     case Verdict::missing:
     case Verdict::wrong_data:
     case Verdict::other_path:
+    case Verdict::same_path:
     case Verdict::unknown_path:
     case Verdict::other_launch:
     case Verdict::added:
@@ -111,13 +112,9 @@ std::string counts_of(const std::vector<Verdict>& verdicts) {
 
 namespace {
 
-bool is_change(const CaseComparison& each) {
-  return each.verdict == Verdict::faster || each.verdict == Verdict::slower;
-}
-
 /// Absolute, of the log of the time.
 double change_in(const CaseComparison& each) {
-  return is_change(each) ? std::abs(std::log(each.speed_up->value)) : 0.0;
+  return is_change(each.verdict) ? std::abs(std::log(each.speed_up->value)) : 0.0;
 }
 
 bool is_compared(const CaseComparison& each) { return each.speed_up.has_value(); }
@@ -161,7 +158,7 @@ std::string answer_of(const RunComparison& comparison) {
   for (const CaseComparison& each : cases) verdicts.push_back(each.verdict);
   const auto largest = std::ranges::max_element(cases, {}, change_in);
   const auto change = [&]() -> std::string {
-    if (is_change(*largest)) return change_text(*largest);
+    if (is_change(largest->verdict)) return change_text(*largest);
     if (!has_common_case(comparison)) return "The runs have no case in common.";
     if (std::ranges::none_of(cases, is_compared)) {
       return has_too_few_runs(comparison) ? kTooFewRuns : "No case can be compared.";

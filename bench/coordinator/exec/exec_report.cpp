@@ -9,8 +9,8 @@
 #include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
-#include "linkgain/analysis/ratio_refusal.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
+#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/exec/command_words.hpp"
@@ -166,24 +166,20 @@ std::string missing_text(const Record& record, const CaseResult& result, std::si
 
 /// Says why nothing is claimed of the variant beside the first one; empty where there is a ratio
 /// that means something.
-std::string why_not_compared(const Record& record, const CaseResult& result, std::size_t variant) {
+std::string why_not_compared(const Record& record, const CaseResult& result, std::size_t variant,
+                             const Judgement& judgement) {
+  if (has_speed_up(judgement.verdict)) return "";
   const std::string& other = result.variants[variant].variant;
   const std::string& metric = result.definition.metric->name;
-  const std::optional<RatioRefusal> refusal = refusal_of_ratio(record, result, variant);
-  if (!refusal) return "";
-  switch (*refusal) {
-    case RatioRefusal::lost_runs:
-      return fmt::format(
-          "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
-          result.variants[0].variant, other, survivors_text(record, result, variant));
-    case RatioRefusal::too_few_runs:
-      return fmt::format("Too few runs to compare the {} of {}: {}.", metric,
-                         sides_of(difference_of(record), record, other),
-                         runs_text(result, 0, variant));
-    case RatioRefusal::wrong_data:
-    case RatioRefusal::not_measured:
-    case RatioRefusal::same_path:
-      break;
+  if (judgement.has(Reason::Kind::lost_runs)) {
+    return fmt::format(
+        "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
+        result.variants[0].variant, other, survivors_text(record, result, variant));
+  }
+  if (judgement.has(Reason::Kind::few_runs)) {
+    return fmt::format("Too few runs to compare the {} of {}: {}.", metric,
+                       sides_of(difference_of(record), record, other),
+                       runs_text(result, 0, variant));
   }
   return fmt::format("No comparison of {} with {}: {}.", metric, other,
                      missing_text(record, result, variant));
@@ -218,7 +214,7 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
       const bool first = result == results.front();
       if (counted_bytes) cells.push_back(bytes && first ? readable_traffic(*bytes) : "");
       cells.push_back(counted_runs_text(record, *result, i));
-      const bool compared = i > 0 && why_not_compared(record, *result, i).empty();
+      const bool compared = i > 0 && has_speed_up(judge_variants(record, *result, i).verdict);
       const Estimate* const ratio = ratio_of(*result, result->variants[i].variant);
       cells.push_back(compared ? readable_ratio(*ratio).estimate : "");
       cells.push_back(compared ? readable_ratio(*ratio).interval() : "");
@@ -268,7 +264,9 @@ std::string change_text(const Case& definition, double ratio) {
 }
 
 std::string comparison_of(const Record& record, const CaseResult& result, std::size_t variant) {
-  if (std::string why = why_not_compared(record, result, variant); !why.empty()) return why;
+  const Judgement judgement = judge_variants(record, result, variant);
+  std::string why = why_not_compared(record, result, variant, judgement);
+  if (!why.empty()) return why;
   const Difference difference = difference_of(record);
   const std::string subject = subject_of(difference, record);
   const std::string& other = result.variants[variant].variant;
@@ -288,7 +286,7 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
         subject, change_text(result.definition, ratio->value), than, text.estimate);
   }
   const std::string figures = fmt::format("({} over {})", text.with_interval(), runs);
-  if (ratio->interval->holds(1.0)) {
+  if (!is_change(judgement.verdict)) {
     const std::string what = metric == ProgramMetric::kTime ? "" : fmt::format(" in {}", metric);
     return fmt::format("No difference shown between {}{} {}.", sides, what, figures);
   }

@@ -11,6 +11,7 @@
 
 #include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
+#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/record/evidence.hpp"
@@ -336,14 +337,12 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
 bool no_metric_differs(const Record& record, const std::string& variant) {
   bool compared = false;
   for (const CaseResult& result : record.cases) {
-    const auto found = std::ranges::find(result.ratios, variant, &RatioResult::variant);
-    if (found == result.ratios.end()) continue;
-    compared = true;
-    const Estimate& ratio = found->ratio;
-    // Without an interval there was one run, or all runs gave the same number.
-    const bool alike =
-        ratio.interval ? ratio.interval->holds(1.0) : ratio.replicates > 1 && is_one(ratio.value);
-    if (!alike) return false;
+    const auto place = std::ranges::find(result.variants, variant, &VariantResult::variant);
+    const auto index = static_cast<std::size_t>(place - result.variants.begin());
+    if (index == 0 || place == result.variants.end()) continue;
+    const Judgement judgement = judge_variants(record, result, index);
+    if (is_change(judgement.verdict) || judgement.has(Reason::Kind::few_runs)) return false;
+    compared = compared || has_speed_up(judgement.verdict);
   }
   return compared;
 }
@@ -357,11 +356,6 @@ bool is_like_first(const Record& record, const Variant& variant) {
 }
 
 }  // namespace
-
-bool is_one(double ratio) {
-  constexpr double kRounding = 1e-12;
-  return std::abs(ratio - 1.0) < kRounding;
-}
 
 std::string readable_traffic(double bytes) {
   for (const auto& [unit, name] :

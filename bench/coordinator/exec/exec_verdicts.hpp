@@ -33,9 +33,6 @@ std::optional<double> nvlink_bytes(const ArmEvidence& arm);
 /// The same of the run that moved the most.
 std::optional<double> most_nvlink_bytes(const ArmEvidence& arm);
 
-/// Of numbers that are alike, but for how means of other counts of runs are rounded.
-bool is_one(double ratio);
-
 /// "1.21 TB", "0 B".
 std::string readable_traffic(double bytes);
 

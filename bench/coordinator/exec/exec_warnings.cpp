@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -80,11 +80,7 @@ void warn_of_few_runs(Record& record) {
   for (const CaseResult& result : record.cases) {
     const std::size_t own = launch_medians(result, 0).size();
     for (std::size_t i = 1; i < result.variants.size(); ++i) {
-      const auto ratio =
-          std::ranges::find(result.ratios, result.variants[i].variant, &RatioResult::variant);
-      if (ratio == result.ratios.end() || !ratio->ratio.interval || ratio->ratio.may_be(1.0)) {
-        continue;
-      }
+      if (!is_change(judge_variants(record, result, i).verdict)) continue;
       const double orders = orders_of(own, launch_medians(result, i).size());
       if (orders >= kEnough) continue;
       record.warnings.push_back(

@@ -158,8 +158,7 @@ struct SizeOfCurve {
 
   double ratio() const { return comparison->ratio->value; }
   bool pays() const {
-    return comparison->outcome == Outcome::less_time ||
-           (comparison->outcome == Outcome::no_interval && ratio() > 1.0);
+    return comparison->verdict == Verdict::faster || (!comparison->has_interval() && ratio() > 1.0);
   }
   std::string text() const {
     return fmt::format("{} ({})", readable_bytes(size),
@@ -201,7 +200,7 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
   if (sizes.size() == 1) {
     return paragraph(fmt::format("One size of {} was measured: {}.", what, largest.text()));
   }
-  const bool has_interval = largest.comparison->outcome != Outcome::no_interval;
+  const bool has_interval = largest.comparison->has_interval();
   const std::size_t first = from_which_on(sizes, [](const SizeOfCurve& s) { return s.pays(); });
   if (first == sizes.size()) {
     return paragraph(

@@ -14,7 +14,6 @@
 
 #include "case_table.hpp"
 #include "less_time_sentences.hpp"
-#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -40,21 +39,27 @@ const CaseSummary* case_for(const Curve& curve, bool CaseSummary::*has) {
   return smallest == curve.cases.end() ? nullptr : *smallest;
 }
 
-Color color_of(Outcome outcome) {
-  if (outcome == Outcome::wrong_data) return kRed;
-  if (outcome == Outcome::same_path || outcome == Outcome::no_difference) return kYellow;
-  return outcome == Outcome::less_time ? kGreen : kNoColor;
+/// Whether nobody could tell from the interval that there is a difference.
+bool shows_no_difference(const Comparison& comparison) {
+  return comparison.verdict == Verdict::same ||
+         (comparison.verdict == Verdict::inconclusive && comparison.has_interval());
+}
+
+Color color_of(const Comparison& comparison) {
+  if (comparison.verdict == Verdict::wrong_data) return kRed;
+  if (comparison.verdict == Verdict::same_path || shows_no_difference(comparison)) return kYellow;
+  return comparison.verdict == Verdict::faster ? kGreen : kNoColor;
 }
 
 std::string speed_up_of(const Comparison& comparison) {
   if (comparison.has_speed_up()) return readable_ratio(*comparison.ratio).estimate;
-  if (comparison.outcome == Outcome::wrong_data) return "wrong data";
-  return comparison.outcome == Outcome::same_path ? "same path" : "none";
+  if (comparison.verdict == Verdict::wrong_data) return "wrong data";
+  return comparison.verdict == Verdict::same_path ? "same path" : "none";
 }
 
 void add_speed_up(std::vector<std::string>& cells, const Comparison& comparison,
                   const ScreenStyle& style) {
-  cells.push_back(painted(speed_up_of(comparison), color_of(comparison.outcome), style));
+  cells.push_back(painted(speed_up_of(comparison), color_of(comparison), style));
   cells.push_back(comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio))
                                             : "");
 }
@@ -100,13 +105,13 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
       fmt::format("({} against {}; {})", answer_value(definition, *comparison.first),
                   answer_value(definition, *comparison.other), interval);
   const std::string than = named ? " than " + comparison.other->variant : "";
-  if (comparison.outcome == Outcome::no_difference && is_wide(*comparison.ratio)) {
+  if (comparison.verdict == Verdict::inconclusive && has_interval) {
     const bool is_name = named || each.contrast == Contrast::nvlink;
     return fmt::format("Inconclusive: whether {} changes {} takes more launches to tell: {} {}.",
                        is_name ? subject : words_of(each.contrast).subject, what, text.estimate,
                        figures);
   }
-  if (comparison.outcome == Outcome::no_difference) {
+  if (comparison.verdict == Verdict::same) {
     return fmt::format("{} makes no significant difference to {}: {} {}.", subject, what,
                        text.estimate, figures);
   }
@@ -129,7 +134,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
 
 std::string sentence_of(const CaseSummary& each, const Comparison& comparison) {
   if (comparison.has_speed_up()) return speed_up_sentence(each, comparison);
-  if (comparison.outcome == Outcome::same_path) {
+  if (comparison.verdict == Verdict::same_path) {
     return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
                        variant_title(each, 0),
                        variant_title(each, comparison.other - comparison.first),
@@ -143,8 +148,8 @@ std::string sentence_of(const CaseSummary& each, const Comparison& comparison) {
 /// Measures how far the comparison lies from no difference, on the log scale; {0, 0} where none is
 /// shown.
 Interval change_of(const Comparison& comparison) {
-  const bool faster = comparison.outcome == Outcome::less_time;
-  if (!faster && comparison.outcome != Outcome::more_time) return {};
+  if (!is_change(comparison.verdict) || !comparison.has_interval()) return {};
+  const bool faster = comparison.verdict == Verdict::faster;
   const Interval& ratio = *comparison.ratio->interval;
   return faster ? Interval{std::log(ratio.low), std::log(ratio.high)}
                 : Interval{-std::log(ratio.high), -std::log(ratio.low)};

@@ -94,7 +94,7 @@ std::vector<Table::Column> CaseRows::ratio_columns() const {
 
 /// Speed-up, interval and less time, or what stands in their place.
 Cells CaseRows::ratio_cells(const Comparison& comparison) {
-  if (comparison.outcome == Outcome::same_path) {
+  if (comparison.verdict == Verdict::same_path) {
     footnotes_.mark("same path",
                     "the variants' bytes took the same path, so their times do not show what one "
                     "path is worth against another");

@@ -24,6 +24,10 @@ std::string text_of(const Reason& reason) {
     case Reason::Kind::few_digits:
       return fmt::format("the program prints too few digits: no shift below {} can be seen",
                          percent_of_digits(reason.amount));
+    case Reason::Kind::lost_runs:
+      return "runs failed or gave no number";
+    case Reason::Kind::few_runs:
+      return "too few runs";
     case Reason::Kind::one_of_many:
       return fmt::format(
           "taken alone it is {}, but of {:.0f} cases that are not clearly within the tolerance one "

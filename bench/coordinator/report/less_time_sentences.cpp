@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -88,18 +87,12 @@ std::string no_interval_sentence(const Sentence& words, const Estimate& ratio) {
                      took, estimate);
 }
 
-std::string no_difference_sentence(const CaseSummary& each, const Comparison& comparison) {
-  const std::string sides =
-      each.contrast == Contrast::variant
-          ? fmt::format("with {} and with {}", comparison.first->variant, comparison.other->variant)
-          : fmt::format("with {} and without", words_of(each.contrast).subject);
-  if (is_wide(*comparison.ratio)) {
-    return fmt::format(
-        "Inconclusive: whether the same {} differs {} takes more launches to tell ({}).",
-        spoken_operation(each.definition()), sides, interval_of(*comparison.ratio));
-  }
-  return fmt::format("No difference was found between the same {} {} ({}).",
-                     spoken_operation(each.definition()), sides, interval_of(*comparison.ratio));
+/// "with a and with b", "with P2P and without"
+std::string sides_of(const CaseSummary& each, const Comparison& comparison) {
+  return each.contrast == Contrast::variant
+             ? fmt::format("with {} and with {}", comparison.first->variant,
+                           comparison.other->variant)
+             : fmt::format("with {} and without", words_of(each.contrast).subject);
 }
 
 /// A half width above `precision`, with as many digits as it takes to see that.
@@ -141,25 +134,36 @@ Words words_of(Contrast contrast) {
 
 std::string outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
   const Sentence words = sentence_of(each, comparison);
-  switch (comparison.outcome) {
-    case Outcome::wrong_data:
+  const std::string what = spoken_operation(each.definition());
+  switch (comparison.verdict) {
+    case Verdict::wrong_data:
       return wrong_data_sentence(each, comparison);
-    case Outcome::not_measured:
+    case Verdict::missing:
+    case Verdict::not_comparable:
       return not_measured_sentence(comparison);
-    case Outcome::same_path:
+    case Verdict::same_path:
       return same_path_sentence(each, comparison);
-    case Outcome::no_interval:
-      return no_interval_sentence(words, *comparison.ratio);
-    case Outcome::no_difference:
-      return no_difference_sentence(each, comparison);
-    case Outcome::less_time:
+    case Verdict::inconclusive:
+      if (!comparison.has_interval()) return no_interval_sentence(words, *comparison.ratio);
+      return fmt::format(
+          "Inconclusive: whether the same {} differs {} takes more launches to tell ({}).", what,
+          sides_of(each, comparison), interval_of(*comparison.ratio));
+    case Verdict::same:
+      return fmt::format("No difference was found between the same {} {} ({}).", what,
+                         sides_of(each, comparison), interval_of(*comparison.ratio));
+    case Verdict::faster:
       return fmt::format("{} takes {} less time{} ({}).", words.subject,
                          readable_percent(less_time(comparison.ratio->value)), words.than,
                          interval_of(*comparison.ratio));
-    case Outcome::more_time:
+    case Verdict::slower:
       return fmt::format("{} is {} slower{} ({}).", words.subject,
                          readable_percent(-less_time(comparison.ratio->value), Whole::no),
                          words.than, interval_of(*comparison.ratio));
+    case Verdict::other_path:
+    case Verdict::unknown_path:
+    case Verdict::other_launch:
+    case Verdict::added:
+      return {};  // not of variants of one run
   }
   return {};
 }
@@ -173,10 +177,7 @@ std::string precision_text(const Settings& settings) {
 
 std::string convergence_sentence(const RunSummary& summary, const CaseSummary& each,
                                  const Comparison& comparison) {
-  const bool shown = comparison.outcome == Outcome::less_time ||
-                     comparison.outcome == Outcome::more_time ||
-                     comparison.outcome == Outcome::no_difference;
-  if (!shown || each.result->converged) {
+  if (!comparison.has_speed_up() || !comparison.has_interval() || each.result->converged) {
     return {};
   }
   const double precision = precision_of(summary.record.settings, each.definition());

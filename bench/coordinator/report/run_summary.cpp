@@ -9,33 +9,13 @@
 #include <tuple>
 
 #include "linkgain/analysis/kernel_ratio.hpp"
-#include "linkgain/analysis/ratio_refusal.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
+#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/limits.hpp"
 
 namespace linkgain {
 namespace {
-
-Outcome judge(const Estimate& ratio) {
-  if (!ratio.interval) {
-    return Outcome::no_interval;
-  }
-  if (ratio.interval->low > 1.0) {
-    return Outcome::less_time;
-  }
-  return ratio.interval->high < 1.0 ? Outcome::more_time : Outcome::no_difference;
-}
-
-Outcome outcome_of(const Record& record, const CaseResult& result, std::size_t variant) {
-  const std::optional<RatioRefusal> refusal = refusal_of_ratio(record, result, variant);
-  if (refusal == RatioRefusal::wrong_data) return Outcome::wrong_data;
-  if (refusal == RatioRefusal::same_path) return Outcome::same_path;
-  if (refusal) return Outcome::not_measured;
-  return judge(
-      std::ranges::find(result.ratios, result.variants[variant].variant, &RatioResult::variant)
-          ->ratio);
-}
 
 Contrast contrast_of(const Record& record, const CaseResult& result) {
   if (result.variants.size() != 2) {
@@ -64,7 +44,7 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
     if (ratio != result.ratios.end()) {
       comparison.ratio = &ratio->ratio;
     }
-    comparison.outcome = outcome_of(record, result, i);
+    comparison.verdict = judge_variants(record, result, i).verdict;
     comparisons.push_back(comparison);
   }
   return comparisons;

@@ -134,14 +134,14 @@ std::string end_cell(const Ends::End& end, const CurveGroup& group) {
 /// What a group's cases gave for one variant against the first, or for the first against it.
 struct GroupRow {
   Ends speed_up{};
-  std::map<Outcome, int> outcomes{};
+  std::map<Verdict, int> verdicts{};
   int not_converged = 0;  ///< of those with a speed-up
 
-  int count(std::initializer_list<Outcome> kinds) const {
+  int count(std::initializer_list<Verdict> kinds) const {
     int all = 0;
-    for (const Outcome kind : kinds) {
-      const auto found = outcomes.find(kind);
-      all += found == outcomes.end() ? 0 : found->second;
+    for (const Verdict kind : kinds) {
+      const auto found = verdicts.find(kind);
+      all += found == verdicts.end() ? 0 : found->second;
     }
     return all;
   }
@@ -156,7 +156,7 @@ std::map<std::string, GroupRow> rows_of(const CurveGroup& group) {
     for (const CaseSummary* each : curve.cases) {
       for (const Comparison& comparison : each->comparisons) {
         GroupRow& row = rows[comparison.other->variant];
-        ++row.outcomes[comparison.outcome];
+        ++row.verdicts[comparison.verdict];
         if (!comparison.has_speed_up()) continue;
         row.speed_up.add(*comparison.ratio, *each);
         if (!each->result->converged) ++row.not_converged;
@@ -218,14 +218,14 @@ std::string group_table(const RunSummary& summary) {
       table.add_row(
           {first ? group.name : "", first ? std::to_string(group.curves.size()) : "",
            first ? sizes_of(group) : "", has_two ? "" : variant,
-           std::to_string(row.count({Outcome::less_time})),
-           std::to_string(row.count({Outcome::no_difference, Outcome::no_interval})),
-           std::to_string(row.count({Outcome::more_time})), end_cell(row.speed_up.least, group),
+           std::to_string(row.count({Verdict::faster})),
+           std::to_string(row.count({Verdict::same, Verdict::inconclusive})),
+           std::to_string(row.count({Verdict::slower})), end_cell(row.speed_up.least, group),
            row.speed_up.least.of == row.speed_up.most.of ? "" : end_cell(row.speed_up.most, group),
            first ? library_cell(group) : "", count_cell(row.not_converged),
-           count_cell(row.count({Outcome::wrong_data})),
-           count_cell(row.count({Outcome::same_path})),
-           count_cell(row.count({Outcome::not_measured}))});
+           count_cell(row.count({Verdict::wrong_data})),
+           count_cell(row.count({Verdict::same_path})),
+           count_cell(row.count({Verdict::missing, Verdict::not_comparable}))});
       first = false;
     }
   }

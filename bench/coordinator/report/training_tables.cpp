@@ -252,8 +252,8 @@ std::string speed_up(const RatioText& ratio) {
 /// Less time, and speed-up with its interval.
 std::vector<std::string> ratio_cells(const CaseSummary& each, const Comparison& comparison,
                                      Legend& legend) {
-  if (comparison.outcome == Outcome::same_path) return {"", "same path"};
-  if (comparison.ratio == nullptr || comparison.outcome == Outcome::wrong_data) return {"", ""};
+  if (comparison.verdict == Verdict::same_path) return {"", "same path"};
+  if (comparison.ratio == nullptr || comparison.verdict == Verdict::wrong_data) return {"", ""};
   legend.speed_up = true;
   if (!each.result->converged) {
     legend.not_converged = true;

@@ -19,6 +19,7 @@ enum class Verdict {
   missing,         ///< one side has it, the other one was to have it
   wrong_data,      ///< wrong elements
   other_path,      ///< the bytes took another path than the reference's
+  same_path,       ///< variants that choose the path took the same one
   slower,          ///< more time than the reference
   unknown_path,    ///< the reference's path is known, and this one's is not: not slower, not proven
   other_launch,    ///< measured by the other launch mode alone, which nothing can be told from
@@ -31,6 +32,8 @@ enum class Verdict {
 
 /// "missing", "wrong-data", "not comparable", ...
 std::string_view name_of(Verdict verdict);
+/// Whether a difference is shown: faster or slower.
+bool is_change(Verdict verdict);
 /// Whether a check fails by it.
 bool fails(Verdict verdict);
 /// Whether it neither fails nor passes: inconclusive, of an unknown path or of the other launch
@@ -67,6 +70,8 @@ struct Reason {
     not_in_reference,  ///< nothing to compare it with
     one_launch,        ///< of which side
     agreeing,          ///< launches of a side agree to the last digit
+    lost_runs,         ///< runs of a program failed or gave no number
+    few_runs,          ///< one run of a program, or fewer than kFewestAlone that agree
     throttled,         ///< in how many samples
     disturbed,         ///< by what
     few_digits,        ///< `amount` is the smallest share that a program's digits show
@@ -85,8 +90,10 @@ struct Question {
   std::vector<Reason> reasons{};
   std::optional<double> log{};         ///< log(time / reference), where both are known
   std::optional<LaunchShift> shift{};  ///< the same with its error; absent where none is known
+  std::optional<Interval> interval{};  ///< of the log, where there is no shift to make it of
   Tolerance tolerance{};
-  std::optional<Path> lost_path{};  ///< the reference's, where this one's is not known
+  std::optional<Tolerance> alike{};  ///< what is the same, where not what is in the tolerance
+  std::optional<Path> lost_path{};   ///< the reference's, where this one's is not known
 };
 
 struct Judgement {

@@ -116,10 +116,6 @@ Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles);
 /// where neither launches nor printed digits leave any doubt.
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other);
 
-/// Whether an interval that includes 1 also includes what would matter to anybody: whether there is
-/// a difference is then inconclusive.
-bool is_wide(const Estimate& ratio);
-
 /// The chance of so large a shift, or a larger one, where the true one is `bound`; and of so small
 /// a one. What lies no further from the bound than its rounding has any chance. An infinite bound
 /// gives 1: nothing lies beyond it.

@@ -13,6 +13,7 @@
 #include "linkgain/analysis/pair_matrix.hpp"
 #include "linkgain/analysis/soak.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/record/record.hpp"
 
 /// What there is to say of a run, found out once: everything in a report is written from it.
@@ -26,29 +27,16 @@ enum class Contrast {
   variant,        ///< anything else: the variants' names tell
 };
 
-/// What holding one variant against the first came to.
-enum class Outcome {
-  wrong_data,     ///< one of the two gave wrong results
-  not_measured,   ///< not both were measured
-  same_path,      ///< variants that choose the path took the same one
-  no_interval,    ///< one launch cannot say
-  no_difference,  ///< the interval includes 1
-  less_time,
-  more_time,
-};
-
-/// A later variant of a case against the first.
+/// The first variant of a case against a later one, the reference.
 struct Comparison {
   const VariantResult* first = nullptr;
   const VariantResult* other = nullptr;
-  const Estimate* ratio = nullptr;  ///< null where there is none
-  Outcome outcome = Outcome::not_measured;
+  const Estimate* ratio = nullptr;     ///< null where there is none
+  Verdict verdict = Verdict::missing;  ///< judge_variants()
 
+  bool has_interval() const { return ratio != nullptr && ratio->interval; }
   /// Whether the ratio is one to be shown.
-  bool has_speed_up() const {
-    return outcome != Outcome::wrong_data && outcome != Outcome::not_measured &&
-           outcome != Outcome::same_path;
-  }
+  bool has_speed_up() const { return linkgain::has_speed_up(verdict); }
 };
 
 /// What one variant gave for one case, and what follows from it.

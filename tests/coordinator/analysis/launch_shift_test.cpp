@@ -25,15 +25,6 @@ LaunchShift shift_of(double log, int before, int after, double deviation = 0.01)
   return shift_of(log, before, after, LaunchDeviation{deviation, 28, false});
 }
 
-TEST(IsWide, IsAnIntervalWithWhatWouldMatterOnEitherSide) {
-  const auto wide = [](double low, double high) {
-    return is_wide({.value = 1.0, .interval = Interval{low, high}, .replicates = 3});
-  };
-  EXPECT_FALSE(wide(0.91, 1.09));
-  EXPECT_TRUE(wide(0.89, 1.01));
-  EXPECT_TRUE(wide(0.99, 1.11));
-}
-
 LaunchMean side(double time, int launches, std::optional<LaunchDeviation> deviation) {
   return {Seconds{time}, launches, deviation};
 }
