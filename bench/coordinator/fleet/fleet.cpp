@@ -201,20 +201,25 @@ void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findi
 
 void look_at_times(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    const FleetOptions& options, FleetNode& node, Findings& findings) {
-  std::vector<std::uint32_t> slow;
-  double worst = 0.0;
+  std::vector<Question> questions;
   for (const FleetValue& value : record.values) {
     const PeerFigure& figure = peers.figures.at(value.name);
     if (!(value.seconds > 0.0F) || static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
-    ++node.judged_cases;
     const double excess = std::log(static_cast<double>(value.seconds)) - figure.centre;
     node.ratios.push_back({value.name, std::exp(excess)});
-    if (excess <= slow_bound(figure, options.tolerance)) continue;
-    slow.push_back(value.name);
-    if (excess <= worst) continue;
-    worst = excess;
-    node.worst_case = names.all().at(value.name).case_name;
-    node.worst_variant = names.all().at(value.name).variant;
+    questions.push_back(question_of(excess, figure, options.tolerance));
+  }
+  node.judged_cases = static_cast<int>(questions.size());
+  const std::vector<Judgement> judgements = judge(questions, Claim::change);
+  std::vector<std::uint32_t> slow;
+  double worst = 0.0;
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    if (judgements[i].verdict != Verdict::slower) continue;
+    slow.push_back(node.ratios[i].name);
+    if (*judgements[i].shift <= worst) continue;
+    worst = *judgements[i].shift;
+    node.worst_case = names.all().at(slow.back()).case_name;
+    node.worst_variant = names.all().at(slow.back()).variant;
   }
   node.slow_cases = static_cast<int>(slow.size());
   if (slow.empty()) return;
@@ -224,20 +229,6 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
                fmt::format("slow in {} of {} (the worst {:.2f}x: {} with {})", slow.size(),
                            counted(node.judged_cases, "case", "cases"), *node.slowdown,
                            node.worst_case, node.worst_variant));
-}
-
-/// The first thing that is otherwise, and of what kind.
-std::string difference_of(const Machine& own, const Machine& usual) {
-  const std::string machine = describe_machine(own);
-  if (machine != describe_machine(usual)) {
-    return fmt::format("{} where its peers have {}", machine, describe_machine(usual));
-  }
-  const std::vector<MachineDifference> all = differences_of(own, usual);
-  if (!all.empty()) {
-    return fmt::format("{}: {} where its peers have {}", all.front().what, all.front().own,
-                       all.front().usual);
-  }
-  return "links that its peers do not have";
 }
 
 void look_at_software(const FleetRecord& record, const Kind& peers, Findings& findings) {

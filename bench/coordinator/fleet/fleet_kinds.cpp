@@ -17,6 +17,13 @@
 namespace linkgain {
 namespace {
 
+/// One thing that two machines of the same GPUs have otherwise.
+struct MachineDifference {
+  std::string what;   ///< "GPU0–GPU1", "GPU3"
+  std::string own;    ///< "NV9", "17 active NVLinks"
+  std::string usual;  ///< "NV18", "18"
+};
+
 void add_links(std::vector<MachineDifference>& all, const Machine& own, const Machine& usual) {
   for (const PairLink& link : own.links) {
     const PairLink* peers = find_link(usual, link.from, link.to);
@@ -37,8 +44,7 @@ void add_gpus(std::vector<MachineDifference>& all, const Machine& own, const Mac
   }
 }
 
-}  // namespace
-
+/// Pairs first; what one of them does not report is left out.
 std::vector<MachineDifference> differences_of(const Machine& own, const Machine& usual) {
   std::vector<MachineDifference> all;
   add_links(all, own, usual);
@@ -46,12 +52,27 @@ std::vector<MachineDifference> differences_of(const Machine& own, const Machine&
   return all;
 }
 
+}  // namespace
+
 std::string describe_machine(const Machine& machine) {
   const std::string ranks = describe_ranks(machine);
   const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
                                 [](const RankInfo& rank) { return rank.gpu.has_value(); });
   return gpus || machine.processor.empty() ? ranks
                                            : fmt::format("{} on {}", ranks, machine.processor);
+}
+
+std::string difference_of(const Machine& own, const Machine& usual) {
+  const std::string machine = describe_machine(own);
+  if (machine != describe_machine(usual)) {
+    return fmt::format("{} where its peers have {}", machine, describe_machine(usual));
+  }
+  const std::vector<MachineDifference> all = differences_of(own, usual);
+  if (!all.empty()) {
+    return fmt::format("{}: {} where its peers have {}", all.front().what, all.front().own,
+                       all.front().usual);
+  }
+  return "links that its peers do not have";
 }
 
 namespace {
@@ -183,11 +204,19 @@ std::string majority(const std::map<std::string, int>& counts) {
   return {};
 }
 
-double slow_bound(const PeerFigure& figure, double tolerance) {
-  return std::max(std::log1p(tolerance), kDeviations * figure.deviation);
+Question question_of(double excess, const PeerFigure& figure, double tolerance) {
+  const double half = kDeviations * figure.deviation;
+  return {.log = excess,
+          .interval = Interval{excess - half, excess + half},
+          .tolerance = {.lower = std::nullopt, .upper = tolerance}};
 }
 
 namespace {
+
+/// How much more of the log time than its peers' median it takes to be slow.
+double slow_bound(const PeerFigure& figure, double tolerance) {
+  return std::max(std::log1p(tolerance), kDeviations * figure.deviation);
+}
 
 /// Slowdowns, as shares of the time, from which cases of one class count as slow.
 struct Reach {

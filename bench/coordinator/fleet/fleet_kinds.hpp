@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 
 /// Which machines are like each other, and what they make of each case.
@@ -29,15 +30,8 @@ struct Likeness {
   auto operator<=>(const Likeness&) const = default;
 };
 
-/// One thing that two machines of the same GPUs have otherwise.
-struct MachineDifference {
-  std::string what;   ///< "GPU0–GPU1", "GPU3"
-  std::string own;    ///< "NV9", "17 active NVLinks"
-  std::string usual;  ///< "NV18", "18"
-};
-
-/// Pairs first; what one of them does not report is left out.
-std::vector<MachineDifference> differences_of(const Machine& own, const Machine& usual);
+/// Says the first thing that a machine has otherwise than its peers, and of what kind.
+std::string difference_of(const Machine& own, const Machine& usual);
 
 /// "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
 std::string describe_machine(const Machine& machine);
@@ -63,8 +57,9 @@ struct Kind {
   std::vector<PeerFigure> figures;  ///< by number of FleetNames
 };
 
-/// How much more of the log time than its peers' median makes a case slow.
-double slow_bound(const PeerFigure& figure, double tolerance);
+/// Asks whether a case is slow whose log time is by so much above its peers' median: they are the
+/// reference, and kDeviations of them its interval.
+Question question_of(double excess, const PeerFigure& figure, double tolerance);
 
 /// The entry that most have, where it is more than half of all; empty where there is none.
 std::string majority(const std::map<std::string, int>& counts);
