@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "linkgain/compare/run_comparison.hpp"
 #include "support/simulated_launches.hpp"
+#include "support/simulated_runs.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -48,6 +50,28 @@ double coverage(const Noise& noise, int before, int after, int pairs) {
   }
   return static_cast<double>(held) / all;
 }
+
+class CompareCoverageOfRuns : public ::testing::TestWithParam<Behaviour> {};
+
+/// Nothing changed between two whole runs: every speed-up is 1. The runs are those that hold run
+/// and check to the same figures.
+TEST_P(CompareCoverageOfRuns, IsNear95Percent) {
+  constexpr unsigned kPairs = 80;
+  std::map<std::string, Count> counts;
+  for (unsigned seed = 1; seed <= kPairs; ++seed) {
+    const RunFigures before = figures_of(SimulatedRun(GetParam(), 2 * seed).measure(), "before");
+    const RunFigures after = figures_of(SimulatedRun(GetParam(), 2 * seed + 1).measure(), "after");
+    for (const CaseComparison& each : compare_runs(before, after, {}).cases) {
+      if (!each.speed_up) continue;  // a training without communication, in one variant
+      counts[class_of(each.definition) + ", " + each.variant].add(
+          each.speed_up->interval->holds(1.0));
+    }
+  }
+  expect_near_95_percent(counts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, CompareCoverageOfRuns,
+                         ::testing::ValuesIn(simulated_machines()));
 
 /// Of which `share` is common to all cases of a launch, and large beside what a launch's median
 /// differs by itself.

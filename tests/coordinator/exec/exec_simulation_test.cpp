@@ -225,6 +225,29 @@ TEST(ExecSimulation, ASideThatIsConstantHasAnIntervalByTheOther) {
   EXPECT_GT(ratio.interval->high, 1.2);
 }
 
+/// Of six runs whose variants scatter alike, or one three times as much: as run, compare and check
+/// are held to.
+TEST(ExecSimulation, IntervalsHoldTheTruth) {
+  constexpr double kRatio = 1.7;
+  std::mt19937_64 random(11);
+  for (const double scale : {1.0, 3.0}) {
+    ExecPlan plan = plan_of(6);
+    int held = 0;
+    for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+      plan.seed = static_cast<unsigned>(random());
+      const Estimate ratio = ratio_of(plan, [&](const RunPlace& place, int) {
+        const bool first = place.variant == 0;
+        return Printed{(first ? 1.0 : kRatio) *
+                       std::exp(0.01 * (first ? 1.0 : scale) * normal(random))};
+      });
+      held += ratio.may_be(kRatio) ? 1 : 0;
+    }
+    const double share = static_cast<double>(held) / kRepetitions;
+    EXPECT_GE(share, 0.93 - by_chance(0.05)) << scale;
+    EXPECT_LE(share, 0.97 + by_chance(0.05)) << scale;
+  }
+}
+
 /// With runs that scatter by 1 %, as a 3 % shift was found before all runs were shuffled and digits
 /// counted; three digits of it are enough.
 TEST(ExecSimulation, AShiftOfThreePercentIsFoundAsOften) {
