@@ -56,7 +56,8 @@ inline constexpr std::array kLibraries{
     Library{"plan", "coordinator", "jobs"},
     Library{"run", "coordinator", "analysis plan"},
     Library{"tables", "coordinator", "statistics"},
-    Library{"report", "coordinator", "analysis tables"},
+    Library{"summary", "coordinator", "analysis"},
+    Library{"report", "coordinator", "summary tables"},
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.
     Library{"html", "coordinator", "report"},

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "linkgain/report/run_summary.hpp"
+#include "linkgain/summary/run_summary.hpp"
 
 /// Parts of a run's page that show figures, as HTML. Where there are several runs all are in each.
 namespace linkgain {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/report/run_summary.hpp"
+#include "linkgain/summary/run_summary.hpp"
 
 namespace linkgain {
 

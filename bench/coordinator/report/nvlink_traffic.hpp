@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "linkgain/report/run_summary.hpp"
+#include "linkgain/summary/run_summary.hpp"
 
 namespace linkgain {
 

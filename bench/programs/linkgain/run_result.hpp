@@ -10,9 +10,9 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/report/run_summary.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/screen/screen.hpp"
+#include "linkgain/summary/run_summary.hpp"
 
 /// What `run`, `exec` and `report` print and keep of a record, whichever of the first two measured
 /// it.

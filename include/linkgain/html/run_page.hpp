@@ -4,7 +4,7 @@
 #include <string>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/report/run_summary.hpp"
+#include "linkgain/summary/run_summary.hpp"
 
 namespace linkgain {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/report/run_summary.hpp"
+#include "linkgain/summary/run_summary.hpp"
 #include "linkgain/tables/screen_text.hpp"
 #include "linkgain/tables/table.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "linkgain/report/run_summary.hpp"
+#include "linkgain/summary/run_summary.hpp"
 #include "linkgain/tables/screen_text.hpp"
 
 namespace linkgain {

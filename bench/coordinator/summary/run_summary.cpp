@@ -1,4 +1,4 @@
-#include "linkgain/report/run_summary.hpp"
+#include "linkgain/summary/run_summary.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
