@@ -22,7 +22,7 @@ install(DIRECTORY scripts/grafana scripts/kubernetes scripts/prometheus scripts/
 install(FILES scripts/modulefiles/linkgain DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/linkgain
   RENAME ${PROJECT_VERSION} COMPONENT linkgain)
 
-# linkgain::record and what it is made of. Its users see headers, fmt and nlohmann/json, nothing of how it was built.
+# linkgain::record and what it is made of. Its users see headers, fmt and nlohmann/json, and link simdjson; nothing of how it was built.
 set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/linkgain)
 foreach(_library base statistics hardware gpt2 cases record)
   set_target_properties(linkgain_${_library} PROPERTIES EXPORT_NAME ${_library})

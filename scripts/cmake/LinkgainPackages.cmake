@@ -1,17 +1,22 @@
 # What cpack packs: two Debian packages, and one archive of both programs that runs from any folder. Made of a build with
 # LINKGAIN_PORTABLE (preset package) they fit the distribution they are built on and later ones; Open MPI, hwloc and NCCL are
 # those machines' own.
-set(_beside)
 if(LINKGAIN_PORTABLE)
   target_link_options(linkgain PRIVATE -static-libstdc++)
-  # Google Benchmark has no archive in Debian: its library goes beside the programs.
-  get_target_property(_type benchmark::benchmark TYPE)
-  if(NOT _type STREQUAL STATIC_LIBRARY)
-    set(_beside --beside $<TARGET_SONAME_FILE:benchmark::benchmark>)
-    set_target_properties(linkgain-bench PROPERTIES INSTALL_RPATH "\$ORIGIN/../lib/linkgain")
-    install(FILES $<TARGET_FILE:benchmark::benchmark> DESTINATION lib/linkgain
-      RENAME $<TARGET_SONAME_FILE_NAME:benchmark::benchmark> COMPONENT linkgain-bench)
-  endif()
+  # Google Benchmark and simdjson have no archives in Debian: their libraries go beside the programs.
+  set(_libraries_linkgain simdjson::simdjson)
+  set(_libraries_linkgain-bench simdjson::simdjson benchmark::benchmark)
+  foreach(_program linkgain linkgain-bench)
+    set_target_properties(${_program} PROPERTIES INSTALL_RPATH "\$ORIGIN/../lib/${_program}")
+    foreach(_library IN LISTS _libraries_${_program})
+      get_target_property(_type ${_library} TYPE)
+      if(NOT _type STREQUAL STATIC_LIBRARY)
+        list(APPEND _beside_${_program} $<TARGET_SONAME_FILE:${_library}>)
+        install(FILES $<TARGET_FILE:${_library}> DESTINATION lib/${_program}
+          RENAME $<TARGET_SONAME_FILE_NAME:${_library}> COMPONENT ${_program})
+      endif()
+    endforeach()
+  endforeach()
 endif()
 
 # What is linked, with its licences, into the documentation of each package. Programs alone need no Python.
@@ -37,7 +42,7 @@ foreach(_program linkgain linkgain-bench)
   install(CODE "
     execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/scripts/packages/write_sbom.py\"
       \"$<TARGET_FILE:${_program}>\" \"${_folder}\" --version ${PROJECT_VERSION} --licence \"${PROJECT_SOURCE_DIR}/LICENSE\"
-      --inputs \"${PROJECT_BINARY_DIR}/${_program}.inputs\" ${_beside} --headers ${_headers_${_program}}
+      --inputs \"${PROJECT_BINARY_DIR}/${_program}.inputs\" --beside ${_beside_${_program}} --headers ${_headers_${_program}}
       COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${_program})
   install(FILES ${_folder}/${_program}.spdx.json ${_folder}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${_program}
     COMPONENT ${_program})

@@ -2,4 +2,5 @@
 include(CMakeFindDependencyMacro)
 find_dependency(fmt)
 find_dependency(nlohmann_json)
+find_dependency(simdjson)
 include(${CMAKE_CURRENT_LIST_DIR}/linkgainTargets.cmake)

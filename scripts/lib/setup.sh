@@ -18,6 +18,7 @@ readonly build_requirements=(
   'libbenchmark-dev|header|benchmark/benchmark.h|Google Benchmark'
   'libcli11-dev|header|CLI/CLI.hpp|CLI11'
   'nlohmann-json3-dev|header|nlohmann/json.hpp|nlohmann/json'
+  'libsimdjson-dev|header|simdjson.h|simdjson'
   'libvalijson-dev|header|valijson/schema.hpp|valijson'
   'libfmt-dev|header|fmt/format.h|fmt'
   'libhwloc-dev|header|hwloc.h|hwloc'

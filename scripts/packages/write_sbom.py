@@ -33,6 +33,7 @@ PROJECTS = {
     "libpcre2-8": ("PCRE2", "BSD-3-Clause"),
     "nlohmann_json": ("JSON for Modern C++", "MIT"),
     "CLI11": ("CLI11", "BSD-3-Clause"),
+    "libsimdjson": ("simdjson", "Apache-2.0"),
     "valijson": ("valijson", "BSD-2-Clause"),
     "nccl": ("NCCL's device functions", "BSD-3-Clause"),
     "libcudart_static": CUDA, "libcudadevrt": CUDA,

@@ -156,7 +156,7 @@ void expect_refusal(const std::vector<std::string>& arguments, const std::string
 TEST(CompareProgram, RefusesWhatItCannotRead) {
   const ScratchFolder folder;
   const std::filesystem::path newer = folder.path() / "newer.json";
-  write(newer, with_replaced(kSecond, "linkgain.record/1", "linkgain.record/2"));
+  write(newer, with_replaced(kSecond, "linkgain.record/1", "linkgain.record/3"));
   expect_refusal({kFirst, newer}, "newer.json: ");
   const std::filesystem::path cut = folder.path() / "cut.json";
   write(cut, read_text(kSecond).substr(0, 5000));

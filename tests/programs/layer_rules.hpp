@@ -89,6 +89,7 @@ inline constexpr std::array kThirdParty{
     ThirdParty{"nlohmann/json_fwd.hpp", "base hardware record baseline", Visibility::public_header},
     // Others by way of base/json.hpp, which has the library refuse numbers that a type cannot hold.
     ThirdParty{"nlohmann/*", "base", Visibility::public_header},
+    ThirdParty{"simdjson.h", "base", Visibility::source},
     ThirdParty{"valijson/*", "base", Visibility::source},
     ThirdParty{"hwloc*", "telemetry diagnostics", Visibility::private_header},
     ThirdParty{"pcre2.h", "exec", Visibility::source},

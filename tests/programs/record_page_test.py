@@ -56,8 +56,8 @@ def rows(schema, prefix=""):
     required = schema.get("required", [])
     for key, value in schema.get("properties", {}).items():
         name, full = resolved(value)
-        optional = "" if key in required else ", optional"
-        yield f"| `{prefix}{key}` | {type_text(value)}{optional} | {meaning(value)} |".replace("|  |", "| |")
+        marks = ("" if key in required else ", optional") + (", derived" if value.get("readOnly") else "")
+        yield f"| `{prefix}{key}` | {type_text(value)}{marks} | {meaning(value)} |".replace("|  |", "| |")
         if has_section(name):
             continue
         inner, path = full, f"{prefix}{key}."

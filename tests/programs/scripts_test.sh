@@ -13,7 +13,7 @@ failures=0
 readonly plain_tools=(awk basename bash cat cp date dirname env find grep head mkdir mktemp nproc
   paste realpath rm sed sort tail tee timeout touch tr true uname wc xargs)
 readonly all_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libbenchmark-dev libcli11-dev
-  nlohmann-json3-dev libvalijson-dev libfmt-dev libhwloc-dev libpcre2-dev libgtest-dev libgmock-dev python3
+  nlohmann-json3-dev libsimdjson-dev libvalijson-dev libfmt-dev libhwloc-dev libpcre2-dev libgtest-dev libgmock-dev python3
   clang-format-14 shellcheck man-db help2man zsh fish)
 
 # double NAME: a program whose text is standard input; $work/calls gets its arguments. Nothing in

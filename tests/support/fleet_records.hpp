@@ -136,7 +136,7 @@ inline void set_launches(Record& record, int launches) {
   }
 }
 
-/// Rounds of every case and variant, as many as a default run has; all nodes' may be the same.
+/// Rounds of every case and variant, whose median is about the variant's time.
 inline void add_fleet_samples(Record& record, int rounds) {
   FleetNoise noise(7);
   for (CaseResult& result : record.cases) {
@@ -146,8 +146,9 @@ inline void add_fleet_samples(Record& record, int rounds) {
       sample.round = row / 2;
       sample.position = row % 2;
       sample.operations = 12;
+      const double time = result.variants[static_cast<std::size_t>(sample.variant)].time->value;
       for (std::size_t rank = 0; rank < record.machine.ranks.size(); ++rank) {
-        sample.seconds.emplace_back(1e-4 * std::exp(0.01 * noise.normal()));
+        sample.seconds.emplace_back(time * std::exp(0.001 * noise.normal()));
         sample.health.push_back({41, 300.5, 1980, 0});
       }
       result.samples.push_back(std::move(sample));

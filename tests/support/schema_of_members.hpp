@@ -46,7 +46,14 @@ class SchemaVisitor {
   template <typename T>
   void derived(const char* key, const T& value, const char* text = "",
                const json::Rule& rule = {}) {
-    later(key, value, text, rule);
+    (*this)(key, value, text, rule);
+    properties_[key]["readOnly"] = true;
+  }
+  template <typename T>
+  void derived_sparse(const char* key, const T& value, const char* text = "",
+                      const json::Rule& rule = {}) {
+    sparse(key, value, text, rule);
+    properties_[key]["readOnly"] = true;
   }
   template <typename T>
   void other(const char* key, const T& value, const char* text = "", const json::Rule& rule = {}) {
@@ -63,17 +70,13 @@ class SchemaVisitor {
   void estimate(const json::EstimateKeys& keys, const Estimate&, const json::EstimateTexts& texts,
                 const json::Rule& rule = {}) {
     if constexpr (json::is_optional<Estimate>) {
-      later(keys.value, std::optional<double>(), texts.value, rule);
+      derived(keys.value, std::optional<double>(), texts.value, rule);
     } else {
-      (*this)(keys.value, double{}, texts.value, rule);
+      derived(keys.value, double{}, texts.value, rule);
     }
-    later(keys.low, std::optional<double>(), texts.low, json::kAnyNumber);
-    later(keys.high, std::optional<double>(), texts.high, json::kAnyNumber);
-    if constexpr (json::is_optional<Estimate>) {
-      later(keys.replicates, std::optional<int>(), texts.replicates);
-    } else {
-      later(keys.replicates, int{}, texts.replicates);
-    }
+    derived(keys.low, std::optional<double>(), texts.low, json::kAnyNumber);
+    derived(keys.high, std::optional<double>(), texts.high, json::kAnyNumber);
+    derived(keys.replicates, std::optional<int>(), texts.replicates);
   }
   void section(const char* name, const char* text = "") {
     name_ = name;

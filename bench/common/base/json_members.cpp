@@ -76,40 +76,92 @@ std::string_view pattern_of(Form form) {
   return "";
 }
 
+bool is_plain(std::string_view name) { return visible(name) == name; }
+
 void Place::refuse(const std::string& what) const {
-  std::string path = source_.part;
+  std::string path;
   for (const Part& part : parts_) {
     path += part.key.empty() ? fmt::format("[{}]", part.index) : fmt::format("[{}]", part.key);
   }
-  throw UsageError(
-      fmt::format("not a valid {0}: at the {0}{1}: {2}", source_.kind, path, visible(what)),
-      source_.advice);
+  throw UsageError(fmt::format("not a valid {0}: at the {0}{1}: {2}", source_.kind, visible(path),
+                               visible(what)),
+                   source_.advice);
 }
 
-void Place::require(const std::string& departure) const {
-  if (source_.is_strict && !departure.empty()) refuse(departure);
+namespace {
+
+const char* what_is_asked(Node::Kind kind) {
+  switch (kind) {
+    case Node::Kind::null:
+      return "it is not null";
+    case Node::Kind::boolean:
+      return "it is neither true nor false";
+    case Node::Kind::whole:
+    case Node::Kind::number:
+      return "it is no number";
+    case Node::Kind::text:
+      return "it is no text";
+    case Node::Kind::array:
+      return "it is no array";
+    case Node::Kind::object:
+      return "it is no object";
+  }
+  return "";
 }
 
-const In* Reader::find(const char* key) {
-  const auto found = object_.find(key);
-  if (found == object_.end()) return nullptr;
-  named_.push_back(found.key());
-  return &*found;
-}
+}  // namespace
 
-void Reader::end() const {
-  if (!place_.source().is_strict || named_.size() == object_.size()) return;
-  for (const auto& [key, value] : object_.items()) {
-    if (std::ranges::find(named_, key) != named_.end()) continue;
-    place_.refuse(fmt::format("member '{}' is not known to this version", key));
+void Place::require_kind(const Node& node, Node::Kind kind) const {
+  const Node::Kind own = node.kind();
+  if (own != kind && !(kind == Node::Kind::number && own == Node::Kind::whole)) {
+    refuse(what_is_asked(kind));
   }
 }
 
-std::string read_text(const In& json, const Rule& rule, const Place& place) {
-  if (!json.is_string()) place.refuse("it is no text");
-  const auto& text = json.get_ref<const std::string&>();
-  place.require(departure(text, rule));
-  return text;
+std::optional<Node> Reader::find(const char* key) {
+  std::optional<Node> found = object_.find(key);
+  if (found) named_.emplace_back(key);
+  return found;
+}
+
+Node Reader::at(const char* key) {
+  const std::optional<Node> found = find(key);
+  if (!found) place_.refuse(fmt::format("it has no member '{}'", key));
+  return *found;
+}
+
+void Reader::end() const {
+  if (!place_.source().knows_all_members || named_.size() == object_.size()) return;
+  std::vector<std::string_view> seen;
+  Members members(object_);
+  while (const auto member = members.next()) {
+    const std::string_view key = member->first;
+    if (std::ranges::find(named_, key) == named_.end()) {
+      place_.refuse(fmt::format("member '{}' is not known to this version", key));
+    }
+    if (std::ranges::find(seen, key) != seen.end()) {
+      place_.refuse(fmt::format("member '{}' is there twice", key));
+    }
+    seen.push_back(key);
+  }
+}
+
+void read_plain(const Node& node, double& value, const Rule& rule, const Place& place) {
+  place.require_kind(node, Node::Kind::number);
+  value = node.number();
+  place.require(departure(value, rule));
+}
+
+void read_plain(const Node& node, bool& value, const Rule&, const Place& place) {
+  place.require_kind(node, Node::Kind::boolean);
+  value = node.boolean();
+}
+
+void read_plain(const Node& node, std::string& value, const Rule& rule, const Place& place) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 10;
+  place.require_kind(node, Node::Kind::text);
+  value = visible_lines(node.text().substr(0, kMostBytes));
+  place.require(departure(value, rule));
 }
 
 }  // namespace linkgain::json

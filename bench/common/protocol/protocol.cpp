@@ -4,16 +4,115 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/record/record_members.hpp"
 
 namespace linkgain::protocol {
-namespace {
 
-using json::In;
-using json::Out;
+/// A time that a job tells: no more than a run takes.
+constexpr json::Rule kTime{.most = 1e6};
+
+template <typename Message>
+concept WithoutMembers = std::same_as<std::remove_const_t<Message>, Hello> ||
+    std::same_as<std::remove_const_t<Message>, Counters> ||
+    std::same_as<std::remove_const_t<Message>, HostCopy> ||
+    std::same_as<std::remove_const_t<Message>, Shutdown> ||
+    std::same_as<std::remove_const_t<Message>, DoneReply>;
+
+void describe_members(auto&, WithoutMembers auto&) {}
+
+void describe_members(auto& visit, json::Is<Open> auto& open) {
+  visit("case", open.case_name);
+  visit("sample_target_s", open.sample_target);
+  visit.later("ask_plan", open.ask_plan);
+  visit.sparse("rested_s", open.rested);
+  visit.sparse("operations", open.operations);
+  visit.sparse("products", open.products);
+}
+
+void describe_members(auto& visit, json::Is<Run> auto& run) {
+  visit("handle", run.handle);
+  visit("operations", run.operations);
+  visit.sparse("rested_s", run.rested);
+}
+
+void describe_members(auto& visit, json::Is<Verify> auto& verify) {
+  visit("handle", verify.handle);
+}
+
+void describe_members(auto& visit, json::Is<Close> auto& close) { visit("handle", close.handle); }
+
+void describe_members(auto& visit, json::Is<Capabilities> auto& capabilities) {
+  visit("operations", capabilities.operations);
+  visit("types", capabilities.types);
+  visit("reductions", capabilities.reductions);
+  visit("launch_modes", capabilities.launch_modes);
+  visit("buffers", capabilities.buffers);
+}
+
+// Times of their start and of opening a case are absent from workers of other versions.
+
+void describe_members(auto& visit, json::Is<HelloReply> auto& reply) {
+  visit("version", reply.version);
+  visit("backend", reply.backend);
+  visit("capabilities", reply.capabilities);
+  visit("machine", reply.machine);
+  visit("environment", reply.environment);
+  visit.later("path", reply.path);
+  visit.later("ranks_s", reply.ranks_time, "", kTime);
+  visit.later("gpus_s", reply.gpus_time, "", kTime);
+  visit.later("connecting_s", reply.connecting_time, "", kTime);
+}
+
+void describe_members(auto& visit, json::Is<OpenReply> auto& reply) {
+  visit("handle", reply.handle);
+  visit("execution", reply.execution);
+  visit("per_operation_s", reply.per_operation, "", kTime);
+  visit("plan", reply.plan);
+  visit("plan_cost_s", reply.plan_cost, "", kTime);
+  visit.later("buffers_s", reply.buffers_time, "", kTime);
+  visit.later("clocks_s", reply.clocks_time, "", kTime);
+  visit.later("first_operations_s", reply.first_operations_time, "", kTime);
+  visit.later("calibrating_s", reply.calibrating_time, "", kTime);
+}
+
+void describe_members(auto& visit, json::Is<RunReply> auto& reply) {
+  // A nanosecond is the least that a clock tells, of the longest batch.
+  constexpr double kShortest = 1e-9 / static_cast<double>(kMostOperations);
+  visit("seconds", reply.seconds, "", {.least = kShortest, .most = kTime.most});
+  visit("health", reply.health);
+  visit.later("loss", reply.loss, "", json::kAnyNumber);
+  visit("health_seconds", reply.health_seconds, "", kTime);
+}
+
+void describe_members(auto& visit, json::Is<VerifyReply> auto& reply) {
+  visit("verification", reply.verification);
+}
+
+void describe_members(auto& visit, json::Is<CountersReply> auto& reply) {
+  visit("ranks", reply.ranks);
+  visit("reason", reply.reason);
+  visit("pcie_reason", reply.pcie_reason);
+}
+
+void describe_members(auto& visit, json::Is<HostCopyReply> auto& reply) {
+  visit("ranks", reply.ranks);
+}
+
+void describe_members(auto& visit, json::Is<ErrorReply> auto& reply) {
+  visit("text", reply.text);
+  visit("advice", reply.advice);
+  visit("exit_code", reply.exit_code, "", json::kAnyNumber);
+}
+
+namespace {
 
 template <typename... Handlers>
 struct Overloaded : Handlers... {
@@ -22,208 +121,83 @@ struct Overloaded : Handlers... {
 template <typename... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-Out write_command(const Command& command) {
-  Out out{{"command", name_of(command)}};
-  std::visit(Overloaded{[](const Hello&) {}, [](const Counters&) {}, [](const HostCopy&) {},
-                        [](const Shutdown&) {},
-                        [&](const Open& open) {
-                          out["case"] = open.case_name;
-                          out["sample_target_s"] = open.sample_target.value;
-                          out["ask_plan"] = open.ask_plan;
-                          if (open.rested) out["rested_s"] = open.rested->value;
-                          if (open.operations) out["operations"] = *open.operations;
-                          if (!open.products.empty()) out["products"] = open.products;
-                        },
-                        [&](const Run& run) {
-                          out["handle"] = run.handle;
-                          out["operations"] = run.operations;
-                          if (run.rested) out["rested_s"] = run.rested->value;
-                        },
-                        [&](const Verify& verify) { out["handle"] = verify.handle; },
-                        [&](const Close& close) { out["handle"] = close.handle; }},
-             command);
-  return out;
+/// In the order of the variants' types.
+constexpr std::array<std::string_view, 8> kCommands{"hello",    "open",      "run",   "verify",
+                                                    "counters", "host_copy", "close", "shutdown"};
+constexpr std::array<std::string_view, 8> kReplies{"hello",    "open",      "run",  "verify",
+                                                   "counters", "host_copy", "done", "error"};
+static_assert(kCommands.size() == std::variant_size_v<Command>);
+static_assert(kReplies.size() == std::variant_size_v<Reply>);
+
+/// Another version's worker, which a variant may name, may tell more.
+constexpr json::Source kMessage{.kind = "message", .advice = "", .knows_all_members = false};
+
+/// Its kind, then its members.
+template <typename Message>
+std::string encode_as(const char* kind, std::string_view name, const Message& message) {
+  json::Out out{{kind, name}};
+  std::visit([&](const auto& each) { out.update(json::write(each)); }, message);
+  return json::text_of(out);
 }
 
-Out write_capabilities(const Capabilities& capabilities) {
-  return {{"operations", capabilities.operations},
-          {"types", capabilities.types},
-          {"reductions", capabilities.reductions},
-          {"launch_modes", capabilities.launch_modes},
-          {"buffers", capabilities.buffers}};
+template <typename Message, std::size_t... places>
+std::optional<Message> read_named(const json::Node& node, std::size_t place,
+                                  std::index_sequence<places...>) {
+  std::optional<Message> message;
+  const auto read = [&]<std::size_t own>() {
+    if (own == place)
+      message = json::read<std::variant_alternative_t<own, Message>>(node, kMessage);
+  };
+  (read.template operator()<places>(), ...);
+  return message;
 }
 
-Capabilities read_capabilities(const In& in) {
-  using Names = std::vector<std::string>;
-  return {in.at("operations").get<Names>(), in.at("types").get<Names>(),
-          in.at("reductions").get<Names>(), in.at("launch_modes").get<Names>(),
-          in.at("buffers").get<Names>()};
-}
-
-Out write_reply(const HelloReply& reply) {
-  return {{"reply", "hello"},
-          {"version", reply.version},
-          {"backend", linkgain::name_of(reply.backend)},
-          {"capabilities", write_capabilities(reply.capabilities)},
-          {"machine", json::write(reply.machine)},
-          {"environment", reply.environment},
-          {"path", reply.path ? Out(linkgain::name_of(*reply.path)) : Out(nullptr)},
-          {"ranks_s", reply.ranks_time.value},
-          {"gpus_s", reply.gpus_time.value},
-          {"connecting_s", reply.connecting_time.value}};
-}
-
-Out write_plan(const TransferPlan& plan) {
-  return {{"algorithm", plan.algorithm}, {"protocol", plan.protocol}};
-}
-
-Out write_reply(const OpenReply& reply) {
-  return {{"reply", "open"},
-          {"handle", reply.handle},
-          {"execution", json::write(reply.execution)},
-          {"per_operation_s", reply.per_operation.value},
-          {"plan", reply.plan ? write_plan(*reply.plan) : Out(nullptr)},
-          {"plan_cost_s", reply.plan_cost.value},
-          {"buffers_s", reply.buffers_time.value},
-          {"clocks_s", reply.clocks_time.value},
-          {"first_operations_s", reply.first_operations_time.value},
-          {"calibrating_s", reply.calibrating_time.value}};
-}
-
-Out write_reply(const RunReply& reply) {
-  const auto nullable = [](const std::optional<double>& value) { return json::nullable(value); };
-  return {{"reply", "run"},
-          {"seconds", json::array_of(reply.seconds, nullable)},
-          {"health", json::write(reply.health)},
-          {"loss", nullable(reply.loss)},
-          {"health_seconds", reply.health_seconds}};
-}
-
-Out write_reply(const VerifyReply& reply) {
-  return {{"reply", "verify"}, {"verification", json::write(reply.verification)}};
-}
-
-Out write_reply(const CountersReply& reply) {
-  return {{"reply", "counters"},
-          {"ranks", json::write(reply.ranks)},
-          {"reason", reply.reason},
-          {"pcie_reason", reply.pcie_reason}};
-}
-
-Out write_reply(const HostCopyReply& reply) {
-  return {{"reply", "host_copy"}, {"ranks", json::write(reply.ranks)}};
-}
-
-Out write_reply(const DoneReply&) { return {{"reply", "done"}}; }
-
-Out write_reply(const ErrorReply& reply) {
-  return {{"reply", "error"},
-          {"text", reply.text},
-          {"advice", reply.advice},
-          {"exit_code", reply.exit_code}};
-}
-
-/// Absent from workers of other versions, which a variant may name.
-Seconds time_at(const In& in, const char* name) { return Seconds{in.value(name, 0.0)}; }
-
-std::optional<Seconds> rest_in(const In& in) {
-  const auto seconds = json::optional_at<double>(in, "rested_s");
-  return seconds ? std::optional(Seconds{*seconds}) : std::nullopt;
-}
-
-/// Leniently: a variant may name a worker of another version.
-template <typename T>
-T read_as(const In& in) {
-  return json::read<T>(in, {"message", "", "", false});
-}
-
-HelloReply read_hello(const In& in) {
-  HelloReply reply;
-  reply.version = in.at("version");
-  reply.backend = parse_backend(in.at("backend").get<std::string>());
-  reply.capabilities = read_capabilities(in.at("capabilities"));
-  reply.machine = read_as<Machine>(in.at("machine"));
-  reply.environment = in.at("environment").get<Environment>();
-  if (const auto path = json::optional_at<std::string>(in, "path")) reply.path = parse_path(*path);
-  reply.ranks_time = time_at(in, "ranks_s");
-  reply.gpus_time = time_at(in, "gpus_s");
-  reply.connecting_time = time_at(in, "connecting_s");
-  return reply;
-}
-
-OpenReply read_open(const In& in) {
-  OpenReply reply;
-  reply.handle = in.at("handle");
-  reply.execution = read_as<Execution>(in.at("execution"));
-  reply.per_operation = Seconds{in.at("per_operation_s")};
-  const In& plan = in.at("plan");
-  if (!plan.is_null()) reply.plan = TransferPlan{plan.at("algorithm"), plan.at("protocol")};
-  reply.plan_cost = Seconds{in.at("plan_cost_s")};
-  reply.buffers_time = time_at(in, "buffers_s");
-  reply.clocks_time = time_at(in, "clocks_s");
-  reply.first_operations_time = time_at(in, "first_operations_s");
-  reply.calibrating_time = time_at(in, "calibrating_s");
-  return reply;
-}
-
-RunReply read_run(const In& in) {
-  RunReply reply;
-  for (const In& value : in.at("seconds")) {
-    reply.seconds.push_back(value.is_null() ? std::nullopt
-                                            : std::optional<double>(value.get<double>()));
-  }
-  reply.health = read_as<std::vector<Health>>(in.at("health"));
-  reply.loss = json::optional_at<double>(in, "loss");
-  reply.health_seconds = in.at("health_seconds");
-  return reply;
-}
-
-Command read_command(const In& in) {
-  const std::string name = in.at("command");
-  if (name == "hello") return Hello{};
-  if (name == "open") {
-    return Open{in.at("case"),
-                Seconds{in.at("sample_target_s")},
-                in.value("ask_plan", false),
-                rest_in(in),
-                json::optional_at<std::int64_t>(in, "operations"),
-                in.value("products", std::vector<std::string>())};
-  }
-  if (name == "run") return Run{in.at("handle"), in.at("operations"), rest_in(in)};
-  if (name == "verify") return Verify{in.at("handle")};
-  if (name == "counters") return Counters{};
-  if (name == "host_copy") return HostCopy{};
-  if (name == "close") return Close{in.at("handle")};
-  if (name == "shutdown") return Shutdown{};
-  throw UsageError(fmt::format("unknown command '{}'", name));
-}
-
-Reply read_reply(const In& in) {
-  const std::string kind = in.at("reply");
-  if (kind == "hello") return read_hello(in);
-  if (kind == "open") return read_open(in);
-  if (kind == "run") return read_run(in);
-  if (kind == "verify") return VerifyReply{read_as<Verification>(in.at("verification"))};
-  if (kind == "counters") {
-    return CountersReply{read_as<std::vector<LinkCounters>>(in.at("ranks")), in.at("reason"),
-                         in.at("pcie_reason")};
-  }
-  if (kind == "host_copy") {
-    return HostCopyReply{read_as<std::vector<std::optional<HostCopyRates>>>(in.at("ranks"))};
-  }
-  if (kind == "done") return DoneReply{};
-  if (kind == "error") return ErrorReply{in.at("text"), in.at("advice"), in.at("exit_code")};
-  throw UsageError(fmt::format("unknown reply '{}'", kind));
-}
-
-/// Parses a line and hands it to `read`; anything wrong with it becomes a UsageError.
-template <typename Message, typename Read>
-Message decode(std::string_view line, Read read) {
+json::Document parsed(std::string_view line) {
   try {
-    return read(json::parse(line));
-  } catch (const In::exception& error) {
+    return json::Document(line);
+  } catch (const UsageError& error) {
     throw UsageError(fmt::format("no protocol message: {} in '{}'", error.what(), line));
   }
+}
+
+template <typename Message>
+Message decode_as(const char* kind, const auto& names, std::string_view line) {
+  const json::Document document = parsed(line);
+  const json::Node root = document.root();
+  const std::optional<json::Node> own = root.is_object() ? root.find(kind) : std::nullopt;
+  const auto name = own ? json::read<std::string>(*own, kMessage) : std::string();
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    throw UsageError(fmt::format("no protocol message: unknown {} '{}'", kind, name));
+  }
+  return read_named<Message>(root, static_cast<std::size_t>(found - names.begin()),
+                             std::make_index_sequence<std::variant_size_v<Message>>())
+      .value();
+}
+
+void require_of_each(std::string_view what, std::size_t count, std::optional<int> ranks) {
+  if (!ranks || count == static_cast<std::size_t>(*ranks)) return;
+  throw UsageError(fmt::format("it has {} of {} instead of {}", what,
+                               counted(static_cast<std::int64_t>(count), "rank", "ranks"), *ranks));
+}
+
+void require_places(const std::vector<RankInfo>& ranks) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].rank == static_cast<int>(i)) continue;
+    throw UsageError(fmt::format("it has rank {} in the place of rank {}", ranks[i].rank, i));
+  }
+}
+
+void require_batch(const OpenReply& reply) {
+  const double batch =
+      reply.per_operation.value * static_cast<double>(reply.execution.operations_per_sample);
+  if (batch <= kTime.most) return;
+  throw UsageError(fmt::format("a batch took {:g} s", batch));
+}
+
+void require_checked(const Verification& found) {
+  if (found.checked >= 1 && found.wrong <= found.checked) return;
+  throw UsageError(fmt::format("{} of {} verified elements are wrong", found.wrong, found.checked));
 }
 
 }  // namespace
@@ -254,25 +228,42 @@ Capabilities capabilities_of(BackendKind backend) {
   return capabilities;
 }
 
-std::string_view name_of(const Command& command) {
-  return std::visit(
-      Overloaded{[](const Hello&) { return "hello"; }, [](const Open&) { return "open"; },
-                 [](const Run&) { return "run"; }, [](const Verify&) { return "verify"; },
-                 [](const Counters&) { return "counters"; },
-                 [](const HostCopy&) { return "host_copy"; }, [](const Close&) { return "close"; },
-                 [](const Shutdown&) { return "shutdown"; }},
-      command);
-}
+std::string_view name_of(const Command& command) { return kCommands.at(command.index()); }
 
-std::string encode(const Command& command) { return json::text_of(write_command(command)); }
+std::string encode(const Command& command) {
+  return encode_as("command", name_of(command), command);
+}
 
 std::string encode(const Reply& reply) {
-  return std::visit([](const auto& value) { return json::text_of(write_reply(value)); }, reply);
+  return encode_as("reply", kReplies.at(reply.index()), reply);
 }
 
-Command decode_command(std::string_view line) { return decode<Command>(line, read_command); }
+Command decode_command(std::string_view line) {
+  return decode_as<Command>("command", kCommands, line);
+}
 
-Reply decode_reply(std::string_view line) { return decode<Reply>(line, read_reply); }
+Reply decode_reply(std::string_view line) { return decode_as<Reply>("reply", kReplies, line); }
+
+void require_possible(const Reply& reply, std::optional<int> ranks) {
+  std::visit(Overloaded{[&](const HelloReply& hello) {
+                          require_of_each("places", hello.machine.ranks.size(), ranks);
+                          require_places(hello.machine.ranks);
+                        },
+                        [](const OpenReply& open) { require_batch(open); },
+                        [&](const RunReply& run) {
+                          require_of_each("times", run.seconds.size(), ranks);
+                          require_of_each("health", run.health.size(), ranks);
+                        },
+                        [](const VerifyReply& verify) { require_checked(verify.verification); },
+                        [&](const CountersReply& counters) {
+                          require_of_each("counters", counters.ranks.size(), ranks);
+                        },
+                        [&](const HostCopyReply& copies) {
+                          require_of_each("copies", copies.ranks.size(), ranks);
+                        },
+                        [](const DoneReply&) {}, [](const ErrorReply&) {}},
+             reply);
+}
 
 bool may_be_recorded(std::string_view variable) {
   // Open MPI's launcher sets these for its processes; they say nothing of the run and name its

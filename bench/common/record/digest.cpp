@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::string_view kMember = "\"digest\": ";
-constexpr std::string_view kResultsMember = ",\n\"results_digest\": ";
 
 [[noreturn]] void refuse() {
   throw UsageError("it is not as linkgain wrote it: its digest is of other bytes",
@@ -34,34 +32,17 @@ std::string with_digest(std::string_view document, std::string_view before, Dige
   return std::string(body) + end;
 }
 
-bool require_digest(std::string_view text, const json::In& document, std::string_view before,
-                    Digest& so_far) {
-  const auto found = document.find("digest");
-  if (found == document.end()) return false;
-  const std::size_t body = text.rfind(fmt::format("{}{}", before, kMember));
+std::string require_digest(std::string_view text, const json::Node& document,
+                           std::string_view before, Digest& so_far) {
+  if (!document.is_object() || !document.find("digest")) return {};
+  const std::string name = fmt::format("{}{}", before, kMember);
+  const std::size_t body = text.rfind(name);
+  if (body == std::string_view::npos) refuse();
   so_far.add(text.substr(0, body));
-  if (body == std::string_view::npos || *found != so_far.text()) refuse();
+  std::string digest = so_far.text();
+  if (!text.substr(body + name.size()).starts_with('"' + digest + '"')) refuse();
   so_far.add(text.substr(body));
-  return true;
-}
-
-std::string results_digest(std::string_view results) {
-  Digest digest;
-  digest.add(body_of(results));
-  return digest.text();
-}
-
-bool require_results_digest(std::string_view text) {
-  const std::size_t member = text.rfind(kResultsMember);
-  if (member == std::string_view::npos) return false;
-  Digest digest;
-  digest.add(text.substr(0, member));
-  if (!text.substr(member + kResultsMember.size()).starts_with('"' + digest.text() + '"')) refuse();
-  return true;
-}
-
-void require_results_digest(std::string_view text, const json::In& document) {
-  if (!require_results_digest(text) && document.contains("results_digest")) refuse();
+  return digest;
 }
 
 }  // namespace linkgain

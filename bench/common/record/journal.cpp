@@ -13,7 +13,7 @@
 #include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
-#include "record_check.hpp"
+#include "record_structure.hpp"
 
 namespace linkgain {
 namespace {
@@ -84,6 +84,11 @@ json::Out case_line(int index, const CaseResult& result, std::size_t samples_bef
   if (samples_before > 0) line["samples_before"] = samples_before;
   line["samples"] = json::write(table_of(place, std::span(result.samples).subspan(samples_before)));
   return line;
+}
+
+std::optional<json::Node> head_of(const json::Document& line) {
+  const json::Node root = line.root();
+  return root.is_object() ? root.find("head") : std::nullopt;
 }
 
 }  // namespace
@@ -189,17 +194,16 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     try {
       const std::string_view whole = text.substr(0, end + 1);
-      const json::In line = json::parse(whole);
-      if (line.contains("head")) json::require_known_schema(line.at("head"));
-      const bool has_digest = require_digest(whole, line, kBetweenLineMembers, digest);
+      const json::Document document(whole);
+      if (const auto begin = head_of(document)) json::require_known_schema(*begin);
+      const bool has_digest =
+          !require_digest(whole, document.root(), kBetweenLineMembers, digest).empty();
       if (number > 1 && has_digest != digested)
         throw UsageError("it has no digest, as others have");
       digested = has_digest;
-      apply_line(json::read<JournalLine>(line, kLine), record, sequence);
-      head = head || line.contains("head");
-    } catch (const json::In::exception& error) {
-      throw UsageError(
-          fmt::format("{}: line {} of the journal is damaged: {}", origin, number, error.what()));
+      auto line = json::read<JournalLine>(document.root(), kLine);
+      head = head || line.head.has_value();
+      apply_line(std::move(line), record, sequence);
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}: line {} of the journal: {}", origin, number, error.what()),
                        error.advice());
@@ -210,18 +214,14 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
   std::erase_if(record.cases, [](const CaseResult& each) { return each.variants.empty(); });
   try {
-    require_consistent(record, agreement_of(record, digested));
+    derive_results(record);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
   }
   return record;
 }
 
-namespace {
-
-using Parse = Record (*)(std::string_view text, const std::string& origin);
-
-Record read_by(Parse parse, const std::filesystem::path& named) {
+Record read_record(const std::filesystem::path& named) {
   std::filesystem::path path = named;
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
@@ -233,16 +233,10 @@ Record read_by(Parse parse, const std::filesystem::path& named) {
     throw UsageError(fmt::format("cannot read {}: {}", path.string(), text.reason()),
                      "give a record.json that `linkgain run` wrote");
   }
-  const bool journal = text.value().starts_with("{\"head\"") || path.filename() == "journal.jsonl";
-  return journal ? parse_journal(text.value(), path.string()) : parse(text.value(), path.string());
-}
-
-}  // namespace
-
-Record read_record(const std::filesystem::path& path) { return read_by(parse_record, path); }
-
-Record read_record_head(const std::filesystem::path& path) {
-  return read_by(parse_record_head, path);
+  const bool is_journal =
+      text.value().starts_with("{\"head\"") || path.filename() == "journal.jsonl";
+  return is_journal ? parse_journal(text.value(), path.string())
+                    : parse_record(text.value(), path.string());
 }
 
 }  // namespace linkgain

@@ -166,14 +166,13 @@ std::string describe(const MachineKey& key) {
                      key.nccl.empty() ? "" : ", NCCL " + key.nccl);
 }
 
-/// Baselines from before a pair's links were counted lack their number.
 void describe_members(auto& visit, json::Is<KeyLink> auto& link) {
   visit("from", link.from);
   visit("to", link.to);
   visit("nvlink", link.nvlink);
   visit("p2p", link.p2p);
   visit("ancestor", link.ancestor);
-  visit.later("nvlinks", link.nvlinks);
+  visit("nvlinks", link.nvlinks);
 }
 
 }  // namespace linkgain
@@ -183,8 +182,16 @@ namespace {
 
 Out nullable_text(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
 
-/// Leniently: the baseline's own schema asks for its form.
-constexpr Source kKey{"baseline", "", "[key][links]", false};
+/// Baselines from before a pair's links were counted lack their number.
+KeyLink read_key_link(const In& in) {
+  const auto ancestor = optional_at<std::string>(in, "ancestor");
+  return {in.at("from"),
+          in.at("to"),
+          optional_at<bool>(in, "nvlink"),
+          optional_at<bool>(in, "p2p"),
+          ancestor ? std::optional(AsText<Ancestor>::parse(*ancestor)) : std::nullopt,
+          optional_at<int>(in, "nvlinks")};
+}
 
 }  // namespace
 
@@ -209,7 +216,7 @@ MachineKey read_key(const In& in) {
   key.nvlinks = vector_of<std::optional<int>>(in.at("nvlinks"), [](const In& links) {
     return links.is_null() ? std::nullopt : std::optional<int>(links.get<int>());
   });
-  key.links = read<std::vector<KeyLink>>(in.at("links"), kKey);
+  key.links = vector_of<KeyLink>(in.at("links"), read_key_link);
   key.nccl = optional_at<std::string>(in, "nccl").value_or("");
   key.processor = optional_at<std::string>(in, "processor").value_or("");
   key.mpi = optional_at<std::string>(in, "mpi").value_or("");

@@ -8,176 +8,17 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/record/digest.hpp"
+#include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
-#include "record_check.hpp"
+#include "record_structure.hpp"
 
 namespace linkgain {
 namespace {
 
-/// A sample with the place of its case in the record.
-struct Row {
-  std::size_t place;
-  const Sample* sample;
-};
-using Rows = std::vector<Row>;
-
-/// A value of every sample's rank as one column for each rank; absent where the rank has none.
-template <typename T, typename Value>
-void add_columns(const Rows& rows, std::size_t ranks, std::vector<std::vector<T>>& columns,
-                 Value value) {
-  columns.resize(ranks);
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    for (const Row& row : rows) columns[rank].push_back(value(*row.sample, rank));
-  }
-}
-
-/// The same of a member of the rank's health.
-template <typename T>
-void add_health(const Rows& rows, std::size_t ranks, std::vector<std::vector<T>>& columns,
-                T Health::*member) {
-  add_columns(rows, ranks, columns, [member](const Sample& sample, std::size_t rank) {
-    return rank < sample.health.size() ? sample.health[rank].*member : T();
-  });
-}
-
-/// A member of every sample; nothing where all have its default.
-template <typename T>
-void add_sparse(const Rows& rows, std::vector<T>& column, T Sample::*member) {
-  const auto has_value = [member](const Row& row) { return row.sample->*member != T(); };
-  if (std::ranges::none_of(rows, has_value)) return;
-  for (const Row& row : rows) column.push_back(row.sample->*member);
-}
-
-SampleTable table_of(const Rows& rows) {
-  SampleTable table;
-  std::size_t ranks = 0;
-  for (const auto& [place, sample] : rows) {
-    ranks = std::max(ranks, sample->seconds.size());
-    table.place.push_back(static_cast<std::int64_t>(place));
-    table.variant.push_back(sample->variant);
-    table.launch.push_back(sample->launch);
-    table.round.push_back(sample->round);
-    table.position.push_back(sample->position);
-    table.operations.push_back(sample->operations);
-  }
-  add_columns(rows, ranks, table.seconds_by_rank, [](const Sample& sample, std::size_t rank) {
-    return rank < sample.seconds.size() ? sample.seconds[rank] : std::nullopt;
-  });
-  add_health(rows, ranks, table.temperature_c_by_rank, &Health::temperature_c);
-  add_health(rows, ranks, table.power_w_by_rank, &Health::power_w);
-  add_health(rows, ranks, table.sm_clock_mhz_by_rank, &Health::sm_clock_mhz);
-  add_health(rows, ranks, table.clock_event_reasons_by_rank, &Health::clock_event_reasons);
-  add_sparse(rows, table.loss, &Sample::loss);
-  add_sparse(rows, table.resolution, &Sample::resolution);
-  add_sparse(rows, table.disturbed, &Sample::disturbed);
-  add_sparse(rows, table.unverified, &Sample::unverified);
-  return table;
-}
-
-void require_length(const char* key, std::size_t length, std::size_t rows) {
-  if (length == rows) return;
-  throw UsageError(std::string("samples: column '") + key + "' has another length");
-}
-
-/// Refuses a table whose columns describe_members() names with different lengths.
-class LengthCheck {
- public:
-  explicit LengthCheck(std::size_t rows) : rows_(rows) {}
-
-  template <typename T>
-  void operator()(const char* key, const std::vector<T>& column, const char* = "",
-                  const json::Rule& = {}) const {
-    require_length(key, column.size(), rows_);
-  }
-  template <typename T>
-  void operator()(const char* key, const std::vector<std::vector<T>>& columns, const char* = "",
-                  const json::Rule& = {}) const {
-    for (const std::vector<T>& of_rank : columns) require_length(key, of_rank.size(), rows_);
-  }
-  template <typename T>
-  void sparse(const char* key, const std::vector<T>& column, const char* = "",
-              const json::Rule& = {}) const {
-    if (!column.empty()) require_length(key, column.size(), rows_);
-  }
-  void section(const char*, const char*) const {}
-
- private:
-  std::size_t rows_;
-};
-
-template <typename T>
-std::optional<T> cell(const std::vector<std::vector<std::optional<T>>>& columns, std::size_t rank,
-                      std::size_t row) {
-  return rank < columns.size() ? columns[rank][row] : std::nullopt;
-}
-
-Sample sample_at(const SampleTable& table, std::size_t row) {
-  Sample sample;
-  sample.variant = table.variant[row];
-  sample.launch = table.launch[row];
-  sample.round = table.round[row];
-  sample.position = table.position[row];
-  sample.operations = table.operations[row];
-  for (std::size_t rank = 0; rank < table.seconds_by_rank.size(); ++rank) {
-    sample.seconds.push_back(table.seconds_by_rank[rank][row]);
-    sample.health.push_back({cell(table.temperature_c_by_rank, rank, row),
-                             cell(table.power_w_by_rank, rank, row),
-                             cell(table.sm_clock_mhz_by_rank, rank, row),
-                             cell(table.clock_event_reasons_by_rank, rank, row)});
-  }
-  if (!table.loss.empty()) sample.loss = table.loss[row];
-  if (!table.resolution.empty()) sample.resolution = table.resolution[row];
-  if (!table.disturbed.empty()) sample.disturbed = table.disturbed[row];
-  if (!table.unverified.empty()) sample.unverified = table.unverified[row];
-  return sample;
-}
-
-/// The case that a sample is of. Throws UsageError where there is no such case, or no such variant.
-CaseResult& owner_of(const Sample& sample, std::int64_t place, std::vector<CaseResult>& cases) {
-  const auto variant = static_cast<std::size_t>(sample.variant);
-  if (place < std::ssize(cases)) {
-    CaseResult& owner = cases[static_cast<std::size_t>(place)];
-    if (variant < owner.variants.size()) return owner;
-  }
-  throw UsageError(
-      fmt::format("a sample is of case {} and variant {}, which the record does not have", place,
-                  sample.variant));
-}
-
-}  // namespace
-
-SampleTable table_of(const std::vector<CaseResult>& cases) {
-  Rows rows;
-  for (std::size_t place = 0; place < cases.size(); ++place) {
-    for (const Sample& sample : cases[place].samples) rows.push_back({place, &sample});
-  }
-  std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.sample->sequence; });
-  return table_of(rows);
-}
-
-SampleTable table_of(std::size_t place, std::span<const Sample> samples) {
-  Rows rows;
-  for (const Sample& sample : samples) rows.push_back({place, &sample});
-  return table_of(rows);
-}
-
-void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence) {
-  LengthCheck check(table.place.size());
-  describe_members(check, table);
-  for (std::size_t row = 0; row < table.place.size(); ++row) {
-    Sample sample = sample_at(table, row);
-    sample.sequence = first_sequence + static_cast<int>(row);
-    owner_of(sample, table.place[row], cases).samples.push_back(std::move(sample));
-  }
-}
-
-namespace {
-
 constexpr json::Source kRecordSource{"record",
                                      "give a record.json that `linkgain run` wrote, unchanged"};
-constexpr json::Source kSamplesSource{"record", kRecordSource.advice, "[samples]"};
-
 constexpr std::string_view kBetweenMembers = ",\n";
 
 /// A line for each case and each of the samples' columns; machine and settings over several.
@@ -191,18 +32,18 @@ std::string pretty(const json::Out& document) {
 
 }  // namespace
 
-void json::require_known_schema(const In& document) {
-  require_known_schema(document.is_object() ? document.value("schema", "") : std::string());
-}
-
-void json::require_known_schema(const std::string& found) {
+void json::require_known_schema(const Node& document) {
   constexpr std::string_view kFamily = "linkgain.record/";
-  if (found == kRecordSchema) return;
+  const std::optional<Node> schema = document.is_object() ? document.find("schema") : std::nullopt;
+  const bool is_text = schema && schema->kind() == Node::Kind::text;
+  const std::string_view found = is_text ? schema->text() : std::string_view();
+  if (found == kWrittenSchema || found == kRecordSchema) return;
   if (!found.starts_with(kFamily)) {
     throw NotARecord(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
                      "give a record.json that `linkgain run` wrote");
   }
-  throw UsageError(fmt::format("its schema is {}, this linkgain reads {}", found, kRecordSchema),
+  throw UsageError(fmt::format("its schema is {}, this linkgain reads {} and {}", visible(found),
+                               kRecordSchema, kWrittenSchema),
                    "read it with the linkgain that wrote it, or a newer one");
 }
 
@@ -210,7 +51,6 @@ std::string to_json_without_samples(const Record& record) { return pretty(json::
 
 std::string to_json(const Record& record) {
   json::Out document = json::write(record);
-  document["results_digest"] = results_digest(pretty(document));
   document["samples"] = json::write(table_of(record.cases));
   Digest digest;
   return with_digest(pretty(document), kBetweenMembers, digest);
@@ -222,46 +62,28 @@ std::string about(const std::string& origin, std::string_view what) {
   return origin.empty() ? std::string(what) : fmt::format("{}: {}", origin, what);
 }
 
-Record parse_document(std::string_view text, const std::string& origin, bool whole) {
-  try {
-    const json::In document = json::parse(text);
-    json::require_known_schema(document);
-    require_results_digest(text, document);
-    Digest digest;
-    const bool digested = require_digest(text, document, kBetweenMembers, digest);
-    auto record = json::read<Record>(document, kRecordSource);
-    if (whole) {
-      if (!document.contains("samples")) {
-        json::Place(kRecordSource).refuse("it has no member 'samples'");
-      }
-      add_samples(json::read<SampleTable>(document.at("samples"), kSamplesSource), record.cases);
-      require_consistent(record, agreement_of(record, digested));
-    }
-    if (digested) record.digest = document.at("digest");
-    return record;
-  } catch (const json::In::parse_error& error) {
-    throw UsageError(about(origin, fmt::format("not JSON, from byte {} on", error.byte)),
-                     "give a record.json that `linkgain run` wrote");
-  } catch (const json::In::exception& error) {
-    throw UsageError(about(origin, error.what()));
-  } catch (const json::NotARecord& error) {
-    throw json::NotARecord(about(origin, error.what()), error.advice());
-  } catch (const UsageError& error) {
-    throw UsageError(about(origin, error.what()), error.advice());
-  }
+Record read_document(std::string_view text) {
+  const json::Document document(text);
+  json::require_known_schema(document.root());
+  Digest so_far;
+  const std::string digest = require_digest(text, document.root(), kBetweenMembers, so_far);
+  auto [record, samples] = json::read<RecordDocument>(document.root(), kRecordSource);
+  add_samples(samples, record.cases);
+  derive_results(record);
+  record.digest = digest;
+  return std::move(record);
 }
 
 }  // namespace
 
 Record parse_record(std::string_view text, const std::string& origin) {
-  return parse_document(text, origin, true);
-}
-
-Record parse_record_head(std::string_view text, const std::string& origin) {
-  // Within a text there is no line break, so this can stand nowhere else but as a member.
-  const std::size_t samples = text.find(",\n\"samples\":");
-  if (samples == std::string_view::npos) return parse_record(text, origin);
-  return parse_document(std::string(text.substr(0, samples)) + "}", origin, false);
+  try {
+    return read_document(text);
+  } catch (const json::NotARecord& error) {
+    throw json::NotARecord(about(origin, error.what()), error.advice());
+  } catch (const UsageError& error) {
+    throw UsageError(about(origin, error.what()), error.advice());
+  }
 }
 
 }  // namespace linkgain

@@ -170,6 +170,8 @@ void require_each_once(const std::vector<BaselineCase>& cases) {
   }
 }
 
+Warning read_warning(const json::In& in) { return {in.at("code"), in.at("text"), in.at("advice")}; }
+
 Baseline read_document(const json::In& in) {
   Baseline baseline;
   baseline.made = in.at("made");
@@ -178,8 +180,7 @@ Baseline read_document(const json::In& in) {
   baseline.environment_in_force = read_environments(in.at("variants"));
   baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), read_source);
   baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
-  baseline.warnings =
-      json::read<std::vector<Warning>>(in.at("warnings"), {"baseline", "", "[warnings]"});
+  baseline.warnings = json::vector_of<Warning>(in.at("warnings"), read_warning);
   baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_reference);
   require_each_once(baseline.cases);
   return baseline;

@@ -36,17 +36,14 @@ ListedRun listed(const std::filesystem::path& file) {
   std::error_code error;
   run.path = std::filesystem::is_directory(file, error) ? file : file.parent_path();
   try {
-    const Record record = read_record_head(file);
+    const Record record = read_record(file);
     run.started = record.started;
     run.label = record.settings.label;
     run.machine = fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine));
     run.profile = record.settings.profile;
     run.cases = static_cast<int>(record.cases.size());
-    run.measured =
-        static_cast<int>(std::ranges::count_if(record.cases, [](const CaseResult& result) {
-          return std::ranges::any_of(
-              result.variants, [](const VariantResult& each) { return each.time.has_value(); });
-        }));
+    run.measured = static_cast<int>(std::ranges::count_if(
+        record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
     run.status = file.extension() == ".jsonl" ? "unfinished" : name_of(record.status);
   } catch (const UsageError&) {
     run.status = kUnreadable;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -13,6 +14,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/json_node.hpp"
 #include "linkgain/base/units.hpp"
 
 /// Members of a struct, declared once: a function names each of them to a visitor, which writes it,
@@ -27,11 +29,12 @@
 ///   visit(key, value, text, rule)         a member that is always there
 ///   visit.later(…)                        the same, but older documents lack it or have null there
 ///   visit.sparse(…)                       a member that is left out where its value is the default
-///   visit.derived(key, value, text, rule) written for other readers, and not read
+///   visit.derived(key, value, text, rule) written for other readers, and never read
+///   visit.derived_sparse(…)               both
 ///   visit.other(key, value, text, rule)   read and written elsewhere; `value` shows its type
 ///   visit.unbounded(key, value, text)     a number that is null where it is infinite
 ///   visit.constant(key, text)             the same text in all documents
-///   visit.estimate(keys, value, texts)    value, interval and replicates of an Estimate
+///   visit.estimate(keys, value, texts)    value, interval and replicates of an Estimate, derived
 ///   visit.section(name, text)             that the schema defines it by this name, before the rest
 ///
 /// Values are truth values, numbers, texts, types with an AsText, structs with members, and
@@ -59,6 +62,8 @@ inline constexpr Rule kPositive{.above = 0.0};
 /// What is wrong with it; empty where nothing is.
 std::string departure(double value, const Rule& rule);
 std::string departure(std::string_view value, const Rule& rule);
+/// Whether it can be shown as it is.
+bool is_plain(std::string_view name);
 /// The form as a regular expression.
 std::string_view pattern_of(Form form);
 
@@ -148,6 +153,10 @@ class Writer {
     out_[key] = write(value);
   }
   template <typename T>
+  void derived_sparse(const char* key, const T& value, const char* = "", const Rule& = {}) {
+    sparse(key, value);
+  }
+  template <typename T>
   void other(const char*, const T&, const char* = "", const Rule& = {}) {}
   void unbounded(const char* key, double value, const char* = "") { out_[key] = value; }
   void constant(const char* key, std::string_view text) { out_[key] = text; }
@@ -200,12 +209,10 @@ Out write(const T& value) {
 
 /// What is read, and what is said of a part of it that is not as it should be.
 struct Source {
-  const char* kind;       ///< "record"
-  const char* advice;     ///< what to do where something is wrong
-  const char* part = "";  ///< of the document, "[samples]"; empty: all of it
-  /// Refuses members that are not named and values that are not as their rules ask. Messages of
-  /// another version's programs may have either.
-  bool is_strict = true;
+  const char* kind;    ///< "record"
+  const char* advice;  ///< what to do where something is wrong
+  /// Refuses members that are not named.
+  bool knows_all_members = true;
 };
 
 /// The path to what is being read, "[cases][0]".
@@ -218,8 +225,11 @@ class Place {
   const Source& source() const { return source_; }
   /// Throws a UsageError, "not a valid record: at the record[cases][0]: ...".
   [[noreturn]] void refuse(const std::string& what) const;
-  /// The same for a departure from a rule, where the source is strict and there is one.
-  void require(const std::string& departure) const;
+  /// The same for a departure from a rule, where there is one.
+  void require(const std::string& departure) const {
+    if (!departure.empty()) refuse(departure);
+  }
+  void require_kind(const Node& node, Node::Kind kind) const;
 
  private:
   struct Part {
@@ -232,31 +242,29 @@ class Place {
 };
 
 template <typename T>
-void read_value(const In& json, T& value, const Rule& rule, Place& place);
+void read_value(const Node& node, T& value, const Rule& rule, Place& place);
 
 /// Reads what describe_members() names from one object. Throws UsageError where a member is
 /// missing, is not as its rule asks, or is there and not named.
 class Reader {
  public:
-  Reader(const In& object, Place& place) : object_(object), place_(place) {
-    if (!object.is_object()) place.refuse("it is no object");
+  Reader(const Node& object, Place& place) : object_(object), place_(place) {
+    place.require_kind(object, Node::Kind::object);
   }
 
   template <typename T>
   void operator()(const char* key, T& value, const char* = "", const Rule& rule = {}) {
-    const In* const found = find(key);
-    if (found == nullptr) place_.refuse(std::string("it has no member '") + key + "'");
-    read(key, *found, value, rule);
+    read(key, at(key), value, rule);
   }
   template <typename T>
   void later(const char* key, T& value, const char* = "", const Rule& rule = {}) {
-    const In* const found = find(key);
-    if (found != nullptr && !found->is_null()) read(key, *found, value, rule);
+    const std::optional<Node> found = find(key);
+    if (found && !found->is_null()) read(key, *found, value, rule);
   }
   template <typename T>
   void sparse(const char* key, T& value, const char* = "", const Rule& rule = {}) {
-    const In* const found = find(key);
-    if (found == nullptr) return;
+    const std::optional<Node> found = find(key);
+    if (!found) return;
     if constexpr (is_optional<T>) {
       read(key, *found, value.emplace(), rule);
     } else {
@@ -265,6 +273,10 @@ class Reader {
   }
   template <typename T>
   void derived(const char* key, const T&, const char* = "", const Rule& = {}) {
+    find(key);
+  }
+  template <typename T>
+  void derived_sparse(const char* key, const T&, const char* = "", const Rule& = {}) {
     find(key);
   }
   template <typename T>
@@ -278,25 +290,8 @@ class Reader {
   }
   void constant(const char* key, std::string_view) { find(key); }
   template <typename Estimate>
-  void estimate(const EstimateKeys& keys, std::optional<Estimate>& value,
-                const EstimateTexts& texts, const Rule& rule = {}) {
-    const In* const found = find(keys.value);
-    if (found != nullptr && !found->is_null()) {
-      return estimate(keys, value.emplace(), texts, rule);
-    }
-    for (const char* key : {keys.low, keys.high, keys.replicates}) find(key);
-  }
-  template <typename Estimate>
-  void estimate(const EstimateKeys& keys, Estimate& value, const EstimateTexts&,
-                const Rule& rule = {}) {
-    std::optional<double> low;
-    std::optional<double> high;
-    (*this)(keys.value, value.value, "", rule);
-    later(keys.low, low, "", kAnyNumber);
-    later(keys.high, high, "", kAnyNumber);
-    value.replicates = 1;
-    later(keys.replicates, value.replicates);
-    if (low && high) value.interval = {*low, *high};
+  void estimate(const EstimateKeys& keys, const Estimate&, const EstimateTexts&, const Rule& = {}) {
+    for (const char* key : {keys.value, keys.low, keys.high, keys.replicates}) find(key);
   }
   void section(const char*, const char* = "") {}
 
@@ -304,64 +299,94 @@ class Reader {
   void end() const;
 
  private:
-  const In* find(const char* key);
+  std::optional<Node> find(const char* key);
+  /// Throws where there is none.
+  Node at(const char* key);
   template <typename T>
-  void read(const char* key, const In& json, T& value, const Rule& rule) {
+  void read(const char* key, const Node& node, T& value, const Rule& rule) {
     place_.enter(key);
-    read_value(json, value, rule, place_);
+    read_value(node, value, rule, place_);
     place_.leave();
   }
 
-  const In& object_;
+  Node object_;
   Place& place_;
   std::vector<std::string_view> named_;  ///< members that are there
 };
 
-/// A number in T, within the rule.
+void read_plain(const Node& node, double& value, const Rule& rule, const Place& place);
+void read_plain(const Node& node, bool& value, const Rule& rule, const Place& place);
+void read_plain(const Node& node, std::string& value, const Rule& rule, const Place& place);
+
+/// A whole number in T, within the rule.
+template <WholeNumber T>
+void read_whole(const Node& node, T& value, const Rule& rule, const Place& place) {
+  const std::optional<T> whole = node.whole<T>();
+  if (!whole) place.refuse("it is no whole number within its limits");
+  place.require(departure(static_cast<double>(*whole), rule));
+  value = *whole;
+}
+
+/// What columns of samples hold.
 template <typename T>
-void read_number(const In& json, T& value, const Rule& rule, Place& place) {
-  if (!json.is_number()) place.refuse("it is no number");
-  if constexpr (WholeNumber<T>) {
-    if (!holds_number<T>(json)) place.refuse("it is no whole number within its limits");
-  }
-  const double number = json.get<double>();
-  place.require(departure(number, rule));
-  value = json.get<T>();
+inline constexpr bool is_number = std::same_as<T, double> || WholeNumber<T>;
+template <typename T>
+inline constexpr bool is_number<std::optional<T>> = is_number<T>;
+
+template <typename T>
+bool keeps_rule(const T& value, const Rule& rule) {
+  const double number = static_cast<double>(value);
+  return (rule.above ? number > *rule.above : number >= rule.least) && number <= rule.most;
+}
+template <typename T>
+bool keeps_rule(const std::optional<T>& value, const Rule& rule) {
+  return !value || keeps_rule(*value, rule);
 }
 
 template <typename T>
-void read_items(const In& json, std::vector<T>& values, const Rule& rule, Place& place) {
-  if (!json.is_array()) place.refuse("it is no array");
-  if (json.size() < rule.fewest) place.refuse("it has too few items");
+void read_items(const Node& node, std::vector<T>& values, const Rule& rule, Place& place) {
+  place.require_kind(node, Node::Kind::array);
+  const std::size_t count = node.size();
+  if (count < rule.fewest) place.refuse("it has too few items");
   values.clear();
-  values.reserve(json.size());
-  for (const In& item : json) {
+  values.reserve(count);
+  if constexpr (is_number<T>) {
+    node.append_numbers_to(values);
+    const auto keeps = [&](const T& value) { return keeps_rule(value, rule); };
+    if (values.size() == count && std::ranges::all_of(values, keeps)) return;
+    values.clear();
+  }
+  Items items(node);
+  while (const std::optional<Node> item = items.next()) {
     place.enter(values.size());
     T value{};
-    read_value(item, value, rule, place);
+    read_value(*item, value, rule, place);
     values.push_back(std::move(value));
     place.leave();
   }
 }
 
 template <typename T>
-void read_map(const In& json, std::map<std::string, T>& values, const Rule& rule, Place& place) {
-  if (!json.is_object()) place.refuse("it is no object");
+void read_map(const Node& node, std::map<std::string, T>& values, const Rule& rule, Place& place) {
+  place.require_kind(node, Node::Kind::object);
   values.clear();
-  for (const auto& [name, item] : json.items()) {
+  Members members(node);
+  while (const auto member = members.next()) {
+    const auto& [name, own] = *member;
     place.enter(name);
-    read_value(item, values[name], rule, place);
+    const auto [entry, is_new] = values.try_emplace(std::string(name));
+    if (!is_new) place.refuse("it is there twice");
+    if (!is_plain(name)) place.refuse("its name is no text");
+    read_value(own, entry->second, rule, place);
     place.leave();
   }
 }
 
-/// A text within the rule.
-std::string read_text(const In& json, const Rule& rule, const Place& place);
-
 template <typename T>
-void read_value(const In& json, T& value, const Rule& rule, Place& place) {
+void read_value(const Node& node, T& value, const Rule& rule, Place& place) {
   if constexpr (HasText<T>) {
-    const std::string text = read_text(json, rule, place);
+    std::string text;
+    read_plain(node, text, rule, place);
     try {
       value = AsText<T>::parse(text);
     } catch (const UsageError& error) {
@@ -369,34 +394,38 @@ void read_value(const In& json, T& value, const Rule& rule, Place& place) {
     }
   } else if constexpr (is_optional<T>) {
     value.reset();
-    if (!json.is_null()) read_value(json, value.emplace(), rule, place);
+    if (!node.is_null()) read_value(node, value.emplace(), rule, place);
   } else if constexpr (is_vector<T>) {
-    read_items(json, value, rule, place);
+    read_items(node, value, rule, place);
   } else if constexpr (is_map<T>) {
-    read_map(json, value, rule, place);
-  } else if constexpr (std::same_as<T, bool>) {
-    if (!json.is_boolean()) place.refuse("it is neither true nor false");
-    value = json.get<bool>();
+    read_map(node, value, rule, place);
   } else if constexpr (std::same_as<T, Seconds>) {
-    read_number(json, value.value, rule, place);
-  } else if constexpr (std::is_arithmetic_v<T>) {
-    read_number(json, value, rule, place);
-  } else if constexpr (std::same_as<T, std::string>) {
-    value = read_text(json, rule, place);
+    read_plain(node, value.value, rule, place);
+  } else if constexpr (std::same_as<T, double> || std::same_as<T, bool> ||
+                       std::same_as<T, std::string>) {
+    read_plain(node, value, rule, place);
+  } else if constexpr (WholeNumber<T>) {
+    read_whole(node, value, rule, place);
   } else {
-    Reader reader(json, place);
+    Reader reader(node, place);
     describe_members(reader, value);
     reader.end();
   }
 }
 
-/// What a document, or a part of one, says of a T.
+/// What a document says of a T.
 template <typename T>
-T read(const In& json, const Source& source) {
+T read(const Node& node, const Source& source) {
   T value{};
   Place place(source);
-  read_value(json, value, {}, place);
+  read_value(node, value, {}, place);
   return value;
+}
+
+template <typename T>
+T read(std::string_view text, const Source& source) {
+  const Document document(text);
+  return read<T>(document.root(), source);
 }
 
 }  // namespace linkgain::json

@@ -70,13 +70,8 @@ std::string host_of(const FleetRecord& record);
 
 FleetRecord fleet_record_of(const Record& record, FleetNames& names);
 
-/// Reads the text of a record as linkgain writes it, up to its samples, without building or
-/// checking the document: for text whose results_digest is right. Throws UsageError where what is
-/// needed is not as it is written.
-FleetRecord scan_fleet_record(std::string_view text, FleetNames& names);
-
-/// Reads a file: of a record with a results_digest what stands before the samples, of older ones
-/// and journals all. Never throws for what is in the file: `problem` says what is wrong with it.
+/// Reads a record or a journal. Never throws for what is in the file: `problem` says what is wrong
+/// with it.
 FleetRecord read_fleet_record(const std::filesystem::path& path, FleetNames& names);
 
 /// Files that may be records, sorted: those named, and of each directory all below it that end in

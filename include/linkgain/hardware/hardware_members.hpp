@@ -38,6 +38,8 @@ inline constexpr Rule kLinkRate{.least = 0.001, .most = 1e6};
 /// Far above the 36 that NVML can tell of a GPU.
 inline constexpr Rule kLinkCount{.most = 1024};
 inline constexpr Rule kManyTimes{.most = 1e9};
+/// So that no sum of them can overflow.
+inline constexpr Rule kErrorCount{.most = 1e15};
 
 }  // namespace json
 
@@ -177,7 +179,7 @@ void describe_members(auto& visit, json::Is<CountedErrors> auto& errors) {
         "GPU at the link's other end; null where the driver does not say");
   visit("counter", errors.counter.kind, kMeaningOfErrorKinds);
   visit("at_begin", errors.at_begin, "what it was when the run began");
-  visit("growth", errors.growth, "during the run");
+  visit("growth", errors.growth, "during the run", json::kErrorCount);
 }
 
 void describe_members(auto& visit, json::Is<ErrorGrowth> auto& errors) {
@@ -186,7 +188,7 @@ void describe_members(auto& visit, json::Is<ErrorGrowth> auto& errors) {
   visit("peer", errors.counter.peer);
   visit("counter", errors.counter.kind, kMeaningOfErrorKinds);
   visit("after_s", errors.after_s, "of the later reading, since the run began");
-  visit("growth", errors.growth, "", {.least = 1});
+  visit("growth", errors.growth, "", {.least = 1, .most = json::kErrorCount.most});
 }
 
 void describe_members(auto& visit, json::Is<LinkErrors> auto& errors) {

@@ -73,7 +73,4 @@ Record parse_journal(std::string_view text, const std::string& origin);
 /// departs from it. A journal gives what its complete lines hold.
 Record read_record(const std::filesystem::path& path);
 
-/// The same by parse_record_head(); a journal is read whole.
-Record read_record_head(const std::filesystem::path& path);
-
 }  // namespace linkgain

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <string>
-
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json_document.hpp"
+#include "linkgain/base/json_node.hpp"
 
 /// What tells a record from other JSON documents.
 namespace linkgain::json {
@@ -15,8 +13,7 @@ class NotARecord : public UsageError {
 };
 
 /// Throws NotARecord where the document has no `schema` of a record, UsageError where it is one of
-/// another version. The same for the name itself, empty for none.
-void require_known_schema(const In& document);
-void require_known_schema(const std::string& found);
+/// a version that is not read.
+void require_known_schema(const Node& document);
 
 }  // namespace linkgain::json

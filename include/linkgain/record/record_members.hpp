@@ -3,36 +3,26 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/base/json_members.hpp"
 #include "linkgain/hardware/hardware_members.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/record/sample_table.hpp"
 
 /// What a record holds. A member that is named here is written and read, and in the schema and in
 /// the tables of docs/record.md, which LINKGAIN_UPDATE_GOLDENS=1 writes anew from it.
 namespace linkgain {
 
-/// The samples of all cases in the order measured, in columns of one value each a sample.
-struct SampleTable {
-  std::vector<std::int64_t> place{};  ///< of the case among all
-  std::vector<int> variant{};
-  std::vector<int> launch{};
-  std::vector<int> round{};
-  std::vector<int> position{};
-  std::vector<std::int64_t> operations{};
-  std::vector<std::vector<std::optional<double>>> seconds_by_rank{};
-  std::vector<std::vector<std::optional<int>>> temperature_c_by_rank{};
-  std::vector<std::vector<std::optional<double>>> power_w_by_rank{};
-  std::vector<std::vector<std::optional<int>>> sm_clock_mhz_by_rank{};
-  std::vector<std::vector<std::optional<std::uint64_t>>> clock_event_reasons_by_rank{};
-  // Empty where all samples have the default.
-  std::vector<std::optional<double>> loss{};
-  std::vector<double> resolution{};
-  std::vector<bool> disturbed{};
-  std::vector<bool> unverified{};
+/// Of what is written; records of kRecordSchema are read, too.
+inline constexpr std::string_view kWrittenSchema = "linkgain.record/2";
+
+/// A record as its file has it.
+struct RecordDocument {
+  Record record{};
+  SampleTable samples{};
 };
 
 /// One line of a journal: the head, a case, a run or a warning, and what the run took so far.
@@ -111,8 +101,6 @@ struct AsText<Case> {
   static Case parse(const std::string& text) { return parse_case_name(text); }
 };
 
-inline constexpr Rule kCount{.most = 1e9};
-
 }  // namespace json
 
 void describe_members(auto& visit, json::Is<Warning> auto& warning) {
@@ -134,10 +122,12 @@ void describe_members(auto& visit, json::Is<Verification> auto& verification) {
 }
 
 void describe_members(auto& visit, json::Is<Execution> auto& execution) {
-  visit("operations_per_sample", execution.operations_per_sample, "", {.least = 1});
+  constexpr double kMost = 1e6;  // operations of a batch
+  visit("operations_per_sample", execution.operations_per_sample, "", {.least = 1, .most = kMost});
   visit.later("discarded_per_sample", execution.discarded_per_sample,
-              "run before those of every sample and not timed");
-  visit("operations_per_graph", execution.operations_per_graph, "0: not launched as a graph");
+              "run before those of every sample and not timed", {.most = kMost});
+  visit("operations_per_graph", execution.operations_per_graph, "0: not launched as a graph",
+        {.most = kMost});
   visit("buffer_slots", execution.buffer_slots, "", {.least = 1});
   visit("cold_data", execution.cold_data,
         "whether successive operations walk at least twice the L2");
@@ -152,12 +142,16 @@ void describe_members(auto& visit, json::Is<Execution> auto& execution) {
       "in which the model plans them");
 }
 
+void describe_members(auto& visit, json::Is<TransferPlan> auto& plan) {
+  visit("algorithm", plan.algorithm);
+  visit("protocol", plan.protocol);
+}
+
 void describe_members(auto& visit, json::Is<TrafficEvidence> auto& evidence) {
   visit.section("evidence",
                 "what the links' counters say, summed over the ranks' GPUs and the counted "
                 "operations");
-  visit("algorithm", evidence.plan.algorithm);
-  visit("protocol", evidence.plan.protocol);
+  describe_members(visit, evidence.plan);
   visit("operations", evidence.operations, "that were counted");
   visit.later("nvlink_sent_bytes", evidence.nvlink_sent);
   visit.later("nvlink_received_bytes", evidence.nvlink_received);
@@ -197,52 +191,52 @@ void describe_members(auto& visit, json::Is<TrainingResult> auto& training) {
 void describe_members(auto& visit, json::Is<VariantResult> auto& result) {
   visit("variant", result.variant);
   visit("skipped", result.skipped, "why it was not measured; null where it was");
-  visit("time_s", result.time,
-        "of an operation, a training's step or a program's metric: geometric mean of the launches' "
-        "medians",
-        json::kPositive);
-  visit("algbw_gb_per_s", result.algbw, "size over time", json::kPositive);
-  visit("busbw_gb_per_s", result.busbw, "the same in bytes that every link carries",
-        json::kPositive);
-  visit("skew", result.skew, "median over samples of (slowest - fastest rank) / slowest",
-        {.most = 1});
+  visit.derived(
+      "time_s", result.time,
+      "of an operation, a training's step or a program's metric: geometric mean of the launches' "
+      "medians",
+      json::kPositive);
+  visit.derived("algbw_gb_per_s", result.algbw, "size over time", json::kPositive);
+  visit.derived("busbw_gb_per_s", result.busbw, "the same in bytes that every link carries",
+                json::kPositive);
+  visit.derived("skew", result.skew, "median over samples of (slowest - fastest rank) / slowest",
+                {.most = 1});
   visit("path", result.path, "what carried the data");
-  visit.later("fraction_of_limit", result.fraction_of_limit, "busbw over what the path can carry");
-  visit.later("limit", result.limit, "what limits it; empty where it is not known");
+  visit.derived("fraction_of_limit", result.fraction_of_limit,
+                "busbw over what the path can carry");
+  visit.derived("limit", result.limit, "what limits it; empty where it is not known");
   visit.later("evidence", result.evidence);
-  visit.later("health", result.health);
+  visit.derived("health", result.health);
   visit("verification", result.verification);
   visit("execution", result.execution);
-  visit.sparse("disturbed_samples", result.disturbed_samples,
-               "taken while others worked on a GPU; absent where none was");
-  visit.sparse("level_shift", result.level_shift,
-               "within one launch times changed level, from this round on; absent where none did");
-  visit.sparse("training", result.training,
-               "of gpt2_step: timed steps and the sum of their times, the loss after the first "
-               "launch's first and last sample, and the largest |difference| of a sample's loss to "
-               "the first variant's, over that");
+  visit.derived_sparse("disturbed_samples", result.disturbed_samples,
+                       "taken while others worked on a GPU; absent where none was");
+  visit.derived_sparse(
+      "level_shift", result.level_shift,
+      "within one launch times changed level, from this round on; absent where none did");
+  visit.derived_sparse(
+      "training", result.training,
+      "of gpt2_step: timed steps and the sum of their times, the loss after the first "
+      "launch's first and last sample, and the largest |difference| of a sample's loss to "
+      "the first variant's, over that");
 }
 
 void describe_members(auto& visit, json::Is<RatioResult> auto& result) {
   visit("variant", result.variant);
-  visit.estimate(
-      {"ratio", "low", "high", "launches"}, result.ratio,
-      {"the variant's time over the first one's", "95 % interval; null of one launch", "",
-       "of the side that has fewer; absent in records of the time before launches were "
-       "the replicates"},
-      json::kPositive);
-  visit.other("correlated", bool{}, "older records only");
-  visit.other("rounds", int{}, "older records only");
-  visit.other("rounds_per_group", int{}, "older records only");
+  visit.estimate({"ratio", "low", "high", "launches"}, result.ratio,
+                 {"the variant's time over the first one's", "95 % interval; null of one launch",
+                  "", "of the side that has fewer"},
+                 json::kPositive);
 }
 
 void describe_members(auto& visit, json::Is<CaseResult> auto& result) {
   visit.section("case");
   visit("case", result.definition, "name of the case", {.form = json::Form::words});
-  visit("converged", result.converged, "whether every interval is as narrow as was asked for");
+  visit.derived("converged", result.converged,
+                "whether every interval is as narrow as was asked for");
   visit("stopped", result.stopped);
   visit("variants", result.variants);
-  visit("ratios", result.ratios);
+  visit.derived("ratios", result.ratios);
 }
 
 void describe_members(auto& visit, json::Is<Variant> auto& variant) {
@@ -373,47 +367,14 @@ void describe_members(auto& visit, json::Is<ProgramRun> auto& run) {
   visit("evidence", run.evidence, "what was seen from outside of one run of a command");
 }
 
-void describe_members(auto& visit, json::Is<SampleTable> auto& samples) {
-  visit.section("samples",
-                "Columns of equal length, one row a sample; *_by_rank holds one column for each "
-                "rank.");
-  visit("case", samples.place, "place in cases", json::kCount);
-  visit("variant", samples.variant, "place among the case's variants", json::kCount);
-  visit("launch", samples.launch, "", json::kCount);
-  visit("round", samples.round, "", json::kCount);
-  visit("position", samples.position,
-        "of the variant within its round; of a run of linkgain exec, among all its runs",
-        json::kCount);
-  visit("operations", samples.operations, "in the batch", {.least = 1, .most = 1e10});
-  visit("seconds_by_rank", samples.seconds_by_rank,
-        "per operation; null of ranks that take no part", json::kPositive);
-  visit("temperature_c_by_rank", samples.temperature_c_by_rank);
-  visit("power_w_by_rank", samples.power_w_by_rank);
-  visit("sm_clock_mhz_by_rank", samples.sm_clock_mhz_by_rank);
-  visit("clock_event_reasons_by_rank", samples.clock_event_reasons_by_rank);
-  visit.sparse("loss", samples.loss,
-               "of a training's last step, over all ranks; null of other operations",
-               json::kAnyNumber);
-  visit.sparse("resolution", samples.resolution,
-               "of numbers that a program printed: what a unit of the last digit is of the number; "
-               "0 of others; absent where it is 0 of all, and in older records",
-               {.most = 1e100});
-  visit.sparse("disturbed", samples.disturbed,
-               "whether others worked on a GPU since the last look that saw none, as far as is "
-               "known; absent where it is false of all");
-  visit.sparse("unverified", samples.unverified,
-               "whether the data of the sample's launch were not checked, because the job was lost "
-               "or the run was ended before; absent where it is false of all");
-}
-
 inline constexpr const char* kMeaningOfDigest =
-    "of all bytes of the file before the comma in front of this member; absent in older records";
+    "of all bytes of the file before the comma in front of this member";
 inline constexpr const char* kMeaningOfLaunchBegins =
     "of a soak, by launch: seconds since the run began, without those between its parts, so that "
     "one that was measured again is later than those after it; absent of others";
 
 void describe_members(auto& visit, json::Is<Record> auto& record) {
-  visit.constant("schema", kRecordSchema);
+  visit.constant("schema", kWrittenSchema);
   visit("started", record.started, "UTC, ISO 8601");
   visit("wall_s", record.wall_seconds,
         "of the whole run; of a journal until its last line that tells it, null where none does");
@@ -430,14 +391,18 @@ void describe_members(auto& visit, json::Is<Record> auto& record) {
                "of linkgain exec: every run of the command, in their order; absent of others");
   visit("cases", record.cases);
   visit("warnings", record.warnings);
-  visit.other("results_digest", std::string(),
-              "as digest, for readers that stop before the samples", {.form = json::Form::digest});
-  visit.other("samples", SampleTable());
+}
+
+void describe_members(auto& visit, json::Is<RecordDocument> auto& document) {
+  describe_members(visit, document.record);
+  visit.other("results_digest", std::string(), "records of version 1 only",
+              {.form = json::Form::digest});
+  visit("samples", document.samples);
   visit.other("digest", std::string(), kMeaningOfDigest, {.form = json::Form::digest});
 }
 
 void describe_members(auto& visit, json::Is<JournalHead> auto& head) {
-  visit.constant("schema", kRecordSchema);
+  visit.constant("schema", kWrittenSchema);
   visit("started", head.started);
   visit("machine", head.machine);
   visit("settings", head.settings);
@@ -465,12 +430,5 @@ void describe_members(auto& visit, json::Is<JournalLine> auto& line) {
   visit.sparse("neighbours", line.neighbours, "seen until this line");
   visit.other("digest", std::string(), kMeaningOfDigest, {.form = json::Form::digest});
 }
-
-/// The samples of all cases, and of one alone.
-SampleTable table_of(const std::vector<CaseResult>& cases);
-SampleTable table_of(std::size_t place, std::span<const Sample> samples);
-/// Gives every sample to its case, numbered from `first_sequence` on. Throws UsageError where
-/// columns differ in length, or a sample is of a case or a variant that is not there.
-void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence = 0);
 
 }  // namespace linkgain

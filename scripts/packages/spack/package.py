@@ -21,6 +21,7 @@ class Linkgain(CMakePackage, CudaPackage):
     depends_on("benchmark")
     depends_on("cli11")
     depends_on("nlohmann-json")
+    depends_on("simdjson")
     depends_on("valijson")
     depends_on("fmt")
     depends_on("hwloc")

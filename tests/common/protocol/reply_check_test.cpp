@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ using namespace protocol;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+/// As it comes from a job.
+void require_possible_line(const Reply& reply, std::optional<int> ranks) {
+  require_possible(decode_reply(encode(reply)), ranks);
+}
 
 HelloReply two_ranks() {
   HelloReply reply;
@@ -48,12 +54,12 @@ class Refusals {
  public:
   template <typename Kind>
   void add(const std::string& what, Kind reply, const std::function<void(Kind&)>& change) {
-    EXPECT_NO_THROW(require_possible(reply, 2)) << what;
+    EXPECT_NO_THROW(require_possible_line(reply, 2)) << what;
     change(reply);
     add(what, reply);
   }
   void add(const std::string& what, const Reply& reply) {
-    all_.refuse(what, [&] { require_possible(reply, 2); });
+    all_.refuse(what, [&] { require_possible_line(reply, 2); });
   }
 
   Situations& all() { return all_; }
@@ -63,20 +69,21 @@ class Refusals {
 };
 
 TEST(RequirePossible, TakesWhatJobsMeasure) {
-  EXPECT_NO_THROW(require_possible(two_ranks(), 2));
-  EXPECT_NO_THROW(require_possible(opened(), 2));
-  EXPECT_NO_THROW(require_possible(timed(1e-9 / 1e6, 1e6), 2));
-  EXPECT_NO_THROW(require_possible(RunReply{{0.5, std::nullopt}, {{40, 0.0, 0, {}}, {}}}, 2));
-  EXPECT_NO_THROW(require_possible(verified(1, 1, kInfinite), 2));
-  EXPECT_NO_THROW(require_possible(CountersReply{{{0, kMost, {}, {}}, {}}, "", ""}, 2));
-  EXPECT_NO_THROW(require_possible(HostCopyReply{{HostCopyRates{34.8, 1e-3}, std::nullopt}}, 2));
-  EXPECT_NO_THROW(require_possible(DoneReply{}, 2));
-  EXPECT_NO_THROW(require_possible(ErrorReply{"no", "", -1}, 2));
+  EXPECT_NO_THROW(require_possible_line(two_ranks(), 2));
+  EXPECT_NO_THROW(require_possible_line(opened(), 2));
+  EXPECT_NO_THROW(require_possible_line(timed(1e-9 / 1e6, 1e6), 2));
+  EXPECT_NO_THROW(require_possible_line(RunReply{{0.5, std::nullopt}, {{40, 0.0, 0, {}}, {}}}, 2));
+  EXPECT_NO_THROW(require_possible_line(verified(1, 1, kInfinite), 2));
+  EXPECT_NO_THROW(require_possible_line(CountersReply{{{0, kMost, {}, {}}, {}}, "", ""}, 2));
+  EXPECT_NO_THROW(
+      require_possible_line(HostCopyReply{{HostCopyRates{34.8, 1e-3}, std::nullopt}}, 2));
+  EXPECT_NO_THROW(require_possible_line(DoneReply{}, 2));
+  EXPECT_NO_THROW(require_possible_line(ErrorReply{"no", "", -1}, 2));
 }
 
 TEST(RequirePossible, AsksForNoRanksWhereTheyAreNotKnown) {
-  EXPECT_NO_THROW(require_possible(HelloReply{}, std::nullopt));
-  EXPECT_NO_THROW(require_possible(RunReply{}, std::nullopt));
+  EXPECT_NO_THROW(require_possible_line(HelloReply{}, std::nullopt));
+  EXPECT_NO_THROW(require_possible_line(RunReply{}, std::nullopt));
 }
 
 TEST(RequirePossible, RefusesWhatNoJobMeasures) {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "linkgain/base/errors.hpp"
+#include "record_documents.hpp"
 #include "support/full_disk.hpp"
 #include "support/full_record.hpp"
 
@@ -63,9 +64,8 @@ Record short_record() {
   for (CaseResult& result : record.cases) {
     result.variants.resize(1);
     result.samples.resize(1);
-    summarise(result);
   }
-  return record;
+  return as_read(record);
 }
 
 /// Text of a journal with two states of case 0, as a run writes it.
@@ -323,8 +323,8 @@ TEST(Journal, RefusesGarbageAndNamesTheLine) {
     EXPECT_EQ(journal_refusal(head + garbage), "accepted") << "a line cut short: " << garbage;
   }
   EXPECT_THAT(journal_refusal(text.substr(head.size())), HasSubstr("line"));
-  EXPECT_THAT(journal_refusal("{\"head\":{\"schema\":\"linkgain.record/2\"}}\n"),
-              AllOf(HasSubstr("linkgain.record/2"), HasSubstr("linkgain.record/1")));
+  EXPECT_THAT(journal_refusal("{\"head\":{\"schema\":\"linkgain.record/3\"}}\n"),
+              AllOf(HasSubstr("linkgain.record/3"), HasSubstr("linkgain.record/1")));
 }
 
 TEST(Journal, HasCasesInTheOrderOfTheRunHoweverTheyWereMeasured) {

@@ -24,15 +24,29 @@ inline std::string refusal(const std::string& text) {
 
 inline std::string refusal(const Json& document) { return refusal(document.dump()); }
 
-/// Without its digests: made to be changed.
-inline Json without_digests(const std::string& text) {
+/// Without its digest: made to be changed.
+inline Json without_digest(const std::string& text) {
   Json document = Json::parse(text);
-  document.erase("results_digest");
   document.erase("digest");
   return document;
 }
 
-inline Json full_document() { return without_digests(to_json(full_record())); }
+/// As it is read again: what is derived is that of its samples, without what a run's other cases
+/// and its machine add to it.
+inline Record as_read(Record record) {
+  for (CaseResult& result : record.cases) {
+    summarise(result);
+    result.converged = false;
+    for (VariantResult& variant : result.variants) {
+      variant.fraction_of_limit.reset();
+      variant.limit = LimitKind::unknown;
+      if (!is_training(result.definition.operation)) variant.training.reset();
+    }
+  }
+  return record;
+}
+
+inline Json full_document() { return without_digest(to_json(full_record())); }
 
 /// A change of one place of a document, named by a JSON pointer.
 inline Json with(const char* place, const Json& value) {

@@ -32,7 +32,7 @@ RunEvidence full() {
 }
 
 RunEvidence read(const std::string& text) {
-  return json::read<RunEvidence>(json::In::parse(text), {"record", ""});
+  return json::read<RunEvidence>(text, json::Source{"record", ""});
 }
 
 TEST(RunEvidence, IsReadAsItWasWritten) {

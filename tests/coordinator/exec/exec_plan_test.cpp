@@ -251,7 +251,7 @@ TEST(ExecSettings, HoldTheCommandWithoutSecrets) {
   EXPECT_EQ(settings.environment_in_force[1],
             (Environment{{"MY_TOKEN", "***"}, {"NCCL_ALGO", "Ring"}, {"NCCL_DEBUG", "WARN"}}));
   EXPECT_EQ(plan.variants[1].environment.at("MY_TOKEN"), "abc") << "what the command gets";
-  const Settings read = json::read<Settings>(json::In::parse(text), {"record", ""});
+  const Settings read = json::read<Settings>(text, json::Source{"record", ""});
   EXPECT_EQ(read.program, settings.program);
   EXPECT_EQ(read.variants, settings.variants);
   EXPECT_EQ(read.backend, BackendKind::exec);

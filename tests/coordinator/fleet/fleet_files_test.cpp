@@ -117,5 +117,26 @@ TEST_F(FleetFiles, ReadsAllAndOneBrokenFileCostsOnlyItself) {
   }
 }
 
+/// As of a build that has more operations, edited, or cut: each costs itself alone.
+TEST_F(FleetFiles, OfAnotherBuildCostOnlyThemselves) {
+  for (int i = 0; i < 6; ++i) {
+    Record record = fleet_node("node" + std::to_string(i), static_cast<std::uint64_t>(i));
+    add_fleet_samples(record, 2);
+    std::string text = to_json(record);
+    text.erase(text.rfind(",\n\"digest\""));
+    if (i < 3) text = with_replaced(text, "\"all_reduce/", "\"all_shuffle/");
+    write("n" + std::to_string(i) + "/record.json", text + "}");
+  }
+  FleetNames names;
+  const std::vector<FleetRecord> records = read_fleet(find_fleet_files({folder_}), names, 1);
+  ASSERT_THAT(records, SizeIs(6));
+  for (int i = 0; i < 6; ++i) {
+    const FleetRecord& record = records[static_cast<std::size_t>(i)];
+    EXPECT_EQ(record.problem.empty(), i >= 3) << record.problem;
+    if (i < 3) EXPECT_THAT(record.problem, HasSubstr("unknown operation 'all_shuffle'"));
+  }
+  EXPECT_THAT(names.all(), SizeIs(40));
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -151,12 +151,12 @@ TEST_F(RunList, SurvivesARecordCutAnywhere) {
   }
 }
 
-TEST(RecordHead, IsAllButTheSamples) {
-  Record record = full_record();
-  const Record head = parse_record_head(to_json(record), "");
-  EXPECT_EQ(count_samples(head), 0);
-  for (CaseResult& result : record.cases) result.samples.clear();
-  EXPECT_TRUE(same(head, record));
+/// Two records in one file, the second behind a NUL.
+TEST_F(RunList, RefusesASecondRecordBehindANul) {
+  const std::filesystem::path directory = add("b", 20, "before");
+  const std::string text = to_json(record_of(20, "before"));
+  std::ofstream(directory / "record.json") << text << '\0' << text;
+  EXPECT_EQ(list_runs(folder_.path()).at(0).status, "unreadable");
 }
 
 }  // namespace

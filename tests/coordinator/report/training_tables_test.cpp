@@ -284,7 +284,8 @@ TEST(RecordsOfTrainings, ComeBackFromJson) {
   record.settings.launches = 4;
   note_exposed_communication(record);
   EXPECT_NEAR(record.cases[0].variants[1].training->exposed.value().value, 0.1572, 1e-7);
-  const Record read = parse_record(to_json(record), "test");
+  Record read = parse_record(to_json(record), "test");
+  note_exposed_communication(read);
   EXPECT_EQ(read.settings.training, record.settings.training);
   EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);
   EXPECT_FALSE(read.cases[1].variants[1].training.has_value());
