@@ -151,10 +151,12 @@ def commands_with_pages():
 def page_of(command, others):
     """What help2man makes of the command's help, without the date and help2man's version."""
     name = command.replace(" ", "-")
-    summary = " ".join(text_of(*command.split(), "--help").split("Usage:")[0].split()).removeprefix(command + ": ")
+    before, behind = text_of(*command.split(), "--help").split("Usage: " + command)
+    summary = " ".join(before.split()).removeprefix(command + ": ")
+    usage = ".B {}\n.I {}\n".format(command.replace("-", "\\-"), behind.split("\n")[0].strip())
     version = text_of(command.split()[0], "--version").split()[1].split("+")[0]
     with tempfile.NamedTemporaryFile("w", suffix=".h2m") as include:
-        include.write("[see also]\n" + ",\n".join(f".BR {other} (1)" for other in others if other != name) + "\n")
+        include.write("[synopsis]\n" + usage + "[see also]\n" + ",\n".join(f".BR {other} (1)" for other in others if other != name) + "\n")
         include.flush()
         page = text_of("help2man", "--no-info", f"--name={summary}", f"--version-string={name} (linkgain) {version}",
                        f"--include={include.name}", command)
