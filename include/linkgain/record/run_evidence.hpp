@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/base/json_document.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/link_counters.hpp"
 #include "linkgain/hardware/neighbours.hpp"
@@ -44,12 +43,5 @@ struct RunEvidence {
   double cost_s = 0.0;
   bool operator==(const RunEvidence&) const = default;
 };
-
-namespace json {
-
-Out write_run_evidence(const RunEvidence& evidence);
-RunEvidence read_run_evidence(const In& json);
-
-}  // namespace json
 
 }  // namespace linkgain
