@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,19 @@ class OneInterval : public testing::Test {
   }
 
   Json json_of(const std::vector<std::string>& arguments) {
-    return Json::parse(start(arguments).output);
+    const Outcome outcome = start(arguments);
+    return outcome.output.empty() ? throw std::runtime_error(outcome.error)
+                                  : Json::parse(outcome.output);
   }
 
-  /// A record of one variant.
-  std::string one_sided(const std::string& name, const std::vector<double>& launches) {
-    return write(name, to_json(run_of({{sized(1 << 20), "p2p", launches}}, name)));
+  std::string write_record(const std::string& name, const std::vector<double>& p2p,
+                           const std::vector<double>& host) {
+    Record record =
+        run_of({{sized(1 << 20), "p2p", p2p}, {sized(1 << 20), "host", host, Path::host_memory}},
+               "2026-01-01T00:00:00Z");
+    record.settings.launches = static_cast<int>(kFast.size());
+    summarise(record);
+    return write(name, to_json(record));
   }
 
   ScratchFolder folder_;
@@ -77,16 +85,16 @@ void expect_near(const Interval& found, const Interval& expected) {
 
 TEST_F(OneInterval, OfTheSameLaunchesInAllCommands) {
   // run
-  const std::string run =
-      write("run.json", to_json(run_of({{sized(1 << 20), "p2p", kFast},
-                                        {sized(1 << 20), "host", kSlow, Path::host_memory}})));
-  const auto host = row_of(start({"report", run, "--format", "csv"}).output, 1);
+  const std::string run = write_record("run.json", kFast, kSlow);
+  const Outcome report = start({"report", run, "--format", "csv"});
+  ASSERT_EQ(report.status, 0) << report.error;
+  const auto host = row_of(report.output, 1);
   const Interval of_run = logs(std::stod(host.at("ratio_low")), std::stod(host.at("ratio_high")));
   EXPECT_GT(of_run.low, 0.0);
   EXPECT_LT(of_run.high - of_run.low, 0.04);
   // compare
-  const std::string fast = one_sided("fast.json", kFast);
-  const std::string slow = one_sided("slow.json", kSlow);
+  const std::string fast = write_record("fast.json", kFast, kFast);
+  const std::string slow = write_record("slow.json", kSlow, kSlow);
   const Json difference =
       json_of({"compare", slow, fast, "--json"})["comparisons"][0]["cases"][0]["difference"];
   expect_near(logs(difference["low"], difference["high"]), of_run);
