@@ -132,7 +132,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
   return fmt::format("{} {} {} {}{}{} {}.", subject, makes, what, change, than, once, figures);
 }
 
-std::string sentence_of(const CaseSummary& each, const Comparison& comparison) {
+std::string main_sentence(const CaseSummary& each, const Comparison& comparison) {
   if (comparison.has_speed_up()) return speed_up_sentence(each, comparison);
   if (comparison.verdict == Verdict::same_path) {
     return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
@@ -434,7 +434,7 @@ std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
   if (wrong != summary.cases.end()) return fmt::format("{}. {}", alarm, wrong_data(*wrong));
   const std::string conclusion = summary.soak ? soak_sentence(*summary.soak)
                                  : answer.comparison != nullptr
-                                     ? sentence_of(*answer.main, *answer.comparison)
+                                     ? main_sentence(*answer.main, *answer.comparison)
                                      : "No conclusion: nothing was measured with two variants.";
   return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "linkgain/analysis/curve_steps.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/record/journal.hpp"
 #include "step_curves.hpp"
@@ -80,7 +81,8 @@ TEST(CurvePoints, LeaveOutWhatWasSkippedOrIsWrong) {
 
 /// Every step of a record of results/, and its variant.
 std::vector<std::pair<std::string, std::string>> steps_in(const std::string& folder) {
-  const Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
+  Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
+  summarise(record);
   std::vector<std::pair<std::string, std::string>> steps;
   std::vector<std::string> curves;
   for (const CaseResult& result : record.cases) curves.push_back(curve_name(result.definition));

@@ -201,7 +201,7 @@ TEST(Job, AReplyThatCannotBeLosesTheJob) {
     FAIL() << "accepted";
   } catch (const JobLost& lost) {
     EXPECT_THAT(lost.what(), HasSubstr("'verify'"));
-    EXPECT_THAT(lost.what(), HasSubstr("wrong is -7"));
+    EXPECT_THAT(lost.what(), HasSubstr("[wrong]: -7 is less than 0"));
   }
 }
 

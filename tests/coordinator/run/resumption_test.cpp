@@ -291,6 +291,7 @@ TEST(Resumption, LeavesWhatWasRefusedRefused) {
 void go_on_after_an_update(ThreeLaunches& bench) {
   bench.record = cut_record(Schedule::paired);
   bench.record.machine.ranks.resize(2);
+  bench.record.machine.ranks[1].rank = 1;
   bench.machine = bench.record.machine;
   bench.machine.software.driver = "590.1";
   bench.record.machine.software.driver = "580.95";
@@ -356,6 +357,7 @@ TEST(Resumption, TakesOtherProcessesOfTheSameMachine) {
   ThreeLaunches bench(Schedule::paired);
   bench.record = cut_record(Schedule::paired);
   bench.record.machine.ranks.resize(2);
+  bench.record.machine.ranks[1].rank = 1;
   bench.machine = bench.record.machine;
   bench.machine.ranks[0].pid = 4711;
   EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted");
@@ -365,6 +367,7 @@ TEST(Resumption, RefusesOtherVariablesInForce) {
   ThreeLaunches bench(Schedule::paired);
   bench.record = cut_record(Schedule::paired);
   bench.record.machine.ranks.resize(2);
+  bench.record.machine.ranks[1].rank = 1;
   bench.machine = bench.record.machine;
   bench.record.settings.environment_in_force[1] = {{"OMPI_MCA_btl", "self"}};
   EXPECT_THAT(refusal([&] { bench.execute(); }),

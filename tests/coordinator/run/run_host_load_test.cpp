@@ -16,6 +16,7 @@ FakeScript job_of_two_ranks() {
   script.open_time = Seconds{1.0};
   script.hello.machine.ranks.resize(2);
   for (int i = 0; i < 2; ++i) {
+    script.hello.machine.ranks[static_cast<std::size_t>(i)].rank = i;
     script.hello.machine.ranks[static_cast<std::size_t>(i)].host = host_name();
     script.hello.machine.ranks[static_cast<std::size_t>(i)].pid = 100 + i;
   }
