@@ -25,7 +25,8 @@ struct Entry {
   int (*most_blocks)() = nullptr;
 };
 
-/// Of full size; all of a machine's devices are taken for alike. 0 where that is not known.
+/// Returns the blocks of full size; all of a machine's devices are taken for alike. 0 if that is
+/// not known.
 template <AllReduceMethod kMethod, typename T, int kRanks>
 int most_blocks() {
   static const int most = [] {
@@ -42,7 +43,7 @@ int most_blocks() {
   return most;
 }
 
-/// Empty where there is none.
+/// Returns the kernel; empty if there is none.
 template <AllReduceMethod kMethod, typename T, int kRanks>
 Entry entry() {
   constexpr AllReduceTraits kTraits = traits_of(kMethod);
@@ -79,7 +80,8 @@ cudaError_t with_summed(ElementType type, Work work) {
   return with_one_of<float, __half, __nv_bfloat16>(type, work);
 }
 
-/// Blocks that wait for each other's counterparts must all run, whichever the devices begin with.
+/// Requires that blocks that wait for each other's counterparts all run, whichever the devices
+/// begin with.
 cudaError_t find_kernel(AllReduceMethod method, ElementType type, int ranks, int blocks,
                         AllReduceKernel* kernel) {
   return with_summed(type, [&](auto tag) {
@@ -92,7 +94,7 @@ cudaError_t find_kernel(AllReduceMethod method, ElementType type, int ranks, int
   });
 }
 
-/// No more than there is data for, in whole warps, where a thread waits for no others.
+/// Returns no more threads than there is data for, in whole warps, if a thread waits for no others.
 unsigned threads_for(const AllReduceTraits& method, std::int64_t items, int blocks) {
   if (!method.has(kFlagsInData)) return kAllReduceThreads;
   const std::int64_t each = divide_up(divide_up(items, method.unit.items), blocks);

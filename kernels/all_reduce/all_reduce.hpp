@@ -17,23 +17,25 @@ struct AllReduceChoice {
   int blocks = 1;
 };
 
-/// The fastest way for operations of `bytes` by the crossover points measured on two to four H200;
-/// for more ranks by what made the difference there.
+/// Returns the fastest way for operations of `bytes` by the crossover points measured on two to
+/// four H200; for more ranks by what made the difference there.
 AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
                                   int multiprocessors, AllReducePath path);
 
-/// As many blocks as `method` makes use of for operations of `bytes`, and no more than run at once.
+/// Returns as many blocks as `method` makes use of for operations of `bytes`, and no more than run
+/// at once.
 int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
                       AllReducePath path);
 
-/// Whether the compiler had what the method takes.
+/// Returns whether the compiler had what the method takes.
 bool is_built(AllReduceMethod method);
 
-/// Bytes of every rank's scratch for operations of `bytes` at most. Operations that share scratch
-/// must be of one method, launched with one grid.
+/// Returns bytes of every rank's scratch for operations of `bytes` at most. Operations that share
+/// scratch must be of one method, launched with one grid.
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
 
-/// The fault that this build's kernels have on purpose: none but in builds for tests of tests.
+/// Returns the fault that this build's kernels have on purpose: none but in builds for tests of
+/// tests.
 Mutant all_reduce_mutant();
 
 /// Enqueues: all of a rank's scratch of `bytes` but its counters holds what no operation leaves
@@ -51,7 +53,7 @@ struct AllReduceCounters {
 cudaError_t set_all_reduce_counters(void* scratch, const AllReduceCounters& counters,
                                     cudaStream_t stream);
 
-/// Whether so many blocks run at once on the current device, which they must. What all_reduce()
+/// Checks that so many blocks run at once on the current device, which they must. What all_reduce()
 /// says of it too, for those who need to know before ranks wait for each other: cudaSuccess,
 /// cudaErrorCooperativeLaunchTooLarge, or what is wrong with method, type and ranks.
 cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks, int blocks);

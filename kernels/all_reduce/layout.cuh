@@ -33,14 +33,14 @@ using AllReduceKernel = void (*)(const AllReduceArguments);
 template <AllReduceMethod kMethod>
 struct KernelOf;
 
-/// Vectors in flight for each thread of a kernel in which a rank talks to all others, so that the
-/// links' latency is covered.
+/// Returns vectors in flight for each thread of a kernel in which a rank talks to all others, so
+/// that the links' latency is covered.
 LINKGAIN_BOTH constexpr int vectors_in_flight(int ranks) {
   return ranks == 2 ? 4 : (ranks <= 4 ? 2 : 1);
 }
 
-/// Blocks of two_shot for which a multiprocessor keeps registers. A thread has vectors of all ranks
-/// in flight, for which half of them are too few from six ranks on.
+/// Returns blocks of two_shot for which a multiprocessor keeps registers. A thread has vectors of
+/// all ranks in flight, for which half of them are too few from six ranks on.
 constexpr int two_shot_blocks(int ranks) { return ranks <= 5 ? 2 : 1; }
 
 /// The same of ring, which is launched with one. Of sm_100's and sm_120's registers half are too
@@ -70,19 +70,19 @@ class Shares {
     if constexpr (kMutant == Mutant::wrong_share_end) --left;
     return static_cast<std::uint32_t>(min(max(left, std::int64_t{0}), pitch()));
   }
-  /// Of a share, with so many vectors for each thread.
+  /// Returns the chunks of a share, with so many vectors for each thread.
   __device__ std::uint32_t chunks(int vectors) const {
     return divide_up(pitch_, blockDim.x * vectors);
   }
 
  private:
-  // Of 32 bits, as their products then take fewer registers.
+  // They have 32 bits, as their products then take fewer registers.
   std::uint32_t items_;
   std::uint32_t pitch_;
 };
 
-/// The sums of a chunk: this rank's own data and what the others have sent, each in `received` at
-/// its sender's place of `pitch` vectors.
+/// Returns the sums of a chunk: this rank's own data and what the others have sent, each in
+/// `received` at its sender's place of `pitch` vectors.
 template <typename T, int kRanks, int kVectors>
 __device__ void add_up(int rank, const uint4* own, const uint4* received, std::int64_t pitch,
                        std::uint32_t chunk, std::uint32_t end, uint4* results) {

@@ -24,14 +24,14 @@ enum class AllReducePath {
   host_memory,
 };
 
-/// Of buffers, in bytes: a vector's.
+/// The alignment of buffers, in bytes: a vector's.
 inline constexpr int kAllReduceAlignment = 16;
 
-/// Of a line of memory. What begins at one costs a link least: stores that do not fill their lines
-/// cost it more.
+/// Bytes of a line of memory. What begins at one costs a link least: stores that do not fill their
+/// lines cost it more.
 inline constexpr int kLineBytes = 128;
 
-/// `vectors`, up to the end of their last line: shares and rows of scratch begin at one.
+/// Rounds `vectors` up to the end of their last line: shares and rows of scratch begin at one.
 LINKGAIN_BOTH constexpr std::int64_t whole_lines(std::int64_t vectors) {
   return round_up(vectors, std::int64_t{kLineBytes / kAllReduceAlignment});
 }
@@ -98,7 +98,7 @@ inline constexpr AllReduceTraits kAllReduceMethods[] = {
 };
 // clang-format on
 
-/// The rows are in the order of the enumeration, which the test asserts.
+/// Looks a method up: the rows are in the order of the enumeration, which the test asserts.
 constexpr const AllReduceTraits& traits_of(AllReduceMethod method) {
   return kAllReduceMethods[static_cast<int>(method)];
 }

@@ -13,8 +13,8 @@
 
 namespace linkgain::kernels {
 
-/// A block sends all its chunks and signals them at once. Items are of 16 bytes. Without a number
-/// of blocks the compiler spills to make room for more.
+/// Sends all chunks of a block and signals them at once. Items are of 16 bytes. Without a number of
+/// blocks the compiler spills to make room for more.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, 1)
     one_shot(const __grid_constant__ AllReduceArguments arguments) {

@@ -15,8 +15,8 @@
 
 namespace linkgain::kernels {
 
-/// Where a sender's packets begin, or one of several that it sends together. A product of 32 bits,
-/// which takes one instruction.
+/// Returns where a sender's packets begin, or one of several that it sends together. A product of
+/// 32 bits, which takes one instruction.
 __device__ inline std::uint64_t row_of(int row, std::uint32_t pitch) {
   return std::uint64_t{pitch} * static_cast<std::uint32_t>(row);
 }
@@ -35,7 +35,8 @@ __device__ void add_in_order(int rank, const Data& own, DataOf data_of, Add add)
   }
 }
 
-/// Items are of 8 bytes. Without a number of blocks the compiler spills to make room for more.
+/// Reduces by items of 8 bytes. Without a number of blocks the compiler spills to make room for
+/// more.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, 1)
     ll(const __grid_constant__ AllReduceArguments arguments) {
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   }
 }
 
-/// Items are of 16 bytes, three at a time. The number of blocks is as for ll.
+/// Reduces by items of 16 bytes, three at a time. The number of blocks is as for ll.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, 1)
     ll16(const __grid_constant__ AllReduceArguments arguments) {

@@ -21,8 +21,8 @@ namespace linkgain::kernels {
 template <int kRanks>
 class Ring {
  public:
-  /// Of a part of the data, one after the other, each needs what the previous rank did in the one
-  /// before: kRanks - 1 that add up and as many that distribute sums.
+  /// The steps of a part of the data, one after the other, each of which needs what the previous
+  /// rank did in the one before: kRanks - 1 that add up and as many that distribute sums.
   static constexpr int kSteps = 2 * (kRanks - 1);
 
   __device__ explicit Ring(const AllReduceArguments& arguments)
@@ -32,7 +32,7 @@ class Ring {
         signals_(arguments.peers, arguments.bound),
         buffers_(buffers_of(signals_, kRanks * shares_.pitch())) {}
 
-  /// Of a share.
+  /// Returns the chunks of a share.
   __device__ std::uint32_t chunks() const { return shares_.chunks(kVectors); }
 
   /// Takes the chunks from `first` to `end` of one share a step further, when the previous rank has
@@ -111,7 +111,7 @@ class Ring {
   std::int64_t buffers_;
 };
 
-/// A block has two parts of the data under way in turn, so that it need not wait for what was only
+/// Keeps two parts of the data under way in turn, so that a block need not wait for what was only
 /// just sent. Parts are large, as a flag holds a block up, and alike.
 template <int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, kRingBlocks)

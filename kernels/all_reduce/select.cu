@@ -16,15 +16,16 @@ constexpr std::int64_t kMebibyte = 1 << 20;
 constexpr std::int64_t kLongSteps = 32 * kMebibyte;
 constexpr std::int64_t kFlagsPay = 64 * kKibibyte;  ///< sent bytes up to which ll leads
 
-/// ll16 sends 4/3 of `sent`, two_shot, which waits once more, 2/ranks of it. The wait
-/// pays where it saves more than 0.95 MiB: above 2.85 MiB on two ranks, 390 KiB on four.
+/// Chooses between ll16, which sends 4/3 of `sent`, and two_shot, which waits once more and sends
+/// 2/ranks of it. The wait pays where it saves more than 0.95 MiB: above 2.85 MiB on two ranks, 390
+/// KiB on four.
 AllReduceMethod fastest_of_small(std::int64_t sent, int ranks) {
   const std::int64_t saved = sent * (4 * ranks - 6) / (3 * ranks);
   if (sent <= kFlagsPay) return AllReduceMethod::ll;
   return saved <= 972 * kKibibyte ? AllReduceMethod::ll16 : AllReduceMethod::two_shot;
 }
 
-/// Without ll16.
+/// Chooses without ll16.
 AllReduceMethod fastest_of_small_narrow(std::int64_t sent) {
   if (sent <= kMebibyte / 2) return AllReduceMethod::ll;
   return sent <= 2 * kMebibyte ? AllReduceMethod::one_shot : AllReduceMethod::two_shot;
@@ -39,8 +40,8 @@ AllReduceMethod fastest_by_p2p(std::int64_t bytes, ElementType type, int ranks,
   return whole_vectors ? fastest_of_small(sent, ranks) : fastest_of_small_narrow(sent);
 }
 
-/// Through the host staged_two_shot pays where it saves reading 100 KiB over PCIe. Between two
-/// ranks it saves nothing, but sends while it adds up, above 1 MiB.
+/// Chooses through the host, where staged_two_shot pays if it saves reading 100 KiB over PCIe.
+/// Between two ranks it saves nothing, but sends while it adds up, above 1 MiB.
 AllReduceMethod fastest_through_host(std::int64_t bytes, int ranks) {
   const std::int64_t sent = bytes * (ranks - 1);
   if (sent <= kFlagsPay) return AllReduceMethod::ll;
@@ -58,8 +59,8 @@ int blocks_by_p2p(AllReduceMethod method, std::int64_t bytes, int ranks, int mul
   return many ? two_shot_blocks(ranks) * multiprocessors : multiprocessors;
 }
 
-/// Few fill PCIe, fewer where each talks to several ranks: two chunks of a share for each, or one
-/// where there are hardly any.
+/// Returns few blocks, which fill PCIe, and fewer if each talks to several ranks: two chunks of a
+/// share for each, or one if there are hardly any.
 int staging_blocks(std::int64_t bytes, int ranks) {
   constexpr std::int64_t kHardlyAny = 6;
   const std::int64_t chunk = 16 * kAllReduceThreads * vectors_in_flight(ranks);

@@ -87,7 +87,7 @@ class TwoShot {
   __device__ void commit() { signals_.commit(); }
 
  private:
-  // Of the rank that comes so many steps after this one:
+  // For the rank that comes so many steps after this one:
   __device__ uint4* output_of(int step) const {
     return static_cast<uint4*>(peers_.by_step[step].output);
   }
@@ -95,7 +95,7 @@ class TwoShot {
     return at<uint4>(peers_.by_step[step].scratch, buffers_);
   }
 
-  /// Where its sums lie if they go through scratch.
+  /// Returns where its sums lie if they go through scratch.
   __device__ uint4* staged_sums(int step) const {
     return scratch_of(step) + kRanks * shares_.pitch();
   }
@@ -107,7 +107,7 @@ class TwoShot {
   std::int64_t buffers_;
 };
 
-/// A block sends its next chunk before it waits for the others' last one. Where it stores sums, its
+/// Sends a block's next chunk before it waits for the others' last one. Where it stores sums, its
 /// counterpart has sent data of this operation, so that everything before it is over there.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, two_shot_blocks(kRanks))
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kAllReduceThreads, two_shot_blocks(kRanks))
   block.commit();
 }
 
-/// As above, and a block takes the others' sums of a chunk when it has added the next one up.
+/// Works as above, and a block takes the others' sums of a chunk when it has added the next one up.
 /// Without a number of blocks the compiler spills to make room for more.
 template <typename T, int kRanks>
 __global__ void __launch_bounds__(kAllReduceThreads, 1)

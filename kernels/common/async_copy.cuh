@@ -11,7 +11,7 @@ namespace linkgain::kernels {
 
 inline constexpr int kCopyChunk = 16;  ///< bytes that one background copy moves
 
-/// What the launch gave of shared memory, aligned to 16 bytes.
+/// Returns what the launch gave of shared memory, aligned to 16 bytes.
 __device__ inline char* shared_memory() {
   extern __shared__ uint4 memory[];
   return reinterpret_cast<char*>(memory);
@@ -35,7 +35,7 @@ __device__ inline void begin_copy(void* to, const void* from, bool wanted) {
 #endif
 }
 
-/// The same for one float.
+/// Copies one float in the same way.
 __device__ inline void begin_copy(float* to, const float* from, bool wanted) {
 #if __CUDA_ARCH__ >= 800
   const int bytes = wanted ? 4 : 0;

@@ -42,7 +42,7 @@ cudaError_t with_one_of(ElementType type, Work work) {
   return status;
 }
 
-/// The same for every type that there is.
+/// Calls `work` for every type that there is.
 template <typename Work>
 cudaError_t with_type(ElementType type, Work work) {
   return with_one_of<float, __half, __nv_bfloat16, double, std::int8_t, std::uint8_t, std::int32_t,

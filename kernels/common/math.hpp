@@ -13,19 +13,19 @@
 
 namespace linkgain::kernels {
 
-/// value / divisor, rounded up; neither is negative, the divisor not zero.
+/// Divides and rounds up; neither is negative, the divisor not zero.
 template <typename Value, typename Divisor>
 LINKGAIN_BOTH constexpr auto divide_up(Value value, Divisor divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-/// `value`, up to a multiple of `step`.
+/// Rounds `value` up to a multiple of `step`.
 template <typename Value, typename Step>
 LINKGAIN_BOTH constexpr auto round_up(Value value, Step step) {
   return divide_up(value, step) * step;
 }
 
-/// Whether all of `pointers` begin at a multiple of kBytes; null does.
+/// Returns whether all of `pointers` begin at a multiple of kBytes; null does.
 template <std::uintptr_t kBytes = 16, typename... Pointers>
 bool are_aligned(const Pointers*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % kBytes == 0) && ...);
@@ -36,7 +36,8 @@ bool are_aligned(const Pointers*... pointers) {
 inline constexpr int kWarpThreads = 32;
 inline constexpr unsigned kWholeWarp = 0xffffffffU;
 
-/// The sum over a warp's threads, all of which take part, in every thread with the same bits.
+/// Returns the sum over a warp's threads, all of which take part, in every thread with the same
+/// bits.
 template <typename Number>
 __device__ inline Number warp_sum(Number value) {
 #pragma unroll
@@ -46,7 +47,7 @@ __device__ inline Number warp_sum(Number value) {
   return value;
 }
 
-/// 2^value within 2^-22 of it; 0 below 2^-126.
+/// Returns 2^value within 2^-22 of it; 0 below 2^-126.
 __device__ inline float fast_exp2(float value) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));

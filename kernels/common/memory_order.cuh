@@ -29,7 +29,7 @@ __device__ inline std::uint32_t load_acquire(const std::uint32_t* from) {
   return value;
 }
 
-/// Two words of 8 bytes, each of which is written at once, but not both together.
+/// Stores two words of 8 bytes, each of which is written at once, but not both together.
 __device__ inline void store_pair(void* to, const uint4& value) {
   asm volatile(
       "{\n\t"
@@ -60,7 +60,7 @@ inline constexpr bool kHasWholeVectors = true;
 inline constexpr bool kHasWholeVectors = false;
 #endif
 
-/// 16 bytes, written at once. Only where kHasWholeVectors.
+/// Stores 16 bytes at once. Only where kHasWholeVectors.
 __device__ inline void store_whole(uint4* to, const uint4& value) {
   if constexpr (kHasWholeVectors) {
     asm volatile(

@@ -49,14 +49,14 @@ __device__ inline void prefetch(const void* first, int bytes) {
 #endif
 }
 
-/// The same for this thread's place, where ranges of a warp's threads are not one.
+/// Prefetches this thread's place, for ranges of a warp's threads that are not one.
 __device__ inline void prefetch(const void* place) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(place)) : "memory");
 }
 
-/// Whether the code of `kernel` that runs on the current device has the calls above, which are
-/// there from compute capability 9.0 on. A capture takes such launches from CUDA 12.3 on, runtime
-/// and driver.
+/// Returns whether the code of `kernel` that runs on the current device has the calls above, which
+/// are there from compute capability 9.0 on. A capture takes such launches from CUDA 12.3 on,
+/// runtime and driver.
 inline bool has_pdl(const void* kernel) {
   constexpr int kFirst = 12030;
   constexpr int kFirstPtx = 90;
@@ -73,7 +73,7 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
-/// With what lets the launch start early, where the device can; all of a machine's are taken for
+/// Launches with what lets it start early, if the device can; all of a machine's are taken for
 /// alike, and so are all kernels, which are compiled together.
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch_pdl(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,

@@ -15,7 +15,7 @@ namespace linkgain::kernels {
 
 // Chunks: what a block works on at a time, some vectors for each thread, a block's threads apart.
 
-/// Another rank's 16 bytes, which nobody will ask this multiprocessor for again.
+/// Loads another rank's 16 bytes, which nobody will ask this multiprocessor for again.
 __device__ inline uint4 load_once(const uint4* from) {
   uint4 value;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -89,8 +89,8 @@ __device__ void walk(const Split& split, VisitPack visit_pack, VisitEdge visit_e
   if (thread < split.tail) visit_edge(split.head + split.packed + thread);
 }
 
-/// Blocks of kThreadsPerBlock for an array: enough to fill the current device, no more than there
-/// is work for, at least one.
+/// Returns blocks of kThreadsPerBlock for an array: enough to fill the current device, no more than
+/// there is work for, at least one.
 inline cudaError_t choose_blocks(const Split& split, unsigned* blocks) {
   constexpr std::int64_t kBlocksPerMultiprocessor = 8;
   int multiprocessors = 0;
@@ -104,23 +104,23 @@ inline cudaError_t choose_blocks(const Split& split, unsigned* blocks) {
 
 // Ranges of several flat buffers at once: packs where all of them are aligned at the same elements.
 
-/// Which element of a pack `data` is, that many elements beyond a multiple of a pack.
+/// Returns which element of a pack `data` is, that many elements beyond a multiple of a pack.
 template <typename T>
 std::int64_t place_in_pack(const T* data) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % sizeof(Pack<T>) /
                                    sizeof(T));
 }
 
-/// How to walk `count` elements of all of `others` and `first`: as edge alone where they are not
-/// equally aligned.
+/// Returns how to walk `count` elements of all of `others` and `first`: as edge alone where they
+/// are not equally aligned.
 template <typename First, typename... Others>
 Split common_split(std::int64_t count, const First* first, const Others*... others) {
   if (((place_in_pack(others) == place_in_pack(first)) && ...)) return split<First>(first, count);
   return {count, 0, 0, 0};
 }
 
-/// Blocks of kThreadsPerBlock so that each thread has one pack, or one element of an edge: many
-/// small blocks walk memory in order.
+/// Returns blocks of kThreadsPerBlock so that each thread has one pack, or one element of an edge:
+/// many small blocks walk memory in order.
 inline unsigned blocks_for_all(const Split& split) {
   const std::int64_t threads = std::max({split.head, split.packs, split.tail});
   return static_cast<unsigned>(std::max<std::int64_t>(1, divide_up(threads, kThreadsPerBlock)));

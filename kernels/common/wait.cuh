@@ -14,7 +14,7 @@
 
 namespace linkgain::kernels {
 
-/// Of the device-wide timer, which may advance in steps of a microsecond.
+/// Reads the device-wide timer, which may advance in steps of a microsecond.
 __device__ inline std::uint64_t global_nanoseconds() {
   std::uint64_t now = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -113,7 +113,7 @@ class TimeLimit {
     long long most_cycles;
   };
 
-  /// For the host, to launch the kernel with. `microseconds` is not negative.
+  /// Returns what the host launches the kernel with. `microseconds` is not negative.
   static Arguments arguments(double microseconds) {
     return {static_cast<std::uint64_t>(microseconds * 1e3),
             static_cast<long long>(microseconds * kMostCyclesPerMicrosecond)};
@@ -139,7 +139,7 @@ class TimeLimit {
   long long start_cycle_;
 };
 
-/// The same, but no longer than the limit.
+/// Waits the same way, but no longer than the limit.
 __device__ inline void wait_for_count(const std::uint32_t* counter, std::uint32_t value,
                                       const TimeLimit& limit) {
   while (static_cast<std::int32_t>(load_acquire(counter) - value) < 0 && !limit.passed()) {

@@ -25,8 +25,8 @@ struct alignas(16) WaitReport {
 };
 static_assert(sizeof(WaitReport) == 16);
 
-/// Of the nanoseconds of a WaitBound: 26 days. Kernels count them in 32 bits, in steps of 2^20, and
-/// must see that a wait has passed its bound before the number wraps.
+/// The longest wait in nanoseconds, of a WaitBound: 26 days. Kernels count them in 32 bits, in
+/// steps of 2^20, and must see that a wait has passed its bound before the number wraps.
 inline constexpr std::uint64_t kLongestWait = 0x7'ffff'ffff'ffff;  // below 2^51
 
 /// How long a thread waits, and where it says that it did so in vain: it ends then, so that its

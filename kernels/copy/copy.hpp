@@ -6,7 +6,7 @@
 
 namespace linkgain::kernels {
 
-/// Of buffers and sizes, in bytes: a vector's.
+/// The alignment of buffers and sizes, in bytes: a vector's.
 inline constexpr int kCopyAlignment = 16;
 
 /// How the threads of a device share a copy out.

@@ -84,8 +84,8 @@ __device__ inline float4 add(const float4& a, const float4& b) {
   return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
-/// Which of four elements are kept, as bits; dropped() by two steps, so that words can be drawn
-/// while the elements are on their way.
+/// Returns which of four elements are kept, as bits; dropped() by two steps, so that words can be
+/// drawn while the elements are on their way.
 __device__ inline std::uint32_t kept_bits(const MatrixDropout& dropout, std::int64_t element) {
   const DropoutMask& mask = dropout.mask;
   if (mask.threshold == 0) return 0xfU;
@@ -99,7 +99,7 @@ __device__ inline std::uint32_t kept_bits(const MatrixDropout& dropout, std::int
   return bits;
 }
 
-/// Elements of which kept_bits() are the lowest four `bits`.
+/// Returns elements of which kept_bits() are the lowest four `bits`.
 __device__ inline float4 dropped(const float4& four, float scale, std::uint32_t bits) {
   return make_float4(
       (bits & 1U) != 0 ? four.x * scale : 0.0F, (bits & 2U) != 0 ? four.y * scale : 0.0F,

@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostPartials = 1024;
 constexpr int kInFlight = 4;
 
-/// The sum over a block of whole warps, in its first thread.
+/// Returns the sum over a block of whole warps, in its first thread.
 __device__ double block_sum(double value) {
   __shared__ double sums[kWarpThreads];
   const unsigned lane = threadIdx.x % kWarpThreads;
@@ -34,7 +34,7 @@ __device__ float squares_of(const Pack<float>& pack, float sum) {
   return sum;
 }
 
-/// Each block takes kInFlight packs a thread, then the next that no block of the grid has.
+/// Updates kInFlight packs a thread of each block, then the next that no block of the grid has.
 __global__ void __launch_bounds__(kThreadsPerBlock)
     sum_squares(const float* values, Split split, double* partials) {
   pdl_trigger();
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreadsPerBlock)
   if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
 
-/// One block. Starts early.
+/// Adds the partial sums by one block. Starts early.
 __global__ void __launch_bounds__(kMostPartials)
     add_partial_sums(const double* partials, int count, float* sum) {
   pdl_wait();
@@ -109,8 +109,8 @@ __device__ float clip_factor(const AdamFactors& factors, float squared_norm) {
   return fminf(1.0F, __fdiv_rn(factors.largest_norm, norm));
 }
 
-/// One element. Every operation is spelled out, so that packs and edges give the same bits however
-/// the compiler would have contracted them.
+/// Updates one element. Every operation is spelled out, so that packs and edges give the same bits
+/// however the compiler would have contracted them.
 __device__ void update(const AdamFactors& factors, float clip, float raw_gradient, float& parameter,
                        float& first, float& second) {
   const float gradient = __fmul_rn(clip, raw_gradient);

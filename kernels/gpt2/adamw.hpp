@@ -10,11 +10,12 @@ namespace linkgain::kernels {
 // pointers are equally far (in elements) from a multiple of four elements, as the same offset into
 // aligned buffers is. No elements are no work; a negative count is cudaErrorInvalidValue.
 
-/// Bytes of the scratch of add_squared_norm(): 8-byte aligned, contents free before and after.
+/// Returns bytes of the scratch of add_squared_norm(): 8-byte aligned, contents free before and
+/// after.
 std::int64_t squared_norm_scratch();
 
-/// *sum += the sum of squares of values[0] … values[count - 1]: float32 a thread, double beyond, in
-/// an order that is the same in every run and on every device. All device memory.
+/// Computes *sum += the sum of squares of values[0] … values[count - 1]: float32 a thread, double
+/// beyond, in an order that is the same in every run and on every device. All device memory.
 cudaError_t add_squared_norm(const float* values, std::int64_t count, float* sum, void* scratch,
                              cudaStream_t stream);
 
@@ -40,7 +41,8 @@ struct AdamRange {
   std::int64_t count;
 };
 
-/// With g = gradient * min(1, largest_norm / (sqrt(*squared_norm) + 1e-6)):
+/// Updates parameters by AdamW. With g = gradient * min(1, largest_norm / (sqrt(*squared_norm) +
+/// 1e-6)):
 ///   m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²
 ///   parameter -= learning_rate * (m / correction1) / (sqrt(v / correction2) + epsilon)
 /// in float32. `squared_norm` is read on the device when the kernel runs. An element's result does

@@ -27,7 +27,7 @@ struct SumTargets {
 inline constexpr int kSumWarps = 16;
 inline constexpr int kRowsOfSumWarp = kMostPartialRows / kSumWarps;
 
-/// A block for 32 columns, a column for each thread of a warp; a warp has every 16th row, all of
+/// Sums 32 columns a block, a column for each thread of a warp; a warp has every 16th row, all of
 /// them in flight at once. Starts while the first stage ends, and waits for that.
 static __global__ void __launch_bounds__(kSumWarps* kWarpThreads)
     sum_partial_rows(const float* partials, int rows, int pitch, int columns, SumTargets targets) {
@@ -76,7 +76,7 @@ struct TileGrid {
   int rows_per_block;  ///< the last may have fewer, or none
 };
 
-/// The same on every device, so that sums are.
+/// Chooses the same grid on every device, so that sums are the same.
 template <typename T>
 TileGrid tile_grid(std::int64_t rows, int columns) {
   constexpr std::int64_t kBlocks = 264;  // two for each multiprocessor of the largest devices
@@ -131,7 +131,7 @@ __device__ inline TilePart tile_part(std::int64_t rows, int pitch, int rows_per_
   return {(first + warp) * pitch + vector, kTileWarps * pitch, count};
 }
 
-/// A lane for each of the first rows: asks for what of them the warp reads that is old.
+/// Asks, by a lane for each of the first rows, for what of them the warp reads that is old.
 template <typename Work>
 __device__ void ask_for_part(const TilePart& part, int pitch, const Work& work) {
   constexpr int kRows = 8;
@@ -188,7 +188,7 @@ class VectorsUnderWay {
   const TilePart& part_;
 };
 
-/// A block's part of a matrix: a tile of columns and some rows, which its warps take in turn.
+/// Sums a block's part of a matrix: a tile of columns and some rows, which its warps take in turn.
 /// Work::operands are the matrices that it reads, of which the first kOldOperands are not what the
 /// launch before wrote; work.finish(i, loaded, values) gives the values of vector i from theirs.
 /// `partials` may be null: then nothing is summed.

@@ -30,7 +30,7 @@ struct ExponentSum {
     for (int e = 0; e < kElements; ++e) sum += fast_exp2(fmaf(logits[e], kLog2E, -top));
   }
 
-  /// The same bits whichever of the two is whose.
+  /// Merges with another sum, with the same bits whichever of the two is whose.
   __device__ void merge(const ExponentSum& other) {
     const float above = fmaxf(top, other.top);
     const float own = __fmul_rn(sum, fast_exp2(top - above));
@@ -46,7 +46,7 @@ struct ExponentSum {
     }
   }
 
-  /// Over a block of whole warps, in every thread with the same bits.
+  /// Merges over a block of whole warps, in every thread with the same bits.
   __device__ void merge_block() {
     __shared__ float tops[kMostThreads / kWarpThreads];
     __shared__ float sums[kMostThreads / kWarpThreads];
@@ -67,7 +67,7 @@ struct ExponentSum {
   }
 };
 
-/// The padding's elements of vector i of a row become -inf.
+/// Sets the padding's elements of vector i of a row to -inf.
 template <typename T>
 __device__ void mask_padding(uint4& vector, int i, int vocabulary) {
   constexpr int kElements = kVectorElements<T>;
@@ -85,8 +85,8 @@ __device__ void mask_padding(uint4& vector, int i, int vocabulary) {
 /// Vectors that each thread has in flight.
 constexpr int kInFlight = 4;
 
-/// A block for each row. Where kKeeps the row stays in shared memory between the sum and the
-/// gradient; a thread only ever touches its own vectors.
+/// Computes one row in each block. Where kKeeps the row stays in shared memory between the sum and
+/// the gradient; a thread only ever touches its own vectors.
 template <typename T, bool kKeeps>
 __global__ void __launch_bounds__(kMostThreads)
     differentiate_rows(LossShape shape, const std::int32_t* targets, float gradient_scale,
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-/// One block, after all rows are done.
+/// Averages by one block, after all rows are done.
 __global__ void __launch_bounds__(kMostThreads)
     average(const float* values, std::int64_t count, float* mean) {
   __shared__ double sums[kWarpThreads];

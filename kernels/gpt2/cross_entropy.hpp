@@ -14,8 +14,8 @@ struct LossShape {
   int padded;         ///< columns in memory, a multiple of 8, at least `vocabulary`
 };
 
-/// Softmax cross-entropy and its gradient, in one kernel that reads and writes every logit once
-/// where a row fits into shared memory, else reads it twice, and one that takes the mean.
+/// Computes softmax cross-entropy and its gradient, in one kernel that reads and writes every logit
+/// once if a row fits into shared memory, else reads it twice, and one that takes the mean.
 ///   row_losses[i] = log(sum over j of exp(logits[i][j])) - logits[i][targets[i]]
 ///   *mean_loss = their mean
 ///   logits[i][j] = gradient_scale * (softmax(logits[i])[j] - (1 if j = targets[i])), 0 in padding

@@ -33,7 +33,7 @@ struct SampleRows {
   __device__ bool has(int k) const { return row(k) < end; }
 };
 
-/// Which of the four channels at `column` of each row are kept: bits 4 k … 4 k + 3.
+/// Returns which of the four channels at `column` of each row are kept: bits 4 k … 4 k + 3.
 __device__ std::uint32_t kept_of_samples(const MatrixDropout& dropout, const SampleRows& rows,
                                          int channels, unsigned column) {
   if (dropout.mask.threshold == 0) return 0xffffffffU;
@@ -45,7 +45,7 @@ __device__ std::uint32_t kept_of_samples(const MatrixDropout& dropout, const Sam
   return bits;
 }
 
-/// `blocks` for positions and channels, as many for each group of samples.
+/// Embeds by `blocks` for positions and channels, as many for each group of samples.
 __global__ void __launch_bounds__(kThreads)
     embed(EmbeddingShape shape, unsigned fours, unsigned blocks, const std::int32_t* tokens,
           const float* token_embedding, const float* position_embedding, MatrixDropout dropout,
@@ -115,7 +115,7 @@ struct ListPlaces {
   std::int64_t rows;
 };
 
-/// The sum of dropout(stream_gradient) over a piece's rows, four channels of it.
+/// Returns the sum of dropout(stream_gradient) over a piece's rows, four channels of it.
 __device__ float4 sum_of_rows(const EmbeddingShape& shape, const std::int32_t* rows, int count,
                               int column, const float* stream_gradient,
                               const MatrixDropout& dropout) {
@@ -150,7 +150,7 @@ __device__ TokenPiece piece_at(const std::int32_t* list, const ListPlaces& place
   return {entry.x, entry.y, entry.z, entry.w};
 }
 
-/// A block for each piece of a token's rows; blocks beyond the pieces have nothing to do.
+/// Sums by a block for each piece of a token's rows; blocks beyond the pieces have nothing to do.
 __global__ void __launch_bounds__(kThreads, 4)
     sum_token_pieces(EmbeddingShape shape, ListPlaces places, const std::int32_t* list,
                      const float* stream_gradient, MatrixDropout dropout, float* token_gradient,
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   }
 }
 
-/// A block for each token of several pieces, which are summed in order. Starts early.
+/// Merges by a block for each token of several pieces, which are summed in order. Starts early.
 __global__ void __launch_bounds__(kThreads)
     merge_token_pieces(EmbeddingShape shape, ListPlaces places, const std::int32_t* list,
                        const float* partials, float* token_gradient) {
@@ -209,7 +209,7 @@ unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>(divide_up(threads, kThreads));
 }
 
-/// Threads of a block whose threads each take four channels at a time.
+/// Returns threads of a block whose threads each take four channels at a time.
 unsigned row_threads(int channels) {
   const int needed = round_up(channels / 4, kWarpThreads);
   return static_cast<unsigned>(std::min(needed, static_cast<int>(kThreads)));

@@ -15,15 +15,16 @@
 
 namespace linkgain::kernels {
 
-/// output = GELU(input); `count` elements, a multiple of 8. `output` may be `input`, but backward
-/// needs that.
+/// Computes output = GELU(input); `count` elements, a multiple of 8. `output` may be `input`, but
+/// backward needs that.
 cudaError_t gelu_forward(ElementType activations, const void* input, void* output,
                          std::int64_t count, cudaStream_t stream);
 
-/// gradient *= GELU'(input), both rows × columns, and bias_gradient = the sums of the columns of
-/// the result before it is rounded: the gradient of the bias that is in `input`. `bias_gradient`
-/// (columns, float32) is overwritten; null where it is not wanted, then `scratch` may be null too.
-/// `columns` is a multiple of 8. `scratch`: column_sums_scratch(columns) bytes (column_sums.hpp).
+/// Computes gradient *= GELU'(input), both rows × columns, and bias_gradient = the sums of the
+/// columns of the result before it is rounded: the gradient of the bias that is in `input`.
+/// `bias_gradient` (columns, float32) is overwritten; null where it is not wanted, then `scratch`
+/// may be null too. `columns` is a multiple of 8. `scratch`: column_sums_scratch(columns) bytes
+/// (column_sums.hpp).
 cudaError_t gelu_backward(ElementType activations, std::int64_t rows, int columns,
                           const void* input, void* gradient, float* bias_gradient, void* scratch,
                           cudaStream_t stream);

@@ -13,7 +13,7 @@
 namespace linkgain::kernels {
 namespace {
 
-/// Whether LayerNorm's kernels can do it.
+/// Returns whether LayerNorm's kernels can do it.
 bool fits(const NormShape& shape) {
   return shape.rows >= 0 && shape.channels > 0 && shape.channels % kNormChannelStep == 0 &&
          shape.channels <= kMostNormChannels;
@@ -40,8 +40,8 @@ struct RowOfWarp {
   float4 fours[kSteps];
 };
 
-/// Which of this thread's elements of the row that begins at element `first` are kept: bit 4 step +
-/// e.
+/// Returns which of this thread's elements of the row that begins at element `first` are kept: bit
+/// 4 step + e.
 template <int kSteps>
 __device__ std::uint32_t kept_of_row(const MatrixDropout& dropout, std::int64_t first,
                                      int channels) {
@@ -82,7 +82,8 @@ __device__ void add_branch(const Branch& branch, std::int64_t first, int channel
   });
 }
 
-/// Mean and inverse deviation of a row, in every thread; in two passes, as the row is in registers.
+/// Returns mean and inverse deviation of a row, in every thread; in two passes, as the row is in
+/// registers.
 template <int kSteps>
 __device__ float2 moments(const RowOfWarp<kSteps>& row, const NormShape& shape) {
   const float channels = static_cast<float>(shape.channels);
@@ -99,8 +100,8 @@ __device__ float2 moments(const RowOfWarp<kSteps>& row, const NormShape& shape) 
   return make_float2(mean, 1.0F / sqrtf(variance + shape.epsilon));
 }
 
-/// For a warp's first thread, before the launch before is done: what that did not write. Where
-/// there is no branch it has made the input.
+/// Asks, in a warp's first thread and before the launch before is done, for what that did not
+/// write. Without a branch it has made the input.
 template <bool kAdds>
 __device__ void ask_for_row(const NormShape& shape, const float* residual, const NormForward& norm,
                             std::int64_t index, int warp) {
@@ -125,12 +126,12 @@ __device__ void write_output(const NormForward& norm, const float2& moment, std:
   });
 }
 
-/// Of a block: with 128 a launch takes 3 us longer.
+/// Threads of a block: with 128 a launch takes 3 us longer.
 constexpr int kForwardThreads = 512;
 constexpr int kRowsPerBlock = kForwardThreads / kWarpThreads;
 
-/// A warp for each row, which elements are kept drawn before it is there. `sum` may be `residual`:
-/// a thread reads its columns before it writes them.
+/// Normalises a row by each warp, which elements are kept drawn before it is there. `sum` may be
+/// `residual`: a thread reads its columns before it writes them.
 template <typename T, int kSteps, bool kAdds>
 __global__ void __launch_bounds__(kForwardThreads, 2)
     norm_rows(NormShape shape, const float* residual, Branch branch, float* sum, NormForward norm) {
@@ -259,7 +260,7 @@ struct RowMeans {
   float correlation;
 };
 
-/// The row's h and g; adds to the sums of the norm's parameters.
+/// Reads the row's h and g; adds to the sums of the norm's parameters.
 template <int kSteps, typename T>
 __device__ RowMeans differentiate(const RowPlace<T>& place, const float* weight,
                                   const float2& moment, FourGradients (&fours)[kSteps],
@@ -332,7 +333,7 @@ __device__ void write_block_sums(const ThreadSums<kSteps>& sums, int channels, f
   }
 }
 
-/// Of a block, so that registers have room for a warp's row and its sums.
+/// Warps of a block at most, so that registers have room for a warp's row and its sums.
 constexpr int kMostWarps = 8;
 /// Rows of a warp: the one that it works on included.
 constexpr int kMostInFlight = 2;
@@ -408,9 +409,9 @@ __device__ void copy_to_shared(float* to, const float* from, int count) {
   }
 }
 
-/// A warp for each row, then the next one that no warp of the grid has. Rows come through shared
-/// memory, so that registers are left for sums over rows; which elements are kept is drawn while
-/// they are on their way.
+/// Takes a row by each warp, then the next one that no warp of the grid has. Rows come through
+/// shared memory, so that registers are left for sums over rows; which elements are kept is drawn
+/// while they are on their way.
 template <typename T, int kSteps>
 __global__ void __launch_bounds__(kMostWarps* kWarpThreads)
     norm_backward_rows(NormShape shape, NormBackward norm, BranchGradient branch, RowRing ring,
@@ -453,7 +454,7 @@ struct BackwardGrid {
   RowRing ring;
 };
 
-/// One block on each multiprocessor, as many rows in flight as shared memory has room for.
+/// Puts one block on each multiprocessor, as many rows in flight as shared memory has room for.
 cudaError_t backward_grid(const NormShape& shape, int row_bytes, BackwardGrid* grid) {
   int multiprocessors = 0;
   int most_shared = 0;

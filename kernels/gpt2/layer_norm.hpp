@@ -38,7 +38,7 @@ struct NormForward {
   float* inverse_deviation;  ///< rows: 1 / sqrt(variance + epsilon)
 };
 
-/// output = (input - mean) * inverse_deviation * weight + bias, row by row.
+/// Computes output = (input - mean) * inverse_deviation * weight + bias, row by row.
 cudaError_t norm_forward(ElementType activations, const NormShape& shape, const float* input,
                          const NormForward& norm, cudaStream_t stream);
 
@@ -48,16 +48,16 @@ struct Branch {
   MatrixDropout dropout;  ///< of `values`
 };
 
-/// sum = residual + dropout(branch), then norm_forward() of it, in one pass. `sum` may be
+/// Computes sum = residual + dropout(branch), then norm_forward() of it, in one pass. `sum` may be
 /// `residual`. Where the branch is a whole block's and the norm the next one's this is the first
 /// thing that the next one's forward does, as only then its parameters are sure to be there.
 cudaError_t add_norm_forward(ElementType activations, const NormShape& shape, const float* residual,
                              const Branch& branch, float* sum, const NormForward& norm,
                              cudaStream_t stream);
 
-/// Bytes of the scratch of norm_backward(), for any number of rows. It must begin at a multiple of
-/// 16 bytes; what is in it before does not matter, and it is free again after the call, in the
-/// order of the stream.
+/// Returns bytes of the scratch of norm_backward(), for any number of rows. It must begin at a
+/// multiple of 16 bytes; what is in it before does not matter, and it is free again after the call,
+/// in the order of the stream.
 std::int64_t norm_backward_scratch(int channels);
 
 struct NormBackward {
@@ -86,11 +86,11 @@ struct BranchGradient {
   float* bias_gradient;
 };
 
-/// Of norm_forward() and add_norm_forward(). With h = (input - mean) * inverse_deviation and
-/// g = output_gradient * weight, stream_gradient += inverse_deviation * (g - mean(g) - h mean(g
-/// h)), row by row; weight_gradient = the sum over rows of output_gradient * h, bias_gradient of
-/// output_gradient. `output_gradient` may be branch.values (each row is read before it is written);
-/// nothing else may overlap.
+/// Goes backward through norm_forward() and add_norm_forward(). With h = (input - mean) *
+/// inverse_deviation and g = output_gradient * weight, stream_gradient += inverse_deviation * (g -
+/// mean(g) - h mean(g h)), row by row; weight_gradient = the sum over rows of output_gradient * h,
+/// bias_gradient of output_gradient. `output_gradient` may be branch.values (each row is read
+/// before it is written); nothing else may overlap.
 cudaError_t norm_backward(ElementType activations, const NormShape& shape, const NormBackward& norm,
                           const BranchGradient& branch, void* scratch, cudaStream_t stream);
 

@@ -39,8 +39,8 @@ struct TokenRowsLayout {
   static constexpr std::int64_t kEntryWords = 4;
 
   constexpr std::int64_t most_merges() const { return rows / kTokenPiece; }
-  /// A token with several pieces has at least kTokenPiece + 1 rows, so fewer than twice as many
-  /// pieces as its rows fill.
+  /// Returns a token with several pieces has at least kTokenPiece + 1 rows, so fewer than twice as
+  /// many pieces as its rows fill.
   constexpr std::int64_t most_partials() const { return 2 * most_merges(); }
   constexpr std::int64_t pieces_at() const { return kHeaderWords; }
   constexpr std::int64_t merges_at() const { return pieces_at() + kEntryWords * rows; }
@@ -48,8 +48,8 @@ struct TokenRowsLayout {
   constexpr std::int64_t words() const { return rows_at() + rows; }
 };
 
-/// The numbers of `tokens`, none of them negative, sorted by token, equal ones as they stood: by
-/// radix, as a step must not wait for its list.
+/// Returns the numbers of `tokens`, none of them negative, sorted by token, equal ones as they
+/// stood: by radix, as a step must not wait for its list.
 inline std::vector<std::int32_t> sorted_rows(const std::int32_t* tokens, std::int64_t rows) {
   constexpr unsigned kDigit = 11;
   constexpr std::size_t kBuckets = std::size_t{1} << kDigit;

@@ -16,7 +16,7 @@ __device__ void send(const PingPong& side, std::int64_t items, std::uint32_t fla
   }
 }
 
-/// All threads return when all of the message is there.
+/// Receives: all threads return when all of the message is there.
 __device__ void receive(const PingPong& side, std::int64_t items, std::uint32_t flag, bool keep) {
   const auto* inbox = static_cast<const LLPacket*>(side.inbox);
   auto* received = static_cast<uint2*>(side.received);

@@ -8,7 +8,7 @@
 
 namespace linkgain::kernels {
 
-/// Bytes of an inbox for messages of `bytes`: a flag beside every 4.
+/// Returns bytes of an inbox for messages of `bytes`: a flag beside every 4.
 inline std::int64_t inbox_bytes(std::int64_t bytes) { return 2 * bytes; }
 
 /// One side of a ping-pong: each message is sent when the one before it has arrived. Inboxes
@@ -25,15 +25,15 @@ struct PingPong {
   WaitBound bound{};  ///< of every wait for a message
 };
 
-/// `rounds` round trips. Both sides must launch it with the same rounds, in the same order and
-/// with the same `rounds_before`, the sum of those of earlier exchanges. One block: larger messages
-/// go by as many items a thread. cudaErrorInvalidValue for other sizes.
+/// Makes `rounds` round trips. Both sides must launch it with the same rounds, in the same order
+/// and with the same `rounds_before`, the sum of those of earlier exchanges. One block: larger
+/// messages go by as many items a thread. cudaErrorInvalidValue for other sizes.
 cudaError_t ping_pong(const PingPong& side, int rounds, std::uint32_t rounds_before,
                       cudaStream_t stream);
 
-/// `loads` loads of 8 bytes by one thread, each from where the one before it told: `memory` holds
-/// byte offsets. Begins at *position and leaves there where it came to; both are in memory of the
-/// current device. No load is served by a cache of the multiprocessor.
+/// Makes `loads` loads of 8 bytes by one thread, each from where the one before it told: `memory`
+/// holds byte offsets. Begins at *position and leaves there where it came to; both are in memory of
+/// the current device. No load is served by a cache of the multiprocessor.
 cudaError_t pointer_chase(const void* memory, std::uint64_t* position, int loads,
                           cudaStream_t stream);
 

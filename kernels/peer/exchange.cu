@@ -7,8 +7,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-/// Different for every sender, round and place, so that a word which is nowhere else sent cannot
-/// pass for one that should be there.
+/// Returns a word that is different for every sender, round and place, so that one which is nowhere
+/// else sent cannot pass for one that should be there.
 __device__ std::uint32_t word_of(int rank, std::uint32_t round, std::int64_t place) {
   std::uint32_t word = static_cast<std::uint32_t>(place) * 2654435761u;
   word ^= (round * 2u + static_cast<std::uint32_t>(rank)) * 0x9e3779b9u;
@@ -36,7 +36,7 @@ __device__ void send(const ExchangeSide& side, std::uint32_t round) {
   if (threadIdx.x == 0) store_release(flag_of(side.peer_inbox), round);
 }
 
-/// Whether the other side's flag of the round has come. All threads must call it.
+/// Returns whether the other side's flag of the round has come. All threads must call it.
 __device__ bool receive(const ExchangeSide& side, std::uint32_t round, const TimeLimit& limit) {
   int arrived = 0;
   if (threadIdx.x == 0) {
@@ -46,7 +46,7 @@ __device__ bool receive(const ExchangeSide& side, std::uint32_t round, const Tim
   return __syncthreads_or(arrived) != 0;
 }
 
-/// Past the first-level cache: a volatile load asks memory each time.
+/// Counts wrong words past the first-level cache: a volatile load asks memory each time.
 __device__ std::uint64_t wrong_words(const ExchangeSide& side, std::uint32_t round) {
   const volatile std::uint32_t* const data = data_of(side.inbox, round, side.words);
   std::uint64_t wrong = 0;
@@ -56,7 +56,7 @@ __device__ std::uint64_t wrong_words(const ExchangeSide& side, std::uint32_t rou
   return wrong;
 }
 
-/// One block: send, fence and flag; wait; look; and so on.
+/// Exchanges by one block: send, fence and flag; wait; look; and so on.
 __global__ void __launch_bounds__(kThreads)
     exchange_rounds(const ExchangeSide side, std::uint32_t rounds,
                     const TimeLimit::Arguments limit_arguments, ExchangeReport* report) {

@@ -32,18 +32,18 @@ struct ExchangeReport {
 
 inline constexpr std::int64_t kExchangeFlagBytes = 128;
 
-/// A flag, and data of two rounds in turn: whoever sends round r+2 has seen the other's flag of
-/// r+1, which that one sends when it has looked at the data of r.
+/// Returns the bytes of an inbox: a flag, and data of two rounds in turn: whoever sends round r+2
+/// has seen the other's flag of r+1, which that one sends when it has looked at the data of r.
 constexpr std::int64_t exchange_inbox_bytes(std::int64_t words) {
   return kExchangeFlagBytes + 2 * words * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
-/// `rounds` rounds, both ways at once: each side stores data and then a flag into the other's
-/// inbox, waits for the other's flag, and looks at every word. Both sides must launch it at about
-/// the same time, on devices (or as processes that share one) that run both. A side that has waited
-/// `limit_microseconds` since it began, or as many cycles as pass in that time at 4 GHz, gives up:
-/// it never waits for ever. *report is in memory of the current device. cudaErrorInvalidValue for
-/// fewer than one word or round.
+/// Exchanges `rounds` rounds, both ways at once: each side stores data and then a flag into the
+/// other's inbox, waits for the other's flag, and looks at every word. Both sides must launch it at
+/// about the same time, on devices (or as processes that share one) that run both. A side that has
+/// waited `limit_microseconds` since it began, or as many cycles as pass in that time at 4 GHz,
+/// gives up: it never waits for ever. *report is in memory of the current device.
+/// cudaErrorInvalidValue for fewer than one word or round.
 cudaError_t exchange(const ExchangeSide& side, std::uint32_t rounds, double limit_microseconds,
                      ExchangeReport* report, cudaStream_t stream);
 

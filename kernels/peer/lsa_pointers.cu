@@ -5,13 +5,13 @@
 namespace linkgain::kernels {
 namespace {
 
-/// One thread for each rank.
+/// Finds pointers by one thread for each rank.
 __global__ void lsa_pointers_kernel(ncclWindow_t window, void** pointers) {
   const int rank = static_cast<int>(threadIdx.x);
   pointers[rank] = ncclGetLsaPointer(window, 0, rank);
 }
 
-/// Nothing asked for: no multicast, no barriers.
+/// Asks for nothing: no multicast, no barriers.
 ncclDevCommRequirements no_requirements() {
 #ifdef NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER
   return NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;  // from 2.29 on

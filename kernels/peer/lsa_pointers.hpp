@@ -8,8 +8,8 @@ struct ncclWindow_vidmem;
 /// NCCL's device API as far as our kernels need it. Built only where NCCL has one (2.28 and later).
 namespace linkgain::kernels {
 
-/// NCCL's version as these functions were compiled with it, 22803 for 2.28.3. They may be called
-/// only where the library loaded understands that one's structures.
+/// Returns NCCL's version as these functions were compiled with it, 22803 for 2.28.3. They may be
+/// called only where the library loaded understands that one's structures.
 int device_api_version();
 
 /// A rank's place among those whose memory it reaches by loads and stores: NCCL's LSA team.
@@ -18,11 +18,11 @@ struct LsaTeam {
   int rank = 0;
 };
 
-/// Collective over the communicator: makes a device communicator without multicast and barriers, to
-/// see whether there can be one, and lets it go again, as the mapping of memory is the window's. An
-/// ncclResult_t: ncclInvalidUsage, on every rank, where the communicator has no symmetric memory or
-/// a function is null. `dev_comm_create` and `dev_comm_destroy` are the library's ncclDevCommCreate
-/// and ncclDevCommDestroy.
+/// Makes a device communicator without multicast and barriers, to see whether there can be one, and
+/// lets it go again, as the mapping of memory is the window's; collective over the communicator.
+/// Returns an ncclResult_t: ncclInvalidUsage, on every rank, if the communicator has no symmetric
+/// memory or a function is null. `dev_comm_create` and `dev_comm_destroy` are the library's
+/// ncclDevCommCreate and ncclDevCommDestroy.
 int find_lsa_team(ncclComm* communicator, void* dev_comm_create, void* dev_comm_destroy,
                   LsaTeam& team);
 

@@ -44,7 +44,7 @@ struct LL16Group {
   uint4 vectors[kLL16Vectors];
 };
 
-/// The vectors of group i, zeros from `end` on.
+/// Reads the vectors of group i, zeros from `end` on.
 __device__ inline LL16Group read_group(const uint4* from, std::uint32_t i, std::uint32_t end) {
   LL16Group group{};
 #pragma unroll
@@ -62,7 +62,8 @@ __device__ inline void write_group(uint4* to, std::uint32_t i, std::uint32_t end
   }
 }
 
-/// Packets of one group lie `pitch` vectors apart, so that a warp's stores lie side by side.
+/// Stores packets; those of one group lie `pitch` vectors apart, so that a warp's stores lie side
+/// by side.
 __device__ inline void store_packets(uint4* to, std::int64_t pitch, const LL16Group& group,
                                      std::uint32_t flag) {
   const uint4& a = group.vectors[0];
@@ -74,8 +75,8 @@ __device__ inline void store_packets(uint4* to, std::int64_t pitch, const LL16Gr
   store_whole(to + 3 * pitch, make_uint4(c.y, c.z, c.w, flag));
 }
 
-/// The same address, but the compiler does not see how it came about: it keeps it in registers
-/// instead of working it out again between loads that must be under way together.
+/// Returns the same address, but the compiler does not see how it came about: it keeps it in
+/// registers instead of working it out again between loads that must be under way together.
 __device__ inline const uint4* kept_in_registers(const uint4* address) {
   asm volatile("" : "+l"(address));
   return address;

@@ -36,7 +36,7 @@ struct PeerSteps {
   Region by_step[kMostRanks];
 };
 
-/// `output` is where in every rank's data results go, in bytes.
+/// Turns regions around by steps; `output` is where in every rank's data results go, in bytes.
 inline PeerSteps by_steps(const PeerRegions& regions, std::int64_t output) {
   PeerSteps steps{regions.rank, {}};
   for (int step = 0; step < regions.ranks; ++step) {

@@ -29,7 +29,7 @@ struct alignas(kAlignment) Control {
   std::uint32_t arrived[kStages][kMostBlocks][kMostRanks];
 };
 
-/// What lies at an offset of a region.
+/// Returns what lies at an offset of a region.
 template <typename T>
 __device__ T* at(void* region, std::int64_t offset) {
   return reinterpret_cast<T*>(static_cast<char*>(region) + offset);
@@ -49,7 +49,7 @@ inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 /// done with k.
 class BlockSignals {
  public:
-  /// Both must outlive it.
+  /// Reads the block's state. Both must outlive it.
   __device__ BlockSignals(const PeerSteps& peers, const WaitBound& bound)
       : peers_(peers),
         own_(*control_of(peers.by_step[0])),
@@ -58,9 +58,9 @@ class BlockSignals {
         counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]} {}
 
   __device__ std::uint32_t set() const { return operations_ % kBufferSets; }
-  /// Never 0, which is what fresh buffers hold.
+  /// Returns the flag, never 0, which is what fresh buffers hold.
   __device__ std::uint32_t flag() const { return operations_ + 1; }
-  /// The packet of this operation that `peer` sends.
+  /// Returns the packet of this operation that `peer` sends.
   __device__ Awaited awaits_packet_of(int peer) const { return {WaitPhase::packet, peer, flag()}; }
 
   /// Signals to every other rank's counterpart that what the block has written so far is there, for
@@ -81,20 +81,20 @@ class BlockSignals {
     __syncthreads();
   }
 
-  /// As signal(), but the rank that comes so many steps after this one alone.
+  /// Signals as signal() does, but only the rank that comes so many steps after this one.
   __device__ void signal_one(int step, Stage stage) {
     ++counted_[stage];
     __syncthreads();
     if (threadIdx.x == 0) store_count(step, stage);
   }
 
-  /// As wait(), for `peer` alone.
+  /// Waits as wait() does, for `peer` alone.
   __device__ void wait_for_one(Stage stage, int peer, std::uint32_t behind = 0) {
     if (threadIdx.x == 0) wait_for_peer(stage, peer, behind);
     __syncthreads();
   }
 
-  /// For the next operation. All threads of the block have read the state by then.
+  /// Prepares for the next operation. All threads of the block have read the state by then.
   __device__ void commit() {
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -122,7 +122,8 @@ class BlockSignals {
   std::uint32_t counted_[kStages];
 };
 
-/// Where the set in use begins in scratch, with `places` of 16 bytes for all senders together.
+/// Returns where the set in use begins in scratch, with `places` of 16 bytes for all senders
+/// together.
 __device__ inline std::int64_t buffers_of(const BlockSignals& state, std::int64_t places) {
   constexpr std::int64_t kPlaceBytes = 16;
   return kControlBytes + (state.set() == 0 ? 0 : places * kPlaceBytes);

@@ -20,7 +20,8 @@ struct WeightDistribution {
   double deviation;
 };
 
-/// `tensor` counts in the model's order of definition, `element` within the tensor.
+/// Returns an initial weight; `tensor` counts in the model's order of definition, `element` within
+/// the tensor.
 LINKGAIN_BOTH inline float initial_weight(std::uint64_t seed, int tensor, std::int64_t element,
                                           const WeightDistribution& distribution) {
   if (distribution.deviation == 0.0) return static_cast<float>(distribution.mean);
@@ -37,7 +38,8 @@ struct DropoutMask {
   float scale;              ///< what kept ones are multiplied with, so that the mean stays
 };
 
-/// `probability` of dropping is in 0 … 1, 1 excluded; it is rounded to 1 / 2^32.
+/// Returns the mask of dropout; `probability` of dropping is in 0 … 1, 1 excluded; it is rounded to
+/// 1 / 2^32.
 LINKGAIN_BOTH constexpr DropoutMask dropout_mask(std::uint64_t seed, std::int64_t step, int place,
                                                  double probability) {
   return {
@@ -70,8 +72,8 @@ constexpr MatrixDropout no_dropout() { return {dropout_mask(0, 0, 0, 0.0), 0}; }
 // A hash of numbers in memory that any number of threads can share: the sum of what each element
 // contributes, modulo 2^64, so that their order does not matter.
 
-/// Every bit of the result depends on every bit of `value`, and different values give different
-/// results (two rounds of xorshift and multiplication by odd numbers can be undone).
+/// Mixes bits: every bit of the result depends on every bit of `value`, and different values give
+/// different results (two rounds of xorshift and multiplication by odd numbers can be undone).
 LINKGAIN_BOTH constexpr std::uint64_t mix(std::uint64_t value) {
   value ^= value >> 32;
   value *= 0x9E3779B97F4A7C15U;
@@ -80,7 +82,7 @@ LINKGAIN_BOTH constexpr std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 32);
 }
 
-/// What the element at `index` of the whole buffer adds; `bits` are its own, zero-extended.
+/// Returns what the element at `index` of the whole buffer adds; `bits` are its own, zero-extended.
 LINKGAIN_BOTH constexpr std::uint64_t hash_contribution(std::int64_t index, std::uint64_t bits) {
   return mix(bits + mix(static_cast<std::uint64_t>(index) + 1));
 }

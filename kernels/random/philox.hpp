@@ -31,7 +31,8 @@ LINKGAIN_BOTH constexpr RandomWords philox_round(const RandomWords& counter, con
            static_cast<std::uint32_t>(even)}};
 }
 
-/// Between rounds the key moves on by the golden ratio and by the square root of 3, less one.
+/// Encrypts the counter; between rounds the key moves on by the golden ratio and by the square root
+/// of 3, less one.
 LINKGAIN_BOTH constexpr RandomWords philox(RandomWords counter, RandomKey key) {
   for (int round = 0; round < kPhiloxRounds; ++round) {
     counter = philox_round(counter, key);
@@ -52,7 +53,7 @@ struct RandomSequence {
 /// Elements that one call of philox() serves.
 inline constexpr int kWordsPerBlock = 4;
 
-/// The words of elements 4 * block … 4 * block + 3. `block` is below 2^56.
+/// Returns the words of elements 4 * block … 4 * block + 3. `block` is below 2^56.
 LINKGAIN_BOTH constexpr RandomWords random_block(const RandomSequence& sequence,
                                                  std::uint64_t block) {
   const RandomWords counter{{static_cast<std::uint32_t>(block),
@@ -62,7 +63,7 @@ LINKGAIN_BOTH constexpr RandomWords random_block(const RandomSequence& sequence,
                            static_cast<std::uint32_t>(sequence.seed >> 32)}});
 }
 
-/// The word of one element.
+/// Returns the word of one element.
 LINKGAIN_BOTH constexpr std::uint32_t random_word(const RandomSequence& sequence,
                                                   std::uint64_t element) {
   return random_block(sequence, element / kWordsPerBlock).word[element % kWordsPerBlock];
@@ -71,8 +72,8 @@ LINKGAIN_BOTH constexpr std::uint32_t random_word(const RandomSequence& sequence
 // The functions below come out bit by bit the same on every device: they add to a product only by
 // fma(), so that no compiler can choose to, and use no library function that is not exact.
 
-/// The natural logarithm of a positive normal number, within 2 ulp: 2 atanh((m - 1) / (m + 1)) of
-/// the mantissa, the series up to s^23, where s is below 0.172.
+/// Returns the natural logarithm of a positive normal number, within 2 ulp: 2 atanh((m - 1) / (m +
+/// 1)) of the mantissa, the series up to s^23, where s is below 0.172.
 LINKGAIN_BOTH inline double portable_log(double value) {
   int exponent = 0;
   double mantissa = std::frexp(value, &exponent);
@@ -92,8 +93,8 @@ struct CirclePoint {
   double y;
 };
 
-/// The point of the unit circle in direction `word` / 2^32 of a turn, less an eighth of one: Taylor
-/// series within an eighth to either side, turned by quarters.
+/// Returns the point of the unit circle in direction `word` / 2^32 of a turn, less an eighth of
+/// one: Taylor series within an eighth to either side, turned by quarters.
 LINKGAIN_BOTH inline CirclePoint circle_point(std::uint32_t word) {
   constexpr double kQuarterTurn = 1.5707963267948966;
   const double quarter = static_cast<double>(word & 0x3FFFFFFFU) / 1073741824.0;
@@ -118,8 +119,8 @@ LINKGAIN_BOTH inline CirclePoint circle_point(std::uint32_t word) {
   }
 }
 
-/// Standard normal, by Box and Muller: elements 2i and 2i + 1 are the two coordinates of a point.
-/// Beyond 6.77 there is none.
+/// Draws from the standard normal distribution, by Box and Muller: elements 2i and 2i + 1 are the
+/// two coordinates of a point. Beyond 6.77 there is none.
 LINKGAIN_BOTH inline double random_normal(const RandomSequence& sequence, std::uint64_t element) {
   const RandomWords words = random_block(sequence, element / kWordsPerBlock);
   const int pair = static_cast<int>(element % kWordsPerBlock) / 2 * 2;
@@ -151,7 +152,7 @@ __device__ inline WideProduct wide_product(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-/// As random_block().
+/// Returns what random_block() does, on the device.
 __device__ inline RandomWords device_random_block(const RandomSequence& sequence,
                                                   std::uint64_t block) {
   RandomWords words{{static_cast<std::uint32_t>(block),

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kThreadsPerBlock = 256;
 
-/// Rounds of eight independent chains of multiply-adds per thread, enough to fill the pipeline,
-/// with a look at the clocks between them.
+/// Runs rounds of eight independent chains of multiply-adds per thread, enough to fill the
+/// pipeline, with a look at the clocks between them.
 __global__ void __launch_bounds__(kThreadsPerBlock) keep_busy(TimeLimit::Arguments time) {
   constexpr int kChains = 8;
   constexpr int kRoundsBetweenLooks = 64;

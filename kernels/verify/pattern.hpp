@@ -22,7 +22,7 @@
 
 namespace linkgain::kernels {
 
-/// Of a rank's own factor of mulsum.
+/// The largest factor of a rank's own in mulsum.
 inline constexpr std::int32_t kLargestFactor = 2;
 
 /// Which integers the ranks put in.
@@ -38,8 +38,8 @@ struct InputRange {
   std::int32_t idle;
 };
 
-/// Sums of inputs stay within this: what the significand holds; for 8-bit integers less than the
-/// poison's 91; else what 32 bits hold.
+/// Returns the bound that sums of inputs stay within: what the significand holds; for 8-bit
+/// integers less than the poison's 91; else what 32 bits hold.
 constexpr std::int64_t largest_sum(ElementType type) {
   const ElementTraits traits = traits_of(type);
   if (traits.is_integer && traits.bytes == 1) return 90;
@@ -47,21 +47,21 @@ constexpr std::int64_t largest_sum(ElementType type) {
   return std::int64_t{1} << traits.significand_bits;
 }
 
-/// Inputs stay within this.
+/// Returns the bound that inputs stay within.
 constexpr std::int64_t largest_input(ElementType type) {
   const ElementTraits traits = traits_of(type);
   const std::int64_t limit = traits.is_integer && traits.bytes == 1 ? 10 : 1000;
   return limit < largest_sum(type) ? limit : largest_sum(type);
 }
 
-/// Whether a type's average over `ranks` ranks rounds. Dividing by a power of two does not, and
-/// integer types divide the exact sum.
+/// Returns whether a type's average over `ranks` ranks rounds. Dividing by a power of two does not,
+/// and integer types divide the exact sum.
 constexpr bool average_rounds(ElementType type, int ranks) {
   const bool power_of_two = (ranks & (ranks - 1)) == 0;
   return !traits_of(type).is_integer && !power_of_two;
 }
 
-/// Allowed error, relative to the expected value, of an average that rounds.
+/// Returns the allowed error, relative to the expected value, of an average that rounds.
 ///
 /// It is computed as the sum of v * (1/n) (NCCL's floating types), or as the sum divided by n or
 /// multiplied with 1/n. With u = 2^-p for p significand bits and m ranks that do not put in zero,
@@ -75,8 +75,8 @@ inline double average_error(ElementType type, int contributors) {
   return std::expm1((contributors + 1) * std::log1p(unit_roundoff)) + expected_roundoff;
 }
 
-/// The most ranks whose average is still within half of what is expected: 2 for float8e5m2, 5 for
-/// float8e4m3, over 100 for the wider types.
+/// Returns the most ranks whose average is still within half of what is expected: 2 for float8e5m2,
+/// 5 for float8e4m3, over 100 for the wider types.
 inline int average_contributors(ElementType type, int ranks) {
   constexpr double kLargestError = 0.5;
   int contributors = 1;
@@ -89,7 +89,7 @@ inline int average_contributors(ElementType type, int ranks) {
 /// How low inputs go; as high as the sum of all contributors allows.
 enum class LowestInput { minus_highest, zero, one };
 
-/// `factor` is what inputs are multiplied by before, at most.
+/// Returns the range of inputs; `factor` is what they are multiplied by before, at most.
 constexpr InputRange sum_range(ElementType type, int ranks, int contributors, LowestInput lowest,
                                std::int32_t factor = 1) {
   const std::int64_t share = largest_sum(type) / factor / contributors;
@@ -100,9 +100,10 @@ constexpr InputRange sum_range(ElementType type, int ranks, int contributors, Lo
   return {low, static_cast<std::uint32_t>(high - low + 1), false, ranks, contributors, 0};
 }
 
-/// The range for `ranks` >= 1. Sums stay within largest_sum(), so that every partial sum is exact.
-/// Products are of -1, 1 and 2 with at most eight factors of 2, below float8e4m3's 448. Averages of
-/// floating types are of numbers that are not negative, and where they round of positive ones.
+/// Returns the range for `ranks` >= 1. Sums stay within largest_sum(), so that every partial sum is
+/// exact. Products are of -1, 1 and 2 with at most eight factors of 2, below float8e4m3's 448.
+/// Averages of floating types are of numbers that are not negative, and where they round of
+/// positive ones.
 inline InputRange input_range(ElementType type, ReductionKind reduction, int ranks) {
   constexpr int kMostFactorsOfTwo = 8;
   const ElementTraits traits = traits_of(type);
@@ -133,7 +134,7 @@ inline InputRange input_range(ElementType type, ReductionKind reduction, int ran
   return {};
 }
 
-/// Allowed |result - expected| / |expected|; 0 where the result must be exact.
+/// Returns the allowed |result - expected| / |expected|; 0 if the result must be exact.
 inline double relative_error_bound(ElementType type, ReductionKind reduction, int ranks) {
   if (reduction != ReductionKind::avg || !average_rounds(type, ranks)) return 0.0;
   return average_error(type, input_range(type, reduction, ranks).contributors);
@@ -153,7 +154,8 @@ struct Pattern {
   double relative_error;
 };
 
-/// For `ranks` >= 1. Where data is only moved, take ReductionKind::max: it has the widest range.
+/// Makes the pattern for `ranks` >= 1. If data is only moved, take ReductionKind::max: it has the
+/// widest range.
 inline Pattern make_pattern(ElementType type, ReductionKind reduction, int ranks,
                             std::uint32_t seed) {
   return {type,
@@ -173,12 +175,12 @@ LINKGAIN_BOTH constexpr std::uint32_t scramble(std::uint32_t bits) {
   return bits * 0xc2b2ae35U;
 }
 
-/// `bits` scaled to 0 … count - 1; uses the upper bits.
+/// Scales `bits` to 0 … count - 1; uses the upper bits.
 LINKGAIN_BOTH constexpr std::uint32_t scale(std::uint32_t bits, std::uint32_t count) {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits) * count) >> 32);
 }
 
-/// The part of the hash that all ranks share; kernels compute it once per element.
+/// Returns the part of the hash that all ranks share; kernels compute it once per element.
 LINKGAIN_BOTH constexpr std::uint32_t index_hash(std::uint32_t seed, std::int64_t index) {
   const auto position = static_cast<std::uint64_t>(index);
   const auto lower = static_cast<std::uint32_t>(position);
@@ -186,8 +188,8 @@ LINKGAIN_BOTH constexpr std::uint32_t index_hash(std::uint32_t seed, std::int64_
   return scramble(lower + upper * 0x9e3779b9U + seed * 0x7feb352dU);
 }
 
-/// What `rank` puts in at `index`: counter-based, a second round of scramble() keyed by the rank on
-/// top of the first one keyed by seed and index.
+/// Returns what `rank` puts in at `index`: counter-based, a second round of scramble() keyed by the
+/// rank on top of the first one keyed by seed and index.
 LINKGAIN_BOTH constexpr std::int32_t input_value(std::uint32_t seed, int rank, std::int64_t index,
                                                  const InputRange& range) {
   const std::uint32_t shared = index_hash(seed, index);
@@ -201,12 +203,12 @@ LINKGAIN_BOTH constexpr std::int32_t input_value(std::uint32_t seed, int rank, s
   return value + (range.skips_zero && value >= 0 ? 1 : 0);
 }
 
-/// What mulsum multiplies a rank's input by: 1 or kLargestFactor, which every type holds.
+/// Returns what mulsum multiplies a rank's input by: 1 or kLargestFactor, which every type holds.
 LINKGAIN_BOTH constexpr std::int32_t factor_of(int rank) {
   return rank % 2 == 0 ? 1 : kLargestFactor;
 }
 
-/// `combine` applied over the inputs of all ranks at `index`.
+/// Applies `combine` over the inputs of all ranks at `index`.
 template <typename Combine>
 LINKGAIN_BOTH constexpr std::int32_t fold_inputs(const Pattern& pattern, std::int64_t index,
                                                  Combine combine) {
@@ -217,7 +219,7 @@ LINKGAIN_BOTH constexpr std::int32_t fold_inputs(const Pattern& pattern, std::in
   return result;
 }
 
-/// All ranks' inputs at `index` added up, each times its rank's factor.
+/// Adds up all ranks' inputs at `index`, each times its rank's factor.
 LINKGAIN_BOTH constexpr std::int32_t sum_of_products(const Pattern& pattern, std::int64_t index) {
   std::int32_t sum = 0;
   for (int rank = 0; rank < pattern.ranks; ++rank) {
@@ -226,7 +228,7 @@ LINKGAIN_BOTH constexpr std::int32_t sum_of_products(const Pattern& pattern, std
   return sum;
 }
 
-/// All ranks' inputs at `index` reduced without rounding or wrapping; for avg their sum.
+/// Reduces all ranks' inputs at `index` without rounding or wrapping; for avg their sum.
 LINKGAIN_BOTH constexpr std::int32_t reduced_inputs(const Pattern& pattern, std::int64_t index) {
   using Value = std::int32_t;
   switch (pattern.reduction) {
@@ -245,15 +247,15 @@ LINKGAIN_BOTH constexpr std::int32_t reduced_inputs(const Pattern& pattern, std:
   return 0;
 }
 
-/// The result for an integer type, to be converted to the type modulo 2^bits (two's complement, as
-/// NCCL and MPI wrap; only 8-bit products do). An average is the sum divided, truncated to zero.
+/// Converts the result for an integer type modulo 2^bits (two's complement, as NCCL and MPI wrap;
+/// only 8-bit products do). An average is the sum divided, truncated to zero.
 LINKGAIN_BOTH constexpr std::int64_t expected_integer(const Pattern& pattern, std::int64_t index) {
   const std::int32_t result = reduced_inputs(pattern, index);
   return pattern.reduction == ReductionKind::avg ? result / pattern.ranks : result;
 }
 
-/// The result for a floating type. Real is float or double; float64 needs double, the other types
-/// are served by either.
+/// Returns the result for a floating type. Real is float or double; float64 needs double, the other
+/// types are served by either.
 template <typename Real>
 LINKGAIN_BOTH constexpr Real expected_real(const Pattern& pattern, std::int64_t index) {
   const auto result = static_cast<Real>(reduced_inputs(pattern, index));
@@ -261,7 +263,7 @@ LINKGAIN_BOTH constexpr Real expected_real(const Pattern& pattern, std::int64_t 
                                                  : result;
 }
 
-/// Whether a floating result is right; NaN never is.
+/// Returns whether a floating result is right; NaN never is.
 template <typename Real>
 LINKGAIN_BOTH constexpr bool matches(Real got, Real expected, Real relative_error) {
   const Real error = got < expected ? expected - got : got - expected;

@@ -151,8 +151,8 @@ __global__ void __launch_bounds__(kThreadsPerBlock)
   tally.publish(result);
 }
 
-/// One thread, after check_kernel: looks again at the smallest wrong index, so that what is kept of
-/// it belongs together. An index that an earlier check of another buffer left is not wrong here.
+/// Looks again at the smallest wrong index by one thread, after check_kernel, so that what is kept
+/// of it belongs together. An index that an earlier check of another buffer left is not wrong here.
 template <typename T, typename Source>
 __global__ void record_first_kernel(const T* data, std::int64_t count, std::int64_t first_index,
                                     Source source, CheckResult* result) {

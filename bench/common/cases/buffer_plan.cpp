@@ -14,13 +14,14 @@ constexpr std::int64_t kGraphBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kMostWalked = 512;
 /// A pool of small operations, over which their slots are distributed.
 constexpr std::int64_t kSmallPoolBytes = kGraphBytes;
-/// Of the largest rank's pools over the smallest's, so that all data is cold: that of a gather over
-/// eight ranks. With more the largest would need more memory than cold data is worth.
+/// The largest rank's pools over the smallest's at most, so that all data is cold: that of a gather
+/// over eight ranks. With more the largest would need more memory than cold data is worth.
 constexpr std::int64_t kMostUneven = 9;
 
 std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
 
-/// An odd number of cache lines: slots so far apart do not share the low bits of their addresses.
+/// Rounds up to an odd number of cache lines: slots so far apart do not share the low bits of their
+/// addresses.
 std::int64_t odd_lines(std::int64_t bytes) {
   return bytes / kAlignment / 2 * 2 * kAlignment + kAlignment;
 }
@@ -35,7 +36,7 @@ int operations_per_slot(OperationKind operation) {
 
 std::int64_t both(const SlotBytes& bytes) { return bytes.first + bytes.second; }
 
-/// A rank with fewer buffers than the root, where there is such a one.
+/// Returns a rank with fewer buffers than the root, where there is such a one.
 int rank_beside_root(const Case& c) { return c.root == 0 ? 1 : 0; }
 
 RankBuffers out_of_place(const Case& c, int rank) {

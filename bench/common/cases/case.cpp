@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kFewestRanks = 2;
 
-/// The multiple of `granule` next to a size above zero.
+/// Returns the multiple of `granule` next to a size above zero.
 Bytes nearest_multiple(Bytes size, std::int64_t granule) {
   const std::int64_t rest = size.value % granule;
   const std::int64_t below = size.value - rest;
@@ -30,7 +30,7 @@ Bytes nearest_multiple(Bytes size, std::int64_t granule) {
   return Bytes{rest > granule / 2 ? below + granule : below};
 }
 
-/// A training has its own parameters and none of the others'.
+/// Refuses a training with another operation's parameters, and one without its own.
 void validate_training(const Case& c) {
   if (!c.training) {
     throw UsageError("gpt2_step needs precision and model: gpt2_step/fp32/gpt2/np2");
@@ -46,7 +46,7 @@ void validate_training(const Case& c) {
   }
 }
 
-/// Its name says all there is.
+/// Refuses everything but a name: it says all there is.
 void validate_program(const Case& c) {
   if (!c.metric) throw UsageError("exec needs a metric: exec/time");
   validate(*c.metric);
@@ -82,7 +82,7 @@ void validate_pair(const Pair& pair, int ranks) {
   }
 }
 
-/// In place and reduction, which not every operation has, and the kernels that there are.
+/// Checks the form (in place), reduction and kernel, which not every operation has.
 void validate_form(const Case& c) {
   if (c.in_place && !has_in_place_form(c.operation)) {
     throw UsageError(fmt::format("field 'inplace': {} cannot work in place", name_of(c.operation)));
@@ -98,7 +98,7 @@ void validate_form(const Case& c) {
   }
 }
 
-/// What only calls of a library have.
+/// Refuses what only calls of a library have.
 void validate_memory_work(const Case& c) {
   if (!works_on_memory(c.operation)) return;
   const auto refuse = [&](std::string_view field, std::string_view why) {
@@ -158,7 +158,7 @@ constexpr std::array<std::string_view, 8> kTrainingOptions{
     "none",        "zero2",   "zero3",      "buckets=legacy",
     "bucket-mb=M", "batch=B", "sequence=T", "dropout=P"};
 
-/// A whole number without sign; absent where `text` is anything else.
+/// Returns a whole number without sign; absent where `text` is anything else.
 std::optional<int> parse_number(std::string_view text) {
   if (text.empty() || text.front() == '-') return std::nullopt;
   int number = 0;
@@ -315,14 +315,14 @@ class CaseNameReader {
   bool both_ = false;
 };
 
-/// The first field of `name` that `valid` spells otherwise or does not have.
+/// Returns the first field of `name` that `valid` spells otherwise or does not have.
 std::string first_difference(std::string_view name, std::string_view valid) {
   const std::vector<std::string> given = split(name, '/');
   const std::vector<std::string> right = split(valid, '/');
   return *std::mismatch(given.begin(), given.end(), right.begin(), right.end()).first;
 }
 
-/// Everything before the size and everything after it, without the slashes between.
+/// Returns everything before the size and everything after it, without the slashes between.
 std::string leading_fields(const Case& c) {
   std::string text(name_of(c.operation));
   if (has_type(c.operation)) text += fmt::format("/{}", name_of(c.type));

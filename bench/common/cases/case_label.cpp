@@ -10,7 +10,7 @@
 namespace linkgain {
 namespace {
 
-/// How messages go between the two ranks of a pair.
+/// Returns how messages go between the two ranks of a pair.
 std::string_view arrow_of(const Case& definition) {
   const bool both_ways = definition.operation == OperationKind::ping_pong ||
                          definition.operation == OperationKind::latency;

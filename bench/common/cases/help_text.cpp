@@ -27,7 +27,7 @@ std::string row(const std::string& head, const std::string& text) {
               : first + "\n" + hanging(gap, text, kHelpColumns);
 }
 
-/// "--sizes SIZES", "--rates[=NAME]" or the name of an argument.
+/// Returns "--sizes SIZES", "--rates[=NAME]" or the name of an argument.
 std::string head_of(const CLI::Option& option) {
   if (!option.nonpositional()) return option.get_name(true, false);
   std::string head = option.get_name(false, true);
@@ -53,7 +53,7 @@ std::string group_text(const std::string& group, const Options& options) {
   return text;
 }
 
-/// Those of a measurement in their order, then the others, as they were declared.
+/// Returns the groups of a measurement in their order, then the others as they were declared.
 std::vector<std::string> groups_of(const CLI::App& app) {
   using namespace option_group;
   std::vector<std::string> groups{kWhat, kHow, kTraining, kWhere, kOutput};
@@ -63,7 +63,7 @@ std::vector<std::string> groups_of(const CLI::App& app) {
   return groups;
 }
 
-/// Of a group, --help last.
+/// Returns the options of a group, --help last.
 Options options_in(const CLI::App& app, const std::string& group) {
   Options options = app.get_options([&](const CLI::Option* option) {
     return option->nonpositional() && option->get_group() == group;

@@ -47,7 +47,7 @@ constexpr std::array<Traits, kOperations.size() + 1> kTraits{{
     {.name = "exec", .form = Form::program},
 }};
 
-/// The table is in the enumeration's order.
+/// Returns the operation's row; the table is in the enumeration's order.
 const Traits& traits_of(OperationKind operation) {
   return kTraits.at(static_cast<std::size_t>(operation));
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kAdvice = "see linkgain run --help: its options without -- are the file's";
 
-/// Where a character first stands outside quotes, as CLI11 has them; npos where it does not.
+/// Returns where a character first stands outside quotes, as CLI11 has them; npos if it does not.
 std::size_t find_unquoted(std::string_view text, char wanted) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == wanted) return i;
@@ -33,7 +33,7 @@ std::size_t find_unquoted(std::string_view text, char wanted) {
   return std::string_view::npos;
 }
 
-/// The next line without its comment.
+/// Reads the next line without its comment.
 bool next_line(std::istream& stream, std::string& line) {
   if (!std::getline(stream, line)) return false;
   line = CLI::detail::trim_copy(line.substr(0, find_unquoted(line, '#')));
@@ -41,9 +41,9 @@ bool next_line(std::istream& stream, std::string& line) {
   return true;
 }
 
-/// The file's text without comments and with a line for each list. CLI11 finds comments in quotes
-/// and none in lists, takes a list that does not end for one without its last character, and an
-/// option without a value for 0.
+/// Returns the file's text without comments and with a line for each list. CLI11 finds comments in
+/// quotes and none in lists, takes a list that does not end for one without its last character, and
+/// an option without a value for 0.
 std::string plain_text(const std::string& text, const std::filesystem::path& file) {
   std::istringstream stream(text);
   std::string plain;
@@ -109,7 +109,7 @@ UsageError unknown_key(const CLI::App& app, const CLI::ConfigItem& item,
                     kAdvice);
 }
 
-/// What the option is given, as by words of a command line.
+/// Gives the option its value, as words of a command line would.
 void set_option(CLI::Option& option, const CLI::ConfigItem& item) {
   if (option.get_expected_max() == 0) {
     const std::string value = fmt::format("{}", fmt::join(item.inputs, ","));

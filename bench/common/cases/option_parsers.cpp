@@ -21,7 +21,7 @@
 namespace linkgain {
 namespace {
 
-/// A device or rank number; absent where the text is none.
+/// Returns a device or rank number; nothing if the text is none.
 std::optional<int> small_number(std::string_view text) {
   constexpr int kMost = 9999;
   int number = 0;
@@ -37,8 +37,8 @@ struct Unit {
   double factor;
 };
 
-/// A number with the first of `units` that it ends with, one space between them allowed; absent
-/// where the text is none.
+/// Returns a number with the first of `units` that it ends with, one space between them allowed;
+/// absent where the text is none.
 std::optional<double> number_in(std::string_view text, std::span<const Unit> units) {
   const auto unit =
       std::ranges::find_if(units, [=](const Unit& each) { return text.ends_with(each.suffix); });
@@ -51,7 +51,7 @@ std::optional<double> number_in(std::string_view text, std::span<const Unit> uni
   return number * unit->factor;
 }
 
-/// What was asked for in the place of what was there.
+/// Returns what was asked for in the place of what was there.
 TrainingSelection with_options(TrainingSelection selection, const TrainingSelection& asked) {
   if (!asked.models.empty()) selection.models = asked.models;
   if (!asked.strategies.empty()) selection.strategies = asked.strategies;
@@ -64,7 +64,7 @@ TrainingSelection with_options(TrainingSelection selection, const TrainingSelect
   return selection;
 }
 
-/// The options that were given, in the order of the help.
+/// Returns the options that were given, in the order of the help.
 std::vector<std::string_view> options_of(const TrainingSelection& asked) {
   std::vector<std::string_view> options;
   const auto add = [&](bool is_given, std::string_view option) {
@@ -81,7 +81,7 @@ std::vector<std::string_view> options_of(const TrainingSelection& asked) {
   return options;
 }
 
-/// An empty text, as that of "$OUT" where there is no such variable, would count as none given.
+/// Refuses an empty value: that of "$OUT" without such a variable would count as none given.
 void require_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::vector<std::string>& values = option->results();
@@ -91,7 +91,7 @@ void require_values(const CLI::App& app) {
   }
 }
 
-/// The options that choose trainings.
+/// Adds the options that choose trainings.
 void add_training_options(DeferredOptions& deferred, SelectionOptions& options) {
   CLI::App& app = deferred.app();
   app.option_defaults()->group(option_group::kTraining);

@@ -42,7 +42,8 @@ std::vector<Reduction> reductions_of(BackendKind backend) {
   return reductions;
 }
 
-/// Every type with every reduction at one size in the latency range and one in the bandwidth range.
+/// Returns every type with every reduction at one size in the latency range and one in the
+/// bandwidth range.
 Selection all_types(BackendKind backend) {
   Selection selection = size_sweep(OperationKind::all_reduce, "64K,16M");
   selection.types = types_of(backend);
@@ -50,7 +51,8 @@ Selection all_types(BackendKind backend) {
   return selection;
 }
 
-/// Our own all-reduce kernels for the types of 16 bits: beside NCCL's of all_types().
+/// Returns our own all-reduce kernels for the types of 16 bits, which stand beside NCCL's of
+/// all_types().
 Selection short_kernels() {
   Selection selection = size_sweep(OperationKind::all_reduce, "64K,16M");
   selection.types = {DataType::float16, DataType::bfloat16};
@@ -58,7 +60,7 @@ Selection short_kernels() {
   return selection;
 }
 
-/// Every pair of ranks, each way alone and both at once.
+/// Returns every pair of ranks, each way alone and both at once.
 Selection pair_matrix(BackendKind backend) {
   Selection pairs =
       size_sweep(OperationKind::send_recv, backend == BackendKind::nccl ? "256M" : "64M");
@@ -66,7 +68,7 @@ Selection pair_matrix(BackendKind backend) {
   return pairs;
 }
 
-/// Between the first two ranks, each way alone and both at once, by copy engine.
+/// Returns copies between the first two ranks, each way alone and both at once, by copy engine.
 Selection usual_copies(OperationKind operation, std::string_view sizes) {
   Selection copies = size_sweep(operation, sizes);
   copies.patterns = {Pattern::one_way, Pattern::both_ways};
@@ -82,8 +84,8 @@ Selection all_pairs_of(OperationKind operation, std::string_view sizes,
   return pairs;
 }
 
-/// What works on memory of the GPUs: curves between two of them, every pair, one against all, and
-/// the copies to and from the host.
+/// Returns what works on memory of the GPUs: curves between two of them, every pair, one against
+/// all, and the copies to and from the host.
 std::vector<Selection> memory_work() {
   const std::vector<Pattern> both{Pattern::one_way, Pattern::both_ways};
   std::vector<Selection> all;
@@ -106,14 +108,14 @@ std::vector<Selection> memory_work() {
   return all;
 }
 
-/// Both at every size, so that each has a whole curve.
+/// Returns both at every size, so that each has a whole curve.
 std::vector<LaunchChoice> launches_of(BackendKind backend) {
   if (!supports(backend, LaunchMode::graph)) return {LaunchChoice::stream};
   return {LaunchChoice::stream, LaunchChoice::graph};
 }
 
-/// Registered and symmetric memory; the plain one is measured anyway, and to NCCL memory that it
-/// only allocated differs from that under graph capture alone.
+/// Adds registered and symmetric memory; the plain one is measured anyway, and to NCCL memory that
+/// it only allocated differs from that under graph capture alone.
 void add_buffers(std::vector<Selection>& all, OperationKind operation, BackendKind backend,
                  std::string_view two_sizes) {
   Selection selection = size_sweep(operation, two_sizes);
@@ -124,8 +126,8 @@ void add_buffers(std::vector<Selection>& all, OperationKind operation, BackendKi
   if (!selection.buffers.empty()) all.push_back(selection);
 }
 
-/// What an operation beside the default profile's can be: a size sweep by stream and graph, and at
-/// a few sizes every type, reduction, place, root and kind of memory.
+/// Adds what an operation beside the default profile's can be: a size sweep by stream and graph,
+/// and at a few sizes every type, reduction, place, root and kind of memory.
 void add_operation(std::vector<Selection>& all, OperationKind operation, BackendKind backend) {
   const bool gpu = backend == BackendKind::nccl;
   const std::string_view two_sizes = gpu ? "64K,256M" : "64K,16M";
@@ -154,7 +156,7 @@ void add_operation(std::vector<Selection>& all, OperationKind operation, Backend
   add_buffers(all, operation, backend, latency ? "8,64K" : two_sizes);
 }
 
-/// A profile is not refused for what some of its operations cannot do.
+/// Takes own work leniently: a profile is not refused for what some of its operations cannot do.
 ProfilePlan with_lenient_own_work(ProfilePlan plan) {
   for (Selection& selection : plan.selections) {
     selection.where_possible = std::all_of(
@@ -165,15 +167,15 @@ ProfilePlan with_lenient_own_work(ProfilePlan plan) {
   return plan;
 }
 
-/// The guide's training.
+/// Returns the guide's training.
 Selection usual_training() {
   Selection selection;
   selection.operations = {OperationKind::gpt2_step};
   return selection;
 }
 
-/// Every strategy in every precision: the guide's claim that links matter more the more often ranks
-/// synchronise.
+/// Returns every strategy in every precision: the guide's claim that links matter more the more
+/// often ranks synchronise.
 Selection all_trainings(BackendKind backend) {
   Selection selection = usual_training();
   selection.training.strategies = {TrainingStrategy::ddp, TrainingStrategy::zero2,
@@ -185,7 +187,7 @@ Selection all_trainings(BackendKind backend) {
   return selection;
 }
 
-/// A change of protocol is found between neighbouring sizes.
+/// Returns every power of two, as a change of protocol is found between neighbouring sizes.
 Selection every_power_of_two(BackendKind backend) {
   Selection reduce = size_sweep(OperationKind::all_reduce,
                                 backend == BackendKind::nccl ? "16:1G:x2" : "16:64M:x2");
@@ -223,8 +225,8 @@ ProfilePlan full_plan(BackendKind backend) {
   return plan;
 }
 
-/// Before and after a bridge is fitted: what it changes most, in as many launches as tell small
-/// changes, within a minute.
+/// Plans what is run before and after a bridge is fitted: what it changes most, in as many launches
+/// as tell small changes, within a minute.
 ProfilePlan bridge_plan(BackendKind backend) {
   const bool gpu = backend == BackendKind::nccl;
   ProfilePlan plan;
@@ -236,8 +238,8 @@ ProfilePlan bridge_plan(BackendKind backend) {
   return plan;
 }
 
-/// What every link carries, once large and once small, again and again: each pair of GPUs has a
-/// time of its own, by which a link that degrades is found.
+/// Returns what every link carries, once large and once small, again and again: each pair of GPUs
+/// has a time of its own, by which a link that degrades is found.
 ProfilePlan soak_plan(BackendKind backend) {
   const bool gpu = backend == BackendKind::nccl;
   ProfilePlan plan;

@@ -22,7 +22,7 @@
 namespace linkgain {
 namespace {
 
-/// Pairs that a pattern asks for; a single absent pair stands for the ring.
+/// Returns pairs that a pattern asks for; a single absent pair stands for the ring.
 std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pattern, int ranks) {
   if (pattern == Pattern::ring) return {std::nullopt};
   const bool both = pattern == Pattern::both_ways;
@@ -36,7 +36,7 @@ std::vector<std::optional<Pair>> pairs_of(const Selection& selection, Pattern pa
   return pairs;
 }
 
-/// Pairs of an operation that has them, else none.
+/// Returns the pairs of an operation that has them, else none.
 std::vector<std::optional<Pair>> peers_of(const Selection& selection, OperationKind operation,
                                           int ranks) {
   if (!has_pair(operation)) return {std::nullopt};
@@ -53,7 +53,7 @@ std::vector<std::optional<Pair>> peers_of(const Selection& selection, OperationK
   return all;
 }
 
-/// Every case with every value in its `member`; values change faster than cases.
+/// Returns every case with every value in its `member`; values change faster than cases.
 template <typename Value>
 std::vector<Case> multiply(const std::vector<Case>& cases, Value Case::*member,
                            const std::vector<Value>& values) {
@@ -67,7 +67,7 @@ std::vector<Case> multiply(const std::vector<Case>& cases, Value Case::*member,
   return all;
 }
 
-/// The kernels beside the curves that have one; the others as they are.
+/// Returns the kernels beside the curves that have one; the others as they are.
 std::vector<Case> with_kernels(const std::vector<Case>& curves, const std::vector<bool>& kernels) {
   std::vector<Case> all;
   for (const Case& curve : curves) {
@@ -78,7 +78,7 @@ std::vector<Case> with_kernels(const std::vector<Case>& curves, const std::vecto
   return all;
 }
 
-/// How cases of any size are launched, in the order in which their curves are to come.
+/// Returns how cases of any size are launched, in the order in which their curves are to come.
 std::vector<LaunchMode> launches_of(const Selection& selection, BackendKind backend) {
   std::vector<LaunchMode> modes;
   for (const LaunchChoice choice : selection.launches) {
@@ -90,7 +90,7 @@ std::vector<LaunchMode> launches_of(const Selection& selection, BackendKind back
   return modes;
 }
 
-/// Whether any choice has a case of this size launched as it is.
+/// Returns whether any choice has a case of this size launched as it is.
 bool is_launched_so(const Selection& selection, const Case& c, BackendKind backend) {
   return works_on_memory(c.operation) ||
          std::any_of(
@@ -98,7 +98,7 @@ bool is_launched_so(const Selection& selection, const Case& c, BackendKind backe
              [&](LaunchChoice choice) { return launch_mode(choice, backend, c.size) == c.launch; });
 }
 
-/// One case for each combination but the size.
+/// Returns one case for each combination but the size.
 std::vector<Case> curves_of(const Selection& selection, OperationKind operation, int ranks,
                             BackendKind backend) {
   Case base;
@@ -119,7 +119,8 @@ std::vector<Case> curves_of(const Selection& selection, OperationKind operation,
   return with_kernels(curves, selection.kernels);
 }
 
-/// The sizes of a curve. What is no multiple of one element is left for validate() to refuse.
+/// Returns the sizes of a curve. What is no multiple of one element is left for validate() to
+/// refuse.
 std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) {
   if (!is_split_over_ranks(curve.operation)) return asked;
   const std::int64_t granule = size_granule(curve);
@@ -138,7 +139,7 @@ std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) 
   return sizes;
 }
 
-/// Of a case's size and ranks.
+/// Returns whether a case has a size and ranks that are possible.
 bool is_possible(const Case& c) {
   const bool fits = c.size.value > 0 && c.size.value % size_granule(c) == 0;
   return fits && (!works_on_memory(c.operation) || c.ranks <= kMostRanksOfKernels);
@@ -156,7 +157,8 @@ void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
   }
 }
 
-/// As the guide has it where there are GPUs, else what a CPU can train.
+/// Fills in what was not asked for: the guide's training where there are GPUs, else what a CPU can
+/// train.
 TrainingSelection with_usual(TrainingSelection selection, BackendKind backend) {
   const bool gpu = backend == BackendKind::nccl;
   if (selection.models.empty()) {
@@ -191,7 +193,7 @@ bool any_operation(const std::vector<Selection>& selections, Uses uses) {
   });
 }
 
-/// A pair is refused where nothing that was asked for goes between two ranks.
+/// Refuses a pair if nothing that was asked for goes between two ranks.
 void require_use_of_pair(const std::vector<Selection>& selections) {
   const auto has_one = [](const Selection& selection) { return selection.pair.has_value(); };
   if (std::none_of(selections.begin(), selections.end(), has_one)) return;
@@ -208,7 +210,7 @@ void require_use_of_pair(const std::vector<Selection>& selections) {
       "add --only send_recv --pattern one-way, or leave it out");
 }
 
-/// A root is refused where nothing that was asked for has one.
+/// Refuses a root if nothing that was asked for has one.
 void require_use_of_root(const std::vector<Selection>& selections) {
   const auto has_one = [](const Selection& selection) {
     return selection.roots != std::vector<int>{0};
@@ -255,7 +257,7 @@ std::vector<std::string_view> takers_of(const ParameterOption& option) {
   return takers;
 }
 
-/// A parameter is refused where nothing that was asked for has it.
+/// Refuses a parameter if nothing that was asked for has it.
 void require_use_of(const ParameterOption& option, const std::vector<Selection>& selections) {
   const auto asks = [&](const Selection& selection) {
     return selection.asked_for.*option.asked_for;
@@ -270,7 +272,7 @@ void require_use_of(const ParameterOption& option, const std::vector<Selection>&
                    fmt::format("add --only {}, or leave it out", takers.front()));
 }
 
-/// Options of trainings are refused where there is none.
+/// Refuses options of trainings if there is none.
 void require_use_of_training(const std::vector<Selection>& selections) {
   const auto trains = [](const Selection&, OperationKind operation) {
     return is_training(operation);

@@ -33,13 +33,13 @@ Enum value_called(std::string_view name, const std::array<Name<Enum>, count>& na
   return found == names.end() ? Enum::other : found->value;
 }
 
-/// Messages of a send_recv or copy over all ranks.
+/// Counts the messages of a send_recv or copy over all ranks.
 int messages(const Case& c) {
   if (!c.pair) return c.ranks;
   return c.pair->both ? 2 : 1;
 }
 
-/// Payload that all ranks send to other ranks for one operation, where is_known().
+/// Returns payload that all ranks send to other ranks for one operation, where is_known().
 std::optional<double> payload_bytes(const Case& c, Algorithm algorithm) {
   if (!is_known(c.operation, algorithm)) return std::nullopt;
   const double size = static_cast<double>(c.size.value);
@@ -102,7 +102,7 @@ std::optional<double> link_bytes_per_byte(Protocol protocol) {
   throw std::invalid_argument("no such protocol");
 }
 
-/// Whether it is known what an operation's algorithm moves.
+/// Returns whether it is known what an operation's algorithm moves.
 ///
 /// all_reduce: a ring's ranks send 2 (n-1)/n S each; in a tree every rank but the root sends S up
 /// and is sent S down. all_gather, reduce_scatter: in a ring each rank's part goes n-1 steps, as it

@@ -19,15 +19,15 @@ Bytes first_limit(const BucketSettings& settings) {
   return kFirstLimit;
 }
 
-/// The tensors in the order in which they are put into buckets.
+/// Returns the tensors in the order in which they are put into buckets.
 std::vector<int> order_of(const ParameterTable& table, BucketRule rule) {
   std::vector<int> order(table.ready_order().begin(), table.ready_order().end());
   if (rule == BucketRule::legacy) std::ranges::sort(order);
   return order;
 }
 
-/// The place of all tensors of a bucket. They are neighbours in any order of definition, and in its
-/// reverse, which is the one in which GPT-2's gradients become final.
+/// Returns the place of all tensors of a bucket. They are neighbours in any order of definition,
+/// and in its reverse, which is the one in which GPT-2's gradients become final.
 ParameterRange range_of(const ParameterTable& table, std::span<const int> tensors) {
   std::int64_t begin = table.count();
   std::int64_t end = 0;

@@ -26,7 +26,7 @@ constexpr double kMostBucketMib = 4096.0;
 /// what lies between aligned parts.
 constexpr std::int64_t kBytesOfAnyBatch = std::int64_t{4} << 20;
 
-/// A whole number of `least` to `most`.
+/// Returns a whole number of `least` to `most`.
 int read_count(std::string_view field, std::string_view text, int least, int most) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -37,7 +37,7 @@ int read_count(std::string_view field, std::string_view text, int least, int mos
 
 bool is_bucket_size(double mib) { return mib >= kLeastBucketMib && mib <= kMostBucketMib; }
 
-/// Absent where the text is no number.
+/// Returns nothing where the text is no number.
 std::optional<double> read_number(std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -143,8 +143,8 @@ std::int64_t training_memory(const TrainingParameters& training) {
   const bool on_cpu = training.precision == TrainingPrecision::fp64;
   // Parameters, gradients and two moments, and with bf16 a copy of the parameters in it.
   const std::int64_t state = parameter_count(training.model) * (4 * number + (is_bf16 ? 2 : 0));
-  // Of a block its norms' and projections' outputs, with what is as long in every precision (means,
-  // bits of dropout); logits, on a CPU with their gradient; and what is used in passing.
+  // A block's norms' and projections' outputs, with what is as long in every precision (means, bits
+  // of dropout); logits, on a CPU with their gradient; and what is used in passing.
   const std::int64_t activation = is_bf16 ? 2 : number;
   const std::int64_t of_block = (is_bf16 ? 20 : 18) * config.channels * activation;
   const std::int64_t of_logits = (on_cpu ? 2 : 1) * padded_vocabulary(config) * activation;

@@ -19,8 +19,8 @@ ParameterRange token_embedding(const ParameterTable& table) {
   return table.tensor(TensorKind::token_embedding).range();
 }
 
-/// A bucket for every segment, from the last to the first, but one for each of the embeddings,
-/// which are not needed at the same places.
+/// Returns a bucket for every segment, from the last to the first, but one for each of the
+/// embeddings, which are not needed at the same places.
 std::vector<GradientBucket> segment_buckets(const ParameterTable& table) {
   std::vector<GradientBucket> buckets;
   int segment = -1;
@@ -44,7 +44,7 @@ std::vector<SegmentPass> passes_of(const ParameterTable& table) {
   return passes;
 }
 
-/// What zero3 gathers before a pass.
+/// Returns what zero3 gathers before a pass.
 std::vector<ParameterRange> gathers_of(const ParameterTable& table, const SegmentPass& pass) {
   const bool is_last = pass.segment == table.segments() - 1;
   if (is_last && pass.is_backward) return {};
@@ -55,7 +55,7 @@ std::vector<ParameterRange> gathers_of(const ParameterTable& table, const Segmen
   return {token_embedding(table), positions};
 }
 
-/// "2, 4 or 8"; empty where only one rank has equal shards.
+/// Returns "2, 4 or 8"; empty where only one rank has equal shards.
 std::string possible_ranks(std::int64_t divisor) {
   std::vector<std::string> ranks;
   for (int i = 2; i <= kMostRanks; ++i) {
@@ -80,7 +80,7 @@ void require_equal_shards(TrainingStrategy strategy, std::span<const GradientBuc
   if (divisor % ranks != 0) refuse_ranks(strategy, ranks, divisor);
 }
 
-/// As ranks exchange them.
+/// Returns the type of gradients as ranks exchange them.
 DataType gradient_type(const TrainingParameters& training) {
   return training.precision == TrainingPrecision::fp64 ? DataType::float64 : DataType::float32;
 }

@@ -139,7 +139,7 @@ namespace {
 
 constexpr std::string_view kWithoutP2p = " without P2P";
 
-/// What a number of links stands for if the pair's own were not counted.
+/// Returns what a number of links stands for if the pair's own were not counted.
 std::optional<int> links_of_two(const Machine& machine, const PairLink& link) {
   if (machine.ranks.size() != 2) return std::nullopt;
   const RankInfo* rank = find_rank(machine, link.from);

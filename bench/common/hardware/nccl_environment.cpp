@@ -125,7 +125,7 @@ bool matches(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-/// The number that a value begins with, in C's notation; 0 where it begins with none.
+/// Returns the number that a value begins with, in C's notation; 0 where it begins with none.
 int number_of(std::string_view value) {
   return static_cast<int>(std::strtol(std::string(value).c_str(), nullptr, 0));
 }

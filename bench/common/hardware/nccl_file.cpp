@@ -9,8 +9,8 @@
 namespace linkgain {
 namespace {
 
-/// The version after `prefix`'s first place in `text` where a digit follows, one with "+cuda"
-/// first.
+/// Returns the version after `prefix`'s first place in `text` where a digit follows, one with
+/// "+cuda" first.
 std::string version_in(std::string_view text) {
   constexpr std::string_view kPrefix = "NCCL version ";
   std::string plain;

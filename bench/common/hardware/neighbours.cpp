@@ -17,7 +17,8 @@ std::string memory_of(const std::vector<GpuProcess>& processes) {
                     : fmt::format(", {:.1f} GiB", static_cast<double>(bytes) / kGibibyte);
 }
 
-/// " before anything was started", " 12 s after the start, while no job of this run was active"
+/// Returns " before anything was started", " 12 s after the start, while no job of this run was
+/// active"
 std::string when(const GpuNeighbour& neighbour) {
   if (!neighbour.after_s) return " before anything was started";
   return fmt::format(" {:.0f} s after the start, while no job of this run was active",

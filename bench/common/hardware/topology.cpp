@@ -116,7 +116,7 @@ P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
 
 namespace {
 
-/// Whether the driver says that P2P goes over NVLink.
+/// Returns whether the driver says that P2P goes over NVLink.
 std::optional<bool> driver_says(const TopologyPair& pair) {
   return pair.over_nvlink.measured() ? std::optional(pair.over_nvlink.value().ok) : std::nullopt;
 }
@@ -175,7 +175,7 @@ Out write_version(const Reading<int>& version) {
   return {{"not_measured", fmt::format("NVML's version {} has no known name", version.value())}};
 }
 
-/// Active links whose rate is below link_gb_per_s.
+/// Writes the active links whose rate is below link_gb_per_s.
 Out write_slower(const NvlinkInfo& nvlink) {
   if (!nvlink.rate_gb_per_s.measured()) return write_reading(nvlink.rate_gb_per_s);
   Out links = Out::array();
@@ -206,7 +206,7 @@ Out write_pcie(const PcieInfo& pcie) {
           {"most_width", write_reading(pcie.most_width)}};
 }
 
-/// Name or number of a GPU, or why the driver does not report.
+/// Writes the name or number of a GPU, or why the driver does not report.
 Out write_identity(const TopologyGpu& gpu, const std::string& text) {
   if (!text.empty()) return text;
   return {{"not_measured", gpu.no_answer.empty() ? "the driver does not say" : gpu.no_answer}};

@@ -132,7 +132,7 @@ static_assert(kReplies.size() == std::variant_size_v<Reply>);
 /// Another version's worker, which a variant may name, may tell more.
 constexpr json::Source kMessage{.kind = "message", .advice = "", .knows_all_members = false};
 
-/// Its kind, then its members.
+/// Writes its kind, then its members.
 template <typename Message>
 std::string encode_as(const char* kind, std::string_view name, const Message& message) {
   json::Out out{{kind, name}};

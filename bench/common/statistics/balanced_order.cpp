@@ -10,9 +10,9 @@
 namespace linkgain {
 namespace {
 
-/// One draw of a full-period generator: a Weyl sequence through the finalizer of Austin Appleby's
-/// MurmurHash3. Small on purpose: the orders of a record can be repeated from its seed anywhere,
-/// which the standard library's shuffle and distributions do not promise.
+/// Draws once from a full-period generator: a Weyl sequence through the finalizer of Austin
+/// Appleby's MurmurHash3. Small on purpose: the orders of a record can be repeated from its seed
+/// anywhere, which the standard library's shuffle and distributions do not promise.
 std::uint32_t draw(unsigned& state) {
   state += 0x9e3779b9U;
   std::uint32_t bits = state;
@@ -21,7 +21,7 @@ std::uint32_t draw(unsigned& state) {
   return bits ^ (bits >> 16);
 }
 
-/// Uniform in 0 … bound-1: draws from the incomplete last stretch are thrown away.
+/// Draws uniformly from 0 … bound-1: draws from the incomplete last stretch are thrown away.
 std::uint32_t draw_below(std::uint32_t bound, unsigned& state) {
   const std::uint32_t end = std::numeric_limits<std::uint32_t>::max() / bound * bound;
   std::uint32_t bits = draw(state);
@@ -29,7 +29,7 @@ std::uint32_t draw_below(std::uint32_t bound, unsigned& state) {
   return bits % bound;
 }
 
-/// Fisher and Yates' shuffle.
+/// Shuffles by the algorithm of Fisher and Yates.
 void shuffle(std::vector<int>& order, unsigned seed) {
   for (std::size_t left = order.size(); left > 1; --left) {
     std::swap(order[left - 1], order[draw_below(static_cast<std::uint32_t>(left), seed)]);

@@ -8,8 +8,8 @@
 namespace linkgain {
 namespace {
 
-/// The continued fraction of A&S 26.5.8, evaluated from the front by the modified Lentz method.
-/// Converges within a few dozen terms where x < (a + 1) / (a + b + 2).
+/// Returns the continued fraction of A&S 26.5.8, evaluated from the front by the modified Lentz
+/// method. Converges within a few dozen terms where x < (a + 1) / (a + b + 2).
 double beta_fraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -33,8 +33,8 @@ double beta_fraction(double a, double b, double x) {
   return fraction;
 }
 
-/// The regularised incomplete beta function I_x(a, b) with y = 1 - x given apart, so that neither
-/// end loses digits (Abramowitz and Stegun, 26.5.8).
+/// Returns the regularised incomplete beta function I_x(a, b) with y = 1 - x given apart, so that
+/// neither end loses digits (Abramowitz and Stegun, 26.5.8).
 double incomplete_beta(double a, double b, double x, double y) {
   if (x <= 0.0) return 0.0;
   if (y <= 0.0) return 1.0;
@@ -45,8 +45,8 @@ double incomplete_beta(double a, double b, double x, double y) {
   return 1.0 - front * beta_fraction(b, a, y) / b;
 }
 
-/// t / sqrt(degrees of freedom) = tan(angle) maps all t >= 0 to a quarter turn, where
-/// P(|T| <= t) = I_{sin^2}(1/2, degrees / 2) rises from 0 to 1.
+/// Returns P(|T| <= t): t / sqrt(degrees of freedom) = tan(angle) maps all t >= 0 to a quarter
+/// turn, where it is I_{sin^2}(1/2, degrees / 2) and rises from 0 to 1.
 double probability_within(double angle, int degrees_of_freedom) {
   const double sine = std::sin(angle);
   const double cosine = std::cos(angle);

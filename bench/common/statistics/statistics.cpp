@@ -19,7 +19,7 @@ std::vector<double> sorted_values(std::span<const double> values) {
   return sorted;
 }
 
-/// The value that `share` of all lie below; `sorted` ascends.
+/// Returns the value that `share` of all lie below; `sorted` ascends.
 double quantile(std::span<const double> sorted, double share) {
   const double position = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(position);

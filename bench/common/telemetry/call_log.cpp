@@ -68,7 +68,7 @@ std::optional<LoggedCalls> CallLog::watch(const std::function<void()>& work) con
   return logged;
 }
 
-/// What was logged since the last turn.
+/// Returns what was logged since the last turn.
 std::string CallLog::turn(bool calls_logged) const {
   std::string text = read_regular_file(now_).value_or("");
   std::ofstream(kept_, std::ios::binary | std::ios::app) << text;

@@ -37,7 +37,7 @@ Indexes all_missing(std::size_t count, const std::string& reason) {
   return Indexes(count, Reading<int>::missing(reason));
 }
 
-/// The GPUs without any restriction, or why their order is not known.
+/// Returns the GPUs without any restriction, or why their order is not known.
 Reading<Order> physical_order(const std::vector<TopologyGpu>& gpus, const CudaSettings& settings) {
   const auto silent = [](const TopologyGpu& gpu) { return !gpu.no_answer.empty(); };
   if (std::any_of(gpus.begin(), gpus.end(), silent)) {
@@ -65,7 +65,8 @@ Reading<Order> physical_order(const std::vector<TopologyGpu>& gpus, const CudaSe
   return order;
 }
 
-/// The number that an entry begins with, as CUDA reads it; absent where there is none or a minus.
+/// Returns the number that an entry begins with, as CUDA reads it; absent where there is none or a
+/// minus.
 std::optional<std::size_t> number_of(const std::string& entry) {
   const char* begin = entry.data() + (entry.starts_with('+') ? 1 : 0);
   std::size_t number = 0;
@@ -73,7 +74,7 @@ std::optional<std::size_t> number_of(const std::string& entry) {
   return result.ec == std::errc{} ? std::optional(number) : std::nullopt;
 }
 
-/// The only GPU whose UUID begins like `entry`.
+/// Returns the only GPU whose UUID begins like `entry`.
 std::optional<std::size_t> gpu_of(const std::vector<TopologyGpu>& gpus, const std::string& entry) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -86,7 +87,7 @@ std::optional<std::size_t> gpu_of(const std::vector<TopologyGpu>& gpus, const st
 
 constexpr const char* kUuidPrefix = "GPU-";
 
-/// The GPUs that the entries name, up to the first that names none.
+/// Returns the GPUs that the entries name, up to the first that names none.
 Order named_gpus(const std::vector<TopologyGpu>& gpus, const std::vector<std::string>& entries,
                  const Order& order) {
   Order named;
@@ -104,7 +105,8 @@ Order named_gpus(const std::vector<TopologyGpu>& gpus, const std::vector<std::st
   return named;
 }
 
-/// The GPUs that CUDA_VISIBLE_DEVICES leaves of those in `order`, one named twice still twice.
+/// Returns the GPUs that CUDA_VISIBLE_DEVICES leaves of those in `order`, one named twice still
+/// twice.
 Reading<Order> listed_gpus(const std::vector<TopologyGpu>& gpus, const CudaSettings& settings,
                            const Reading<Order>& order) {
   if (!settings.visible_devices) return order;

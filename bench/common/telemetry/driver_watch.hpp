@@ -34,7 +34,7 @@ class DriverWatch {
     std::chrono::steady_clock::time_point start_;
   };
 
-  /// Where this process may start no thread nothing is watched.
+  /// Begins to watch; nothing is watched if this process may start no thread.
   explicit DriverWatch(Seconds limit);
 
  private:

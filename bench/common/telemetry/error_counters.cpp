@@ -25,7 +25,7 @@ ErrorCounterReader::ErrorCounterReader(NumberedGpus gpus) : gpus_(std::move(gpus
   }
 }
 
-/// Only where their sum is a new one.
+/// Reads each link's counters, but only if their sum is a new one.
 void ErrorCounterReader::read_links(Gpu& gpu) {
   const std::optional<NvlinkErrors> sum = gpu.device.nvlink_errors().optional();
   if (sum && sum == gpu.sum) return;

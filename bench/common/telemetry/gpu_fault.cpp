@@ -51,8 +51,8 @@ bool is_named(const CudaErrorRow& error, std::string_view line) {
          (has(error.words) && (has("CUDA") || has("Cuda") || has("cuda")));
 }
 
-/// The GPU's number where the address is one of these; "0000:41:00" without a function, as the
-/// driver writes it.
+/// Returns the GPU's number where the address is one of these; "0000:41:00" without a function, as
+/// the driver writes it.
 std::optional<int> owner_of(const XidEvent& event, const NumberedGpus& gpus) {
   if (event.from_switch) return std::nullopt;
   for (const auto& [number, device] : gpus) {

@@ -24,7 +24,7 @@
 namespace linkgain {
 namespace {
 
-/// The value of the first line "key<blanks>: value" of a /proc file.
+/// Returns the value of the first line "key<blanks>: value" of a /proc file.
 std::optional<std::string> field_of(const char* file, const std::string& key) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -49,7 +49,7 @@ std::optional<int> read_number(const std::string& path) {
   return number;
 }
 
-/// What a cgroup's limit of processes leaves; absent where it has none ("max").
+/// Returns what a cgroup's limit of processes leaves; absent where it has none ("max").
 std::optional<std::int64_t> room_of_group(const std::filesystem::path& folder) {
   std::int64_t most = 0;
   std::int64_t now = 0;
@@ -59,7 +59,7 @@ std::optional<std::int64_t> room_of_group(const std::filesystem::path& folder) {
   return std::max<std::int64_t>(0, most - now);
 }
 
-/// Threads of all of this user's processes.
+/// Returns threads of all of this user's processes.
 std::int64_t own_threads() {
   std::int64_t threads = 0;
   std::error_code error;

@@ -14,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-/// "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456", in microseconds.
+/// Reads "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456", in microseconds.
 std::optional<double> read_pressure(const std::filesystem::path& proc) {
   constexpr std::string_view kTotal = "total=";
   std::ifstream file(proc / "pressure/cpu");
@@ -28,8 +28,8 @@ std::optional<double> read_pressure(const std::filesystem::path& proc) {
   return std::nullopt;
 }
 
-/// Lines "cpu3 user nice system idle iowait irq softirq steal guest guest_nice" of processors that
-/// this process may use; guests' time is in user and nice too.
+/// Reads the lines "cpu3 user nice system idle iowait irq softirq steal guest guest_nice" of
+/// processors that this process may use; guests' time is in user and nice too.
 void read_processors(const std::filesystem::path& proc, HostLoad& load) {
   enum Column { user, nice, system, idle, iowait, irq, softirq, steal, kColumns };
   cpu_set_t usable;

@@ -86,7 +86,7 @@ std::optional<T> take_number(std::string_view& text) {
   return number;
 }
 
-/// The microseconds since boot that a record's head "level,sequence,time,flags" has.
+/// Returns the microseconds since boot that a record's head "level,sequence,time,flags" has.
 double seconds_of(std::string_view head) {
   const std::vector<std::string> fields = split(head, ',');
   if (fields.size() < 3) return 0.0;
@@ -94,8 +94,8 @@ double seconds_of(std::string_view head) {
   return static_cast<double>(take_number<std::uint64_t>(time).value_or(0)) * 1e-6;
 }
 
-/// Whether a driver's text calls its error fatal; absent where it says nothing of it. The last such
-/// word counts: the names of programs stand before the message.
+/// Returns whether a driver's text calls its error fatal; absent where it says nothing of it. The
+/// last such word counts: the names of programs stand before the message.
 std::optional<bool> says_fatal(std::string_view text) {
   const std::string capitals = upper(text);
   constexpr std::string_view kFatal = "FATAL";
@@ -105,7 +105,7 @@ std::optional<bool> says_fatal(std::string_view text) {
   return !(before.ends_with("NON") || before.ends_with("NON-"));
 }
 
-/// The number of the link that the text names last, as in "Link 13" or "on link 3(0x10000".
+/// Returns the number of the link that the text names last, as in "Link 13" or "on link 3(0x10000".
 std::optional<int> link_in(std::string_view text) {
   const std::string capitals = upper(text);
   const std::size_t word = capitals.rfind("LINK ");
@@ -162,8 +162,8 @@ std::string open_failure(int error) {
 
 constexpr std::string_view kLostGpu = "NVRM: The NVIDIA GPU ";
 
-/// Of a GPU that was gone when the driver looked for it, which the driver says without a number, in
-/// three lines: an event like Xid 79. `records` begins with the first of them.
+/// Reads that a GPU was gone when the driver looked for it, which the driver says without a number,
+/// in three lines: an event like Xid 79. `records` begins with the first of them.
 std::optional<XidEvent> parse_lost_gpu(std::string_view records) {
   const std::size_t start = records.substr(0, records.find('\n')).find(kLostGpu);
   if (start == std::string_view::npos) return std::nullopt;
@@ -182,7 +182,7 @@ std::optional<XidEvent> parse_lost_gpu(std::string_view records) {
   return event;
 }
 
-/// All records of an open log; each read of /dev/kmsg gives one, EPIPE says that some were
+/// Returns all records of an open log; each read of /dev/kmsg gives one, EPIPE says that some were
 /// overwritten meanwhile.
 std::string read_records(int log) {
   std::string records;

@@ -49,7 +49,7 @@ bool take_hexadecimal(std::string_view& text) {
   return digits > 0;
 }
 
-/// "12[3]"; CollNet's lines have the rank alone.
+/// Takes "12[3]"; CollNet's lines have the rank alone.
 bool take_rank(std::string_view& text) {
   if (!take_hexadecimal(text)) {
     return false;
@@ -57,8 +57,8 @@ bool take_rank(std::string_view& text) {
   return !take(text, "[") || (take_hexadecimal(text) && take(text, "]"));
 }
 
-/// A transport as NCCL writes it: "SHM/direct/direct", "NET/AWS Libfabric/0/GDRDMA". Anything with
-/// a colon has another line's beginning in it.
+/// Returns a transport as NCCL writes it: "SHM/direct/direct", "NET/AWS Libfabric/0/GDRDMA".
+/// Anything with a colon has another line's beginning in it.
 bool is_transport(std::string_view kind) {
   const std::string_view family = kind.substr(0, kind.find('/'));
   const bool named = !family.empty() && std::all_of(family.begin(), family.end(), [](char c) {
@@ -67,8 +67,8 @@ bool is_transport(std::string_view kind) {
   return named && family.size() + 1 < kind.size() && kind.find(':') == std::string_view::npos;
 }
 
-/// What follows "via" in a message "Channel 00/0 : 0[0] -> 1[1] [send] via ..." or
-/// "CollNet 00/0 : 0 [send] via ..."; empty for every other message.
+/// Returns what follows "via" in a message "Channel 00/0 : 0[0] -> 1[1] [send] via ..." or "CollNet
+/// 00/0 : 0 [send] via ..."; empty for every other message.
 std::string_view connection_kind(std::string_view message) {
   if (!take(message, "Channel ") && !take(message, "CollNet ")) {
     return {};
@@ -84,7 +84,8 @@ std::string_view connection_kind(std::string_view message) {
   return take(message, " via ") && is_transport(message) ? message : std::string_view{};
 }
 
-/// NVLink multicast is no transport of channels; its buffers are announced when it is connected.
+/// Recognises the announcement of NVLink multicast's buffers when it is connected: it is no
+/// transport of channels.
 bool announces_nvls(std::string_view message) {
   return message.starts_with("NVLS comm 0x") || message == "Connected NVLS tree";
 }
@@ -120,7 +121,7 @@ bool names(const TransportLines& lines, std::string_view beginning) {
                      [&](const std::string& kind) { return kind.starts_with(beginning); });
 }
 
-/// Whether a transport appears that nothing here can place.
+/// Returns whether a transport appears that nothing here can place.
 bool has_foreign_transport(const TransportLines& lines) {
   if (lines.other == 0) {
     return false;
@@ -248,7 +249,7 @@ std::optional<OperationKind> take_operation(std::string_view& message) {
   return std::nullopt;
 }
 
-/// "AllReduce: 8 Bytes -> Algo RING proto LL channel..."
+/// Reads "AllReduce: 8 Bytes -> Algo RING proto LL channel..."
 std::optional<TunedCall> read_call(std::string_view message) {
   const std::optional<OperationKind> operation = take_operation(message);
   if (!operation) return std::nullopt;
@@ -264,7 +265,7 @@ std::optional<TunedCall> read_call(std::string_view message) {
   return call;
 }
 
-/// The size that NCCL logs for a case.
+/// Returns the size that NCCL logs for a case.
 Bytes logged_size(const Case& c) {
   const bool part =
       c.operation == OperationKind::all_gather || c.operation == OperationKind::reduce_scatter;

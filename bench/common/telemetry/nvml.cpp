@@ -19,8 +19,8 @@ std::string library_name() {
   return name != nullptr && *name != '\0' ? name : kLibraryName;
 }
 
-/// As a pipe, which would be waited for. What is not there dlopen() says itself, which looks for a
-/// name without a folder.
+/// Returns whether the name is no regular file but a pipe, say, which would be waited for. What is
+/// not there dlopen() says itself, which looks for a name without a folder.
 bool is_no_regular_file(const std::string& name) {
   std::error_code error;
   return name.find('/') != std::string::npos && std::filesystem::exists(name, error) &&

@@ -15,8 +15,8 @@ using nvml_api::kSuccess;
 
 constexpr double kMilliwattsPerWatt = 1000.0;
 
-/// The value of an NVML function of the form function(device, ..., unsigned int*), without a
-/// reason: for the readings that go with every sample.
+/// Returns the value of an NVML function of the form function(device, ..., unsigned int*), without
+/// a reason: for the readings that go with every sample.
 template <typename Function, typename... Arguments>
 std::optional<int> read_number(const Function& function, Arguments... arguments) {
   unsigned int value = 0;
@@ -111,7 +111,7 @@ Reading<ComputeModeName> to_name(ComputeMode mode) {
 
 double to_watts(unsigned int milliwatts) { return milliwatts / kMilliwattsPerWatt; }
 
-/// A clock in MHz; 0 is what some drivers say where there is none.
+/// Returns a clock in MHz; 0 is what some drivers say where there is none.
 std::optional<int> clock_of(const Reading<unsigned int>& megahertz) {
   return megahertz.value_or(0) == 0 ? std::nullopt : to_int(megahertz).optional();
 }

@@ -25,7 +25,7 @@ struct NvmlLibrary {
       return address_(arguments...);
     }
     bool found() const { return address_ != nullptr; }
-    /// "nvmlDeviceGetName"
+    /// Returns the function's name, "nvmlDeviceGetName"
     const char* symbol() const { return symbol_; }
 
    private:
@@ -49,14 +49,14 @@ struct NvmlLibrary {
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
-  /// Why there is no value where `function` answered `result`: the library lacks it, or NVML's own
-  /// words with the code.
+  /// Returns why there is no value where `function` answered `result`: the library lacks it, or
+  /// NVML's own words with the code.
   template <typename... Arguments>
   std::string why(const Function<Arguments...>& function, nvml_api::Result result) const {
     return function.found() ? describe(result) : lacks(function.symbol());
   }
 
-  /// The value that function(arguments..., &value) gives.
+  /// Returns the value that function(arguments..., &value) gives.
   template <typename T, typename... Parameters, typename... Arguments>
   Reading<T> read(const Function<Parameters...>& function, Arguments... arguments) const {
     T value{};
@@ -67,7 +67,7 @@ struct NvmlLibrary {
     return value;
   }
 
-  /// The values of several fields, asked for in one call, as integers.
+  /// Returns the values of several fields, asked for in one call, as integers.
   std::vector<Reading<std::int64_t>> fields(nvml_api::Handle device,
                                             std::initializer_list<FieldName> names) const;
   Reading<std::int64_t> field(nvml_api::Handle device, FieldName asked) const;
@@ -138,13 +138,13 @@ struct NvmlLibrary {
   DriverWatch watch_;
 };
 
-/// The reading through `function`; what is missing stays so, with its reason.
+/// Returns the reading through `function`; what is missing stays so, with its reason.
 template <typename To, typename From, typename Function>
 Reading<To> convert(const Reading<From>& from, const Function& function) {
   return from.measured() ? Reading<To>(function(from.value())) : Reading<To>::missing(from);
 }
 
-/// NVML's counts as numbers that can be subtracted.
+/// Turns NVML's counts into numbers that can be subtracted.
 inline Reading<int> to_int(const Reading<unsigned int>& from) {
   return convert<int>(from, [](unsigned int value) { return static_cast<int>(value); });
 }

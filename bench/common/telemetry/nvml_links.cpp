@@ -36,7 +36,7 @@ NvlinkRemote to_remote(nvml_api::NvlinkDeviceType type) {
   return NvlinkRemote::unknown;  // a type not known to this version
 }
 
-/// The PCI id in lower case; empty where the driver hides the device.
+/// Returns the PCI id in lower case; empty where the driver hides the device.
 std::string bus_id_of(const nvml_api::PciInfo& info) {
   std::string id;
   if (info.domain == nvml_api::kNoPciDomain) {
@@ -150,7 +150,7 @@ namespace {
 
 constexpr std::int64_t kBytesPerKibibyte = 1024;
 
-/// Of the first that is missing; empty where none is.
+/// Returns the reason of the first that is missing; empty if none is.
 std::string reason_of(const Reading<std::int64_t>& sent, const Reading<std::int64_t>& received) {
   return sent.measured() ? received.reason() : sent.reason();
 }
@@ -173,7 +173,7 @@ LinkCounters Nvml::Device::link_counters(AbsentCounters* why) const {
           .pcie_received = values[3].optional()};
 }
 
-/// Hopper's. Missing where one of the three is.
+/// Reads Hopper's fields. Missing if one of the three is.
 Reading<NvlinkErrors> Nvml::Device::error_fields(unsigned int scope) const {
   const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkReplays, scope},
                                                  {nvml_api::kFieldNvlinkRecoveries, scope},
@@ -269,7 +269,7 @@ Reading<Ancestor> to_ancestor(TopologyLevel level) {
                   static_cast<int>(level)));
 }
 
-/// Whether it works; absent where it is not known.
+/// Returns whether it works; absent where it is not known.
 std::optional<bool> works(const Reading<P2pStatus>& status) {
   return status.measured() ? std::optional(status.value().ok) : std::nullopt;
 }
@@ -329,7 +329,7 @@ constexpr const char* kNoActive = "no link is active";
 
 bool is_active(const Reading<NvlinkState>& link) { return link.measured() && link.value().active; }
 
-/// Why version and rate are not known where no link is active.
+/// Returns why version and rate are not known where no link is active.
 std::string silence_of(const NvlinkStates& links) {
   return links.empty() ? kLacksNvlink : kNoActive;
 }
@@ -342,7 +342,7 @@ std::vector<int> numbers_of_dark(const NvlinkStates& links) {
   return dark;
 }
 
-/// The fastest active link's rate and the links that are slower; no rate where one link's is not
+/// Adds the fastest active link's rate and the links that are slower; no rate if one link's is not
 /// known, since the links' sum is not then.
 void add_rates(const NvlinkStates& links, NvlinkInfo& info) {
   for (const Reading<NvlinkState>& link : links) {

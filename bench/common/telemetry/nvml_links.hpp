@@ -11,29 +11,30 @@
 
 namespace linkgain {
 
-/// The rate of a link, one direction, in 1e9 B/s, from the driver's MB/s. Link rates are multiples
-/// of 1/32 GB/s (GA102's 14.0625, Turing's 25.78125, Hopper's 26.5625), of which the driver cuts
-/// off the fraction of a MB/s; where no such multiple fits, its number is taken as it is.
+/// Returns the rate of a link, one direction, in 1e9 B/s, from the driver's MB/s. Link rates are
+/// multiples of 1/32 GB/s (GA102's 14.0625, Turing's 25.78125, Hopper's 26.5625), of which the
+/// driver cuts off the fraction of a MB/s; where no such multiple fits, its number is taken as it
+/// is.
 double nvlink_rate_gb_per_s(std::int64_t megabytes_per_second);
 
 using NvlinkStates = std::vector<Reading<NvlinkState>>;
 
-/// Every link of a GPU whose nvlink_count() is `count`; none where that is missing.
+/// Returns every link of a GPU whose nvlink_count() is `count`; none where that is missing.
 NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count);
 
-/// The first reason why a link could not be read.
+/// Returns the first reason why a link could not be read.
 std::optional<std::string> unreadable(const NvlinkStates& links);
 
-/// Where the active links lead; not known where one of them does not report.
+/// Returns whether the active links lead to a switch; not known if one of them does not report.
 Reading<bool> leads_to_switch(const NvlinkStates& links);
 
-/// Those of `from` that join it to the GPU with the links `to` at this PCI id: the active ones that
-/// lead there, and those to a switch where both have such.
+/// Returns those of `from` that join it to the GPU with the links `to` at this PCI id: the active
+/// ones that lead there, and those to a switch where both have such.
 Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
                            const std::string& to_pci_bus_id);
 
-/// The links taken together: the version of the first active one, the rate of the slowest. A link
-/// that cannot be read leaves open how many are active and where they lead.
+/// Returns the links taken together: the version of the first active one, the rate of the slowest.
+/// A link that cannot be read leaves open how many are active and where they lead.
 NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links);
 
 }  // namespace linkgain

@@ -44,7 +44,7 @@ std::optional<std::string> first_line(const std::filesystem::path& file) {
   return line;
 }
 
-/// Without the list of nodes the kernel knows of one.
+/// Returns whether the kernel knows of one node; without a list of nodes it does.
 bool has_one_node(const std::filesystem::path& sys) {
   const std::string nodes = first_line(sys / "devices/system/node/online").value_or("0");
   return nodes.find_first_of(",-") == std::string::npos;
@@ -67,7 +67,7 @@ Reading<std::string> cpus_of(const std::filesystem::path& device) {
               : Reading<std::string>::missing("the kernel names no CPUs near the device");
 }
 
-/// Root complex, bridges, device; empty where `folder` is below no PCI device.
+/// Returns root complex, bridges and device; empty if `folder` is below no PCI device.
 std::vector<std::string> pci_components(const std::filesystem::path& folder) {
   std::vector<std::string> components;
   for (const std::filesystem::path& part : folder) {
@@ -78,7 +78,7 @@ std::vector<std::string> pci_components(const std::filesystem::path& folder) {
   return components.size() > 1 ? components : std::vector<std::string>{};
 }
 
-/// Two root complexes: what counts is whether they belong to the same NUMA node.
+/// Compares two root complexes: what counts is whether they belong to the same NUMA node.
 Reading<Ancestor> between_root_complexes(const PciPlace& a, const PciPlace& b) {
   for (const PciPlace* place : {&a, &b}) {
     if (!place->numa_node.measured()) {
@@ -125,7 +125,7 @@ constexpr unsigned kAccessControlServices = 0x000d;
 /// Bits 2 and 3 of the control register: request and completion redirect.
 constexpr unsigned kRedirects = 0xc;
 
-/// Little-endian.
+/// Reads a little-endian number.
 unsigned number_at(const std::string& bytes, std::size_t offset, std::size_t length) {
   unsigned number = 0;
   for (std::size_t i = length; i-- > 0;) {
@@ -134,7 +134,7 @@ unsigned number_at(const std::string& bytes, std::size_t offset, std::size_t len
   return number;
 }
 
-/// The names in a folder, sorted; missing where there is no such folder.
+/// Returns the names in a folder, sorted; missing where there is no such folder.
 Reading<std::vector<std::string>> names_in(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::directory_iterator entries(folder, error);

@@ -18,7 +18,7 @@ struct Device {
   std::optional<PciPlace> place;
 };
 
-/// A GPU that the driver counts but that cannot be asked.
+/// Returns a GPU that the driver counts but that cannot be asked.
 TopologyGpu silent_gpu(const std::string& reason) {
   TopologyGpu gpu;
   gpu.no_answer = reason;
@@ -36,7 +36,7 @@ TopologyGpu silent_gpu(const std::string& reason) {
   return gpu;
 }
 
-/// What the kernel says of where the GPU sits.
+/// Fills in what the kernel says of where the GPU sits.
 void survey_place(const std::filesystem::path& sys, TopologyGpu& gpu, Device& device) {
   const bool known = !sysfs_pci_name(gpu.pci_bus_id).empty();
   if (known) device.place = pci_place(sys, pci_folder(sys, gpu.pci_bus_id));
@@ -65,8 +65,8 @@ Reading<Ancestor> place_ancestor(const Device& from, const Device& to) {
   return Reading<Ancestor>::missing("the kernel does not show both devices");
 }
 
-/// Two GPUs. What the driver says of their ancestor counts more than the kernel's tree, which a
-/// virtual machine may hide.
+/// Fills in the path between two GPUs. What the driver says of their ancestor counts more than the
+/// kernel's tree, which a virtual machine may hide.
 void survey_gpu_pair(const Device& from, const Device& to, const Topology& topology,
                      TopologyPair& pair) {
   const TopologyGpu& from_gpu = topology.gpus[static_cast<std::size_t>(pair.from)];
@@ -130,7 +130,7 @@ void survey_gpus(const std::filesystem::path& sys, const Nvml& nvml, Topology& t
   if (topology.gpus.empty()) topology.no_gpus = "the driver finds no GPU";
 }
 
-/// "mlx5_9" before "mlx5_10".
+/// Sorts "mlx5_9" before "mlx5_10".
 bool natural_order(const std::string& a, const std::string& b) {
   const auto digits = [](const std::string& name) {
     return name.find_last_not_of("0123456789") + 1;
@@ -141,7 +141,8 @@ bool natural_order(const std::string& a, const std::string& b) {
   return a.size() < b.size();
 }
 
-/// RDMA devices with a PCI device behind them; others, as the kernel's software ones, lead nowhere.
+/// Finds RDMA devices with a PCI device behind them; others, as the kernel's software ones, lead
+/// nowhere.
 void survey_nics(const std::filesystem::path& sys, Topology& topology,
                  std::vector<Device>& devices) {
   std::vector<std::string> names;

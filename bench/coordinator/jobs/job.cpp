@@ -20,14 +20,14 @@ namespace {
 constexpr std::string_view kMismatchAdvice =
     "linkgain and linkgain-bench must come from the same build";
 
-/// Statuses that are no error, or unknown here, count as a problem.
+/// Reads a status; those that are no error, or unknown here, count as a problem.
 ExitCode exit_code_from(int status) {
   const bool is_known = status > static_cast<int>(ExitCode::success) &&
                         status <= static_cast<int>(ExitCode::unhealthy);
   return is_known ? static_cast<ExitCode>(status) : ExitCode::problem_found;
 }
 
-/// `name` is the job's, and so are `ranks`.
+/// Decodes a line of the job `name`, which has `ranks`.
 protocol::Reply decoded(const std::string& name, std::optional<int> ranks,
                         const protocol::Command& command, const std::string& line) {
   try {
@@ -84,7 +84,7 @@ std::string description_of(Transfer outcome, const std::string& variant, const s
                      when);
 }
 
-/// Of so many lines that were no replies, or nothing.
+/// Quotes the first of so many lines that were no replies; empty if there are none.
 std::string quoted_first(std::int64_t lines, const std::string& first) {
   if (lines == 0) return {};
   return fmt::format("; its standard output has {}, the first: '{}'",
@@ -92,7 +92,7 @@ std::string quoted_first(std::int64_t lines, const std::string& first) {
                      visible(first));
 }
 
-/// Of a job that did not end as it should, or nothing.
+/// Quotes the last words of a job that did not end as it should; empty if it said nothing.
 std::string quoted_words(const std::vector<std::string>& words) {
   return words.empty() ? "" : fmt::format("; its last words:\n  {}", fmt::join(words, "\n  "));
 }
@@ -101,14 +101,15 @@ bool is_frame(const std::string& line) {
   return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos;
 }
 
-/// What Slurm says of the ranks that it ended because of another one.
+/// Recognises what Slurm says of the ranks that it ended because of another one.
 bool tells_of_ended_ranks(const std::string& line) {
   const bool slurms = line.starts_with("srun: ") || line.starts_with("slurmstepd-");
   return slurms && (line.find("Terminat") != std::string::npos ||
                     line.find("CANCELLED AT") != std::string::npos);
 }
 
-/// "[host:4711] [ 7] mpirun(+0x13b9)" and the lines around it, where the launcher itself crashes.
+/// Recognises "[host:4711] [ 7] mpirun(+0x13b9)" and the lines around it, which the launcher prints
+/// if it crashes itself.
 bool is_trace(const std::string& line) {
   const std::size_t end = line.find("] ");
   if (!line.starts_with('[') || end == std::string::npos) return false;
@@ -117,7 +118,7 @@ bool is_trace(const std::string& line) {
          rest.starts_with("Signal");
 }
 
-/// These processes of a job by the rank that their launcher gave them.
+/// Returns these processes of a job by the rank that their launcher gave them.
 std::multimap<int, ProcessEntry> by_rank(const std::vector<ProcessEntry>& processes,
                                          pid_t launcher) {
   std::multimap<int, ProcessEntry> ranks;
@@ -129,7 +130,7 @@ std::multimap<int, ProcessEntry> by_rank(const std::vector<ProcessEntry>& proces
   return ranks;
 }
 
-/// Whom the end of a job waited for, of these processes of it.
+/// Says whom the end of a job waited for, of these processes of it.
 std::string who_was_left(const std::vector<ProcessEntry>& processes, pid_t launcher) {
   std::set<int> ranks;
   for (const auto& [rank, process] : by_rank(processes, launcher)) ranks.insert(rank);
@@ -138,7 +139,7 @@ std::string who_was_left(const std::vector<ProcessEntry>& processes, pid_t launc
   return fmt::format("ranks {} were left", fmt::join(ranks, ", "));
 }
 
-/// True where it cannot be seen.
+/// Returns whether the rank has begun; true if it cannot be seen.
 bool has_begun(pid_t rank) {
   const std::string begin = fmt::format("/memfd:{}", protocol::kRankMemory);
   const auto files = open_files_of(rank);
@@ -146,8 +147,8 @@ bool has_begun(pid_t rank) {
                        *files, [&](const std::string& file) { return file.starts_with(begin); });
 }
 
-/// Whom the start of a job waited for, of these processes of it. A rank may have several, as where
-/// a script starts it.
+/// Says whom the start of a job waited for, of these processes of it. A rank may have several, as
+/// where a script starts it.
 std::string who_has_not_come(const std::vector<ProcessEntry>& processes, pid_t launcher) {
   struct Rank {
     bool has_begun = false;
@@ -333,7 +334,7 @@ ReadResult MpiJob::read_reply(const Deadline& deadline) {
 
 void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   const std::string command = command_name(line);
-  // Of jobs that start together the first one's wait is part of the others'.
+  // Jobs start together: the first one's wait is part of the others'.
   const Seconds waited =
       command == kFirstCommand ? std::max(deadline, since_start_.lap()) : deadline;
   std::string text = description_of(outcome, variant_, command, waited);

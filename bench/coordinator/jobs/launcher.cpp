@@ -20,8 +20,9 @@ namespace {
 
 constexpr std::string_view kWorker = "linkgain-bench";
 
-/// A rank that fails takes its step along, as mpirun has it; end of input reaches rank 0, which
-/// reads the commands, and nothing is buffered on the way. Ranks bind themselves, near their GPUs.
+/// Returns srun's options: with them a rank that fails takes its step along, as mpirun has it, and
+/// the end of input reaches rank 0, which reads the commands, and nothing is buffered on the way.
+/// Ranks bind themselves, near their GPUs.
 std::vector<std::string> srun_options(const LaunchRequest& request) {
   std::vector<std::string> options{fmt::format("--ntasks={}", request.ranks),
                                    "--overlap",
@@ -53,10 +54,11 @@ std::vector<std::string> mpirun_options(const LaunchRequest& request) {
   return options;
 }
 
-/// Of Open MPI 4 and 5; each ignores the other's.
+/// Settings for session folders of Open MPI 4 and 5; each ignores the other's.
 constexpr std::array kSessionFolders{"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"};
 
-/// Open MPI 4 refuses its first one beside one of the others.
+/// Returns whether a session folder is set already: Open MPI 4 refuses its first one beside one of
+/// the others.
 bool names_session_folder(const Environment& environment) {
   static constexpr std::array kNames{kSessionFolders[0],
                                      kSessionFolders[1],
@@ -100,7 +102,7 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
 
 namespace {
 
-/// No tags, times or XML around each line of a rank, whatever files of settings say.
+/// Has lines of ranks come without tags, times or XML around them, whatever files of settings say.
 void have_output_unmarked(Environment& environment) {
   for (const char* name :
        {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output", "OMPI_MCA_orte_xml_output"}) {

@@ -14,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-/// An empty file of its own in the folder for temporary files.
+/// Makes an empty file of its own in the folder for temporary files.
 std::filesystem::path make_error_file() {
   std::string name = (folder_for_temporary_files() / "linkgain-XXXXXX").string();
   const int file = ::mkstemp(name.data());
@@ -23,8 +23,8 @@ std::filesystem::path make_error_file() {
   return name;
 }
 
-/// The program's own error, as the worker words it with its advice on the line below; else the last
-/// line that says something, such as the dynamic linker's.
+/// Returns the program's own error, as the worker words it with its advice on the line below; else
+/// the last line that says something, such as the dynamic linker's.
 std::string error_in(const std::filesystem::path& path, const std::string& program) {
   const std::string own_start = program + ": ";
   std::ifstream file(path);

@@ -44,7 +44,8 @@ UsageError bad(const Line& line, const std::string& why) {
   return no_hostfile(fmt::format("line {} {}", line.number, why));
 }
 
-/// The lines without their comments. One of several lines, or within a line, ends that line.
+/// Returns the lines without their comments. One of several lines, or within a line, ends that
+/// line.
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines(1);
   const auto begin_line = [&](int number) { lines.push_back({number, {}}); };
@@ -74,7 +75,7 @@ std::vector<Line> lines_of(std::string_view text) {
   return lines;
 }
 
-/// mpirun refuses others, and of a carriage return it says what nobody can see.
+/// Refuses other characters, as mpirun does; of a carriage return it says what nobody can see.
 void require_printable(const Line& line) {
   for (const char& c : line.text) {
     const bool is_control = std::iscntrl(static_cast<unsigned char>(c)) != 0;
@@ -84,7 +85,7 @@ void require_printable(const Line& line) {
   }
 }
 
-/// Its words, and each "=" as one.
+/// Returns the line's words, and each "=" as one.
 std::vector<std::string> words_of(const Line& line) {
   std::vector<std::string> words;
   bool goes_on = false;
@@ -106,7 +107,7 @@ bool is_key(std::string_view word) {
   return is_one_of(kSlots, word) || is_one_of(kMostSlots, word) || is_one_of(kOthers, word);
 }
 
-/// "node1", "10.0.0.7", "fe80::7"; without the user of "ann@node1".
+/// Reads the host in a word: "node1", "10.0.0.7", "fe80::7"; without the user of "ann@node1".
 std::string host_in(const Line& line, const std::string& word) {
   const std::string name = word.substr(word.find('@') + 1);
   const auto only = [&](std::string_view others) {
@@ -124,7 +125,7 @@ std::string host_in(const Line& line, const std::string& word) {
   return is_here ? "localhost" : name;
 }
 
-/// The number that the words from `place` on state: "=", "4".
+/// Returns the number that the words from `place` on state: "=", "4".
 int number_after(const Line& line, const std::vector<std::string>& words, std::size_t place) {
   const std::string& key = words[place];
   if (place + 2 >= words.size() || words[place + 1] != "=") {

@@ -12,13 +12,13 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-/// Of each GPU: a job of two ranks with 64 MiB of buffers took 1.45 GiB of an H200.
+/// What each GPU needs: a job of two ranks with 64 MiB of buffers took 1.45 GiB of an H200.
 constexpr std::int64_t kIdleGpuBytes = 3 * kGiB / 2;
-/// Of the host for each rank: pinned staging buffers and CUDA's own; without a GPU 18 MiB.
+/// What the host needs for each rank: pinned staging buffers and CUDA's own; without a GPU 18 MiB.
 constexpr std::int64_t kGpuRankBytes = kGiB;
 constexpr std::int64_t kHostRankBytes = 32 * kMiB;
-/// Of /dev/shm for each rank, open case or not: Open MPI's segment, and where P2P is off NCCL's, of
-/// 9.2 MiB for each channel to the next rank, two or more.
+/// What each rank needs of /dev/shm, open case or not: Open MPI's segment, and where P2P is off
+/// NCCL's, of 9.2 MiB for each channel to the next rank, two or more.
 constexpr std::int64_t kMpiSegmentBytes = 4 * kMiB;
 constexpr std::int64_t kNcclSegmentBytes = 20 * kMiB;
 /// Processes and their threads: mpirun has four, a rank three; CUDA, NCCL and NVML add some.
@@ -40,7 +40,7 @@ struct Limit {
   std::int64_t least = 0;
   std::string_view too_little = "is too little";
 
-  /// Launches of one job of each of `variants` that it holds.
+  /// Returns the launches of one job of each of `variants` that it holds.
   std::int64_t launches(std::int64_t variants) const {
     return std::max<std::int64_t>(0, *available - variants * per_open_case) / (variants * per_job);
   }
@@ -52,7 +52,7 @@ std::string bytes(std::optional<std::int64_t> amount) {
                                            : fmt::format("{:.1f} GiB", value / kGiB);
 }
 
-/// In the order in which they are named where several are as tight.
+/// Returns the limits, in the order in which they are named if several are as tight.
 std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
   const bool gpu = needs.backend == BackendKind::nccl;
   const std::int64_t ranks = needs.ranks;

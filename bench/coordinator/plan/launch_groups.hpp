@@ -9,8 +9,8 @@
 
 namespace linkgain {
 
-/// Free memory of the GPU that has least of it, of those that `ranks` ranks use: `gpus`, or the
-/// first ones where none are named; absent where it is not known.
+/// Returns the free memory of the GPU that has least of it, of those that `ranks` ranks use:
+/// `gpus`, or the first ones if none are named; nothing if it is not known.
 std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<int>& gpus,
                                             int ranks);
 

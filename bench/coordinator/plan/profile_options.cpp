@@ -19,7 +19,8 @@ namespace {
                    "and files as options");
 }
 
-/// Variables that choose transports, algorithms and precisions, by what their names begin with.
+/// Returns whether a variable chooses transports, algorithms or precisions, by what its name begins
+/// with.
 bool chooses_how(std::string_view variable) {
   static constexpr std::array<std::string_view, 10> kBegins{
       "NCCL_",         "CUDA_",        "CUBLAS_",      "NVIDIA_TF32_OVERRIDE", "OMPI_MCA_btl",
@@ -28,7 +29,7 @@ bool chooses_how(std::string_view variable) {
                              [&](std::string_view begin) { return variable.starts_with(begin); });
 }
 
-/// Those of them that name a file to be read, opened as a library or written.
+/// Returns whether such a variable names a file to be read, opened as a library or written.
 bool names_file(std::string_view variable) {
   static constexpr std::array<std::string_view, 7> kParts{"PATH",      "FILE", "PLUGIN",   "LIB",
                                                           "DIRECTORY", "DUMP", "INJECTION"};

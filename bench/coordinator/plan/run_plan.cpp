@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kMostGpus = 8;
 
-/// Where the ranks go, other than to this host alone.
+/// Says where the ranks go, other than to this host alone.
 std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
   if (parse_launcher(options.launcher) == LauncherKind::mpirun) return site.hostfile;
   if (!site.allocation) {
@@ -36,7 +36,7 @@ std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
   return site.allocation;
 }
 
-/// `elsewhere`: the ranks go to other hosts, which have the GPUs that a login node lacks.
+/// Requires NCCL, unless the ranks go `elsewhere`: to hosts with the GPUs that a login node lacks.
 void require_nccl(const Site& site, bool elsewhere) {
   if (!site.has_nccl) {
     throw MachineError(
@@ -51,7 +51,7 @@ void require_nccl(const Site& site, bool elsewhere) {
   }
 }
 
-/// What no machine could do.
+/// Refuses a list of GPUs that no machine could have.
 void require_gpu_list(const std::vector<int>& gpus, BackendKind backend) {
   if (gpus.empty()) return;
   if (backend == BackendKind::mpi) throw UsageError("--gpus goes with the nccl backend");
@@ -67,7 +67,7 @@ void require_gpu_list(const std::vector<int>& gpus, BackendKind backend) {
   }
 }
 
-/// On several hosts: as many as they have slots, else as many on each as there are GPUs here.
+/// Returns as many ranks as several hosts have slots, else as many on each as there are GPUs here.
 int usual_ranks(const Hosts& hosts, int gpus_here) {
   return hosts.slots.value_or(std::max(2, hosts.count * std::clamp(gpus_here, 1, kMostGpus)));
 }
@@ -107,14 +107,14 @@ bool measures(const Selection& selection, OperationKind operation) {
 
 bool trains(const Selection& selection) { return measures(selection, OperationKind::gpt2_step); }
 
-/// Whether the profile's copies and latencies are but a taste of them.
+/// Returns whether the profile's copies and latencies are but a taste of them.
 bool has_reduced_sets(Profile profile) {
   return profile == Profile::quick || profile == Profile::standard;
 }
 
-/// The profile's selections of the operations asked for; of one that the profile leaves out, or has
-/// a taste of, its usual cases. Trainings only where no sizes were asked for, or they themselves
-/// were.
+/// Returns the profile's selections of the operations asked for; of one that the profile leaves
+/// out, or has a taste of, its usual cases. Trainings only where no sizes were asked for, or they
+/// themselves were.
 std::vector<Selection> choose_operations(const RunOptions& options, BackendKind backend) {
   std::vector<Selection> profile = plan_of(options.profile, backend).selections;
   if (options.operations.empty()) {
@@ -140,7 +140,7 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
   return chosen;
 }
 
-/// The same with every parameter that was asked for put in its place.
+/// Returns the same with every parameter that was asked for put in its place.
 std::vector<Selection> choose_selections(const RunOptions& options, BackendKind backend) {
   std::vector<Selection> selections = choose_operations(options, backend);
   for (Selection& selection : selections) selection = with_options(selection, options);
@@ -179,7 +179,7 @@ void require_tokens(const RunOptions& options, const TrainingParameters& trainin
       fmt::format("add --only gpt2_step, or leave {} out", given.size() > 1 ? "them" : "it"));
 }
 
-/// What trainings run, where there are some.
+/// Returns what trainings run, where there are some.
 std::optional<TrainingPlan> choose_training(const RunOptions& options, const RunPlan& plan) {
   const bool any = std::any_of(plan.cases.begin(), plan.cases.end(),
                                [](const Case& c) { return c.training.has_value(); });
@@ -212,7 +212,7 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
   return training;
 }
 
-/// The fewest and the most ranks that any machine could give; none where its hosts decide.
+/// Returns the fewest and the most ranks that any machine could give; none if its hosts decide.
 std::optional<std::pair<int, int>> possible_ranks(const RunOptions& options, BackendKind backend,
                                                   bool elsewhere) {
   const int listed = static_cast<int>(options.gpus.size());
@@ -227,7 +227,7 @@ std::optional<std::pair<int, int>> possible_ranks(const RunOptions& options, Bac
   return listed > 0 ? std::pair(listed, listed) : std::pair(2, kMostGpus);
 }
 
-/// The cases with the fewest ranks that can have them.
+/// Returns the cases with the fewest ranks that can have them.
 std::vector<Case> possible_cases(const std::vector<Selection>& selections,
                                  const std::pair<int, int>& ranks, BackendKind backend) {
   for (int count = ranks.first; count < ranks.second; ++count) {
@@ -255,9 +255,9 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
   }
 }
 
-/// Trainings of `plan` whose strategy cannot share the parameters out evenly among its ranks are
-/// left out with a warning if only a profile brought their strategy; one that `--strategy` named is
-/// refused with UsageError. Both say which ranks would do.
+/// Fits trainings to the ranks: those of `plan` whose strategy cannot share the parameters out
+/// evenly among its ranks are left out with a warning if only a profile brought their strategy; one
+/// that `--strategy` named is refused with UsageError. Both say which ranks would do.
 void fit_ranks(const RunOptions& options, RunPlan& plan) {
   using Reason = std::pair<std::string, std::string>;  // text and advice
   std::map<Reason, std::vector<std::string>> left_out;
@@ -288,7 +288,7 @@ std::string gibibytes(std::int64_t bytes) {
 
 bool is_a_training(const Case& c) { return c.training.has_value(); }
 
-/// Bytes that a case takes on the GPU that holds most of it, or on the host for all its ranks.
+/// Returns the bytes of a case on the GPU that holds most of it, or on the host for all its ranks.
 std::int64_t case_bytes(const Case& c, BackendKind backend) {
   const bool host = backend == BackendKind::mpi;
   if (c.training) return training_memory(*c.training) * (host ? c.ranks : 1);
@@ -296,7 +296,7 @@ std::int64_t case_bytes(const Case& c, BackendKind backend) {
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
 }
 
-/// Bytes of one job with this case. Ranks on several hosts share them evenly.
+/// Returns the bytes of one job with this case. Ranks on several hosts share them evenly.
 std::int64_t job_bytes(const Case& c, BackendKind backend, int hosts) {
   const std::int64_t bytes = case_bytes(c, backend);
   return backend == BackendKind::mpi ? bytes / hosts : bytes + kJobOverheadBytes;
@@ -334,7 +334,7 @@ class MemoryFit {
   std::string_view kind_;
 };
 
-/// Of those of its size the first.
+/// Returns the first case of the largest size.
 const Case& MemoryFit::largest(const std::vector<Case>& cases) const {
   return *std::max_element(cases.begin(), cases.end(),
                            [&](const Case& a, const Case& b) { return need(a) < need(b); });
@@ -347,7 +347,7 @@ bool MemoryFit::is_asked_for(const Case& c) const {
          options_.tokens || !(options_.training == TrainingSelection{});
 }
 
-/// What would have a training like this one fit: options with which `jobs` fit together.
+/// Returns what would have a training like this one fit: options with which `jobs` fit together.
 std::string MemoryFit::smaller_training(const Case& c, std::int64_t jobs) const {
   Case smaller = c;
   while (--smaller.training->samples >= 1) {
@@ -438,7 +438,7 @@ void MemoryFit::choose_schedule() {
                     "have them in turn"});
 }
 
-/// Jobs of which the start leaves half of the budget; no fewer than those of kFewestLaunches.
+/// Returns how many jobs start in half of the budget; no fewer than those of kFewestLaunches.
 std::optional<int> jobs_in_budget(const RunPlan& plan) {
   constexpr double kToStart = 0.5;
   if (!plan.budget) return std::nullopt;
@@ -487,8 +487,8 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   if (groups.warning) plan.warnings.push_back(*groups.warning);
 }
 
-/// A soak has so few launches that its samples fit into memory and files, whatever its budget, and
-/// so long batches that its links carry something for about half of the time.
+/// Plans a soak with so few launches that its samples fit into memory and files, whatever its
+/// budget, and so long batches that its links carry something for about half of the time.
 void plan_soak(const RunOptions& options, RunPlan& plan) {
   constexpr double kSecondsPerLaunch = 60.0;
   constexpr double kFewest = 8.0;

@@ -30,7 +30,7 @@ std::optional<int> count_of(const Environment& environment, const std::string& n
   return found == environment.end() ? std::nullopt : parse_count(found->second);
 }
 
-/// The GPUs that CUDA sees, in its order as far as that can be known from outside.
+/// Returns the GPUs that CUDA sees, in its order as far as that can be known from outside.
 std::vector<Nvml::Device> visible_devices(const Nvml& nvml, const CudaSettings& settings) {
   std::vector<Nvml::Device> devices;
   std::vector<TopologyGpu> gpus;

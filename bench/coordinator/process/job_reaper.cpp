@@ -33,8 +33,8 @@ constexpr Seconds kToDie{5.0};
 /// The one character that no folder has in its name.
 constexpr char kNameEnd = '\0';
 
-/// All that the program writes until it has ended; meanwhile notes what descends from it where
-/// `program` is its id. Throws std::system_error.
+/// Reads all that the program writes until it has ended; meanwhile notes what descends from it
+/// where `program` is its id. Throws std::system_error.
 std::string read_to_end(int descriptor, std::optional<pid_t> program, ProcessTree& jobs) {
   const std::optional<ProcessEntry> self = read_process(::getpid());
   const int timeout = program ? static_cast<int>(kBetweenNotes.count()) : -1;
@@ -55,7 +55,7 @@ void signal_all(ProcessTree& jobs, int number) {
   for (const ProcessEntry& each : jobs.find({})) ::kill(each.id, number);
 }
 
-/// False where some are left.
+/// Waits for the jobs' end; false if some are left.
 bool have_ended(ProcessTree& jobs, Seconds limit) {
   const Deadline deadline(limit);
   while (!jobs.find({}).empty()) {

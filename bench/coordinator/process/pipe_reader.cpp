@@ -38,7 +38,7 @@ void clear_event(const Descriptor& event) {
   [[maybe_unused]] const ssize_t had = read(event.get(), &count, sizeof count);
 }
 
-/// Whether who writes a little more would have to wait.
+/// Returns whether who writes a little more would have to wait.
 bool is_full(int pipe, int capacity) {
   int bytes = 0;
   return ioctl(pipe, FIONREAD, &bytes) == 0 && bytes > capacity - PIPE_BUF;
@@ -106,14 +106,14 @@ void PipeReader::keep_reading() {
   worked_ = thread_processor_time();
 }
 
-/// False once it is to stop.
+/// Waits for room in the queue; false once it is to stop.
 bool PipeReader::wait_for_room() {
   std::unique_lock lock(mutex_);
   taken_.wait(lock, [this] { return is_stopping_ || bytes_kept_ < kMostKept; });
   return !is_stopping_;
 }
 
-/// False once it is to stop, or nothing more can come.
+/// Waits for output; false once it is to stop, or nothing more can come.
 bool PipeReader::wait_for_output() {
   std::array<pollfd, 3> entries{{{stopping_.get(), POLLIN, 0},
                                  {streams_[0].pipe.get(), POLLIN, 0},
@@ -126,7 +126,7 @@ bool PipeReader::wait_for_output() {
   return entries[0].revents == 0;
 }
 
-/// Absent where there is nothing now; a pipe is closed at its end.
+/// Reads what there is; nothing if there is nothing now. A pipe is closed at its end.
 std::optional<Output> PipeReader::read_one(bool is_error) {
   Stream& stream = streams_[is_error ? 1 : 0];
   if (!stream.pipe) return std::nullopt;

@@ -35,19 +35,20 @@ std::optional<pid_t> parse_id(const std::string& name) {
   return id;
 }
 
-/// What the process started with; a zero before and behind each "NAME=value" of it.
+/// Reads the environment that the process started with; a zero before and behind each "NAME=value"
+/// of it.
 std::string first_environment(pid_t id) {
   return '\0' + read_process_file(fmt::format("/proc/{}/environ", id)) + '\0';
 }
 
 constexpr int kFirstFree = STDERR_FILENO + 1;
 
-/// posix_spawn's functions return the error instead of setting errno.
+/// Throws if a call of posix_spawn's failed: these return the error instead of setting errno.
 void check(int error, const std::string& what) {
   if (error != 0) throw MachineError(fmt::format("cannot {}: {}", what, std::strerror(error)));
 }
 
-/// The same file on a descriptor that putting 0, 1 and 2 in place does not overwrite.
+/// Moves the file to a descriptor that putting 0, 1 and 2 in place does not overwrite.
 Descriptor moved_up(Descriptor descriptor) {
   if (descriptor.get() >= kFirstFree) return descriptor;
   Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kFirstFree));
@@ -106,7 +107,7 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
-/// exec's array; it points into `texts`.
+/// Makes exec's array; it points into `texts`.
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
@@ -493,7 +494,7 @@ std::vector<pid_t> Process::end_tree(Seconds grace) {
   return survivors;
 }
 
-/// Strays may be another job's while one lives, and that one then ends them.
+/// Finds strays. They may be another job's while one lives, and that one then ends them.
 std::vector<ProcessEntry> Process::find_tree() {
   const bool alone = !tree_ended_ && live_jobs.count == 1;
   return tree_.find(unreaped(), alone ? std::optional(live_jobs.since.load()) : std::nullopt);

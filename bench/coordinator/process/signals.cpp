@@ -27,7 +27,7 @@ struct HandlersState {
 HandlersState handlers_state;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-/// In whichever thread the system chose, in the middle of anything.
+/// Notes the signal, in whichever thread the system chose, in the middle of anything.
 void note(int signal_number) {
   const int error_before = errno;
   for (std::size_t i = 0; i < kWatched.size(); ++i) {
@@ -48,7 +48,8 @@ Descriptor make_event() {
   throw MachineError(fmt::format("cannot watch for signals: {}", std::strerror(errno)));
 }
 
-/// Whether it is readable within so many milliseconds; those of a signal's handler count anew.
+/// Returns whether it is readable within so many milliseconds; those of a signal's handler count
+/// anew.
 bool is_told(const Descriptor& event, int milliseconds) {
   pollfd entry{event.get(), POLLIN, 0};
   int ready = -1;
@@ -109,7 +110,7 @@ SignalWatch::~SignalWatch() {
   forget_caught();
 }
 
-/// The handler runs in this thread.
+/// Takes signals that wait for this process: the handler runs in this thread.
 void SignalWatch::take_signals() const {
   pthread_sigmask(SIG_UNBLOCK, &watched_, nullptr);
   std::array<pollfd, 2> entries{{{stopping_.get(), POLLIN, 0}, {descriptor_.get(), POLLIN, 0}}};

@@ -12,7 +12,7 @@
 namespace linkgain {
 namespace {
 
-/// What was read before and is not now.
+/// Names what was read before and is not now.
 std::vector<std::string_view> lost_readings(const Health& before, const Health& now) {
   std::vector<std::string_view> lost;
   const auto compare = [&](std::string_view name, const auto& was, const auto& is) {

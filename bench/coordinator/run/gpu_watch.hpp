@@ -11,13 +11,14 @@ namespace linkgain {
 /// What a run's GPUs tell on the way: errors on their links, and that they have fallen silent.
 class GpuWatch {
  public:
-  /// All must outlive it; Xid errors count from now on.
+  /// Watches from now on: earlier Xid errors do not count. All must outlive it.
   GpuWatch(RunWorld& world, Record& record, RunObserver& observer);
 
-  /// Since when Xid errors are the run's, in this part of it.
+  /// Returns since when Xid errors are the run's, in this part of it.
   Seconds begun() const { return begun_; }
-  /// Before the first launch and after each, while no job works. What grew stands in the record and
-  /// is told at once: a long run is looked at meanwhile. Whether something did.
+  /// Reads the counters before the first launch and after each, while no job works; returns whether
+  /// an error grew. What grew stands in the record and is told at once: a long run is looked at
+  /// meanwhile.
   bool read_errors();
   /// Warns, once, of each GPU of which a reading (temperature, power, SM clock or clock events) was
   /// in an earlier case's last sample and is not in this one's.

@@ -8,7 +8,7 @@
 namespace linkgain {
 namespace {
 
-/// Of each GPU's PCIe link what is more: an idle GPU may have trained it down.
+/// Keeps of each GPU's PCIe link what is more: an idle GPU may have trained it down.
 void keep_highest_links(const Machine& seen, Machine& machine) {
   for (std::size_t i = 0; i < std::min(seen.ranks.size(), machine.ranks.size()); ++i) {
     const std::optional<GpuInfo>& busy = seen.ranks[i].gpu;

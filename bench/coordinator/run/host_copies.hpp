@@ -7,7 +7,7 @@
 
 namespace linkgain {
 
-/// Whether some rank's copies between pinned host memory and its GPU are known.
+/// Returns whether some rank's copies between pinned host memory and its GPU are known.
 bool has_host_copies(const Machine& machine);
 
 /// Has all ranks of a job measure them and enters them into the machine, with the PCIe links as

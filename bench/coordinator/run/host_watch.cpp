@@ -15,9 +15,10 @@ namespace {
 constexpr double kShortestSegment = 0.5;
 /// A quiet host has kernel threads and timers, which take less than a tenth of a processor.
 constexpr double kQuietProcessors = 0.25;
-/// Of the time: our own ranks wait for each other's processor at start, and seldom after.
+/// The share of time that is much: our own ranks wait for each other's processor at start, and
+/// seldom after.
 constexpr double kMuchPressure = 0.2;
-/// Of one processor's time: what a hypervisor's own work takes is below it.
+/// The share of one processor's time that is much: what a hypervisor's own work takes is below it.
 constexpr double kMuchStolen = 0.02;
 /// A second, of all ranks of the one job that works. Timers and kernel threads interrupt a spinning
 /// rank a few times a second, a process that shares its processor 100 times and more.

@@ -15,18 +15,18 @@ namespace linkgain {
 /// were taken while others left fewer processors than a job has ranks; elsewhere it only warns.
 class HostWatch {
  public:
-  /// All must outlive it.
+  /// Watches this host for a run. All must outlive it.
   HostWatch(const RunPlan& plan, RunWorld& world, Record& record, RunObserver& observer);
 
-  /// Before anything is started; end_of_start_window() lets half a second pass since, unless it
-  /// has.
+  /// Reads the load before anything is started; end_of_start_window() lets half a second pass
+  /// since, unless it has.
   void before_start();
   void end_of_start_window();
-  /// A job of ours started.
+  /// Notes that a job of ours started.
   void add_own(const Machine& machine);
-  /// From here on until pause() the run measures.
+  /// Says that the run measures from here on until pause().
   void resume();
-  /// While jobs of ours are up and none works.
+  /// Looks at what others do while jobs of ours are up and none works.
   void hand_over();
   void pause();
   /// Warns of what was too much, once.
@@ -37,7 +37,8 @@ class HostWatch {
     double at;
     HostLoad load;
   };
-  /// Processors' worth of time that others had between two readings; absent where not known.
+  /// Returns how many processors' worth of time others had between two readings; nothing if it is
+  /// not known.
   std::optional<double> others(const Reading& from, const Reading& to) const;
   bool leave_too_few(double others) const;
   Reading read() const;

@@ -11,12 +11,12 @@
 namespace linkgain {
 namespace {
 
-/// A variant that no launch measured says why.
+/// Says why in the result of a variant that no launch measured.
 void note_loss(VariantResult& result) {
   if (!result.time && !result.skipped) result.skipped = Skip{SkipReason::job_lost};
 }
 
-/// Whether two trainings have the same matrix products, whatever they communicate.
+/// Returns whether two trainings have the same matrix products, whatever they communicate.
 bool multiply_alike(const TrainingParameters& one, const TrainingParameters& other) {
   return one.model == other.model && one.precision == other.precision &&
          one.samples == other.samples && one.length == other.length;
@@ -114,7 +114,7 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
                            loss.advice()});
 }
 
-/// What earlier launches measured stands.
+/// Notes a job's refusal; what earlier launches measured stands.
 void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
   VariantResult& result = result_of(place);
   if (!result.time) {
@@ -155,7 +155,7 @@ void CaseRun::open_in(std::size_t place) {
   }
 }
 
-/// Whether every GPU of the run works in this case.
+/// Returns whether every GPU of the run works in this case.
 bool CaseRun::takes_all_gpus() const {
   const Case& c = result_.definition;
   return settings_.traffic.same_gpus && (!c.pair || c.ranks == 2);
@@ -169,13 +169,13 @@ void CaseRun::worked() const {
   if (takes_all_gpus()) settings_.observer.worked();
 }
 
-/// In a sample of an earlier launch of this variant.
+/// Returns the operations of a sample of an earlier launch of this variant.
 std::optional<std::int64_t> CaseRun::operations_before(std::size_t place) {
   const VariantResult& result = result_of(place);
   return result.time ? std::optional(result.execution.operations_per_sample) : std::nullopt;
 }
 
-/// Of any variant: the products are to be the same in all.
+/// Returns the products of any variant: they are to be the same in all.
 std::vector<std::string> CaseRun::products() const {
   for (const Opened& opened : opened_) {
     if (!opened.reply.execution.products.empty()) return opened.reply.execution.products;
@@ -202,7 +202,7 @@ void CaseRun::open() {
   }
 }
 
-/// Before another variant is opened or another batch begins.
+/// Returns whether the case is cut; asked before another variant is opened or another batch begins.
 bool CaseRun::is_cut() {
   cut_ = cut_ || settings_.observer.out_of_budget();
   return cut_;
@@ -218,8 +218,8 @@ void CaseRun::note_cut() {
   if (result_.stopped != StopReason::job_lost) result_.stopped = StopReason::out_of_time;
 }
 
-/// Its first operations are among it, however slow the path.
-/// To allocate it, to fill it, or to check it.
+/// Returns the time to allocate memory, to fill it, or to check it; the first operations are among
+/// it, however slow the path.
 Seconds CaseRun::time_for_memory() const {
   constexpr double kSlowestBytesPerSecond = 0.1e9;
   return Seconds{static_cast<double>(result_.definition.size.value) / kSlowestBytesPerSecond};
@@ -232,8 +232,8 @@ Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
                  kSlowdownAllowed * (operations + discarded) * opened.reply.per_operation.value};
 }
 
-/// Some rounds' batches are counted, outside the time that is taken. In such a round nothing runs
-/// between one job's batch and the next one's.
+/// Runs a batch; some rounds' batches are counted, outside the time that is taken. In such a round
+/// nothing runs between one job's batch and the next one's.
 protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations) {
   Job& job = *jobs_[opened.place].job;
   const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
@@ -280,8 +280,8 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   result_.samples.push_back(std::move(sample));
 }
 
-/// False when a job was lost; the others' part of the round is complete all the same, unless the
-/// budget ends in it.
+/// Runs a round; false when a job was lost. The others' part of the round is complete all the same,
+/// unless the budget ends in it.
 bool CaseRun::sample_round(BalancedOrder& order, int round) {
   const std::vector<Opened> opened = opened_;
   last_reading_.reset();
@@ -303,12 +303,13 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
   return opened_.size() == opened.size();
 }
 
-/// Whether this launch sampled the first variant and another one.
+/// Returns whether this launch sampled the first variant and another one.
 bool CaseRun::is_compared() const {
   return sampled_[0] && std::count(sampled_.begin(), sampled_.end(), true) > 1;
 }
 
-/// Where variants run one after the other an earlier one may have been all there is to measure.
+/// Says why no variant is open: where they run one after the other an earlier one may have been all
+/// there is to measure.
 StopReason CaseRun::why_none_is_open() const {
   const bool measured =
       std::any_of(result_.variants.begin(), result_.variants.end(),
@@ -332,7 +333,7 @@ void CaseRun::sample(int rounds) {
   result_.stopped = is_compared() ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
 }
 
-/// To what earlier launches counted.
+/// Adds the evidence to what earlier launches counted.
 void CaseRun::keep_evidence() {
   for (std::size_t place = 0; place < jobs_.size(); ++place) {
     const std::optional<TrafficEvidence>& found = traffic_[place].evidence();
@@ -341,7 +342,7 @@ void CaseRun::keep_evidence() {
   }
 }
 
-/// What an earlier launch found wrong stands.
+/// Notes a verification; what an earlier launch found wrong stands.
 void CaseRun::verified(std::size_t place, const Verification& verification) {
   auto& known = result_of(place).verification;
   if (!known || known->wrong == 0) known = verification;
@@ -409,7 +410,8 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
     }
   };
   each([=](Job& job) { job.ask_to_end(deadline); });
-  // Of all, however many hang. They end beside each other, which takes many jobs longer.
+  // The deadline of all, however many hang. They end beside each other, for which many jobs take
+  // longer.
   constexpr double kForEach = 0.5;
   const Deadline end(Seconds{deadline.value + kForEach * static_cast<double>(jobs.size())});
   each([&](Job& job) { job.wait_for_end(end.remaining()); });

@@ -29,7 +29,7 @@ struct VariantJob {
 /// Asks all jobs to end whatever they do, without waiting, so that their ends overlap.
 void give_up(std::vector<VariantJob>& jobs) noexcept;
 
-/// Whether those that are up have the GPUs of this machine.
+/// Returns whether those that are up have the GPUs of this machine.
 bool on_same_gpus(const std::vector<VariantJob>& jobs, const Machine& machine);
 
 /// Ends all jobs at once, so that their ends overlap, and forgets them. `observer` is warned of
@@ -71,15 +71,16 @@ struct TrafficSettings {
 /// one only while looking has not cost more than a run may pay for it.
 class TrafficCount {
  public:
-  /// `nccl`: the version of the job's library; empty where it has none.
+  /// Counts the traffic of a case; `nccl` is the version of the job's library, empty if it has
+  /// none.
   TrafficCount(const Case& c, TransferPlan plan, const TrafficSettings& settings,
                std::string_view nccl);
 
-  /// Readings of every rank just before and just after a batch of `operations`.
+  /// Adds the readings of every rank just before and just after a batch of `operations`.
   void add(const protocol::CountersReply& before, const protocol::CountersReply& after,
            std::int64_t operations);
 
-  /// Absent until something was counted.
+  /// Returns the evidence; nothing until something was counted.
   const std::optional<TrafficEvidence>& evidence() const { return evidence_; }
 
  private:
@@ -106,8 +107,8 @@ struct RunPlace {
   std::vector<std::string> products{};
 };
 
-/// The algorithms that the run's first job to train this model in this precision took for its
-/// matrix products; empty where none has yet, or the case is no training.
+/// Returns the algorithms that the run's first job to train this model in this precision took for
+/// its matrix products; empty where none has yet, or the case is no training.
 std::vector<std::string> products_before(const Record& record, const Case& c);
 
 /// The seed of an order within a run of that seed.
@@ -122,7 +123,7 @@ unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index = 0)
 void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
                   int rounds, const MeasurementSettings& settings);
 
-/// Of the case's samples from this sequence number on.
+/// Sums the times of the case's samples from this sequence number on.
 Seconds time_of_batches(const CaseResult& result, int first);
 
 /// Notes which path the variant took, and how near to that path's limit it came.

@@ -54,7 +54,7 @@ std::optional<double> mean_busy(const Looks& looks, std::size_t gpu, std::size_t
   return sum / count;
 }
 
-/// By the end of a full window.
+/// Tells by the end of a full window whether others are at work.
 bool seems_busy(const Looks& looks) {
   for (std::size_t gpu = 0; gpu < looks.front().size(); ++gpu) {
     if (mean_busy(looks, gpu, kLastOfFull).value_or(0.0) >= kBusyPercent) return true;
@@ -104,7 +104,7 @@ void NeighbourWatch::add_own(const Machine& machine) {
   for (const RankInfo& rank : machine.ranks) own_.insert(rank.pid);
 }
 
-/// Whether there is one that was not there before.
+/// Looks for others; returns whether there is one that was not there before.
 bool NeighbourWatch::find_others(const std::vector<GpuUse>& uses) {
   bool arrived = false;
   for (const GpuUse& use : uses) {

@@ -22,16 +22,16 @@ namespace linkgain {
 /// the driver shows no process ids, or those of another namespace, the window alone decides.
 class NeighbourWatch {
  public:
-  /// All must outlive it; time counts from now on.
+  /// Watches for neighbours from now on. All must outlive it.
   NeighbourWatch(RunWorld& world, Record& record, RunObserver& observer);
 
   /// Takes a second, two beside a neighbour; nothing where no GPU can be looked at.
   void before_start();
-  /// A job of ours started.
+  /// Notes that a job of ours started.
   void add_own(const Machine& machine);
-  /// While jobs of ours are up and none works.
+  /// Looks while jobs of ours are up and none works.
   void hand_over();
-  /// When no job is left: with a window, where one can be afforded.
+  /// Looks when no job is left: with a window, if one can be afforded.
   void at_end();
   /// Marks what was measured since the last window without work of others, where there is such
   /// work.

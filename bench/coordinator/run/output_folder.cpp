@@ -94,7 +94,7 @@ void append(const Descriptor& file, std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(file.get(), text.data(), text.size());
 }
 
-/// Whether the name still stands for the file: its holder before may have removed it.
+/// Returns whether the name still stands for the file: its holder before may have removed it.
 bool is_at(const Descriptor& folder, const Descriptor& file) {
   struct stat named {};
   struct stat own {};
@@ -103,7 +103,7 @@ bool is_at(const Descriptor& folder, const Descriptor& file) {
          ::fstat(file.get(), &own) == 0 && named.st_ino == own.st_ino && named.st_dev == own.st_dev;
 }
 
-/// A relative name of one or two parts: no other can be linkgain's.
+/// Accepts a relative name of one or two parts: no other can be linkgain's.
 bool is_entry_name(std::string_view name) {
   const std::vector<std::string> parts = split(std::string(name), '/');
   return parts.size() <= 2 && std::ranges::none_of(parts, [](const std::string& part) {
@@ -111,7 +111,7 @@ bool is_entry_name(std::string_view name) {
          });
 }
 
-/// The text up to the next blank, which goes with it.
+/// Takes the text up to the next blank, which goes with it.
 std::string_view take_word(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, end);
@@ -119,7 +119,7 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-/// Whether the name is one that NCCL gives its log of that prefix.
+/// Returns whether the name is one that NCCL gives its log of that prefix.
 bool is_log_of(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return false;
   for (const std::string_view ending : {".now", ".kept"}) {
@@ -278,8 +278,8 @@ void OutputFolder::seal() {
   for (const std::filesystem::path& each : made_) ::rmdir(each.c_str());
 }
 
-/// What the manifest says of an entry after this run: what its file holds now, if this run wrote
-/// it; else what it said before. Nothing of what is not there.
+/// Says what the manifest has of an entry after this run: what its file holds now, if this run
+/// wrote it; else what it said before. Nothing of what is not there.
 std::string OutputFolder::line_when_left(const std::string& name, const Entry& entry) const {
   if (name.ends_with('*')) {
     std::string lines;
@@ -316,8 +316,8 @@ bool OutputFolder::is_there(const std::string& name) const {
   return ::fstatat(folder_.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/// Of a regular file: its number, and when it was made, because numbers are given again. Empty of
-/// anything else.
+/// Identifies a regular file by its number and when it was made, because numbers are given again.
+/// Empty of anything else.
 std::string OutputFolder::identity_of(const std::string& name) const {
   struct statx found {};
   constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_BTIME;
@@ -328,7 +328,7 @@ std::string OutputFolder::identity_of(const std::string& name) const {
   return fmt::format("{}:{}.{:09}", found.stx_ino, found.stx_btime.tv_sec, found.stx_btime.tv_nsec);
 }
 
-/// Size and digest of what a regular file holds; empty of anything else.
+/// Returns size and digest of what a regular file holds; empty of anything else.
 std::string OutputFolder::state_of(const std::string& name) const {
   const Descriptor file(
       ::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -354,7 +354,7 @@ const OutputFolder::Entry* OutputFolder::find(const std::string& name) const {
   return by_begin == named_.end() ? nullptr : &by_begin->second;
 }
 
-/// Absent if it is.
+/// Says why an entry is not as it was left; nothing if it is.
 std::optional<std::string> OutputFolder::why_not_own(const std::string& name) const {
   const Entry* const entry = find(name);
   if (entry == nullptr) return "linkgain did not make it";

@@ -23,13 +23,14 @@ int doublings(Bytes size) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size.value)));
 }
 
-/// Of a run's earlier parts, where its record tells their time, too.
+/// Takes the costs of a run's earlier parts, and the time that their record tells.
 template <typename Costs>
 Costs& going_on(std::optional<Costs>& costs, const Record& record) {
   return costs && record.wall_seconds ? *costs : costs.emplace();
 }
 
-/// Of a run's earlier parts; by a journal that does not tell it until its last launch began.
+/// Returns the time of a run's earlier parts; by a journal that does not tell it, until its last
+/// launch began.
 double time_of_earlier_parts(const Record& record) {
   const std::vector<double>& begins = record.launch_begins_s;
   const double begun = begins.empty() ? 0.0 : std::ranges::max(begins);

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kStartAnew = "measure all of it anew, without --resume";
 
-/// "/ranks/0/gpu/uuid" as "ranks/0/gpu/uuid".
+/// Turns "/ranks/0/gpu/uuid" into "ranks/0/gpu/uuid".
 std::string name_of_member(const json::Out& change) {
   return change.at("path").get<std::string>().substr(1);
 }
@@ -68,7 +68,7 @@ json::Out comparable(Environment environment) {
   return environment;
 }
 
-/// Not one that another process might measure.
+/// Returns whether a variant was refused, other than one that another process might measure.
 bool is_refused(const VariantResult& variant) {
   return variant.skipped && variant.skipped->reason == SkipReason::refused;
 }
@@ -80,7 +80,7 @@ void forget_end(CaseResult& result) {
   }
 }
 
-/// Those of launches that were cut, by the variants that were up together.
+/// Drops the samples of launches that were cut, by the variants that were up together.
 void drop_cut_launches(const RunPlan& plan, CaseResult& result) {
   std::set<int> launches;
   for (const Sample& sample : result.samples) launches.insert(sample.launch);
@@ -106,7 +106,7 @@ void number_samples(Record& record) {
   for (Sample* const sample : samples) sample->sequence = sequence++;
 }
 
-/// At the end they are found again.
+/// Leaves out verdicts, which are found again at the end.
 void leave_out_verdicts(Record& record) {
   Record judged = record;
   judged.warnings.clear();
@@ -118,7 +118,8 @@ void leave_out_verdicts(Record& record) {
   });
 }
 
-/// The part that goes on is watched anew, and may say the same of itself.
+/// Says that the earlier part's host was busy: the part that goes on is watched anew, and may say
+/// the same of itself.
 void tell_of_earlier_host(Record& record) {
   constexpr std::string_view kBefore = "before the run went on, ";
   for (Warning& warning : record.warnings) {
@@ -127,7 +128,8 @@ void tell_of_earlier_host(Record& record) {
   }
 }
 
-/// The command line in it names programs and variables: who wrote it has this user's rights.
+/// Requires that the folder is this user's: the command line in it names programs and variables,
+/// with which who wrote it has this user's rights.
 void require_own(const std::filesystem::path& folder) {
   for (const std::string_view name : {RunDirectory::kJournal, RunDirectory::kRecord}) {
     const std::filesystem::path file = folder / name;
@@ -187,7 +189,8 @@ std::string digest_of_cases(const RunPlan& plan) {
   return digest.text();
 }
 
-/// A file that options come from may have changed: the other settings do not hold what is in it.
+/// Requires the same cases: a file that options come from may have changed, and the other settings
+/// do not hold what is in it.
 void require_same_cases(const RunPlan& plan, const Record& earlier) {
   const auto refuse = [](const std::string& what) {
     throw UsageError(

@@ -30,10 +30,10 @@ constexpr double kAffordableEvidence = 0.02;
 
 constexpr const char* kJobLost = "job-lost";
 
-/// Of all jobs of a run: a variant that cannot live is not started for ever.
+/// Restarts of all jobs of a run: a variant that cannot live is not started for ever.
 constexpr int kMostRestarts = 3;
 
-/// Of a variant's launches, one after the other: with so many it is not started again.
+/// Failed launches of a variant, one after the other, after which it is not started again.
 constexpr int kMostFailedStarts = 3;
 
 class Run : private RunCosts {
@@ -82,7 +82,7 @@ class Run : private RunCosts {
   void keep(const Launch& launch, int index);
   void skip(const Launch& launch, int index, SkipReason reason);
   void lower_launches();
-  /// Whether it is not started again.
+  /// Returns whether it is not started again.
   bool gave_up(int variant) const {
     return failed_starts_[static_cast<std::size_t>(variant)] >= kMostFailedStarts;
   }
@@ -95,7 +95,7 @@ class Run : private RunCosts {
   void disturbed_since(int sequence) override;
   void sampled() override { progress_.measuring(pace_, launch_, *measured_); }
   bool may_count_again() const override { return looking_costs_within(kAffordableEvidence); }
-  /// A soak's launches keep to the budget as wholes.
+  /// Returns whether the budget is used up; a soak's launches keep to it as wholes.
   bool out_of_budget() const override { return !plan_.is_soak && pace_.out_of_budget(); }
 
   const RunPlan& plan_;
@@ -160,7 +160,7 @@ void Run::keep_steps(const std::vector<int>& cases, int first, int end) {
   }
 }
 
-/// Whether an earlier part of the run measured it.
+/// Returns whether an earlier part of the run measured it.
 bool Run::is_kept(int index, int launch, const std::vector<int>& variants) const {
   return earlier_ && is_measured(record_.cases[static_cast<std::size_t>(index)], launch, variants,
                                  pace_.rounds(index, launch));
@@ -181,13 +181,13 @@ void Run::warn(const Warning& said) {
   progress_.note(fmt::format("warning: {}", warning.text));
 }
 
-/// Once. What is measured stays in memory and goes into the record.
+/// Says once that there is no journal: what is measured stays in memory and goes into the record.
 void Run::tell_of_journal() {
   if (!journal_.failure() || std::exchange(journal_told_, true)) return;
   warn(*journal_.failure());
 }
 
-/// Of cases that are written down already the journal gets another line.
+/// Marks these samples; cases that are written down already get another line of the journal.
 void Run::disturbed_since(int sequence) {
   for (std::size_t i = 0; i < record_.cases.size(); ++i) {
     CaseResult& result = record_.cases[i];
@@ -202,7 +202,7 @@ void Run::disturbed_since(int sequence) {
   }
 }
 
-/// While none of our jobs works: for what others do.
+/// Looks for what others do, while none of our jobs works.
 void Run::look_around() {
   host_.hand_over();
   const std::size_t seen = record_.neighbours ? record_.neighbours->seen.size() : 0;
@@ -244,7 +244,7 @@ void Run::run_planned() {
   }
 }
 
-/// The cases of this launch and all later ones, for which no budget is left.
+/// Leaves out the cases of this launch and all later ones, for which no budget is left.
 void Run::leave_out(int number) {
   const std::vector<Launch> left = launches_of(number, number + 1, all_variants_);
   for (const int index : pace_.order()) {
@@ -252,7 +252,7 @@ void Run::leave_out(int number) {
   }
 }
 
-/// For the cases that are worth it, as many at once as these are expected to need.
+/// Adds launches for the cases that are worth it, as many at once as these are expected to need.
 void Run::add_launches() {
   int done = plan_.launches;
   while (!all_gave_up()) {
@@ -268,7 +268,7 @@ void Run::add_launches() {
   }
 }
 
-/// The launches from `first` until before `end`, shuffled where one variant's alone is up.
+/// Runs the launches from `first` until before `end`, shuffled if one variant's alone is up.
 void Run::run_group(int first, int end, const std::vector<int>& cases) {
   if (plan_.schedule == Schedule::paired) return run_jobs(first, end, all_variants_, cases);
   const unsigned seed = seed_of(Order::start, plan_.seed, first);
@@ -279,7 +279,7 @@ void Run::run_group(int first, int end, const std::vector<int>& cases) {
   }
 }
 
-/// Those of these variants, all up together.
+/// Runs the jobs of these variants, all up together.
 void Run::run_jobs(int first, int end, const std::vector<int>& variants,
                    const std::vector<int>& cases) {
   std::vector<Launch> group = launches_of(first, end, variants);
@@ -331,7 +331,7 @@ void Run::measure_group(std::vector<Launch>& group, const std::vector<int>& case
   spent(&TimeSpent::ending_s, end_time);
 }
 
-/// One job of each of these variants in each launch, not started yet.
+/// Makes one job of each of these variants in each launch, not started yet.
 std::vector<Run::Launch> Run::launches_of(int first, int end,
                                           const std::vector<int>& variants) const {
   std::vector<Launch> group;
@@ -345,8 +345,7 @@ std::vector<Run::Launch> Run::launches_of(int first, int end,
   return group;
 }
 
-/// All at once, so that their start-up overlaps, in random order, so that none has the first or the
-/// last place oftener.
+/// Starts all at once, to overlap, in random order, so that none is the first or last oftener.
 void Run::start(std::vector<Launch>& group, std::vector<Missing>& missing) {
   const std::size_t variants = group.front().jobs.size();
   BalancedOrder order(static_cast<int>(group.size() * variants),
@@ -366,7 +365,8 @@ void Run::start(std::vector<Launch>& group, std::vector<Missing>& missing) {
   }
 }
 
-/// All have the deadline from their common start on, and time to start: ranks count from then.
+/// Waits for all jobs' hello. All have the deadline from their common start on, and time to start:
+/// ranks count from then.
 void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing) {
   constexpr double kLeast = 1.0;
   constexpr double kToStart = 3.0;
@@ -441,7 +441,7 @@ void Run::take_settings(const VariantJob& job) {
                              counted(std::ssize(plan_.cases), "case", "cases"), launches));
 }
 
-/// To what the budget holds, by the time of the first launch's cases.
+/// Lowers the launches to what the budget holds, by the time of the first launch's cases.
 void Run::lower_launches() {
   if (plan_.is_soak || !pace_.lower_launches()) return;
   warn({"fewer-launches",
@@ -469,7 +469,7 @@ void Run::skip(const Launch& launch, int index, SkipReason reason) {
   journal_.extend_case(record_until_now(), index);
 }
 
-/// Once in a run, in the first job that is up.
+/// Measures copies of the host once in a run, in the first job that is up.
 void Run::measure_host_copies(std::vector<Launch>& group) {
   if (plan_.backend != BackendKind::nccl || has_host_copies(record_.machine)) return;
   for (Launch& launch : group) {
@@ -523,8 +523,8 @@ void Run::measure_launch(Launch& launch, const std::vector<int>& cases) {
   }
 }
 
-/// Jobs that were lost in an earlier case, for this one: as of a case of its own, the samples of a
-/// launch are still of one process.
+/// Starts jobs that were lost in an earlier case anew for this one: as of a case of its own, the
+/// samples of a launch are still of one process.
 void Run::start_lost(Launch& launch) {
   for (VariantJob& job : launch.jobs) {
     if (!std::exchange(job.lost, false) || restarts_ == kMostRestarts || pace_.out_of_budget()) {

@@ -15,7 +15,7 @@
 namespace linkgain {
 namespace {
 
-/// "NVIDIA H200" as "H200", "NVIDIA GeForce RTX 3090" as "GeForce-RTX-3090".
+/// Shortens "NVIDIA H200" as "H200", "NVIDIA GeForce RTX 3090" as "GeForce-RTX-3090".
 std::string short_name(std::string name) {
   constexpr std::string_view kMaker = "NVIDIA ";
   if (name.starts_with(kMaker)) name.erase(0, kMaker.size());

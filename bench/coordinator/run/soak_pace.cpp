@@ -23,7 +23,7 @@ bool SoakPace::begins(int launch) {
 void SoakPace::note_begin(int launch) {
   std::vector<double>& begins = record_.launch_begins_s;
   const auto place = static_cast<std::size_t>(launch);
-  // Of a launch that is kept and that an older journal does not tell the begin of.
+  // An older journal does not tell when a launch that is kept began.
   const double unknown = begins.empty() ? 0.0 : begins.back();
   begins.resize(std::max(begins.size(), place + 1), unknown);
   begins[place] = begin_in_run_;

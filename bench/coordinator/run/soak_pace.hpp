@@ -11,7 +11,7 @@ namespace linkgain {
 /// the rest of the budget does not hold.
 class SoakPace {
  public:
-  /// All must outlive it; the budget counts from now on.
+  /// Paces a soak; the budget counts from now on. All must outlive it.
   SoakPace(const RunPlan& plan, RunWorld& world, Record& record, const RunObserver& run);
 
   /// Rests until it is time for the launch; false where the budget does not hold another one as

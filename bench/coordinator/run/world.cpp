@@ -35,7 +35,7 @@ void MpiWorld::rest(Seconds time) {
   watch_.throw_if_caught();
 }
 
-/// What starts the worker of a variant. NCCL logs into a file.
+/// Builds the request that starts the worker of a variant. NCCL logs into a file.
 LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
   LaunchRequest request;
   request.launcher = options_.launcher;

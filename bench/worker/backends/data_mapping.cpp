@@ -9,13 +9,13 @@
 namespace linkgain {
 namespace {
 
-/// Whether messages go from `to` to `from` too.
+/// Returns whether messages go from `to` to `from` too.
 bool answers(const Case& c) {
   return c.pair->both || c.operation == OperationKind::ping_pong ||
          c.operation == OperationKind::latency;
 }
 
-/// As many elements of every rank's input, in the order of the ranks.
+/// Takes as many elements of every rank's input, in the order of the ranks.
 std::vector<ExpectedPart> one_from_each(const Case& c, std::int64_t first_index) {
   const std::int64_t count = c.elements_per_rank();
   std::vector<ExpectedPart> parts;
@@ -25,7 +25,7 @@ std::vector<ExpectedPart> one_from_each(const Case& c, std::int64_t first_index)
   return parts;
 }
 
-/// All elements of every other rank's input, in the order of the ranks.
+/// Takes all elements of every other rank's input, in the order of the ranks.
 std::vector<ExpectedPart> whole_of_others(const Case& c) {
   const std::int64_t count = c.elements();
   std::vector<ExpectedPart> parts;
@@ -60,7 +60,7 @@ std::vector<Transfer> between_ranks(const Case& c) {
   return transfers;
 }
 
-/// FNV-1a.
+/// Hashes the name by FNV-1a.
 std::uint32_t seed_of(const std::string& name) {
   std::uint32_t hash = 2166136261U;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;

@@ -12,7 +12,7 @@
 
 namespace linkgain {
 
-/// The kernels' enumerations are ours, in the same order.
+/// Returns the kernels' name of a type: their enumerations are ours, in the same order.
 constexpr kernels::ElementType element_type(DataType type) {
   return static_cast<kernels::ElementType>(type);
 }
@@ -20,31 +20,32 @@ constexpr kernels::ReductionKind reduction_kind(Reduction reduction) {
   return static_cast<kernels::ReductionKind>(reduction);
 }
 
-/// What mulsum multiplies this rank's data by, as an element of the type in the first bytes.
+/// Returns what mulsum multiplies this rank's data by, as an element of the type in the first
+/// bytes.
 std::uint64_t factor_bits(DataType type, int rank);
 
-/// The known data of a case's operation of that number, which no other operation has, so that what
-/// one has left is not taken for another's: its reduction's, or plain data where bytes are only
-/// moved.
+/// Returns the known data of a case's operation of that number, which no other operation has, so
+/// that what one has left is not taken for another's: its reduction's, or plain data where bytes
+/// are only moved.
 kernels::Pattern verification_pattern(const Case& c, std::int64_t operation = 0);
 
-/// The same case's, so many operations on.
+/// Returns the same case's pattern, so many operations on.
 kernels::Pattern later_pattern(const kernels::Pattern& pattern, std::int64_t operations);
 
-/// How many turns a verification has in a row, each on a slot of its own.
+/// Returns how many turns a verification has in a row, each on a slot of its own.
 std::int64_t verified_burst(const Case& c, const BufferPlan& plan);
 
-/// How long a rank waits before its turn in a verification, so that ranks come to it apart: for
-/// half of the turns not at all, else up to 200 us.
+/// Returns how long a rank waits before its turn in a verification, so that ranks come to it apart:
+/// for half of the turns not at all, else up to 200 us.
 Seconds verification_delay(const kernels::Pattern& pattern, int rank);
 
-/// Whose message a rank gets in an operation that may have a pair; -1 where the rank receives
+/// Returns whose message a rank gets in an operation that may have a pair; -1 if the rank receives
 /// nothing.
 int sender_to(const Case& c, int rank);
-/// Where this rank's message goes; -1 where it sends nothing.
+/// Returns where this rank's message goes; -1 if it sends nothing.
 int receiver_from(const Case& c, int rank);
 
-/// Whether the operation gives this rank anything to do.
+/// Returns whether the operation gives this rank anything to do.
 bool takes_part(const Case& c, int rank);
 
 /// One message of a copy: all of `from`'s input to `to`'s output, there from `offset` on.
@@ -55,12 +56,12 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// The messages of one operation, in an order that is the same on all ranks; none where nothing
-/// goes from rank to rank.
+/// Returns the messages of one operation, in an order that is the same on all ranks; none where
+/// nothing goes from rank to rank.
 std::vector<Transfer> transfers_of(const Case& c);
 
-/// Which of the two works where one reaches the other's memory: copy_push and all_to_one push,
-/// copy_pull and one_to_all pull, so that each rank has one message to move at most.
+/// Returns which of the two works where one reaches the other's memory: copy_push and all_to_one
+/// push, copy_pull and one_to_all pull, so that each rank has one message to move at most.
 int executor_of(const Case& c, const Transfer& transfer);
 
 /// ExpectedPart::source where the reduction over all ranks is expected.
@@ -79,7 +80,7 @@ struct ExpectedPart {
 /// Adds what was found in another output.
 void add(Verification& total, const Verification& found);
 
-/// The whole of a rank's output, part by part; empty where the rank gets no data.
+/// Returns the whole of a rank's output, part by part; empty where the rank gets no data.
 std::vector<ExpectedPart> expected_parts(const Case& c, int rank);
 
 }  // namespace linkgain

@@ -163,12 +163,12 @@ class DeviceOperation : public Operation {
     require_peers();
   }
 
-  /// What kernels left that waited in vain for another rank is no result.
+  /// Requires that no kernel waited in vain for another rank: what it left is no result.
   void require_peers() const {
     if (context_.waits != nullptr) context_.waits->require_none();
   }
 
-  /// All of an operation is in the stream after finish().
+  /// Enqueues operations; all of an operation is in the stream after finish().
   void enqueue(std::int64_t operations) {
     for (std::int64_t done = 0; done < operations; done += plan_.granularity()) {
       if (graph_) {
@@ -185,8 +185,8 @@ class DeviceOperation : public Operation {
     call_->finish();
   }
 
-  /// Turns that are verified, from slot 0 on, before which this rank waits: before each, or before
-  /// their graph.
+  /// Runs the turns that are verified, from slot 0 on; this rank waits before each, or before their
+  /// graph.
   void run_burst(std::int64_t slots) {
     next_slot_ = 0;
     const std::int64_t turns = graph_ ? 1 : slots;

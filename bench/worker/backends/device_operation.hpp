@@ -21,30 +21,30 @@ class DeviceCall {
  public:
   virtual ~DeviceCall() = default;
 
-  /// Collective, before all that follows: what of the set-up all ranks do together. Throws an Error
-  /// where this rank could not.
+  /// Does what of the set-up all ranks do together, before all that follows; every rank must call
+  /// it. Throws an Error if this rank could not.
   void prepare() { do_prepare(); }
-  /// See Operation::release().
+  /// Releases what other ranks have open: see Operation::release().
   void release() { do_release(); }
-  /// Whether this rank's device does anything; its time counts then.
+  /// Returns whether this rank's device does anything; its time counts then.
   bool takes_part() const { return do_takes_part(); }
   /// Puts one turn on a slot into the stream.
   void enqueue(std::int64_t slot) { do_enqueue(slot); }
   /// Has the stream wait for turns that went into streams of the call's own.
   void finish() { do_finish(); }
-  /// Null where this rank has none.
+  /// Returns the output; null if this rank has none.
   void* output(std::int64_t slot) const { return do_output(slot); }
   /// Puts this rank's known data into the slots' inputs, slot i that of i operations later, and
   /// poison everywhere else, also into what operations leave other ranks. No rank may be at work
   /// with it.
   void fill(const kernels::Pattern& pattern) { do_fill(pattern); }
-  /// Where what the first turn after fill() has done cannot be seen in the outputs' elements: the
-  /// call's own check of it, once it is done.
+  /// Checks by the call itself, once it is done, what the first turn after fill() has done, if that
+  /// cannot be seen in the outputs' elements.
   std::optional<Verification> check(bool corrupt) { return do_check(corrupt); }
-  /// See Execution::form and Execution::through_host; no form where the rank takes no part.
+  /// Returns Execution::form, and sets Execution::through_host; no form if the rank takes no part.
   std::string form() const { return do_form(); }
   std::optional<bool> through_host() const { return do_through_host(); }
-  /// Where the call itself knows what it does; else the library's log must tell.
+  /// Returns the plan if the call itself knows what it does; else the library's log must tell.
   std::optional<TransferPlan> plan() const { return do_plan(); }
 
  private:
@@ -61,7 +61,7 @@ class DeviceCall {
   virtual std::optional<TransferPlan> do_plan() const = 0;
 };
 
-/// One operation on this rank's device, launched call by call or as a captured graph.
+/// Makes one operation on this rank's device, launched call by call or as a captured graph.
 std::unique_ptr<Operation> make_device_operation(const Case& c, const BufferPlan& plan,
                                                  const NcclContext& context,
                                                  std::unique_ptr<DeviceCall> call);

@@ -14,7 +14,7 @@ class SlotPools {
  public:
   SlotPools(const Case& c, const BufferPlan& plan, int rank);
 
-  /// Bytes of the stretches, 0 where there is none.
+  /// Returns bytes of the stretches, 0 where there is none.
   Bytes first_size() const { return {strides_.first * slots_}; }
   Bytes second_size() const { return {strides_.second * slots_}; }
 
@@ -23,7 +23,7 @@ class SlotPools {
     second_ = static_cast<char*>(second);
   }
 
-  /// Null where this rank has none.
+  /// Returns the input of a slot; null if this rank has none.
   void* input(std::int64_t slot) const;
   void* output(std::int64_t slot) const;
 

@@ -8,8 +8,8 @@
 
 namespace linkgain::gpu {
 
-/// cuBLASLt's file of the major version compiled against, by its name and then where CMake found
-/// it.
+/// Returns cuBLASLt's file of the major version compiled against, by its name and then where CMake
+/// found it.
 std::vector<std::string> cublas_names();
 
 /// cuBLASLt, opened at run time, so that a program that multiplies no matrices does not load half a
@@ -50,9 +50,9 @@ class CublasLibrary {
   std::unique_ptr<void, Closer> object_;
 };
 
-/// The process's cuBLASLt, opened by the first call and never closed, as threads may still be in it
-/// when the process ends. Thread-safe. Throws what the constructor throws; the next call tries
-/// again.
+/// Returns the process's cuBLASLt, opened by the first call and never closed, as threads may still
+/// be in it when the process ends. Thread-safe. Throws what the constructor throws; the next call
+/// tries again.
 const CublasLibrary& cublas();
 
 }  // namespace linkgain::gpu

@@ -9,7 +9,8 @@
 namespace linkgain::gpu {
 namespace {
 
-/// Whether the device with that PCI id is the current one, or is_so(own, other) of their numbers.
+/// Returns whether the device with that PCI id is the current one, or is_so(own, other) of their
+/// numbers.
 template <typename Predicate>
 bool is_itself_or(const std::string& pci_bus_id, Predicate is_so) {
   int own = 0;

@@ -16,7 +16,7 @@ bool is_there(const path& file) {
   return std::filesystem::exists(file, ignored);
 }
 
-/// "python3.12" comes before "python3.9".
+/// Sorts "python3.12" before "python3.9".
 bool is_later(const path& a, const path& b) {
   const std::string first = a.filename().string();
   const std::string second = b.filename().string();
@@ -33,7 +33,7 @@ std::vector<path> folders_of_python(const path& library) {
   return folders;
 }
 
-/// Folders that hold those of Python's versions.
+/// Returns folders that hold those of Python's versions.
 std::vector<path> library_folders(const Environment& environment, const path& root) {
   std::vector<path> folders;
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {

@@ -29,7 +29,7 @@ constexpr const char* kAdvice =
     "nvidia-nccl-cu13), or name its file in LINKGAIN_NCCL; MPI in CPU memory needs none: "
     "--backend mpi";
 
-/// Of the file behind a name, with all links followed.
+/// Returns the file behind a name, with all links followed.
 std::string file_of(void* object, const std::string& name) {
   link_map* loaded = nullptr;
   if (dlinfo(object, RTLD_DI_LINKMAP, &loaded) != 0 || loaded == nullptr) return name;

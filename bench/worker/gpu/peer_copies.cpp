@@ -16,7 +16,8 @@ namespace {
 constexpr Bytes kSize{std::int64_t{64} << 20};
 constexpr int kCopies = 8;
 
-/// In 1e9 B/s, out of one device's memory into that of another which it reaches. Throws CudaError.
+/// Returns the rate of copies in 1e9 B/s, out of one device's memory into that of another which it
+/// reaches. Throws CudaError.
 double copy_rate(int from, int to) {
   check(cudaSetDevice(to));
   const DeviceBuffer target(kSize);

@@ -28,13 +28,15 @@ namespace {
                      "free memory, give the container more (--shm-size), or choose smaller sizes");
 }
 
-/// Names of processes of several containers may meet in one folder, and their numbers be the same.
+/// Makes a name that no other process has: names of processes of several containers may meet in one
+/// folder, and their numbers be the same.
 std::string new_name() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   return fmt::format("linkgain-{}-{}", ::getpid(), now);
 }
 
-/// The kernel's words for a file of memfd_create() of that name, where /proc has a link to it.
+/// Returns the kernel's words for a file of memfd_create() of that name, where /proc has a link to
+/// it.
 std::string link_to(const std::string& name) { return fmt::format("/memfd:{} (deleted)", name); }
 
 std::string linked_at(const std::string& path) {
@@ -44,7 +46,8 @@ std::string linked_at(const std::string& path) {
 
 constexpr std::string_view kThroughProcess = "/proc/";
 
-/// Room that is only promised would end the process at its first use. 0 or an error number.
+/// Allocates the room now: what is only promised would end the process at its first use. Returns 0
+/// or an error number.
 int take_room(int file, Bytes size) { return ::posix_fallocate(file, 0, size.value); }
 
 }  // namespace

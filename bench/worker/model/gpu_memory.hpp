@@ -84,11 +84,11 @@ struct GpuModelMemory {
   Bytes flat;
   Bytes copy;  ///< of the parameters in bfloat16, as far as `flat` reaches; 0 but with bf16
 
-  /// What the model allocates, without the workspace of matrix products.
+  /// Returns what the model allocates, without the workspace of matrix products.
   Bytes total() const { return {arena.value + 4 * flat.value + copy.value}; }
 };
 
-/// Pure arithmetic. `kernel_scratch` is the most that a kernel needs.
+/// Works out the memory; pure arithmetic. `kernel_scratch` is the most that a kernel needs.
 ///
 /// GPT-2 124M at 4 × 1024 tokens: 5.0 GiB with fp32 and tf32 (flat buffers 1.85, what blocks keep
 /// 2.3, logits 0.77, the rest 0.1), 3.8 GiB with bf16 (2.1, 1.3, 0.38, 0.05). With the products'

@@ -41,7 +41,7 @@ std::string describe(const gpu::ProductPlan& plan) {
 /// almost none. Products of fewer bits have larger errors than that.
 constexpr std::int64_t kLongestChain = 2048;
 
-/// How many tokens each part of the head's weight gradient sums over.
+/// Counts the tokens that each part of the head's weight gradient sums over.
 std::vector<std::int64_t> parts_of_sum(const State& state) {
   const std::int64_t all = state.tokens();
   const bool is_strict = state.options().precision == kernels::TrainingPrecision::fp32;

@@ -23,15 +23,15 @@ class Products {
   /// Makes all plans. Overwrites the arena and the gradients.
   explicit Products(State& state);
 
-  /// In the order of the plans.
+  /// Returns the chosen algorithms in the order of the plans.
   const std::vector<std::string>& chosen() const { return products_.chosen(); }
 
-  /// output = input weight + bias
+  /// Computes output = input weight + bias.
   void forward(Projection projection, int block, const void* input, void* output);
-  /// gradient of weight = inputᵀ output_gradient
+  /// Computes gradient of weight = inputᵀ output_gradient.
   void weight_gradient(Projection projection, int block, const void* input,
                        const void* output_gradient);
-  /// input_gradient = output_gradient weightᵀ
+  /// Computes input_gradient = output_gradient weightᵀ.
   void input_gradient(Projection projection, int block, const void* output_gradient,
                       void* input_gradient);
 
@@ -55,7 +55,7 @@ class Products {
   const gpu::ProductPlan* plan(gpu::ProductShape shape);
   Plans plans_of(Projection projection);
   Plans plans_of_head();
-  /// A part of the sum over all tokens: `tokens` of them.
+  /// Returns a part of the sum over all tokens: `tokens` of them.
   const gpu::ProductPlan* plan_of_head_weight(std::int64_t tokens, bool adds);
   void run(const gpu::ProductPlan& plan, const gpu::ProductOperands& operands);
 

@@ -27,8 +27,8 @@ NormPlace final_norm(const GpuModelMemory& memory) {
           memory.final_norm};
 }
 
-/// A norm that takes the stream `before` together with State's branch (the one of `place`) and
-/// leaves their sum in `sum`.
+/// Enqueues a norm that takes the stream `before` together with State's branch (the one of `place`)
+/// and leaves their sum in `sum`.
 void add_norm(State& state, const MemorySpan& before, int place, const MemorySpan& sum,
               const kernels::NormForward& norm) {
   const int channels = state.channels();
@@ -49,8 +49,8 @@ struct BranchPlace {
   int place;
 };
 
-/// Backward of a norm whose output's gradient is in State's branch; leaves there the gradient of
-/// the branch before it, where there is one.
+/// Enqueues backward of a norm whose output's gradient is in State's branch; leaves there the
+/// gradient of the branch before it, if there is one.
 void norm_backward(State& state, const NormPlace& norm, const BranchPlace* branch,
                    bool overwrites_stream) {
   const kernels::NormBackward backward{

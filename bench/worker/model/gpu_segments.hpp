@@ -7,10 +7,11 @@
 // The segments of a model: embedding, blocks, head. Tokens are where the model left them.
 namespace linkgain::on_gpu {
 
-/// Token and position embeddings, summed, with dropout, into the first block's input.
+/// Puts the sum of token and position embeddings, with dropout, into the first block's input.
 void embedding_forward(State& state);
 
-/// From the gradient of the stream. Adds to the gradient of token_embedding.
+/// Takes the gradient of the stream, and adds to the gradient of token_embedding. Adds to the
+/// gradient of token_embedding.
 void embedding_backward(State& state, const GradientReport& report);
 
 /// One block. What its halves bring back into the residual stream is added by the norm that comes
@@ -21,10 +22,10 @@ class Block {
  public:
   Block(State& state, Products& products, int index);
 
-  /// From the stream in `input` (of the first block) or from `middle` and the branch of the block
-  /// before, to `middle` and the branch.
+  /// Goes from the stream in `input` (of the first block) or from `middle` and the branch of the
+  /// block before, to `middle` and the branch.
   void forward();
-  /// From the gradients of stream and branch to those of the stream and branch before.
+  /// Goes from the gradients of stream and branch to those of the stream and branch before.
   void backward(const GradientReport& report);
 
  private:
@@ -40,10 +41,10 @@ class Block {
   BlockSpans spans_;
 };
 
-/// The final norm, the logits, the loss, and the gradients of the logits in their place.
+/// Computes the final norm, the logits, the loss, and the gradients of the logits in their place.
 void head_forward(State& state, Products& products);
 
-/// To the gradients of stream and branch of the last block. Overwrites the gradient of
+/// Goes to the gradients of stream and branch of the last block. Overwrites the gradient of
 /// token_embedding, which is not final yet.
 void head_backward(State& state, Products& products, const GradientReport& report);
 

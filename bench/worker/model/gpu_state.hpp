@@ -38,11 +38,11 @@ class State {
   int channels() const { return options_.config.channels; }
   bool is_bf16() const { return options_.precision == kernels::TrainingPrecision::bf16; }
 
-  /// The type of activations.
+  /// Returns the type of activations.
   kernels::ElementType activations() const {
     return is_bf16() ? kernels::ElementType::bfloat16 : kernels::ElementType::float32;
   }
-  /// Bytes of tokens × columns activations; tokens × columns float32.
+  /// Returns bytes of tokens × columns activations; tokens × columns float32.
   std::int64_t activation_bytes(std::int64_t columns) const {
     return tokens() * columns * (is_bf16() ? 2 : 4);
   }
@@ -63,7 +63,7 @@ class State {
   float* gradients(std::int64_t element = 0) const { return floats_of(gradients_, element); }
   float* first_moments(std::int64_t element) const { return floats_of(first_moments_, element); }
   float* second_moments(std::int64_t element) const { return floats_of(second_moments_, element); }
-  /// bfloat16; null but with bf16.
+  /// Returns the bfloat16 copy; null but with bf16.
   void* copy(std::int64_t element) const {
     return is_bf16() ? static_cast<char*>(copy_.data()) + 2 * element : nullptr;
   }
@@ -74,19 +74,19 @@ class State {
   float* gradient(TensorKind kind, int block = 0) const {
     return gradients(table_.tensor(kind, block).offset);
   }
-  /// A parameter as products read it, in the type of activations.
+  /// Returns a parameter as products read it, in the type of activations.
   const void* operand(TensorKind kind, int block = 0) const {
     const std::int64_t offset = table_.tensor(kind, block).offset;
     return is_bf16() ? copy(offset) : parameters(offset);
   }
 
-  /// Gradients, loss and norm are 0 again after products were planned.
+  /// Sets gradients, loss and norm to 0 again after products were planned.
   void clear_results();
 
   // The step under way.
   void begin(std::int64_t step, std::int64_t first_sample, double gradient_scale);
   double gradient_scale() const { return gradient_scale_; }
-  /// After the embedding and the projections into the residual stream.
+  /// Returns the dropout after the embedding and the projections into the residual stream.
   kernels::MatrixDropout stream_dropout(int place) const;
   kernels::AttentionDropout probability_dropout(int block) const;
 
@@ -125,7 +125,7 @@ class State {
   double gradient_scale_ = 1.0;
 };
 
-/// The most scratch that a kernel of such a step needs.
+/// Returns the most scratch that a kernel of such a step needs.
 Bytes kernel_scratch(const GpuModelOptions& options);
 
 }  // namespace linkgain::on_gpu

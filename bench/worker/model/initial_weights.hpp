@@ -8,8 +8,8 @@
 
 namespace linkgain {
 
-/// GPT-2's initialisation: N(0, 0.02) for embeddings and weights, N(0, 0.02 / sqrt(2 layers)) for
-/// the two projections into the residual stream, 0 for biases, 1 and 0 for LayerNorms.
+/// Returns GPT-2's initialisation: N(0, 0.02) for embeddings and weights, N(0, 0.02 / sqrt(2
+/// layers)) for the two projections into the residual stream, 0 for biases, 1 and 0 for LayerNorms.
 kernels::WeightDistribution initial_distribution(const Gpt2Config& config, TensorKind kind);
 
 /// Writes every parameter into `parameters`, which has table.count() elements. Values are those of

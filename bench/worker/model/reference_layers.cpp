@@ -17,7 +17,7 @@ struct LeftRow {
   double at(std::int64_t i) const { return data[i * stride]; }
 };
 
-/// result += left b, where result is one row. Four rows of b at a time: a result is then loaded and
+/// Adds left b to result, which is one row. Four rows of b at a time: a result is then loaded and
 /// stored once for four products.
 void add_row_product(LeftRow left, ConstMatrix b, double* __restrict result) {
   const std::int64_t columns = b.columns;
@@ -94,14 +94,14 @@ double dot(const double* a, const double* b, std::int64_t count) {
   return sum;
 }
 
-/// target += factor * source
+/// Computes target += factor * source.
 void add_scaled(double factor, const double* source, std::int64_t count, double* target) {
   for (std::int64_t i = 0; i < count; ++i) target[i] += factor * source[i];
 }
 
 double score_scale(const Head& head) { return 1.0 / std::sqrt(static_cast<double>(head.channels)); }
 
-/// The row of `head.length` probabilities of the query at `t`.
+/// Fills the row of `head.length` probabilities of the query at `t`.
 void softmax_row(const Head& head, std::int64_t t, double* row) {
   const double* query = head.query + t * head.stride;
   double largest = -HUGE_VAL;
@@ -118,7 +118,7 @@ void softmax_row(const Head& head, std::int64_t t, double* row) {
   std::fill(row + t + 1, row + head.length, 0.0);
 }
 
-/// `gradient` is that of the probabilities at `t`, then of the scores.
+/// Turns `gradient`, that of the probabilities at `t`, into that of the scores.
 void softmax_row_backward(const double* row, std::int64_t t, double* gradient) {
   const double mean = dot(row, gradient, t + 1);
   for (std::int64_t u = 0; u <= t; ++u) gradient[u] = row[u] * (gradient[u] - mean);

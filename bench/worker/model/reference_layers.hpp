@@ -27,19 +27,19 @@ struct Matrix {
 /// Whether the result is added to what stands there.
 enum class Into { overwrite, add };
 
-/// result = a b
+/// Computes result = a b.
 void multiply(ConstMatrix a, ConstMatrix b, Matrix result, Into into = Into::overwrite);
 
-/// result = a bᵀ
+/// Computes result = a bᵀ.
 void multiply_transposed(ConstMatrix a, ConstMatrix b, Matrix result, Into into = Into::overwrite);
 
-/// result = aᵀ b
+/// Computes result = aᵀ b.
 void transposed_multiply(ConstMatrix a, ConstMatrix b, Matrix result, Into into = Into::overwrite);
 
 /// Adds `row` to every row.
 void add_row(Matrix matrix, const double* row);
 
-/// row = the sum of all rows.
+/// Sums all rows into `row`.
 void sum_rows(ConstMatrix matrix, double* row);
 
 /// What LayerNorm's backward needs of its forward.
@@ -50,7 +50,7 @@ struct NormState {
   void resize(std::int64_t rows, std::int64_t columns);
 };
 
-/// output = normalised input * weight + bias, row by row.
+/// Computes output = normalised input * weight + bias, row by row.
 void norm_forward(ConstMatrix input, const double* weight, const double* bias, NormState& state,
                   Matrix output);
 
@@ -64,11 +64,11 @@ struct NormGradients {
 void norm_backward(ConstMatrix output_gradient, const double* weight, const NormState& state,
                    NormGradients gradients);
 
-/// GELU in its tanh form: 0.5 x (1 + tanh(sqrt(2 / π) (x + 0.044715 x³))). D. Hendrycks and K.
-/// Gimpel, "Gaussian error linear units", 2016.
+/// Computes GELU in its tanh form: 0.5 x (1 + tanh(sqrt(2 / π) (x + 0.044715 x³))). D. Hendrycks
+/// and K. Gimpel, "Gaussian error linear units", 2016.
 void gelu_forward(std::span<const double> input, std::span<double> output);
 
-/// gradient *= GELU'(input)
+/// Computes gradient *= GELU'(input).
 void gelu_backward(std::span<const double> input, std::span<double> gradient);
 
 /// Dropout at one place for the elements from `first` on.
@@ -92,9 +92,9 @@ struct AttentionShape {
   std::int64_t probabilities() const { return samples * heads * length * length; }
 };
 
-/// Causal attention. `qkv` has queries, keys and values of all heads beside each other in a row per
-/// token; `output` the heads' results. `probabilities` (samples × heads × length × length) are left
-/// as before dropout, `dropped` as after; both are 0 above the diagonal.
+/// Computes causal attention. `qkv` has queries, keys and values of all heads beside each other in
+/// a row per token; `output` the heads' results. `probabilities` (samples × heads × length ×
+/// length) are left as before dropout, `dropped` as after; both are 0 above the diagonal.
 void attention_forward(const AttentionShape& shape, const double* qkv, const Dropout& dropout,
                        std::span<double> probabilities, std::span<double> dropped, double* output);
 

@@ -38,7 +38,7 @@ struct StepDropout {
   double probability;
   std::int64_t first_sample;
 
-  /// At `place`, where a sample has `elements`.
+  /// Returns the dropout at `place`, where a sample has `elements`.
   Dropout at(int place, std::int64_t elements) const {
     return {kernels::dropout_mask(seed, step, place, probability), first_sample * elements};
   }
@@ -61,7 +61,7 @@ void project(const Tensors& parameters, const Projection& projection, ConstMatri
   add_row(output, parameters.at(projection.bias));
 }
 
-/// The gradients of bias and weight, in this order.
+/// Computes the gradients of bias and weight, in this order.
 void project_backward(const Tensors& gradients, const Projection& projection, ConstMatrix input,
                       ConstMatrix output_gradient, const GradientReport& report) {
   sum_rows(output_gradient, gradients.at(projection.bias));
@@ -70,7 +70,7 @@ void project_backward(const Tensors& gradients, const Projection& projection, Co
   report(projection.weight);
 }
 
-/// A place for `count` numbers.
+/// Makes room for `count` numbers.
 std::vector<double> room(std::int64_t count) {
   return std::vector<double>(static_cast<std::size_t>(count));
 }
@@ -109,10 +109,10 @@ class Block {
     forward_feed_forward(parameters, dropout);
   }
 
-  /// tokens × channels, until the next forward.
+  /// Returns tokens × channels, until the next forward.
   ConstMatrix output() const { return {output_.data(), tokens(), shape_.channels()}; }
 
-  /// `stream` is the gradient of the output, then that of the input.
+  /// Goes backward: `stream` is the gradient of the output, then that of the input.
   void backward(const Tensors& parameters, const Tensors& gradients, const StepDropout& dropout,
                 Matrix stream, const GradientReport& report) {
     backward_feed_forward(parameters, gradients, dropout, stream, report);
@@ -219,7 +219,7 @@ class Embedding {
         channels_(config.channels),
         output_(static_cast<std::size_t>(shape.tokens() * config.channels)) {}
 
-  /// `tokens` has shape.tokens() inputs.
+  /// Goes forward; `tokens` has shape.tokens() inputs.
   void forward(const Tensors& parameters, const StepDropout& dropout,
                std::span<const std::int32_t> tokens) {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -288,8 +288,8 @@ class Head {
     return cross_entropy(logits, targets, scale / count) / count;
   }
 
-  /// `stream` becomes the gradient of the input. Overwrites the gradient of token_embedding, which
-  /// is not final yet.
+  /// Goes backward: `stream` becomes the gradient of the input. Overwrites the gradient of
+  /// token_embedding, which is not final yet.
   void backward(const Tensors& parameters, const Tensors& gradients, Matrix stream,
                 const GradientReport& report) {
     const Matrix embedding = parameters.matrix(TensorKind::token_embedding);

@@ -26,7 +26,7 @@ namespace {
 using Outcome = Delivery::Outcome;
 using Words = std::vector<std::uint32_t>;
 
-/// Of a write: more than the cache of a GPU holds.
+/// Bytes of a write: more than the cache of a GPU holds.
 constexpr Bytes kWritten{std::int64_t{64} << 20};
 constexpr std::int64_t kWords = kWritten.value / static_cast<std::int64_t>(sizeof(std::uint32_t));
 constexpr unsigned char kPoison = 0xA5;
@@ -39,7 +39,7 @@ constexpr std::uint32_t kExchangeRounds = 64;
 /// That a kernel waits at most. Two processes that share a device take turns of milliseconds.
 constexpr double kKernelMicroseconds = 2e6;
 
-/// What rank `sender` puts at a place in its `write`-th write.
+/// Returns what rank `sender` puts at a place in its `write`-th write.
 std::uint32_t word_of(int sender, int write, std::int64_t place) {
   std::uint32_t word = static_cast<std::uint32_t>(place) * 2654435761u;
   word ^= static_cast<std::uint32_t>(write * 2 + sender + 1) * 0x9e3779b9u;
@@ -66,7 +66,7 @@ void take_device(const Session& session, const std::vector<int>& gpus) {
   gpu::check(cudaSetDevice(gpus.empty() ? rank % count : gpus.at(static_cast<std::size_t>(rank))));
 }
 
-/// Collective: the other rank's memory of the same kind.
+/// Opens the other rank's memory of the same kind; every rank must call it.
 gpu::ImportedMemory open_peer(Session& session, const gpu::DeviceBuffer& own) {
   const cudaIpcMemHandle_t handle = gpu::export_memory(own);
   const std::vector<std::string> all =
@@ -80,7 +80,7 @@ gpu::ImportedMemory open_peer(Session& session, const gpu::DeviceBuffer& own) {
 /// orders of it.
 class Prover {
  public:
-  /// Collective. The inbox begins with zeros.
+  /// Makes memory for the proof; the inbox begins with zeros. Every rank must call it.
   Prover(Session& session, const std::optional<Fault>& fault)
       : session_(session),
         fault_(fault && fault->rank == session.rank() ? fault : std::nullopt),
@@ -91,7 +91,8 @@ class Prover {
     peer_ = open_peer(session, inbox_);
   }
 
-  /// Collective: memory goes when nobody has it open any more.
+  /// Closes the other rank's memory; every rank must call it, as memory goes when nobody has it
+  /// open any more.
   void close() {
     peer_.reset();
     session_.barrier();
@@ -134,7 +135,7 @@ void Prover::send(int write, bool by_copy_engine) {
   stream_.synchronize();
 }
 
-/// What is wrong with the inbox; empty where nothing is.
+/// Says what is wrong with the inbox; empty if nothing is.
 std::string Prover::look(int sender, int write) {
   Words found(static_cast<std::size_t>(kWords));
   gpu::enqueue_copy(found.data(), inbox_.data(), kWritten, stream_);
@@ -154,7 +155,7 @@ std::string Prover::look(int sender, int write) {
                      direction(sender), wrong, kWords, old);
 }
 
-/// Rank 0 gets the graver outcome of both ranks and the words of each.
+/// Gathers the graver outcome of both ranks and the words of each on rank 0.
 Delivery Prover::together(Outcome own, const std::string& seen) {
   const std::vector<std::string> all = session_.gather(seen);
   // In the order of gravity, from arrived on: what is wrong says more than what is late.

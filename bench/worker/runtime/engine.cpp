@@ -34,7 +34,7 @@ protocol::ErrorReply usage_error(const std::string& text) {
   return {text, {}, static_cast<int>(ExitCode::usage)};
 }
 
-/// Text and advice on a line each, to be agreed on by Session::first_text().
+/// Returns text and advice on a line each, to be agreed on by Session::first_text().
 std::string problem_of(const Session& session, const Error& error) {
   return fmt::format("rank {}: {}\n{}", session.rank(), error.what(), error.advice());
 }
@@ -45,8 +45,8 @@ protocol::ErrorReply shared_problem(const std::string& problem) {
           static_cast<int>(ExitCode::machine_cannot)};
 }
 
-/// Collective: does this rank's part. Where any rank could not, the problem of the first that could
-/// not, on every rank.
+/// Does this rank's part; every rank must call it. If any rank could not, the problem of the first
+/// that could not is returned on every rank.
 template <typename Work>
 std::optional<protocol::ErrorReply> agree(Session& session, Work work) {
   std::optional<std::string> problem;
@@ -72,15 +72,15 @@ double slowest_time(Session& session, Operation& operation, std::int64_t operati
   return session.max(operation.time_batch(operations).value_or(Seconds{0.0}).value);
 }
 
-/// As many whole granules as fit the target, at least one.
+/// Returns as many whole granules as fit the target, at least one.
 std::int64_t operations_for(double target, double per_operation, std::int64_t granularity) {
   const double granules = std::round(target / (per_operation * static_cast<double>(granularity)));
   const double most = static_cast<double>(protocol::kMostOperations / granularity);
   return granularity * static_cast<std::int64_t>(std::clamp(granules, 1.0, most));
 }
 
-/// Seconds per operation from a batch near the target's length. All ranks see the same maximum, so
-/// all choose the same batches.
+/// Returns seconds per operation from a batch near the target's length. All ranks see the same
+/// maximum, so all choose the same batches.
 double calibrate(Session& session, Operation& operation, Seconds target) {
   const std::int64_t granularity = operation.granularity();
   std::int64_t operations = granularity;
@@ -98,7 +98,7 @@ double calibrate(Session& session, Operation& operation, Seconds target) {
   }
 }
 
-/// Seconds of one operation by the clock of the host, the slowest rank's.
+/// Returns seconds of one operation by the clock of the host, the slowest rank's.
 double time_once(Session& session, Operation& operation) {
   session.barrier();
   Stopwatch watch;
@@ -111,8 +111,8 @@ struct SampleSize {
   Seconds per_operation;
 };
 
-/// What another job of the variant found, if a batch of a quarter of it shows that it is no more
-/// than one and a half times what suits the target here, and this no more than that.
+/// Returns what another job of the variant found, if a batch of a quarter of it shows that it is no
+/// more than one and a half times what suits the target here, and this no more than that.
 std::optional<SampleSize> taken_over(Session& session, Operation& operation,
                                      const protocol::Open& command) {
   const std::int64_t granularity = operation.granularity();
@@ -145,14 +145,14 @@ constexpr Seconds kAloneOnAHost{0.18};
 /// Long enough to outweigh the first copy's start.
 constexpr int kCopies = 4;
 
-/// Timed copies that end within `time` after one that is not timed.
+/// Returns the timed copies that end within `time` after one that is not timed.
 int copies_within(Seconds time, Bytes size, double gb_per_s) {
   const double fit = time.value * gb_per_s * 1e9 / static_cast<double>(size.value) - 1.0;
   return static_cast<int>(std::clamp(std::floor(fit), 1.0, static_cast<double>(kCopies)));
 }
 
-/// While all ranks copy: one way, then the other; the caller has all ranks pass a barrier before
-/// each.
+/// Measures while all ranks copy: one way, then the other; the caller has all ranks pass a barrier
+/// before each.
 void copy_to_at_once(HostCopy& copy, HostCopyRates& rates) {
   rates.to_gpu_gb_per_s = copy.to_device(kCopies);
 }
@@ -161,8 +161,8 @@ void copy_from_at_once(HostCopy& copy, HostCopyRates& rates) {
   rates.from_gpu_gb_per_s = copy.from_device(kCopies);
 }
 
-/// Alone, both ways, as one of `turns` of equal length. The rates at once, which are the lower
-/// ones, tell how many copies that leaves time for: one at least, as many as at once at most.
+/// Measures alone, both ways, as one of `turns` of equal length. The rates at once, which are the
+/// lower ones, tell how many copies that leaves time for: one at least, as many as at once at most.
 CopyRates copy_alone(HostCopy& copy, const CopyRates& at_once, int turns) {
   const Seconds one_way{kAloneOnAHost.value / turns / 2.0};
   const auto copies = [&](double rate) { return copies_within(one_way, copy.size(), rate); };
@@ -369,7 +369,7 @@ protocol::Reply Engine::open(const protocol::Open& command) {
   return reply;
 }
 
-/// Rank 0 alone asks: all ranks of a collective take the same way.
+/// Warms up by the first operations, as rank 0 asks: all ranks of a collective take the same way.
 void Engine::warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply) {
   obey(fault_, session_.rank(), Fault::Place::warm_up);
   const auto work = [&] { opened.operation->warm_up(); };

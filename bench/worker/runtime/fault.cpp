@@ -59,7 +59,7 @@ constexpr std::array kPlaces{std::pair{"launch", Fault::Place::launch},
                              std::pair{"close", Fault::Place::close},
                              std::pair{"end", Fault::Place::end}};
 
-/// `known`: what else there could have been.
+/// Reads a name; `known` says what else there could have been.
 template <typename Names>
 auto parse_name(const Names& names, std::string_view name,
                 std::vector<std::string_view> known = {}) {

@@ -27,7 +27,7 @@
 namespace linkgain {
 namespace {
 
-/// The value of `--name=value` or the presence of `--name`; found options are taken out.
+/// Takes the value of `--name=value` or the presence of `--name`; found options are taken out.
 std::optional<std::string> take_option(std::vector<std::string>& arguments,
                                        const std::string& name) {
   std::optional<std::string> value;
@@ -44,7 +44,8 @@ std::optional<std::string> take_option(std::vector<std::string>& arguments,
   return value;
 }
 
-/// Google Benchmark's rule: an extended regular expression that is searched; a leading '-' negates.
+/// Returns a filter by Google Benchmark's rule: an extended regular expression that is searched; a
+/// leading '-' negates.
 std::function<bool(const std::string&)> name_filter(const std::optional<std::string>& text) {
   if (!text || text->empty() || *text == "all") return [](const std::string&) { return true; };
   const bool negative = text->front() == '-';
@@ -79,7 +80,7 @@ class ResultCheck {
   explicit ResultCheck(const std::vector<std::unique_ptr<BenchmarkSubject>>& subjects)
       : subjects_(subjects) {}
 
-  /// What is wrong with the results of the subject of this name; absent where nothing is.
+  /// Returns what is wrong with the results of the subject of this name; absent where nothing is.
   const std::optional<std::string>& problem_of(const std::string& name) {
     const auto known = problems_.find(name);
     if (known != problems_.end()) return known->second;
@@ -91,7 +92,7 @@ class ResultCheck {
     return problem;
   }
 
-  /// Of all subjects; they do not depend on the time.
+  /// Returns the counters of all subjects; they do not depend on the time.
   std::set<std::string> counter_names() const {
     std::set<std::string> names;
     for (const auto& subject : subjects_) {
@@ -100,13 +101,13 @@ class ResultCheck {
     return names;
   }
 
-  /// A subject that the backend refused has no results.
+  /// Marks a subject that the backend refused: it has no results.
   void refuse(const std::string& name) {
     refused_.insert(name);
     if (outcome_ == ExitCode::success) outcome_ = ExitCode::machine_cannot;
   }
 
-  /// The file asked for lacks something.
+  /// Notes that the file asked for lacks something.
   void lose_file() {
     has_lost_file_ = true;
     if (outcome_ == ExitCode::success) outcome_ = ExitCode::machine_cannot;
@@ -193,8 +194,9 @@ class CsvTable : public CaseReporter<benchmark::CSVReporter> {
   }
 
  private:
-  /// The library takes the columns from the first runs and ends the process where later ones have
-  /// more counters. So it is shown one that has all of them, of which the header alone is kept.
+  /// Prints a header with the columns of all counters: the library takes them from the first runs
+  /// and ends the process if later ones have more. So it is shown one that has all of them, of
+  /// which the header alone is kept.
   void print_header() {
     benchmark::BenchmarkReporter::Run all;
     for (const std::string& name : counters_) all.counters[name] = 0.0;
@@ -241,7 +243,7 @@ void time_batches(benchmark::State& state, BenchmarkSubject& subject) {
   for (const auto& [name, value] : subject.counters(per_operation)) state.counters[name] = value;
 }
 
-/// A case that the backend refuses is reported as such and the others go on.
+/// Times a subject; a case that the backend refuses is reported as such and the others go on.
 void time_subject(benchmark::State& state, BenchmarkSubject& subject, ResultCheck& check) {
   try {
     time_batches(state, subject);
@@ -251,7 +253,7 @@ void time_subject(benchmark::State& state, BenchmarkSubject& subject, ResultChec
   }
 }
 
-/// What Google Benchmark writes for this program, as JSON or CSV.
+/// Returns what Google Benchmark writes for this program, as JSON or CSV.
 bool is_benchmark_file(std::string_view text) {
   if (text.empty()) return true;  // of a program that ended before its first case
   if (text.starts_with('{')) {
@@ -269,8 +271,8 @@ bool is_benchmark_file(std::string_view text) {
          });
 }
 
-/// The file that --benchmark_out names; throws UsageError where it is not to be replaced, or cannot
-/// be written, for which Google Benchmark would end this rank alone.
+/// Returns the file that --benchmark_out names; throws UsageError where it is not to be replaced,
+/// or cannot be written, for which Google Benchmark would end this rank alone.
 std::optional<std::string> output_file(std::vector<std::string> arguments) {
   std::optional<std::string> path = take_option(arguments, "--benchmark_out");
   if (path) {
@@ -284,14 +286,15 @@ std::optional<std::string> output_file(std::vector<std::string> arguments) {
   return path;
 }
 
-/// As of a file of -J; the results stand on standard output, so that the job ends in order.
+/// Warns of a lost file, as of that of -J; the results stand on standard output, so that the job
+/// ends in order.
 void tell_of_lost_file(const std::string& path) {
   print_message(stderr, fmt::format("linkgain-bench: {} could not be written in full\n"
                                     "                look for a full disk\n",
                                     visible(path)));
 }
 
-/// The number of repetitions.
+/// Returns the number of repetitions.
 int require_repetitions(std::vector<std::string> arguments) {
   const std::optional<std::string> text = take_option(arguments, "--benchmark_repetitions");
   const int repetitions = text ? whole_number<int>(*text).value_or(0) : 1;
@@ -317,7 +320,7 @@ void require_time_unit(std::vector<std::string> arguments) {
   throw UsageError("--benchmark_time_unit: " + unknown_name("unit", *text, kUnits));
 }
 
-/// Whether the library takes the option for set, by its rule.
+/// Returns whether the library takes the option for set, by its rule.
 bool is_set(std::vector<std::string> arguments, const std::string& option) {
   static constexpr std::array<std::string_view, 6> kFalse{"FALSE", "NO", "OFF", "0", "F", "N"};
   const std::optional<std::string> text = take_option(arguments, option);

@@ -17,13 +17,14 @@
 namespace linkgain {
 namespace {
 
-/// Ranks of several hosts and containers may have the same number.
+/// Makes a name that ranks of other hosts and containers have not, though they may have the same
+/// number.
 std::string new_name() {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   return fmt::format("{}{}-{}", protocol::kRankMemory, ::getpid(), now);
 }
 
-/// "/proc/4711/fd/5 name" gives 4711.
+/// Reads 4711 from "/proc/4711/fd/5 name".
 int process_of(const std::string& address) {
   constexpr std::size_t kProc = 6;  // "/proc/"
   int pid = 0;
@@ -36,7 +37,8 @@ void* map(int file, int protection, std::size_t size) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-/// Seen from another host or container the process of that number is another one.
+/// Returns whether the file is the one of that name: seen from another host or container the
+/// process of that number is another one.
 bool has_name(int file, const std::string& name) {
   char target[128] = {};
   const std::string link = fmt::format("/proc/self/fd/{}", file);

@@ -18,7 +18,7 @@ std::optional<T> present(double value) {
   return static_cast<T>(value);
 }
 
-/// A loss that is no number must not look like one that is absent.
+/// Returns infinity for a loss that is no number, which must not look like one that is absent.
 double present_or_infinite(const std::optional<double>& loss) {
   if (!loss) return kAbsent;
   return std::isnan(*loss) ? std::numeric_limits<double>::infinity() : *loss;

@@ -19,7 +19,8 @@ struct RankBatch {
   double health_seconds = 0.0;  ///< what reading it took
 };
 
-/// The loss is the mean over the ranks that have one, what reading health took that of the slowest.
+/// Gathers a batch's results: the loss is the mean over the ranks that have one, what reading
+/// health took that of the slowest.
 protocol::RunReply gather_run(Session& session, const RankBatch& own);
 
 protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
@@ -27,12 +28,12 @@ protocol::CountersReply gather_counters(Session& session, const LinkCounters& ow
 
 protocol::HostCopyReply gather_host_copy(Session& session, const std::optional<HostCopyRates>& own);
 
-/// Sums of elements, the largest error, and the first wrong element of the lowest rank that has
-/// one.
+/// Gathers sums of elements, the largest error, and the first wrong element of the lowest rank that
+/// has one.
 Verification gather_verification(Session& session, const Verification& own);
 
-/// This rank's, with the form of the lowest rank that has one, on every rank: in some operations a
-/// rank takes no part.
+/// Returns this rank's execution, with the form of the lowest rank that has one, on every rank: in
+/// some operations a rank takes no part.
 Execution shared_execution(Session& session, Execution own);
 
 }  // namespace linkgain

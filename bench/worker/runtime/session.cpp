@@ -42,10 +42,11 @@ class Doorbell {
   Doorbell(const Doorbell&) = delete;
   Doorbell& operator=(const Doorbell&) = delete;
 
-  /// This rank's address, for rank 0; empty where there is no such socket.
+  /// Returns this rank's address, for rank 0; empty if there is no such socket.
   const std::string& address() const { return address_; }
 
-  /// Rank 0: rings whoever is behind these addresses; those that cannot be reached are left out.
+  /// Rings, on rank 0, whoever is behind these addresses; those that cannot be reached are left
+  /// out.
   void ring(const std::vector<std::string>& addresses) const {
     for (const std::string& address : addresses) {
       sockaddr_un other{};
@@ -88,7 +89,7 @@ bool is_done(MPI_Request& request) {
   return done != 0;
 }
 
-/// For ranks that nobody can ring: looks again and again, sleeping a fifth of the time waited so
+/// Waits if ranks cannot be rung: looks again and again, sleeping a fifth of the time waited so
 /// far.
 void wait_polling(MPI_Request& request) {
   using Clock = std::chrono::steady_clock;

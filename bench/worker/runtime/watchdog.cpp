@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kForTheOthers{300};
 /// A library that hangs may hang in its own end.
 constexpr std::chrono::seconds kForTheBackend{2};
 
-/// Of how much longer than expected a command may take.
+/// How many times as long as expected a command may take.
 constexpr double kSlack = 10.0;
 
 const char* where(RankState state) {
@@ -94,8 +94,8 @@ std::optional<std::string> Watchdog::problem() {
   return current_ ? lateness() : silence();
 }
 
-/// Of rank 0, while this one waits for its next command. Counted in looks, as a rank that was
-/// stopped together with rank 0 has looked no more often than that.
+/// Says that rank 0 is silent while this one waits for its next command. Counted in looks, as a
+/// rank that was stopped together with rank 0 has looked no more often than that.
 std::optional<std::string> Watchdog::silence() {
   const std::optional<std::uint32_t> beats = session_.board().beats_of(0);
   if (!beats) return std::nullopt;
@@ -120,7 +120,7 @@ std::string Watchdog::who_waits() const {
                      missing);
 }
 
-/// The mutex is held, so that no backend goes meanwhile.
+/// Ends the process with the mutex held, so that no backend goes meanwhile.
 void Watchdog::end_process(const std::string& problem) {
   print_message(stderr, fmt::format("linkgain-bench: rank {}: {}\n", session_.rank(), problem));
   std::this_thread::sleep_for(kForTheOthers);

@@ -8,7 +8,7 @@
 namespace linkgain {
 namespace {
 
-/// The reply of the expected kind; an error reply is thrown.
+/// Takes the reply of the expected kind; an error reply is thrown.
 template <typename ReplyType>
 ReplyType expect(protocol::Reply reply) {
   if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {

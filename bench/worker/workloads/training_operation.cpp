@@ -120,9 +120,9 @@ class TrainingOperation : public Operation {
     return execution;
   }
 
-  /// Assumed: buckets go by rings and protocol Simple, whatever NCCL's log says of single calls.
-  /// With NVLink multicast (NVLS), which more than two ranks may use, less is sent: nothing is
-  /// known then. Without communication there is nothing to know.
+  /// Assumes that buckets go by rings and protocol Simple, whatever NCCL's log says of single
+  /// calls. With NVLink multicast (NVLS), which more than two ranks may use, less is sent: nothing
+  /// is known then. Without communication there is nothing to know.
   std::optional<TransferPlan> do_plan() const override {
     if (settings_.strategy == TrainingStrategy::none) return TransferPlan{};
     const char* const multicast = std::getenv("NCCL_NVLS_ENABLE");
@@ -146,8 +146,8 @@ class TrainingOperation : public Operation {
   std::int64_t next_step_ = 0;
 };
 
-/// Whether communication brings every rank, of what it owns, the very gradients of the one rank
-/// that contributes some, whichever that is.
+/// Returns whether communication brings every rank, of what it owns, the very gradients of the one
+/// rank that contributes some, whichever that is.
 std::string TrainingOperation::problem_of_sums() {
   std::string own;
   for (const std::uint64_t hash : run_->hash_own_gradients(next_step_)) {
@@ -164,7 +164,7 @@ std::string TrainingOperation::problem_of_sums() {
   return problem;
 }
 
-/// After a step all ranks must have the same parameters, which are gathered.
+/// Compares the parameters of all ranks, which must be the same after a step and are gathered.
 std::string TrainingOperation::problem_after_step() {
   std::vector<std::uint64_t> hashes;
   for (const std::string& hash :

@@ -18,7 +18,7 @@ TrainingSettings validated(const TrainingSettings& settings) {
   return settings;
 }
 
-/// What `rank` updates of each bucket.
+/// Returns what `rank` updates of each bucket.
 std::vector<ParameterRange> ranges_of(TrainingStrategy strategy, const StrategyPlan& plan, int rank,
                                       int ranks) {
   std::vector<ParameterRange> ranges;
@@ -49,7 +49,7 @@ class TrainingRun::BucketReduction : public GradientListener {
     }
   }
 
-  /// The model's next work waits for the bucket.
+  /// Has the model's next work wait for the bucket.
   void finish(std::size_t bucket) {
     if (bucket >= tickets_.size()) throw std::logic_error("backward left gradients unfinished");
     if (tickets_[bucket]) run_.communication().wait(*tickets_[bucket]);
@@ -159,7 +159,7 @@ void TrainingRun::run_pass(const SegmentPass& pass, GradientListener& listener) 
   communication().progress();
 }
 
-/// While the last buckets are on their way, the norms of those before them are computed.
+/// Computes the norms of the buckets before the last while those are on their way.
 void TrainingRun::add_norms(BucketReduction& reduction) {
   model().clear_squared_norm();
   for (std::size_t i = 0; i < owned_.size(); ++i) {

@@ -54,8 +54,9 @@ class TrainingRun {
   /// Waits. The mean loss of this rank's part of the last step's batch.
   double read_loss() { return parts_.model->read_loss(); }
 
-  /// Every rank then has all parameters, which only zero3 has still to gather: for checks. All
-  /// ranks call it. The model's parameter_hash() is equal on all after it, but under `none`.
+  /// Gathers parameters, so that every rank has all of them, which only zero3 has still to do: for
+  /// checks. All ranks call it. The model's parameter_hash() is equal on all after it, but under
+  /// `none`.
   void gather_parameters();
 
   TrainingModel& model() { return *parts_.model; }
@@ -64,7 +65,7 @@ class TrainingRun {
   const TrainingSettings& settings() const { return settings_; }
   const StrategyPlan& plan() const { return plan_; }
 
-  /// What this rank updates of each of plan().buckets.
+  /// Returns what this rank updates of each of plan().buckets.
   std::span<const ParameterRange> owned() const { return owned_; }
 
  private:

@@ -18,12 +18,12 @@ struct BackendOptions {
   Seconds timeout{};
 };
 
-/// The backend of that kind on this rank; local to the rank. Throws MachineError where this build
-/// has none or the rank has no device.
+/// Makes the backend of that kind on this rank; local to the rank. Throws MachineError where this
+/// build has none or the rank has no device.
 std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
                                       const BackendOptions& options);
 
-/// CUDA, NCCL and the GPUs that CUDA shows to this process; nothing where the build has no nccl
+/// Adds CUDA, NCCL and the GPUs that CUDA shows to this process; nothing if the build has no nccl
 /// backend or there is no driver. For `--describe`.
 void describe_gpus(Machine& machine);
 
@@ -31,8 +31,8 @@ void describe_gpus(Machine& machine);
 /// For `--load`. Throws MachineError where there is none or the build has no CUDA.
 void load_gpu_links(Seconds time);
 
-/// What copies between the visible GPUs reach, where they reach each other's memory; nothing where
-/// the build has no CUDA.
+/// Measures what copies between the visible GPUs reach, if they reach each other's memory; nothing
+/// where the build has no CUDA.
 std::vector<PeerCopy> copy_between_gpus();
 
 }  // namespace linkgain

@@ -15,9 +15,9 @@ enum class BackendKind { nccl, mpi, exec };
 inline constexpr std::array kBackends{BackendKind::nccl, BackendKind::mpi};
 
 std::string_view name_of(BackendKind backend);
-/// One of kBackends. Throws UsageError.
+/// Reads one of kBackends. Throws UsageError.
 BackendKind parse_backend(std::string_view name);
-/// The same, or "exec".
+/// Reads one of kBackends, or "exec".
 BackendKind parse_recorded_backend(std::string_view name);
 
 /// Throws UsageError where the backend has no such type, reduction, place, launch mode or memory in
@@ -31,13 +31,13 @@ bool supports(BackendKind backend, Reduction reduction);
 bool supports(BackendKind backend, LaunchMode launch);
 bool supports(BackendKind backend, Buffers buffers);
 
-/// Whether the CPU's launches decide what a case takes more than the link does: operations below
-/// kLaunchBoundBelow that reach a GPU one by one. One launch of a latency does many.
+/// Returns whether the CPU's launches decide what a case takes more than the link does: operations
+/// below kLaunchBoundBelow that reach a GPU one by one. One launch of a latency does many.
 bool is_launch_bound(BackendKind backend, const Case& c);
 
-/// Whether the operation can be measured with input and output in the same memory. NCCL does not
-/// say what alltoall and send_recv would leave behind; MPI has forms of its own of them, which
-/// nothing could be compared with.
+/// Returns whether the operation can be measured with input and output in the same memory. NCCL
+/// does not say what alltoall and send_recv would leave behind; MPI has forms of its own of them,
+/// which nothing could be compared with.
 bool supports_in_place(OperationKind operation);
 
 }  // namespace linkgain

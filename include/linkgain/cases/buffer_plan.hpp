@@ -17,11 +17,12 @@ struct RankBuffers {
   bool operator==(const RankBuffers&) const = default;
 };
 
-/// By NCCL's documentation: with S the size and n the ranks, all_gather and gather put in S/n of
-/// each rank, reduce_scatter and scatter end up with S/n on each; only gather's root has an output
-/// and only scatter's root an input. All else is S. In place a rank's part is that of its number
-/// within the whole. Only the root of a reduce gets data into its output, but all have one. All of
-/// an all_to_one but the root put in S, which lie in its output one after the other by rank.
+/// Returns the sizes of a rank's buffers by NCCL's documentation: with S the size and n the ranks,
+/// all_gather and gather put in S/n of each rank, reduce_scatter and scatter end up with S/n on
+/// each; only gather's root has an output and only scatter's root an input. All else is S. In place
+/// a rank's part is that of its number within the whole. Only the root of a reduce gets data into
+/// its output, but all have one. All of an all_to_one but the root put in S, which lie in its
+/// output one after the other by rank.
 RankBuffers rank_buffers(const Case& c, int rank);
 
 /// One slot of a rank's pools: of inputs and of outputs, or in place of one pool for both, the
@@ -45,7 +46,7 @@ struct BufferPlan {
   /// In the memory of GPUs slots begin this many bytes apart at least.
   std::int64_t least_stride = 0;
 
-  /// Operations that can only be launched together.
+  /// Returns operations that can only be launched together.
   std::int64_t granularity() const {
     return operations_per_graph > 0 ? operations_per_graph : operations_per_slot;
   }
@@ -58,8 +59,8 @@ struct Rotation {
   int operations_per_graph = 0;
 };
 
-/// Where a sample's batch is long enough to walk them, slots until the pools of every rank hold
-/// twice `cache`; the rotation goes on from batch to batch, so that every variant walks all of them
+/// Plans slots until the pools of every rank hold twice `cache`, if a sample's batch is long enough
+/// to walk them; the rotation goes on from batch to batch, so that every variant walks all of them
 /// and finds its data cold. For smaller sizes as many slots as a graph has, and the data is warm. A
 /// graph's buffers are fixed when it is captured: it has 64 MiB worth of operations, 1 to
 /// kMostOperationsPerGraph, and the slots for them, and is cold where these exceed twice the cache.
@@ -70,12 +71,12 @@ struct Rotation {
 /// on the variant, nor on who works on the slots.
 BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed = {});
 
-/// Bytes from slot to slot of pools in the memory of GPUs; 0 where there is no pool.
+/// Returns bytes from slot to slot of pools in the memory of GPUs; 0 where there is no pool.
 SlotBytes slot_strides(const Case& c, const BufferPlan& plan, int rank);
 
-/// Bytes of all pools of the rank that needs most, in the memory of its GPU.
+/// Returns bytes of all pools of the rank that needs most, in the memory of its GPU.
 std::int64_t most_bytes(const Case& c, const BufferPlan& plan);
-/// Of all ranks together in CPU memory, where slots are not distributed.
+/// Returns the bytes of all ranks together in CPU memory, if slots are not distributed.
 std::int64_t total_bytes(const Case& c, const BufferPlan& plan);
 
 inline constexpr int kMostOperationsPerGraph = 64;

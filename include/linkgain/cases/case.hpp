@@ -81,11 +81,11 @@ struct Case {
   bool operator==(const Case&) const = default;
 
   std::int64_t elements() const { return size.value / size_of(type); }
-  /// Elements of one rank's part where is_split_over_ranks(operation).
+  /// Returns elements of one rank's part where is_split_over_ranks(operation).
   std::int64_t elements_per_rank() const { return elements() / ranks; }
 };
 
-/// The name used in records, reports and as Google Benchmark name:
+/// Returns the name used in records, reports and as Google Benchmark name:
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
 /// `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
 /// that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of
@@ -93,34 +93,35 @@ struct Case {
 /// exec/METRIC/higher where more of it is better.
 std::string case_name(const Case& c);
 
-/// The name without its size: what cases of one curve share.
+/// Returns the name without its size: what cases of one curve share.
 std::string curve_name(const Case& c);
 
 /// Reads case_name()'s form back. Throws UsageError that names the field at fault.
 Case parse_case_name(std::string_view name);
 
-/// A metric of a user's program.
+/// Makes the case of a metric of a user's program.
 Case program_case(ProgramMetric metric);
 
-/// Whether there is a kernel of our own for such cases, whatever their size: copies; all_reduce,
-/// the sum of float32, float16 or bfloat16 in plain buffers over at most 8 ranks.
+/// Returns whether there is a kernel of our own for such cases, whatever their size: copies;
+/// all_reduce, the sum of float32, float16 or bfloat16 in plain buffers over at most 8 ranks.
 bool has_kernel(const Case& c);
 
-/// Whether it is our own work, on memory or by a kernel of ours, instead of a library's operation.
+/// Returns whether it is our own work, on memory or by a kernel of ours, instead of a library's
+/// operation.
 bool is_own_work(const Case& c);
 
-/// Whether anything goes from GPU to GPU; else every variant does the same.
+/// Returns whether anything goes from GPU to GPU; else every variant does the same.
 bool uses_link(const Case& c);
 
-/// What a size must be a multiple of: one element, times the ranks where the operation splits it;
-/// 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
+/// Returns what a size must be a multiple of: one element, times the ranks where the operation
+/// splits it; 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
 std::int64_t size_granule(const Case& c);
 
 /// Throws UsageError where the parameters contradict each other: a size that is no multiple of
 /// size_granule(), a pair or root outside the ranks, in place where the operation has no such form.
 void validate(const Case& c);
 
-/// algbw and busbw in 1e9 bytes per second for one operation of `c` that took `time`.
+/// Returns algbw, or busbw, in 1e9 bytes per second for one operation of `c` that took `time`.
 double algorithm_bandwidth(const Case& c, Seconds time);
 double bus_bandwidth(const Case& c, Seconds time);
 

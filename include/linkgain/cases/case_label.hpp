@@ -9,40 +9,40 @@
 /// What reports call a case, in words rather than as case_name() does.
 namespace linkgain {
 
-/// "all_reduce" and those parameters that are not the default: "all_reduce float16 graph".
+/// Returns "all_reduce" and those parameters that are not the default: "all_reduce float16 graph".
 std::string curve_label(const Case& definition);
 
-/// The same with the size: "all_reduce float16 1 GiB".
+/// Returns the label with the size: "all_reduce float16 1 GiB".
 std::string case_label(const Case& definition);
 
-/// The time of one operation, or what a program's metric says: "39.00 ms", "1234.5".
+/// Returns the time of one operation, or what a program's metric says: "39.00 ms", "1234.5".
 std::string readable_result(const Case& definition, Seconds time);
 
-/// Whether it is a number of which more is better: what is compared is its reciprocal.
+/// Returns whether it is a number of which more is better: what is compared is its reciprocal.
 bool is_rate(const Case& definition);
 /// What tables of times say where they have such cases.
 inline constexpr const char* kRateLegend =
     "A rate is compared as its reciprocal, the time per unit.";
 
-/// "all-reduce", as a sentence has it.
+/// Returns "all-reduce", as a sentence has it.
 std::string spoken_operation(const Case& definition);
 
-/// What has enough launches of it measured: "--launches 8", of a program "--rounds 8", and the
-/// command that takes it, "linkgain run --launches 8".
+/// Returns what has enough launches of it measured: "--launches 8", of a program "--rounds 8", and
+/// the command that takes it, "linkgain run --launches 8".
 std::string_view option_for_launches(const Case& definition);
 std::string command_for_launches(const Case& definition);
 
-/// Algorithm and protocol, as far as they are known: "RING LL", "SIMPLE".
+/// Returns algorithm and protocol, as far as they are known: "RING LL", "SIMPLE".
 std::string readable_plan(const TransferPlan& plan);
 
-/// "GPT-2 124M", "a tiny GPT-2".
+/// Returns "GPT-2 124M", "a tiny GPT-2".
 std::string_view readable_model(ModelSize model);
 
-/// "ddp", with what of its buckets is not usual: "ddp, legacy buckets (14)".
+/// Returns "ddp", with what of its buckets is not usual: "ddp, legacy buckets (14)".
 std::string strategy_text(const TrainingParameters& training);
 
-/// "The training: GPT-2 124M, fp32, ddp (13 buckets), 2 ranks of 4 x 1024 tokens, dropout 0.1":
-/// without an end, as what else there is to say differs. `definition` is one of a training.
+/// Returns "The training: GPT-2 124M, fp32, ddp (13 buckets), 2 ranks of 4 x 1024 tokens, dropout
+/// 0.1": without an end, as what else there is to say differs. `definition` is one of a training.
 std::string training_sentence(const Case& definition);
 
 }  // namespace linkgain

@@ -20,8 +20,8 @@ inline constexpr const char* kOutput = "Output";
 /// What no line of the help exceeds.
 inline constexpr int kHelpColumns = 80;
 
-/// What `--help` prints of a command: purpose, usage, arguments, options by group with their
-/// defaults, commands below it, footer. A footer's lines stand as they are.
+/// Returns what `--help` prints of a command: purpose, usage, arguments, options by group with
+/// their defaults, commands below it, footer. A footer's lines stand as they are.
 std::string help_text(const CLI::App& app);
 
 }  // namespace linkgain

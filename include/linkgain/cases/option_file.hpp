@@ -11,7 +11,7 @@ class App;
 
 namespace linkgain {
 
-/// Whether a value is meant as a file: it has a folder in it, or ends in .toml.
+/// Returns whether a value is meant as a file: it has a folder in it, or ends in .toml.
 bool is_option_file(std::string_view value);
 
 /// Gives `app`, which was parsed, the options of a TOML file: `sizes = "8:1G:x4"`, `launches = 8`,

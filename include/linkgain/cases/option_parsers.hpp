@@ -23,27 +23,27 @@ class ParseError;
 /// Options that both programs take: declared, read, put into a selection.
 namespace linkgain {
 
-/// "0,1" as device numbers. Throws UsageError.
+/// Reads "0,1" as device numbers. Throws UsageError.
 std::vector<int> parse_gpus(std::string_view text);
 
-/// "0-1" as a one-way pair. Throws UsageError.
+/// Reads "0-1" as a one-way pair. Throws UsageError.
 Pair parse_pair(std::string_view text);
 
-/// A rank. Throws UsageError.
+/// Reads a rank. Throws UsageError.
 int parse_root(std::string_view text);
 
-/// "5%", "5 %" or "0.05" as 0.05. Throws UsageError that names `option` where the text is neither
-/// or is outside `least` to `most`.
+/// Reads "5%", "5 %" or "0.05" as 0.05. Throws UsageError that names `option` where the text is
+/// neither or is outside `least` to `most`.
 double parse_share(std::string_view text, std::string_view option, double least, double most);
 
-/// "300", "90.5s", "5m", "8 h" or "5ms" as a time; a number alone is one of seconds. Throws
+/// Reads "300", "90.5s", "5m", "8 h" or "5ms" as a time; a number alone is one of seconds. Throws
 /// UsageError that names `option` where the text is none or is outside `least` to `most`.
 Seconds parse_duration(std::string_view text, std::string_view option, Seconds least, Seconds most);
 
-/// A share as a tolerance to both sides, 0.1 % to 99 %.
+/// Reads a share as a tolerance to both sides, 0.1 % to 99 %.
 Tolerance parse_tolerance(std::string_view text, std::string_view option);
 
-/// Every name by `parse`, in order.
+/// Reads every name by `parse`, in order.
 template <typename Value, typename Parse>
 std::vector<Value> parse_each(const std::vector<std::string>& names, Parse parse) {
   std::vector<Value> values;
@@ -51,16 +51,17 @@ std::vector<Value> parse_each(const std::vector<std::string>& names, Parse parse
   return values;
 }
 
-/// A command line's words behind the program's name, as CLI11 takes them: last first. Of `--out=`
-/// the value is empty; CLI11 alone would take the next word for it, be that another option.
+/// Returns a command line's words behind the program's name, as CLI11 takes them: last first. Of
+/// `--out=` the value is empty; CLI11 alone would take the next word for it, be that another
+/// option.
 std::vector<std::string> words_to_parse(int argc, const char* const* argv);
 
-/// CLI11's "Could not convert: --np = 1.5" in words that say why: "--np 1.5 is no whole number",
-/// "is no number" or "is out of range"; "--np: Value 0 not in range 1 to 8" as "--np 0 is outside 1
-/// to 8". Other texts are given back as they are.
+/// Explains CLI11's "Could not convert: --np = 1.5" in words that say why: "--np 1.5 is no whole
+/// number", "is no number" or "is out of range"; "--np: Value 0 not in range 1 to 8" as "--np 0 is
+/// outside 1 to 8". Other texts are given back as they are.
 std::string describe_conversion_error(const std::string& error);
 
-/// The same of any error, where the first of `strays`, words that no option takes, is told of that
+/// Explains any error of parsing. Of `strays`, words that no option takes, it names the first that
 /// begins with '-', else the first: "unknown option '-q'".
 std::string describe_parse_error(const CLI::ParseError& error,
                                  const std::vector<std::string>& strays);
@@ -69,14 +70,15 @@ std::string describe_parse_error(const CLI::ParseError& error,
 /// is told first, and help is given whatever else stands there.
 class DeferredOptions {
  public:
-  /// `app` must outlive this, and this its parsing.
+  /// Defers what depends on several options; `app` must outlive this, and this its parsing.
   explicit DeferredOptions(CLI::App& app) : app_(app) {}
   DeferredOptions(const DeferredOptions&) = delete;
   DeferredOptions& operator=(const DeferredOptions&) = delete;
 
   CLI::App& app() { return app_; }
 
-  /// `value = parse(text)` of the text given, else of `usual`; where that is empty, `value` stays.
+  /// Adds an option: `value = parse(text)` of the text given, else of `usual`; if that is empty,
+  /// `value` stays.
   template <typename Value, typename Parse>
   CLI::Option* add(const char* name, Value& value, Parse parse, const std::string& help,
                    const std::string& usual = "") {
@@ -91,11 +93,12 @@ class DeferredOptions {
       values = parse_each<Value>(texts, parse);
     });
   }
-  /// Something else to be looked at or done at this place of reading.
+  /// Adds something else to be looked at or done at this place of reading.
   void then(std::function<void()> step) { steps_.push_back(std::move(step)); }
 
-  /// In the order of the calls above. Throws UsageError for names and values that cannot be meant,
-  /// before any step where an option of the app, added here or not, has an empty value.
+  /// Reads the options in the order of the calls above. Throws UsageError for names and values that
+  /// cannot be meant, before any step where an option of the app, added here or not, has an empty
+  /// value.
   void read() const;
 
  private:
@@ -134,7 +137,7 @@ void add_job_options(DeferredOptions& deferred, SelectionOptions& options);
 /// Declares the others.
 void add_selection_options(DeferredOptions& deferred, SelectionOptions& options);
 
-/// `selection` with every parameter but the operations that was asked for put in its place.
+/// Returns `selection` with every parameter but the operations that was asked for put in its place.
 Selection with_options(Selection selection, const SelectionOptions& options);
 
 }  // namespace linkgain

@@ -26,11 +26,11 @@ struct ProfilePlan {
   bool adds_launches = true;  ///< where they make an interval narrow enough
 };
 
-/// What a profile measures, as far as its operations exist. The mpi backend's sweeps end at 64
-/// MiB.
+/// Returns what a profile measures, as far as its operations exist. The mpi backend's sweeps end at
+/// 64 MiB.
 ProfilePlan plan_of(Profile profile, BackendKind backend);
 
-/// The sizes at which an operation is measured that no profile in force contains.
+/// Returns the sizes at which an operation is measured that no profile in force contains.
 Selection usual_selection(OperationKind operation, BackendKind backend);
 
 }  // namespace linkgain

@@ -20,21 +20,22 @@ struct ProgramMetric {
   bool operator==(const ProgramMetric&) const = default;
 };
 
-/// Whether linkgain times it, in seconds.
+/// Returns whether linkgain times it, in seconds.
 bool is_timed(const ProgramMetric& metric);
 
 /// Throws UsageError unless the name has 1 to 40 letters, digits and "._+-", a letter or digit
 /// first.
 void validate(const ProgramMetric& metric);
 
-/// What a sample holds of a number that was printed, and the number of a sample's.
+/// Returns what a sample holds of a number that was printed, and the number of a sample's.
 double to_sample(const ProgramMetric& metric, double number);
 double from_sample(const ProgramMetric& metric, Seconds sample);
 
-/// "101.4 s" where it is timed, else readable_number().
+/// Returns "101.4 s" if it is timed, else readable_number().
 std::string readable_value(const ProgramMetric& metric, Seconds sample);
 
-/// Of no unit that is known: to five digits, or to all before the point: "0.12346", "1234567".
+/// Writes a number of no unit that is known: to five digits, or to all before the point: "0.12346",
+/// "1234567".
 std::string readable_number(double number);
 
 }  // namespace linkgain

@@ -61,7 +61,7 @@ struct Selection {
   std::vector<Buffers> buffers{Buffers::plain};
   /// Our own kernels, where has_kernel(): false for the library's operation, true for the kernel.
   std::vector<bool> kernels{false};
-  /// Of trainings, which have nothing of the above but `operations`. Without models and precisions
+  /// Trainings, which have nothing of the above but `operations`. Without models and precisions
   /// those that `backend` usually has.
   TrainingSelection training{};
   /// Cases that their operation cannot have (too many ranks, a size that does not fit) are left out
@@ -70,11 +70,11 @@ struct Selection {
   AskedFor asked_for{};
 };
 
-/// The cases of the selections in order, without repetition. Parameters that an operation lacks do
-/// not multiply its cases. Sizes of an operation that splits them over the ranks are rounded down
-/// to whole elements for each, as nccl-tests does; those that hold none are left out. Throws
-/// UsageError where nothing is left of a curve so, a case is invalid, `backend` lacks it, or a
-/// pair, a root or a parameter was asked for that none of the operations has.
+/// Returns the cases of the selections in order, without repetition. Parameters that an operation
+/// lacks do not multiply its cases. Sizes of an operation that splits them over the ranks are
+/// rounded down to whole elements for each, as nccl-tests does; those that hold none are left out.
+/// Throws UsageError where nothing is left of a curve so, a case is invalid, `backend` lacks it, or
+/// a pair, a root or a parameter was asked for that none of the operations has.
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);
 
 }  // namespace linkgain

@@ -5,7 +5,7 @@
 
 namespace linkgain {
 
-/// Of a baseline and of a fleet.
+/// The tolerance of a baseline and of a fleet.
 inline constexpr double kDefaultTolerance = 0.05;
 
 /// How far a time may lie from its reference, as fractions of it: -0.05 and 0.05 allow 5 % to
@@ -17,11 +17,11 @@ struct Tolerance {
   bool operator==(const Tolerance&) const = default;
 };
 
-/// The bounds of log(time / reference); infinite where unbounded.
+/// Returns the bounds of log(time / reference); infinite where unbounded.
 double log_lower(const Tolerance& tolerance);
 double log_upper(const Tolerance& tolerance);
 
-/// "±5 %", "-5 to +10 %", "at most +5 %", "at least -5 %", "unbounded".
+/// Returns "±5 %", "-5 to +10 %", "at most +5 %", "at least -5 %", "unbounded".
 std::string readable_tolerance(const Tolerance& tolerance);
 
 }  // namespace linkgain

@@ -45,32 +45,32 @@ Protocol protocol_called(std::string_view name);
 /// The name of Protocol::simple.
 inline constexpr std::string_view kSimple = "SIMPLE";
 
-/// Bytes on the link for each byte of payload, by the lines that a protocol sends: LL 8 bytes of
-/// which 4 are data, LL128 128 of which 120 are; our own kernels' LL16 16 of which 12 are. Absent
-/// for others.
+/// Returns bytes on the link for each byte of payload, by the lines that a protocol sends: LL 8
+/// bytes of which 4 are data, LL128 128 of which 120 are; our own kernels' LL16 16 of which 12 are.
+/// Absent for others.
 std::optional<double> link_bytes_per_byte(Protocol protocol);
 
-/// Whether it is known what an operation moves by an algorithm; of messages no algorithm matters.
+/// Returns whether it is known what an operation moves by an algorithm; of messages no algorithm
+/// matters.
 bool is_known(OperationKind operation, Algorithm algorithm);
 
-/// The most payload that one rank sends or receives for one operation. In NCCL's trees a rank is an
-/// inner one, with two children and a parent, for half of the data and a leaf for the other half;
-/// what is known of no plan is taken for as much as can be.
+/// Returns the most payload that one rank sends or receives for one operation. In NCCL's trees a
+/// rank is an inner one, with two children and a parent, for half of the data and a leaf for the
+/// other half; what is known of no plan is taken for as much as can be.
 double largest_payload_of_a_rank(const Case& c, Algorithm algorithm);
 
-/// Bytes that all ranks' GPUs together send over the links between them for one operation. Ring and
-/// tree all_reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way to the
-/// sum and once more on its way back. Ring and PAT all_gather and reduce_scatter, ring broadcast
-/// and reduce, alltoall: (n-1) S. gather, scatter: (n-1)/n S. send_recv: S for each message;
-/// ping_pong, latency: S; copies as send_recv, all_to_one and one_to_all (n-1) S; gpt2_step:
-/// training_payload(). Protocol LL sends
-/// a flag of 4 bytes with every 4 bytes, LL128 one of 8 with every 120. Absent for plans whose
-/// traffic is not known (NVLS, CollNet) and for those without algorithm where the operation needs
-/// one.
+/// Returns bytes that all ranks' GPUs together send over the links between them for one operation.
+/// Ring and tree all_reduce: 2 (n-1) S, as every byte but one rank's own crosses a link on its way
+/// to the sum and once more on its way back. Ring and PAT all_gather and reduce_scatter, ring
+/// broadcast and reduce, alltoall: (n-1) S. gather, scatter: (n-1)/n S. send_recv: S for each
+/// message; ping_pong, latency: S; copies as send_recv, all_to_one and one_to_all (n-1) S;
+/// gpt2_step: training_payload(). Protocol LL sends a flag of 4 bytes with every 4 bytes, LL128 one
+/// of 8 with every 120. Absent for plans whose traffic is not known (NVLS, CollNet) and for those
+/// without algorithm where the operation needs one.
 std::optional<double> expected_bytes(const Case& c, const TransferPlan& plan);
 
-/// One message where an operation is made of messages: of S, or of one rank's part to one other;
-/// what load_latency loads from is a line. Of other operations S.
+/// Returns the size of one message if the operation is made of messages: S, or one rank's part to
+/// one other; what load_latency loads from is a line. For other operations it is S.
 Bytes message_size(const Case& c);
 
 }  // namespace linkgain

@@ -16,8 +16,8 @@ struct ParameterRange {
   bool operator==(const ParameterRange&) const = default;
 };
 
-/// The part of `range` that `rank` of `ranks` owns: the rank-th of equal parts. Throws UsageError
-/// where it does not divide; every tensor of GPT-2 124M divides by 2, 4 and 8.
+/// Returns the part of `range` that `rank` of `ranks` owns: the rank-th of equal parts. Throws
+/// UsageError where it does not divide; every tensor of GPT-2 124M divides by 2, 4 and 8.
 ParameterRange shard_of(const ParameterRange& range, int rank, int ranks);
 
 /// `count` elements in the memory of whatever computes: a GPU's, or the host's. Owned by the model,

@@ -15,7 +15,7 @@ struct Gpt2Config {
   int heads = 0;
 
   int head_channels() const { return channels / heads; }
-  /// Channels between the two projections of a block's second half.
+  /// Returns the channels between the two projections of a block's second half.
   int hidden_channels() const { return 4 * channels; }
   bool operator==(const Gpt2Config&) const = default;
 };
@@ -25,8 +25,8 @@ inline constexpr double kNormEpsilon = 1e-5;
 
 Gpt2Config gpt2_config(ModelSize size);
 
-/// The vocabulary rounded up to a multiple of 64: rows of logits then divide by 128 bytes in every
-/// precision. Only computed memory is padded, parameters never are; who pads must mask.
+/// Returns the vocabulary rounded up to a multiple of 64: rows of logits then divide by 128 bytes
+/// in every precision. Only computed memory is padded, parameters never are; who pads must mask.
 int padded_vocabulary(const Gpt2Config& config);
 
 /// What one rank computes in a step.

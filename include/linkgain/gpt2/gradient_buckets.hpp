@@ -26,9 +26,9 @@ struct GradientBucket {
   bool operator==(const GradientBucket&) const = default;
 };
 
-/// PyTorch DDP's assignment, in the order of communication: a bucket closes after the tensor with
-/// which it reaches its limit; no tensor is split. `type` is that of the gradients. Throws
-/// UsageError for a limit below 1.
+/// Assigns gradients as PyTorch DDP does, in the order of communication: a bucket closes after the
+/// tensor with which it reaches its limit; no tensor is split. `type` is that of the gradients.
+/// Throws UsageError for a limit below 1.
 std::vector<GradientBucket> gradient_buckets(const ParameterTable& table,
                                              const BucketSettings& settings, DataType type);
 

@@ -58,18 +58,19 @@ class ParameterTable {
   std::int64_t count() const { return tensors_.back().range().end(); }
   int segments() const { return config_.layers + 2; }
 
-  /// `block` is left out of account for tensors that are in none.
+  /// Returns the index of a tensor; `block` is left out of account for tensors that are in none.
   int index_of(TensorKind kind, int block = 0) const;
   const ParameterTensor& tensor(TensorKind kind, int block = 0) const;
 
-  /// A segment's own tensors.
+  /// Returns a segment's own tensors.
   ParameterRange segment_range(int segment) const;
 
-  /// Whether `segment` computes with token_embedding: the first and the last.
+  /// Returns whether `segment` computes with token_embedding: the first and the last.
   bool reads_token_embedding(int segment) const;
 
-  /// The tensors' indices in the order in which backward makes their gradients final: from the last
-  /// to the first, so that the tied token embedding, which has contributions of both ends, is last.
+  /// Returns the tensors' indices in the order in which backward makes their gradients final: from
+  /// the last to the first, so that the tied token embedding, which has contributions of both ends,
+  /// is last.
   std::span<const int> ready_order() const { return ready_order_; }
 
  private:

@@ -18,8 +18,7 @@ inline constexpr double kUsualDropout = 0.1;
 /// Steps that are timed together.
 inline constexpr int kStepsPerBlock = 10;
 
-/// Tokens of the longest sequence of a model, which is what it is trained with by
-/// default.
+/// Returns tokens of the longest sequence of a model, which is what it is trained with by default.
 int longest_sequence(ModelSize model);
 
 /// What a case of gpt2_step has instead of type, reduction, size and memory.
@@ -36,36 +35,36 @@ struct TrainingParameters {
   bool operator==(const TrainingParameters&) const = default;
 };
 
-/// Whether a strategy puts gradients into buckets that can be chosen.
+/// Returns whether a strategy puts gradients into buckets that can be chosen.
 bool has_buckets(TrainingStrategy strategy);
 
-/// Trained numbers: 124,439,808 of gpt2.
+/// Returns the trained numbers: 124,439,808 of gpt2.
 std::int64_t parameter_count(ModelSize model);
 
-/// Bytes of one parameter's gradient as ranks exchange them: 8 with fp64, else 4, also with bf16,
-/// whose gradients PyTorch's autocast leaves in single precision too.
+/// Returns bytes of one parameter's gradient as ranks exchange them: 8 with fp64, else 4, also with
+/// bf16, whose gradients PyTorch's autocast leaves in single precision too.
 std::int64_t gradient_element_bytes(TrainingPrecision precision);
 
-/// All gradients of a step, which is what a case of gpt2_step has as its size.
+/// Returns all gradients of a step, which is what a case of gpt2_step has as its size.
 Bytes gradient_bytes(const TrainingParameters& training);
 
-/// Bytes that all ranks together must send in a step, (n - 1) / n of the size each for a
+/// Returns bytes that all ranks together must send in a step, (n - 1) / n of the size each for a
 /// reduce-scatter or an all-gather and twice that for an all-reduce, which is the least that rings
 /// can do (P. Patarasuk, X. Yuan 2009). With S bytes of parameters: 2 S (n - 1) for ddp and zero2,
 /// 3 S (n - 1) for zero3, which gathers parameters twice but for the last norm's: they stay from
 /// forward to backward, which follow each other. The scalar of the gradients' norm is left out.
 double training_payload(const TrainingParameters& training, int ranks);
 
-/// What one rank's training may take of its device's memory: an upper bound of parameters,
+/// Returns what one rank's training may take of its device's memory: an upper bound of parameters,
 /// gradients, moments, activations and scratch. Without the workspace of matrix products and what
 /// CUDA and NCCL take themselves.
 std::int64_t training_memory(const TrainingParameters& training);
 
-/// "fp32/gpt2", what stands before the ranks in a case's name.
+/// Returns "fp32/gpt2", what stands before the ranks in a case's name.
 std::string leading_text(const TrainingParameters& training);
 
-/// "/zero2/batch=8": what stands behind the ranks, empty where all is usual. In this order: the
-/// strategy but for ddp, buckets=legacy, bucket-mb=M, batch=B, sequence=T, dropout=P.
+/// Returns "/zero2/batch=8", what stands behind the ranks; empty if all is usual. In this order:
+/// the strategy but for ddp, buckets=legacy, bucket-mb=M, batch=B, sequence=T, dropout=P.
 std::string trailing_text(const TrainingParameters& training);
 
 /// Takes one field of trailing_text(), without its slash, into `training`. False where `field` is
@@ -89,20 +88,21 @@ struct TrainingSelection {
   bool operator==(const TrainingSelection&) const = default;
 };
 
-/// Every combination, precisions within models and strategies within precisions. After the others
-/// of a precision the step without communication, against which they are held. Buckets are those of
-/// the strategies that have some. `models` and `precisions` are not empty; throws UsageError for
-/// values that no model has.
+/// Returns every combination, precisions within models and strategies within precisions. After the
+/// others of a precision the step without communication, against which they are held. Buckets are
+/// those of the strategies that have some. `models` and `precisions` are not empty; throws
+/// UsageError for values that no model has.
 std::vector<TrainingParameters> combinations(const TrainingSelection& selection);
 
-/// How far apart, as a share of the loss, rounding alone may bring the losses of two variants that
-/// train alike in their first kJudgedSteps steps. 1e-5 in fp32 and tf32, 1e-4 in bf16, 1e-9 in
-/// fp64, for 8192 tokens a step or more; of fewer tokens, whose errors cancel less, more by the
-/// square root of how many times fewer there are. Source: results/2xH200-training-strategies and
-/// 4xH200-training, where sums in another order and other algorithms of cuBLASLt part losses by
-/// 1.6e-8 in fp32, 1.4e-7 in tf32 and 7.9e-6 in bf16 at most, after 220 steps no further than after
-/// 11. Leaving out communication altogether parts them by 1e-3 after 11 steps, so that a fault of a
-/// single bucket may stay below the bound: losses within it prove nothing, others are not right.
+/// Returns how far apart, as a share of the loss, rounding alone may bring the losses of two
+/// variants that train alike in their first kJudgedSteps steps. 1e-5 in fp32 and tf32, 1e-4 in
+/// bf16, 1e-9 in fp64, for 8192 tokens a step or more; of fewer tokens, whose errors cancel less,
+/// more by the square root of how many times fewer there are. Source:
+/// results/2xH200-training-strategies and 4xH200-training, where sums in another order and other
+/// algorithms of cuBLASLt part losses by 1.6e-8 in fp32, 1.4e-7 in tf32 and 7.9e-6 in bf16 at most,
+/// after 220 steps no further than after 11. Leaving out communication altogether parts them by
+/// 1e-3 after 11 steps, so that a fault of a single bucket may stay below the bound: losses within
+/// it prove nothing, others are not right.
 double loss_bound(const TrainingParameters& training, int ranks);
 
 }  // namespace linkgain

@@ -11,7 +11,7 @@
 
 namespace linkgain {
 
-/// Whether a rank updates only its shard of the parameters.
+/// Returns whether a rank updates only its shard of the parameters.
 bool shards_optimizer(TrainingStrategy strategy);
 
 /// One run through a segment. A step has table.segments() forward passes, from 0 to the last
@@ -30,17 +30,18 @@ struct StrategyPlan {
   std::vector<SegmentPass> passes;
 };
 
-/// Under zero3 the token embedding is gathered for the first segment and again for the last one,
-/// from where it stays until backward has ended; the last segment's own parameters stay between its
-/// forward and its backward, which follow each other. `type` is that of the gradients. Throws
-/// UsageError where shards would not be equal, with the numbers of ranks for which they are.
+/// Plans the buckets and gathers of a strategy. Under zero3 the token embedding is gathered for the
+/// first segment and again for the last one, from where it stays until backward has ended; the last
+/// segment's own parameters stay between its forward and its backward, which follow each other.
+/// `type` is that of the gradients. Throws UsageError where shards would not be equal, with the
+/// numbers of ranks for which they are.
 StrategyPlan plan_strategy(TrainingStrategy strategy, const ParameterTable& table,
                            const BucketSettings& buckets, DataType type, int ranks);
 
-/// The buckets that a case asks for. A fraction of a byte is left out, as PyTorch does.
+/// Returns the buckets that a case asks for. A fraction of a byte is left out, as PyTorch does.
 BucketSettings bucket_settings(const TrainingParameters& training);
 
-/// How many that makes; absent of strategies for which buckets cannot be chosen.
+/// Counts the buckets that these make; nothing for strategies for which buckets cannot be chosen.
 std::optional<int> bucket_count(const TrainingParameters& training);
 
 /// Throws UsageError where plan_strategy() would for a case on so many ranks.

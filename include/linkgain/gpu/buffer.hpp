@@ -49,7 +49,7 @@ class PinnedCopy {
  public:
   explicit PinnedCopy(Bytes size) : host_(size), device_(size) {}
 
-  /// Put one copy of the whole buffer into the stream, by copy engine; return at once.
+  /// Puts one copy of the whole buffer into the stream, by copy engine, and returns at once.
   void copy_to_device();
   void copy_from_device();
 
@@ -77,8 +77,8 @@ struct AddressRange {
   Bytes size{};
 };
 
-/// All that were mapped together with `memory`, which may be more than was asked for; that address
-/// and `size` where the driver does not say.
+/// Returns all that were mapped together with `memory`, which may be more than was asked for; that
+/// address and `size` where the driver does not say.
 AddressRange range_of(void* memory, Bytes size) noexcept;
 
 /// Keeps addresses that have just been freed from being handed out again, for as long as the

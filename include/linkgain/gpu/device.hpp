@@ -10,46 +10,48 @@
 
 namespace linkgain::gpu {
 
-/// GPUs that this process may use; 0 where there is none or no driver, and `reason` then says why.
+/// Returns GPUs that this process may use; 0 where there is none or no driver, and `reason` then
+/// says why.
 int device_count(std::string* reason = nullptr);
 
-/// Name, UUID, PCI bus id, memory, L2, multiprocessors and compute capability of a device; the
-/// NVLink and PCIe members are NVML's to fill. Throws CudaError.
+/// Reads name, UUID, PCI bus id, memory, L2, multiprocessors and compute capability of a device;
+/// the NVLink and PCIe members are NVML's to fill. Throws CudaError.
 GpuInfo device_info(int cuda_index);
 
-/// device_info() of all that device_count() counts. Throws CudaError.
+/// Returns device_info() of all that device_count() counts. Throws CudaError.
 std::vector<GpuInfo> visible_gpus();
 
-/// Whether the current device computes with bfloat16: compute capability 8.0 and later. Throws
-/// CudaError.
+/// Returns whether the current device computes with bfloat16: compute capability 8.0 and later.
+/// Throws CudaError.
 bool has_bfloat16();
 
-/// Whether the current device can reach the memory of the one with that PCI id; false where this
-/// process does not see that one.
+/// Returns whether the current device can reach the memory of the one with that PCI id; false where
+/// this process does not see that one.
 bool can_reach(const std::string& pci_bus_id);
 
-/// Whether the current device does atomic operations on that one's memory as it does on its own: by
-/// NVLink it does, by PCIe it does not. True for itself, false where this process does not see it.
+/// Returns whether the current device does atomic operations on that one's memory as it does on its
+/// own: by NVLink it does, by PCIe it does not. True for itself, false where this process does not
+/// see it.
 bool has_native_atomics(const std::string& pci_bus_id);
 
-/// The CUDA runtime linked in, as "13.0". Throws CudaError.
+/// Returns the CUDA runtime linked in, as "13.0". Throws CudaError.
 std::string runtime_version();
 
-/// The newest CUDA that the driver supports, as "13.0"; absent where there is no driver. Throws
-/// CudaError.
+/// Returns the newest CUDA that the driver supports, as "13.0"; absent where there is no driver.
+/// Throws CudaError.
 std::optional<std::string> driver_version();
 
-/// CUDA's integer 13020 as "13.2".
+/// Returns CUDA's integer 13020 as "13.2".
 std::string version_text(int version);
 
-/// "GPU-" and the 16 bytes in lower-case hexadecimal, as nvidia-smi -L shows them.
+/// Writes "GPU-" and the 16 bytes in lower-case hexadecimal, as nvidia-smi -L shows them.
 std::string uuid_text(const cudaUUID_t& uuid);
 
-/// "00000000:00:06.0": NVML's form with an eight-digit domain, in lower case.
+/// Writes "00000000:00:06.0": NVML's form with an eight-digit domain, in lower case.
 std::string pci_bus_id_text(int domain, int bus, int device);
 
-/// The driver's function of that name, as of CUDA 12.0, null where there is none: the driver's
-/// library is not linked, as programs must start without it.
+/// Returns the driver's function of that name, as of CUDA 12.0, null where there is none: the
+/// driver's library is not linked, as programs must start without it.
 void* driver_function(const char* name) noexcept;
 
 }  // namespace linkgain::gpu

@@ -9,7 +9,7 @@
 
 namespace linkgain::gpu {
 
-/// "buffer.cpp:12"
+/// Returns "buffer.cpp:12".
 std::string place_of(const std::source_location& where);
 
 /// A CUDA runtime call failed.

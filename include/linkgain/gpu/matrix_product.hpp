@@ -32,7 +32,7 @@ struct ProductShape {
   bool has_bias = false;                ///< adds a row of `columns` elements to each row
   bool adds = false;                    ///< to what the result has, a float32
 
-  /// Additions and multiplications.
+  /// Counts additions and multiplications.
   double operations() const {
     return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *
            static_cast<double>(inner);
@@ -40,7 +40,7 @@ struct ProductShape {
   auto operator<=>(const ProductShape&) const = default;
 };
 
-/// "4096 x 2304 x 768 (rows x columns x inner), right transposed, bias"
+/// Returns "4096 x 2304 x 768 (rows x columns x inner), right transposed, bias".
 std::string description(const ProductShape& shape);
 
 /// Device memory. Addresses are multiples of kProductAlignment bytes; the result overlaps nothing.
@@ -103,8 +103,8 @@ class ProductPlan {
 /// chosen here and not there. Within one process a plan is chosen once, so runs repeat bit by bit.
 inline constexpr double kWorthwhileTime = 0.97;
 
-/// Which of these times to take: the least of those below kWorthwhileTime of the first one; 0 where
-/// there is none. Times of 0 were not taken and do not count.
+/// Returns which of these times to take: the least of those below kWorthwhileTime of the first one;
+/// 0 where there is none. Times of 0 were not taken and do not count.
 std::size_t choose_candidate(const std::vector<ProductCandidate>& candidates);
 
 /// Products of matrices by cuBLASLt on the device that was current at construction: its handle, its
@@ -118,8 +118,8 @@ class MatrixProducts {
   MatrixProducts(const MatrixProducts&) = delete;
   MatrixProducts& operator=(const MatrixProducts&) = delete;
 
-  /// The plan of that shape, made now where there is none; this is when cuBLASLt is asked, and
-  /// where `scratch` is needed to time algorithms: its result is overwritten, and the stream is
+  /// Returns the plan of that shape, made now where there is none; this is when cuBLASLt is asked,
+  /// and where `scratch` is needed to time algorithms: its result is overwritten, and the stream is
   /// waited for. The plan lives as long as this object.
   const ProductPlan& plan(const ProductShape& shape, const ProductOperands& scratch,
                           const Stream& stream);
@@ -127,7 +127,8 @@ class MatrixProducts {
   /// Enqueues one product, with a plan of this object. Neither allocates nor waits.
   void multiply(const ProductPlan& plan, const ProductOperands& operands, const Stream& stream);
 
-  /// Algorithms in the order in which their shapes were planned, as ProductSearch::chosen has them.
+  /// Returns algorithms in the order in which their shapes were planned, as ProductSearch::chosen
+  /// has them.
   const std::vector<std::string>& chosen() const { return chosen_; }
 
  private:

@@ -50,9 +50,9 @@ class NcclLibrary {
   Symbol optional(const char* name) const noexcept;
 
  public:
-  /// `name` is a file's name or path, as dlopen() takes it; `found_by` what named it. Throws
-  /// MachineError where it cannot be opened, lacks a function that every NCCL has, or is older than
-  /// 2.19.
+  /// Opens NCCL: `name` is a file's name or path, as dlopen() takes it; `found_by` what named it.
+  /// Throws MachineError where it cannot be opened, lacks a function that every NCCL has, or is
+  /// older than 2.19.
   NcclLibrary(const std::string& name, std::string found_by);
 
   const std::string& path() const noexcept { return path_; }
@@ -87,7 +87,7 @@ class NcclLibrary {
   decltype(&ncclCommRegister) comm_register = optional("ncclCommRegister");
   decltype(&ncclCommDeregister) comm_deregister = optional("ncclCommDeregister");
 
-  // Of 2.27. Windows are pointers whose type's name changed with the version.
+  // From 2.27 on. Windows are pointers whose type's name changed with the version.
   using WindowRegister = ncclResult_t (*)(ncclComm_t, void* memory, std::size_t bytes,
                                           void** window, int flags);
   using WindowDeregister = ncclResult_t (*)(ncclComm_t, void* window);
@@ -97,7 +97,8 @@ class NcclLibrary {
   NcclExchanges exchanges{optional("ncclAlltoAll"), optional("ncclGather"),
                           optional("ncclScatter")};
 
-  // Of 2.28, the device API's. Called by what was compiled with its structures, in kernels/peer.
+  // From 2.28 on, the device API's. Called by what was compiled with its structures, in
+  // kernels/peer.
   void* dev_comm_create = optional("ncclDevCommCreate").address;
   void* dev_comm_destroy = optional("ncclDevCommDestroy").address;
 
@@ -105,8 +106,8 @@ class NcclLibrary {
   void (*reset_debug_init)() = optional("ncclResetDebugInit");
 };
 
-/// The process's NCCL, opened by the first call and never closed, as its threads may still be at
-/// work when the process ends: the first of nccl_files() that is one. Thread-safe. Throws
+/// Returns the process's NCCL, opened by the first call and never closed, as its threads may still
+/// be at work when the process ends: the first of nccl_files() that is one. Thread-safe. Throws
 /// MachineError with what was tried where there is none; the next call tries again.
 const NcclLibrary& nccl();
 

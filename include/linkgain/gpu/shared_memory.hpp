@@ -9,8 +9,8 @@
 
 namespace linkgain::gpu {
 
-/// What another process of this host needs to reach the memory, by cudaIpcOpenMemHandle. Throws
-/// CudaError.
+/// Exports what another process of this host needs to reach the memory, by cudaIpcOpenMemHandle.
+/// Throws CudaError.
 cudaIpcMemHandle_t export_memory(const DeviceBuffer& memory);
 
 /// Another process's device memory, mapped for the current device over P2P. The owner must keep it
@@ -34,27 +34,29 @@ class ImportedMemory {
 /// that. Movable, not copyable.
 class SharedHostMemory {
  public:
-  /// Memory without a name (memfd_create), which takes no room of /dev/shm. Throws MachineError
-  /// where this host has not as much memory available, CudaError where it cannot be page-locked.
+  /// Makes memory without a name (memfd_create), which takes no room of /dev/shm. Throws
+  /// MachineError where this host has not as much memory available, CudaError where it cannot be
+  /// page-locked.
   static SharedHostMemory make(Bytes size);
-  /// For processes that do not see each other in /proc, as those of two containers: a new name in
-  /// /dev/shm, which remains where this process is killed before withdraw(). The same errors.
+  /// Makes memory for processes that do not see each other in /proc, as those of two containers: a
+  /// new name in dev/shm, which remains if this process is killed before withdraw(). The same
+  /// errors.
   static SharedHostMemory make_named(Bytes size);
-  /// What the process that made it calls by that address(). MachineError also where this process
-  /// cannot get at it or another one has taken the address since.
+  /// Opens what the process that made it calls by that address(). MachineError also where this
+  /// process cannot get at it or another one has taken the address since.
   static SharedHostMemory open(const std::string& address, Bytes size);
 
   SharedHostMemory(SharedHostMemory&& other) noexcept;
   SharedHostMemory& operator=(SharedHostMemory&& other) noexcept;
   ~SharedHostMemory();
 
-  /// As the device and this process see it.
+  /// Returns the memory as the device and this process see it.
   void* data() const noexcept { return memory_; }
   Bytes size() const noexcept { return size_; }
-  /// For others to open it by, of at most 127 characters; empty after withdraw() and of what was
-  /// opened.
+  /// Returns an address for others to open it by, of at most 127 characters; empty after withdraw()
+  /// and of what was opened.
   const std::string& address() const noexcept { return address_; }
-  /// Nobody can open it any more; it lives on where it is open.
+  /// Withdraws the address: nobody can open it any more; it lives on where it is open.
   void withdraw() noexcept;
 
  private:

@@ -24,7 +24,7 @@ class Stream {
   /// Blocks until all that was put in is done; throws what the work ended with.
   void synchronize() const;
 
-  /// Whether all that was put in is done; throws what the work ended with.
+  /// Returns whether all that was put in is done; throws what the work ended with.
   bool done() const;
 
  private:
@@ -41,7 +41,7 @@ enum class TimeStamps { taken, left_out };
 class Event {
  public:
   Event() : Event(TimeStamps::taken) {}
-  /// Without time stamps events cost streams less, but elapsed() refuses them.
+  /// Makes an event. Without time stamps events cost streams less, but elapsed() refuses them.
   explicit Event(TimeStamps stamps);
 
   cudaEvent_t get() const noexcept { return handle_.get(); }
@@ -50,15 +50,15 @@ class Event {
   void record(cudaStream_t stream);
   void record(const Stream& stream) { record(stream.get()); }
 
-  /// What is put into `stream`, of any device, from now on starts after the work before the mark as
-  /// it is now: recording anew changes nothing for it. The host does not wait.
+  /// Holds what is put into `stream`, of any device, from now on until after the work before the
+  /// mark as it is now: recording anew changes nothing for it. The host does not wait.
   void hold(cudaStream_t stream) const;
   void hold(const Stream& stream) const { hold(stream.get()); }
 
   /// Blocks until the work before the mark is done. At once if never recorded.
   void synchronize() const;
 
-  /// Whether the work before the mark is done. True if never recorded.
+  /// Returns whether the work before the mark is done. True if never recorded.
   bool done() const;
 
  private:
@@ -68,10 +68,11 @@ class Event {
   std::unique_ptr<CUevent_st, Destroy> handle_;
 };
 
-/// Device time between two recorded events whose work is done, by a clock of about 0.5 us.
+/// Returns the device time between two recorded events whose work is done, by a clock of about 0.5
+/// us.
 Seconds elapsed(const Event& start, const Event& stop);
 
-/// Whether the driver has the two operations below.
+/// Returns whether the driver has the two operations below.
 bool has_stream_flags();
 
 /// Blocks the stream until *flag, a counter in page-locked host memory, has come to `value`; the

@@ -14,8 +14,8 @@ class StreamGate {
   /// Throws CudaError.
   StreamGate();
 
-  /// Nothing that `stream` is given from now on begins before unblock(), or before a millisecond
-  /// has passed: enqueueing may itself wait for the stream. Throws CudaError.
+  /// Blocks the stream: nothing that it is given from now on begins before unblock(), or before a
+  /// millisecond has passed: enqueueing may itself wait for the stream. Throws CudaError.
   void block_stream(const Stream& stream);
   void unblock();
 

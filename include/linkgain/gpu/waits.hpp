@@ -12,14 +12,15 @@ namespace linkgain::gpu {
 /// How long our own kernels of a rank wait for other ranks, and what they waited for in vain.
 class DeviceWaits {
  public:
-  /// Kernels end before the rank does, so that they can say whom they waited for. They wait for 26
-  /// days (kLongestWait) at most, and where `timeout`, the rank's, is 0. Throws CudaError.
+  /// Bounds the waits of kernels: they end before the rank does, so that they can say whom they
+  /// waited for. They wait for 26 days (kLongestWait) at most, and where `timeout`, the rank's, is
+  /// 0. Throws CudaError.
   DeviceWaits(int rank, Seconds timeout);
 
-  /// For the kernels; valid as long as this lives.
+  /// Returns the bound for kernels; valid as long as this lives.
   kernels::WaitBound bound() const { return bound_; }
 
-  /// "a kernel of rank 0 waited 48 s for rank 1 ..."; absent where none did. From any thread.
+  /// Says "a kernel of rank 0 waited 48 s for rank 1 ..."; nothing if none did. From any thread.
   std::optional<std::string> failure() const;
 
   /// Throws MachineError with the failure. What such kernels left is no result.

@@ -21,7 +21,7 @@ enum class ProofRung {
 inline constexpr std::array kProofRungs{ProofRung::stores, ProofRung::copy_engine, ProofRung::flags,
                                         ProofRung::all_reduce, ProofRung::control};
 
-/// "stores", "copy-engine", "flags", "all-reduce", "control".
+/// Returns "stores", "copy-engine", "flags", "all-reduce", "control".
 std::string_view name_of(ProofRung rung);
 
 /// Throws UsageError where there is none of that name.
@@ -39,13 +39,13 @@ struct Delivery {
   bool operator==(const Delivery&) const = default;
 };
 
-/// "arrived", "not arrived", "gave up".
+/// Returns "arrived", "not arrived", "gave up".
 std::string_view name_of(Delivery::Outcome outcome);
 
-/// The line that `linkgain-bench --prove RUNG` prints, without its end.
+/// Returns the line that `linkgain-bench --prove RUNG` prints, without its end.
 std::string to_json_line(const Delivery& delivery);
 
-/// What that line says. Missing where it is none.
+/// Reads that line. Missing if it is none.
 Reading<Delivery> delivery_in(std::string_view line);
 
 }  // namespace linkgain

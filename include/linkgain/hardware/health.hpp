@@ -26,12 +26,13 @@ enum class ClockEvent : std::uint64_t {
   power_brake = 0x80,  ///< a signal from outside: power cable or supply
 };
 
-/// The events of `reasons` in the order above; bits of no such event are left out.
+/// Returns the events of `reasons` in the order above; bits of no such event are left out.
 std::vector<ClockEvent> clock_events(std::uint64_t reasons);
-/// For people: "power cap", "hardware slowdown", "thermal slowdown (software)", ...
+/// Describes the event for people: For people: "power cap", "hardware slowdown", "thermal slowdown
+/// (software)", ...
 std::string_view describe(ClockEvent event);
-/// Whether a sample with these reasons must not be trusted as one of a healthy GPU: every event but
-/// the power cap.
+/// Returns whether a sample with these reasons must not be trusted as one of a healthy GPU: every
+/// event but the power cap.
 bool unhealthy(std::uint64_t reasons);
 
 /// A variant's samples of one case, over all ranks. Absent where no rank measured it.
@@ -42,7 +43,7 @@ struct HealthSummary {
   std::optional<double> highest_power_w;
   std::optional<int> lowest_sm_clock_mhz;
   std::optional<int> highest_sm_clock_mhz;
-  /// Of all samples and ranks together; absent where none was measured.
+  /// Those of all samples and ranks together; absent if none was measured.
   std::optional<std::uint64_t> clock_event_reasons;
   /// Samples in which some rank's GPU told its clock events; the counts below are parts of these.
   int samples = 0;
@@ -58,12 +59,12 @@ void add_sample(HealthSummary& summary, const std::vector<Health>& ranks);
 /// Adds what another summary holds: of another case, or of another variant.
 void add_summary(HealthSummary& summary, const HealthSummary& other);
 
-/// "thermal slowdown (hardware), power brake": what throttled a GPU in these samples, power limits
-/// left out; empty where nothing did.
+/// Returns what throttled a GPU in these samples, power limits left out: "thermal slowdown
+/// (hardware), power brake"; empty if nothing did.
 std::string throttled_by(const HealthSummary& health);
 
-/// "160 of 2400 samples were taken while a GPU was throttled (thermal slowdown (hardware))";
-/// empty where none was.
+/// Says "160 of 2400 samples were taken while a GPU was throttled (thermal slowdown (hardware))";
+/// empty if none was.
 std::string throttling_text(const HealthSummary& health);
 
 /// What is to be done about it.

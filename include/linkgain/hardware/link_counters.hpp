@@ -25,8 +25,8 @@ struct AbsentCounters {
   std::string pcie;
 };
 
-/// One counter's growth for each member; absent where either end is, and for NVLink where the
-/// counter went backwards (a driver that was loaded anew).
+/// Returns one counter's growth for each member; absent where either end is, and for NVLink where
+/// the counter went backwards (a driver that was loaded anew).
 LinkCounters growth(const LinkCounters& before, const LinkCounters& after);
 
 }  // namespace linkgain

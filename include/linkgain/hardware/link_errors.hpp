@@ -22,7 +22,7 @@ enum class ErrorKind {
   xid,  ///< errors that the driver logged of the GPU; there are none when a run begins
 };
 
-/// "replays", "recoveries", "crc_errors", "outages", "pcie_replays", "xid".
+/// Returns "replays", "recoveries", "crc_errors", "outages", "pcie_replays", "xid".
 std::string_view name_of(ErrorKind kind);
 /// Throws UsageError.
 ErrorKind parse_error_kind(std::string_view name);
@@ -36,9 +36,9 @@ struct ErrorCounter {
   auto operator<=>(const ErrorCounter&) const = default;
 };
 
-/// "NVLink 3 of GPU 0 (to GPU 1)", "GPU 0's PCIe link", "GPU 0".
+/// Returns "NVLink 3 of GPU 0 (to GPU 1)", "GPU 0's PCIe link", "GPU 0".
 std::string place_of(const ErrorCounter& counter);
-/// "12 CRC errors of NVLink 3 of GPU 0 (to GPU 1)".
+/// Returns "12 CRC errors of NVLink 3 of GPU 0 (to GPU 1)".
 std::string describe(const ErrorCounter& counter, std::int64_t errors);
 
 /// What a counter said at one reading.
@@ -88,10 +88,10 @@ class ErrorReadings {
   ErrorCounts last_;
 };
 
-/// Those that grew, most first.
+/// Returns the counters that grew, most first.
 std::vector<CountedErrors> grown_counters(const LinkErrors& errors);
 
-/// "Link errors: none in 7 readings of 37 counters\n", or which counters grew; empty where none
+/// Says "Link errors: none in 7 readings of 37 counters\n", or which counters grew; empty if none
 /// could be read.
 std::string link_errors_line(const std::optional<LinkErrors>& errors);
 
@@ -102,7 +102,7 @@ inline constexpr const char* kLinkErrorsAdvice =
 
 namespace json {
 
-/// A run's errors on its links, as a record has them.
+/// Writes a run's errors on its links, as a record has them.
 Out write_link_errors(const LinkErrors& errors);
 LinkErrors read_link_errors(const In& json);
 

@@ -15,7 +15,7 @@ namespace linkgain {
 enum class Path { nvlink, pcie_p2p, host_memory, network, mixed, unknown };
 
 std::string_view name_of(Path path);
-/// "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
+/// Returns "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
 std::string_view readable_path(Path path);
 Path parse_path(std::string_view name);
 
@@ -32,9 +32,9 @@ struct GpuInfo {
   std::optional<int> nvlink_version;  ///< NVML's number: 6 is NVLink 4
   std::optional<int> nvlink_links;
   std::optional<int> nvlink_links_active;
-  /// Of one link, the slowest active one, one direction, as the driver says.
+  /// The rate of one link, the slowest active one, one direction, as the driver says.
   std::optional<double> nvlink_rate_gb_per_s;
-  /// Of all active links together; absent in older records.
+  /// The rate of all active links together; absent in older records.
   std::optional<double> nvlink_total_gb_per_s;
   std::optional<int> pcie_generation;
   std::optional<int> pcie_width;
@@ -46,11 +46,12 @@ struct GpuInfo {
   std::optional<double> power_limit_w;             ///< in force, whoever set it
 };
 
-/// The rate of all active NVLinks together, one direction; for older records, which lack it, that
-/// of as many links of the rate of one. Absent where no link is active or the rate is not known.
+/// Returns the rate of all active NVLinks together, one direction; for older records, which lack
+/// it, that of as many links of the rate of one. Absent where no link is active or the rate is not
+/// known.
 std::optional<double> nvlink_total(const GpuInfo& gpu);
 
-/// Whether the active NVLinks are known to have different rates.
+/// Returns whether the active NVLinks are known to have different rates.
 bool has_unequal_nvlinks(const GpuInfo& gpu);
 
 /// Copies between pinned host memory and a GPU, 1e9 B/s, one way at a time.
@@ -91,7 +92,7 @@ struct PairLink {
   std::optional<int> nvlinks{};
 };
 
-/// "NV18", "PHB", …, as the topology's matrix names the pair (pair_label()).
+/// Returns "NV18", "PHB", …, as the topology's matrix names the pair (pair_label()).
 std::string label_of(const PairLink& link);
 
 /// Versions and build of the software that measured.
@@ -121,54 +122,55 @@ struct Machine {
   std::vector<PairLink> links;
 };
 
-/// Whether every rank has the same GPU, or none, in both.
+/// Returns whether every rank has the same GPU, or none, in both.
 bool same_gpus(const Machine& a, const Machine& b);
 
-/// Whether all ranks are on the same host, as where there are none.
+/// Returns whether all ranks are on the same host, as where there are none.
 bool on_one_host(const Machine& machine);
 
-/// The rank of this number; null where there is none. It lives as long as `machine`.
+/// Returns the rank of this number; null if there is none. It lives as long as `machine`.
 const RankInfo* find_rank(const Machine& machine, int rank);
 
-/// What the driver says of two ranks, in whichever order; null where it was not asked. It lives as
-/// long as `machine`.
+/// Returns what the driver says of two ranks, in whichever order; null where it was not asked. It
+/// lives as long as `machine`.
 const PairLink* find_link(const Machine& machine, int rank, int other);
 
-/// Whether NVLink joins the pair: by the links counted for it, else as the driver says. Absent
-/// where neither is known.
+/// Returns whether NVLink joins the pair: by the links counted for it, else as the driver says.
+/// Absent where neither is known.
 std::optional<bool> joined_by_nvlink(const PairLink& link);
-/// Whether the ranks can read and write each other's memory; absent where it is not known.
+/// Returns whether the ranks can read and write each other's memory; absent where it is not known.
 std::optional<bool> allows_p2p(const PairLink& link);
 
 /// One of these two.
 using PairQuestion = std::optional<bool> (*)(const PairLink&);
 
-/// Whether it holds for every pair; absent where it is not known of one or there are no pairs.
+/// Returns whether `holds` says yes of every pair; nothing if it is not known of one or there are
+/// no pairs.
 std::optional<bool> all_pairs(const std::vector<PairLink>& links, PairQuestion what);
 
-/// What the driver says alike of every pair; absent where it is not known of one, differs between
-/// them, or there are no pairs.
+/// Returns what the driver says alike of every pair; absent where it is not known of one, differs
+/// between them, or there are no pairs.
 std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links, PairQuestion what);
 
-/// How the pair is joined, whatever the number of its links: "NVLink", or the nearest thing in
-/// common by PCIe, "PHB"; with " without P2P" where the driver says so. Empty where nothing is
+/// Returns how the pair is joined, whatever the number of its links: "NVLink", or the nearest thing
+/// in common by PCIe, "PHB"; with " without P2P" where the driver says so. Empty where nothing is
 /// known.
 std::string path_label(const PairLink& link);
 
-/// path_label() with the number of links, "NV4": as counted for the pair; where that was not done,
-/// as the GPU has active if the machine's two GPUs are all there are; else it stays "NVLink".
+/// Returns path_label() with the number of links, "NV4": as counted for the pair; if that was not
+/// done, as the GPU has active if the machine's two GPUs are all there are; else it stays "NVLink".
 std::string link_label(const Machine& machine, const PairLink& link);
 
-/// Whether two machines' paths between the same ranks differ in something that is known of both. A
-/// number counted for one pair and not for the other is no difference.
+/// Returns whether two machines' paths between the same ranks differ in something that is known of
+/// both. A number counted for one pair and not for the other is no difference.
 bool links_differ(const Machine& machine, const PairLink& link, const Machine& other_machine,
                   const PairLink& other);
 
-/// "GPU0", by CUDA index; "rank 0" where the rank has no GPU or is not known.
+/// Returns "GPU0", by CUDA index; "rank 0" if the rank has no GPU or is not known.
 std::string gpu_label(const Machine& machine, int rank);
 
-/// "2 x NVIDIA H200", "NVIDIA H200 + NVIDIA L4", or "4 ranks" without GPUs; "no GPUs"
-/// where there are no ranks either.
+/// Returns "2 x NVIDIA H200", "NVIDIA H200 + NVIDIA L4", or "4 ranks" without GPUs; "no GPUs" if
+/// there are no ranks either.
 std::string describe_ranks(const Machine& machine);
 
 }  // namespace linkgain

@@ -21,17 +21,17 @@ struct EnvironmentVariable {
   std::string_view harmless;  ///< values, separated by blanks, that change nothing
 };
 
-/// The row of a variable; null where it affects nothing that is known here. The object lives as
-/// long as the program.
+/// Returns the row of a variable; null where it affects nothing that is known here. The object
+/// lives as long as the program.
 const EnvironmentVariable* known_variable(std::string_view name);
 
-/// Whether this assignment keeps NCCL from P2P altogether, read as NCCL reads it
+/// Returns whether this assignment keeps NCCL from P2P altogether, read as NCCL reads it
 /// (src/graph/paths.cc, ncclGetLevel): NCCL_P2P_DISABLE is 1 as a number of any base, with anything
 /// after it; NCCL_P2P_LEVEL is LOC in these letters, as other cases are ignored, or begins with a
 /// number that is 0.
 bool forbids_p2p(std::string_view name, std::string_view value);
 
-/// Whether `value` leaves things as they are without the variable.
+/// Returns whether `value` leaves things as they are without the variable.
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value);
 
 }  // namespace linkgain

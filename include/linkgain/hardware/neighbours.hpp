@@ -22,7 +22,7 @@ struct GpuUse {
   int gpu = 0;  ///< as CUDA numbers the visible ones; of `doctor` as nvidia-smi does
   /// Percent of the driver's last sampling period (1/6 to 1 s) in which some kernel ran.
   std::optional<double> busy_percent{};
-  /// Of all users; empty also in a container whose driver shows none of them.
+  /// Those of all users; empty also in a container whose driver shows none of them.
   std::optional<std::vector<GpuProcess>> processes{};
   std::optional<std::int64_t> nvlink_bytes{};  ///< sent and received so far
   bool operator==(const GpuUse&) const = default;
@@ -45,13 +45,13 @@ struct GpuNeighbour {
   bool operator==(const GpuNeighbour&) const = default;
 };
 
-/// Whether it had the GPU or its links work, instead of only holding memory.
+/// Returns whether it had the GPU or its links work, instead of only holding memory.
 bool is_busy(const GpuNeighbour& neighbour);
 
-/// "GPU 0 was 97 % busy before anything was started (pid 4711 python3)".
+/// Says "GPU 0 was 97 % busy before anything was started (pid 4711 python3)".
 std::string describe(const GpuNeighbour& neighbour);
 
-/// "pid 4711 python3, pid 12 and 3 more"; empty of none.
+/// Returns "pid 4711 python3, pid 12 and 3 more"; empty of none.
 std::string describe(const std::vector<GpuProcess>& processes);
 
 /// What is to be done about it.
@@ -71,7 +71,7 @@ struct Neighbours {
 
 namespace json {
 
-/// What a run saw of others' work, as a record has it.
+/// Writes what a run saw of others' work, as a record has it.
 Out write_neighbours(const Neighbours& neighbours);
 Neighbours read_neighbours(const In& json);
 

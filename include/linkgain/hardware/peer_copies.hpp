@@ -16,10 +16,10 @@ struct PeerCopy {
   bool operator==(const PeerCopy&) const = default;
 };
 
-/// The line that `linkgain-bench --load` prints, without its end.
+/// Returns the line that `linkgain-bench --load` prints, without its end.
 std::string to_json_line(const std::vector<PeerCopy>& copies);
 
-/// What that line says. Missing where it is none.
+/// Reads that line. Missing if it is none.
 Reading<std::vector<PeerCopy>> peer_copies_in(std::string_view line);
 
 }  // namespace linkgain

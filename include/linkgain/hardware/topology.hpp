@@ -11,19 +11,19 @@
 
 namespace linkgain {
 
-/// Payload per direction that a link of this NVLink version (NVML's number) carries of its rate.
-/// NVLink 2: 64b/66b coding, 32/33; NVLink 4 and 5: 256b/257b and Reed-Solomon (544,514), 16/17
-/// (26.5625 → 25 GB/s, 53.125 → 50 GB/s). Absent for versions whose coding is not published.
+/// Returns payload per direction that a link of this NVLink version (NVML's number) carries of its
+/// rate. NVLink 2: 64b/66b coding, 32/33; NVLink 4 and 5: 256b/257b and Reed-Solomon (544,514),
+/// 16/17 (26.5625 → 25 GB/s, 53.125 → 50 GB/s). Absent for versions whose coding is not published.
 std::optional<double> nvlink_payload_share(int version);
 
-/// "4.0" for NVML's version 6, as the product sheets name it: 1 → 1.0, 2 → 2.0, 3 → 2.2, 4 → 3.0,
-/// 5 → 3.1, 6 → 4.0, 7 → 5.0, 8 → 6.0. Empty for a number not known here.
+/// Returns "4.0" for NVML's version 6, as the product sheets name it: 1 → 1.0, 2 → 2.0, 3 → 2.2, 4
+/// → 3.0, 5 → 3.1, 6 → 4.0, 7 → 5.0, 8 → 6.0. Empty for a number not known here.
 std::string nvlink_version_name(int nvml_version);
 
 /// The nearest thing that two devices have in common, by PCIe, as `nvidia-smi topo -m` names it.
 enum class Ancestor { self, pix, pxb, phb, node, sys };
 
-/// "X", "PIX", "PXB", "PHB", "NODE", "SYS".
+/// Returns "X", "PIX", "PXB", "PHB", "NODE", "SYS".
 std::string_view label_of(Ancestor ancestor);
 
 /// An active NVLink whose rate is below that of others of its GPU.
@@ -46,7 +46,8 @@ struct NvlinkInfo {
   std::vector<std::string> peers{};
 };
 
-/// All active links together, one direction, 1e9 B/s: their rate, and what of it is payload.
+/// Returns the rate of all active links together, one direction, 1e9 B/s: their rate, and what of
+/// it is payload.
 Reading<double> rate_of(const NvlinkInfo& nvlink);
 Reading<double> payload_limit_of(const NvlinkInfo& nvlink);
 
@@ -58,7 +59,7 @@ struct PcieInfo {
   Reading<int> most_width;
 };
 
-/// The CUDA index of a GPU that CUDA does not see.
+/// Says that CUDA does not see a GPU, in the place of its CUDA index.
 inline Reading<int> hidden_from_cuda() {
   return Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES", WhyMissing::hidden);
 }
@@ -118,28 +119,29 @@ struct Topology {
   std::vector<TopologyPair> pairs;  ///< both directions, no self
 };
 
-/// "GPU1", or "NIC0" for a number beyond the GPUs'.
+/// Returns "GPU1", or "NIC0" for a number beyond the GPUs'.
 std::string device_label(const Topology& topology, int device);
 
-/// "GPU0-GPU1".
+/// Returns "GPU0-GPU1".
 std::string device_labels(const Topology& topology, const TopologyPair& pair);
 
-/// The path from one device to another; null where it is not known. It lives as long as `topology`.
+/// Returns the path from one device to another; null where it is not known. It lives as long as
+/// `topology`.
 const TopologyPair* find_pair(const Topology& topology, int from, int to);
 
-/// Pairs of two GPUs, each once.
+/// Returns the pairs of two GPUs, each once.
 std::vector<TopologyPair> gpu_pairs(const Topology& topology);
 
-/// Whether the GPU has NVLink, or the driver does not say.
+/// Returns whether the GPU has NVLink, or the driver does not say.
 bool may_have_nvlink(const NvlinkInfo& nvlink);
 
-/// Whether a bridge could join two GPUs: both are of one model with NVLink, and have no link
-/// active.
+/// Returns whether a bridge could join two GPUs: both are of one model with NVLink, and have no
+/// link active.
 bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);
 
 enum class P2pUse { reads, writes };
 
-/// "reads", "writes".
+/// Returns "reads", "writes".
 std::string_view name_of(P2pUse use);
 
 /// Whether reads or writes between two GPUs are refused, in one direction or both.
@@ -150,17 +152,17 @@ struct P2pRefusal {
 };
 P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair);
 
-/// Whether NVLink joins two GPUs: by the links counted for them, else as the driver says of P2P.
-/// Absent where neither is known.
+/// Returns whether NVLink joins two GPUs: by the links counted for them, else as the driver says of
+/// P2P. Absent where neither is known.
 std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<bool> driver);
 std::optional<bool> joined_by_nvlink(const TopologyPair& pair);
 
-/// Whether messages between GPUs go over PCIe: a pair is not joined by NVLink. Absent where that is
-/// not known of a pair and no other needs PCIe.
+/// Returns whether messages between GPUs go over PCIe: a pair is not joined by NVLink. Absent where
+/// that is not known of a pair and no other needs PCIe.
 std::optional<bool> needs_pcie_p2p(const Topology& topology);
 
-/// The matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the links could
-/// not be counted, or "?" where nothing is known. `nvlinks`: absent where not counted.
+/// Returns the matrix entry of a pair: "NV18", "PHB", "NV?" where NVLink joins the pair but the
+/// links could not be counted, or "?" where nothing is known. `nvlinks`: absent where not counted.
 std::string pair_label(std::optional<int> nvlinks, std::optional<bool> driver,
                        std::optional<Ancestor> ancestor);
 std::string label_of(const TopologyPair& pair);
@@ -181,13 +183,13 @@ inline constexpr std::array kLinkLabels{
     LinkLabel{"NV#", "# NVLinks, straight to the other GPU or through a switch"},
 };
 
-/// Whether a label of a matrix is of this kind: "NV18" is called "NV#", "NV?" is not.
+/// Returns whether a label of a matrix is of this kind: "NV18" is called "NV#", "NV?" is not.
 inline bool is_called(const LinkLabel& kind, std::string_view label) {
   const bool nvlink = label.starts_with("NV") && label != "NV?";
   return nvlink ? kind.label == "NV#" : kind.label == label;
 }
 
-/// One JSON document, schema "linkgain.topology/1". What was not measured is an object
+/// Writes one JSON document, schema "linkgain.topology/1". What was not measured is an object
 /// {"not_measured": reason}.
 std::string to_json(const Topology& topology);
 

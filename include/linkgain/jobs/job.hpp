@@ -52,7 +52,8 @@ class Job {
   /// Asks the job to end and waits until its processes are gone. Throws JobLost where it does not
   /// end within the deadline, or ends with an error; its processes are gone then, too.
   void shut_down(Seconds deadline);
-  /// The two halves of shut_down(), for several jobs that are to end at once.
+  /// Asks the job to end: these are the two halves of shut_down(), for several jobs that are to end
+  /// at once.
   void ask_to_end(Seconds deadline);
   void wait_for_end(Seconds deadline) { do_finish(deadline); }
   /// Ends the job whatever it does, without waiting: its destruction does that. For several jobs
@@ -60,11 +61,11 @@ class Job {
   virtual void give_up() noexcept {}
 
  protected:
-  /// `ranks`: how many it has, where that is known; a reply that tells of others loses it.
+  /// Knows how many ranks it has, if that is known; a reply that tells of others loses it.
   explicit Job(std::optional<int> ranks = std::nullopt) : ranks_(ranks) {}
 
  private:
-  /// For what is said of it: "the job of variant 'p2p'".
+  /// Names the job in messages: "the job of variant 'p2p'".
   virtual std::string do_name() const { return "the job"; }
   /// Sends one line and returns the reply's, without newlines.
   virtual std::string do_exchange(const std::string& line, Seconds deadline) = 0;
@@ -78,14 +79,14 @@ class Job {
   std::optional<int> ranks_;
 };
 
-/// What starts the request's command with this process's environment and the variant's on top.
-/// Throws MachineError where the launcher is missing.
+/// Returns what starts the request's command with this process's environment and the variant's on
+/// top. Throws MachineError where the launcher is missing.
 ProcessRequest process_request(const LaunchRequest& request, const std::filesystem::path& log);
 
-/// The last lines that were appended to `log` since it had `offset` bytes, before others those of
-/// linkgain-bench. Empty lines are left out, and so are the banners that mpirun frames in dashes,
-/// its traces, and Slurm's lines on ranks that it ended because another one had, unless there is
-/// nothing else.
+/// Returns the last lines that were appended to `log` since it had `offset` bytes, before others
+/// those of linkgain-bench. Empty lines are left out, and so are the banners that mpirun frames in
+/// dashes, its traces, and Slurm's lines on ranks that it ended because another one had, unless
+/// there is nothing else.
 std::vector<std::string> last_words(const std::filesystem::path& log, std::uintmax_t offset,
                                     std::size_t lines);
 
@@ -96,9 +97,9 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
 /// reply on its line. Not for use by several threads at once.
 class MpiJob : public Job {
  public:
-  /// `watch` may be null; else it must outlive the job. `segments`, where there is one, is the
-  /// folder of the ranks' shared memory, which goes with the job. `tick` is called each second
-  /// while an answer is awaited. `ranks` as of Job. Throws as Process does.
+  /// Starts a job. `watch` may be null; else it must outlive the job. `segments`, where there is
+  /// one, is the folder of the ranks' shared memory, which goes with the job. `tick` is called each
+  /// second while an answer is awaited. `ranks` as of Job. Throws as Process does.
   MpiJob(
       std::string variant, const ProcessRequest& request, const SignalWatch* watch,
       std::unique_ptr<TemporaryFolder> segments = nullptr, std::function<void()> tick = [] {},

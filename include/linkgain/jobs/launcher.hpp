@@ -13,8 +13,8 @@ namespace linkgain {
 /// What starts a job's processes: Open MPI's mpirun, or Slurm's srun as a step of its allocation.
 enum class LauncherKind { mpirun, srun };
 
-/// By the program's name, with or without its path: mpirun, mpiexec, srun. Throws UsageError for
-/// any other.
+/// Knows the launcher by the program's name, with or without its path: mpirun, mpiexec, srun.
+/// Throws UsageError for any other.
 LauncherKind parse_launcher(std::string_view program);
 
 /// One start of a job's processes.
@@ -36,35 +36,36 @@ struct LaunchRequest {
   bool mpi_type_set = false;  ///< SLURM_MPI_TYPE names a way, which srun heeds
 };
 
-/// The command line, the launcher first. A variable's value is not in it: both launchers pass on
-/// their own environment's. `-x NAME` has mpirun do so, for the variant's and for `forwarded`;
-/// OMPI_MCA_* variables are for mpirun itself, which hands them on by its own means. Without a
-/// hostfile mpirun is kept on this host, whatever allocation it could find around it. srun shares
-/// its allocation with the other variants' steps, and speaks PMIx with the ranks unless
+/// Returns the command line, the launcher first. A variable's value is not in it: both launchers
+/// pass on their own environment's. `-x NAME` has mpirun do so, for the variant's and for
+/// `forwarded`; OMPI_MCA_* variables are for mpirun itself, which hands them on by its own means.
+/// Without a hostfile mpirun is kept on this host, whatever allocation it could find around it.
+/// srun shares its allocation with the other variants' steps, and speaks PMIx with the ranks unless
 /// SLURM_MPI_TYPE names another way.
 std::vector<std::string> command(const LaunchRequest& request);
 
-/// Variables that affect what is measured (protocol::may_be_recorded) or where libraries are found,
-/// of those that are set. mpirun starts ranks of other hosts with what a login there has.
+/// Returns variables that affect what is measured (protocol::may_be_recorded) or where libraries
+/// are found, of those that are set. mpirun starts ranks of other hosts with what a login there
+/// has.
 std::vector<std::string> variables_to_forward(const Environment& current);
 
-/// What the launcher is started with: `current` with the variant's variables put over it. One that
-/// the variant sets to nothing is set, and empty. Of Slurm's own: each task is to see all GPUs of
-/// the job on its host, so that srun is not told of GPUs for each task; its PMIx plugin has fences
-/// go round a ring unless another way is set, for with its trees (22.05) a rank can leave MPI_Init
-/// while another still waits in its first fence, whose Open MPI the first message then ends
-/// (SIGSEGV in mca_btl_tcp, 6 of 100 starts of four ranks on two nodes, none of 100 with rings);
-/// and the daemons of one mpirun, which are steps as well, must not wait for those of another.
-/// mpirun on one host gets `session_folder`, unless the user set one: in the usual folder, which
-/// all jobs of a user share, one that ends can remove what one that starts has just found there.
-/// `segments_folder` likewise: of ranks that were killed nobody else would remove the files. No
-/// launcher is to mark the ranks' output, which is a protocol.
+/// Returns what the launcher is started with: `current` with the variant's variables put over it.
+/// One that the variant sets to nothing is set, and empty. Of Slurm's own: each task is to see all
+/// GPUs of the job on its host, so that srun is not told of GPUs for each task; its PMIx plugin has
+/// fences go round a ring unless another way is set, for with its trees (22.05) a rank can leave
+/// MPI_Init while another still waits in its first fence, whose Open MPI the first message then
+/// ends (SIGSEGV in mca_btl_tcp, 6 of 100 starts of four ranks on two nodes, none of 100 with
+/// rings); and the daemons of one mpirun, which are steps as well, must not wait for those of
+/// another. mpirun on one host gets `session_folder`, unless the user set one: in the usual folder,
+/// which all jobs of a user share, one that ends can remove what one that starts has just found
+/// there. `segments_folder` likewise: of ranks that were killed nobody else would remove the files.
+/// No launcher is to mark the ranks' output, which is a protocol.
 Environment base_environment(const Environment& current, const LaunchRequest& request);
 
 /// Throws MachineError that says what to do where the launcher is not on PATH.
 void require_launcher(const std::string& launcher);
 
-/// linkgain-bench beside the running program, else on PATH. Throws MachineError.
+/// Finds linkgain-bench beside the running program, else on PATH. Throws MachineError.
 std::filesystem::path worker_path();
 
 }  // namespace linkgain

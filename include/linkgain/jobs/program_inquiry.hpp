@@ -15,23 +15,23 @@ namespace linkgain {
 /// file that is removed with this. What it starts ends with this.
 class ProgramInquiry {
  public:
-  /// `program` is its path, or why there is none. Never throws for a program that is not there:
-  /// line(), output() and ended_well() then say so.
+  /// Starts the inquiry; `program` is its path, or why there is none. Never throws for a program
+  /// that is not there: line(), output() and ended_well() then say so.
   ProgramInquiry(const Reading<std::string>& program, std::vector<std::string> arguments,
                  const Environment& environment);
   ~ProgramInquiry();
   ProgramInquiry(const ProgramInquiry&) = delete;
   ProgramInquiry& operator=(const ProgramInquiry&) = delete;
 
-  /// The first line of its output.
+  /// Reads the first line of its output.
   Reading<std::string> line(Seconds deadline, const SignalWatch& watch);
-  /// All of its output, which must end within the time.
+  /// Reads all of its output, which must end within the time.
   Reading<std::string> output(Seconds deadline, const SignalWatch& watch);
-  /// Whether it has ended well within the time; else why not, empty while it runs.
+  /// Returns whether it has ended well within the time; else why not, empty while it runs.
   Reading<bool> ended_well(Seconds deadline, const SignalWatch& watch);
 
  private:
-  /// What it wrote to standard error, and how it ended.
+  /// Quotes what it wrote to standard error, and how it ended.
   std::string last_words();
   std::string silent_for(Seconds deadline) const;
 
@@ -41,10 +41,10 @@ class ProgramInquiry {
   std::string reason_;  ///< why it was not started
 };
 
-/// linkgain-bench, or why there is none.
+/// Finds linkgain-bench, or says why there is none.
 Reading<std::string> worker_program();
 
-/// The software of a reply to `linkgain-bench --describe`.
+/// Reads the software of a reply to `linkgain-bench --describe`.
 Reading<Software> software_in(const Reading<std::string>& line);
 
 }  // namespace linkgain

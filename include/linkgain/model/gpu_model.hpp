@@ -8,10 +8,11 @@
 
 namespace linkgain {
 
-/// What kernels call it. Throws std::invalid_argument for fp64, which is the CPU reference's.
+/// Returns what kernels call it. Throws std::invalid_argument for fp64, which is the CPU
+/// reference's.
 kernels::TrainingPrecision precision_on_gpu(TrainingPrecision precision);
 
-/// GPT-2 on the current device, which must be current in every later call: what
+/// Makes GPT-2 on the current device, which must be current in every later call: what
 /// make_reference_model() computes, with the same initial weights and masks, in single precision or
 /// with bfloat16 activations; parameters(), gradients(), loss() and squared_norm() are float32 in
 /// plain device memory (cudaMalloc). stream() is the model's own and does not wait for the default
@@ -34,7 +35,7 @@ kernels::TrainingPrecision precision_on_gpu(TrainingPrecision precision);
 /// to a head), MachineError where the device lacks bf16 (sm_80) or memory.
 std::unique_ptr<TrainingModel> make_gpu_model(const GpuModelOptions& options);
 
-/// What a model of these options allocates on the device, without CUDA's context.
+/// Returns what a model of these options allocates on the device, without CUDA's context.
 Bytes gpu_model_bytes(const GpuModelOptions& options);
 
 }  // namespace linkgain

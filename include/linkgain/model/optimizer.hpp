@@ -25,13 +25,13 @@ struct OptimizerStep {
   double largest_norm = 0.0;
 };
 
-/// For step `step` (from 0) of `steps`: the learning rate falls linearly and would be 0 in the one
-/// after the last.
+/// Returns the optimizer's settings for step `step` (from 0) of `steps`: the learning rate falls
+/// linearly and would be 0 in the one after the last.
 OptimizerStep optimizer_step(const OptimizerSettings& settings, std::int64_t step,
                              std::int64_t steps);
 
-/// What gradients are multiplied with so that their norm is not beyond `largest_norm`, as PyTorch's
-/// clip_grad_norm_ does: largest / (norm + 1e-6), 1 at most.
+/// Returns what gradients are multiplied with so that their norm is not beyond `largest_norm`, as
+/// PyTorch's clip_grad_norm_ does: largest / (norm + 1e-6), 1 at most.
 double clip_factor(double squared_norm, double largest_norm);
 
 }  // namespace linkgain

@@ -14,8 +14,8 @@ struct ReferenceOptions {
   std::uint64_t seed = 0;  ///< of initial weights and dropout
 };
 
-/// GPT-2 in double precision on one CPU core, in plain loops: what every other implementation is
-/// compared with, and what trains where there is no GPU. Deterministic; gradients of one sample
+/// Makes GPT-2 in double precision on one CPU core, in plain loops: what every other implementation
+/// is compared with, and what trains if there is no GPU. Deterministic; gradients of one sample
 /// count once whatever the batch. Throws UsageError for options that do not fit.
 std::unique_ptr<TrainingModel> make_reference_model(const ReferenceOptions& options);
 

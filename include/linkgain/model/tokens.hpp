@@ -20,7 +20,7 @@ class TokenSource {
     do_read_sequence(sequence, tokens);
   }
 
-  /// For reports: "tokens.bin, 338,025 tokens" or "generated (Zipf)".
+  /// Describes the source for reports: "tokens.bin, 338,025 tokens" or "generated (Zipf)".
   std::string description() const { return do_description(); }
 
  private:
@@ -32,8 +32,8 @@ class TokenSource {
 /// with advice where it is none, or has tokens from `vocabulary` on.
 std::unique_ptr<TokenSource> read_token_file(const std::string& path, int vocabulary);
 
-/// Tokens without end by Zipf's law, the k-th with a probability in proportion to 1 / (k + 1), each
-/// independent of the others and a function of (seed, place in the text).
+/// Makes tokens without end by Zipf's law, the k-th with a probability in proportion to 1 / (k +
+/// 1), each independent of the others and a function of (seed, place in the text).
 std::unique_ptr<TokenSource> generated_tokens(int vocabulary, std::uint64_t seed);
 
 /// Which part of the text a rank computes in a step.
@@ -42,7 +42,7 @@ struct BatchPlace {
   int rank = 0;
   int ranks = 1;
 
-  /// The number of the rank's first sequence, counted over all ranks and steps.
+  /// Returns the number of the rank's first sequence, counted over all ranks and steps.
   std::int64_t first_sequence(int samples) const { return (step * ranks + rank) * samples; }
 };
 

@@ -18,9 +18,9 @@ class GradientListener {
  public:
   virtual ~GradientListener() = default;
 
-  /// Nothing adds to the gradient of tensors()[tensor] any more in this step. On a GPU the kernel
-  /// that finishes it has been enqueued, no more: what reads it must wait for an event that is
-  /// recorded now on the stream of the model.
+  /// Says that nothing adds to the gradient of tensors()[tensor] any more in this step. On a GPU
+  /// the kernel that finishes it has been enqueued, no more: what reads it must wait for an event
+  /// that is recorded now on the stream of the model.
   void gradient_is_final(int tensor) { do_gradient_is_final(tensor); }
 
  private:
@@ -69,18 +69,19 @@ class TrainingModel {
   const ParameterTable& table() const { return do_table(); }
   BatchShape shape() const { return do_shape(); }
 
-  /// table().count() elements. Parameters are what forward reads and what sharded strategies
-  /// gather; a model that computes in less precision keeps copies of its own, which update() and
-  /// parameters_changed() renew. Both have an element type of their own.
+  /// Returns table().count() elements. Parameters are what forward reads and what sharded
+  /// strategies gather; a model that computes in less precision keeps copies of its own, which
+  /// update() and parameters_changed() renew. Both have an element type of their own.
   FlatMemory parameters() { return do_parameters(); }
   FlatMemory gradients() { return do_gradients(); }
-  /// One element: what add_squared_norm() summed up.
+  /// Returns one element: what add_squared_norm() summed up.
   FlatMemory squared_norm() { return do_squared_norm(); }
-  /// One element: the mean loss of this rank's tokens, once forward of the last segment is done.
+  /// Returns one element: the mean loss of this rank's tokens, once forward of the last segment is
+  /// done.
   FlatMemory loss() { return do_loss(); }
 
-  /// The cudaStream_t that all work of the model is put on; null where it computes on the CPU. The
-  /// model's own, as long as that lives.
+  /// Returns the cudaStream_t that all work of the model is put on; null where it computes on the
+  /// CPU. The model's own, as long as that lives.
   void* stream() { return do_stream(); }
 
   /// Enqueues: a time stamp.
@@ -117,11 +118,12 @@ class TrainingModel {
   /// Waits for all that was enqueued and throws MachineError if that failed.
   void synchronize() { do_synchronize(); }
 
-  /// The algorithms of its matrix products, where it chose among several; another model of this
-  /// shape that is to compute in the same way takes them over.
+  /// Returns the algorithms of its matrix products, where it chose among several; another model of
+  /// this shape that is to compute in the same way takes them over.
   std::vector<std::string> products() const { return do_products(); }
 
-  /// These three are for checks: they synchronize and convert. `values` has range.count elements.
+  /// Reads parameters for a check, as the next two do: they synchronize and convert. `values` has
+  /// range.count elements.
   void read_parameters(const ParameterRange& range, double* values);
   void read_gradients(const ParameterRange& range, double* values);
   void write_parameters(const ParameterRange& range, const double* values);
@@ -133,7 +135,7 @@ class TrainingModel {
   /// exactly if (but for chance) all bits are.
   std::uint64_t parameter_hash() { return do_parameter_hash(); }
 
-  /// The same of the gradients in `range`, by their places in the whole; -0 counts as 0.
+  /// Returns the same of the gradients in `range`, by their places in the whole; -0 counts as 0.
   std::uint64_t gradient_hash(const ParameterRange& range);
 
  protected:

@@ -73,19 +73,19 @@ inline constexpr int kRoundsPerLaunch = 4;
 /// split over no fewer: fewer launches give no interval worth the name.
 inline constexpr int kFewestLaunches = 3;
 
-/// Rounds of a case in a launch of `launches`, to which the plan's may have been lowered after the
-/// first one. A training's are blocks of its steps: all of the plan's, distributed evenly over the
-/// launches, the first ones having one more, so that it may have none in the last; without
+/// Counts the rounds of a case in a launch of `launches`, to which the plan's may have been lowered
+/// after the first one. A training's are blocks of its steps: all of the plan's, distributed evenly
+/// over the launches, the first ones having one more, so that it may have none in the last; without
 /// communication, which only stands beside them, one at most.
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches);
 
-/// What so many jobs take to start together, on usual machines.
+/// Guesses what so many jobs take to start together, on usual machines.
 Seconds guessed_start_time(BackendKind backend, int jobs);
 
-/// Launches whose jobs may be up at once.
+/// Counts the launches whose jobs may be up at once.
 int launches_at_once(const RunPlan& plan);
 
-/// Bytes that a job takes at most: of the GPU that holds most of it, or of a host.
+/// Returns bytes that a job takes at most: of the GPU that holds most of it, or of a host.
 std::int64_t job_memory(const RunPlan& plan);
 
 /// Throws UsageError for options that no machine could carry out. Looks at nothing but its argument

@@ -18,8 +18,8 @@ struct Hosts {
   bool operator==(const Hosts&) const = default;
 };
 
-/// Of the Slurm allocation that this environment tells of (SLURM_JOB_NUM_NODES, SLURM_NTASKS);
-/// absent outside one. An allocation of one task says nothing of ranks: it has room for a script.
+/// Reads the Slurm allocation that this environment tells of (SLURM_JOB_NUM_NODES, SLURM_NTASKS);
+/// nothing outside one. An allocation of one task says nothing of ranks: it has room for a script.
 std::optional<Hosts> slurm_allocation(const Environment& environment);
 
 /// What this machine offers to a run, looked up once before anything is started.

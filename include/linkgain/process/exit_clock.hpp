@@ -20,10 +20,10 @@ class ExitClock {
   /// Throws MachineError where no descriptor is left.
   ExitClock();
 
-  /// For one program: a child of this one that has not been reaped.
+  /// Watches one program: a child of this one that has not been reaped.
   void watch(pid_t id);
 
-  /// When it exited, where the process beside this one saw that first; else now.
+  /// Returns when it exited, if the process beside this one saw that first; else now.
   Clock::time_point exited_or_now();
 
  private:

@@ -20,10 +20,10 @@ enum class Unmarked {
 /// of. It knows a process by kJobMarker.
 class JobReaper {
  public:
-  /// `first_signal` asks what is left to end; 0 for jobs that see it at the end of their input.
-  /// Throws MachineError where no descriptor is left.
+  /// Starts the program that outlives this one: `first_signal` asks what is left to end; 0 for jobs
+  /// that see it at the end of their input. Throws MachineError where no descriptor is left.
   explicit JobReaper(Seconds grace, int first_signal = 0, Unmarked unmarked = Unmarked::none);
-  /// A folder that goes with the jobs. SIGPIPE must be ignored, as for Process.
+  /// Remembers a folder that goes with the jobs. SIGPIPE must be ignored, as for Process.
   void remember(const std::filesystem::path& folder);
 
  private:

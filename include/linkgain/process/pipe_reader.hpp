@@ -29,22 +29,23 @@ class PipeReader {
  public:
   static constexpr std::size_t kMostKept = std::size_t{16} << 20;
 
-  /// Nonblocking reading ends, or none. Makes the pipes as large as the system allows.
+  /// Starts to read until nonblocking reading ends; either may be none. Makes the pipes as large as
+  /// the system allows.
   PipeReader(Descriptor output, Descriptor error);
   ~PipeReader();
   PipeReader(const PipeReader&) = delete;
   PipeReader& operator=(const PipeReader&) = delete;
 
-  /// Readable for poll() while something can be taken.
+  /// Returns what poll() finds readable while something can be taken.
   int descriptor() const noexcept { return came_.get(); }
-  /// What came next; absent where there is nothing now.
+  /// Takes what came next; nothing if there is nothing now.
   std::optional<Output> take();
   /// Ends the thread: from then on take() reads the pipes itself.
   void stop();
 
-  /// How long a pipe was full at most, so that the program had to wait for this reader.
+  /// Returns how long a pipe was full at most, so that the program had to wait for this reader.
   Seconds full() const;
-  /// Processor time of the thread; 0 before stop().
+  /// Returns the processor time of the thread; 0 before stop().
   Seconds worked() const noexcept { return worked_; }
 
  private:

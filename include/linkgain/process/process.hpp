@@ -25,7 +25,7 @@ namespace linkgain {
 /// A moment on the monotonic clock until which something may be waited for.
 class Deadline {
  public:
-  /// `allowed` from now; negative counts as zero, more than 30 years as 30 years.
+  /// Ends `allowed` from now; negative counts as zero, more than 30 years as 30 years.
   explicit Deadline(Seconds allowed)
       : end_(Clock::now() +
              std::chrono::duration_cast<Clock::duration>(
@@ -37,7 +37,7 @@ class Deadline {
   }
   bool passed() const { return Clock::now() >= end_; }
 
-  /// For poll(): the remaining time rounded up, at most `longest`.
+  /// Returns the remaining time for poll(), rounded up, at most `longest`.
   int remaining_milliseconds(int longest) const {
     return static_cast<int>(std::min(std::ceil(remaining().value * 1e3), double(longest)));
   }
@@ -49,19 +49,19 @@ class Deadline {
   Clock::time_point end_;
 };
 
-/// What a file of /proc holds; empty where it cannot be read, cut short where its process goes
-/// meanwhile. (A stream throws in that case, even one that was not asked to.)
+/// Reads a file of /proc; empty if it cannot be read, cut short where its process goes meanwhile.
+/// (A stream throws in that case, even one that was not asked to.)
 std::string read_process_file(const std::string& path);
 
-/// All processes this one can see.
+/// Lists all processes this one can see.
 std::vector<ProcessEntry> list_processes();
 
-/// The value of a variable in the environment that the process started with; empty where it has
-/// none, and for zombies and processes of other users.
+/// Returns the value of a variable in the environment that the process started with; empty where it
+/// has none, and for zombies and processes of other users.
 std::string variable_of(pid_t id, std::string_view name);
 
-/// What each file that the process has open leads to, as "socket:[4711]" or a path; absent where
-/// that cannot be seen.
+/// Returns what each file that the process has open leads to, as "socket:[4711]" or a path; absent
+/// where that cannot be seen.
 std::optional<std::vector<std::string>> open_files_of(pid_t id);
 
 /// The processes of one job, wherever they moved to: the leader's descendants, orphans of its
@@ -70,10 +70,10 @@ std::optional<std::vector<std::string>> open_files_of(pid_t id);
 /// environment any more: it is found if it stayed in the session or was found while it lived.
 class ProcessTree {
  public:
-  /// Only this job's environment holds a "NAME=value" that begins with `marker`.
+  /// Finds the job by a "NAME=value" that begins with `marker`, which only its environment holds.
   explicit ProcessTree(std::string marker) : marker_(std::move(marker)) {}
 
-  /// The leader's session, once it is started; orphans are told apart by it.
+  /// Sets the leader's session, once it is started; orphans are told apart by it.
   void set_session(pid_t session) { session_ = session; }
 
   /// Looks for the members and remembers them. `leader` is absent once it has been reaped (its id
@@ -123,7 +123,7 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::vector<std::st
 /// inherits it and can be recognised by it.
 inline constexpr std::string_view kJobMarker = "LINKGAIN_JOB";
 
-/// What that value begins with in all jobs of this program, and in none of others.
+/// Returns what that value begins with in all jobs of this program, and in none of others.
 const std::string& marker_of_program();
 
 struct ProcessRequest {
@@ -144,7 +144,7 @@ struct ProcessEnd {
   bool operator==(const ProcessEnd&) const = default;
 };
 
-/// "exit status 3", "SIGKILL", "exit status unknown".
+/// Returns "exit status 3", "SIGKILL", "exit status unknown".
 std::string describe(const ProcessEnd& end);
 
 /// What came of reading or writing. A line of more than 64 MiB is too long.
@@ -178,14 +178,14 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   pid_t id() const noexcept { return id_; }
-  /// The "NAME=value" that only this job's processes have in their environment.
+  /// Returns the "NAME=value" that only this job's processes have in their environment.
   const std::string& marker() const noexcept { return marker_; }
 
   /// Writes the line and a newline. `ended`: the program no longer reads.
   Transfer write_line(std::string_view line, Seconds deadline, const SignalWatch* watch = nullptr);
 
-  /// The next line. `ended`: the stream is closed, or the program is gone and left nothing more.
-  /// What was read of a line before the deadline is kept for the next call.
+  /// Reads the next line. `ended`: the stream is closed, or the program is gone and left nothing
+  /// more. What was read of a line before the deadline is kept for the next call.
   ReadResult read_line(Seconds deadline, const SignalWatch* watch = nullptr);
 
   /// Waits for what comes first: something written to standard output or error, as it comes and
@@ -194,13 +194,13 @@ class Process {
   /// the first call on. Not to be mixed with read_line().
   Activity wait_for_activity(Output& output, Seconds deadline, const SignalWatch* watch = nullptr);
 
-  /// What is left in the pipes of a program that exited, or is not waited for any more; processes
-  /// that it left behind may still write then. False where there is nothing.
+  /// Reads what is left in the pipes of a program that exited, or is not waited for any more;
+  /// processes that it left behind may still write then. False where there is nothing.
   bool read_rest(Output& output);
 
-  /// For how long a pipe of the program was full at most: it had to wait for this one then.
+  /// Returns for how long a pipe of the program was full at most: it had to wait for this one then.
   Seconds waited() const { return pipes_ ? pipes_->full() : Seconds{}; }
-  /// Processor time that reading its pipes took; known after read_rest().
+  /// Returns the processor time that reading its pipes took; known after read_rest().
   Seconds reading() const { return pipes_ ? pipes_->worked() : Seconds{}; }
 
   /// Gives the program the end of its standard input.
@@ -211,15 +211,15 @@ class Process {
   /// Waits for the program itself, not for what it started; absent while it runs.
   std::optional<ProcessEnd> wait(Seconds deadline, const SignalWatch* watch = nullptr);
 
-  /// The processes that belong to the job now. They are remembered, so that they are reaped even if
-  /// they die before end_tree() looks for them. Reads all of /proc: some milliseconds.
+  /// Finds the processes that belong to the job now. They are remembered, so that they are reaped
+  /// even if they die before end_tree() looks for them. Reads all of /proc: some milliseconds.
   std::vector<ProcessEntry> remember_tree() { return find_tree(); }
 
   /// Asks the program to end (SIGTERM) and does not wait, so that several can end at once; ends the
   /// wait for input, too.
   void ask_to_end();
 
-  /// As ask_to_end(), and after the grace period, or when the program is gone, kills
+  /// Asks as ask_to_end() does, and after the grace period, or when the program is gone, kills
   /// whatever is left of its tree, stopped or not. Returns who outlived even that for 5 seconds:
   /// processes asleep in a driver. The end of another job does not tell of these again.
   std::vector<pid_t> end_tree(Seconds grace);

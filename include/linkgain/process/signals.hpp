@@ -12,7 +12,7 @@
 
 namespace linkgain {
 
-/// "SIGINT"; "signal 99" for a number without a name.
+/// Returns "SIGINT"; "signal 99" for a number without a name.
 std::string signal_name(int signal_number);
 
 /// A signal asked the program to stop. A program that ends because of it exits with
@@ -46,10 +46,10 @@ class SignalWatch {
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  /// Readable for poll() from the first caught signal on; not to be read from.
+  /// Returns what poll() finds readable from the first caught signal on; not to be read from.
   int descriptor() const noexcept { return descriptor_.get(); }
 
-  /// The caught signal; of several the one that asks most politely.
+  /// Returns the caught signal; of several the one that asks most politely.
   std::optional<int> caught() const;
 
   /// Throws Interrupted if one was caught.

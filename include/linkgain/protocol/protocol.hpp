@@ -20,7 +20,8 @@ inline constexpr int kVersion = 1;
 /// How long a job may be silent beyond the time its work takes, unless another time is asked for.
 inline constexpr Seconds kDefaultTimeout{60.0};
 
-/// The same for its ranks, which know who hangs and should say so before the job is ended.
+/// Returns the timeout of its ranks, which know who hangs and should say so before the job is
+/// ended.
 constexpr Seconds timeout_of_ranks(Seconds timeout_of_job) {
   return Seconds{0.9 * timeout_of_job.value};
 }
@@ -67,7 +68,7 @@ struct Close {
 struct Shutdown {};
 using Command = std::variant<Hello, Open, Run, Verify, Counters, HostCopy, Close, Shutdown>;
 
-/// Name as it stands on the line: "hello", "open", …
+/// Returns the name as it stands on the line: "hello", "open", …
 std::string_view name_of(const Command& command);
 
 /// What a worker's backend can be asked for, by name.
@@ -134,11 +135,11 @@ struct ErrorReply {
 using Reply = std::variant<HelloReply, OpenReply, RunReply, VerifyReply, CountersReply,
                            HostCopyReply, DoneReply, ErrorReply>;
 
-/// One line without the newline.
+/// Writes one line without the newline.
 std::string encode(const Command& command);
 std::string encode(const Reply& reply);
 
-/// Throw UsageError where the line is no such message.
+/// Throws UsageError if the line is no such message.
 Command decode_command(std::string_view line);
 Reply decode_reply(std::string_view line);
 
@@ -155,11 +156,11 @@ inline constexpr std::string_view kReplyBegin = "{\"reply\":";
 inline constexpr std::array<std::string_view, 2> kTestVariables{"LINKGAIN_TEST_FAULT",
                                                                 "LINKGAIN_NVML_LIBRARY"};
 
-/// Which environment variables may go into a record: NCCL_*, CUBLAS_*, CUBLASLT_*, those of CUDA's
-/// that choose GPUs or change how kernels run (CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER,
-/// CUDA_LAUNCH_BLOCKING, CUDA_DEVICE_MAX_CONNECTIONS, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE),
-/// NVIDIA_TF32_OVERRIDE, kTestVariables, and OMPI_MCA_* but for those that Open MPI's launcher sets
-/// for its own use.
+/// Returns whether an environment variable may go into a record: NCCL_*, CUBLAS_*, CUBLASLT_*,
+/// those of CUDA's that choose GPUs or change how kernels run (CUDA_VISIBLE_DEVICES,
+/// CUDA_DEVICE_ORDER, CUDA_LAUNCH_BLOCKING, CUDA_DEVICE_MAX_CONNECTIONS,
+/// CUDA_MPS_ACTIVE_THREAD_PERCENTAGE), NVIDIA_TF32_OVERRIDE, kTestVariables, and OMPI_MCA_* but for
+/// those that Open MPI's launcher sets for its own use.
 bool may_be_recorded(std::string_view variable);
 
 }  // namespace linkgain::protocol

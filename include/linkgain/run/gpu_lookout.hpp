@@ -17,13 +17,14 @@ class GpuLookout {
   /// Looks at none where the plan's backend uses no GPU.
   GpuLookout(const RunPlan& plan, const Site& site);
 
-  /// Of each GPU in the order of CUDA's numbers; of one that answers nothing the number alone.
+  /// Looks at each GPU in the order of CUDA's numbers; of one that answers nothing the number alone
+  /// is known.
   std::vector<GpuUse> look() const;
-  /// gpu_faults() of them.
+  /// Returns gpu_faults() of them.
   std::vector<GpuFault> faults(Seconds since) const { return gpu_faults(gpus_, since); }
-  /// Their counters of errors: ErrorCounterReader::read().
+  /// Reads their counters of errors: ErrorCounterReader::read().
   ErrorCounts error_counts(Seconds since) { return errors_.read(since); }
-  /// Why GPUs of the run are left out; empty where none is.
+  /// Returns why GPUs of the run are left out; empty where none is.
   const std::string& why_not_all() const { return why_not_all_; }
 
  private:

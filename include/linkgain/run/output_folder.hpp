@@ -13,8 +13,8 @@
 
 namespace linkgain {
 
-/// The path from the root on, without a dot or a slash at its end. Throws UsageError where the
-/// current folder is gone.
+/// Returns the path from the root on, without a dot or a slash at its end. Throws UsageError where
+/// the current folder is gone.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
 /// A folder for the results of one run at a time. It stays open, so that a folder or a link that is
@@ -38,16 +38,16 @@ class OutputFolder {
   /// what the constructor made goes again.
   ~OutputFolder();
 
-  /// Where the folder is now; where it was asked for, if it was removed.
+  /// Returns where the folder is now; where it was asked for, if it was removed.
   std::filesystem::path path() const;
-  /// An entry of this very folder, whatever its path has come to mean: a path below /proc/self/fd,
-  /// for this process alone.
+  /// Opens an entry of this very folder, whatever its path has come to mean: a path below
+  /// /proc/self/fd, for this process alone.
   std::filesystem::path held(std::string_view name) const;
 
   bool is_there(const std::string& name) const;
-  /// Whether linkgain made it, and nobody has changed it since.
+  /// Returns whether linkgain made it, and nobody has changed it since.
   bool is_own(const std::string& name) const;
-  /// The same, and what it holds is known, too: it may be removed.
+  /// Returns whether it is linkgain's own and what it holds is known, too: it may be removed.
   bool is_as_left(const std::string& name) const;
   /// Throws UsageError if there is something of that name that is not linkgain's.
   void require_own(const std::string& name) const;
@@ -67,7 +67,7 @@ class OutputFolder {
   void rename(const std::string& from, const std::string& to);
   /// Removes what is linkgain's, a folder with all that it holds.
   void remove(const std::string& name);
-  /// Names, in a folder of linkgain's.
+  /// Lists the names in a folder of linkgain's.
   std::vector<std::string> entries(const std::string& folder) const;
 
  private:

@@ -16,33 +16,34 @@ class RunObserver {
   virtual ~RunObserver() = default;
 
   virtual Seconds now() const { return {}; }  ///< monotonic
-  /// Since the run began, without the time between its parts.
+  /// Returns the time since the run began, without that between its parts.
   virtual Seconds run_time() const { return {}; }
   virtual void note(const std::string&) {}  ///< a line for the person who waits
   virtual void warn(const Warning&) {}      ///< among others of every job that is lost
-  /// What was measured from this sample on was beside others' work.
+  /// Notes that what was measured from this sample on was beside others' work.
   virtual void disturbed_since(int /*sequence*/) {}
-  /// What looking took: asking a job for its algorithms, a reading of the links' counters, health.
+  /// Notes what looking took: asking a job for its algorithms, a reading of the links' counters,
+  /// health.
   virtual void probing_took(double /*seconds*/) {}
   virtual void sampled() {}  ///< each variant once more, or a part of a training
   virtual void counting_took(double /*seconds*/) {}
   virtual void health_took(double /*seconds*/) {}
-  /// What some of the run's time went into.
+  /// Notes what some of the run's time went into.
   virtual void spent(double TimeSpent::* /*what*/, Seconds /*time*/) {}
   virtual void worked() {}  ///< a job, until now
-  /// Since then; absent where none has.
+  /// Returns the time since then; nothing if none has.
   virtual std::optional<Seconds> rested() const { return std::nullopt; }
-  /// Whether counting once more leaves the run's cost within bounds.
+  /// Returns whether counting once more leaves the run's cost within bounds.
   virtual bool may_count_again() const { return true; }
-  /// Whether no other batch is to begin.
+  /// Returns whether no other batch is to begin.
   virtual bool out_of_budget() const { return false; }
 };
 
 /// Sums up in a record what a run's time goes into, and what looking costs.
 class RunCosts : public RunObserver {
  public:
-  /// The record must outlive this. The part that begins at `start` goes on with the earlier one's
-  /// wall time and costs; that of looking there is where links can be counted.
+  /// Counts the costs of a run. The record must outlive this. The part that begins at `start` goes
+  /// on with the earlier one's wall time and costs; looking costs where links can be counted.
   RunCosts(Record& record, bool counts_links, Seconds start);
 
   Seconds run_time() const override { return {now().value - start_}; }
@@ -54,14 +55,14 @@ class RunCosts : public RunObserver {
   std::optional<Seconds> rested() const override;
 
  protected:
-  /// The record, whose wall time is that until now.
+  /// Returns the record, whose wall time is that until now.
   Record& record_until_now();
-  /// Whether looking has cost no more than this share of the run's time. What asking NCCL for
-  /// algorithms took does not count: leaving readings out wins nothing back of it.
+  /// Returns whether looking has cost no more than this share of the run's time. What asking NCCL
+  /// for algorithms took does not count: leaving readings out wins nothing back of it.
   bool looking_costs_within(double share) const;
-  /// A job of those that start together, of which the slowest counts.
+  /// Notes a job of those that start together, of which the slowest counts.
   void started(const protocol::HelloReply& reply);
-  /// All of them, in this time.
+  /// Notes that all of them started, in this time.
   void all_started(Seconds time);
 
  private:
@@ -78,19 +79,20 @@ class RunCosts : public RunObserver {
 /// launches to kFewestLaunches first; then cases are left out, so that the others have theirs.
 class RunPace {
  public:
-  /// Both must outlive it; time counts from now on.
+  /// Keeps the pace of a run from now on. Both must outlive it.
   RunPace(const RunPlan& plan, const RunObserver& clock);
 
   double elapsed() const { return clock_.now().value - start_; }
   bool out_of_budget() const { return plan_.budget && seconds_of_budget_left() <= 0.0; }
 
-  /// Indices of the cases, as they are to be measured: order_within().
+  /// Returns indices of the cases, as they are to be measured: order_within().
   const std::vector<int>& order() const { return order_; }
   int launches() const { return launches_ + added_; }
-  /// Rounds of the case with this index in a launch; none of one that is left out.
+  /// Returns the rounds of the case with this index in a launch; none of one that is left out.
   int rounds(int case_index, int launch) const;
 
-  /// Jobs that are up together are being started; what that took, and then what ending them did.
+  /// Notes that jobs that are up together are being started; what that took, and then what ending
+  /// them did.
   void starts_group() {
     ++groups_;
     begun_ = clock_.now().value;
@@ -100,29 +102,30 @@ class RunPace {
     begun_.reset();
   }
   void ended_group(double seconds) { group_seconds_ += seconds; }
-  /// All that they would measure was kept.
+  /// Notes that all that they would measure was kept.
   void leaves_group_out() { ++groups_; }
-  /// An earlier part of the run measured this case in this launch.
+  /// Notes that an earlier part of the run measured this case in this launch.
   void keeps(int case_index, int launch);
 
-  /// Before each step. Leaves a case out that has none yet where the budget does not hold
+  /// Admits a case before each step. Leaves one out that has none yet if the budget does not hold
   /// kFewestLaunches of it and of those before; false for one that is left out.
   bool admits(int case_index);
-  /// After the first launch: lowers the launches to what the budget holds; whether it did. Where it
-  /// does not hold a second launch of all, leaves out those that do not fit in, in order().
+  /// Lowers the launches after the first one to what the budget holds; returns whether it did. If
+  /// it does not hold a second launch of all, leaves out those that do not fit in, in order().
   bool lower_launches();
-  /// How many more launches of these cases, up together, the budget holds of so many; none where
-  /// something was left out or lowered.
+  /// Tells how many more launches of these cases, up together, the budget holds of so many; none
+  /// where something was left out or lowered.
   int holds(const std::vector<int>& cases, int launches) const;
   /// Counts such a group in.
   void add_group(const std::vector<int>& cases, int launches);
 
   int step() const { return total(&Spent::steps); }
   int steps() const { return total(&Spent::planned); }
-  /// Of the case with this index, in one launch; `rounds_seconds` of its time passed in batches.
+  /// Notes that the case with this index is done, in one launch; `rounds_seconds` of its time
+  /// passed in batches.
   void finished(int case_index, int launch, double seconds, double rounds_seconds);
-  /// By what each case took so far; what is not known yet is guessed. Below zero: since the budget
-  /// was used up.
+  /// Returns the time left, by what each case took so far; what is not known yet is guessed. Below
+  /// zero: since the budget was used up.
   double seconds_left() const;
 
  private:
@@ -150,21 +153,22 @@ class RunPace {
   void plan_steps();
   ToGo to_go(std::size_t index, int launches) const;
   int groups_to_go(int launches) const;
-  /// The rest of the run in so many launches, as far as it is known; of the cases that were not
-  /// begun only `first`, where it is given.
+  /// Returns the time of the rest of the run in so many launches, as far as it is known; of the
+  /// cases that were not begun only `first`, where it is given.
   double seconds_for(int launches, const Spent* first = nullptr) const;
   double seconds_of_budget_left() const { return plan_.budget->value - elapsed(); }
-  /// By what the case took so far, else those of the nearest size; absent where none was measured.
-  /// A training and a case without one tell nothing of each other, and with a budget neither does a
-  /// far larger case: of one that is small the time is found by measuring it.
+  /// Returns what a case takes, by what it took so far, else what those of the nearest size did;
+  /// nothing if none was measured. A training and a case without one tell nothing of each other,
+  /// and with a budget neither does a far larger case: of one that is small the time is found by
+  /// measuring it.
   std::optional<double> seconds_of(std::size_t index, ToGo part) const;
-  /// How many times as large a case is as the nearest one below it that was measured; infinite
-  /// where none was.
+  /// Returns how many times as large a case is as the nearest one below it that was measured;
+  /// infinite where none was.
   double growth_to(std::size_t index) const;
-  /// By what such cases take on usual machines.
+  /// Guesses by what such cases take on usual machines.
   double guessed_seconds(std::size_t index, ToGo part) const;
   double seconds_of_group() const;
-  /// Of what is being started or measured, which has no end yet.
+  /// Returns the time so far of what is being started or measured, which has no end yet.
   double seconds_of_begun() const;
 
   const RunPlan& plan_;
@@ -188,7 +192,7 @@ class RunProgress {
 
   virtual void note(const std::string&) {}  ///< a line that stays
   virtual void starting(const RunPace&) {}  ///< jobs are being started
-  /// A case is being measured.
+  /// Says that a case is being measured.
   virtual void measuring(const RunPace&, int /*launch*/, const Case&) {}
   virtual void finished(const RunPace&, int /*launch*/, const CaseResult&) {}
   virtual void waiting(const RunPace&) {}  ///< each second while a job works or starts

@@ -34,27 +34,27 @@ class RunDirectory {
   /// Takes the folder of a run that goes on. Throws as begin().
   static RunDirectory go_on(const std::filesystem::path& path);
 
-  /// What an earlier run left and begin() renamed, as a sentence; empty if there was nothing.
+  /// Says what an earlier run left and begin() renamed, as a sentence; empty if there was nothing.
   const std::string& set_aside() const { return set_aside_; }
   /// Makes the folder of its logs, and removes NCCL's logs of the part that a run goes on from,
   /// which would be read as this one's. Before any log.
   void make_logs();
 
-  /// Where people find it.
+  /// Returns where people find it.
   std::filesystem::path path() const { return folder_.path(); }
-  /// Those that write into it name the file in the manifest. They throw UsageError where one that
-  /// linkgain did not write is there.
+  /// Names the file in the manifest, as all do that write into the folder. They throw UsageError
+  /// where one that linkgain did not write is there.
   std::filesystem::path log();
   std::filesystem::path journal();
   std::filesystem::path job_log(const std::string& variant, int launch);
   std::filesystem::path run_log(const std::string& name);
   void write(std::string_view name, std::string_view text);
   void remove_journal();
-  /// The folder of the logs that `linkgain run` keeps of its jobs.
+  /// Returns the folder of the logs that `linkgain run` keeps of its jobs.
   std::filesystem::path jobs() const { return folder_.held(kJobs); }
-  /// Start of the names of NCCL's files in jobs().
+  /// Returns the start of the names of NCCL's files in jobs().
   std::string nccl_log_prefix(const std::string& variant, int launch) const;
-  /// The value for NCCL_DEBUG_FILE: a path for every process and host.
+  /// Returns the value for NCCL_DEBUG_FILE: a path for every process and host.
   std::string nccl_log_pattern(const std::string& variant, int launch);
 
  private:
@@ -67,11 +67,11 @@ class RunDirectory {
   std::string set_aside_;
 };
 
-/// The folder of a run that nobody named: results/<UTC time>_<host>_<what> below the working one,
-/// with a number where that is there. Each call makes another one, also of several at once. Throws
-/// UsageError where it cannot.
+/// Makes the folder of a run that nobody named: results/<UTC time>_<host>_<what> below the working
+/// one, with a number where that is there. Each call makes another one, also of several at once.
+/// Throws UsageError where it cannot.
 std::filesystem::path new_run_folder(const std::string& host, const std::string& what);
-/// The same for a run by plan: <what> are its ranks and GPUs.
+/// Makes the folder of a run by its plan: <what> are its ranks and GPUs.
 std::filesystem::path new_run_folder(const RunPlan& plan, const Site& site);
 
 }  // namespace linkgain

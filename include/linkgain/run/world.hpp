@@ -27,21 +27,21 @@ class RunWorld {
 
   /// Starts the job of a variant for a launch; throws JobLost or MachineError.
   virtual std::unique_ptr<Job> start_job(int variant, int launch) = 0;
-  /// The path that the variant's messages have taken so far in this launch, and take with NCCL's
-  /// `algorithm` where it is named.
+  /// Finds the path that the variant's messages have taken so far in this launch, and take with
+  /// NCCL's `algorithm` where it is named.
   virtual Path find_path(int variant, int launch, const protocol::HelloReply& hello,
                          Algorithm algorithm) = 0;
   virtual Seconds now() const = 0;  ///< monotonic
-  /// The use now of those of the run's GPUs that are this host's: one entry each, always in the
-  /// same order; none where the driver cannot be asked.
+  /// Looks at the use of those of the run's GPUs that are this host's now: one entry each, always
+  /// in the same order; none where the driver cannot be asked.
   virtual std::vector<GpuUse> look_at_gpus() = 0;
-  /// Why look_at_gpus() leaves GPUs out; empty where it has all.
+  /// Says why look_at_gpus() leaves GPUs out; empty if it has all.
   virtual std::string why_not_all_gpus() const = 0;
-  /// What those GPUs' counters of errors say; Xid errors count from a moment on.
+  /// Reads those GPUs' counters of errors; Xid errors count from a moment on.
   virtual ErrorCounts error_counts_of_gpus(Seconds /*since*/) { return {}; }
-  /// What is wrong with those GPUs, of Xid errors only later ones than this.
+  /// Finds what is wrong with those GPUs, of Xid errors only later ones than this.
   virtual std::vector<GpuFault> faults_of_gpus(Seconds /*since*/) { return {}; }
-  /// What this host's processors did so far, and these processes of it.
+  /// Reads what this host's processors did so far, and these processes of it.
   virtual HostLoad load_of_host(const std::vector<std::int64_t>& pids) = 0;
   /// Has `tick` called each second while an answer of a job that is started later is awaited.
   virtual void while_waiting(std::function<void()> /*tick*/) {}

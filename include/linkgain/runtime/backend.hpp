@@ -23,10 +23,10 @@ enum class CommunicatorSettings { usual, as_nccl_tests };
 class HostCopy {
  public:
   virtual ~HostCopy() = default;
-  /// That one copy moves.
+  /// Returns the bytes that one copy moves.
   Bytes size() const { return do_size(); }
-  /// 1e9 B/s over `copies` back to back, at least one, after one more that is not timed. Return
-  /// when they are done; throw an Error with what the device ended with.
+  /// Measures 1e9 B/s over `copies` back to back, at least one, after one more that is not timed.
+  /// Return when they are done; throw an Error with what the device ended with.
   double to_device(int copies) { return do_to_device(copies); }
   double from_device(int copies) { return do_from_device(copies); }
 
@@ -44,28 +44,30 @@ class Backend {
 
   BackendKind kind() const { return do_kind(); }
 
-  /// The GPU of this rank, without its NVLink and PCIe members; absent where buffers are in CPU
-  /// memory.
+  /// Returns the GPU of this rank, without its NVLink and PCIe members; absent where buffers are in
+  /// CPU memory.
   std::optional<GpuInfo> gpu() const { return do_gpu(); }
 
-  /// Collective: joins the ranks. Threads started here inherit the CPUs this rank is bound to.
+  /// Joins the ranks; every rank must call it. Threads started here inherit the CPUs this rank is
+  /// bound to.
   void connect() { do_connect(); }
 
-  /// Buffers and plan of a case; local to the rank. `rotation` is plan_buffers()'s own choice where
-  /// absent. Throws an Error where this rank cannot run it.
+  /// Opens buffers and plan of a case; local to the rank. `rotation` is plan_buffers()'s own choice
+  /// where absent. Throws an Error where this rank cannot run it.
   std::unique_ptr<Operation> open(const Case& c, const std::optional<Rotation>& rotation = {}) {
     return do_open(c, rotation);
   }
 
-  /// Collective: how a training's ranks reach each other, which no operation may do while it goes
-  /// on. `model_stream` is the cudaStream_t of a model on this rank's GPU; null where the model
-  /// computes on the CPU. Backend and stream must outlive it. Throws MachineError where this
-  /// backend does not reach the model's memory.
+  /// Opens how a training's ranks reach each other, which no operation may do while it goes on;
+  /// every rank must call it. `model_stream` is the cudaStream_t of a model on this rank's GPU;
+  /// null where the model computes on the CPU. Backend and stream must outlive it. Throws
+  /// MachineError where this backend does not reach the model's memory.
   std::unique_ptr<TrainingCommunication> open_training_communication(void* model_stream) {
     return do_open_training_communication(model_stream);
   }
 
-  /// Null where buffers are in CPU memory. Throws an Error where pinned memory is short.
+  /// Opens pinned memory for copies; null if buffers are in CPU memory. Throws an Error where
+  /// pinned memory is short.
   std::unique_ptr<HostCopy> open_host_copy() { return do_open_host_copy(); }
 
   /// Keeps the device at work for about that long, which brings it from its idle to its working
@@ -75,22 +77,22 @@ class Backend {
   /// Fills in the versions that this backend knows.
   void describe(Software& software) const { do_describe(software); }
 
-  /// The library's function that has it read its log's settings from the environment again; null
-  /// where there is none. It may be called while no call of the library is under way.
+  /// Returns the library's function that has it read its log's settings from the environment again;
+  /// null where there is none. It may be called while no call of the library is under way.
   LogSwitch log_switch() const { return do_log_switch(); }
 
-  /// The path of the messages where the backend itself can tell.
+  /// Returns the path of the messages where the backend itself can tell.
   std::optional<Path> path() const { return do_path(); }
 
-  /// Of waits within kernels on this rank's device. Valid while the backend lives; nothing where
-  /// there is no such device.
+  /// Bounds the waits within kernels on this rank's device. Valid while the backend lives; nothing
+  /// where there is no such device.
   kernels::WaitBound wait_bound() const { return do_wait_bound(); }
 
   /// Throws MachineError where such a wait was in vain: what its kernel left is no result.
   void require_waits() const { do_require_waits(); }
 
-  /// What has failed of work under way, and would else be waited for in vain. From any thread while
-  /// the backend lives.
+  /// Returns what has failed of work under way, and would else be waited for in vain. From any
+  /// thread while the backend lives.
   std::optional<std::string> failure() const { return do_failure(); }
 
   /// Ends work under way, for a process that is about to end. From any thread.

@@ -28,22 +28,23 @@ using OperationMaker = std::function<std::unique_ptr<Operation>(
 /// Only rank 0's reply means anything.
 class Engine {
  public:
-  /// Collective: binds this rank to CPUs near its GPU, or to one of its own where it has none, and
-  /// connects the backend. The watchdog, which sees to it that no command takes for ever, and the
-  /// backend must outlive the engine. Without `make` there are only the backend's own operations.
+  /// Binds this rank to CPUs near its GPU, or to one of its own if it has none, and connects the
+  /// backend; every rank must call it. The watchdog, which sees to it that no command takes for
+  /// ever, and the backend must outlive the engine. Without `make` there are only the backend's own
+  /// operations.
   Engine(Watchdog& watchdog, Backend& backend, std::optional<Fault> fault,
          OperationMaker make = {});
 
-  /// Errors that all ranks can agree on come back as ErrorReply and leave the job usable; anything
-  /// thrown means that the ranks may have parted and the job must be aborted.
+  /// Executes a command. Errors that all ranks can agree on come back as ErrorReply and leave the
+  /// job usable; anything thrown means that the ranks may have parted and the job must be aborted.
   protocol::Reply execute(const protocol::Command& command);
 
-  /// Timed batches so far.
+  /// Counts the timed batches so far.
   std::int64_t batches() const { return batches_; }
 
-  /// Rank 0: hands a command to the other ranks and takes part itself.
+  /// Leads on rank 0: hands a command to the other ranks and takes part itself.
   protocol::Reply lead(const protocol::Command& command);
-  /// Other ranks: take part in what rank 0 leads until it sends shutdown.
+  /// Follows on the other ranks: they take part in what rank 0 leads until it sends shutdown.
   void follow();
 
  private:
@@ -55,7 +56,7 @@ class Engine {
 
   std::optional<protocol::ErrorReply> unknown_handle(const protocol::Command& command) const;
   protocol::Reply carry_out(const protocol::Command& command);
-  /// For the watchdog: what the command is, and how long it should take.
+  /// Tells the watchdog what the command is, and how long it should take.
   std::string description_of(const protocol::Command& command) const;
   Seconds expected_time(const protocol::Command& command) const;
 
@@ -67,10 +68,10 @@ class Engine {
   protocol::Reply host_copy();
   protocol::Reply close(const protocol::Close& command);
 
-  /// The backend's operation for a case, prepared. Where any rank cannot make it all return the
-  /// reason of the first that cannot.
+  /// Opens the backend's operation for a case, prepared. Where any rank cannot make it all return
+  /// the reason of the first that cannot.
   std::variant<Opened, protocol::ErrorReply> make_operation(const protocol::Open& command);
-  /// The first operation, with what the library chose for it where that is asked for.
+  /// Launches the first operation, and says what the library chose for it if that is asked for.
   void warm_up(Opened& opened, bool ask_plan, protocol::OpenReply& reply);
 
   Watchdog& watchdog_;

@@ -67,21 +67,21 @@ struct Fault {
   std::optional<ProofRung> rung{};  ///< that alone has it: nothing else obeys
 };
 
-/// What becomes of this rank at that place by `fault`: it may not return, or late. `batch` counts
-/// timed ones from 1.
+/// Obeys `fault` at that place of this rank: it may not return, or late. `batch` counts timed ones
+/// from 1.
 void obey(const std::optional<Fault>& fault, int rank, Fault::Place place, std::int64_t batch = 1);
 
-/// Absent for an empty text; throws UsageError for any other that is no fault.
+/// Reads a fault; nothing for an empty text; throws UsageError for any other that is no fault.
 std::optional<Fault> parse_fault(std::string_view text);
 
-/// What a rank's verifications have wrong by `fault`.
+/// Returns what a rank's verifications have wrong by `fault`.
 Spoil spoil_of(const std::optional<Fault>& fault, int rank);
 
 /// Spoils the bytes of a part of an output, whole elements of that size, where it takes no other
 /// data: with Spoil::bit, element, last and swapped. Others leave them as they are.
 void spoil_part(std::span<std::byte> part, Bytes element, Spoil spoil);
 
-/// What LINKGAIN_TEST_FAULT orders.
+/// Returns what LINKGAIN_TEST_FAULT orders.
 std::optional<Fault> fault_from_environment();
 
 }  // namespace linkgain

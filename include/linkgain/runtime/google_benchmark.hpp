@@ -20,13 +20,14 @@ class BenchmarkSubject {
  public:
   virtual ~BenchmarkSubject() = default;
   std::string name() const { return do_name(); }
-  /// Operations that one run_batch() makes.
+  /// Returns operations that one run_batch() makes.
   std::int64_t batch() { return do_batch(); }
-  /// Device time of one batch.
+  /// Runs one batch and returns its device time.
   Seconds run_batch() { return do_run_batch(); }
-  /// What is wrong with the results, by checking them after timed batches; absent when nothing is.
+  /// Checks the results after timed batches and says what is wrong with them; nothing if nothing
+  /// is.
   std::optional<std::string> verify() { return do_verify(); }
-  /// User counters for a time per operation: name and value.
+  /// Returns the user counters for a time per operation: name and value.
   std::vector<std::pair<std::string, double>> counters(Seconds per_operation) const {
     return do_counters(per_operation);
   }

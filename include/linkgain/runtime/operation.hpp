@@ -14,13 +14,13 @@ class Operation {
  public:
   virtual ~Operation() = default;
 
-  /// What of the set-up all ranks must do together. Throws an Error where this rank could not; the
-  /// ranks then agree to give the operation up.
+  /// Does what of the set-up all ranks must do together. Throws an Error where this rank could not;
+  /// the ranks then agree to give the operation up.
   void prepare() { do_prepare(); }
 
-  /// After prepare(), on every rank, before the operation goes: closes what this rank has of
-  /// others' memory, and returns when all have, so that nobody frees what is still open elsewhere.
-  /// Nothing but destruction may follow.
+  /// Closes what this rank has of others' memory, and returns when all have, so that nobody frees
+  /// what is still open elsewhere; called after prepare(), on every rank, before the operation
+  /// goes. Nothing but destruction may follow.
   void release() { do_release(); }
 
   /// Runs the operation once, untimed, with the algorithm, protocol and peers that the timed ones
@@ -41,21 +41,21 @@ class Operation {
   /// itself.
   Verification verify(Spoil spoil) { return do_verify(spoil); }
 
-  /// For what has state: a batch is always this long, and warm_up() and every batch leave it as far
-  /// on as any other job's. Absent: batches are as long as the caller likes.
+  /// Returns the batch of what has state: it is always this long, and warm_up() and every batch
+  /// leave it as far on as any other job's. Absent: batches are as long as the caller likes.
   std::optional<std::int64_t> fixed_batch() const { return do_fixed_batch(); }
 
-  /// Of a training: the loss of this rank's part of the last step. Waits for it.
+  /// Returns a training's loss of this rank's part of the last step. Waits for it.
   std::optional<double> loss() { return do_loss(); }
 
-  /// Operations that can only be launched together: those of one graph, a ping and its pong,
-  /// else 1.
+  /// Returns operations that can only be launched together: those of one graph, a ping and its
+  /// pong, else 1.
   std::int64_t granularity() const { return do_granularity(); }
 
-  /// Everything but operations_per_sample.
+  /// Returns everything but operations_per_sample.
   Execution execution() const { return do_execution(); }
 
-  /// Where the operation itself knows what it does; else the library's log must tell.
+  /// Returns the plan if the operation itself knows what it does; else the library's log must tell.
   std::optional<TransferPlan> plan() const { return do_plan(); }
 
  private:

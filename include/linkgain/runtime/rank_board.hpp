@@ -20,32 +20,33 @@ enum class RankState : std::uint32_t {
 /// with its process, whatever ends that.
 class RankBoard {
  public:
-  /// Without memory for its page a rank is known to itself alone.
+  /// Makes this rank's page; without memory for it a rank is known to itself alone.
   RankBoard();
   ~RankBoard();
   RankBoard(const RankBoard&) = delete;
   RankBoard& operator=(const RankBoard&) = delete;
 
-  /// Where other processes of this host find the page; empty where there is none.
+  /// Returns where other processes of this host find the page; empty if there is none.
   std::string address() const;
-  /// `addresses` of all ranks; pages that this process cannot reach are left out.
+  /// Opens the pages of others; `addresses` are those of all ranks, and pages that this process
+  /// cannot reach are left out.
   void open_others(const std::vector<std::string>& addresses, int own_rank);
 
-  /// Of this rank. What it was.
+  /// Sets this rank's state and returns what it was.
   RankState set(RankState state) {
     return static_cast<RankState>(own_->state.exchange(static_cast<std::uint32_t>(state)));
   }
-  /// This rank has begun another command.
+  /// Notes that this rank has begun another command.
   void begins_command() { ++own_->commands; }
-  /// This rank is alive, said ten times a second by a thread of its own: a stopped one says
+  /// Says that this rank is alive, ten times a second by a thread of its own: a stopped one says
   /// nothing.
   void beats() { ++own_->beats; }
-  /// What beats() has come to on another rank of this host; absent where its page is not seen.
+  /// Returns what beats() has come to on another rank of this host; absent where its page is not
+  /// seen.
   std::optional<std::uint32_t> beats_of(int rank) const;
   RankState own() const { return static_cast<RankState>(own_->state.load()); }
 
-  /// Which ranks keep this one waiting, and what they are at: "rank 1 has not come: it is stopped";
-  /// empty where none of this host can be told from the others.
+  /// Says which ranks keep this one waiting, and what they are at: "rank 1 has not come:
   std::string who_is_missing() const;
 
  private:
@@ -60,7 +61,7 @@ class RankBoard {
     const Page* page = nullptr;
   };
 
-  /// What keeps the rank from where this one is; absent where nothing does.
+  /// Says what keeps the rank from where this one is; nothing if nothing does.
   std::optional<std::string> lag_of(const Other& other) const;
 
   Page spare_{};

@@ -14,7 +14,8 @@ class ProtocolChannel {
   ProtocolChannel(const ProtocolChannel&) = delete;
   ProtocolChannel& operator=(const ProtocolChannel&) = delete;
 
-  /// The next line from standard input, without the newline; absent at its end. Sleeps meanwhile.
+  /// Reads the next line from standard input, without the newline; nothing at its end. Sleeps
+  /// meanwhile.
   std::optional<std::string> read_line();
   void write_line(const std::string& line);
 

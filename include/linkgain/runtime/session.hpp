@@ -30,41 +30,44 @@ class Session {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   bool is_root() const { return rank_ == 0; }
-  /// This rank's place among the ranks of its host, 0 first.
+  /// Returns this rank's place among the ranks of its host, 0 first.
   int local_rank() const { return local_rank_; }
   bool on_one_host() const { return on_one_host_; }
-  /// Whether some host has several ranks.
+  /// Returns whether some host has several ranks.
   bool some_share_a_host() const { return some_share_a_host_; }
-  /// What MPI's start took.
+  /// Returns what MPI's start took.
   Seconds start_time() const { return start_time_; }
   /// Runs since MPI was up.
   Stopwatch since_start() const { return since_start_; }
-  /// What the ranks of this host are at; calls below that spin set this rank's state.
+  /// Returns what the ranks of this host are at; calls below that spin set this rank's state.
   RankBoard& board() { return board_; }
-  /// "Open MPI v4.1.6"; needs no session.
+  /// Returns "Open MPI v4.1.6"; needs no session.
   static std::string library_version();
 
-  /// Collective; spins. For ranks that are all at work.
+  /// Waits until every rank is here; spins, for ranks that are all at work. Every rank must call
+  /// it.
   void barrier();
-  /// Collective; spins.
+  /// Returns the largest of all ranks' values; spins. Every rank must call it.
   double max(double value);
-  /// Collective; spins. `bytes` of rank 0's `data` to all.
+  /// Sends `bytes` of rank 0's `data` to all; spins. Every rank must call it.
   void broadcast(void* data, std::size_t bytes);
 
-  /// Collective. Rank 0's line to all; throws std::length_error there, before anything is sent,
-  /// where it is longer than kLongestCommand. The other ranks sleep meanwhile, so that a waiting
-  /// job costs next to no processor time: those of rank 0's host until they are rung, others
-  /// between polls up to half a millisecond apart.
+  /// Sends rank 0's line to all; throws std::length_error there, before anything is sent, where it
+  /// is longer than kLongestCommand. The other ranks sleep meanwhile, so that a waiting job costs
+  /// next to no processor time: those of rank 0's host until they are rung, others between polls up
+  /// to half a millisecond apart. Every rank must call it.
   std::string broadcast_command(const std::string& line);
 
-  /// Collective. Every rank's text on rank 0, by rank; elsewhere empty.
+  /// Gathers every rank's text on rank 0, by rank; elsewhere empty. Every rank must call it.
   std::vector<std::string> gather(const std::string& own);
-  /// Collective. The same on every rank. Texts may hold any bytes.
+  /// Gathers every rank's text on every rank. Texts may hold any bytes. Every rank must call it.
   std::vector<std::string> share(const std::string& own);
-  /// Collective. `count` doubles of every rank on rank 0, by rank; elsewhere empty.
+  /// Gathers `count` doubles of every rank on rank 0, by rank; elsewhere empty. Every rank must
+  /// call it.
   std::vector<double> gather(const std::vector<double>& own);
 
-  /// Collective. The text of the lowest rank that has one, on every rank; absent when none has.
+  /// Returns the text of the lowest rank that has one, on every rank; absent when none has. Every
+  /// rank must call it.
   std::optional<std::string> first_text(const std::optional<std::string>& own);
 
   /// Ends all ranks of the job at once.

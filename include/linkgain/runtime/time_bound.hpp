@@ -16,7 +16,7 @@ namespace linkgain {
 /// upon which the launcher ends the other ranks.
 class TimeBound {
  public:
-  /// For as long as it lives; none where `limit` is 0.
+  /// Bounds the time for as long as it lives; there is no bound if `limit` is 0.
   TimeBound(std::string what, Seconds limit);
 
  private:
@@ -25,7 +25,8 @@ class TimeBound {
   std::jthread thread_;
 };
 
-/// The rank that the launcher gave this process, before MPI can tell; absent without a launcher.
+/// Returns the rank that the launcher gave this process, before MPI can tell; absent without a
+/// launcher.
 std::optional<int> launched_rank();
 
 }  // namespace linkgain

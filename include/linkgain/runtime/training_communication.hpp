@@ -35,30 +35,30 @@ class TrainingCommunication {
   int rank() const { return do_rank(); }
   int ranks() const { return do_ranks(); }
 
-  /// Every rank then has the sum of all, the same bits on each.
+  /// Sums over all ranks: every rank then has the sum of all, the same bits on each.
   CommunicationTicket all_reduce(const FlatMemory& memory, const ParameterRange& range) {
     return do_all_reduce(memory, range);
   }
 
-  /// shard_of(range, rank(), ranks()) then has the sum of all; the rest of `range` may have
+  /// Sums over all ranks into shard_of(range, rank(), ranks()); the rest of `range` may have
   /// anything.
   CommunicationTicket reduce_scatter(const FlatMemory& memory, const ParameterRange& range) {
     return do_reduce_scatter(memory, range);
   }
 
-  /// Every rank gives shard_of(range, rank(), ranks()) and then has all of `range`.
+  /// Gathers from all ranks: every rank gives shard_of(range, rank(), ranks()) and then has all of
+  /// `range`.
   CommunicationTicket all_gather(const FlatMemory& memory, const ParameterRange& range) {
     return do_all_gather(memory, range);
   }
 
   void wait(CommunicationTicket ticket) { do_wait(ticket); }
 
-  /// Called between segments: a library that moves data only while it is called does so now. Never
-  /// blocks.
+  /// Lets a library that moves data only while it is called do so between segments. Never blocks.
   void progress() { do_progress(); }
 
-  /// The cudaStream_t that operations are put on, for who wants to know when they run; null where
-  /// they are calls of a library on the host. As long-lived as this object.
+  /// Returns the cudaStream_t that operations are put on, for who wants to know when they run; null
+  /// where they are calls of a library on the host. As long-lived as this object.
   void* stream() { return do_stream(); }
 
  private:

@@ -21,7 +21,8 @@ namespace linkgain {
 /// device, and ends the process with status 6, upon which the launcher ends the other ranks.
 class Watchdog {
  public:
-  /// No limit where it is 0. The session must outlive it.
+  /// Watches for commands that take longer than `limit`; there is no limit if it is 0. The session
+  /// must outlive it.
   Watchdog(Session& session, Seconds limit);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -36,7 +37,7 @@ class Watchdog {
     Command(const Command&) = delete;
     Command& operator=(const Command&) = delete;
 
-    /// The same of what is found out when the command is under way: `more` than expected so far.
+    /// Adds what is found out when the command is under way: `more` than expected so far.
     void expect(Seconds more);
 
    private:
@@ -70,7 +71,7 @@ class Watchdog {
   std::optional<std::string> problem();
   std::optional<std::string> lateness() const;
   std::optional<std::string> silence();
-  /// "it is waiting for a command; rank 0 has not come: a signal has stopped it"
+  /// Says "it is waiting for a command; rank 0 has not come: a signal has stopped it".
   std::string who_waits() const;
   [[noreturn]] void end_process(const std::string& problem);
 

@@ -23,10 +23,11 @@ struct Turn {
   int time = 0;
 };
 
-/// Every variant (0 … variants-1) `times` times, each order of them as likely as any other. Where a
-/// run takes so long that something periodic on the machine, a cron job or a neighbour, may fall in
-/// step with it, all runs take their order from one such draw: any rule, be it that of pairs, has
-/// periods that disturb one variant alone. A drift does not cancel, it widens the interval.
+/// Returns every variant (0 … variants-1) `times` times, each order of them as likely as any other.
+/// Where a run takes so long that something periodic on the machine, a cron job or a neighbour, may
+/// fall in step with it, all runs take their order from one such draw: any rule, be it that of
+/// pairs, has periods that disturb one variant alone. A drift does not cancel, it widens the
+/// interval.
 std::vector<Turn> shuffled_order(std::size_t variants, int times, unsigned seed);
 
 }  // namespace linkgain

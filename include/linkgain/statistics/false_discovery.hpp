@@ -6,13 +6,13 @@
 
 namespace linkgain {
 
-/// Which of several hypotheses are rejected so that the expected share of false ones among them is
-/// at most `rate` (Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995). One answer for each
-/// p value, in their order. Throws std::invalid_argument for a p value outside 0 … 1.
+/// Returns which of several hypotheses are rejected so that the expected share of false ones among
+/// them is at most `rate` (Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995). One answer for
+/// each p value, in their order. Throws std::invalid_argument for a p value outside 0 … 1.
 std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double rate);
 
-/// Of several one-sided tests against a bound, a larger p value than this has an estimate that lies
-/// plainly on the inner side of it.
+/// The p value above which the estimate of a one-sided test against a bound lies plainly on the
+/// inner side of it.
 inline constexpr double kPlainlyWithin = 0.9;
 
 /// What benjamini_hochberg_beyond() finds.
@@ -23,10 +23,10 @@ struct TestsOfABound {
   double next = 0.0;
 };
 
-/// benjamini_hochberg() for such tests. Their p values are conservative wherever the truth lies
-/// well within the bound, and each of them would cost power for nothing. So of several tests those
-/// take part whose p value is at most kPlainlyWithin, divided by it: the quotient is again at most
-/// uniform (Zhao, Small and Su, J. Am. Statist. Assoc. 114, 2019, on uniformly conservative p
+/// Applies benjamini_hochberg() to such tests. Their p values are conservative wherever the truth
+/// lies well within the bound, and each of them would cost power for nothing. So of several tests
+/// those take part whose p value is at most kPlainlyWithin, divided by it: the quotient is again at
+/// most uniform (Zhao, Small and Su, J. Am. Statist. Assoc. 114, 2019, on uniformly conservative p
 /// values, which those of Student's t are).
 TestsOfABound benjamini_hochberg_beyond(std::span<const double> p_values, double rate);
 

@@ -22,8 +22,9 @@ inline constexpr double kLevelChangeByChance = 0.001;
 /// A launch of fewer samples is not looked at.
 inline constexpr std::size_t kFewestForLevelChange = 4;
 
-/// The most significant sudden change of level within a launch; absent where none is significant
-/// and of at least `least`. `launches` has the logs of each launch's times in their order.
+/// Finds the most significant sudden change of level within a launch; nothing if none is
+/// significant and of at least `least`. `launches` has the logs of each launch's times in their
+/// order.
 ///
 /// For every place in every launch, Student's t of the means before and after it. A sample that
 /// stands alone on its side must be the faster one, by 2 `least`: a slower one cannot be

@@ -11,10 +11,10 @@ namespace linkgain {
 /// for it, which would take from milliseconds (2 CPUs) to tens of them.
 class CpuSet {
  public:
-  /// The kernel's list form, "0-15,32-47"; absent where the text is none or names no CPU.
+  /// Reads the kernel's list form, "0-15,32-47"; nothing if the text is none or names no CPU.
   static std::optional<CpuSet> from_list(const std::string& text);
-  /// The CPUs that the calling thread may use. Throws MachineError where the kernel does not
-  /// report.
+  /// Returns the CPUs that the calling thread may use. Throws MachineError where the kernel does
+  /// not report.
   static CpuSet of_this_thread();
 
   CpuSet(CpuSet&& other) noexcept;
@@ -22,7 +22,7 @@ class CpuSet {
   ~CpuSet();
 
   bool empty() const;
-  /// The set's only member is its `index`-th CPU modulo their count. The set must not be empty.
+  /// Returns a set of its `index`-th CPU alone, modulo their count. The set must not be empty.
   CpuSet only(int index) const;
   CpuSet intersected_with(const CpuSet& other) const;
   std::string list() const;

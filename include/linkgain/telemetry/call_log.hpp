@@ -24,8 +24,8 @@ struct LoggedCalls {
 /// FILE.kept before. Not for two threads at once: it changes the environment.
 class CallLog {
  public:
-  /// A null switch, an environment without NCCL_DEBUG_FILE, or files that have those names already
-  /// make a log that watches nothing.
+  /// Watches NCCL's log of calls. A null switch, an environment without NCCL_DEBUG_FILE, or files
+  /// that have those names already make a log that watches nothing.
   explicit CallLog(LogSwitch log_switch);
 
   /// Does `work`, in any case, during which no other thread may call NCCL; what it logged, absent
@@ -40,7 +40,7 @@ class CallLog {
   std::filesystem::path kept_;
 };
 
-/// NCCL_DEBUG_FILE with its %h (host up to the first dot), %p (process) and %% filled in as NCCL
+/// Expands NCCL_DEBUG_FILE with its %h (host up to the first dot), %p (process) and %% as NCCL
 /// does.
 std::string expand_log_pattern(const std::string& pattern, const std::string& host, int process);
 

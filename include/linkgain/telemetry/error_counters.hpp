@@ -15,11 +15,12 @@ namespace linkgain {
 class ErrorCounterReader {
  public:
   ErrorCounterReader() = default;  ///< of no GPU
-  /// The Nvml that they came from must outlive it.
+  /// Reads counters of these GPUs. The Nvml that they came from must outlive it.
   explicit ErrorCounterReader(NumberedGpus gpus);
 
-  /// Xid errors are counted from `since` on, as gpu_faults() does. About 3 ms a GPU whose NVLinks
-  /// have no new errors, 1 ms a counter and link otherwise, and a look at each link's state.
+  /// Reads the counters; Xid errors are counted from `since` on, as gpu_faults() does. About 3 ms a
+  /// GPU whose NVLinks have no new errors, 1 ms a counter and link otherwise, and a look at each
+  /// link's state.
   ErrorCounts read(Seconds since, const std::filesystem::path& kernel_log = "/dev/kmsg");
 
  private:

@@ -25,25 +25,25 @@ struct GpuFault {
 /// GPUs by CUDA's numbers.
 using NumberedGpus = std::vector<std::pair<int, Nvml::Device>>;
 
-/// What the driver says of GPUs after a job was lost on them: those that no longer answer, those
-/// whose memory waits for a reset, and their Xid errors and the switches' in the kernel's log since
-/// a moment of the monotonic clock, which counts from the machine's start. A log that may not be
-/// read is said to be so, the last of all; not where there are no GPUs.
+/// Returns what the driver says of GPUs after a job was lost on them: those that no longer answer,
+/// those whose memory waits for a reset, and their Xid errors and the switches' in the kernel's log
+/// since a moment of the monotonic clock, which counts from the machine's start. A log that may not
+/// be read is said to be so, the last of all; not where there are no GPUs.
 std::vector<GpuFault> gpu_faults(const NumberedGpus& gpus, Seconds since,
                                  const std::filesystem::path& kernel_log = "/dev/kmsg");
 
-/// By GPU how many Xid errors that log has of it since then; absent where it may not be read.
+/// Counts by GPU how many Xid errors that log has of it since then; nothing if it may not be read.
 std::optional<std::map<int, std::int64_t>> count_xid_errors(
     const NumberedGpus& gpus, Seconds since, const std::filesystem::path& kernel_log);
 
-/// What to do about the CUDA error that last words name: by its name, as
+/// Returns what to do about the CUDA error that last words name: by its name, as
 /// "cudaErrorSystemNotReady" or "CUDA_ERROR_SYSTEM_NOT_READY", or, in a line about CUDA, by CUDA's
 /// words for it, as "system not yet initialized". Empty where they name none that is known here.
 std::string_view advice_for_cuda_error(std::string_view words);
 
-/// The warning of a lost job, or of a program that failed, with what the GPUs say, which may be the
-/// cause, and before its advice what helps against that and against the CUDA error that its last
-/// words name.
+/// Explains a lost job, or a program that failed, with what the GPUs say, which may be the cause,
+/// and before its advice what helps against that and against the CUDA error that its last words
+/// name.
 Warning explained(Warning loss, std::string_view last_words, const std::vector<GpuFault>& faults);
 
 }  // namespace linkgain

@@ -12,41 +12,43 @@ namespace linkgain {
 
 std::string host_name();
 
-/// Host, kernel, processor and processors; software, ranks and links are left empty.
+/// Describes host, kernel, processor and processors; software, ranks and links are left empty.
 Machine describe_host();
 
 bool is_executable(const std::filesystem::path& path);
 
-/// The executable file of this name on the environment's PATH; on "/bin:/usr/bin" where that is not
-/// set. An empty folder of PATH is the one that this process is in.
+/// Returns the executable file of this name on the environment's PATH; on "/bin:/usr/bin" where
+/// that is not set. An empty folder of PATH is the one that this process is in.
 std::optional<std::filesystem::path> find_program(std::string_view name,
                                                   const Environment& environment);
 
-/// Processors this process may run on.
+/// Returns processors this process may run on.
 int usable_processors();
 
-/// Physical cores that this process may run on, at least 1. Where the kernel does not report cores
-/// from hardware threads each thread counts.
+/// Counts the physical cores that this process may run on, at least 1. Where the kernel does not
+/// report cores from hardware threads each thread counts.
 int usable_cores();
 
-/// Bytes of memory the kernel thinks can be used without swapping; absent where it does not say.
+/// Returns bytes of memory the kernel thinks can be used without swapping; absent where it does not
+/// say.
 std::optional<std::int64_t> available_memory();
 
-/// Bytes that are free in /dev/shm; absent where there is none.
+/// Returns bytes that are free in /dev/shm; absent where there is none.
 std::optional<std::int64_t> free_shared_memory();
 
-/// Processes and threads that the pids controllers of this process's cgroups still allow; absent
-/// where none has a limit. `root` is that of the file system.
+/// Returns processes and threads that the pids controllers of this process's cgroups still allow;
+/// absent where none has a limit. `root` is that of the file system.
 std::optional<std::int64_t> cgroup_process_room(const std::filesystem::path& root = "/");
 
-/// Processes and threads that this user may still start here, by RLIMIT_NPROC (which binds all but
-/// root) and cgroup_process_room(); absent where nothing limits them.
+/// Returns processes and threads that this user may still start here, by RLIMIT_NPROC (which binds
+/// all but root) and cgroup_process_room(); absent where nothing limits them.
 std::optional<std::int64_t> startable_processes();
 
-/// Bytes of the largest data cache of processor 0; absent where the kernel does not say.
+/// Returns bytes of the largest data cache of processor 0; absent where the kernel does not say.
 std::optional<std::int64_t> last_level_cache();
 
-/// Now in UTC: "2026-11-20T16:40:00Z", or with `compact` "20261120T164000Z" for file names.
+/// Returns the time now in UTC: "2026-11-20T16:40:00Z", or with `compact` "20261120T164000Z" for
+/// file names.
 std::string utc_now(bool compact);
 
 }  // namespace linkgain

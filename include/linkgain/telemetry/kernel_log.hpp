@@ -36,8 +36,8 @@ struct XidMeaning {
 };
 XidMeaning meaning_of(const XidEvent& event);
 
-/// The errors among records of /dev/kmsg ("4,1234,5678901,-;NVRM: Xid (PCI:0000:41:00): 79, ..."),
-/// oldest first; a GPU that the driver lost without naming an Xid is one of code 79.
+/// Returns the errors among records of /dev/kmsg ("4,1234,5678901,-;NVRM: Xid (PCI:0000:41:00): 79,
+/// ..."), oldest first; a GPU that the driver lost without naming an Xid is one of code 79.
 std::vector<XidEvent> parse_kernel_log(std::string_view records);
 
 /// Reads what the kernel's log holds now, without waiting for more. Missing where it may not be

@@ -12,9 +12,8 @@
 
 namespace linkgain {
 
-/// The content of every regular file in `directory` whose name starts with `prefix`, in the order
-/// of their names; empty where there is no such directory. A file that cannot be read counts as
-/// empty.
+/// Reads every regular file in `directory` whose name starts with `prefix`, in the order of their
+/// names; empty where there is no such directory. A file that cannot be read counts as empty.
 std::vector<std::string> read_log_files(const std::filesystem::path& directory,
                                         std::string_view prefix);
 
@@ -31,11 +30,12 @@ struct TransportLines {
 /// Reads NCCL's log text; incomplete and unrelated lines are skipped.
 TransportLines parse_transport_lines(std::string_view log);
 
-/// All NCCL log files of one job: every file in `directory` whose name starts with `prefix`.
+/// Returns all NCCL log files of one job: every file in `directory` whose name starts with
+/// `prefix`.
 TransportLines read_transport_logs(const std::filesystem::path& directory, std::string_view prefix);
 
-/// The path that the lines speak of. P2P lines mean NVLink only where the driver says that all
-/// pairs are connected by it (`nvlink`); without that knowledge P2P gives Path::unknown. NCCL
+/// Returns the path that the lines speak of. P2P lines mean NVLink only where the driver says that
+/// all pairs are connected by it (`nvlink`); without that knowledge P2P gives Path::unknown. NCCL
 /// connects NVLink multicast before it knows whether a call will use it: where the call's
 /// `algorithm` is named and another, those connections do not count.
 Path path_of(const TransportLines& lines, std::optional<bool> nvlink,
@@ -56,8 +56,8 @@ struct TunedCall {
 /// asked. None speaks of sends and receives.
 std::vector<TunedCall> parse_tuning_lines(std::string_view log);
 
-/// The plan of a case: that of the last call of its size and operation; default_plan() where there
-/// is none.
+/// Returns the plan of a case: that of the last call of its size and operation; default_plan()
+/// where there is none.
 TransferPlan plan_of(const Case& c, const std::vector<TunedCall>& calls);
 
 }  // namespace linkgain

@@ -26,9 +26,9 @@ struct NvmlLibrary;
 /// function or the value is not there. Not thread-safe beyond what NVML itself promises (it is).
 class Nvml {
  public:
-  /// Absent where there is no library or no driver; `reason` then says why. The environment
-  /// variable LINKGAIN_NVML_LIBRARY names another library to load, for tests and unusual
-  /// installations.
+  /// Opens NVML; nothing if there is no library or no driver; `reason` then says why. The
+  /// environment variable LINKGAIN_NVML_LIBRARY names another library to load, for tests and
+  /// unusual installations.
   static std::shared_ptr<Nvml> open(std::string* reason = nullptr);
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -38,10 +38,10 @@ class Nvml {
 
   std::optional<std::string> driver_version() const;
   int device_count() const;
-  /// Absent where there is no such GPU or it cannot be reached; `reason` then has NVML's words, for
-  /// example "GPU is lost (NVML error 15)" of a GPU that fell off the bus.
+  /// Opens a device; nothing if there is no such GPU or it cannot be reached; `reason` then has
+  /// NVML's words, for example "GPU is lost (NVML error 15)" of a GPU that fell off the bus.
   std::optional<Device> device_by_index(int index, std::string* reason = nullptr) const;
-  /// CUDA's form ("0000:00:06.0") or NVML's ("00000000:00:06.0").
+  /// Opens a device by CUDA's form ("0000:00:06.0") or NVML's ("00000000:00:06.0").
   std::optional<Device> device_by_pci_bus_id(const std::string& pci_bus_id) const;
 
  private:
@@ -81,7 +81,7 @@ enum class ComputeModeName { shared, exclusive_thread, prohibited, exclusive_pro
 /// library lacks the function, or NVML's own words ("Not Supported", "GPU is lost").
 class Nvml::Device {
  public:
-  /// Why the GPU answers nothing, in NVML's words. Empty where it does answer, and where this
+  /// Says why the GPU answers nothing, in NVML's words. Empty where it does answer, and where this
   /// driver's NVML lacks the functions that would tell.
   std::string silence() const;
   std::optional<std::string> name() const;
@@ -90,56 +90,60 @@ class Nvml::Device {
   std::optional<std::int64_t> free_memory_bytes() const;
   std::optional<bool> exclusive_compute_mode() const;
 
-  /// Temperature, power, SM clock and clock-event reasons: about 1 us each.
+  /// Reads temperature, power, SM clock and clock-event reasons: about 1 us each.
   Health health() const;
   std::optional<int> sm_clock_mhz() const;
 
-  /// "00000000:00:06.0", lower case.
+  /// Returns "00000000:00:06.0", lower case.
   Reading<std::string> pci_bus_id() const;
-  /// Links that the GPU has, whether active or not. A GPU without NVLink is missing it, with the
-  /// reason "Not Supported (NVML error 3)".
+  /// Returns links that the GPU has, whether active or not. A GPU without NVLink is missing it,
+  /// with the reason "Not Supported (NVML error 3)".
   Reading<int> nvlink_count() const;
-  /// `link` counts from 0. Missing where the driver does not say.
+  /// Returns whether a link is active; `link` counts from 0. Missing if the driver does not say.
   Reading<bool> nvlink_active(int link) const;
-  /// Missing where the driver does not even say whether it is active.
+  /// Reads a link's state. Missing if the driver does not even say whether it is active.
   Reading<NvlinkState> nvlink(int link) const;
-  /// Summed over the links that are active: by fields 161-163 (Hopper; about 3 ms), else link by
-  /// link (about 1 ms for each counter of each link).
+  /// Sums errors over the links that are active: by fields 161-163 (Hopper; about 3 ms), else link
+  /// by link (about 1 ms for each counter of each link).
   Reading<NvlinkErrors> nvlink_errors() const;
-  /// Of one link, in the same two ways.
+  /// Reads one link's errors, in the same two ways.
   Reading<NvlinkErrors> nvlink_errors(int link) const;
-  /// Of packets over PCIe, since the driver was loaded.
+  /// Counts packets that were sent again over PCIe, since the driver was loaded.
   Reading<std::int64_t> pcie_replays() const;
-  /// NVLink payload (fields 138, 139 over all links; about 0.8 ms), converted from the driver's
-  /// KiB, and PCIe bytes (197, 198; 0.35 ms), which the driver counts modulo 2^32: the difference
-  /// of two readings means something only modulo 2^32, and only while less than that moved.
-  /// `why` says of what is absent why it is.
+  /// Reads NVLink payload (fields 138, 139 over all links; about 0.8 ms), converted from the
+  /// driver's KiB, and PCIe bytes (197, 198; 0.35 ms), which the driver counts modulo 2^32: the
+  /// difference of two readings means something only modulo 2^32, and only while less than that
+  /// moved. `why` says of what is absent why it is.
   LinkCounters link_counters(AbsentCounters* why = nullptr) const;
-  /// By PCIe; `self` of the same GPU. Two GPUs on one board's own switch are `pix`.
+  /// Finds the ancestor by PCIe; `self` of the same GPU. Two GPUs on one board's own switch are
+  /// `pix`.
   Reading<Ancestor> common_ancestor(const Device& peer) const;
-  /// Missing where the driver says that it does not know.
+  /// Reads the state of P2P reads. Missing if the driver says that it does not know.
   Reading<P2pStatus> p2p_read(const Device& peer) const;
   Reading<P2pStatus> p2p_write(const Device& peer) const;
   Reading<P2pStatus> p2p_atomics(const Device& peer) const;
   Reading<P2pStatus> p2p_over_nvlink(const Device& peer) const;
-  /// Now (which an idle GPU may turn down to save power), and at most of GPU and slot together.
+  /// Reads the link as it is now (which an idle GPU may turn down to save power), and at most of
+  /// GPU and slot together.
   PcieInfo pcie() const;
-  /// Missing without the draw.
+  /// Reads the power draw and its limit. Missing without the draw.
   Reading<PowerState> power() const;
   Reading<int> temperature_c() const;
-  /// From which on the GPU slows down to save itself.
+  /// Returns the temperature from which on the GPU slows down to save itself.
   Reading<int> slowdown_temperature_c() const;
   Reading<bool> persistence_mode() const;
   Reading<ComputeModeName> compute_mode() const;
-  /// Whether the GPU is split into instances (MIG) now.
+  /// Returns whether the GPU is split into instances (MIG) now.
   Reading<bool> mig_mode() const;
   Reading<std::uint64_t> clock_event_reasons() const;
-  /// Rows of memory waiting for a reset to be replaced, or that could not be.
+  /// Returns rows of memory waiting for a reset to be replaced, or that could not be.
   Reading<bool> memory_remap_pending() const;
 
-  /// Percent of the driver's last sampling period (1/6 to 1 s) in which some kernel ran.
+  /// Returns the percent of the driver's last sampling period (1/6 to 1 s) in which some kernel
+  /// ran.
   Reading<double> busy_percent() const;
-  /// With compute contexts, of all users; without NVIDIA's own MPS server, which does no work.
+  /// Lists those with compute contexts, of all users; without NVIDIA's own MPS server, which does
+  /// no work.
   Reading<std::vector<GpuProcess>> processes() const;
 
   /// Fills the NVLink and PCIe members of `gpu`. The version is that of the first active link, the
@@ -149,7 +153,7 @@ class Nvml::Device {
   /// lacks becomes absent; application clocks go with CUDA 14. A clock that nvidia-smi -lgc locked
   /// is none of them: NVML sets it and does not report it.
   void read_limits(GpuInfo& gpu) const;
-  /// What the driver says of the path to `peer`.
+  /// Returns what the driver says of the path to `peer`.
   PairLink link_to(const Device& peer) const;
 
  private:
@@ -162,9 +166,9 @@ class Nvml::Device {
   void* handle_;
 };
 
-/// What the driver says of the paths between these GPUs: Nvml::Device::link_to() and the NVLinks
-/// that join the two, for every pair, `from` below `to`, which count devices. Of an absent device
-/// nothing is known. Reads every GPU's links once.
+/// Returns what the driver says of the paths between these GPUs: Nvml::Device::link_to() and the
+/// NVLinks that join the two, for every pair, `from` below `to`, which count devices. Of an absent
+/// device nothing is known. Reads every GPU's links once.
 std::vector<PairLink> links_between(const std::vector<std::optional<Nvml::Device>>& devices);
 
 }  // namespace linkgain

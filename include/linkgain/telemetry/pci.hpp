@@ -10,11 +10,11 @@
 
 namespace linkgain {
 
-/// sysfs's name of a PCI device, "0000:00:06.0": a domain of four digits (more where it needs
-/// them), lower case. Takes CUDA's and NVML's forms; empty for what is no PCI id.
+/// Returns sysfs's name of a PCI device, "0000:00:06.0": a domain of four digits (more where it
+/// needs them), lower case. Takes CUDA's and NVML's forms; empty for what is no PCI id.
 std::string sysfs_pci_name(const std::string& pci_bus_id);
 
-/// The kernel's folder of all PCI devices, and the one of a device,
+/// Returns the kernel's folder of all PCI devices, and the one of a device,
 /// "<sys>/bus/pci/devices/0000:41:00.0".
 std::filesystem::path pci_devices(const std::filesystem::path& sys);
 std::filesystem::path pci_folder(const std::filesystem::path& sys, const std::string& pci_bus_id);
@@ -28,19 +28,21 @@ struct PciPlace {
   Reading<std::string> cpus;
 };
 
-/// The place of the PCI device that `link`, a link below `sys`, leads to: to the device itself or
-/// to something that belongs to it. Absent where there is no such link or no PCI device behind it.
+/// Returns the place of the PCI device that `link`, a link below `sys`, leads to: to the device
+/// itself or to something that belongs to it. Absent where there is no such link or no PCI device
+/// behind it.
 std::optional<PciPlace> pci_place(const std::filesystem::path& sys,
                                   const std::filesystem::path& link);
 
-/// What two devices have in common: a switch (pix), several (pxb), the root complex (phb), or
-/// nothing but their NUMA node or the machine. Missing where that takes a NUMA node not known.
+/// Returns what two devices have in common: a switch (pix), several (pxb), the root complex (phb),
+/// or nothing but their NUMA node or the machine. Missing where that takes a NUMA node not known.
 Reading<Ancestor> common_ancestor(const PciPlace& a, const PciPlace& b);
 
-/// The kind of translation in force for the device: "DMA", "DMA-FQ" translate, "identity" does not.
+/// Returns the kind of translation in force for the device: "DMA", "DMA-FQ" translate, "identity"
+/// does not.
 Reading<std::string> iommu_domain(const std::filesystem::path& sys, const std::string& pci_bus_id);
 
-/// The IOMMUs in use: "dmar0", "ivhd1"; none where it is off.
+/// Returns the IOMMUs in use: "dmar0", "ivhd1"; none where it is off.
 Reading<std::vector<std::string>> iommu_units(const std::filesystem::path& sys);
 
 /// A PCIe bridge above a GPU and whether its access control sends traffic between the devices below
@@ -50,16 +52,17 @@ struct PcieBridge {
   Reading<bool> redirects;
 };
 
-/// Every PCIe bridge above any of the devices, once.
+/// Returns every PCIe bridge above any of the devices, once.
 Reading<std::vector<PcieBridge>> bridges_above(const std::filesystem::path& sys,
                                                const std::vector<std::string>& pci_bus_ids);
 
-/// Whether the configuration space of a bridge has access control services (PCI Express Base
-/// Specification, 7.7.11: extended capability 0x000d) that redirect requests or completions between
-/// its ports. Missing where only the first part of the space could be read, as without root.
+/// Returns whether the configuration space of a bridge has access control services (PCI Express
+/// Base Specification, 7.7.11: extended capability 0x000d) that redirect requests or completions
+/// between its ports. Missing where only the first part of the space could be read, as without
+/// root.
 Reading<bool> acs_redirects(const std::string& configuration_space);
 
-/// PCI addresses of NVIDIA's display and 3D controllers.
+/// Lists the PCI addresses of NVIDIA's display and 3D controllers.
 Reading<std::vector<std::string>> nvidia_devices(const std::filesystem::path& sys);
 
 }  // namespace linkgain

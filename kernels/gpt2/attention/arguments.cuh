@@ -38,7 +38,7 @@ struct HeadDropout {
     const std::uint32_t high = number % 2 == 0 ? words.word[2] : words.word[3];
     return (number % 4 < 2 ? low : high) >= threshold;
   }
-  /// By `by_fours`: the words of four neighbouring keys; `key` is a multiple of 4.
+  /// Returns the words of four neighbouring keys, by `by_fours`; `key` is a multiple of 4.
   __device__ RandomWords four(int query, int key) const {
     return device_random_block(sequence, element(query, key) / kWordsPerBlock);
   }
@@ -52,11 +52,11 @@ class HeadMask {
     words_ = dropout_bits + sequence * (rows * (rows + 1) / 2) * kMaskSide;
   }
 
-  /// Whether there is a square with this query and this key.
+  /// Returns whether there is a square with this query and this key.
   __device__ bool has(int query, int key) const {
     return query < length_ && key / kMaskSide <= query / kMaskSide;
   }
-  /// This lane's word of it.
+  /// Returns where this lane's word of it is.
   __device__ std::uint32_t* word(int query, int key) const {
     const std::int64_t row = query / kMaskSide;
     return words_ + (row * (row + 1) / 2 + key / kMaskSide) * kMaskSide + threadIdx.x % 32;
@@ -323,11 +323,11 @@ struct AttentionArguments {
   WaitBound bound;  ///< of a block's wait for those that add before it
   bool by_fours;
 
-  /// Counters of additions.
+  /// Returns counters of additions.
   __host__ __device__ std::int64_t addition_count() const {
     return std::int64_t{sequences} * ((length - 1) / kOrderedQueries + 1);
   }
-  /// How many blocks have.
+  /// Counts the blocks that have started.
   __device__ unsigned* started() const { return additions + addition_count(); }
 };
 
@@ -356,7 +356,7 @@ class AttentionHead {
   __device__ HeadRows<Number> key_gradient() const { return gradient(1); }
   __device__ HeadRows<Number> value_gradient() const { return gradient(2); }
 
-  /// Of a number per query.
+  /// Returns the place of the first query in an array of a number per query.
   __device__ std::int64_t first_query() const {
     return static_cast<std::int64_t>(sequence_) * arguments_.length;
   }

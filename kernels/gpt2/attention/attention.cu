@@ -13,7 +13,7 @@ namespace {
 /// The first devices with tensor cores for TF32 and bfloat16.
 constexpr int kTensorCoreMajor = 8;
 
-/// Whether all of `pointers` are there and begin at a multiple of kBytes.
+/// Returns whether all of `pointers` are there and begin at a multiple of kBytes.
 template <std::uintptr_t kBytes, typename... Pointers>
 bool are_there(const Pointers*... pointers) {
   return ((pointers != nullptr) && ...) && are_aligned<kBytes>(pointers...);

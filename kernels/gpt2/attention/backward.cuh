@@ -14,8 +14,8 @@
 
 namespace linkgain::kernels {
 
-/// delta: the dot products of each query's output and output gradient, by kLanes lanes of 16
-/// bytes each. Additions begin at 0.
+/// Computes delta: the dot products of each query's output and output gradient, by kLanes lanes of
+/// 16 bytes each. Additions begin at 0.
 template <typename Number, int kChannels>
 __global__ void attention_delta(const AttentionArguments<Number> arguments) {
   constexpr int kNumbers = kCopyChunk / static_cast<int>(sizeof(Number));
@@ -247,7 +247,7 @@ class KeyGradientBlock {
     begin_copy(delta_ + column, arguments_.delta + place, exists);
   }
 
-  /// One tile of queries, which are on their way.
+  /// Walks over one tile of queries, which are on their way.
   __device__ void walk(int first_query) {
     const bool needed = first_query + kColumns > warp_key();
     DropoutBits kept;
@@ -291,7 +291,7 @@ class KeyGradientBlock {
     }
   }
 
-  /// The scores' gradients; probabilities become what is left of them.
+  /// Computes the scores' gradients; probabilities become what is left of them.
   __device__ void make_score_gradients(Scores& gradients, Scores& probabilities,
                                        DropoutBits& kept) const {
     tiles_.template multiply_rows<kColumns, kChannels>(gradients, values_, output_gradients_);
@@ -352,17 +352,17 @@ __global__ void __launch_bounds__(Tiles::kThreads, kBlocks)
 /// how many have; a block of a later place waits until those before have added to it.
 class OrderedAccumulation {
  public:
-  /// `bound` must outlive it.
+  /// Orders additions; `bound` must outlive it.
   __device__ OrderedAccumulation(unsigned* counters, int place, const WaitBound& bound)
       : counters_(counters), place_(place), bound_(bound) {}
 
   __device__ bool is_first() const { return place_ == 0; }
-  /// One thread calls it, before it meets those that load at a barrier.
+  /// Waits for a tile's turn: one thread calls it, before it meets those that load at a barrier.
   __device__ void await(int tile) const {
     wait_for_turn(counters_ + tile, static_cast<unsigned>(place_), bound_);
     __threadfence();
   }
-  /// One thread calls it, after it met those that have stored at a barrier.
+  /// Passes the turn on: one thread calls it, after it met those that have stored at a barrier.
   __device__ void pass(int tile) const {
     __threadfence();
     *static_cast<volatile unsigned*>(counters_ + tile) = static_cast<unsigned>(place_) + 1U;
@@ -407,7 +407,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
   }
 
  private:
-  /// One tile of queries, which are on their way.
+  /// Walks over one tile of queries, which are on their way.
   __device__ void walk(int first_query, bool passes) {
     const bool needed = first_query + kColumns > this->warp_key();
     typename Base::DropoutBits kept;
@@ -436,7 +436,7 @@ class GradientsBlock : public KeyGradientBlock<Tiles, kChannels, kDrops, kColumn
     add_query_gradients(first_query);
   }
 
-  /// From the scores' gradients of all warps, which the keys' gradients left in scratch.
+  /// Adds from the scores' gradients of all warps, which the keys' gradients left in scratch.
   __device__ void add_query_gradients(int first_query) const {
     const int keys = min(Tiles::kBlockRows, first_query + kColumns - this->first_key_);
     const HeadRows<Number> to = this->head_.query_gradient();

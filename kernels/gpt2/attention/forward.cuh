@@ -11,7 +11,7 @@ namespace linkgain::kernels {
 template <int kRows>
 class RunningSoftmax {
  public:
-  /// `base` is the scores' scale times the base 2 logarithm of e, above 0.
+  /// Begins a softmax; `base` is the scores' scale times the base 2 logarithm of e, above 0.
   __device__ explicit RunningSoftmax(float base) : base_(base) {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
@@ -20,8 +20,8 @@ class RunningSoftmax {
     }
   }
 
-  /// Scores, of each row at least one finite, become probabilities; `corrections` are what earlier
-  /// ones are to be multiplied with.
+  /// Turns scores, of each row at least one finite, into probabilities; `corrections` are what
+  /// earlier ones are to be multiplied with.
   template <typename Tiles, int kColumns>
   __device__ void add(const Tiles& tiles, ThreadSums<kRows, kColumns>& scores,
                       float (&corrections)[kRows]) {
@@ -44,12 +44,12 @@ class RunningSoftmax {
     }
   }
 
-  /// Of row i over all its columns.
+  /// Sums row i over all its columns.
   template <typename Tiles>
   __device__ float sum(const Tiles& tiles, int i) const {
     return tiles.sum_of_row(sums_[i]);
   }
-  /// The natural logarithm of the sum of exponentials of scaled scores.
+  /// Returns the natural logarithm of the sum of exponentials of scaled scores.
   __device__ float lse(int i, float sum) const {
     return fmaf(largest_[i], base_, log2f(sum)) * kNaturalLogOf2;
   }
@@ -87,7 +87,7 @@ class ForwardBlock {
   static constexpr int kKeysPlace = Tiles::kBlockRows * kRowBytes;
   static constexpr int kValuesPlace = kKeysPlace + kColumns * kRowBytes;
   static constexpr int kScratchPlace = kValuesPlace + kColumns * kRowBytes;
-  // Of the keys that a warp needs at all, each of its queries has one.
+  // Each query of a warp has one of the keys that the warp needs at all.
   static_assert(kColumns % Tiles::kWarpRows == 0, "tiles of keys begin where warps do");
 
  public:

@@ -168,7 +168,7 @@ cudaError_t backward_with(const AttentionCall& call, cudaStream_t stream) {
   return launch(Kernels::template query_gradient<kChannels, kDrops>(), arguments, stream);
 }
 
-/// For every kernel that there is of a precision.
+/// Launches by every kernel that there is of a precision.
 template <typename Kernels>
 cudaError_t forward_by(const AttentionCall& call, cudaStream_t stream) {
   const bool drops = call.dropout.enabled;

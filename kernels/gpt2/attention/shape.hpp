@@ -9,7 +9,7 @@
 
 namespace linkgain::kernels {
 
-/// Whether there are kernels for heads of so many channels.
+/// Returns whether there are kernels for heads of so many channels.
 constexpr bool has_attention(int head_channels) {
   return head_channels == 32 || head_channels == 64;
 }
@@ -27,7 +27,7 @@ struct AttentionShape {
 /// has those up to the diagonal, with 32 words each.
 inline constexpr int kMaskSide = 32;
 
-/// Bytes of the mask that the forward pass hands on to the backward pass.
+/// Returns bytes of the mask that the forward pass hands on to the backward pass.
 constexpr std::int64_t attention_mask_bytes(const AttentionShape& shape) {
   const std::int64_t squares = divide_up(std::int64_t{shape.length}, kMaskSide);
   return std::int64_t{shape.samples} * shape.heads * (squares * (squares + 1) / 2) * kMaskSide *
@@ -37,8 +37,8 @@ constexpr std::int64_t attention_mask_bytes(const AttentionShape& shape) {
 /// Queries whose gradients the blocks of a fused backward pass add to in turn.
 inline constexpr int kOrderedQueries = 32;
 
-/// Bytes of the backward pass's scratch: a float per query and head, then counters of additions and
-/// one counter.
+/// Returns bytes of the backward pass's scratch: a float per query and head, then counters of
+/// additions and one counter.
 constexpr std::int64_t attention_scratch_bytes(const AttentionShape& shape) {
   const std::int64_t additions = divide_up(std::int64_t{shape.length}, kOrderedQueries);
   return (std::int64_t{shape.samples} * shape.heads * (shape.length + additions) + 1) *

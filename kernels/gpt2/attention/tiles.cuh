@@ -18,8 +18,8 @@ namespace linkgain::kernels {
 // Names and shapes of fragments are those of the PTX ISA, "Matrix multiply-accumulate operation
 // using mma instruction". Before sm_80 they trap.
 
-/// Four 8 x 8 matrices of 16-bit numbers; `address` is that of a row of 16 bytes, of matrix lane /
-/// 8 its row lane % 8. Each lane gets of each matrix 32 bits: row lane / 4, place lane % 4.
+/// Loads four 8 x 8 matrices of 16-bit numbers; `address` is that of a row of 16 bytes, of matrix
+/// lane / 8 its row lane % 8. Each lane gets of each matrix 32 bits: row lane / 4, place lane % 4.
 __device__ inline void load_matrices(std::uint32_t (&matrices)[4], std::uint32_t address) {
 #if __CUDA_ARCH__ >= 750
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -30,7 +30,7 @@ __device__ inline void load_matrices(std::uint32_t (&matrices)[4], std::uint32_t
 #endif
 }
 
-/// The same of the matrices' transposes.
+/// Loads the matrices' transposes.
 __device__ inline void load_transposed(std::uint32_t (&matrices)[4], std::uint32_t address) {
 #if __CUDA_ARCH__ >= 750
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -41,8 +41,8 @@ __device__ inline void load_transposed(std::uint32_t (&matrices)[4], std::uint32
 #endif
 }
 
-/// One product of fragments: `upper` are a lane's two sums of row lane / 4, `lower` those of the
-/// row 8 below.
+/// Adds one product of fragments: `upper` are a lane's two sums of row lane / 4, `lower` those of
+/// the row 8 below.
 __device__ inline void multiply_add_bf16(float* upper, float* lower, const std::uint32_t (&a)[4],
                                          std::uint32_t b0, std::uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
@@ -67,14 +67,14 @@ __device__ inline void multiply_add_tf32(float* upper, float* lower, const std::
 #endif
 }
 
-/// The same value, of which the compiler knows nothing: what is computed from it is computed where
-/// it is used, rather than before a loop and kept in registers that are short.
+/// Returns the same value, of which the compiler knows nothing: what is computed from it is
+/// computed where it is used, rather than before a loop and kept in registers that are short.
 __device__ inline int not_ahead(int value) {
   asm volatile("" : "+r"(value));
   return value;
 }
 
-/// The nearest TF32 number's bits.
+/// Returns the nearest TF32 number's bits.
 __device__ inline std::uint32_t round_to_tf32(float value) {
   std::uint32_t bits = 0;
 #if __CUDA_ARCH__ >= 800
@@ -85,7 +85,7 @@ __device__ inline std::uint32_t round_to_tf32(float value) {
   return bits;
 }
 
-/// Two bfloat16 numbers, `low` in the lower half.
+/// Packs two bfloat16 numbers, `low` in the lower half.
 __device__ inline std::uint32_t pack_bf16(float low, float high) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const std::uint32_t*>(&pair);
@@ -141,11 +141,11 @@ class SharedTile {
 
   __device__ explicit SharedTile(char* memory) : memory_(memory) {}
 
-  /// What a chunk's number is combined with (exclusive or) in this row; the same 8 rows on.
+  /// Returns what a chunk's number is combined with (exclusive or) in this row; the same 8 rows on.
   static __device__ constexpr int exchange(int row) {
     return kChunks >= 8 ? row & 7 : (row >> 1) & (kChunks - 1);
   }
-  /// In bytes; all of `chunk`'s bits may come from thread and loop alike.
+  /// Returns the offset in bytes; all of `chunk`'s bits may come from thread and loop alike.
   static __device__ constexpr int offset(int row, int chunk) {
     return row * kRowBytes + (chunk ^ exchange(row)) * kCopyChunk;
   }
@@ -244,7 +244,7 @@ class TensorTiles {
   template <int kColumns>
   using Sums = ThreadSums<kRows, kColumns / 4>;
 
-  /// Shared memory that products take for themselves.
+  /// Returns the shared memory that products take for themselves.
   static constexpr int scratch_bytes(int /*columns*/) { return 0; }
   __device__ explicit TensorTiles(char* /*scratch*/) {}
 
@@ -252,9 +252,9 @@ class TensorTiles {
   __device__ int row(int i) const { return warp_row() + i * 8 + lane() / 4; }
   __device__ int column(int j) const { return j / 2 * 8 + lane() % 4 * 2 + j % 2; }
   __device__ int output_column(int j) const { return column(j); }
-  /// Where in a lane's word of dropout's mask row i and column j of a square are.
+  /// Returns where in a lane's word of dropout's mask row i and column j of a square are.
   static __device__ constexpr int bit_of(int i, int j) { return i * 8 + j; }
-  /// Whether this thread speaks for its rows.
+  /// Returns whether this thread speaks for its rows.
   __device__ bool leads_rows() const { return lane() % 4 == 0; }
 
   __device__ float largest_of_row(float value) const {
@@ -266,14 +266,14 @@ class TensorTiles {
     return value + __shfl_xor_sync(0xffffffffU, value, 2);
   }
 
-  /// sums = rows of a times rows of b, which are the columns.
+  /// Computes sums = rows of a times rows of b, which are the columns.
   template <int kColumns, int kChannels>
   __device__ void multiply_rows(Sums<kColumns>& sums, const SharedTile<Number, kChannels>& a,
                                 const SharedTile<Number, kChannels>& b) const {
     using Tile = SharedTile<Number, kChannels>;
     sums.clear();
-    // Of the left the matrices are rows 0 and 8, then the same of the next chunk; of the right
-    // both chunks of column 0, then of column 8.
+    // The left's matrices are rows 0 and 8, then the same of the next chunk; the right's are both
+    // chunks of column 0, then of column 8.
     const int a_row = warp_row() + lane() % 16;
     const int a_chunk = not_ahead(lane() / 16 ^ Tile::exchange(a_row));
     const int b_row = lane() / 16 * 8 + lane() % 8;
@@ -298,7 +298,7 @@ class TensorTiles {
     }
   }
 
-  /// sums += weights times b, whose rows are the weights' columns.
+  /// Computes sums += weights times b, whose rows are the weights' columns.
   template <int kColumns, int kChannels>
   __device__ void add_weighted(Sums<kChannels>& sums, const Sums<kColumns>& weights,
                                const SharedTile<__nv_bfloat16, kChannels>& b) const {
@@ -327,8 +327,8 @@ class TensorTiles {
     }
   }
 
-  /// A lane has columns 2t and 2t + 1 of the weights where the product wants t and t + 4. The order
-  /// of a sum's terms is free, so b's rows are taken in the same order.
+  /// Multiplies, although a lane has columns 2t and 2t + 1 of the weights and the product wants t
+  /// and t + 4. The order of a sum's terms is free, so b's rows are taken in the same order.
   template <int kColumns, int kChannels>
   __device__ void add_weighted(Sums<kChannels>& sums, const Sums<kColumns>& weights,
                                const SharedTile<float, kChannels>& b) const {
@@ -360,7 +360,7 @@ class TensorTiles {
  private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  /// sums += left times right, whose columns are those from 16 n on.
+  /// Computes sums += left times right, whose columns are those from 16 n on.
   template <typename AllSums>
   static __device__ void add_products(AllSums& sums, int n,
                                       const std::uint32_t (&left)[kRowTiles][4],
@@ -392,7 +392,7 @@ class StrictTiles {
   template <int kColumns>
   using Sums = ThreadSums<kRows, kColumns / 8>;
 
-  /// Shared memory that products take for themselves.
+  /// Returns the shared memory that products take for themselves.
   static constexpr int scratch_bytes(int columns) {
     return kBlockRows * columns * static_cast<int>(sizeof(float));
   }
@@ -402,9 +402,9 @@ class StrictTiles {
   __device__ int row(int i) const { return warp_row() + i * 4 + lane_row(); }
   __device__ int column(int j) const { return j * 8 + lane_column(); }
   __device__ int output_column(int j) const { return j / 4 * 32 + lane_column() * 4 + j % 4; }
-  /// Where in a lane's word of dropout's mask row i and column j of a square are.
+  /// Returns where in a lane's word of dropout's mask row i and column j of a square are.
   static __device__ constexpr int bit_of(int i, int j) { return i / 4 * 16 + j * 4 + i % 4; }
-  /// Whether this thread speaks for its rows.
+  /// Returns whether this thread speaks for its rows.
   __device__ bool leads_rows() const { return lane_column() == 0; }
 
   __device__ float largest_of_row(float value) const {
@@ -418,7 +418,7 @@ class StrictTiles {
     return value + __shfl_xor_sync(0xffffffffU, value, 8);
   }
 
-  /// sums = rows of a times rows of b, which are the columns.
+  /// Computes sums = rows of a times rows of b, which are the columns.
   template <int kColumns, int kChannels>
   __device__ void multiply_rows(Sums<kColumns>& sums, const SharedTile<float, kChannels>& a,
                                 const SharedTile<float, kChannels>& b) const {
@@ -443,8 +443,8 @@ class StrictTiles {
     }
   }
 
-  /// sums += weights times b, whose rows are the weights' columns. The weights go through scratch,
-  /// of which every warp uses its own rows.
+  /// Computes sums += weights times b, whose rows are the weights' columns. The weights go through
+  /// scratch, of which every warp uses its own rows.
   template <int kColumns, int kChannels>
   __device__ void add_weighted(Sums<kChannels>& sums, const Sums<kColumns>& weights,
                                const SharedTile<float, kChannels>& b) const {
@@ -472,13 +472,13 @@ class StrictTiles {
     }
   }
 
-  /// What of transposed products a thread has: 4 rows and 4 columns from here on.
+  /// Returns what of transposed products a thread has: 4 rows and 4 columns from here on.
   __device__ int transposed_row() const { return lane_column() * 4; }
   __device__ int transposed_column() const {
     return (static_cast<int>(threadIdx.x) / 32 * 4 + lane_row()) * 4;
   }
 
-  /// sums += what add_weighted() was last given, of all warps and transposed, times b: its
+  /// Computes sums += what add_weighted() was last given, of all warps and transposed, times b: its
   /// columns are the rows, and the first `rows` (a multiple of 8) of its rows b's rows.
   template <int kColumns, int kChannels>
   __device__ void add_transposed(ThreadSums<4, 4>& sums, const SharedTile<float, kChannels>& b,
@@ -511,7 +511,7 @@ class StrictTiles {
  private:
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  /// Chunks are exchanged so that neither the stores nor the loads share banks.
+  /// Exchanges chunks so that neither the stores nor the loads share banks.
   template <int kColumns>
   static __device__ int scratch_place(int row, int column) {
     return row * kColumns + ((column / 4 ^ (row & 3) * 2) * 4 + column % 4);

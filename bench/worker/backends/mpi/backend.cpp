@@ -65,7 +65,7 @@ std::span<std::byte> part_of(std::span<std::byte> slot, Bytes offset, Bytes size
   return slot.subspan(static_cast<std::size_t>(offset.value), static_cast<std::size_t>(size.value));
 }
 
-/// Busy, as a rank that comes late is.
+/// Waits busily, as a rank that comes late is.
 void wait(Seconds time) {
   const double end = MPI_Wtime() + time.value;
   while (MPI_Wtime() < end) {
@@ -112,7 +112,7 @@ class MpiOperation : public Operation {
     }
   }
 
-  /// A slot a turn, each with data of its own.
+  /// Verifies a slot a turn, each with data of its own.
   Verification do_verify(Spoil spoil) override {
     std::vector<std::byte> earlier;
     if (spoil == Spoil::stale) earlier.assign(output(0).begin(), output(0).end());
@@ -165,7 +165,8 @@ class MpiOperation : public Operation {
     return part_of(pool.slot(slot), buffers_.output_offset, buffers_.output);
   }
 
-  /// Known data into the input, another operation's in each slot, and poison into everything else.
+  /// Puts known data into the input, another operation's in each slot, and poison into everything
+  /// else.
   void fill(std::int64_t slot) {
     poison(first_.slot(slot));
     poison(second_.slot(slot));
@@ -187,7 +188,7 @@ class MpiOperation : public Operation {
   std::int64_t next_slot_ = 0;
 };
 
-/// A text control variable of the MPI library as it is in force; empty where there is none.
+/// Returns a text control variable of the MPI library as it is in force; empty where there is none.
 std::string control_variable(const char* name) {
   int index = -1;
   if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return {};
@@ -200,8 +201,8 @@ std::string control_variable(const char* name) {
   return read ? std::string(text.c_str()) : std::string();
 }
 
-/// The path that Open MPI's selection leaves: with pml ob1 messages go by the BTLs named and no
-/// other, within a host by vader, which Open MPI 5 calls sm, where it is one of them.
+/// Returns the path that Open MPI's selection leaves: with pml ob1 messages go by the BTLs named
+/// and no other, within a host by vader, which Open MPI 5 calls sm, where it is one of them.
 std::optional<Path> selected_path(const Session& session) {
   int provided = 0;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;

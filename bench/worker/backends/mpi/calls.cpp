@@ -67,9 +67,9 @@ struct Call {
   int count() const { return static_cast<int>(c.elements()); }
   int part() const { return static_cast<int>(c.elements_per_rank()); }
   bool is_root() const { return rank == c.root; }
-  /// What stands for the input where all ranks work in place.
+  /// Returns what stands for the input where all ranks work in place.
   void* source() const { return c.in_place ? MPI_IN_PLACE : input; }
-  /// The same where only the root does.
+  /// Returns the same where only the root does.
   void* source_of_root() const { return c.in_place && is_root() ? MPI_IN_PLACE : input; }
   MPI_Op reduction() const { return mpi_reduction(c.reduction); }
 

@@ -41,7 +41,7 @@ auto with_type(kernels::ElementType type, Work work) {
   throw std::logic_error("unhandled element type");
 }
 
-/// `expected` by the place in the part.
+/// Checks a part; `expected` is called with the place in the part.
 template <typename T, typename Expected>
 Verification compare(std::span<const std::byte> output, const ExpectedPart& part,
                      double relative_error, Expected expected) {

@@ -19,7 +19,7 @@ void fill_input(std::span<std::byte> bytes, const kernels::Pattern& pattern, int
 Verification check_part(std::span<const std::byte> output, const kernels::Pattern& pattern,
                         const ExpectedPart& part);
 
-/// The same of all parts of one output together.
+/// Checks all parts of one output together.
 Verification check_parts(std::span<const std::byte> output, const kernels::Pattern& pattern,
                          const std::vector<ExpectedPart>& parts);
 

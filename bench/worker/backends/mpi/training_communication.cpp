@@ -52,7 +52,7 @@ class MpiTrainingCommunication : public TrainingCommunication {
     MPI_Comm_size(communicator_, &ranks_);
   }
 
-  /// A communicator in use may not be freed.
+  /// Waits for what is under way: a communicator in use may not be freed.
   ~MpiTrainingCommunication() override {
     if (flights_.empty()) MPI_Comm_free(&communicator_);
   }
@@ -82,7 +82,8 @@ class MpiTrainingCommunication : public TrainingCommunication {
     return keep(flight);
   }
 
-  /// In place MPI puts every rank's sums at the begin of its memory, of which wait() makes a shard.
+  /// Reduces in place: MPI puts every rank's sums at the begin of its memory, of which wait() makes
+  /// a shard.
   CommunicationTicket do_reduce_scatter(const FlatMemory& memory,
                                         const ParameterRange& range) override {
     const Part part(memory, range, shard_of(range, rank_, ranks_));
@@ -119,7 +120,7 @@ class MpiTrainingCommunication : public TrainingCommunication {
     flights_.erase(found);
   }
 
-  /// Every look at an operation that is not complete lets MPI move all of them.
+  /// Looks at an operation that is not complete, which lets MPI move all of them.
   void do_progress() override {
     for (auto& [number, flight] : flights_) {
       int is_done = 0;

@@ -25,7 +25,7 @@ std::string describe(ncclResult_t code, const std::source_location& where) {
                      gpu::place_of(where));
 }
 
-/// As nccl.h numbers them from 2.24 on, whatever the header compiled against.
+/// Returns float8 types as nccl.h numbers them from 2.24 on, whatever the header compiled against.
 ncclDataType_t float8_type(DataType type) {
   constexpr int kFirst = 22400;
   constexpr int kE4m3 = 10;

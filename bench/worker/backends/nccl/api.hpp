@@ -40,8 +40,8 @@ void check(ncclResult_t status,
 /// Throws MachineError where the library loaded has no such type (float8 before 2.24).
 ncclDataType_t nccl_type(DataType type);
 
-/// What ncclCommInitRankConfig() takes for such a communicator. nccl-tests asks for scheduling by
-/// NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
+/// Returns what ncclCommInitRankConfig() takes for such a communicator. nccl-tests asks for
+/// scheduling by NVLink (from 2.28 on, of consequence from compute capability 10.0 on).
 ncclConfig_t communicator_config(CommunicatorSettings settings);
 
 /// A communicator as the thread sees it that watches those which work with it. That thread alone
@@ -50,7 +50,7 @@ ncclConfig_t communicator_config(CommunicatorSettings settings);
 class WatchedCommunicator {
  public:
   void watch(ncclComm_t communicator) { communicator_ = communicator; }
-  /// What NCCL has come across in work under way; absent where nothing has failed.
+  /// Returns what NCCL has come across in work under way; absent where nothing has failed.
   std::optional<std::string> failure() const;
   /// Ends work under way; once.
   void abort() noexcept;
@@ -59,28 +59,29 @@ class WatchedCommunicator {
   std::atomic<ncclComm_t> communicator_ = nullptr;
 };
 
-/// None of them where the library loaded has not all (before 2.28).
+/// Finds the functions of exchanges: none of them if the library loaded has not all (before 2.28).
 NcclExchanges nccl_exchanges();
 
 /// Throws MachineError where the library has no such memory: windows before 2.27, the others before
 /// 2.19.
 void require_buffers(const gpu::NcclLibrary& library, Buffers kind);
 
-/// Collective: registers memory of ncclMemAlloc, as much on every rank, as a symmetric window of
-/// the communicator. Where the communicator supports none (P2P is off) NCCL may return null, or
-/// register the memory as ordinary buffers and return something that only deregister_window()
-/// understands.
+/// Registers memory of ncclMemAlloc, as much on every rank, as a symmetric window of the
+/// communicator; every rank must call it. Where the communicator supports none (P2P is off) NCCL
+/// may return null, or register the memory as ordinary buffers and return something that only
+/// deregister_window() understands.
 void* register_window(ncclComm_t communicator, void* memory, Bytes size);
 void deregister_window(ncclComm_t communicator, void* window) noexcept;
 
-/// NCCL's integer 22803 as "2.28.3".
+/// Returns NCCL's integer 22803 as "2.28.3".
 std::string nccl_version_text(int version);
 
-/// "2.28.3" of the library loaded, and of the header compiled against.
+/// Returns the version of the library loaded ("2.28.3"), and of the header compiled against.
 std::string nccl_library_version();
 std::string nccl_header_version();
 
-/// Versions of header and library, the library's file and what named it; where there is none, why.
+/// Fills in the versions of header and library, the library's file and what named it; if there is
+/// none, why.
 void describe_nccl_library(Software& software);
 
 struct DestroyCommunicator {
@@ -90,27 +91,27 @@ struct DestroyCommunicator {
 /// Owns a communicator of NCCL's.
 using Communicator = std::unique_ptr<ncclComm, DestroyCommunicator>;
 
-/// Collective: one of all ranks of the session, each on the device that is current to it. Throws
-/// NcclError.
+/// Joins all ranks of the session, each on the device that is current to it; every rank must call
+/// it. Throws NcclError.
 Communicator make_communicator(Session& session,
                                CommunicatorSettings settings = CommunicatorSettings::usual);
 
-/// Why kernels compiled with NCCL `compiled` cannot use the device API of the library `loaded`,
-/// both in NCCL's coding (22803 for 2.28.3); absent where they can. Structures of 2.28 changed with
-/// every patch; a library from 2.29 on understands those of older ones.
+/// Returns why kernels compiled with NCCL `compiled` cannot use the device API of the library
+/// `loaded`, both in NCCL's coding (22803 for 2.28.3); absent where they can. Structures of 2.28
+/// changed with every patch; a library from 2.29 on understands those of older ones.
 std::optional<std::string> device_api_mismatch(int compiled, int loaded);
 
-/// Why this process cannot use the device API; absent where it can.
+/// Returns why this process cannot use the device API; absent where it can.
 std::optional<std::string> device_api_problem();
 
-/// Collective over the communicator, and only without device_api_problem(): throws MachineError
-/// where a kernel on this rank does not reach the memory of all `ranks` ranks, or where the LSA
-/// team numbers them in another way; NcclError.
+/// Throws MachineError if a kernel on this rank does not reach the memory of all `ranks` ranks, or
+/// if the LSA team numbers them in another way; NcclError. Every rank must call it, and only
+/// without device_api_problem().
 void require_lsa_team(ncclComm_t communicator, int ranks, int rank);
 
-/// Where the current device finds the memory of a window of such a team on each rank, by rank; this
-/// rank's is another address for what the window was made of. Valid as long as the window is
-/// registered. Throws CudaError.
+/// Returns where the current device finds the memory of a window of such a team on each rank, by
+/// rank; this rank's is another address for what the window was made of. Valid as long as the
+/// window is registered. Throws CudaError.
 std::vector<void*> lsa_pointers(void* window, int ranks, const gpu::Stream& stream);
 
 }  // namespace linkgain

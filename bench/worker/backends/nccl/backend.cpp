@@ -29,7 +29,7 @@
 namespace linkgain {
 namespace {
 
-/// The CUDA device of this rank, made current: that which stands at its place on its host in
+/// Makes the CUDA device of this rank current: that which stands at its place on its host in
 /// `gpus`, or has that number. Throws MachineError where there is none.
 int take_device(const Session& session, const std::vector<int>& gpus) {
   std::string reason;
@@ -52,7 +52,8 @@ int take_device(const Session& session, const std::vector<int>& gpus) {
   return device;
 }
 
-/// Whether no variable of NCCL's keeps this rank from P2P and its device reaches all of `gpus`.
+/// Returns whether no variable of NCCL's keeps this rank from P2P and its device reaches all of
+/// `gpus`.
 bool can_use_p2p(const std::vector<std::string>& gpus) {
   for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
     const char* value = std::getenv(name);
@@ -61,7 +62,7 @@ bool can_use_p2p(const std::vector<std::string>& gpus) {
   return std::all_of(gpus.begin(), gpus.end(), gpu::can_reach);
 }
 
-/// The same for some of them, this rank's own aside.
+/// Returns the same for some of them, this rank's own aside.
 bool can_use_p2p_with_some(const std::vector<std::string>& gpus, const std::string& own) {
   return std::any_of(gpus.begin(), gpus.end(),
                      [&](const std::string& gpu) { return gpu != own && can_use_p2p({gpu}); });
@@ -79,7 +80,7 @@ struct RankWorld {
   Bytes cache{};            ///< of the largest, as pools must be alike
 };
 
-/// Collective.
+/// Gathers what the ranks know of themselves; every rank must call it.
 RankWorld survey_ranks(Session& session, const GpuInfo& own) {
   RankWorld world;
   const std::vector<std::string> gpus = session.share(own.pci_bus_id);
@@ -113,9 +114,9 @@ void require_path(const Session& session, const RankWorld& world) {
   }
 }
 
-/// What a case launches: NCCL's call, our own kernel, or work on memory by the path that there is.
-/// Local to the rank. Throws MachineError where ranks or settings leave our own work no path, and
-/// what the calls throw.
+/// Returns what a case launches: NCCL's call, our own kernel, or work on memory by the path that
+/// there is. Local to the rank. Throws MachineError where ranks or settings leave our own work no
+/// path, and what the calls throw.
 std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& plan,
                                              const NcclContext& context, Session& session,
                                              const RankWorld& world) {

@@ -19,13 +19,13 @@ class BatchTimer {
   /// Throws CudaError.
   BatchTimer();
 
-  /// Collective: what comes after it in a rank's stream comes after what was before it in any.
-  /// Throws NCCL's error.
+  /// Lines ranks up: what comes after it in a rank's stream comes after what was before it in any.
+  /// Every rank must call it. Throws NCCL's error.
   void line_up(ncclComm_t communicator, const gpu::Stream& stream);
 
-  /// Collective: device time of what `first` and then `rest` put into `stream`, which is done when
-  /// this returns. `first` is the smallest part that keeps the device at work until the host has
-  /// more. Throws what they throw, CudaError and NCCL's error.
+  /// Returns the device time of what `first` and then `rest` put into `stream`, which is done when
+  /// this returns; every rank must call it. `first` is the smallest part that keeps the device at
+  /// work until the host has more. Throws what they throw, CudaError and NCCL's error.
   Seconds time(ncclComm_t communicator, const gpu::Stream& stream,
                const std::function<void()>& first, const std::function<void()>& rest);
 

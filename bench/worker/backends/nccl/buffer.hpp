@@ -14,18 +14,18 @@ namespace linkgain {
 /// communicator, which must outlive it. Move-only. Zero bytes are allowed and give a null address.
 class NcclBuffer {
  public:
-  /// Local to the rank: memory of cudaMalloc for Buffers::plain, else of ncclMemAlloc, for
-  /// Buffers::registered registered. Throws CudaError or NcclError, and MachineError where this
-  /// NCCL has no such memory.
+  /// Allocates by cudaMalloc for Buffers::plain, else by ncclMemAlloc, and registers it for
+  /// Buffers::registered; local to the rank. Throws CudaError or NcclError, and MachineError where
+  /// this NCCL has no such memory.
   NcclBuffer(Bytes size, Buffers kind, ncclComm_t communicator);
 
-  /// Collective: for Buffers::symmetric makes the memory, of the same size on every rank, a window;
-  /// for the other kinds nothing. Throws NcclError.
+  /// Makes memory of Buffers::symmetric, of the same size on every rank, a window, and does nothing
+  /// for the other kinds; every rank must call it. Throws NcclError.
   void prepare();
 
   void* data() const noexcept { return plain_ ? plain_->data() : memory_.get(); }
   Bytes size() const noexcept { return size_; }
-  /// Of Buffers::symmetric after prepare(): what register_window() returned; else null.
+  /// Returns what register_window() returned for Buffers::symmetric after prepare(); else null.
   void* window() const noexcept { return window_.get(); }
 
  private:

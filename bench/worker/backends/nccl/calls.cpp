@@ -15,7 +15,7 @@
 namespace linkgain {
 namespace {
 
-/// Calls that NCCL carries out at once. The group is closed on every way out.
+/// Calls NCCL so that all is carried out at once. The group is closed on every way out.
 template <typename Work>
 void in_group(Work work) {
   check(nccl().group_start());
@@ -37,7 +37,7 @@ struct Enqueuing {
 
   std::size_t whole() const { return static_cast<std::size_t>(c.elements()); }
   std::size_t part() const { return static_cast<std::size_t>(c.elements_per_rank()); }
-  /// One rank's part within a buffer of all ranks'.
+  /// Returns one rank's part within a buffer of all ranks'.
   std::size_t part_offset(int rank) const {
     return static_cast<std::size_t>(rank) * part() * static_cast<std::size_t>(size_of(c.type));
   }
@@ -118,7 +118,7 @@ struct Enqueuing {
     });
   }
 
-  /// Each of the two waits for the other's message before it sends the next one.
+  /// Sends to and fro: each of the two waits for the other's message before it sends the next one.
   void ping_pong() const {
     const Pair& pair = *c.pair;
     if (call.rank == pair.from) {
@@ -161,8 +161,8 @@ ncclRedOp_t ready_made(Reduction reduction) {
 /// its factor, and owned here. Not copyable.
 class NcclReduction {
  public:
-  /// Local to the rank. `communicator` must outlive it. Throws NcclError, and MachineError where
-  /// this NCCL lacks the type.
+  /// Makes NCCL's form of a reduction; local to the rank. `communicator` must outlive it. Throws
+  /// NcclError, and MachineError where this NCCL lacks the type.
   NcclReduction(Reduction reduction, DataType type, int rank, ncclComm_t communicator) {
     if (reduction != Reduction::mulsum) {
       reduction_ = ready_made(reduction);

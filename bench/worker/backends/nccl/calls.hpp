@@ -29,20 +29,22 @@ struct NcclCall {
 /// where this rank's begin; null where it has none. Throws NcclError.
 void enqueue(const NcclCall& call, const void* input, void* output);
 
-/// Whether enqueue() makes the operation of sends and receives in one group, also to the rank
-/// itself, as nccl-tests does with such an NCCL: alltoall, gather and scatter where it has none.
+/// Returns whether enqueue() makes the operation of sends and receives in one group, also to the
+/// rank itself, as nccl-tests does with such an NCCL: alltoall, gather and scatter where it has
+/// none.
 bool is_grouped(const NcclCall& call);
 
-/// An operation by NCCL on memory of the kind that the case asks for. Throws what NcclBuffer
-/// throws, and MachineError where this NCCL lacks the type.
+/// Returns an operation by NCCL on memory of the kind that the case asks for. Throws what
+/// NcclBuffer throws, and MachineError where this NCCL lacks the type.
 std::unique_ptr<DeviceCall> make_nccl_call(const Case& c, const BufferPlan& plan,
                                            const NcclContext& context);
 
-/// NCCL's collectives on a stream of their own, of that priority, on the device that is current;
-/// `model_stream` is of the same. `communicator` is the backend's own, so that a training goes by
-/// the same rings as the all-reduce that it is compared with, and needs no memory for buffers of
-/// its own. Both must outlive it. Local to the rank; the first operation of a kind connects, which
-/// all ranks do together and for which the host stops. Throws CudaError and NcclError.
+/// Returns NCCL's collectives on a stream of their own, of that priority, on the device that is
+/// current; `model_stream` is of the same. `communicator` is the backend's own, so that a training
+/// goes by the same rings as the all-reduce that it is compared with, and needs no memory for
+/// buffers of its own. Both must outlive it. Local to the rank; the first operation of a kind
+/// connects, which all ranks do together and for which the host stops. Throws CudaError and
+/// NcclError.
 std::unique_ptr<TrainingCommunication> make_nccl_training_communication(
     ncclComm_t communicator, cudaStream_t model_stream,
     gpu::StreamPriority priority = gpu::StreamPriority::highest);

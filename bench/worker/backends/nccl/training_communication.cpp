@@ -34,7 +34,8 @@ class NcclTrainingCommunication : public TrainingCommunication {
     });
   }
 
-  /// In place to NCCL: a rank's shard is where its number times their size points to.
+  /// Reduces in place, as NCCL has it: a rank's shard is where its number times their size points
+  /// to.
   CommunicationTicket do_reduce_scatter(const FlatMemory& memory,
                                         const ParameterRange& range) override {
     memory.require(range);
@@ -59,7 +60,7 @@ class NcclTrainingCommunication : public TrainingCommunication {
     });
   }
 
-  /// `work` puts an operation into stream_, after all that the model has enqueued.
+  /// Enqueues: `work` puts an operation into stream_, after all that the model has enqueued.
   template <typename Work>
   CommunicationTicket enqueue(const Work& work) {
     model_has_come_here_.record(model_stream_);
@@ -72,7 +73,7 @@ class NcclTrainingCommunication : public TrainingCommunication {
     return {next_++};
   }
 
-  /// What the model's stream was told to wait for stays, so that the event is free again.
+  /// Has the model's stream wait for the ticket, which stays, so that the event is free again.
   void do_wait(CommunicationTicket ticket) override {
     const auto found = flights_.find(ticket.number);
     if (found == flights_.end()) throw std::logic_error("no such ticket, or waited for twice");
@@ -81,7 +82,8 @@ class NcclTrainingCommunication : public TrainingCommunication {
     flights_.erase(found);
   }
 
-  /// NCCL moves data by itself; what it has come across is told here instead of never.
+  /// Checks for errors: NCCL moves data by itself, and what it has come across is told here instead
+  /// of never.
   void do_progress() override {
     ncclResult_t state = ncclSuccess;
     check(nccl().comm_get_async_error(communicator_, &state));

@@ -20,7 +20,7 @@
 namespace linkgain {
 namespace {
 
-/// Seconds that one copy takes, the best of some: others may use the link meanwhile.
+/// Returns seconds that one copy takes, the best of some: others may use the link meanwhile.
 double time_of(void* to, const void* from, Bytes size, const kernels::CopyShape& shape,
                const gpu::Stream& stream) {
   constexpr int kTries = 3;
@@ -75,7 +75,7 @@ class CopyWorker {
                                stream.get()));
   }
 
-  /// "copy engine", "kernel of 132 x 512 threads, 4 vectors each"; before tune() "kernel".
+  /// Returns "copy engine", "kernel of 132 x 512 threads, 4 vectors each"; before tune() "kernel".
   std::string form() const {
     if (!by_kernel_) return "copy engine";
     const std::string blocks =
@@ -150,7 +150,7 @@ class MemoryCopy : public DeviceCall {
         worker_(c.kernel) {}
 
  private:
-  /// The trials write into outputs, which hold nothing yet.
+  /// Tries the forms; the trials write into outputs, which hold nothing yet.
   void do_prepare() override {
     pools_.join();
     if (own_) worker_.tune(target(0), source(0), definition_.size, *context_.stream);

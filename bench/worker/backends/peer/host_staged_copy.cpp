@@ -28,7 +28,7 @@ void wait(const gpu::Stream& stream, gpu::Event& event, const gpu::Stream& other
 
 std::int64_t rings_of(const Case& c) { return static_cast<std::int64_t>(transfers_of(c).size()); }
 
-/// Every rank's share of the memory for all rings.
+/// Returns every rank's share of the memory for all rings.
 Bytes scratch_of(const Case& c, Bytes ring) {
   return Bytes{divide_up(rings_of(c) * ring.value, c.ranks)};
 }
@@ -39,9 +39,9 @@ Bytes scratch_of(const Case& c, Bytes ring) {
 /// none waits for the next copy's start.
 class StagingRing {
  public:
-  /// Bytes of a ring's chunk for messages of `size`, of which `rings` share what memory there is.
-  /// As large as pays: on H200 chunks of 4 MiB get 50 of the 55 GB/s of PCIe by one stream.
-  /// Where it has to be in /dev/shm, that may be as small as 64 MiB, a container's default.
+  /// Returns bytes of a ring's chunk for messages of `size`, of which `rings` share what memory
+  /// there is. As large as pays: on H200 chunks of 4 MiB get 50 of the 55 GB/s of PCIe by one
+  /// stream. Where it has to be in /dev/shm, that may be as small as 64 MiB, a container's default.
   static Bytes chunk_for(Bytes size, std::int64_t rings) {
     constexpr std::int64_t kAllRings = std::int64_t{32} << 20;
     constexpr std::int64_t kLeast = std::int64_t{64} << 10;
@@ -52,14 +52,14 @@ class StagingRing {
     return Bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(wanted)))};
   }
 
-  /// Bytes of the ring.
+  /// Returns bytes of the ring.
   static Bytes bytes_for(Bytes chunk) {
     const std::int64_t bytes =
         static_cast<std::int64_t>(sizeof(Counters)) + kStreams * kSlotsOfStream * chunk.value;
     return Bytes{round_up(bytes, kRingAlignment)};
   }
 
-  /// `ring` is zero when the first side starts, and outlives it.
+  /// Makes one side of a ring; `ring` is zero when the first side starts, and outlives it.
   StagingRing(bool sends, void* ring, Bytes chunk)
       : sends_(sends),
         counters_(static_cast<Counters*>(ring)),
@@ -104,7 +104,7 @@ class StagingRing {
     std::uint32_t* taken = &counters_->taken[which].value;
     const auto bytes = static_cast<std::size_t>(size.value);
     if (sends_) {
-      // Of the place's last turn the chunk must be taken.
+      // The chunk of the place's last turn must be taken.
       gpu::wait_for_flag(stream, taken, turn + 1 - kSlotsOfStream);
       gpu::check(cudaMemcpyAsync(slot, memory, bytes, cudaMemcpyDeviceToHost, stream.get()));
       gpu::write_flag(stream, sent, turn + 1);
@@ -154,7 +154,7 @@ class HostStagedCopy : public DeviceCall {
     std::unique_ptr<StagingRing> ring;
   };
 
-  /// The ranks' shares of the memory lie one after the other.
+  /// Shares out the memory: the ranks' shares lie one after the other.
   void do_prepare() override {
     pools_.join();
     auto* rings = static_cast<char*>(pools_.memory().regions().scratch[0]);

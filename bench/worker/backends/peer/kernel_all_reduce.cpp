@@ -15,7 +15,7 @@ namespace {
 /// which there may be little.
 constexpr std::int64_t kLargestHostPiece = std::int64_t{32} << 20;
 
-/// As few as can be, as even as they can be, each from a line of memory on.
+/// Returns pieces as few and as even as they can be, each from a line of memory on.
 std::int64_t piece_bytes(Bytes size, bool through_host) {
   if (!through_host) return size.value;
   const std::int64_t pieces = divide_up(size.value, kLargestHostPiece);
@@ -43,8 +43,9 @@ KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const Nc
              Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
              through_host_) {}
 
-/// Whether all blocks run at once is said here, where ranks agree, and not by the first launch, for
-/// which the others would wait. After what ranks do together, so that none is missing there.
+/// Requires that all blocks run at once: it is said here, where ranks agree, and not by the first
+/// launch, for which the others would wait. After what ranks do together, so that none is missing
+/// there.
 void KernelAllReduce::do_prepare() {
   pools_.join();
   gpu::check(kernels::check_all_reduce(choice_.method, element_type(definition_.type),

@@ -11,14 +11,16 @@
 
 namespace linkgain {
 
-/// Collective: what joins the ranks where P2P does. `gpus` are the PCI ids of all.
+/// Finds what joins the ranks that have P2P; every rank must call it. `gpus` are the PCI ids of
+/// all.
 kernels::AllReducePath peer_path(Session& session, const std::vector<std::string>& gpus);
 
 /// An all-reduce by our own kernels. With P2P they reach the other ranks' memory; else they go
 /// through host memory that the ranks share.
 class KernelAllReduce : public DeviceCall {
  public:
-  /// `path` must be the same on all ranks. Throws what PeerPools throws.
+  /// Makes an all-reduce by `path`, which must be the same on all ranks. Throws what PeerPools
+  /// throws.
   KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
                   Session& session, int multiprocessors, kernels::AllReducePath path);
 

@@ -70,7 +70,7 @@ class PingPong : public DeviceCall {
   PeerPools pools_;
 };
 
-/// One cycle through all lines, by Sattolo's algorithm; the same on every rank.
+/// Returns one cycle through all lines, by Sattolo's algorithm; the same on every rank.
 std::vector<std::uint64_t> chain_of(std::int64_t lines) {
   constexpr std::uint32_t kSeed = 20240520;
   std::mt19937_64 random(kSeed);
@@ -95,7 +95,7 @@ class PointerChase : public DeviceCall {
                 PeerTransport{through_host, device_api_problem()}) {}
 
  private:
-  /// The chain's owner writes it; no rank goes on before all have prepared.
+  /// Writes the chain if it is this rank's; no rank goes on before all have prepared.
   void do_prepare() override {
     memory_.join();
     if (context_.rank != definition_.pair->from) return;
@@ -119,7 +119,8 @@ class PointerChase : public DeviceCall {
     gpu::check(cudaMemsetAsync(position_.data(), 0, sizeof(std::uint64_t), context_.stream->get()));
   }
 
-  /// The chain is one cycle: only who has read every word right comes to the right place.
+  /// Checks where the walk ended. The chain is one cycle: only who has read every word right comes
+  /// to the right place.
   std::optional<Verification> do_check(bool corrupt) override {
     Verification result;
     if (!do_takes_part()) return result;

@@ -23,13 +23,14 @@ constexpr std::int64_t kExportedBlock = std::int64_t{2} << 20;
 /// Room for an address that rank 0 hands round.
 constexpr std::size_t kAddressBytes = 128;
 
-/// Zeros, before any other rank can get at them.
+/// Fills with zeros, before any other rank can get at them.
 void clear(void* memory, Bytes size) {
   gpu::check(cudaMemset(memory, 0, static_cast<std::size_t>(size.value)));
   gpu::check(cudaDeviceSynchronize());
 }
 
-/// Collective: does this rank's part; what the lowest rank that could not ran into, on every rank.
+/// Does this rank's part and returns what the lowest rank that could not ran into, on every rank;
+/// every rank must call it.
 std::optional<std::string> attempt(Session& session, const std::function<void()>& work) {
   std::optional<std::string> problem;
   try {
@@ -46,7 +47,7 @@ std::vector<SlotPools> pools_of_all(const Case& c, const BufferPlan& plan) {
   return pools;
 }
 
-/// Alike on all ranks, as windows must be.
+/// Returns the largest pools, which are alike on all ranks, as windows must be.
 Bytes largest(const std::vector<SlotPools>& pools) {
   Bytes most{};
   for (const SlotPools& each : pools) {
@@ -95,8 +96,8 @@ void PeerMemory::release() {
   session_.barrier();
 }
 
-/// What was in the way of the lowest rank that could not, on every rank. Ranks agree after each
-/// step, as each of NCCL's waits for all of them.
+/// Returns what was in the way of the lowest rank that could not, on every rank. Ranks agree after
+/// each step, as each of NCCL's waits for all of them.
 std::optional<std::string> PeerMemory::join_by_windows() {
   if (auto reason = session_.first_text(transport_.why_no_windows)) return reason;
   const std::array<std::function<void()>, 5> steps{
@@ -118,8 +119,9 @@ void PeerMemory::make_windows() {
   clear(windows_->scratch.data(), scratch_bytes_);
 }
 
-/// The own memory keeps the address that everything on this rank works with: what a device wrote
-/// through one address it need not see through another before the kernel ends.
+/// Maps the windows of the others. The own memory keeps the address that everything on this rank
+/// works with: what a device wrote through one address it need not see through another before the
+/// kernel ends.
 void PeerMemory::use_windows() {
   if (windows_->data.window() == nullptr || windows_->scratch.window() == nullptr) {
     throw MachineError("NCCL made no window");
@@ -163,8 +165,8 @@ PeerMemory::Handles PeerMemory::make_shared_buffers() {
   return {gpu::export_memory(*data_), gpu::export_memory(*scratch_)};
 }
 
-/// Collective: rank 0 makes it, the others open it. What kept the lowest rank from that, on every
-/// rank.
+/// Shares host memory, which rank 0 makes and the others open; returns what kept the lowest rank
+/// from that, on every rank. Every rank must call it.
 std::optional<std::string> PeerMemory::share_host_memory(gpu::SharedHostMemory (*make)(Bytes)) {
   const Bytes all{scratch_bytes_.value * session_.ranks()};
   shared_.reset();

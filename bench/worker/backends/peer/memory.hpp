@@ -35,24 +35,24 @@ struct PeerTransport {
 /// The communicator must outlive it. Movable, not copyable.
 class PeerMemory {
  public:
-  /// Local to the rank. Throws MachineError where there are more ranks than kernels can serve,
-  /// CudaError.
+  /// Prepares this rank's part; the others' is join()'s. Throws MachineError where there are more
+  /// ranks than kernels can serve, CudaError.
   PeerMemory(Session& session, const NcclContext& context, Bytes data, Bytes scratch,
              PeerTransport transport);
 
-  /// Collective: makes memory, scratch of zeros, and the others' known. Throws an Error where this
-  /// rank could not, after all communication; the ranks must then agree to give it up, as others
-  /// may not know.
+  /// Makes memory and scratch of zeros, and makes the others' known; every rank must call it.
+  /// Throws an Error where this rank could not, after all communication; the ranks must then agree
+  /// to give it up, as others may not know.
   void join();
 
-  /// Collective, when no rank works with it any more: closes what is another rank's, and returns
-  /// when all have. CUDA says nothing of memory that is freed while it is open elsewhere.
+  /// Closes what is another rank's and returns when all have, once no rank works with it any more;
+  /// every rank must call it. CUDA says nothing of memory that is freed while it is open elsewhere.
   void release();
 
-  /// Valid after join() until release().
+  /// Returns the regions, valid after join() until release().
   const kernels::PeerRegions& regions() const { return regions_; }
   void* data() const { return regions_.data[regions_.rank]; }
-  /// After join() what was taken, the same on every rank: "LSA pointers", "CUDA IPC (why no LSA
+  /// Returns what join() took, the same on every rank: "LSA pointers", "CUDA IPC (why no LSA
   /// pointers)" or "host memory".
   const std::string& transport() const { return taken_; }
 
@@ -95,16 +95,17 @@ class PeerMemory {
 /// than host memory, and the scratch for what they leave each other.
 class PeerPools {
  public:
-  /// Local to the rank. Throws what PeerMemory throws.
+  /// Prepares this rank's part of the pools. Throws what PeerMemory throws.
   PeerPools(const Case& c, const BufferPlan& plan, const NcclContext& context, Session& session,
             Bytes scratch, bool through_host);
 
-  /// Collective. Throws what PeerMemory::join() throws.
+  /// Joins the pools of all ranks; every rank must call it. Throws what PeerMemory::join() throws.
   void join();
-  /// Collective. See PeerMemory::release().
+  /// Releases the others' pools: see PeerMemory::release(). Every rank must call it.
   void release() { memory_.release(); }
 
-  /// Valid after join(); another rank's not through the host.
+  /// Returns a rank's input, valid after join(); not another rank's if memory goes through the
+  /// host.
   void* input(int rank, std::int64_t slot) const { return of(rank).input(slot); }
   void* output(int rank, std::int64_t slot) const { return of(rank).output(slot); }
 
