@@ -14,6 +14,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/protocol/protocol.hpp"
+#include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -385,7 +386,7 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
     shown.arguments = without_secrets(variant.arguments);
     Environment& in_force = settings.environment_in_force.emplace_back();
     for (const auto& [name, value] : environment_of(variant, environment)) {
-      if (protocol::may_be_recorded(name) || variant.environment.contains(name)) {
+      if (may_be_recorded(name) || variant.environment.contains(name)) {
         in_force[name] = value;
       }
     }

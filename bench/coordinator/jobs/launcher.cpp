@@ -13,6 +13,7 @@
 #include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/protocol/protocol.hpp"
+#include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -92,7 +93,7 @@ std::vector<std::string> command(const LaunchRequest& request) {
 std::vector<std::string> variables_to_forward(const Environment& current) {
   std::vector<std::string> names;
   for (const auto& [name, value] : current) {
-    const bool affects = protocol::may_be_recorded(name) && !name.starts_with("OMPI_MCA_");
+    const bool affects = may_be_recorded(name) && !name.starts_with("OMPI_MCA_");
     const bool finds_libraries =
         name == "LD_LIBRARY_PATH" || name == "VIRTUAL_ENV" || name == "CONDA_PREFIX";
     if (affects || finds_libraries) names.push_back(name);

@@ -18,6 +18,7 @@
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
@@ -146,7 +147,7 @@ RunDirectory begin_in(const std::filesystem::path& folder, std::string_view logs
 std::vector<Warning> warnings_of_test_variables(const Environment& environment,
                                                 const std::vector<Variant>& variants) {
   std::vector<Warning> warnings;
-  for (const std::string_view name : protocol::kTestVariables) {
+  for (const std::string_view name : kTestVariables) {
     const bool by_variant = std::ranges::any_of(
         variants, [&](const Variant& each) { return is_set(name, each.environment); });
     if (!by_variant && !is_set(name, environment)) continue;

@@ -13,6 +13,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/stopwatch.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
@@ -177,7 +178,7 @@ Environment environment_in_force() {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, equals);
-    if (protocol::may_be_recorded(name)) result[std::string(name)] = text.substr(equals + 1);
+    if (may_be_recorded(name)) result[std::string(name)] = text.substr(equals + 1);
   }
   return without_secrets(std::move(result));
 }

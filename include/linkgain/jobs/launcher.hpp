@@ -44,7 +44,7 @@ struct LaunchRequest {
 /// SLURM_MPI_TYPE names another way.
 std::vector<std::string> command(const LaunchRequest& request);
 
-/// Returns variables that affect what is measured (protocol::may_be_recorded) or where libraries
+/// Returns variables that affect what is measured (may_be_recorded) or where libraries
 /// are found, of those that are set. mpirun starts ranks of other hosts with what a login there
 /// has.
 std::vector<std::string> variables_to_forward(const Environment& current);
