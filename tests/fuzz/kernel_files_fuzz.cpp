@@ -7,7 +7,6 @@
 #include "fuzz_target.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/host_load.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
 #include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"

@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/jobs/job.hpp"
+#include "linkgain/plan/run_plan.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"
@@ -128,5 +131,13 @@ Seconds time_of_batches(const CaseResult& result, int first);
 
 /// Notes which path the variant took, and how near to that path's limit it came.
 void locate(VariantResult& variant, const Case& c, const Machine& machine, Path by_transport);
+
+/// Returns whether some rank's copies between pinned host memory and its GPU are known.
+bool has_host_copies(const Machine& machine);
+
+/// Has all ranks of a job measure their copies between pinned host memory and GPUs and enters them
+/// into the machine, with the PCIe links as they are just after, where that is more than before.
+/// Where the job refuses, `observer` is told. Throws JobLost.
+void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver& observer);
 
 }  // namespace linkgain

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "gpu_watch.hpp"
-#include "host_copies.hpp"
 #include "host_watch.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"

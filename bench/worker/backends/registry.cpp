@@ -4,15 +4,13 @@
 
 #include <stdexcept>
 
+#include "backends.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
-#include "mpi/backend.hpp"
 
 #ifdef LINKGAIN_HAVE_NCCL
 #include "linkgain/gpu/device.hpp"
-#include "linkgain/gpu/link_load.hpp"
 #include "linkgain/gpu/peer_copies.hpp"
-#include "nccl/backend.hpp"
 #endif
 
 namespace linkgain {

@@ -6,18 +6,24 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "calibration.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/stopwatch.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/recorded_variables.hpp"
+#include "linkgain/runtime/session.hpp"
 #include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
-#include "rank_exchange.hpp"
 
 extern char** environ;
 
@@ -61,82 +67,6 @@ std::optional<protocol::ErrorReply> agree(Session& session, Work work) {
   return shared_problem(*first);
 }
 
-// How long operations take and how many make a sample. All collective, the same on every rank.
-
-/// A batch shorter than this share of the target is measured again with more operations.
-constexpr double kTrustedShare = 0.25;
-/// Growth of the batch between two calibration steps.
-constexpr double kMostGrowth = 64.0;
-
-double slowest_time(Session& session, Operation& operation, std::int64_t operations) {
-  session.barrier();
-  return session.max(operation.time_batch(operations).value_or(Seconds{0.0}).value);
-}
-
-/// Returns as many whole granules as fit the target, at least one.
-std::int64_t operations_for(double target, double per_operation, std::int64_t granularity) {
-  const double granules = std::round(target / (per_operation * static_cast<double>(granularity)));
-  const double most = static_cast<double>(protocol::kMostOperations / granularity);
-  return granularity * static_cast<std::int64_t>(std::clamp(granules, 1.0, most));
-}
-
-/// Returns seconds per operation from a batch near the target's length. All ranks see the same
-/// maximum, so all choose the same batches.
-double calibrate(Session& session, Operation& operation, Seconds target) {
-  const std::int64_t granularity = operation.granularity();
-  std::int64_t operations = granularity;
-  for (;;) {
-    double time = std::max(slowest_time(session, operation, operations), 1e-9);
-    // A rank that was held up once must not decide.
-    if (time >= kTrustedShare * target.value) {
-      time = std::clamp(slowest_time(session, operation, operations), 1e-9, time);
-    }
-    const double per_operation = time / static_cast<double>(operations);
-    const std::int64_t wanted = operations_for(target.value, per_operation, granularity);
-    if (time >= kTrustedShare * target.value || wanted <= operations) return per_operation;
-    const double growth = std::min(kMostGrowth, static_cast<double>(wanted / operations));
-    operations *= std::max<std::int64_t>(2, static_cast<std::int64_t>(growth));
-  }
-}
-
-/// Returns seconds of one operation by the clock of the host, the slowest rank's.
-double time_once(Session& session, Operation& operation) {
-  session.barrier();
-  Stopwatch watch;
-  operation.run(1);
-  return session.max(watch.lap().value);
-}
-
-struct SampleSize {
-  std::int64_t operations;
-  Seconds per_operation;
-};
-
-/// Returns what another job of the variant found, if a batch of a quarter of it shows that it is no
-/// more than one and a half times what suits the target here, and this no more than that.
-std::optional<SampleSize> taken_over(Session& session, Operation& operation,
-                                     const protocol::Open& command) {
-  const std::int64_t granularity = operation.granularity();
-  const std::int64_t known = command.operations.value_or(0);
-  if (known < granularity || known % granularity != 0) return std::nullopt;
-  const std::int64_t batch = std::max<std::int64_t>(1, known / granularity / 4) * granularity;
-  const double per_operation =
-      std::max(slowest_time(session, operation, batch), 1e-9) / static_cast<double>(batch);
-  const std::int64_t own = operations_for(command.sample_target.value, per_operation, granularity);
-  if (2 * own > 3 * known || 2 * known > 3 * own) return std::nullopt;
-  return SampleSize{known, Seconds{per_operation}};
-}
-
-SampleSize size_of_sample(Session& session, Operation& operation, const protocol::Open& command) {
-  if (const std::optional<std::int64_t> fixed = operation.fixed_batch()) {
-    return {*fixed, Seconds{time_once(session, operation)}};
-  }
-  if (const auto known = taken_over(session, operation, command)) return *known;
-  const double per_operation = calibrate(session, operation, command.sample_target);
-  return {operations_for(command.sample_target.value, per_operation, operation.granularity()),
-          Seconds{per_operation}};
-}
-
 // The rates of pinned host copies that one rank measures. Local to the rank; all throw what
 // HostCopy throws.
 
@@ -169,6 +99,140 @@ CopyRates copy_alone(HostCopy& copy, const CopyRates& at_once, int turns) {
   const auto copies = [&](double rate) { return copies_within(one_way, copy.size(), rate); };
   const double to_gpu = copy.to_device(copies(at_once.to_gpu_gb_per_s));
   return {to_gpu, copy.from_device(copies(at_once.from_gpu_gb_per_s))};
+}
+
+// What ranks tell rank 0. Every rank must call it; the results mean something on rank 0 only.
+
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+
+template <typename T>
+std::optional<T> present(double value) {
+  if (std::isnan(value)) return std::nullopt;
+  return static_cast<T>(value);
+}
+
+/// Returns infinity for a loss that is no number, which must not look like one that is absent.
+double present_or_infinite(const std::optional<double>& loss) {
+  if (!loss) return kAbsent;
+  return std::isnan(*loss) ? std::numeric_limits<double>::infinity() : *loss;
+}
+
+/// One rank's figures of a batch.
+struct RankBatch {
+  std::optional<double> seconds_per_operation;
+  std::optional<double> loss;
+  Health health;
+  double health_seconds = 0.0;  ///< what reading it took
+};
+
+std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
+  // The protocol's own encoding carries a rank's description: a hello with one rank in it.
+  protocol::HelloReply carrier;
+  carrier.machine.ranks = {own};
+  std::vector<RankInfo> ranks;
+  for (const std::string& text : session.gather(protocol::encode(protocol::Reply{carrier}))) {
+    const protocol::Reply reply = protocol::decode_reply(text);
+    ranks.push_back(std::get<protocol::HelloReply>(reply).machine.ranks.front());
+  }
+  return ranks;
+}
+
+/// Gathers a batch's results: the loss is the mean over the ranks that have one, what reading
+/// health took that of the slowest.
+protocol::RunReply gather_run(Session& session, const RankBatch& own) {
+  constexpr std::size_t kFields = 7;
+  const Health& health = own.health;
+  const std::vector<double> all = session.gather(std::vector<double>{
+      own.seconds_per_operation.value_or(kAbsent), present_or_infinite(own.loss),
+      health.temperature_c ? static_cast<double>(*health.temperature_c) : kAbsent,
+      health.power_w.value_or(kAbsent),
+      health.sm_clock_mhz ? static_cast<double>(*health.sm_clock_mhz) : kAbsent,
+      health.clock_event_reasons ? static_cast<double>(*health.clock_event_reasons) : kAbsent,
+      own.health_seconds});
+  protocol::RunReply reply;
+  std::vector<double> losses;
+  for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
+    reply.seconds.push_back(present<double>(all[i]));
+    if (!std::isnan(all[i + 1])) losses.push_back(all[i + 1]);
+    reply.health.push_back({present<int>(all[i + 2]), present<double>(all[i + 3]),
+                            present<int>(all[i + 4]), present<std::uint64_t>(all[i + 5])});
+    reply.health_seconds = std::max(reply.health_seconds, all[i + 6]);
+  }
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  if (!losses.empty()) reply.loss = sum / static_cast<double>(losses.size());
+  return reply;
+}
+
+protocol::CountersReply gather_counters(Session& session, const LinkCounters& own,
+                                        const AbsentCounters& why) {
+  constexpr std::size_t kFields = 4;
+  const auto number = [](const std::optional<std::int64_t>& value) {
+    return value ? static_cast<double>(*value) : kAbsent;
+  };
+  // Exact: a double holds integers up to 2^53, 9 PB.
+  const std::vector<double> all =
+      session.gather(std::vector<double>{number(own.nvlink_sent), number(own.nvlink_received),
+                                         number(own.pcie_sent), number(own.pcie_received)});
+  protocol::CountersReply reply;
+  for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
+    reply.ranks.push_back({present<std::int64_t>(all[i]), present<std::int64_t>(all[i + 1]),
+                           present<std::int64_t>(all[i + 2]), present<std::int64_t>(all[i + 3])});
+  }
+  const auto first_reason = [&](bool has, const std::string& reason) {
+    std::optional<std::string> text;
+    if (!has) text = fmt::format("rank {}: {}", session.rank(), reason);
+    return session.first_text(text).value_or("");
+  };
+  reply.reason = first_reason(own.nvlink_sent.has_value(), why.nvlink);
+  reply.pcie_reason = first_reason(own.pcie_sent && own.pcie_received, why.pcie);
+  return reply;
+}
+
+protocol::HostCopyReply gather_host_copy(Session& session,
+                                         const std::optional<HostCopyRates>& own) {
+  constexpr std::size_t kFields = 4;
+  const bool alone = own && own->alone;
+  const std::vector<double> all = session.gather(std::vector<double>{
+      own ? own->to_gpu_gb_per_s : kAbsent, own ? own->from_gpu_gb_per_s : kAbsent,
+      alone ? own->alone->to_gpu_gb_per_s : kAbsent,
+      alone ? own->alone->from_gpu_gb_per_s : kAbsent});
+  protocol::HostCopyReply reply;
+  for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
+    reply.ranks.emplace_back();
+    if (std::isnan(all[i])) continue;
+    HostCopyRates& rates = reply.ranks.back().emplace(HostCopyRates{all[i], all[i + 1]});
+    if (!std::isnan(all[i + 2])) rates.alone = CopyRates{all[i + 2], all[i + 3]};
+  }
+  return reply;
+}
+
+/// Gathers sums of elements, the largest error, and the first wrong element of the lowest rank that
+/// has one.
+Verification gather_verification(Session& session, const Verification& own) {
+  const std::vector<double> all = session.gather(
+      std::vector<double>{static_cast<double>(own.checked), static_cast<double>(own.wrong),
+                          own.largest_error, own.bound});
+  std::optional<std::string> wrong;
+  if (own.wrong > 0) wrong = fmt::format("rank {}, {}", session.rank(), own.first_wrong);
+  const std::optional<std::string> first = session.first_text(wrong);
+  Verification total;
+  for (std::size_t i = 0; i + 4 <= all.size(); i += 4) {
+    total.checked += static_cast<std::int64_t>(all[i]);
+    total.wrong += static_cast<std::int64_t>(all[i + 1]);
+    total.largest_error = std::max(total.largest_error, all[i + 2]);
+    total.bound = std::max(total.bound, all[i + 3]);
+  }
+  total.first_wrong = first.value_or("");
+  return total;
+}
+
+/// Returns this rank's execution, with the form of the lowest rank that has one, on every rank: in
+/// some operations a rank takes no part.
+Execution shared_execution(Session& session, Execution own) {
+  std::optional<std::string> form;
+  if (!own.form.empty()) form = own.form;
+  own.form = session.first_text(form).value_or("");
+  return own;
 }
 
 Environment environment_in_force() {

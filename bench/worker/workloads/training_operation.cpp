@@ -12,7 +12,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/model/reference_model.hpp"
-#include "training_check.hpp"
 #include "training_run.hpp"
 
 #ifdef LINKGAIN_HAVE_GPU

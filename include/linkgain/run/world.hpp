@@ -14,9 +14,9 @@
 #include "linkgain/plan/site.hpp"
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/run/gpu_lookout.hpp"
 #include "linkgain/run/run_directory.hpp"
-#include "linkgain/telemetry/host_load.hpp"
+#include "linkgain/telemetry/error_counters.hpp"
+#include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
 
@@ -47,6 +47,29 @@ class RunWorld {
   virtual void while_waiting(std::function<void()> /*tick*/) {}
   /// Lets time pass; throws Interrupted where a signal comes.
   virtual void rest(Seconds time) = 0;
+};
+
+/// NVML's view of those of a run's GPUs that are this host's.
+class GpuLookout {
+ public:
+  /// Looks at none where the plan's backend uses no GPU.
+  GpuLookout(const RunPlan& plan, const Site& site);
+
+  /// Looks at each GPU in the order of CUDA's numbers; of one that answers nothing the number alone
+  /// is known.
+  std::vector<GpuUse> look() const;
+  /// Returns gpu_faults() of them.
+  std::vector<GpuFault> faults(Seconds since) const { return gpu_faults(gpus_, since); }
+  /// Reads their counters of errors: ErrorCounterReader::read().
+  ErrorCounts error_counts(Seconds since) { return errors_.read(since); }
+  /// Returns why GPUs of the run are left out; empty where none is.
+  const std::string& why_not_all() const { return why_not_all_; }
+
+ private:
+  std::string why_not_all_;
+  std::shared_ptr<Nvml> nvml_;
+  NumberedGpus gpus_;
+  ErrorCounterReader errors_;
 };
 
 /// Jobs that a launcher starts, what NCCL logs into the run's directory, and this machine's clock.

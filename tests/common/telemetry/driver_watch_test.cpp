@@ -1,5 +1,4 @@
 // A driver that does not answer, through the NVML double.
-#include "driver_watch.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

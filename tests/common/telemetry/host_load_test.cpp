@@ -1,5 +1,3 @@
-#include "linkgain/telemetry/host_load.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -8,6 +6,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "linkgain/telemetry/host.hpp"
 #include "support/process_support.hpp"
 
 namespace linkgain::test {

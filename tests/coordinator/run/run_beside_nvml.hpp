@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/run/gpu_lookout.hpp"
+#include "linkgain/run/world.hpp"
 #include "run_support.hpp"
 #include "support/process_support.hpp"
 #include "support/scoped_environment.hpp"

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "linkgain/analysis/run_validity.hpp"
-#include "linkgain/run/gpu_lookout.hpp"
+#include "linkgain/run/world.hpp"
 #include "run_support.hpp"
 #include "support/golden.hpp"
 #include "support/scoped_environment.hpp"

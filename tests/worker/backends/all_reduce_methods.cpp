@@ -21,7 +21,7 @@
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl/api.hpp"
-#include "peer/kernel_all_reduce.hpp"
+#include "peer/peer_calls.hpp"
 #include "support/gpu_rank_program.hpp"
 
 namespace linkgain::test {

@@ -31,8 +31,8 @@
 #include "linkgain/gpu/graph.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/runtime/session.hpp"
-#include "peer/kernel_all_reduce.hpp"
 #include "peer/memory.hpp"
+#include "peer/peer_calls.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "backends.hpp"
 #include "linkgain/base/errors.hpp"
-#include "mpi/backend.hpp"
 #include "support/rank_test.hpp"
 #include "training_world.hpp"
 

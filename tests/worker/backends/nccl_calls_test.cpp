@@ -1,10 +1,10 @@
+#include "nccl/nccl_calls.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
-
-#include "nccl/calls.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -1,10 +1,9 @@
-#include "training_check.hpp"
-
 #include <gmock/gmock.h>
 
 #include <vector>
 
 #include "support/situations.hpp"
+#include "training_run.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "mpi/backend.hpp"
+#include "backends.hpp"
 #include "spoilt_communication.hpp"
 #include "support/rank_test.hpp"
 

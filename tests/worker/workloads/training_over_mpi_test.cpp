@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "backends.hpp"
 #include "logged_communication.hpp"
-#include "mpi/backend.hpp"
 #include "support/rank_test.hpp"
 #include "training_ranks.hpp"
 

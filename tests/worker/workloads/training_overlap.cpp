@@ -25,7 +25,7 @@
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "nccl/api.hpp"
-#include "nccl/calls.hpp"
+#include "nccl/nccl_calls.hpp"
 #include "overlap_options.hpp"
 #include "overlap_table.hpp"
 #include "support/gpu_rank_program.hpp"

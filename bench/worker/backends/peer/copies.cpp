@@ -13,8 +13,8 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
-#include "peer/calls.hpp"
 #include "peer/memory.hpp"
+#include "peer/peer_calls.hpp"
 #include "slot_pools.hpp"
 
 namespace linkgain {

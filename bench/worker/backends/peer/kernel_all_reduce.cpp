@@ -1,12 +1,18 @@
-#include "peer/kernel_all_reduce.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "data_mapping.hpp"
+#include "device_operation.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
+#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "nccl/batch_timer.hpp"
+#include "peer/memory.hpp"
+#include "peer/peer_calls.hpp"
 
 namespace linkgain {
 namespace {
@@ -23,13 +29,31 @@ std::int64_t piece_bytes(Bytes size, bool through_host) {
   return std::min(round_up(each, kernels::kLineBytes), size.value);
 }
 
-}  // namespace
+class KernelAllReduce : public DeviceCall {
+ public:
+  KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
+                  Session& session, int multiprocessors, kernels::AllReducePath path);
 
-kernels::AllReducePath peer_path(Session& session, const std::vector<std::string>& gpus) {
-  const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
-  return session.max(atomics ? 0.0 : 1.0) == 0.0 ? kernels::AllReducePath::p2p_atomics
-                                                 : kernels::AllReducePath::p2p;
-}
+ private:
+  void do_prepare() override;
+  void do_release() override { pools_.release(); }
+  bool do_takes_part() const override { return true; }
+  void do_enqueue(std::int64_t slot) override;
+  void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
+  void do_fill(const kernels::Pattern& pattern) override;
+  std::string do_form() const override;
+  std::optional<bool> do_through_host() const override { return through_host_; }
+  std::optional<TransferPlan> do_plan() const override;
+
+  std::int64_t offset_of(const void* address) const;
+
+  Case definition_;
+  NcclContext context_;
+  bool through_host_;
+  std::int64_t piece_bytes_;  ///< of every launch for an operation but the last, which has the rest
+  kernels::AllReduceChoice choice_;
+  PeerPools pools_;
+};
 
 KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
                                  Session& session, int multiprocessors, kernels::AllReducePath path)
@@ -86,6 +110,21 @@ std::string KernelAllReduce::do_form() const {
 std::optional<TransferPlan> KernelAllReduce::do_plan() const {
   const kernels::AllReduceTraits& method = kernels::traits_of(choice_.method);
   return TransferPlan{std::string(method.algorithm), std::string(method.protocol)};
+}
+
+}  // namespace
+
+kernels::AllReducePath peer_path(Session& session, const std::vector<std::string>& gpus) {
+  const bool atomics = std::all_of(gpus.begin(), gpus.end(), gpu::has_native_atomics);
+  return session.max(atomics ? 0.0 : 1.0) == 0.0 ? kernels::AllReducePath::p2p_atomics
+                                                 : kernels::AllReducePath::p2p;
+}
+
+std::unique_ptr<DeviceCall> make_kernel_all_reduce(const Case& c, const BufferPlan& plan,
+                                                   const NcclContext& context, Session& session,
+                                                   int multiprocessors,
+                                                   kernels::AllReducePath path) {
+  return std::make_unique<KernelAllReduce>(c, plan, context, session, multiprocessors, path);
 }
 
 }  // namespace linkgain

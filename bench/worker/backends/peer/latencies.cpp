@@ -14,8 +14,8 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "nccl/api.hpp"
-#include "peer/calls.hpp"
 #include "peer/memory.hpp"
+#include "peer/peer_calls.hpp"
 
 namespace linkgain {
 namespace {

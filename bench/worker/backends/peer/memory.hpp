@@ -14,7 +14,7 @@
 #include "linkgain/gpu/shared_memory.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "nccl/batch_timer.hpp"
-#include "nccl/buffer.hpp"
+#include "nccl/nccl_buffer.hpp"
 #include "slot_pools.hpp"
 
 namespace linkgain {

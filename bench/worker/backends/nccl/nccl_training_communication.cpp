@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/gpu/stream.hpp"
-#include "nccl/calls.hpp"
+#include "nccl/nccl_calls.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,5 +1,3 @@
-#include "mpi/backend.hpp"
-
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -15,14 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "backends.hpp"
 #include "data_mapping.hpp"
 #include "kernels/verify/pattern.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
-#include "mpi/calls.hpp"
 #include "mpi/host_check.hpp"
+#include "mpi/mpi_calls.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,5 +1,3 @@
-#include "nccl/backend.hpp"
-
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends.hpp"
 #include "device_operation.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/base/errors.hpp"
@@ -22,9 +21,8 @@
 #include "linkgain/gpu/shared_memory.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "nccl/api.hpp"
-#include "nccl/calls.hpp"
-#include "peer/calls.hpp"
-#include "peer/kernel_all_reduce.hpp"
+#include "nccl/nccl_calls.hpp"
+#include "peer/peer_calls.hpp"
 
 namespace linkgain {
 namespace {
@@ -130,8 +128,8 @@ std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& pl
     return make_pointer_chase(c, plan, context, session, world.through_host);
   }
   if (!is_copy(c.operation)) {
-    return std::make_unique<KernelAllReduce>(c, plan, context, session, world.multiprocessors,
-                                             world.all_reduce_path);
+    return make_kernel_all_reduce(c, plan, context, session, world.multiprocessors,
+                                  world.all_reduce_path);
   }
   if (!world.through_host) return make_memory_copy(c, plan, context, session);
   if (c.kernel) {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "linkgain/base/errors.hpp"
-#include "mpi/calls.hpp"
+#include "mpi/mpi_calls.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,4 +1,4 @@
-#include "nccl/buffer.hpp"
+#include "nccl/nccl_buffer.hpp"
 
 #include <cstddef>
 

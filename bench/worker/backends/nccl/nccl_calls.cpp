@@ -1,4 +1,4 @@
-#include "nccl/calls.hpp"
+#include "nccl/nccl_calls.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "library_calls.hpp"
 #include "linkgain/record/record.hpp"
 #include "nccl/api.hpp"
-#include "nccl/buffer.hpp"
+#include "nccl/nccl_buffer.hpp"
 #include "slot_pools.hpp"
 
 namespace linkgain {

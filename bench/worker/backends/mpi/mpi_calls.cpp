@@ -1,4 +1,4 @@
-#include "mpi/calls.hpp"
+#include "mpi/mpi_calls.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>

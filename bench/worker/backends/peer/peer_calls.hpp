@@ -1,8 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "device_operation.hpp"
+#include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/runtime/session.hpp"
 
@@ -38,5 +41,17 @@ std::unique_ptr<DeviceCall> make_ping_pong(const Case& c, const BufferPlan& plan
 std::unique_ptr<DeviceCall> make_pointer_chase(const Case& c, const BufferPlan& plan,
                                                const NcclContext& context, Session& session,
                                                bool through_host);
+
+/// Finds what joins the ranks that have P2P; every rank must call it. `gpus` are the PCI ids of
+/// all.
+kernels::AllReducePath peer_path(Session& session, const std::vector<std::string>& gpus);
+
+/// Makes an all-reduce by our own kernels. With P2P they reach the other ranks' memory; else they
+/// go through host memory that the ranks share. `path` must be the same on all ranks. Throws what
+/// PeerPools throws.
+std::unique_ptr<DeviceCall> make_kernel_all_reduce(const Case& c, const BufferPlan& plan,
+                                                   const NcclContext& context, Session& session,
+                                                   int multiprocessors,
+                                                   kernels::AllReducePath path);
 
 }  // namespace linkgain
