@@ -8,9 +8,9 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
-#include "linkgain/cases/case_order.hpp"
 #include "linkgain/cases/operation.hpp"
 #include "linkgain/cases/profiles.hpp"
+#include "linkgain/cases/schedule.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/gpt2/training_case.hpp"
 

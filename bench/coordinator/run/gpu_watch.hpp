@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/observer.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {

@@ -4,8 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/observer.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {

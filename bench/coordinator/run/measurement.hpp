@@ -15,7 +15,7 @@
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/observer.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
 
 namespace linkgain {

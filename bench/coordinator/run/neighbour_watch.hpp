@@ -8,7 +8,7 @@
 
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/observer.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {

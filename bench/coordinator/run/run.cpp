@@ -9,12 +9,12 @@
 #include <set>
 #include <utility>
 
+#include "costs.hpp"
 #include "gpu_watch.hpp"
 #include "host_watch.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/run/progress.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"

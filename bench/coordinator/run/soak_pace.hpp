@@ -2,7 +2,7 @@
 
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/observer.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {

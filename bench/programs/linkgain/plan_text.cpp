@@ -14,7 +14,7 @@
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/pace.hpp"
 #include "linkgain/tables/screen_text.hpp"
 
 namespace linkgain {

@@ -14,7 +14,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
-#include "linkgain/cases/case_order.hpp"
+#include "linkgain/cases/schedule.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/link_errors.hpp"
 #include "linkgain/hardware/machine.hpp"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/case_order.hpp"
 #include "linkgain/cases/profiles.hpp"
+#include "linkgain/cases/schedule.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {

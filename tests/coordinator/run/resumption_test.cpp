@@ -13,7 +13,7 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/cases/case_order.hpp"
+#include "linkgain/cases/schedule.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "measurement.hpp"

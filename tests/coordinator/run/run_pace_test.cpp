@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/pace.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/cases/case_order.hpp"
+#include "linkgain/plan/case_order.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,13 +19,6 @@ std::vector<std::string> ordered(std::initializer_list<const char*> names, bool 
     result.push_back(case_name(cases[static_cast<std::size_t>(index)]));
   }
   return result;
-}
-
-TEST(Schedule, IsReadBackFromItsName) {
-  for (const Schedule schedule : kSchedules) {
-    EXPECT_EQ(parse_schedule(name_of(schedule)), schedule);
-  }
-  EXPECT_EQ(name_of(Schedule::paired), "paired");
 }
 
 TEST(CaseOrder, IsTheirOwnWhereTimeIsNotLimited) {

@@ -1,15 +1,12 @@
-#include "linkgain/cases/case_order.hpp"
+#include "linkgain/plan/case_order.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <numeric>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
-
-#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {
@@ -35,18 +32,6 @@ Extremes extremes_of(const std::vector<Case>& cases) {
 }
 
 }  // namespace
-
-std::string_view name_of(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::paired:
-      return "paired";
-    case Schedule::sequential:
-      return "sequential";
-  }
-  throw std::logic_error("unhandled schedule");
-}
-
-Schedule parse_schedule(std::string_view name) { return parse_name("schedule", name, kSchedules); }
 
 std::vector<int> order_within(const std::vector<Case>& cases, bool limited) {
   std::vector<int> order(cases.size());

@@ -1,25 +1,10 @@
 #pragma once
 
-#include <array>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/cases/case.hpp"
 
 namespace linkgain {
-
-/// Whose turn it is.
-enum class Schedule {
-  paired,      ///< the variants', in each round
-  sequential,  ///< one variant's for all cases of a launch, then the next one's
-};
-
-inline constexpr std::array kSchedules{Schedule::paired, Schedule::sequential};
-
-/// Returns "paired" or "sequential".
-std::string_view name_of(Schedule schedule);
-/// Throws UsageError.
-Schedule parse_schedule(std::string_view name);
 
 /// Returns indices of `cases` in the order in which they are to be measured: their own, or, where
 /// time is `limited`, so that most is known at whatever moment it ends. Then the largest size of
