@@ -10,8 +10,8 @@ namespace {
 void read(std::string_view text) {
   const RunFigures run = parse_run(text, "input");
   const RunComparison comparison = compare_runs(run, run, {});
-  comparison_report(comparison, Metric::busbw, TableStyle::text);
-  comparison_report(comparison, Metric::time, TableStyle::markdown);
+  to_terminal(comparison_report(comparison, Metric::busbw));
+  to_markdown(comparison_report(comparison, Metric::time));
   comparison_csv(comparison);
   to_json(comparison);
 }

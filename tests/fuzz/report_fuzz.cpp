@@ -17,10 +17,10 @@ void read(std::string_view text) {
   csv(summary);
   if (record.settings.program) {
     exec_screen(record, "footer", ScreenStyle{});
-    exec_markdown(record);
+    to_markdown(exec_document(record));
   } else {
     screen(summary, "footer", ScreenStyle{});
-    markdown_report(summary);
+    to_markdown(run_report(summary));
   }
 }
 

@@ -113,7 +113,7 @@ std::string link_errors_line(const std::optional<LinkErrors>& errors) {
                     counted(static_cast<std::int64_t>(errors->readings), "reading", "readings"),
                     counted(std::ssize(errors->counters), "counter", "counters")));
   }
-  return fmt::format("Link errors: {}\n", fmt::join(parts, "; "));
+  return fmt::format("Link errors: {}", fmt::join(parts, "; "));
 }
 
 }  // namespace linkgain

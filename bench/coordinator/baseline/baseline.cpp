@@ -13,8 +13,8 @@
 #include "linkgain/base/glob.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -292,7 +292,7 @@ struct Pool {
   std::optional<LaunchDeviation> between_launches;
 };
 
-void add_deviation_table(StyledText& text, const Baseline& baseline) {
+Table deviations_of(const Baseline& baseline) {
   std::map<std::string, Pool> pools;
   for (const BaselineCase& reference : baseline.cases) {
     if (reference.between_launches && reference.between_launches->alone) continue;
@@ -300,20 +300,19 @@ void add_deviation_table(StyledText& text, const Baseline& baseline) {
     ++pool.cases;
     pool.between_launches = reference.between_launches;
   }
-  std::vector<std::vector<std::string>> rows;
+  Table table({{"Like cases"},
+               {"Cases", kRight, false, 2},
+               {"Between launches", kRight},
+               {"Degrees of freedom", kRight, false, 1}});
   for (const auto& [name, pool] : pools) {
-    rows.push_back(
+    table.add_row(
         {name, fmt::format("{}", pool.cases),
          pool.between_launches ? fmt::format("{:.2f} %", 100.0 * pool.between_launches->deviation)
                                : "?",
          fmt::format(
              "{}", pool.between_launches ? pool.between_launches->degrees_of_freedom.value() : 0)});
   }
-  text.table({{"Like cases"},
-              {"Cases", true, 2},
-              {"Between launches", true},
-              {"Degrees of freedom", true, 1}},
-             rows);
+  return table;
 }
 
 std::string launches_text(const Baseline& baseline) {
@@ -340,21 +339,19 @@ std::string runs_text(const Baseline& baseline) {
 
 }  // namespace
 
-std::string baseline_summary(const Baseline& baseline, std::size_t width) {
-  StyledText table(TableStyle::text, width);
-  table.paragraph(fmt::format(
+Document baseline_summary(const Baseline& baseline) {
+  Document document;
+  document.paragraph(fmt::format(
       "{}: {} of {}", describe(baseline.key),
       counted(static_cast<std::int64_t>(baseline.cases.size()), "reference", "references"),
       launches_text(baseline)));
-  add_deviation_table(table, baseline);
-  table.paragraph(runs_text(baseline));
-  std::string text = table.text() + "\n";
+  document.table(deviations_of(baseline));
+  document.paragraph(runs_text(baseline));
   for (const Warning& warning : baseline.warnings) {
-    text += hanging("warning: ", one_line(warning.text), table.width());
-    if (warning.advice.empty()) continue;
-    text += hanging("         ", one_line(warning.advice), table.width());
+    document.item(Document::Item{toned("warning:", Tone::doubtful) + " " + with_code(warning.text),
+                                 with_code(warning.advice)});
   }
-  return baseline.warnings.empty() ? text : text + "\n";
+  return document;
 }
 
 }  // namespace linkgain

@@ -10,7 +10,6 @@
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/row_chart.hpp"
 #include "linkgain/report/judgement_text.hpp"
-#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
@@ -53,37 +52,39 @@ RowChart shifts_of(const CheckResult& result) {
   return chart;
 }
 
-std::string every_case(const CheckResult& result) {
-  HtmlTable table{.caption = "Every case",
-                  .columns = {{"Case"},
-                              {"Variant"},
-                              {"Verdict"},
-                              {"Baseline", true},
-                              {"Now", true},
-                              {"Shift", true},
-                              {"Why"}}};
+Table every_case(const CheckResult& result) {
+  Table table({{"Case"},
+               {"Variant"},
+               {"Verdict"},
+               {"Baseline", kRight},
+               {"Now", kRight},
+               {"Shift", kRight},
+               {"Why"}});
   for (const CaseCheck& check : result.cases) {
     const std::optional<double> share = share_of(check.shift);
-    table.rows.push_back({xml_escaped(case_label(check.definition)), xml_escaped(check.variant),
-                          std::string(name_of(check.verdict)), text_of(check, check.reference),
-                          text_of(check, check.time),
-                          share ? fmt::format("{:+.1f} %", 100.0 * *share) : std::string(),
-                          xml_escaped(reason_text(check))});
+    table.add_row({case_label(check.definition), check.variant, name_of(check.verdict),
+                   text_of(check, check.reference), text_of(check, check.time),
+                   share ? fmt::format("{:+.1f} %", 100.0 * *share) : std::string(),
+                   reason_text(check)});
   }
-  return html_text(table);
+  return table;
 }
 
 }  // namespace
 
 std::string check_page(const CheckResult& result) {
-  const HtmlPage report = page_of_markdown(check_markdown(result));
-  HtmlPage page;
-  for (const HtmlPage::Section& section : report.sections) {
-    page.title = section.name;
-    page.add("result", "Result", section.body);
+  Document document = check_report(result);
+  if (const std::string figures = row_chart_figure(shifts_of(result), "shifts"); !figures.empty()) {
+    document.heading("Differences");
+    document.figure(figures);
   }
-  page.add("pictures", "Differences", row_chart_figure(shifts_of(result), "shifts"));
-  page.add("cases", "Every case", every_case(result));
+  document.heading("Every case");
+  document.table(every_case(result));
+  HtmlPage page = page_of(document);
+  HtmlPage::Section& first = page.sections.front();
+  page.title = first.name;
+  first.id = "result";
+  first.name = "Result";
   return html_text(page);
 }
 

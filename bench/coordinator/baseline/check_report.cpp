@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/judgement_text.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/grouped.hpp"
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -201,16 +202,18 @@ std::string readable(const CaseCheck& check, const std::optional<Seconds>& time)
   return time ? readable_result(check.definition, *time) : std::string("–");
 }
 
-std::string verdict_cell(const CaseCheck& check, bool headline, TableStyle style) {
-  const std::string name(name_of(check.verdict));
-  if (style == TableStyle::text) return headline ? name + " *" : name;
-  return fails(check.verdict) ? fmt::format("**{}**", name) : name;
+/// What names cases in a table: a terminal has no room for what all of them have in common.
+enum class CaseNames { labels, exact };
+
+Text verdict_cell(const CaseCheck& check, bool headline, CaseNames names) {
+  const Text::Form form = fails(check.verdict) ? Text::Form::strong : Text::Form::plain;
+  Text text = Text::Run{std::string(name_of(check.verdict)), form, tone_of(check.verdict)};
+  return headline && names == CaseNames::labels ? text + " *" : text;
 }
 
-/// A terminal has no room for what all cases have in common.
-std::string case_cell(const CaseCheck& check, TableStyle style) {
-  return style == TableStyle::text ? case_label(check.definition)
-                                   : fmt::format("`{}`", case_name(check.definition));
+Text case_cell(const CaseCheck& check, CaseNames names) {
+  return names == CaseNames::labels ? Text(case_label(check.definition))
+                                    : code(case_name(check.definition));
 }
 
 std::string alike_key(const CaseCheck& check) {
@@ -219,9 +222,9 @@ std::string alike_key(const CaseCheck& check) {
   return unmeasured ? check.variant + "\n" + reason_text(check) : std::string();
 }
 
-std::vector<std::string> row_of(const CaseCheck& check, TableStyle style) {
-  return {verdict_cell(check, check.headline, style),
-          case_cell(check, style),
+Cells row_of(const CaseCheck& check, CaseNames names) {
+  return {verdict_cell(check, check.headline, names),
+          case_cell(check, names),
           check.variant,
           readable(check, check.reference),
           readable(check, check.time),
@@ -231,13 +234,13 @@ std::vector<std::string> row_of(const CaseCheck& check, TableStyle style) {
           note_text(check)};
 }
 
-std::vector<std::string> row_of_several(const Checks& checks, TableStyle style) {
+Cells row_of_several(const Checks& checks, CaseNames names) {
   const CaseCheck& first = *checks.front();
   std::vector<std::string> labels;
   for (const CaseCheck* check : checks) labels.push_back(case_label(check->definition));
   const bool headline = std::any_of(checks.begin(), checks.end(),
                                     [](const CaseCheck* check) { return check->headline; });
-  return {verdict_cell(first, headline, style),
+  return {verdict_cell(first, headline, names),
           fmt::format("{} cases", checks.size()),
           first.variant,
           "",
@@ -261,53 +264,52 @@ std::string launches_cell(const CaseCheck& check) {
              : fmt::format("{}, {}", check.reference_launches, check.launches);
 }
 
-/// Where they differ from case to case each row says over how many launches its interval is;
-/// whether it does.
-bool add_launches(std::vector<StyledText::Column>& columns,
-                  std::vector<std::vector<std::string>>& rows,
-                  const std::vector<std::string>& launches) {
-  const bool alike = std::all_of(launches.begin(), launches.end(), [&](const std::string& each) {
-    return each.empty() || each == *std::find_if(launches.begin(), launches.end(),
-                                                 [](const auto& one) { return !one.empty(); });
-  });
-  if (alike) return false;
-  columns.insert(columns.end() - 1, {"Launches", true, 2});
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].insert(rows[i].end() - 1, launches[i]);
-  return true;
+/// Whether each row that has an interval is over as many launches.
+bool are_alike(const std::vector<std::string>& launches) {
+  std::set<std::string> known(launches.begin(), launches.end());
+  known.erase("");
+  return known.size() < 2;
 }
 
-/// The table of what a reader must see, the worst first, and the tolerance of all where it is one;
-/// nothing where all is well. Missing cases of one variant and reason are one row.
-void add_check_rows(StyledText& text, const CheckResult& result, TableStyle style) {
+/// Adds the table of what a reader must see, the worst first, and the tolerance of all where it is
+/// one; nothing where all is well. Missing cases of one variant and reason are one row. Where
+/// launches differ from case to case each row says over how many its interval is.
+void add_check_rows(Document& document, const CheckResult& result, CaseNames names) {
   Checks shown = worst_first(result);
   std::erase_if(shown, [](const CaseCheck* check) { return !worth_a_line(*check); });
   if (shown.empty()) return;
-  std::vector<StyledText::Column> columns{
-      {"Verdict"},      {"Case"},        {"Variant", false, 6}, {"Baseline", true, 3},
-      {"Now", true, 4}, {"Shift", true}, {"95 % CI", true, 5},  {"Tolerance", false, 1},
-      {"Why"}};
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Cells> rows;
   std::vector<std::string> launches;
   for (const Checks& checks : grouped(shown, alike_key)) {
     const CaseCheck& first = *checks.front();
     launches.push_back(checks.size() == 1 && first.interval ? launches_cell(first) : "");
-    rows.push_back(checks.size() > 1 ? row_of_several(checks, style)
-                                     : row_of(*checks.front(), style));
+    rows.push_back(checks.size() > 1 ? row_of_several(checks, names) : row_of(first, names));
   }
   const bool one_tolerance = has_one_tolerance(shown);
-  constexpr std::ptrdiff_t kToleranceColumn = 7;
-  if (one_tolerance) {
-    columns.erase(columns.begin() + kToleranceColumn);
-    for (std::vector<std::string>& row : rows) row.erase(row.begin() + kToleranceColumn);
+  const bool says_launches = !are_alike(launches);
+  constexpr std::size_t kTolerance = 7;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (one_tolerance) rows[i][kTolerance] = "";
+    rows[i].insert(rows[i].end() - 1, says_launches ? launches[i] : "");
   }
-  const bool says_launches = add_launches(columns, rows, launches);
-  text.table_with_reasons(columns, rows);
-  if (says_launches) text.paragraph("Launches: of the baseline, and now");
+  Table table({{"Verdict"},
+               {"Case"},
+               {.title = "Variant", .leave_out = 6},
+               {"Baseline", kRight, false, 3},
+               {"Now", kRight, false, 4},
+               {"Shift", kRight},
+               {"95 % CI", kRight, false, 5},
+               {.title = "Tolerance", .needs_values = true, .leave_out = 1},
+               {"Launches", kRight, true, 2},
+               {.title = "Why", .too_long = Table::TooLong::below}});
+  for (Cells& row : rows) table.add_row(std::move(row));
+  document.table(std::move(table));
+  if (says_launches) document.paragraph("Launches: of the baseline, and now");
   if (std::ranges::any_of(shown, [](const CaseCheck* each) { return is_rate(each->definition); })) {
-    text.paragraph(kRateLegend);
+    document.paragraph(kRateLegend);
   }
   if (one_tolerance) {
-    text.paragraph("Tolerance: " + readable_tolerance(shown.front()->tolerance));
+    document.paragraph("Tolerance: " + readable_tolerance(shown.front()->tolerance));
   }
 }
 
@@ -316,43 +318,39 @@ bool shows_headline(const CheckResult& result) {
                      [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
 }
 
-void add_coverage(StyledText& text, const CheckResult& result) {
+void add_coverage(Document& document, const CheckResult& result) {
   const std::string covered = coverage_text(coverage_of(result));
-  if (!covered.empty()) text.paragraph(covered);
-}
-
-std::string warning_lines(const Warning& warning, std::size_t width) {
-  const std::string lines = hanging("warning: ", one_line(warning.text), width);
-  return warning.advice.empty() ? lines
-                                : lines + hanging("         ", one_line(warning.advice), width);
+  if (!covered.empty()) document.paragraph(covered);
 }
 
 }  // namespace
 
-std::string check_table(const CheckResult& result, std::size_t width) {
-  StyledText table(TableStyle::text, width);
-  table.paragraph(subject_text(result));
-  add_check_rows(table, result, TableStyle::text);
-  if (shows_headline(result)) table.paragraph("* of its operation's largest size");
-  add_coverage(table, result);
-  std::string text = table.text();
-  if (!result.warnings.empty()) text += "\n";
-  for (const Warning& warning : result.warnings) text += warning_lines(warning, table.width());
-  return text + "\n" + hanging("", summary_text(result), table.width());
+Document check_table(const CheckResult& result) {
+  Document document;
+  document.paragraph(subject_text(result));
+  add_check_rows(document, result, CaseNames::labels);
+  if (shows_headline(result)) document.paragraph("* of its operation's largest size");
+  add_coverage(document, result);
+  for (const Warning& warning : result.warnings) {
+    document.item(Document::Item{toned("warning:", Tone::doubtful) + " " + with_code(warning.text),
+                                 with_code(warning.advice)});
+  }
+  document.paragraph(summary_text(result));
+  return document;
 }
 
-std::string check_markdown(const CheckResult& result) {
-  StyledText text(TableStyle::markdown);
-  text.heading("linkgain check: " + outcome(result));
-  text.paragraph(summary_text(result) + ".");
-  text.paragraph(subject_text(result) + ".");
-  add_check_rows(text, result, TableStyle::markdown);
-  add_coverage(text, result);
+Document check_report(const CheckResult& result) {
+  Document document;
+  document.heading("linkgain check: " + outcome(result));
+  document.paragraph(summary_text(result) + ".");
+  document.paragraph(subject_text(result) + ".");
+  add_check_rows(document, result, CaseNames::exact);
+  add_coverage(document, result);
   for (const Warning& warning : result.warnings) {
-    text.item(fmt::format("**{}**: {}{}{}", warning.code, warning.text,
-                          warning.advice.empty() ? "" : "; ", warning.advice));
+    document.item(strong(warning.code) + ": " + with_code(warning.text) +
+                  (warning.advice.empty() ? "" : "; ") + with_code(warning.advice));
   }
-  return text.text();
+  return document;
 }
 
 namespace {

@@ -89,16 +89,16 @@ std::string curves_of(const RunComparison& comparison) {
 }  // namespace
 
 std::string comparison_page(const RunComparison& comparison, Metric metric) {
-  HtmlPage report = page_of_markdown(fmt::format(
-      "# linkgain compare: {} and {}\n\n## Result\n\n{}", comparison.before->name,
-      comparison.after->name, comparison_report(comparison, metric, TableStyle::markdown)));
   const std::string figures =
       row_chart_figure(differences_of(comparison), "differences") + curves_of(comparison);
-  HtmlPage page{.title = report.title, .lead = {}, .sections = {report.sections.front()}};
-  page.add("pictures", "Differences",
-           figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures));
-  page.sections.insert(page.sections.end(), report.sections.begin() + 1, report.sections.end());
-  return html_text(page);
+  Document document;
+  document.title(
+      fmt::format("linkgain compare: {} and {}", comparison.before->name, comparison.after->name));
+  document.heading("Result");
+  document.add(comparison_report(
+      comparison, metric,
+      figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures)));
+  return html_text(page_of(document));
 }
 
 }  // namespace linkgain

@@ -16,24 +16,25 @@
 #include "linkgain/record/record_members.hpp"
 #include "linkgain/report/judgement_text.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
-#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 namespace {
 
-void add_changes(StyledText& text, const RunComparison& comparison) {
-  text.heading("What changed");
-  if (comparison.changes.empty()) text.item("no machine change was recorded");
-  for (const Change& change : comparison.changes) text.item(text_of(change));
+void add_changes(Document& document, const RunComparison& comparison) {
+  document.heading("What changed");
+  if (comparison.changes.empty()) document.item("no machine change was recorded");
+  for (const Change& change : comparison.changes) document.item(text_of(change));
 }
 
-void add_cautions(StyledText& text, const RunComparison& comparison) {
+void add_cautions(Document& document, const RunComparison& comparison) {
   const std::vector<Warning> cautions = cautions_of(comparison);
   if (cautions.empty()) return;
-  text.heading("Cautions");
+  document.heading("Cautions");
   for (const Warning& caution : cautions) {
-    text.item(fmt::format("{}: {}", caution.code, caution.text), "Advice: " + caution.advice);
+    document.item(Document::Item{with_code(fmt::format("{}: {}", caution.code, caution.text)),
+                                 with_code("Advice: " + caution.advice)});
   }
 }
 
@@ -90,48 +91,51 @@ CaseRow row_of(const CaseComparison& each, Metric metric) {
               {value_cell(each.before, metric), value_cell(each.after, metric)},
               each.verdict,
               reason_text(each)};
-  const std::vector<std::string> speed_up = speed_up_cells(each);
-  row.values.insert(row.values.end(), speed_up.begin(), speed_up.end());
+  append_cells(row.values, speed_up_cells(each));
   row.foldable = each.verdict == Verdict::missing || each.verdict == Verdict::not_comparable;
   return row;
 }
 
-void add_cases(StyledText& text, const RunComparison& comparison, Metric metric) {
+void add_cases(Document& document, const RunComparison& comparison, Metric metric) {
   if (comparison.cases.empty()) {
-    text.paragraph("Neither run has a case to compare.");
+    document.paragraph("Neither run has a case to compare.");
     return;
   }
   std::vector<CaseRow> rows;
   for (const CaseComparison& each : comparison.cases) rows.push_back(row_of(each, metric));
-  std::vector<StyledText::Column> columns{{"Before", true},
-                                          {"After", true},
-                                          {"Speed-up", true},
-                                          {"95 % CI", true},
-                                          {"Less time", true}};
+  std::vector<Table::Column> columns{{"Before", kRight, false, 3},
+                                     {"After", kRight, false, 4},
+                                     {"Speed-up", kRight},
+                                     {"95 % CI", kRight, false, 5},
+                                     {"Less time", kRight, false, 1}};
   if (!have_like_launches(comparison)) {
-    columns.push_back({"Launches", true});
+    columns.push_back({"Launches", kRight, false, 2});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       rows[i].values.push_back(launches_cell(comparison.cases[i]));
     }
   }
-  text.heading("Every case");
-  add_case_table(text, columns, rows);
-  text.paragraph(legend_of(comparison));
+  document.heading("Every case");
+  document.table(table_of_cases(columns, rows));
+  document.paragraph(legend_of(comparison));
 }
 
 }  // namespace
 
-std::string comparison_report(const RunComparison& comparison, Metric metric, TableStyle style,
-                              std::size_t width) {
-  StyledText text(style, width);
-  if (!comparison.cases.empty()) text.paragraph(answer_of(comparison));
-  text.paragraph("Before: " + name_and_start(*comparison.before));
-  text.paragraph("After: " + name_and_start(*comparison.after));
-  add_changes(text, comparison);
-  if (!comparison.cases.empty()) add_headline_table(text, comparison);
-  add_cautions(text, comparison);
-  add_cases(text, comparison, metric);
-  return text.text();
+Document comparison_report(const RunComparison& comparison, Metric metric,
+                           const std::string& pictures) {
+  Document document;
+  if (!comparison.cases.empty()) document.paragraph(answer_of(comparison));
+  document.paragraph("Before: " + name_and_start(*comparison.before));
+  document.paragraph("After: " + name_and_start(*comparison.after));
+  if (!pictures.empty()) {
+    document.heading("Pictures");
+    document.figure(pictures);
+  }
+  add_changes(document, comparison);
+  if (!comparison.cases.empty()) add_headline_table(document, comparison);
+  add_cautions(document, comparison);
+  add_cases(document, comparison, metric);
+  return document;
 }
 
 namespace {

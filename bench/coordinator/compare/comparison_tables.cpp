@@ -17,8 +17,8 @@
 #include "linkgain/report/judgement_text.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/tables/grouped.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -45,7 +45,7 @@ std::string value_cell(const CaseFigures* figures, Metric metric) {
   return {};
 }
 
-std::vector<std::string> speed_up_cells(const CaseComparison& each) {
+Cells speed_up_cells(const CaseComparison& each) {
   if (!each.speed_up) {
     return {"", "", ""};
   }
@@ -134,10 +134,10 @@ std::string change_words(const CaseComparison& each) {
 }
 
 std::string change_text(const CaseComparison& each) {
-  const std::vector<std::string> speed_up = speed_up_cells(each);
+  const RatioText ratio = readable_ratio(*each.speed_up);
   const std::string variant = each.variant.empty() ? "" : fmt::format(" ({})", each.variant);
   return fmt::format("Largest change: {}{}, {} ({}, 95 % CI {}).", case_label(each.definition),
-                     variant, change_words(each), speed_up[0], speed_up[1]);
+                     variant, change_words(each), ratio.estimate, ratio.interval());
 }
 
 constexpr const char* kTooFewRuns = "Too few runs to compare.";
@@ -198,7 +198,7 @@ Cells cells_of(const std::string& label, const CaseRow& row, const Cells& values
                const std::string& reason) {
   Cells cells{label, row.variant};
   append_cells(cells, values);
-  append_cells(cells, {std::string(name_of(row.verdict)), reason});
+  append_cells(cells, {toned(std::string(name_of(row.verdict)), tone_of(row.verdict)), reason});
   return cells;
 }
 
@@ -211,90 +211,22 @@ Cells cells_of_several(const std::vector<const CaseRow*>& rows) {
                   fmt::format("{}: {}", first.reason, first_named(labels)));
 }
 
-using Columns = std::vector<StyledText::Column>;
-
-/// With the blanks in front of it.
-std::size_t width_of(const Columns& titles, const std::vector<Cells>& rows, std::size_t column) {
-  std::size_t widest = display_width(titles[column].title);
-  for (const Cells& row : rows) widest = std::max(widest, display_width(row[column]));
-  return widest + 2;
-}
-
-/// Which columns stand in which table of a terminal: the first `leading` in all of them, verdict
-/// and reason, which end the last one, together. One table where names leave too little room.
-std::vector<std::vector<std::size_t>> tables_of(const Columns& titles,
-                                                const std::vector<Cells>& rows, std::size_t leading,
-                                                std::size_t columns) {
-  constexpr std::size_t kFootnote = 6;  // a long reason gives way to its number
-  std::vector<std::size_t> first;
-  std::size_t taken = 0;
-  for (std::size_t i = 0; i < leading; ++i) {
-    first.push_back(i);
-    taken += width_of(titles, rows, i);
-  }
-  const std::size_t verdict = titles.size() - 2;
-  const bool narrow = taken > columns - columns / 4;
-  std::vector<std::vector<std::size_t>> tables{first};
-  std::size_t used = taken;
-  for (std::size_t i = leading; i <= verdict; ++i) {
-    const std::size_t width = width_of(titles, rows, i) + (i == verdict ? kFootnote : 0);
-    if (!narrow && used + width > columns && tables.back().size() > leading) {
-      tables.push_back(first);
-      used = taken;
-    }
-    tables.back().push_back(i);
-    used += width;
-  }
-  tables.back().push_back(verdict + 1);
-  return tables;
-}
-
-template <typename Value>
-std::vector<Value> picked(const std::vector<Value>& all, const std::vector<std::size_t>& which) {
-  std::vector<Value> values;
-  for (const std::size_t place : which) values.push_back(all[place]);
-  return values;
-}
-
-void add_tables(StyledText& text, const Columns& titles, const std::vector<Cells>& rows,
-                std::size_t leading) {
-  if (text.style() == TableStyle::markdown) {
-    text.table_with_reasons(titles, rows);
-    return;
-  }
-  for (const std::vector<std::size_t>& which : tables_of(titles, rows, leading, text.width())) {
-    std::vector<Cells> own;
-    for (const Cells& row : rows) own.push_back(picked(row, which));
-    if (which.back() + 1 == titles.size()) {
-      text.table_with_reasons(picked(titles, which), own);
-    } else {
-      text.table(picked(titles, which), own);
-    }
-  }
-}
-
 }  // namespace
 
-void add_case_table(StyledText& text, const std::vector<StyledText::Column>& columns,
-                    const std::vector<CaseRow>& rows) {
-  std::vector<const CaseRow*> all;
-  for (const CaseRow& row : rows) all.push_back(&row);
-  std::vector<Cells> cells;
-  for (const auto& alike : grouped(all, alike_key)) {
+Table table_of_cases(const std::vector<Table::Column>& columns, const std::vector<CaseRow>& rows) {
+  std::vector<Table::Column> all{{.title = "Case", .too_long = Table::TooLong::cut},
+                                 {.title = "Variant", .needs_values = true, .leave_out = 6}};
+  all.insert(all.end(), columns.begin(), columns.end());
+  all.insert(all.end(), {{"Verdict"}, {.title = "Why", .too_long = Table::TooLong::below}});
+  Table table(all);
+  std::vector<const CaseRow*> ordered;
+  for (const CaseRow& row : rows) ordered.push_back(&row);
+  for (const auto& alike : grouped(ordered, alike_key)) {
     const CaseRow& row = *alike.front();
-    cells.push_back(alike.size() > 1 ? cells_of_several(alike)
-                                     : cells_of(row.label, row, row.values, row.reason));
+    table.add_row(alike.size() > 1 ? cells_of_several(alike)
+                                   : cells_of(row.label, row, row.values, row.reason));
   }
-  Columns titles{{"Case"}, {"Variant"}};
-  titles.insert(titles.end(), columns.begin(), columns.end());
-  titles.insert(titles.end(), {{"Verdict"}, {"Why"}});
-  const bool variants = std::any_of(rows.begin(), rows.end(),
-                                    [](const CaseRow& row) { return !row.variant.empty(); });
-  if (!variants) {
-    titles.erase(titles.begin() + 1);
-    for (Cells& row : cells) row.erase(row.begin() + 1);
-  }
-  add_tables(text, titles, cells, variants ? 2 : 1);
+  return table;
 }
 
 namespace {
@@ -384,53 +316,51 @@ std::string what_is_timed(const CaseComparison& each) {
   return "the same " + spoken_operation(each.definition);
 }
 
-void add_training_table(StyledText& text, const Rows& rows, const CaseComparison& each,
+void add_training_table(Document& document, const Rows& rows, const CaseComparison& each,
                         double tolerance) {
   const bool nvlink = is_about_nvlink(each);
   const std::optional<std::int64_t> steps = common(rows, planned_steps);
-  std::vector<Cells> cells;
+  Table table({{nvlink ? "NVLink" : "Run"},
+               {training_title(*each.definition.training, steps), kRight},
+               {.title = "Path", .leave_out = 1}});
   for (const Row& row : rows) {
-    cells.push_back(
-        {name_cell(row, nvlink), training_cell(row, steps.has_value()), path_cell(row)});
+    table.add_row({name_cell(row, nvlink), training_cell(row, steps.has_value()), path_cell(row)});
   }
-  text.table({{nvlink ? "NVLink" : "Run"},
-              {training_title(*each.definition.training, steps), true},
-              {"Path", false, 1}},
-             cells);
+  document.table(std::move(table));
   const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
-  text.paragraph(verdict_sentence(what, each, tolerance));
-  text.paragraph(training_text(each.definition, rows, steps));
+  document.paragraph(verdict_sentence(what, each, tolerance));
+  document.paragraph(training_text(each.definition, rows, steps));
 }
 
-void add_operation_table(StyledText& text, const Rows& rows, const CaseComparison& each,
+void add_operation_table(Document& document, const Rows& rows, const CaseComparison& each,
                          double tolerance) {
   const bool nvlink = is_about_nvlink(each);
-  std::vector<Cells> cells;
+  Table table({{nvlink ? "NVLink" : "Run"},
+               {case_label(each.definition), kRight},
+               {"busbw", kRight, false, 1},
+               {.title = "Path", .leave_out = 2}});
   for (const Row& row : rows) {
-    cells.push_back({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
-                     value_cell(row.figures, Metric::busbw), path_cell(row)});
+    table.add_row({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
+                   value_cell(row.figures, Metric::busbw), path_cell(row)});
   }
-  text.table({{nvlink ? "NVLink" : "Run"},
-              {case_label(each.definition), true},
-              {"busbw", true, 1},
-              {"Path", false, 2}},
-             cells);
-  text.paragraph(verdict_sentence(what_is_timed(each), each, tolerance));
+  document.table(std::move(table));
+  document.paragraph(verdict_sentence(what_is_timed(each), each, tolerance));
 }
 
 }  // namespace
 
-void add_headline_table(StyledText& text, const RunComparison& comparison) {
+void add_headline_table(Document& document, const RunComparison& comparison) {
   const CaseComparison* each = headline_case(comparison);
   if (each == nullptr) {
-    text.paragraph(has_too_few_runs(comparison) ? kTooFewRuns
-                                                : "No case was measured on both sides.");
+    document.paragraph(has_too_few_runs(comparison) ? kTooFewRuns
+                                                    : "No case was measured on both sides.");
     return;
   }
   const Rows rows{Row{"Before", comparison.before, each->before},
                   Row{"After", comparison.after, each->after}};
   const bool training = each->definition.training.has_value();
-  (training ? add_training_table : add_operation_table)(text, rows, *each, comparison.tolerance);
+  (training ? add_training_table : add_operation_table)(document, rows, *each,
+                                                        comparison.tolerance);
 }
 
 }  // namespace linkgain

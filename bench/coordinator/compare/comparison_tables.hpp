@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "linkgain/compare/run_comparison.hpp"
-#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
@@ -13,7 +13,7 @@ namespace linkgain {
 std::string value_cell(const CaseFigures* figures, Metric metric);
 
 /// Speed-up, interval and less time; empty where there is nothing to compare.
-std::vector<std::string> speed_up_cells(const CaseComparison& each);
+Cells speed_up_cells(const CaseComparison& each);
 
 /// "after.json (2026-11-21T16:40:00Z)"
 std::string name_and_start(const RunFigures& run);
@@ -36,23 +36,21 @@ std::string verdict_legend(double tolerance);
 /// A row of the table of all cases.
 struct CaseRow {
   std::string label;
-  std::string variant;              ///< empty where the source knows none
-  std::vector<std::string> values;  ///< one for each column between variant and verdict
+  std::string variant;  ///< empty where the source knows none
+  Cells values;         ///< one for each column between variant and verdict
   Verdict verdict = Verdict::missing;
   std::string reason;
   /// Whether nothing is lost where several rows of the same verdict and reason become one.
   bool foldable = false;
 };
 
-/// The table of all cases. `columns` are those of the values; the variant's and the reason's
-/// columns are left out where they are empty.
-void add_case_table(StyledText& text, const std::vector<StyledText::Column>& columns,
-                    const std::vector<CaseRow>& rows);
+/// Makes the table of all cases. `columns` are those of the values.
+Table table_of_cases(const std::vector<Table::Column>& columns, const std::vector<CaseRow>& rows);
 
 /// Adds the table of the case that stands for the comparison (headline_case()), a row for each
 /// side, and says in a sentence what its difference is. A training's time is that of all steps that
 /// the runs were asked for, or of one step where they were asked for different numbers, and a
 /// paragraph says what was trained.
-void add_headline_table(StyledText& text, const RunComparison& comparison);
+void add_headline_table(Document& document, const RunComparison& comparison);
 
 }  // namespace linkgain

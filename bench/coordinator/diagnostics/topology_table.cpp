@@ -8,7 +8,7 @@
 
 #include "linkgain/diagnostics/link_verdict.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -36,7 +36,7 @@ std::string table_of(const Topology& topology, std::size_t width) {
   columns.push_back({"NUMA Affinity", Table::Alignment::left, false, 1});
   Table table(columns);
   for (int from = 0; from < devices; ++from) {
-    std::vector<std::string> cells{device_label(topology, from)};
+    Cells cells{device_label(topology, from)};
     for (int to = 0; to < devices; ++to) cells.push_back(matrix_cell(topology, from, to));
     if (static_cast<std::size_t>(from) < topology.gpus.size()) {
       const TopologyGpu& gpu = topology.gpus[static_cast<std::size_t>(from)];
@@ -46,7 +46,7 @@ std::string table_of(const Topology& topology, std::size_t width) {
     }
     table.add_row(std::move(cells));
   }
-  return table.text(width);
+  return to_terminal(table, {.columns = width});
 }
 
 struct Explained {
@@ -301,7 +301,7 @@ std::string gpus_section(const Topology& topology, std::size_t width, Footnotes&
                    pcie_cell(gpu.pcie, notes)});
   }
   if (topology.gpus.empty()) return {};
-  return table.text(width) +
+  return to_terminal(table, {.columns = width}) +
          (hidden ? remark("hidden: CUDA_VISIBLE_DEVICES leaves the GPU out.", width) : "") +
          (lowered ? remark("A PCIe link may slow down while its GPU is idle: linkgain doctor "
                            "--load looks at it under load.",
@@ -317,7 +317,7 @@ std::string nics_section(const Topology& topology, std::size_t width, Footnotes&
     table.add_row(
         {fmt::format("NIC{}", i), nic.name, nic.pci_bus_id, number_cell(nic.numa_node, notes)});
   }
-  return table.text(width);
+  return to_terminal(table, {.columns = width});
 }
 
 std::string nvlink_section(const Topology& topology, std::size_t width, Footnotes& notes) {
@@ -333,7 +333,7 @@ std::string nvlink_section(const Topology& topology, std::size_t width, Footnote
                {"Payload one way", Alignment::right}});
   for (const TopologyGpu& gpu : topology.gpus) add_nvlink_row(gpu, table, notes);
   const std::string slower = slower_links(topology);
-  return table.text(width) +
+  return to_terminal(table, {.columns = width}) +
          remark(fmt::format("In GB/s (1e9 B/s): per link as the driver says{}; payload: what "
                             "coding leaves.",
                             slower.empty() ? ", times active links"
@@ -351,7 +351,7 @@ std::string p2p_section(const Topology& topology, std::size_t width, Footnotes& 
                {"Atomics", Alignment::left, false, 1},
                {"Over NVLink", Alignment::left, false, 2}});
   for (const P2pGroup& group : groups) {
-    std::vector<std::string> cells{fmt::format("{}", fmt::join(group.pairs, ", "))};
+    Cells cells{fmt::format("{}", fmt::join(group.pairs, ", "))};
     if (&group == &groups.back()) {
       if (groups.size() > 1 && group.pairs.size() > 2) cells[0] = "all other pairs";
       if (groups.size() == 1 && group.pairs.size() > 1) cells[0] = "all pairs";
@@ -359,27 +359,35 @@ std::string p2p_section(const Topology& topology, std::size_t width, Footnotes& 
     cells.insert(cells.end(), group.answers.begin(), group.answers.end());
     table.add_row(std::move(cells));
   }
-  return table.text(width);
+  return to_terminal(table, {.columns = width});
 }
 
 }  // namespace
 
-std::string topology_report(const Topology& topology, std::size_t width) {
+std::string topology_report(const Topology& topology, const ScreenStyle& style) {
+  const std::size_t width = style.columns;
   Footnotes notes;
   const std::string driver = topology.driver.measured()
                                  ? "driver " + topology.driver.value()
                                  : "driver version not known: " + topology.driver.reason();
   const LinkAnswer answer = link_answer(topology);
   std::string text = text_of(answer, width);
-  if (answer.trouble) text += hanging("warning: ", "see linkgain doctor for what to check", width);
+  if (answer.trouble) {
+    text += hanging(painted("warning: ", kYellow, style), "see linkgain doctor for what to check",
+                    width);
+  }
   text += fmt::format("\n{}: {}, {}\n\n{}", topology.host, models_of(topology), driver,
                       topology_matrix(topology, width));
   for (const auto section : {gpus_section, nics_section, nvlink_section, p2p_section}) {
     const std::string part = section(topology, width, notes);
     if (!part.empty()) text += "\n" + part;
   }
-  const std::string reasons = notes.text(prose_width(width));
-  return reasons.empty() ? text : text + "\n" + reasons;
+  if (!notes.all().empty()) text += "\n";
+  for (const auto& [symbol, meaning] : notes.all()) {
+    const std::string number = symbol.substr(1, symbol.size() - 2);
+    text += hanging(fmt::format("  [{}] ", number), meaning, prose_width(width));
+  }
+  return text;
 }
 
 }  // namespace linkgain

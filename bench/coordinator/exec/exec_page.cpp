@@ -73,7 +73,7 @@ std::string pictures_of(const Record& record) {
 }  // namespace
 
 std::string exec_page(const Record& record) {
-  HtmlPage page = page_of_markdown(exec_markdown(record));
+  HtmlPage page = page_of(exec_document(record));
   const auto after_metrics = page.sections.begin() + (page.sections.empty() ? 0 : 1);
   HtmlPage pictures;
   pictures.add("pictures", "Pictures", pictures_of(record));

@@ -18,9 +18,9 @@
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/screen/screen.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -203,10 +203,11 @@ Table table_of(const Record& record, const std::vector<const CaseResult*>& resul
                          : "Speed-up",
                      kRight, false, 3});
   columns.push_back({"95 % CI", kRight, false, 2});
+  columns.front().too_long = Table::TooLong::cut;
   Table table(columns);
   for (const CaseResult* result : results) {
     for (std::size_t i = 0; i < result->variants.size(); ++i) {
-      std::vector<std::string> cells;
+      Cells cells;
       if (several) cells.push_back(i == 0 ? result->definition.metric->name : "");
       cells.push_back(row_name(difference, record, i));
       cells.push_back(value_text(*result, i));
@@ -343,8 +344,7 @@ std::string exec_screen(const Record& record, const std::string& footer, const S
          results.size() * height + (results.size() < shown_before ? 1 : 0) > room) {
     results.pop_back();
   }
-  if (!results.empty())
-    text += table_of(record, results).text(style.columns, Table::FirstColumn::cut);
+  if (!results.empty()) text += to_terminal(table_of(record, results), style);
   if (results.size() < shown_before) {
     text += fmt::format("  and {} in the report\n",
                         counted(static_cast<std::int64_t>(shown_before - results.size()),
@@ -361,42 +361,46 @@ std::string exec_card(const Record& record) {
   text += card_circumstances(record, counted(std::ssize(record.runs), "run", "runs"));
   const std::string end = in_lines(answer_of(record), kStyle) + "$ " + command_text(record) + "\n";
   const CaseResult* const main = main_result(record);
-  if (main != nullptr)
-    text += table_of(record, {main}).text(kStyle.columns, Table::FirstColumn::cut);
+  if (main != nullptr) text += to_terminal(table_of(record, {main}), kStyle);
   constexpr std::size_t kFences = 2;
   text += card_warnings(record, line_count(text + end) + kFences);
   return fenced(text + end);
 }
 
-std::string exec_details(const Record& record) {
+Document exec_details(const Record& record) {
   const std::vector<const CaseResult*> results = measured(record);
-  std::string text;
+  Document document;
   if (!results.empty()) {
-    text = fmt::format(
-        "\n## Metrics\n\nValues are geometric means over runs of the whole command. A speed-up is "
-        "{} against the row's variant, its interval Welch's.\n\n{}",
-        record.settings.variants.front().name, table_of(record, results).markdown());
+    document.heading("Metrics");
+    document.paragraph(fmt::format(
+        "Values are geometric means over runs of the whole command. A speed-up is {} against the "
+        "row's variant, its interval Welch's.",
+        record.settings.variants.front().name));
+    document.table(table_of(record, results));
   }
-  if (record.link_errors) text += "\n## Health\n\n" + link_errors_line(record.link_errors);
-  return text + circumstances(record);
+  if (record.link_errors) {
+    document.heading("Health");
+    document.paragraph(link_errors_line(record.link_errors));
+  }
+  document.add(circumstances(record));
+  return document;
 }
 
-std::string exec_markdown(const Record& record) {
-  const std::string title = fmt::format(
-      "# linkgain exec: {}\n\nMeasured on {} ({}) at {}{}: {}.\n\n",
-      markdown_text(command_text(record)),
-      record.machine.host.empty() ? "an unnamed host"
-                                  : markdown_text(one_line(record.machine.host)),
-      markdown_text(one_line(describe_ranks(record.machine))),
-      markdown_text(one_line(record.started)),
-      record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "",
-      name_of(record.status));
-  std::string table;
+Document exec_document(const Record& record) {
+  const std::string host = record.machine.host.empty() ? "an unnamed host" : record.machine.host;
+  const std::string wall =
+      record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
+  Document document;
+  document.title("linkgain exec: " + command_text(record));
+  document.paragraph(fmt::format("Measured on {} ({}) at {}{}: {}.", host,
+                                 describe_ranks(record.machine), record.started, wall,
+                                 name_of(record.status)));
   if (const CaseResult* const main = main_result(record)) {
-    table = table_of(record, {main}).markdown() + "\n";
+    document.table(table_of(record, {main}));
   }
-  return fmt::format("{}{}**{}**\n{}", title, table, markdown_text(answer_of(record)),
-                     exec_details(record));
+  document.paragraph(strong(answer_of(record)));
+  document.add(exec_details(record));
+  return document;
 }
 
 }  // namespace linkgain

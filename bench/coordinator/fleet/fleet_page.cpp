@@ -72,9 +72,8 @@ std::string fleet_page(const FleetReport& report, const FleetNames& names) {
   HtmlPage page{.title = fmt::format(
                     "linkgain fleet: {}",
                     counted(static_cast<std::int64_t>(report.nodes.size()), "node", "nodes"))};
-  page.add("result", "Result", html_of_markdown(fleet_result(report, TableStyle::markdown)));
-  page.add("nodes", "Nodes, the worst first",
-           html_of_markdown(fleet_nodes(report, TableStyle::markdown), "Nodes"));
+  page.add("result", "Result", to_html(fleet_result(report)));
+  page.add("nodes", "Nodes, the worst first", to_html(fleet_nodes(report), "Nodes"));
   page.add("cases", "Nodes and cases", nodes_and_cases(report, names));
   return html_text(page);
 }

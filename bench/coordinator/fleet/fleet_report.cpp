@@ -15,7 +15,6 @@
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/prometheus.hpp"
-#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 namespace {
@@ -39,25 +38,26 @@ bool has_kinds(const FleetReport& report) {
   return machines.size() > 1;
 }
 
-void add_nodes(StyledText& text, const FleetReport& report) {
+Tone tone_of(NodeState state) {
+  if (state == NodeState::ok) return Tone::plain;
+  return state == NodeState::not_judged ? Tone::doubtful : Tone::bad;
+}
+
+Table nodes_of(const FleetReport& report) {
   const bool kinds = has_kinds(report);
-  std::vector<StyledText::Column> columns{
-      {"Node"}, {"State"}, {"Slower", true, 3}, {"Where", false, 2}};
-  if (kinds) {
-    columns.push_back({"Machine", false, 1});
-  }
-  columns.push_back({"Why"});
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Table::Column> columns{
+      {"Node"}, {"State"}, {"Slower", kRight, false, 3}, {.title = "Where", .leave_out = 2}};
+  if (kinds) columns.push_back({.title = "Machine", .leave_out = 1});
+  columns.push_back({.title = "Why", .too_long = Table::TooLong::below});
+  Table table(columns);
   for (const FleetNode& node : report.nodes) {
-    rows.push_back({node.host, std::string(name_of(node.state)),
-                    node.slowdown ? fmt::format("{:.2f}x", *node.slowdown) : std::string{},
-                    node.blame});
-    if (kinds) {
-      rows.back().push_back(node.machine);
-    }
-    rows.back().push_back(findings_of(node));
+    Cells cells{node.host, toned(std::string(name_of(node.state)), tone_of(node.state)),
+                node.slowdown ? fmt::format("{:.2f}x", *node.slowdown) : std::string{}, node.blame};
+    if (kinds) cells.push_back(node.machine);
+    cells.push_back(findings_of(node));
+    table.add_row(std::move(cells));
   }
-  text.table_with_reasons(columns, rows);
+  return table;
 }
 
 /// "31 ok, 1 slow", the worst first.
@@ -87,53 +87,53 @@ std::string drain_command(const std::string& hosts) {
 }
 
 /// The command, of the names that Slurm takes for one host each; and those that it does not.
-void add_drain_command(StyledText& text, const std::vector<std::string>& hosts) {
+void add_drain_command(Document& document, const std::vector<std::string>& hosts) {
   std::vector<std::string> plain;
   std::vector<std::string> others;
   for (const std::string& host : hosts) {
     (is_host_name(host) ? plain : others).push_back(shown_word(host));
   }
-  if (!plain.empty()) text.command(drain_command(compress_hostlist(plain)));
+  if (!plain.empty()) document.code(drain_command(compress_hostlist(plain)) + "\n");
   if (others.empty()) return;
-  text.paragraph(fmt::format("No command for what Slurm does not take for one host: {}",
-                             fmt::join(others, ", ")));
+  document.paragraph(fmt::format("No command for what Slurm does not take for one host: {}",
+                                 fmt::join(others, ", ")));
 }
 
 /// Counts, notes, and what to drain.
-void add_result(StyledText& text, const FleetReport& report) {
+void add_result(Document& document, const FleetReport& report) {
   if (report.nodes.empty()) {
-    text.paragraph("No node.");
+    document.paragraph("No node.");
     return;
   }
-  text.paragraph(counts_of(report));
-  for (const std::string& note : report.notes) text.item(note);
+  document.paragraph(counts_of(report));
+  for (const std::string& note : report.notes) document.item(note);
   if (report.drain.empty()) {
-    text.paragraph("Nothing to drain.");
+    document.paragraph("Nothing to drain.");
     return;
   }
-  text.paragraph("Suggested to drain: " + compress_hostlist(report.drain));
-  add_drain_command(text, report.drain);
+  document.paragraph("Suggested to drain: " + compress_hostlist(report.drain));
+  add_drain_command(document, report.drain);
 }
 
 }  // namespace
 
-std::string fleet_report(const FleetReport& report, TableStyle style, std::size_t width) {
-  StyledText text(style, width);
-  if (!report.nodes.empty()) add_nodes(text, report);
-  add_result(text, report);
-  return text.text();
+Document fleet_report(const FleetReport& report) {
+  Document document;
+  if (!report.nodes.empty()) document.table(nodes_of(report));
+  add_result(document, report);
+  return document;
 }
 
-std::string fleet_nodes(const FleetReport& report, TableStyle style) {
-  StyledText text(style);
-  if (!report.nodes.empty()) add_nodes(text, report);
-  return text.text();
+Document fleet_nodes(const FleetReport& report) {
+  Document document;
+  if (!report.nodes.empty()) document.table(nodes_of(report));
+  return document;
 }
 
-std::string fleet_result(const FleetReport& report, TableStyle style) {
-  StyledText text(style);
-  add_result(text, report);
-  return text.text();
+Document fleet_result(const FleetReport& report) {
+  Document document;
+  add_result(document, report);
+  return document;
 }
 
 std::string fleet_csv(const FleetReport& report) {

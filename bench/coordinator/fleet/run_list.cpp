@@ -29,6 +29,7 @@ bool is_label(std::string_view text) {
 }
 
 constexpr std::string_view kUnreadable = "unreadable";
+constexpr std::string_view kUnfinished = "unfinished";
 
 /// Of a record, a journal, or a folder that may not be read.
 ListedRun listed(const std::filesystem::path& file) {
@@ -44,7 +45,8 @@ ListedRun listed(const std::filesystem::path& file) {
     run.cases = static_cast<int>(record.cases.size());
     run.measured = static_cast<int>(std::ranges::count_if(
         record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
-    run.status = file.extension() == ".jsonl" ? "unfinished" : name_of(record.status);
+    run.status = file.extension() == ".jsonl" ? std::string(kUnfinished)
+                                              : std::string(name_of(record.status));
   } catch (const UsageError&) {
     run.status = kUnreadable;
   }
@@ -60,6 +62,12 @@ std::string when(const ListedRun& run) {
 std::string count_of(const ListedRun& run) {
   return run.measured == run.cases ? fmt::to_string(run.cases)
                                    : fmt::format("{} of {}", run.measured, run.cases);
+}
+
+Tone tone_of(const ListedRun& run) {
+  if (run.status == name_of(RunStatus::complete)) return Tone::plain;
+  const bool goes_on = run.status == kUnfinished || run.status == name_of(RunStatus::interrupted);
+  return goes_on ? Tone::doubtful : Tone::bad;
 }
 
 }  // namespace
@@ -134,21 +142,19 @@ std::filesystem::path find_run(const std::filesystem::path& named,
                                   : fmt::format("labels there: {}", fmt::join(labels, ", ")));
 }
 
-std::string run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& folder,
-                     TableStyle style, std::size_t width) {
-  using enum Table::Alignment;
-  Table table({{.title = "Run in " + folder.string()},
+Table run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& folder) {
+  Table table({{.title = "Run in " + folder.string(), .too_long = Table::TooLong::cut},
                {.title = "When (UTC)", .leave_out = 6},
                {.title = "Label", .needs_values = true, .leave_out = 5},
                {.title = "Machine", .leave_out = 3},
                {.title = "Profile", .leave_out = 2},
-               {.title = "Cases", .alignment = right, .leave_out = 1},
+               {.title = "Cases", .alignment = kRight, .leave_out = 1},
                {.title = "Status", .leave_out = 4}});
   for (const ListedRun& run : runs) {
     table.add_row({visible(run.path.lexically_relative(folder).string()), when(run), run.label,
-                   run.machine, run.profile, count_of(run), run.status});
+                   run.machine, run.profile, count_of(run), toned(run.status, tone_of(run))});
   }
-  return style == TableStyle::text ? table.text(width, Table::FirstColumn::cut) : table.markdown();
+  return table;
 }
 
 std::string run_list_csv(const std::vector<ListedRun>& runs) {

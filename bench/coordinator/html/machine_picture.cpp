@@ -336,22 +336,19 @@ std::string description_of(const Machine& machine) {
 /// What joins each pair, as `linkgain topo` names it.
 std::string link_table(const Machine& machine) {
   if (machine.links.empty()) return {};
-  HtmlTable table{.caption = "What joins each pair", .columns = {{"from \\ to"}}};
-  for (const RankInfo& to : machine.ranks) {
-    table.columns.push_back({gpu_label(machine, to.rank), true});
-  }
+  std::vector<Table::Column> columns{{"from \\ to"}};
+  for (const RankInfo& to : machine.ranks) columns.push_back({gpu_label(machine, to.rank), kRight});
+  Table table(columns, "What joins each pair");
   for (const RankInfo& from : machine.ranks) {
-    std::vector<std::string>& row = table.rows.emplace_back();
-    row.push_back(xml_escaped(gpu_label(machine, from.rank)));
+    Cells cells{gpu_label(machine, from.rank)};
     for (const RankInfo& to : machine.ranks) {
       const PairLink* const link =
           from.rank == to.rank ? nullptr : find_link(machine, from.rank, to.rank);
-      row.push_back(from.rank == to.rank ? "–"
-                    : link == nullptr    ? "?"
-                                         : xml_escaped(label_of(*link)));
+      cells.emplace_back(from.rank == to.rank ? "–" : link == nullptr ? "?" : label_of(*link));
     }
+    table.add_row(std::move(cells));
   }
-  return html_text(table);
+  return to_html(table);
 }
 
 }  // namespace

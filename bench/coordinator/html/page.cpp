@@ -20,12 +20,6 @@ std::string contents(const HtmlPage& page) {
   return fmt::format("<nav aria-label=\"Contents\">\n<ul>\n{}</ul>\n</nav>\n", items);
 }
 
-std::string cell(const HtmlTable& table, std::size_t column, const std::string& html) {
-  const std::string_view number = table.columns[column].right ? " class=\"n\"" : "";
-  return column == 0 && !html.empty() ? fmt::format("<th scope=\"row\"{}>{}</th>", number, html)
-                                      : fmt::format("<td{}>{}</td>", number, html);
-}
-
 }  // namespace
 
 void HtmlPage::add(std::string_view id, std::string_view name, std::string body) {
@@ -81,25 +75,6 @@ std::string figure(std::string_view caption, const std::string& picture, const s
                      xml_escaped(caption), picture, legend,
                      folded(fmt::format("Table: {}", caption), table,
                             rows > kMostRowsOnPaper ? OnPaper::absent : OnPaper::open));
-}
-
-std::string html_text(const HtmlTable& table) {
-  std::string head;
-  for (const HtmlTable::Column& column : table.columns) {
-    const std::string_view number = column.right ? " class=\"n\"" : "";
-    head += column.title.empty()
-                ? "<td></td>"
-                : fmt::format("<th scope=\"col\"{}>{}</th>", number, xml_escaped(column.title));
-  }
-  std::string body;
-  for (const std::vector<std::string>& row : table.rows) {
-    body += "<tr>";
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      body += cell(table, i, i < row.size() ? row[i] : std::string());
-    }
-    body += "</tr>\n";
-  }
-  return scrolling_table(table.caption, head, body);
 }
 
 }  // namespace linkgain

@@ -211,23 +211,20 @@ std::string plot_legend(const Plot& plot) {
 }
 
 std::string plot_table(const Plot& plot) {
-  HtmlTable table{.caption = plot.title};
-  table.columns.push_back({plot.x.title, true});
-  std::map<double, std::vector<std::string>> rows;
+  std::vector<Table::Column> columns{{plot.x.title, kRight}};
+  std::map<double, Cells> rows;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    table.columns.push_back({plot.series[i].name, true});
+    columns.push_back({plot.series[i].name, kRight});
     for (const Plot::Point& point : plot.series[i].points) {
-      std::vector<std::string>& row = rows[point.x];
-      row.resize(plot.series.size());
-      row[i] = value_text(plot.y, point);
+      Cells& row = rows[point.x];
+      row.resize(1 + plot.series.size());
+      row[0] = axis_text(plot.x.quantity, point.x);
+      row[1 + i] = value_text(plot.y, point);
     }
   }
-  for (const auto& [x, cells] : rows) {
-    std::vector<std::string>& row = table.rows.emplace_back();
-    row.push_back(axis_text(plot.x.quantity, x));
-    row.insert(row.end(), cells.begin(), cells.end());
-  }
-  return html_text(table);
+  Table table(columns, plot.title);
+  for (const auto& [x, cells] : rows) table.add_row(cells);
+  return to_html(table);
 }
 
 std::string plot_figure(const Plot& plot, std::string_view id) {

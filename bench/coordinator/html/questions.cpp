@@ -302,11 +302,7 @@ std::string can_be_trusted(const RunSummary& summary) {
   if (summary.record.settings.backend == BackendKind::nccl) {
     items.push_back(evidence_text(summary));
   }
-  std::string lines = health_line(summary);
-  for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n')) {
-    items.push_back(lines.substr(0, end) + ".");
-    lines.erase(0, end + 1);
-  }
+  for (const std::string& line : health_lines(summary)) items.push_back(line + ".");
   return paragraph(verdict(summary)) + list(items);
 }
 

@@ -143,37 +143,31 @@ const RowChart::Part* find_part(const RowChart::Row& row, const std::string& nam
   return part == row.parts.end() ? nullptr : &*part;
 }
 
-/// Each interval stands behind what it is of; a column without any text is left out.
+/// Puts each interval behind what it is of.
 std::string table_of(const RowChart& chart, const std::vector<std::string>& names) {
   const auto text_of = [&](double value) { return axis_text(chart.axis.quantity, value); };
   const auto range_of = [&](const std::optional<Interval>& interval) {
     return interval ? fmt::format("{} to {}", text_of(interval->low), text_of(interval->high)) : "";
   };
-  HtmlTable table{.caption = chart.title, .columns = {{""}}};
-  table.rows.resize(chart.rows.size());
-  const auto add_column = [&](const std::string& title, auto cell_of) {
-    std::vector<std::string> cells;
-    for (const RowChart::Row& row : chart.rows) cells.push_back(cell_of(row));
-    if (std::ranges::all_of(cells, &std::string::empty)) return;
-    table.columns.push_back({title, true});
-    for (std::size_t i = 0; i < cells.size(); ++i) table.rows[i].push_back(std::move(cells[i]));
-  };
-  for (std::size_t i = 0; i < chart.rows.size(); ++i) {
-    table.rows[i].push_back(xml_escaped(chart.rows[i].label));
-  }
+  std::vector<Table::Column> columns{{""}};
   for (const std::string& name : names) {
-    add_column(name, [&](const RowChart::Row& row) {
-      const RowChart::Part* const part = find_part(row, name);
-      return part == nullptr ? "" : text_of(part->size);
-    });
-    add_column(name + ", 95 % interval", [&](const RowChart::Row& row) {
-      const RowChart::Part* const part = find_part(row, name);
-      return part == nullptr ? "" : range_of(part->interval);
-    });
+    columns.push_back({name, kRight, true});
+    columns.push_back({name + ", 95 % interval", kRight, true});
   }
-  add_column(chart.axis.title, [](const RowChart::Row& row) { return xml_escaped(row.text); });
-  add_column("95 % interval", [&](const RowChart::Row& row) { return range_of(row.interval); });
-  return html_text(table);
+  columns.push_back({chart.axis.title, kRight, true});
+  columns.push_back({"95 % interval", kRight, true});
+  Table table(columns, chart.title);
+  for (const RowChart::Row& row : chart.rows) {
+    Cells cells{row.label};
+    for (const std::string& name : names) {
+      const RowChart::Part* const part = find_part(row, name);
+      append_cells(cells, part == nullptr ? Cells{"", ""}
+                                          : Cells{text_of(part->size), range_of(part->interval)});
+    }
+    append_cells(cells, {row.text, range_of(row.interval)});
+    table.add_row(std::move(cells));
+  }
+  return to_html(table);
 }
 
 }  // namespace

@@ -54,10 +54,9 @@ std::string answer_html(const RunSummary& summary) {
   if (first != nullptr) {
     html += fmt::format(
         "<div class=\"tables\">\n{}{}</div>\n",
-        html_of_markdown(variants_table(answer, {}).markdown(), "Time with and without"),
-        html_of_markdown(answer_table(answer, {}).markdown(), summary.launches.most > 1
-                                                                  ? "Each operation, 95 % intervals"
-                                                                  : "Each operation"));
+        to_html(variants_table(answer), "Time with and without"),
+        to_html(answer_table(answer),
+                summary.launches.most > 1 ? "Each operation, 95 % intervals" : "Each operation"));
   }
   return html + introduction(summary.record) + questions(summary);
 }
@@ -76,10 +75,16 @@ std::string warnings_html(const std::string& run, const Record& record) {
   return items.empty() ? items : fmt::format("<ul class=\"warnings\">\n{}</ul>\n", items);
 }
 
-/// What stands below the heading of a section in Markdown.
-std::string body_of(const std::string& section) {
-  const HtmlPage page = page_of_markdown(section);
+/// Takes what stands below the heading of a section.
+std::string body_of(const Document& section) {
+  const HtmlPage page = page_of(section);
   return page.sections.empty() ? std::string() : page.sections.front().body;
+}
+
+std::string health_html(const RunSummary& summary) {
+  Document document;
+  for (const std::string& line : health_lines(summary)) document.paragraph(line);
+  return to_html(document);
 }
 
 std::string machine_html(const Record& record, const std::string& id) {
@@ -110,23 +115,20 @@ constexpr const char* kWords =
     "</dl>\n";
 
 std::string size_tables_html(const RunSummary& summary) {
-  const std::string tables = size_tables(summary);
-  return tables.empty() ? tables
-                        : folded("All figures by size, with marks", html_of_markdown(tables));
+  return folded("All figures by size, with marks", to_html(size_tables(summary)));
 }
 
 std::string pairs_html(const RunSummary& summary) {
-  const std::string tables = pair_tables(summary);
-  return tables.empty()
-             ? tables
-             : pair_pictures(summary) + folded("All figures by pair", html_of_markdown(tables));
+  const Document tables = pair_tables(summary);
+  if (tables.empty()) return {};
+  return pair_pictures(summary) + folded("All figures by pair", to_html(tables));
 }
 
 std::string training_html(const RunSummary& summary, const ShownRun& run) {
   if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
   std::string tables;
   for (const HeadlinePart& part : headline_parts(summary)) {
-    tables += html_of_markdown(part.text, part.name);
+    tables += to_html(part.content, part.name);
   }
   return training_picture({&run, 1}) +
          folded("All figures of trainings and of the largest sizes", tables);
@@ -134,18 +136,15 @@ std::string training_html(const RunSummary& summary, const ShownRun& run) {
 
 /// A row for each run: what it is of and what it says.
 std::string runs_table(std::span<const ShownRun> runs) {
-  HtmlTable table{.caption = "Runs on this page",
-                  .columns = {{"Run"}, {"Machine"}, {"Measured"}, {"Answer"}}};
+  Table table({{"Run"}, {"Machine"}, {"Measured"}, {"Answer"}}, "Runs on this page");
   for (const ShownRun& run : runs) {
     const Record& record = run.summary->record;
-    table.rows.push_back(
-        {xml_escaped(run.name),
-         xml_escaped(
-             one_line(fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine)))),
-         xml_escaped(one_line(fmt::format("{}, {}", record.started, name_of(record.status)))),
-         xml_escaped(answer_sentence(*run.summary, answer_of(*run.summary)))});
+    table.add_row({run.name,
+                   fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine)),
+                   fmt::format("{}, {}", record.started, name_of(record.status)),
+                   answer_sentence(*run.summary, answer_of(*run.summary))});
   }
-  return html_text(table);
+  return to_html(table);
 }
 
 }  // namespace
@@ -153,7 +152,7 @@ std::string runs_table(std::span<const ShownRun> runs) {
 std::string run_page(const RunSummary& summary) {
   const Record& record = summary.record;
   const ShownRun run{{}, &summary};
-  HtmlPage page = page_of_markdown(report_head(record));
+  HtmlPage page = page_of(report_head(record));
   page.add("answer", "The answer", answer_html(summary));
   page.add("warnings", "Warnings", warnings_html({}, record));
   page.add("soak", "Over time", body_of(soak_section(summary)));
@@ -161,7 +160,7 @@ std::string run_page(const RunSummary& summary) {
   page.add("sizes", "By size", size_pictures({&run, 1}) + size_tables_html(summary));
   page.add("pairs", "Pairs", pairs_html(summary));
   page.add("training", "Training", training_html(summary, run));
-  const std::string health = html_of_markdown(health_line(summary));
+  const std::string health = health_html(summary);
   page.add("health", "Health", health.empty() ? health : health + health_pictures(summary));
   page.add("traffic", "NVLink traffic",
            folded("What the links' counters say of each case",
@@ -186,9 +185,9 @@ std::string runs_page(std::span<const NamedRecord> records) {
     warnings += warnings_html(run.name, record);
     machines += fmt::format("<div>\n<h3>{}</h3>\n{}</div>\n", xml_escaped(run.name),
                             machine_html(record, fmt::format("gpus-{}", machines.size())));
-    circumstances += fmt::format(
-        "<h3>{}</h3>\n{}{}{}", xml_escaped(run.name), html_of_markdown(health_line(*run.summary)),
-        body_of(variants_section(record)), body_of(repeat_section(record)));
+    circumstances +=
+        fmt::format("<h3>{}</h3>\n{}{}{}", xml_escaped(run.name), health_html(*run.summary),
+                    body_of(variants_section(record)), body_of(repeat_section(record)));
   }
   HtmlPage page{.title = fmt::format("linkgain: {} runs", runs.size()),
                 .lead = "<p>Each picture shows every run that has such cases.</p>\n"};

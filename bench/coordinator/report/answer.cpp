@@ -19,7 +19,6 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/warning_weight.hpp"
-#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -45,10 +44,11 @@ bool shows_no_difference(const Comparison& comparison) {
          (comparison.verdict == Verdict::inconclusive && comparison.has_interval());
 }
 
-Color color_of(const Comparison& comparison) {
-  if (comparison.verdict == Verdict::wrong_data) return kRed;
-  if (comparison.verdict == Verdict::same_path || shows_no_difference(comparison)) return kYellow;
-  return comparison.verdict == Verdict::faster ? kGreen : kNoColor;
+Tone tone_of(const Comparison& comparison) {
+  if (comparison.verdict == Verdict::wrong_data) return Tone::bad;
+  if (comparison.verdict == Verdict::same_path || shows_no_difference(comparison))
+    return Tone::doubtful;
+  return comparison.verdict == Verdict::faster ? Tone::good : Tone::plain;
 }
 
 std::string speed_up_of(const Comparison& comparison) {
@@ -57,9 +57,8 @@ std::string speed_up_of(const Comparison& comparison) {
   return comparison.verdict == Verdict::same_path ? "same path" : "none";
 }
 
-void add_speed_up(std::vector<std::string>& cells, const Comparison& comparison,
-                  const ScreenStyle& style) {
-  cells.push_back(painted(speed_up_of(comparison), color_of(comparison), style));
+void add_speed_up(Cells& cells, const Comparison& comparison) {
+  cells.push_back(toned(speed_up_of(comparison), tone_of(comparison)));
   cells.push_back(comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio))
                                             : "");
 }
@@ -332,12 +331,13 @@ std::string variant_title(const CaseSummary& each, std::size_t variant) {
   return variants[variant].variant;
 }
 
-Table variants_table(const Answer& answer, const ScreenStyle& style) {
+Table variants_table(const Answer& answer) {
   const CaseSummary& each = *answer.main;
   const std::vector<VariantResult>& variants = each.result->variants;
   const bool several = variants.size() > 2;
-  std::vector<Table::Column> columns{{std::string(words_of(each.contrast).title)},
-                                     {answer_label(each.definition()), kRight}};
+  std::vector<Table::Column> columns{
+      {.title = std::string(words_of(each.contrast).title), .too_long = Table::TooLong::cut},
+      {answer_label(each.definition()), kRight}};
   if (several) {
     columns.push_back({"Speed-up of " + variants.front().variant, kRight, false, 2});
     columns.push_back({"95 % CI", kRight, false, 1});
@@ -348,17 +348,16 @@ Table variants_table(const Answer& answer, const ScreenStyle& style) {
     const std::string value = variants[i].time && !wrong
                                   ? readable_time(*variants[i].time)
                                   : answer_value(each.definition(), variants[i]);
-    std::vector<std::string> cells{row_name(each, i),
-                                   painted(value, wrong ? kRed : kNoColor, style)};
-    if (several && i > 0) add_speed_up(cells, each.comparisons[i - 1], style);
+    Cells cells{row_name(each, i), toned(value, wrong ? Tone::bad : Tone::plain)};
+    if (several && i > 0) add_speed_up(cells, each.comparisons[i - 1]);
     table.add_row(cells);
   }
   return table;
 }
 
-Table answer_table(const Answer& answer, const ScreenStyle& style) {
+Table answer_table(const Answer& answer) {
   const std::string other = answer.other_variant();
-  Table table({{.title = "Operation"},
+  Table table({{.title = "Operation", .too_long = Table::TooLong::cut},
                {variant_title(*answer.main, 0), kRight, false, 3},
                {variant_title(*answer.main, place_of(*answer.main, other)), kRight, false, 2},
                {"Speed-up", kRight},
@@ -366,12 +365,12 @@ Table answer_table(const Answer& answer, const ScreenStyle& style) {
   for (const CaseSummary* each : answer.rows) {
     const Comparison& comparison = each->comparisons[place_of(*each, other) - 1];
     const auto value = [&](const VariantResult& variant) {
-      return painted(answer_value(each->definition(), variant),
-                     has_wrong_data(variant) ? kRed : kNoColor, style);
+      return toned(answer_value(each->definition(), variant),
+                   has_wrong_data(variant) ? Tone::bad : Tone::plain);
     };
-    std::vector<std::string> cells{answer_label(each->definition()), value(*comparison.first),
-                                   value(*comparison.other)};
-    add_speed_up(cells, comparison, style);
+    Cells cells{answer_label(each->definition()), value(*comparison.first),
+                value(*comparison.other)};
+    add_speed_up(cells, comparison);
     table.add_row(cells);
   }
   return table;
@@ -439,12 +438,14 @@ std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
   return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion;
 }
 
-std::string answer_in_markdown(const RunSummary& summary) {
+Document answer_document(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
-  const std::string sentence = markdown_text(answer_sentence(summary, answer));
-  if (answer.main == nullptr) return fmt::format("**{}**\n", sentence);
-  return fmt::format("**{}**\n\n{}\n{}", sentence, variants_table(answer, {}).markdown(),
-                     answer_table(answer, {}).markdown());
+  Document document;
+  document.paragraph(strong(answer_sentence(summary, answer)));
+  if (answer.main == nullptr) return document;
+  document.table(variants_table(answer));
+  document.table(answer_table(answer));
+  return document;
 }
 
 }  // namespace linkgain

@@ -27,9 +27,9 @@ class CaseRows {
   }
 
   /// A row for each case, the variants side by side.
-  std::string by_case();
+  Document by_case(const std::string& caption);
   /// A row for each case and variant.
-  std::string by_variant();
+  Document by_variant(const std::string& caption);
 
  private:
   std::vector<Table::Column> first_columns() const;
@@ -39,9 +39,9 @@ class CaseRows {
   Cells ratio_cells(const Comparison& comparison);
   std::string convergence_mark(const CaseSummary& each);
   std::string launch_mark(const CaseSummary& each);
-  Cells variant_marks(const VariantSummary& variant);
+  std::vector<std::string> variant_marks(const VariantSummary& variant);
   std::string marks_of_all(const CaseSummary& each);
-  std::string legend(const std::string& nvlink, const std::string& paths) const;
+  void add_legend(Document& document, const std::string& nvlink, const std::string& paths) const;
 
   const RunSummary& summary_;
   const Curve& curve_;
@@ -86,9 +86,9 @@ Cells CaseRows::time_cells(const Case& definition, const VariantSummary* variant
 
 /// Where launches differ from row to row, each says over how many its interval is.
 std::vector<Table::Column> CaseRows::ratio_columns() const {
-  std::vector<Table::Column> columns{{"Speed-up", kRight}, {"95 % CI", kRight}};
+  std::vector<Table::Column> columns{{"Speed-up", kRight}, {"95 % CI", kRight, false, 3}};
   if (!launches_.is_one()) columns.push_back({"Launches", kRight});
-  columns.push_back({"Less time", kRight});
+  columns.push_back({"Less time", kRight, false, 1});
   return columns;
 }
 
@@ -138,10 +138,10 @@ std::string CaseRows::launch_mark(const CaseSummary& each) {
 
 /// Of one variant: more than the limit, warm data, samples that were throttled or at the power
 /// limit.
-Cells CaseRows::variant_marks(const VariantSummary& variant) {
+std::vector<std::string> CaseRows::variant_marks(const VariantSummary& variant) {
   constexpr double kClearlyMore = 1.005;  // which is shown as 101 %
   const VariantResult& result = *variant.result;
-  Cells marks;
+  std::vector<std::string> marks;
   if (variant.limit_share.value_or(0.0) >= kClearlyMore) {
     marks.push_back(footnotes_.mark(
         "m", "more than the limit, which was measured before: the path carried less then"));
@@ -176,7 +176,7 @@ Cells CaseRows::variant_marks(const VariantSummary& variant) {
 
 /// Each mark once, and paths that are not those of most rows.
 std::string CaseRows::marks_of_all(const CaseSummary& each) {
-  Cells marks;
+  std::vector<std::string> marks;
   const auto add = [&marks](const std::string& mark) {
     if (!mark.empty() && std::find(marks.begin(), marks.end(), mark) == marks.end()) {
       marks.push_back(mark);
@@ -196,24 +196,24 @@ std::string CaseRows::marks_of_all(const CaseSummary& each) {
   return fmt::format("{}", fmt::join(marks, " "));
 }
 
-/// The lines below a table that say what its columns mean.
-std::string CaseRows::legend(const std::string& nvlink, const std::string& paths) const {
-  std::string text = rows_.items;
+/// Says below a table what its columns mean.
+void CaseRows::add_legend(Document& document, const std::string& nvlink,
+                          const std::string& paths) const {
+  for (const Text& item : rows_.items) document.item(item);
   const std::string limits = limits_.text();
-  if (!paths.empty()) text += fmt::format("- Path: {}\n", paths);
+  if (!paths.empty()) document.item("Path: " + paths);
   if (launches_.most > 1 && launches_.is_one() && !summary_.launches.is_one()) {
-    text += fmt::format("- Intervals: over {}\n", launches_.text());
+    document.item("Intervals: over " + launches_.text());
   }
   if (!limits.empty()) {
-    text += fmt::format("- busbw: in brackets its share of the path's limit: {}\n", limits);
+    document.item("busbw: in brackets its share of the path's limit: " + limits);
   }
   if (curve_.is_judged) {
-    text += fmt::format(
-        "- NVLink %: bytes that NVLink carried, of those expected if it carries every message{}\n",
+    document.item(
+        "NVLink %: bytes that NVLink carried, of those expected if it carries every message" +
         nvlink);
   }
-  text += footnotes_.markdown();
-  return text.empty() ? text : "\n" + text;
+  document.notes(footnotes_);
 }
 
 /// "100.4", what NVLink carried in percent of what was expected; empty where it is not judged.
@@ -224,8 +224,8 @@ std::string nvlink_cell(const VariantSummary* variant) {
 }
 
 /// "100.4 / 0": every variant's, in the order of the columns; empty where none is judged.
-std::string nvlink_cells(const CaseSummary& each, const Cells& variants) {
-  Cells cells;
+std::string nvlink_cells(const CaseSummary& each, const std::vector<std::string>& variants) {
+  std::vector<std::string> cells;
   bool judged = false;
   for (const std::string& variant : variants) {
     const std::string cell = nvlink_cell(each.find(variant));
@@ -237,7 +237,7 @@ std::string nvlink_cells(const CaseSummary& each, const Cells& variants) {
 
 /// "NVLink with p2p, host memory with host", "host memory with both"; empty where no path is known.
 std::string usual_paths_text(const Curve& curve) {
-  Cells parts;
+  std::vector<std::string> parts;
   bool known = false;
   bool alike = curve.usual_paths.size() > 1;
   for (const std::string& variant : curve.variants) {
@@ -252,17 +252,18 @@ std::string usual_paths_text(const Curve& curve) {
                : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string CaseRows::by_case() {
-  const Cells& variants = curve_.variants;
+Document CaseRows::by_case(const std::string& caption) {
+  const std::vector<std::string>& variants = curve_.variants;
   std::vector<Table::Column> columns = first_columns();
   for (const std::string& variant : variants) {
     columns.push_back({variant, kRight});
     columns.push_back({"busbw GB/s", kRight, true});
   }
   if (variants.size() > 1) std::ranges::copy(ratio_columns(), std::back_inserter(columns));
-  if (curve_.is_judged) columns.push_back({"NVLink %", kRight});
+  if (curve_.is_judged) columns.push_back({"NVLink %", kRight, false, 2});
   columns.push_back({"Marks"});
-  Table table(columns);
+  leave_out_from_the_right(columns);
+  Table table(columns, caption);
   for (std::size_t i = 0; i < curve_.cases.size(); ++i) {
     const CaseSummary& each = *curve_.cases[i];
     Cells cells = first_cells(i);
@@ -277,18 +278,21 @@ std::string CaseRows::by_case() {
     cells.push_back(marks_of_all(each));
     table.add_row(cells);
   }
-  return table.markdown() +
-         legend(fmt::format(": {}", fmt::join(variants, " / ")), usual_paths_text(curve_));
+  Document document;
+  document.table(std::move(table));
+  add_legend(document, fmt::format(": {}", fmt::join(variants, " / ")), usual_paths_text(curve_));
+  return document;
 }
 
-std::string CaseRows::by_variant() {
+Document CaseRows::by_variant(const std::string& caption) {
   std::vector<Table::Column> columns = first_columns();
   columns.insert(columns.end(),
                  {{"Variant"}, {"Time", kRight}, {"busbw GB/s", kRight, true}, {"Path"}});
-  if (curve_.is_judged) columns.push_back({"NVLink %", kRight});
+  if (curve_.is_judged) columns.push_back({"NVLink %", kRight, false, 2});
   std::ranges::copy(ratio_columns(), std::back_inserter(columns));
   columns.push_back({"Marks"});
-  Table table(columns);
+  leave_out_from_the_right(columns);
+  Table table(columns, caption);
   for (std::size_t i = 0; i < curve_.cases.size(); ++i) {
     const CaseSummary& each = *curve_.cases[i];
     for (std::size_t j = 0; j < each.variants.size(); ++j) {
@@ -299,7 +303,7 @@ std::string CaseRows::by_variant() {
       cells.emplace_back(variant.result->time ? readable_path(variant.result->path) : "");
       if (curve_.is_judged) cells.push_back(nvlink_cell(&variant));
       append_cells(cells, ratio_cells(j == 0 ? Comparison{} : each.comparisons[j - 1]));
-      Cells marks = variant_marks(variant);
+      std::vector<std::string> marks = variant_marks(variant);
       for (const std::string& mark : {launch_mark(each), convergence_mark(each)}) {
         if (j == 0 && !mark.empty()) marks.insert(marks.begin(), mark);
       }
@@ -307,9 +311,12 @@ std::string CaseRows::by_variant() {
       table.add_row(cells);
     }
   }
-  const std::string below = legend("; empty where it is not judged", "");
-  return fmt::format("{}{}- Speed-up and less time: {} against the row's variant\n",
-                     table.markdown(), below.empty() ? "\n" : below, curve_.variants.front());
+  Document document;
+  document.table(std::move(table));
+  add_legend(document, "; empty where it is not judged", "");
+  document.item(
+      fmt::format("Speed-up and less time: {} against the row's variant", curve_.variants.front()));
+  return document;
 }
 
 }  // namespace
@@ -346,9 +353,10 @@ std::string LimitLegend::text() const {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string case_table(const RunSummary& summary, const Curve& curve, const RowLabels& rows) {
+Document case_table(const RunSummary& summary, const Curve& curve, const RowLabels& rows,
+                    const std::string& caption) {
   CaseRows table(summary, curve, rows);
-  return curve.variants.size() > 2 ? table.by_variant() : table.by_case();
+  return curve.variants.size() > 2 ? table.by_variant(caption) : table.by_case(caption);
 }
 
 std::string interval_cell(const RatioText& text) {

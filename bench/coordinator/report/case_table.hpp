@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linkgain/summary/run_summary.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 
 namespace linkgain {
 
@@ -33,14 +33,15 @@ class LimitLegend {
 struct RowLabels {
   Table::Column title{"Size", Table::Alignment::right};  ///< of the first column
   std::vector<std::string> labels{};                     ///< what it says of each case
-  std::string items{};                                   ///< on all of them: a curve's steps
+  std::vector<Text> items{};                             ///< on all of them: a curve's steps
   std::string_view place = "at this size";               ///< of a row
   bool launches = false;  ///< whether a column says how each case was launched
 };
 
 /// One table and what its marks mean: a row for each case, the variants side by side; where there
 /// are more than two, a row for each case and variant.
-std::string case_table(const RunSummary& summary, const Curve& curve, const RowLabels& rows);
+Document case_table(const RunSummary& summary, const Curve& curve, const RowLabels& rows,
+                    const std::string& caption = {});
 
 /// "11.8–12.0x"; "one launch" without an interval.
 std::string interval_cell(const RatioText& text);

@@ -9,6 +9,27 @@
 
 namespace linkgain {
 
+Tone tone_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::missing:
+    case Verdict::wrong_data:
+    case Verdict::other_path:
+    case Verdict::slower:
+      return Tone::bad;
+    case Verdict::unknown_path:
+    case Verdict::other_launch:
+    case Verdict::not_comparable:
+    case Verdict::inconclusive:
+      return Tone::doubtful;
+    case Verdict::faster:
+      return Tone::good;
+    case Verdict::same:
+    case Verdict::added:
+      return Tone::plain;
+  }
+  return Tone::plain;
+}
+
 std::string text_of(const Reason& reason) {
   switch (reason.kind) {
     case Reason::Kind::not_measured:

@@ -8,7 +8,6 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -38,15 +37,15 @@ std::string interval_of(const Estimate& ratio) {
                      ratio.replicates);
 }
 
-std::string wrong_data_sentence(const CaseSummary& each, const Comparison& comparison) {
-  std::string sentence;
+Text wrong_data_sentence(const CaseSummary& each, const Comparison& comparison) {
+  Text sentence;
   for (const VariantResult* variant : {comparison.first, comparison.other}) {
     if (!has_wrong_data(*variant)) {
       continue;
     }
-    sentence += fmt::format(
-        "**WRONG DATA** with {}: {}. ", variant->variant,
-        markdown_text(one_line(describe_wrong(each.definition(), *variant->verification))));
+    sentence += wrong_data_mark();
+    sentence += fmt::format(" with {}: {}. ", variant->variant,
+                            describe_wrong(each.definition(), *variant->verification));
   }
   return sentence + "No speed-up is given.";
 }
@@ -57,7 +56,7 @@ std::string not_measured_sentence(const Comparison& comparison) {
                   comparison.first->variant, comparison.other->variant);
   if (comparison.other->skipped.has_value()) {
     sentence += fmt::format(" {} was skipped: {}.", comparison.other->variant,
-                            markdown_text(one_line(why_skipped(*comparison.other))));
+                            why_skipped(*comparison.other));
   }
   return sentence;
 }
@@ -132,7 +131,7 @@ Words words_of(Contrast contrast) {
   return {"Variant", ""};
 }
 
-std::string outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
+Text outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
   const Sentence words = sentence_of(each, comparison);
   const std::string what = spoken_operation(each.definition());
   switch (comparison.verdict) {
@@ -167,6 +166,8 @@ std::string outcome_sentence(const CaseSummary& each, const Comparison& comparis
   }
   return {};
 }
+
+Text wrong_data_mark() { return Text::Run{"WRONG DATA", Text::Form::strong, Tone::bad}; }
 
 std::string precision_text(const Settings& settings) {
   if (settings.precision)

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "linkgain/summary/run_summary.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
@@ -17,7 +18,10 @@ Words words_of(Contrast contrast);
 
 /// What holding one variant of the case against the first came to: "With NVLink the same all-reduce
 /// takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x)."
-std::string outcome_sentence(const CaseSummary& each, const Comparison& comparison);
+Text outcome_sentence(const CaseSummary& each, const Comparison& comparison);
+
+/// Stands in the place of figures: "WRONG DATA".
+Text wrong_data_mark();
 
 /// The half width that intervals were to have: "±0.5 % of the ratio", or by size where none was
 /// asked for.

@@ -12,9 +12,8 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -71,8 +70,7 @@ std::string phrase(const VariantSummary& variant, bool short_form) {
     const std::string percent = rounded_percent(*variant.nvlink_share, 1);
     return short_form ? percent : percent + " of the expected bytes";
   }
-  const std::string why =
-      evidence.reason.empty() ? "" : " (" + markdown_text(one_line(evidence.reason)) + ")";
+  const std::string why = evidence.reason.empty() ? "" : " (" + evidence.reason + ")";
   if (!evidence.nvlink_sent) {
     return "not measured" + why;
   }
@@ -116,7 +114,7 @@ std::string notes_of(const VariantResult& variant, bool pcie, Footnotes& reasons
   std::string marks;
   const auto add = [&](const std::string& reason) {
     if (reason.empty()) return;
-    marks += (marks.empty() ? "" : " ") + reasons.number(one_line(reason));
+    marks += (marks.empty() ? "" : " ") + reasons.number(reason);
   };
   add(variant.evidence ? variant.evidence->reason : "nothing was counted");
   const std::string no_pcie = variant.evidence ? variant.evidence->pcie_reason : "";
@@ -129,17 +127,17 @@ std::string algorithm_cell(const Case& definition, const TrafficEvidence& eviden
   return definition.training && !uses_link(definition) ? "" : readable_plan(evidence.plan);
 }
 
-std::vector<std::string> row_of(const std::string& label, const Case& definition,
-                                const VariantSummary& summary, bool pcie, Footnotes& reasons) {
+Cells row_of(const std::string& label, const Case& definition, const VariantSummary& summary,
+             bool pcie, Footnotes& reasons) {
   static const TrafficEvidence kNone;
   const VariantResult& variant = *summary.result;
   const TrafficEvidence& evidence = variant.evidence ? *variant.evidence : kNone;
-  std::vector<std::string> cells{label,
-                                 variant.variant,
-                                 std::string(readable_path(variant.path)),
-                                 algorithm_cell(definition, evidence),
-                                 per_operation(evidence.nvlink_sent, evidence),
-                                 per_operation(evidence.expected, evidence)};
+  Cells cells{label,
+              variant.variant,
+              std::string(readable_path(variant.path)),
+              algorithm_cell(definition, evidence),
+              per_operation(evidence.nvlink_sent, evidence),
+              per_operation(evidence.expected, evidence)};
   cells.push_back(summary.nvlink_share ? rounded_percent(*summary.nvlink_share, 1) : "");
   if (pcie) {
     cells.push_back(per_operation(evidence.pcie_sent, evidence));
@@ -182,6 +180,7 @@ std::vector<Table::Column> columns(bool pcie) {
     all.push_back({"PCIe in", kRight});
   }
   all.push_back({"Note"});
+  leave_out_from_the_right(all);
   return all;
 }
 
@@ -225,15 +224,15 @@ std::string share_cell(double share, const CaseSummary* of, double other) {
              : fmt::format("{} ({})", text, case_label(of->definition()));
 }
 
-/// A row for each variant, and below it why shares were not judged.
-std::string totals_table(const RunSummary& summary) {
+/// Adds a row for each variant, and below them why shares were not judged.
+void add_totals(Document& document, const RunSummary& summary) {
   Table table({{"Variant"},
                {"Cases", kRight},
                {"Judged", kRight},
                {"Least share"},
                {"Most share"},
                {"Not judged", kRight}});
-  std::string reasons;
+  std::vector<std::string> reasons;
   for (const Variant& variant : summary.record.settings.variants) {
     TrafficTotals totals;
     for (const CaseSummary& each : summary.cases) {
@@ -249,20 +248,23 @@ std::string totals_table(const RunSummary& summary) {
                                   counted(count, "case", "cases")));
     }
     if (!words.empty()) {
-      reasons += fmt::format("- Not judged with {}: {}\n", variant.name, fmt::join(words, "; "));
+      reasons.push_back(
+          fmt::format("Not judged with {}: {}", variant.name, fmt::join(words, "; ")));
     }
   }
-  return fmt::format("{}{}{}", table.markdown(), reasons.empty() ? "" : "\n", reasons);
+  document.table(std::move(table));
+  for (const std::string& each : reasons) document.item(each);
 }
 
 /// Of a condensed summary.
-std::string condensed_section(const RunSummary& summary, bool pcie) {
-  return fmt::format(
-      "## NVLink traffic\n\nWhat the links' counters say: bytes that NVLink carried, as a share of "
-      "those "
-      "that it must carry if every message goes over it, of all cases. The bytes of each case, "
-      "with its algorithm: `linkgain report --format csv`.{}{}\n\n{}",
-      words_on_pcie(summary.record, pcie), cost_of(summary.record), totals_table(summary));
+void add_condensed(Document& document, const RunSummary& summary, bool pcie) {
+  document.paragraph(
+      with_code(
+          "What the links' counters say: bytes that NVLink carried, as a share of those that "
+          "it must carry if every message goes over it, of all cases. The bytes of each case, "
+          "with its algorithm: `linkgain report --format csv`.") +
+      words_on_pcie(summary.record, pcie) + cost_of(summary.record));
+  add_totals(document, summary);
 }
 
 }  // namespace
@@ -280,7 +282,7 @@ std::string nvlink_traffic_sentence(const CaseSummary& each) {
     return {};
   }
   if (const std::string reason = common_reason(variants); !reason.empty()) {
-    return fmt::format("\nNVLink traffic: not judged: {}.\n", markdown_text(one_line(reason)));
+    return fmt::format("NVLink traffic: not judged: {}.", reason);
   }
   std::vector<std::string> parts;
   for (const VariantSummary* variant : variants) {
@@ -289,10 +291,10 @@ std::string nvlink_traffic_sentence(const CaseSummary& each) {
         fmt::format("{} {}", subject_of(each.contrast, *variant->result, first),
                     phrase(*variant, !first && variants.front()->nvlink_share.has_value())));
   }
-  return fmt::format("\nNVLink traffic: {}.\n", fmt::join(parts, ", "));
+  return fmt::format("NVLink traffic: {}.", fmt::join(parts, ", "));
 }
 
-std::string nvlink_traffic_section(const RunSummary& summary) {
+Document nvlink_traffic_section(const RunSummary& summary) {
   const Record& record = summary.record;
   if (!any_evidence(record, [](const TrafficEvidence&) { return true; })) {
     return {};
@@ -300,7 +302,12 @@ std::string nvlink_traffic_section(const RunSummary& summary) {
   const bool pcie = any_evidence(record, [](const TrafficEvidence& evidence) {
     return evidence.pcie_sent.has_value() || evidence.pcie_received.has_value();
   });
-  if (summary.is_condensed) return condensed_section(summary, pcie);
+  Document document;
+  document.heading("NVLink traffic");
+  if (summary.is_condensed) {
+    add_condensed(document, summary, pcie);
+    return document;
+  }
   Table table(columns(pcie));
   Footnotes reasons;
   for (const CaseSummary& each : summary.cases) {
@@ -312,11 +319,12 @@ std::string nvlink_traffic_section(const RunSummary& summary) {
       }
     }
   }
-  const std::string notes = reasons.markdown();
-  return fmt::format(
-      "## NVLink traffic\n\n{} {} A note says why a share is not judged.{}{}\n\n{}{}", kLead,
-      source_of_algorithms(record), words_on_pcie(record, pcie), cost_of(record), table.markdown(),
-      notes.empty() ? "" : "\n" + notes);
+  document.paragraph(fmt::format("{} {} A note says why a share is not judged.{}{}", kLead,
+                                 source_of_algorithms(record), words_on_pcie(record, pcie),
+                                 cost_of(record)));
+  document.table(std::move(table));
+  document.notes(reasons);
+  return document;
 }
 
 }  // namespace linkgain

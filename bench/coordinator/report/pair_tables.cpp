@@ -50,13 +50,14 @@ std::string value_cell(const PairMatrix& matrix, const PairEntry& entry, const U
   return with_digits(matrix.value(entry).value() * unit.scale);
 }
 
-std::string matrix_text(const RunSummary& summary, const PairMatrix& matrix) {
+Table matrix_table(const RunSummary& summary, const PairMatrix& matrix) {
   std::vector<Table::Column> columns{{"from \\ to"}};
   for (int to = 0; to < matrix.ranks; ++to) columns.push_back({end_label(summary, to), kRight});
-  Table table(columns);
+  leave_out_from_the_right(columns);
   const Unit unit = unit_of(matrix);
+  Table table(columns, fmt::format("{} with {}", unit.name, matrix.variant));
   for (int from = 0; from < matrix.ranks; ++from) {
-    std::vector<std::string> cells{end_label(summary, from)};
+    Cells cells{end_label(summary, from)};
     for (int to = 0; to < matrix.ranks; ++to) {
       const PairEntry& entry = matrix.at(from, to);
       const std::string value = value_cell(matrix, entry, unit);
@@ -65,7 +66,7 @@ std::string matrix_text(const RunSummary& summary, const PairMatrix& matrix) {
     }
     table.add_row(cells);
   }
-  return fmt::format("{} with {}:\n\n{}", unit.name, matrix.variant, table.markdown());
+  return table;
 }
 
 std::string readable_value(const PairMatrix& matrix, double value) {
@@ -95,7 +96,7 @@ std::string no_difference_line(const RunSummary& summary, const PairMatrixSummar
   const auto [least, most] = std::ranges::minmax(each.values);
   const std::string low = readable_value(each.matrix, least);
   const std::string high = readable_value(each.matrix, most);
-  return fmt::format("\n- No pair differs by more than {} with {}: {}{}\n",
+  return fmt::format("No pair differs by more than {} with {}: {}{}",
                      percent_of_digits(summary.distinct()), each.matrix.variant, low,
                      low == high ? "" : " to " + high);
 }
@@ -104,7 +105,7 @@ std::string no_difference_line(const RunSummary& summary, const PairMatrixSummar
 std::string weak_pair_text(const RunSummary& summary, const PairMatrixSummary& each,
                            const WeakestPair& pair, std::string_view what, bool is_symmetric) {
   const std::string label = pair.label.empty() ? "" : fmt::format(" ({})", pair.label);
-  return fmt::format("{} with {}: {} {} {}, {}{}{}\n", what, each.matrix.variant,
+  return fmt::format("{} with {}: {} {} {}, {}{}{}", what, each.matrix.variant,
                      end_label(summary, pair.from), arrow_of(is_symmetric),
                      end_label(summary, pair.to), readable_value(each.matrix, pair.value), label,
                      beside_others(summary, each.matrix, pair));
@@ -114,21 +115,21 @@ bool is_weak_for_its_kind(const PairMatrix& matrix, const WeakestPair& pair) {
   return pair.shortfall(matrix.by_bandwidth).value_or(0.0) >= kWeakForItsKind;
 }
 
-/// Which pair is the weakest, and which are weak beside their like; that no pair differs where the
-/// values do not tell. Empty where there are no two pairs.
-std::string weakest_lines(const RunSummary& summary, const PairMatrixSummary& each,
-                          bool is_symmetric) {
+/// Says which pair is the weakest, and which are weak beside their like; that no pair differs where
+/// the values do not tell. Nothing where there are no two pairs.
+void add_weakest(Document& document, const RunSummary& summary, const PairMatrixSummary& each,
+                 bool is_symmetric) {
   if (!each.weakest.empty() && !summary.differ(each.values)) {
-    return no_difference_line(summary, each);
+    document.item(no_difference_line(summary, each));
+    return;
   }
-  std::string text;
+  bool weakest_of_all = true;
   for (const WeakestPair& pair : each.weakest) {
-    const bool weakest_of_all = text.empty();
     if (!weakest_of_all && !is_weak_for_its_kind(each.matrix, pair)) continue;
-    text += "- " + weak_pair_text(summary, each, pair,
-                                  weakest_of_all ? "Weakest" : "Weak for its kind", is_symmetric);
+    document.item(weak_pair_text(summary, each, pair,
+                                 weakest_of_all ? "Weakest" : "Weak for its kind", is_symmetric));
+    weakest_of_all = false;
   }
-  return text.empty() ? text : "\n" + text;
 }
 
 /// The family without its ranks: "copy_push/256MiB/np2, every pair".
@@ -149,14 +150,13 @@ RowLabels rows_of(const Curve& curve) {
   return rows;
 }
 
-std::string pairs_text(const RunSummary& summary, const PairsSummary& shown) {
-  std::string text = fmt::format("### {}\n", name_of(shown));
+void add_pairs(Document& document, const RunSummary& summary, const PairsSummary& shown) {
+  document.heading(name_of(shown), 3);
   for (const PairMatrixSummary& each : shown.matrices) {
-    text += fmt::format("\n{}{}", matrix_text(summary, each.matrix),
-                        weakest_lines(summary, each, shown.is_symmetric));
+    document.table(matrix_table(summary, each.matrix));
+    add_weakest(document, summary, each, shown.is_symmetric);
   }
-  if (shown.by_pair) text += "\n" + case_table(summary, shown.cases, rows_of(shown.cases));
-  return text;
+  if (shown.by_pair) document.add(case_table(summary, shown.cases, rows_of(shown.cases)));
 }
 
 /// "359.8 GB/s (GPU1 → GPU0)", without the pair where values do not tell which one it is; empty
@@ -170,8 +170,8 @@ std::string extreme_cell(const RunSummary& summary, const PairsSummary& shown,
                      arrow_of(shown.is_symmetric), end_label(summary, entry->to));
 }
 
-std::vector<std::string> extremes_row(const RunSummary& summary, const PairsSummary& shown,
-                                      const PairMatrixSummary& each) {
+Cells extremes_row(const RunSummary& summary, const PairsSummary& shown,
+                   const PairMatrixSummary& each) {
   const PairMatrix& matrix = each.matrix;
   std::map<PairState, int> counts;
   const PairEntry* least = nullptr;
@@ -197,71 +197,73 @@ std::vector<std::string> extremes_row(const RunSummary& summary, const PairsSumm
 /// Of a condensed summary: a matrix of the first variant for the first family of each operation,
 /// for every family and variant a row with the weakest and the strongest pair, and the pairs that
 /// are weak for their kind.
-std::string condensed_text(const RunSummary& summary) {
-  Table table({{"Pairs"},
+Document condensed_pairs(const RunSummary& summary) {
+  Table table({{.title = "Pairs", .too_long = Table::TooLong::cut},
                {"Variant"},
-               {"Measured", kRight},
+               {"Measured", kRight, false, 1},
                {"Weakest"},
                {"Strongest"},
                {"WRONG DATA", kRight, true},
                {"Not measured", kRight, true}});
-  std::string text;
-  std::string weak;
+  Document document;
+  std::vector<std::string> weak;
   std::set<OperationKind> seen;
   for (const PairsSummary& shown : summary.pairs) {
     const bool is_first = seen.insert(shown.cases.definition().operation).second;
     if (is_first && !shown.matrices.empty()) {
-      text += fmt::format("### {}\n\n{}\n", name_of(shown),
-                          matrix_text(summary, shown.matrices.front().matrix));
+      document.heading(name_of(shown), 3);
+      document.table(matrix_table(summary, shown.matrices.front().matrix));
     }
     std::string name = name_of(shown);
     for (const PairMatrixSummary& each : shown.matrices) {
-      std::vector<std::string> cells = extremes_row(summary, shown, each);
+      Cells cells = extremes_row(summary, shown, each);
       cells.insert(cells.begin(), name);
       table.add_row(cells);
       name.clear();
       for (const WeakestPair& pair : each.weakest) {
         if (!is_weak_for_its_kind(each.matrix, pair)) continue;
-        weak += fmt::format(
-            "- {}: {}", name_of(shown),
-            weak_pair_text(summary, each, pair, "weak for its kind", shown.is_symmetric));
+        weak.push_back(fmt::format(
+            "{}: {}", name_of(shown),
+            weak_pair_text(summary, each, pair, "weak for its kind", shown.is_symmetric)));
       }
     }
   }
-  return fmt::format(
-      "{}### Weakest and strongest pairs\n\n{}{}{}\nTimes, intervals and bandwidths of every pair: "
-      "`linkgain report --format csv`.\n",
-      text, table.markdown(), weak.empty() ? "" : "\n", weak);
+  document.heading("Weakest and strongest pairs", 3);
+  document.table(std::move(table));
+  for (const std::string& each : weak) document.item(each);
+  document.paragraph("Times, intervals and bandwidths of every pair: " +
+                     code("linkgain report --format csv") + ".");
+  return document;
 }
 
-/// What the labels mean that occur; empty where none does.
-std::string legend_of(const Record& record) {
+/// Says what the labels mean that occur.
+void add_legend(Document& document, const Record& record) {
   std::set<std::string> labels;
   for (const PairLink& link : record.machine.links) labels.insert(label_of(link));
-  std::string text;
+  std::vector<std::string> items;
   for (const LinkLabel& each : kLinkLabels) {
     const auto is_such = [&](const std::string& label) { return is_called(each, label); };
     if (std::any_of(labels.begin(), labels.end(), is_such)) {
-      text += fmt::format("- {}: {}\n", each.label, each.meaning);
+      items.push_back(fmt::format("{}: {}", each.label, each.meaning));
     }
   }
-  if (labels.count("NV?") > 0) text += "- NV?: NVLinks, not counted\n";
-  return text;
+  if (labels.count("NV?") > 0) items.emplace_back("NV?: NVLinks, not counted");
+  if (!items.empty()) document.paragraph("What joins two GPUs:");
+  for (const std::string& item : items) document.item(item);
 }
 
 }  // namespace
 
-std::string pair_tables(const RunSummary& summary) {
-  std::string text;
-  if (summary.is_condensed && !summary.pairs.empty()) {
-    text = condensed_text(summary);
+Document pair_tables(const RunSummary& summary) {
+  if (summary.pairs.empty()) return {};
+  Document document;
+  if (summary.is_condensed) {
+    document = condensed_pairs(summary);
   } else {
-    for (const PairsSummary& shown : summary.pairs) {
-      text += (text.empty() ? "" : "\n") + pairs_text(summary, shown);
-    }
+    for (const PairsSummary& shown : summary.pairs) add_pairs(document, summary, shown);
   }
-  const std::string legend = text.empty() ? "" : legend_of(summary.record);
-  return legend.empty() ? text : fmt::format("{}\nWhat joins two GPUs:\n\n{}", text, legend);
+  add_legend(document, summary.record);
+  return document;
 }
 
 }  // namespace linkgain

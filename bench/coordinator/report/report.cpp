@@ -13,9 +13,9 @@
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -86,31 +86,28 @@ std::string neighbours_line(const Record& record) {
     parts.push_back(
         fmt::format("not looked for{}: {}", looked ? " on all GPUs" : "", neighbours.not_looked));
   }
-  return fmt::format("Neighbours: {}\n",
-                     markdown_text(one_line(fmt::format("{}", fmt::join(parts, "; ")))));
+  return fmt::format("Neighbours: {}", fmt::join(parts, "; "));
 }
 
-/// health_line(), and SM clock and what held samples back for each variant; or empty.
-std::string health_section(const RunSummary& summary) {
-  const std::string line = health_line(summary);
-  if (line.empty()) {
-    return {};
-  }
-  std::string text = fmt::format("## Health\n\n{}", line);
-  std::string variants;
+/// health_lines(), and SM clock and what held samples back for each variant; or empty.
+Document health_section(const RunSummary& summary) {
+  const std::vector<std::string> lines = health_lines(summary);
+  if (lines.empty()) return {};
+  Document document;
+  document.heading("Health");
+  for (const std::string& line : lines) document.paragraph(line);
+  std::vector<std::string> variants;
   for (const auto& [variant, health] : summary.health_of_variants) {
-    if (health != HealthSummary{}) {
-      variants += fmt::format("- {}: {}\n", variant, describe_variant(health));
-    }
+    if (health == HealthSummary{}) continue;
+    variants.push_back(fmt::format("{}: {}", variant, describe_variant(health)));
   }
-  if (variants.empty()) {
-    return text;
-  }
+  if (variants.empty()) return document;
   // Power is the driver's average over longer than a batch, and heat lasts longer still.
-  return fmt::format(
-      "{}\nTemperature and power are the GPUs', which all variants share. Of each variant's own "
-      "samples:\n\n{}",
-      text, variants);
+  document.paragraph(
+      "Temperature and power are the GPUs', which all variants share. Of each variant's own "
+      "samples:");
+  for (const std::string& variant : variants) document.item(variant);
+  return document;
 }
 
 /// What a time and its interval are of: "the mean of 6 launches' medians, intervals over these
@@ -122,26 +119,31 @@ std::string launches_text(const RunSummary& summary) {
                      launches.text());
 }
 
-std::string sizes_section(const RunSummary& summary) {
-  const std::string tables = size_tables(summary);
-  return tables.empty()
-             ? tables
-             : fmt::format(
-                   "## By size\n\nTimes are of one operation, {}; busbw compares with the limit of "
-                   "the path that carried the bytes, where that is known. Less time is 1 − "
-                   "1/speed-up.\n\n{}",
-                   launches_text(summary), tables);
+Document sizes_section(const RunSummary& summary) {
+  const Document tables = size_tables(summary);
+  if (tables.empty()) return {};
+  Document document;
+  document.heading("By size");
+  document.paragraph(fmt::format(
+      "Times are of one operation, {}; busbw compares with the limit of the path that carried the "
+      "bytes, where that is known. Less time is 1 − 1/speed-up.",
+      launches_text(summary)));
+  document.add(tables);
+  return document;
 }
 
-std::string pairs_section(const RunSummary& summary) {
-  const std::string tables = pair_tables(summary);
-  return tables.empty()
-             ? tables
-             : fmt::format(
-                   "## Pairs\n\nOne pair at a time, the others idle: from 1 MiB on bus bandwidth, "
-                   "else time, of one operation, {}. Beside each is what joins the two, as "
-                   "`linkgain topo` names it, whichever path the bytes took.\n\n{}",
-                   launches_text(summary), tables);
+Document pairs_section(const RunSummary& summary) {
+  const Document tables = pair_tables(summary);
+  if (tables.empty()) return {};
+  Document document;
+  document.heading("Pairs");
+  document.paragraph(with_code(fmt::format(
+      "One pair at a time, the others idle: from 1 MiB on bus bandwidth, else time, of one "
+      "operation, {}. Beside each is what joins the two, as `linkgain topo` names it, whichever "
+      "path the bytes took.",
+      launches_text(summary))));
+  document.add(tables);
+  return document;
 }
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
@@ -181,10 +183,8 @@ std::string paths_of(const Record& record, const std::string& variant) {
   return words.empty() ? "nothing measured" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-void add_item(std::string& text, std::string_view what, const std::optional<std::string>& value) {
-  if (value.has_value() && !value->empty()) {
-    text += fmt::format("- {}: {}\n", what, markdown_text(one_line(*value)));
-  }
+void add_item(Document& document, std::string_view what, const std::optional<std::string>& value) {
+  if (value && !value->empty()) document.item(fmt::format("{}: {}", what, *value));
 }
 
 std::string cuda_versions(const Software& software) {
@@ -198,7 +198,7 @@ std::string cuda_versions(const Software& software) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string answer(std::optional<bool> known) {
+std::string yes_or_no(std::optional<bool> known) {
   return !known.has_value() ? "not known" : *known ? "yes" : "no";
 }
 
@@ -275,7 +275,7 @@ std::string host_copy(const Machine& machine) {
 }
 
 /// Columns that no rank fills are not there on a machine without GPUs.
-std::string ranks_table(const Machine& machine) {
+Table ranks_table(const Machine& machine) {
   const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
                                 [](const RankInfo& rank) { return rank.gpu.has_value(); });
   std::vector<Table::Column> columns{{"Rank", Table::Alignment::right}, {"Host"}, {"CPUs"}};
@@ -284,9 +284,10 @@ std::string ranks_table(const Machine& machine) {
         columns.end(),
         {{"GPU"}, {"Memory", Table::Alignment::right}, {"PCI id"}, {"PCIe"}, {"NVLink"}});
   }
+  leave_out_from_the_right(columns);
   Table table(columns);
   for (const RankInfo& rank : machine.ranks) {
-    std::vector<std::string> cells{std::to_string(rank.rank), rank.host, rank.cpus};
+    Cells cells{std::to_string(rank.rank), rank.host, rank.cpus};
     if (rank.gpu.has_value()) {
       const GpuInfo& gpu = *rank.gpu;
       cells.insert(
@@ -296,41 +297,36 @@ std::string ranks_table(const Machine& machine) {
     }
     table.add_row(cells);
   }
-  return table.markdown();
-}
-
-/// One below the other, a blank line before each.
-std::string joined_sections(const std::vector<std::string>& sections) {
-  std::string text;
-  for (const std::string& section : sections) text += section.empty() ? section : "\n" + section;
-  return text;
+  return table;
 }
 
 }  // namespace
 
-std::string report_head(const Record& record) {
+Document report_head(const Record& record) {
   const Machine& machine = record.machine;
   const std::string ranks = machine.ranks.empty() ? "no ranks" : describe_ranks(machine);
   const std::string_view backend =
       record.settings.backend == BackendKind::mpi ? ", MPI in CPU memory" : "";
   const std::string wall =
       record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
-  return fmt::format(
-      "# linkgain: {}{}\n\nMeasured on {} at {}{}: {}.\n", markdown_text(one_line(ranks)), backend,
-      machine.host.empty() ? "an unnamed host" : markdown_text(one_line(machine.host)),
-      record.started.empty() ? "an unknown time" : markdown_text(one_line(record.started)), wall,
-      name_of(record.status));
+  Document document;
+  document.title(fmt::format("linkgain: {}{}", ranks, backend));
+  document.paragraph(fmt::format(
+      "Measured on {} at {}{}: {}.", machine.host.empty() ? "an unnamed host" : machine.host,
+      record.started.empty() ? "an unknown time" : record.started, wall, name_of(record.status)));
+  return document;
 }
 
-std::string warnings_section(const Record& record) {
+Document warnings_section(const Record& record) {
   if (record.warnings.empty()) return {};
-  std::string text = "## Warnings\n\n";
+  Document document;
+  document.heading("Warnings");
   for (const Warning& warning : record.warnings) {
-    text += fmt::format("- `{}`: {}\n", warning.code, markdown_text(one_line(warning.text)));
-    if (warning.advice.empty()) continue;
-    text += fmt::format("  Advice: {}\n", markdown_text(one_line(warning.advice)));
+    document.item(Document::Item{
+        code(warning.code) + ": " + with_code(warning.text),
+        warning.advice.empty() ? Text() : Text("Advice: ") + with_code(warning.advice)});
   }
-  return text;
+  return document;
 }
 
 /// "0.1.0 (nccl+mpi, sm_90)".
@@ -339,77 +335,76 @@ std::string build_text(const Software& software) {
                                 : fmt::format("{} ({})", software.linkgain, software.build);
 }
 
-/// What a variant had of its own, where variants differ in that.
-std::string software_items(const Settings& settings, const Variant& variant,
-                           const Software& software) {
-  std::string text;
+/// Adds what a variant had of its own, where variants differ in that.
+void add_software(std::vector<Text>& items, const Settings& settings, const Variant& variant,
+                  const Software& software) {
   if (nccl_differs(settings)) {
     const std::string nccl = nccl_text(software);
-    text +=
-        fmt::format("  - NCCL: {}\n", nccl.empty() ? "not known" : markdown_text(one_line(nccl)));
+    items.emplace_back("NCCL: " + (nccl.empty() ? "not known" : nccl));
   }
   if (worker_differs(settings)) {
-    const std::string file = variant.worker.empty() ? "" : markdown_code(one_line(variant.worker));
-    text += fmt::format("  - linkgain-bench: {}{}{}\n", file, file.empty() ? "" : ", ",
-                        markdown_text(one_line(build_text(software))));
+    Text file = variant.worker.empty() ? Text() : code(variant.worker) + ", ";
+    items.push_back(Text("linkgain-bench: ") + file + build_text(software));
   }
-  return text;
 }
 
-std::string variants_section(const Record& record) {
+Document variants_section(const Record& record) {
   const Settings& settings = record.settings;
   if (settings.variants.empty()) return {};
-  std::string text = "## Variants\n\n";
+  const auto set = [](const std::string& assigned) {
+    return assigned.empty() ? Text("nothing set") : code(assigned);
+  };
+  Document document;
+  document.heading("Variants");
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
-    const std::string own = assignments(variant.environment);
-    text +=
-        fmt::format("- {}: {}\n", variant.name, own.empty() ? "nothing set" : markdown_code(own));
-    if (settings.program) {
-      if (!variant.arguments.empty()) {
-        text += fmt::format("  - arguments: {}\n", markdown_code(shown_command(variant.arguments)));
-      }
-    } else {
-      text += fmt::format("  - path: {}\n", paths_of(record, variant.name));
+    Document::Item item{Text(variant.name + ": ") + set(assignments(variant.environment))};
+    if (!settings.program) {
+      item.below.emplace_back("path: " + paths_of(record, variant.name));
+    } else if (!variant.arguments.empty()) {
+      item.below.push_back(Text("arguments: ") + code(shown_command(variant.arguments)));
     }
     if (i < settings.environment_in_force.size()) {
-      const std::string in_force = assignments(settings.environment_in_force[i]);
-      text += fmt::format("  - in force: {}\n",
-                          in_force.empty() ? "nothing set" : markdown_code(in_force));
+      item.below.push_back(Text("in force: ") + set(assignments(settings.environment_in_force[i])));
     }
     if (i < settings.software_in_force.size()) {
-      text += software_items(settings, variant, settings.software_in_force[i]);
+      add_software(item.below, settings, variant, settings.software_in_force[i]);
     }
+    document.item(std::move(item));
   }
-  return text;
+  return document;
 }
 
-std::string machine_section(const Record& record) {
+Document machine_section(const Record& record) {
   const Machine& machine = record.machine;
   const Software& software = machine.software;
-  std::string text;
-  if (!machine.ranks.empty()) add_item(text, "Measured with", describe_ranks(machine));
-  add_item(text, "Host", machine.host);
-  add_item(text, "Kernel", machine.kernel);
-  add_item(text, "Processor",
+  Document document;
+  if (!machine.ranks.empty()) add_item(document, "Measured with", describe_ranks(machine));
+  add_item(document, "Host", machine.host);
+  add_item(document, "Kernel", machine.kernel);
+  add_item(document, "Processor",
            machine.processor.empty()
                ? std::string{}
                : fmt::format("{}, {} CPUs", machine.processor, machine.processors));
-  add_item(text, "linkgain", build_text(software));
-  add_item(text, "MPI", software.mpi);
-  add_item(text, "NVIDIA driver", software.driver);
-  add_item(text, "CUDA", cuda_versions(software));
-  add_item(text, "NCCL", nccl_text(software));
+  add_item(document, "linkgain", build_text(software));
+  add_item(document, "MPI", software.mpi);
+  add_item(document, "NVIDIA driver", software.driver);
+  add_item(document, "CUDA", cuda_versions(software));
+  add_item(document, "NCCL", nccl_text(software));
   if (!machine.links.empty()) {
-    add_item(text, "P2P possible between all pairs", answer(all_pairs(machine.links, allows_p2p)));
-    add_item(text, "NVLink between all pairs", answer(all_pairs(machine.links, joined_by_nvlink)));
+    add_item(document, "P2P possible between all pairs",
+             yes_or_no(all_pairs(machine.links, allows_p2p)));
+    add_item(document, "NVLink between all pairs",
+             yes_or_no(all_pairs(machine.links, joined_by_nvlink)));
   }
-  add_item(text, "NVLink rate", nvlink_rate(machine));
-  add_item(text, "Pinned host copy", host_copy(machine));
-  if (!machine.ranks.empty()) {
-    text += fmt::format("\n{}", ranks_table(machine));
-  }
-  return text.empty() ? text : "## Machine\n\n" + text;
+  add_item(document, "NVLink rate", nvlink_rate(machine));
+  add_item(document, "Pinned host copy", host_copy(machine));
+  if (!machine.ranks.empty()) document.table(ranks_table(machine));
+  if (document.empty()) return document;
+  Document section;
+  section.heading("Machine");
+  section.add(document);
+  return section;
 }
 
 /// What the run's time went into, the parts of starting and opening in brackets.
@@ -430,47 +425,62 @@ std::string time_text(const Record& record) {
       time(std::max(0.0, *record.wall_seconds - known)));
 }
 
-std::string repeat_section(const Record& record) {
+Document repeat_section(const Record& record) {
   const Settings& settings = record.settings;
-  std::string text = "## Repeat it\n\n";
+  Document document;
+  document.heading("Repeat it");
   if (!settings.argv.empty()) {
-    text += markdown_shell(repetition(settings, record.machine.ranks.size()) + "\n") + "\n";
+    document.code(repetition(settings, record.machine.ranks.size()) + "\n");
   }
-  add_item(text, "Label", settings.label);
+  add_item(document, "Label", settings.label);
   if (const std::optional<ProgramPlan>& program = settings.program) {
-    for (const std::string& metric : program->metrics) add_item(text, "Metric", metric);
-    add_item(text, "Rounds", std::to_string(settings.launches));
-    add_item(text, "Warm-up runs of each variant", std::to_string(program->warm_up));
+    for (const std::string& metric : program->metrics) add_item(document, "Metric", metric);
+    add_item(document, "Rounds", std::to_string(settings.launches));
+    add_item(document, "Warm-up runs of each variant", std::to_string(program->warm_up));
   }
-  add_item(text, "Interval asked for", precision_text(settings));
-  if (!settings.program) add_item(text, "Sample", readable_time(settings.sample_target));
-  if (settings.require_healthy) add_item(text, "Healthy GPUs", "required");
-  add_item(text, "Time", time_text(record));
-  return text;
+  add_item(document, "Interval asked for", precision_text(settings));
+  if (!settings.program) add_item(document, "Sample", readable_time(settings.sample_target));
+  if (settings.require_healthy) add_item(document, "Healthy GPUs", "required");
+  add_item(document, "Time", time_text(record));
+  return document;
 }
 
-std::string health_line(const RunSummary& summary) {
-  const std::string health =
-      summary.health ? fmt::format("Health: {}\n", describe(*summary.health)) : std::string();
-  return health + neighbours_line(summary.record) + link_errors_line(summary.record.link_errors);
+std::vector<std::string> health_lines(const RunSummary& summary) {
+  std::vector<std::string> lines;
+  if (summary.health) lines.push_back("Health: " + describe(*summary.health));
+  for (const std::string& line :
+       {neighbours_line(summary.record), link_errors_line(summary.record.link_errors)}) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
 }
 
-std::string markdown_details(const RunSummary& summary) {
+Document run_details(const RunSummary& summary) {
   const Record& record = summary.record;
-  return joined_sections({headline(summary), soak_section(summary), health_section(summary),
-                          warnings_section(record), sizes_section(summary), pairs_section(summary),
-                          nvlink_traffic_section(summary), variants_section(record),
-                          machine_section(record), repeat_section(record)});
+  Document document = headline(summary);
+  for (const Document& section :
+       {soak_section(summary), health_section(summary), warnings_section(record),
+        sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
+        variants_section(record), machine_section(record), repeat_section(record)}) {
+    document.add(section);
+  }
+  return document;
 }
 
-std::string circumstances(const Record& record) {
-  return joined_sections({warnings_section(record), variants_section(record),
-                          machine_section(record), repeat_section(record)});
+Document circumstances(const Record& record) {
+  Document document;
+  for (const Document& section : {warnings_section(record), variants_section(record),
+                                  machine_section(record), repeat_section(record)}) {
+    document.add(section);
+  }
+  return document;
 }
 
-std::string markdown_report(const RunSummary& summary) {
-  return report_head(summary.record) + "\n" + answer_in_markdown(summary) +
-         markdown_details(summary);
+Document run_report(const RunSummary& summary) {
+  Document document = report_head(summary.record);
+  document.add(answer_document(summary));
+  document.add(run_details(summary));
+  return document;
 }
 
 }  // namespace linkgain

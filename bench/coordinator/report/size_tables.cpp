@@ -31,42 +31,42 @@ std::string plan_change(const TransferPlan& from, const TransferPlan& to, bool k
       readable_plan(from));
 }
 
-/// One item for each step of a curve, by variant and size: "- Step from 1 MiB to 2 MiB with p2p: 2x
-/// the size takes 1.92x the time, …", with `lead` in front. Empty where there is none.
-std::string step_lines(const Curve& curve, std::string_view lead = {}) {
+/// Adds an item for each step of a curve, by variant and size: "Step from 1 MiB to 2 MiB with p2p:
+/// 2x the size takes 1.92x the time, …", with `lead` in front.
+void add_steps(std::vector<Text>& items, const Curve& curve, std::string_view lead = {}) {
   const auto times = [](double factor) {
     return fmt::format("{:.{}f}x", factor, factor >= 9.995 ? 1 : 2);
   };
-  std::string text;
   for (const auto& [variant, step] : curve.steps) {
     const double size =
         static_cast<double>(step.to.size.value) / static_cast<double>(step.from.size.value);
-    text += fmt::format(
-        "- {}{} from {} to {} with {}: {:.{}f}x the size takes {} the time, where the pace before "
-        "and after it gives {} and {}{}\n",
+    items.emplace_back(fmt::format(
+        "{}{} from {} to {} with {}: {:.{}f}x the size takes {} the time, where the pace before "
+        "and after it gives {} and {}{}",
         lead, step.falls() ? "Fall" : "Step", readable_bytes(step.from.size),
         readable_bytes(step.to.size), variant, size, size == std::round(size) ? 0 : 2,
         times(step.to.time.value / step.from.time.value), times(step.pace_before),
         times(step.pace_after),
-        plan_change(step.from.plan, step.to.plan, curve.definition().kernel));
+        plan_change(step.from.plan, step.to.plan, curve.definition().kernel)));
   }
-  return text;
 }
 
-/// For a curve of our own kernel a sentence and a table: how many times longer NCCL's operation, or
-/// the copy engine, took at each size, with the interval of library_ratio, for each variant that
-/// has right data of both. Empty for other curves, and where there is no such size.
-std::string kernel_table(const Curve& curve) {
-  using Alignment = Table::Alignment;
-  std::vector<Table::Column> columns{{"Size", Alignment::right}};
+/// Adds for a curve of our own kernel how many times longer NCCL's operation, or the copy engine,
+/// took at each size, with the interval of library_ratio, for each variant that has right data of
+/// both; nothing where there is no such size.
+void add_kernel_table(Document& document, const Curve& curve) {
+  std::vector<Table::Column> columns{{"Size", kRight}};
   for (const std::string& variant : curve.variants) {
-    columns.push_back({variant, Alignment::right, true});
-    columns.push_back({"95 % CI", Alignment::right, true});
+    columns.push_back({variant, kRight, true});
+    columns.push_back({"95 % CI", kRight, true, 1});
   }
-  Table table(columns);
+  leave_out_from_the_right(columns);
+  Table table(columns, is_copy(curve.definition().operation)
+                           ? "By kernel, times as fast as by copy engine"
+                           : "Headroom (NCCL time / kernel time)");
   bool any = false;
   for (const CaseSummary* each : curve.cases) {
-    std::vector<std::string> cells{readable_bytes(each->definition().size)};
+    Cells cells{readable_bytes(each->definition().size)};
     for (const std::string& variant : curve.variants) {
       const VariantSummary* own = each->find(variant);
       const bool known = own != nullptr && own->library_ratio;
@@ -77,21 +77,16 @@ std::string kernel_table(const Curve& curve) {
     }
     table.add_row(cells);
   }
-  if (!any) return {};
-  return fmt::format("\n{}:\n\n{}",
-                     is_copy(curve.definition().operation)
-                         ? "By kernel, times as fast as by copy engine"
-                         : "Headroom (NCCL time / kernel time)",
-                     table.markdown());
+  if (any) document.table(std::move(table));
 }
 
-/// With what curve it is in front of each.
-std::string labelled_steps(const Curve& curve) {
-  return step_lines(curve, curve_label(curve.definition()) + ": ");
+/// Adds the steps with what curve it is in front of each.
+void add_labelled_steps(std::vector<Text>& items, const Curve& curve) {
+  add_steps(items, curve, curve_label(curve.definition()) + ": ");
 }
 
 /// The first curve of each operation in one table.
-std::string first_curves(const RunSummary& summary) {
+Document first_curves(const RunSummary& summary) {
   RowLabels rows{.title = {"Case"}, .place = "in this case"};
   std::vector<const CaseSummary*> cases;
   for (const Curve& curve : summary.curves_by_size) {
@@ -99,7 +94,7 @@ std::string first_curves(const RunSummary& summary) {
       cases.push_back(each);
       rows.labels.push_back(case_label(each->definition()));
     }
-    rows.items += labelled_steps(curve);
+    add_labelled_steps(rows.items, curve);
   }
   const Curve all = curve_of("", std::move(cases));
   return case_table(summary, all, rows);
@@ -194,21 +189,23 @@ std::string library_cell(const CurveGroup& group) {
 }
 
 /// A row for each group of curves; where there are more variants than two, for each but the first.
-std::string group_table(const RunSummary& summary) {
-  Table table({{"Curves"},
-               {"Number", kRight},
-               {"Sizes"},
-               {"Against", Table::Alignment::left, true},
-               {"Faster", kRight},
-               {"Inconclusive", kRight},
-               {"Slower", kRight},
-               {"Least speed-up"},
-               {"Most speed-up"},
-               {"Library / kernel", Table::Alignment::left, true},
-               {"Not converged", kRight, true},
-               {"WRONG DATA", kRight, true},
-               {"Same path", kRight, true},
-               {"Not compared", kRight, true}});
+Table group_table(const RunSummary& summary) {
+  std::vector<Table::Column> columns{{"Curves"},
+                                     {"Number", kRight},
+                                     {"Sizes"},
+                                     {"Against", Table::Alignment::left, true},
+                                     {"Faster", kRight},
+                                     {"Inconclusive", kRight},
+                                     {"Slower", kRight},
+                                     {"Least speed-up"},
+                                     {"Most speed-up"},
+                                     {"Library / kernel", Table::Alignment::left, true},
+                                     {"Not converged", kRight, true},
+                                     {"WRONG DATA", kRight, true},
+                                     {"Same path", kRight, true},
+                                     {"Not compared", kRight, true}};
+  leave_out_from_the_right(columns);
+  Table table(columns);
   const bool has_two = summary.record.settings.variants.size() <= 2;
   for (const CurveGroup& group : summary.curve_groups) {
     std::map<std::string, GroupRow> rows = rows_of(group);
@@ -229,54 +226,63 @@ std::string group_table(const RunSummary& summary) {
       first = false;
     }
   }
-  return table.markdown();
+  return table;
 }
 
 /// Of a run with more curves than anybody reads.
-std::string condensed_tables(const RunSummary& summary) {
+Document condensed_tables(const RunSummary& summary) {
   const std::string first =
       summary.record.settings.variants.empty() ? "" : summary.record.settings.variants.front().name;
   const bool has_kernels = std::ranges::any_of(
       summary.curve_groups, [](const CurveGroup& group) { return !library_cell(group).empty(); });
-  const std::string kernels =
-      has_kernels ? fmt::format(
-                        "- Library / kernel: time of NCCL's operation, or of the copy "
-                        "engine, over the kernel's with {}; the least and the most\n",
-                        first)
-                  : "";
   std::size_t curves = summary.curves_by_size.size();
-  std::string steps;
+  std::vector<Text> steps;
   for (const CurveGroup& group : summary.curve_groups) {
     curves += group.curves.size();
-    for (const Curve& curve : group.curves) steps += labelled_steps(curve);
+    for (const Curve& curve : group.curves) add_labelled_steps(steps, curve);
   }
-  return fmt::format(
+  Document document;
+  document.paragraph(with_code(fmt::format(
       "This run has {} curves by size. The first of each operation is here in full, the others in "
-      "groups "
-      "that differ in nothing but what their row names; `linkgain report --format csv` has every "
-      "case.\n\n### First curve of each operation\n\n{}\n### Other curves\n\n{}\n{}"
-      "- Faster, inconclusive, slower: cases in which {} takes less time; in which the 95 % CI "
-      "includes 1, or there is one launch; in which it takes more\n"
-      "- Least and most speed-up: over all cases of the row, each with its case\n{}",
-      curves, first_curves(summary), group_table(summary), steps, first, kernels);
+      "groups that differ in nothing but what their row names; `linkgain report --format csv` has "
+      "every case.",
+      curves)));
+  document.heading("First curve of each operation", 3);
+  document.add(first_curves(summary));
+  document.heading("Other curves", 3);
+  document.table(group_table(summary));
+  for (const Text& step : steps) document.item(step);
+  document.item(fmt::format(
+      "Faster, inconclusive, slower: cases in which {} takes less time; in which the 95 % CI "
+      "includes 1, or there is one launch; in which it takes more",
+      first));
+  document.item("Least and most speed-up: over all cases of the row, each with its case");
+  if (has_kernels) {
+    document.item(fmt::format(
+        "Library / kernel: time of NCCL's operation, or of the copy engine, over the kernel's with "
+        "{}; the least and the most",
+        first));
+  }
+  return document;
 }
 
 }  // namespace
 
-std::string size_tables(const RunSummary& summary) {
+Document size_tables(const RunSummary& summary) {
   if (summary.is_condensed) return condensed_tables(summary);
-  std::string text;
+  Document document;
   for (const Curve& curve : summary.curves_by_size) {
     RowLabels rows;
     for (const CaseSummary* each : curve.cases) {
       rows.labels.push_back(readable_bytes(each->definition().size));
     }
-    rows.items = step_lines(curve);
+    add_steps(rows.items, curve);
     rows.launches = curve.mixes_launches();
-    text += fmt::format("{}### {}\n\n{}{}", text.empty() ? "" : "\n", curve.name,
-                        case_table(summary, curve, rows), kernel_table(curve));
+    document.heading(curve.name, 3);
+    document.add(case_table(summary, curve, rows));
+    add_kernel_table(document, curve);
   }
-  return text;
+  return document;
 }
 
 }  // namespace linkgain

@@ -5,8 +5,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/tables/escaping.hpp"
-#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 namespace {
@@ -49,7 +48,7 @@ std::string clock_time(double seconds) {
 
 }  // namespace
 
-std::string soak_section(const RunSummary& summary) {
+Document soak_section(const RunSummary& summary) {
   if (!summary.soak || summary.soak->columns.empty()) return {};
   const SoakSummary& soak = *summary.soak;
   std::vector<Table::Column> titles{{"Launch", kRight}, {"Begin", kRight}};
@@ -59,11 +58,12 @@ std::string soak_section(const RunSummary& summary) {
   for (const SoakColumn* each : columns) {
     titles.push_back({fmt::format("{}, {}", case_label(each->definition), each->variant), kRight});
   }
+  leave_out_from_the_right(titles);
   Table table(titles);
   const std::vector<std::size_t> rows = shown_rows(soak);
   for (const std::size_t place : rows) {
     const SoakRow& row = soak.rows[place];
-    std::vector<std::string> cells{std::to_string(row.launch + 1), clock_time(row.after_s)};
+    Cells cells{std::to_string(row.launch + 1), clock_time(row.after_s)};
     if (soak.counted_errors) cells.push_back(std::to_string(row.errors));
     const auto& temperature = row.highest_temperature_c;
     cells.push_back(temperature ? std::to_string(*temperature) : "");
@@ -73,14 +73,16 @@ std::string soak_section(const RunSummary& summary) {
     }
     table.add_row(cells);
   }
-  std::string text = "## Over time\n\n" + table.markdown();
+  Document document;
+  document.heading("Over time");
+  document.table(std::move(table));
   if (rows.size() < soak.rows.size() || columns.size() < soak.columns.size()) {
-    text += fmt::format("\n{} of {} launches and {} of {} times are shown; the record has all.\n",
-                        rows.size(), soak.rows.size(), columns.size(), soak.columns.size());
+    document.paragraph(
+        fmt::format("{} of {} launches and {} of {} times are shown; the record has all.",
+                    rows.size(), soak.rows.size(), columns.size(), soak.columns.size()));
   }
-  if (!soak.degraded.empty()) text += "\n";
-  for (const std::string& each : soak.degraded) text += fmt::format("- {}\n", markdown_text(each));
-  return text;
+  for (const std::string& each : soak.degraded) document.item(each);
+  return document;
 }
 
 }  // namespace linkgain

@@ -15,9 +15,8 @@
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "nvlink_traffic.hpp"
 
@@ -25,9 +24,9 @@ namespace linkgain {
 namespace {
 
 /// The time of all steps, "15.90 s", or what stands in its place.
-std::string training_time_cell(const Settings& settings, const VariantSummary& variant) {
+Text training_time_cell(const Settings& settings, const VariantSummary& variant) {
   const VariantResult& result = *variant.result;
-  if (variant.wrong_data) return "**WRONG DATA**";
+  if (variant.wrong_data) return wrong_data_mark();
   if (!result.time) return result.skipped ? "skipped" : "not measured";
   return readable_time(time_of_all_steps(settings, *result.time));
 }
@@ -35,39 +34,36 @@ std::string training_time_cell(const Settings& settings, const VariantSummary& v
 /// Whether exposed communication is known and to be shown: not of wrong data.
 bool shows_exposed(const VariantSummary& variant) { return variant.exposed && !variant.wrong_data; }
 
-/// Why others were not measured; and the step without communication where it alone was.
-std::string missing_trainings(const RunSummary& summary) {
-  std::string text;
+/// Says why others were not measured, and what a step without communication takes where it alone
+/// was.
+void add_missing(Document& document, const RunSummary& summary) {
   for (const CaseSummary* each : summary.missing_trainings) {
     const auto& variants = each->result->variants;
     const auto skipped =
         std::find_if(variants.begin(), variants.end(),
                      [](const VariantResult& variant) { return variant.skipped.has_value(); });
     const std::optional<StopReason>& stopped = each->result->stopped;
-    const std::string why = skipped != variants.end()
-                                ? markdown_text(one_line(why_skipped(*skipped)))
-                            : stopped ? std::string(name_of(*stopped))
-                                      : std::string();
-    text += fmt::format("\n{} was not measured: {}\n", case_label(each->definition()), why);
+    const std::string why = skipped != variants.end() ? why_skipped(*skipped)
+                            : stopped                 ? std::string(name_of(*stopped))
+                                                      : std::string();
+    document.paragraph(fmt::format("{} was not measured: {}", case_label(each->definition()), why));
   }
-  if (!summary.trainings.empty()) return text;
+  if (!summary.trainings.empty()) return;
   for (const CaseResult& result : summary.record.cases) {
     if (!result.definition.training || uses_link(result.definition)) continue;
     const std::optional<Seconds>& step = result.variants.front().time;
-    if (step) {
-      text += fmt::format("\n{}: a step without communication takes {}.\n",
-                          case_label(result.definition), readable_time(*step));
-    }
+    if (!step) continue;
+    document.paragraph(fmt::format("{}: a step without communication takes {}.",
+                                   case_label(result.definition), readable_time(*step)));
   }
-  return text;
 }
 
-std::string less_time_table(const Settings& settings, const CaseSummary& each) {
+Table less_time_table(const Settings& settings, const CaseSummary& each) {
   Table table({{contrast_title(each.contrast)}, {"Time", kRight}});
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     table.add_row({row_name(each, i), training_time_cell(settings, each.variants[i])});
   }
-  return table.markdown();
+  return table;
 }
 
 /// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not significantly different from 0 (-0.40 to 0.90)
@@ -152,24 +148,24 @@ std::string loss_text(const CaseSummary& each) {
 }
 
 std::string conditions(const Settings& settings, const CaseSummary& each) {
-  return fmt::format("\n{}, {}. {}{}\n", training_sentence(each.definition()),
-                     markdown_text(readable_tokens(settings)), steps_text(settings, *each.result),
+  return fmt::format("{}, {}. {}{}", training_sentence(each.definition()),
+                     readable_tokens(settings), steps_text(settings, *each.result),
                      loss_text(each));
 }
 
-std::string first_training(const RunSummary& summary, const CaseSummary& each) {
-  std::string text = less_time_table(summary.record.settings, each);
+void add_first(Document& document, const RunSummary& summary, const CaseSummary& each) {
+  document.table(less_time_table(summary.record.settings, each));
+  const std::string exposed = exposed_sentence(each);
   for (const Comparison& comparison : each.comparisons) {
     const bool last = &comparison == &each.comparisons.back();
-    text += fmt::format("\n{}{}{}\n", outcome_sentence(each, comparison),
-                        last ? exposed_sentence(each) : "",
-                        convergence_sentence(summary, each, comparison));
+    document.paragraph(outcome_sentence(each, comparison) + (last ? exposed : "") +
+                       convergence_sentence(summary, each, comparison));
   }
-  if (const std::string exposed = exposed_sentence(each);
-      each.comparisons.empty() && !exposed.empty()) {
-    text += fmt::format("\n{}\n", exposed.substr(1));
+  if (each.comparisons.empty() && !exposed.empty()) document.paragraph(exposed.substr(1));
+  document.paragraph(conditions(summary.record.settings, each));
+  if (const std::string traffic = nvlink_traffic_sentence(each); !traffic.empty()) {
+    document.paragraph(traffic);
   }
-  return text + conditions(summary.record.settings, each) + nvlink_traffic_sentence(each);
 }
 
 constexpr bool kNeedsValues = true;
@@ -250,8 +246,7 @@ std::string speed_up(const RatioText& ratio) {
 }
 
 /// Less time, and speed-up with its interval.
-std::vector<std::string> ratio_cells(const CaseSummary& each, const Comparison& comparison,
-                                     Legend& legend) {
+Cells ratio_cells(const CaseSummary& each, const Comparison& comparison, Legend& legend) {
   if (comparison.verdict == Verdict::same_path) return {"", "same path"};
   if (comparison.ratio == nullptr || comparison.verdict == Verdict::wrong_data) return {"", ""};
   legend.speed_up = true;
@@ -274,22 +269,23 @@ std::vector<Table::Column> columns_of(const std::vector<std::string>& variants) 
       columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
     }
   }
-  columns.push_back({"Less time", kRight, kNeedsValues});
+  columns.push_back({"Less time", kRight, kNeedsValues, 1});
   columns.push_back({"Speed-up (95 % CI)", kRight, kNeedsValues});
   columns.push_back({"Loss", kRight, kNeedsValues});
   columns.push_back({"off by", kRight, kNeedsValues});
+  leave_out_from_the_right(columns);
   return columns;
 }
 
 /// One row for at most two variants.
 void add_row(Table& table, const CaseSummary& each, const std::string& label, Legend& legend) {
-  std::vector<std::string> cells{label};
+  Cells cells{label};
   for (const VariantSummary& variant : each.variants) {
     append_cells(cells,
                  {training_time_cell(legend.settings, variant), exposed_cell(variant, legend)});
   }
   append_cells(cells, each.comparisons.empty()
-                          ? std::vector<std::string>{"", ""}
+                          ? Cells{"", ""}
                           : ratio_cells(each, each.comparisons.front(), legend));
   append_cells(cells,
                {loss_cell(each.variants.front()), difference_cell(each.variants.back(), legend)});
@@ -300,11 +296,10 @@ void add_row(Table& table, const CaseSummary& each, const std::string& label, Le
 void add_rows(Table& table, const CaseSummary& each, const std::string& label, Legend& legend) {
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const VariantSummary& variant = each.variants[i];
-    std::vector<std::string> cells{i == 0 ? label : "", variant.result->variant,
-                                   training_time_cell(legend.settings, variant),
-                                   exposed_cell(variant, legend)};
-    append_cells(cells, i == 0 ? std::vector<std::string>{"", ""}
-                               : ratio_cells(each, each.comparisons[i - 1], legend));
+    Cells cells{i == 0 ? label : "", variant.result->variant,
+                training_time_cell(legend.settings, variant), exposed_cell(variant, legend)};
+    append_cells(cells,
+                 i == 0 ? Cells{"", ""} : ratio_cells(each, each.comparisons[i - 1], legend));
     append_cells(cells, {loss_cell(variant), difference_cell(variant, legend)});
     table.add_row(cells);
   }
@@ -323,35 +318,36 @@ std::string convergence_note(const Legend& legend) {
                      precision_text(legend.settings), advice);
 }
 
-std::string legend_text(const std::vector<std::string>& variants, const Legend& legend) {
-  const std::string& first = variants.front();
-  const std::string other = variants.size() > 2 ? "the row's variant" : variants.back();
-  std::string text;
-  if (legend.exposed) {
-    text +=
-        "- exposed: a step's time less that of one without communication: what computing did not "
-        "hide, and by how much communication slows computing down\n";
-    if (const std::set<int>& launches = legend.exposed_launches; !launches.empty()) {
-      const std::string most =
-          launches.size() > 1 ? fmt::format(" to {}", *launches.rbegin()) : std::string{};
-      text.insert(text.size() - 1,
-                  fmt::format("; 95 % CI over {}{} launches", *launches.begin(), most));
-    }
-    if (legend.exposed_without_interval) {
-      text.insert(text.size() - 1, "; without an interval where one launch measured it");
-    }
+/// Says "exposed: a step's time less …", with what its intervals are over.
+std::string exposed_legend(const Legend& legend) {
+  std::string text =
+      "exposed: a step's time less that of one without communication: what computing did not hide, "
+      "and by how much communication slows computing down";
+  if (const std::set<int>& launches = legend.exposed_launches; !launches.empty()) {
+    const std::string most =
+        launches.size() > 1 ? fmt::format(" to {}", *launches.rbegin()) : std::string{};
+    text += fmt::format("; 95 % CI over {}{} launches", *launches.begin(), most);
   }
+  if (legend.exposed_without_interval) text += "; without an interval where one launch measured it";
+  return text;
+}
+
+void add_legend(Document& document, const std::vector<std::string>& variants,
+                const Legend& legend) {
+  const std::string& first = variants.front();
+  const bool several = variants.size() > 2;
+  if (legend.exposed) document.item(exposed_legend(legend));
   if (legend.speed_up) {
-    text +=
-        fmt::format("- Less time, speed-up: {} against {}; the quotient of the times beside them\n",
-                    first, other);
+    document.item(
+        fmt::format("Less time, speed-up: {} against {}; the quotient of the times "
+                    "beside them",
+                    first, several ? "the row's variant" : variants.back()));
   }
   if (legend.difference) {
-    text += fmt::format(
-        "- Loss: after the last block{}; off by: how far it is from {}'s at most, after any block, "
-        "as a share\n",
-        variants.size() > 2 ? "" : ", with " + first,
-        variants.size() > 2 ? first : variants.back());
+    document.item(fmt::format(
+        "Loss: after the last block{}; off by: how far it is from {}'s at most, after any block, "
+        "as a share",
+        several ? "" : ", with " + first, several ? first : variants.back()));
   }
   Footnotes marks;
   if (legend.exposed_may_be_zero) marks.mark("?", "inconclusive: the interval includes 0");
@@ -364,26 +360,26 @@ std::string legend_text(const std::vector<std::string>& variants, const Legend& 
   if (legend.parted) {
     marks.mark("!", fmt::format("its loss is off from {}'s by more than rounding explains", first));
   }
-  text += marks.markdown();
-  return text.empty() ? text : "\n" + text;
+  document.notes(marks);
 }
 
-/// One table over all trainings that were measured, of which there is one at least, and what its
-/// columns and marks mean: a row for each with the variants side by side; where there are more than
-/// two, a row for each training and variant.
-std::string training_grid(const RunSummary& summary) {
+/// Adds one table over all trainings that were measured, of which there is one at least, and what
+/// its columns and marks mean: a row for each with the variants side by side; where there are more
+/// than two, a row for each training and variant.
+void add_grid(Document& document, const RunSummary& summary) {
   const CaseSummary& first = *summary.trainings.front();
   std::vector<std::string> variants;
   for (const VariantSummary& variant : first.variants) {
     variants.push_back(variant.result->variant);
   }
-  Table table(columns_of(variants));
+  Table table(columns_of(variants), "Every strategy and precision of this run, for as many steps");
   Legend legend{.settings = summary.record.settings};
   for (const CaseSummary* each : summary.trainings) {
     const std::string label = label_of(*each, first.definition().training->model, legend);
     (variants.size() > 2 ? add_rows : add_row)(table, *each, label, legend);
   }
-  return table.markdown() + legend_text(variants, legend);
+  document.table(std::move(table));
+  add_legend(document, variants, legend);
 }
 
 }  // namespace
@@ -394,15 +390,12 @@ std::string readable_tokens(const Settings& settings) {
              : "generated tokens";
 }
 
-std::string training_tables(const RunSummary& summary) {
-  std::string text;
-  if (!summary.trainings.empty()) text = first_training(summary, *summary.trainings.front());
-  if (summary.trainings.size() > 1) {
-    text += "\nEvery strategy and precision of this run, for as many steps:\n\n" +
-            training_grid(summary);
-  }
-  text += missing_trainings(summary);
-  return summary.trainings.empty() && !text.empty() ? text.substr(1) : text;
+Document training_tables(const RunSummary& summary) {
+  Document document;
+  if (!summary.trainings.empty()) add_first(document, summary, *summary.trainings.front());
+  if (summary.trainings.size() > 1) add_grid(document, summary);
+  add_missing(document, summary);
+  return document;
 }
 
 }  // namespace linkgain

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <string>
-
 #include "linkgain/summary/run_summary.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
 /// The guide's own table: what all steps of the first training take with each variant, how much
 /// less time that is, and what of it is communication; below it one table over all trainings where
 /// there are several, and why others were not measured. Empty where the record has no training.
-std::string training_tables(const RunSummary& summary);
+Document training_tables(const RunSummary& summary);
 
 }  // namespace linkgain

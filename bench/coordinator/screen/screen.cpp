@@ -15,8 +15,8 @@
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/report/warning_weight.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/table.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
@@ -93,8 +93,8 @@ std::string bandwidth_text(const CaseSummary& each, const VariantSummary& varian
 }
 
 /// Time and bandwidth of a run's only variant.
-Table one_variant_table(const std::vector<const CaseSummary*>& cases, const ScreenStyle& style) {
-  std::vector<Table::Column> columns{{"Operation"},
+Table one_variant_table(const std::vector<const CaseSummary*>& cases) {
+  std::vector<Table::Column> columns{{.title = "Operation", .too_long = Table::TooLong::cut},
                                      {cases.front()->variants.front().result->variant, kRight}};
   if (std::ranges::any_of(cases, [](const CaseSummary* each) {
         return !bandwidth_text(*each, each->variants.front()).empty();
@@ -105,7 +105,7 @@ Table one_variant_table(const std::vector<const CaseSummary*>& cases, const Scre
   for (const CaseSummary* each : cases) {
     const VariantSummary& variant = each->variants.front();
     table.add_row({answer_label(each->definition()),
-                   painted(time_text(*each, variant), variant.wrong_data ? kRed : kNoColor, style),
+                   toned(time_text(*each, variant), variant.wrong_data ? Tone::bad : Tone::plain),
                    bandwidth_text(*each, variant)});
   }
   return table;
@@ -182,12 +182,10 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   std::string plot;
   std::string path;
   if (first != nullptr) {
-    const auto fitted = [&](const Table& table) {
-      return "\n" + table.text(style.columns, Table::FirstColumn::cut);
-    };
+    const auto fitted = [&](const Table& table) { return "\n" + to_terminal(table, style); };
     text += has_one_variant(summary)
-                ? fitted(one_variant_table(rows, style))
-                : fitted(variants_table(answer, style)) + fitted(answer_table(answer, style));
+                ? fitted(one_variant_table(rows))
+                : fitted(variants_table(answer)) + fitted(answer_table(answer));
     for (const Curve& curve : summary.curves_by_size) {
       if (curve.definition().operation != rows.front()->definition().operation) continue;
       plot = plot_of(curve, variant_title(*rows.front(), 0), style);
@@ -238,15 +236,16 @@ std::string card_rows(const Answer& answer) {
       [&](const VariantSummary& variant) { return !bandwidth_text(each, variant).empty(); });
   const bool counted_bytes =
       is_any_shown([](const VariantSummary& variant) { return variant.nvlink_share.has_value(); });
-  std::vector<Table::Column> columns{{contrast_title(each.contrast)},
-                                     {answer_label(each.definition()), kRight}};
+  std::vector<Table::Column> columns{
+      {.title = contrast_title(each.contrast), .too_long = Table::TooLong::cut},
+      {answer_label(each.definition()), kRight}};
   if (busbw) columns.push_back({"busbw", kRight});
   columns.push_back({"Path"});
   if (counted_bytes) columns.push_back({"NVLink traffic", kRight});
   Table table(columns);
   for (const std::size_t i : answer.variants) {
     const VariantSummary& variant = each.variants[i];
-    std::vector<std::string> cells{row_name(each, i), time_text(each, variant)};
+    Cells cells{row_name(each, i), time_text(each, variant)};
     if (busbw) cells.push_back(bandwidth_text(each, variant));
     cells.emplace_back(readable_path(variant.result->path));
     if (counted_bytes && variant.nvlink_share) {
@@ -254,7 +253,7 @@ std::string card_rows(const Answer& answer) {
     }
     table.add_row(cells);
   }
-  return table.text(kCardColumns, Table::FirstColumn::cut);
+  return to_terminal(table, kCardStyle);
 }
 
 /// Without the folder that the program lay in.

@@ -150,15 +150,6 @@ std::string markdown_text(std::string_view text) {
   return result;
 }
 
-std::string text_of_markdown(std::string_view markdown) {
-  std::string text;
-  for (std::size_t i = 0; i < markdown.size(); ++i) {
-    const std::string_view rest = markdown.substr(i);
-    if (!rest.starts_with("\\<") && !rest.starts_with("\\(")) text += markdown[i];
-  }
-  return text;
-}
-
 std::string markdown_code(std::string_view text) {
   const std::string fence(longest_run(text, '`') + 1, '`');
   const std::string_view space = fence.size() > 1 ? " " : "";

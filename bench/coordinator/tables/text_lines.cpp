@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "linkgain/base/visible_text.hpp"
+
 namespace linkgain {
 
 std::size_t terminal_columns(int descriptor) {
@@ -17,12 +19,31 @@ std::size_t terminal_columns(int descriptor) {
   return size.ws_col > 0 ? size.ws_col : kAnyColumns;
 }
 
+namespace {
+
+std::string with_blanks(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+}  // namespace
+
 std::string one_line(std::string_view text) {
-  std::string result(text);
-  std::replace_if(
-      result.begin(), result.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  if (is_command(result)) result.insert(0, "'");
-  return result;
+  std::string line = with_blanks(text);
+  if (is_command(line)) line.insert(0, "'");
+  return line;
+}
+
+std::string shown_line(std::string_view text) { return visible(with_blanks(text)); }
+
+std::string shown_lines(std::string_view lines) {
+  std::string text;
+  for (const std::string& line : split(visible_lines(lines), '\n')) {
+    text += (text.empty() ? "" : "\n") + (is_command(line) ? "'" + line : line);
+  }
+  return text;
 }
 
 std::string first_columns(std::string_view text, std::size_t columns, std::string_view end) {

@@ -52,7 +52,8 @@ int carry_out(const BaselineOptions& options) {
       make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
   const std::string document = to_json(baseline);
   if (options.output) write_own_file(*options.output, kBaselineFile, document);
-  fmt::print("{}", options.json ? document : baseline_summary(baseline, terminal_columns()));
+  fmt::print("{}", options.json ? document
+                                : to_terminal(baseline_summary(baseline), document_style()) + "\n");
   if (options.output && !options.json) fmt::print("baseline: {}\n", options.output->string());
   return 0;
 }

@@ -41,9 +41,9 @@ struct CheckOptions {
 std::string text_of(const CheckResult& result, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return with_colored_verdicts(check_table(result, terminal_columns()));
+      return to_terminal(check_table(result), document_style());
     case OutputFormat::markdown:
-      return document_text(check_markdown(result));
+      return document_text(to_markdown(check_report(result)));
     case OutputFormat::csv:
       return check_csv(result);
     case OutputFormat::json:

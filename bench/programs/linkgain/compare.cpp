@@ -37,10 +37,9 @@ Metric parse_metric(const std::string& name) { return parse_name("metric", name,
 std::string text_of(const RunComparison& comparison, const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
-      return with_colored_verdicts(
-          comparison_report(comparison, options.metric, TableStyle::text, terminal_columns()));
+      return to_terminal(comparison_report(comparison, options.metric), document_style());
     case OutputFormat::markdown:
-      return document_text(comparison_report(comparison, options.metric, TableStyle::markdown));
+      return document_text(to_markdown(comparison_report(comparison, options.metric)));
     case OutputFormat::csv:
       return comparison_csv(comparison);
     case OutputFormat::json:

@@ -55,9 +55,9 @@ void blame_ranks(FleetReport& report, double tolerance) {
 std::string text_of(const FleetReport& report, const FleetNames& names, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
-      return with_colored_verdicts(fleet_report(report, TableStyle::text, terminal_columns()));
+      return to_terminal(fleet_report(report), document_style());
     case OutputFormat::markdown:
-      return document_text(fleet_report(report, TableStyle::markdown));
+      return document_text(to_markdown(fleet_report(report)));
     case OutputFormat::csv:
       return fleet_csv(report);
     case OutputFormat::json:

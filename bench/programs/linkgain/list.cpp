@@ -28,21 +28,26 @@ void declare(CommandLine& line, ListOptions& options) {
   add_output_format(line, options.format);
 }
 
+std::string page_text(const std::vector<ListedRun>& runs, const std::filesystem::path& folder) {
+  Document document;
+  document.title("linkgain: runs in " + folder.string());
+  document.table(run_list(runs, folder));
+  return html_text(page_of(document));
+}
+
 std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
       return runs.empty() ? "no run is there\n"
-                          : with_colored_verdicts(run_list(runs, options.folder, TableStyle::text,
-                                                           terminal_columns()));
+                          : to_terminal(run_list(runs, options.folder), document_style());
     case OutputFormat::markdown:
-      return document_text(run_list(runs, options.folder, TableStyle::markdown));
+      return document_text(to_markdown(run_list(runs, options.folder)));
     case OutputFormat::csv:
       return run_list_csv(runs);
     case OutputFormat::json:
       return run_list_json(runs);
     case OutputFormat::html:
-      return html_text(page_of_markdown("# linkgain: runs in " + options.folder.string() + "\n\n" +
-                                        run_list(runs, options.folder, TableStyle::markdown)));
+      return page_text(runs, options.folder);
   }
   return {};
 }

@@ -19,7 +19,6 @@
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/run_directory.hpp"
-#include "linkgain/tables/terminal_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_result.hpp"
 #include "subcommand.hpp"
@@ -86,9 +85,8 @@ std::string screen_of(const NamedRecord& named, bool color) {
 }
 
 std::string table_report(const NamedRecord& named, bool color) {
-  const std::size_t columns = terminal_columns();
-  const std::size_t width = columns == kAnyColumns ? columns : screen_style(color).columns;
-  return screen_of(named, color) + terminal_text(RecordReport(named.record).details(), width);
+  return screen_of(named, color) + "\n" +
+         to_terminal(RecordReport(named.record).details(), document_style(color));
 }
 
 /// A page of one run, or of several in common.
@@ -128,7 +126,7 @@ std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& opti
     case ReportFormat::table:
       return table_report(records.front(), options.color);
     case ReportFormat::markdown:
-      return document_text(RecordReport(record).markdown());
+      return document_text(to_markdown(RecordReport(record).document()));
     case ReportFormat::csv:
       return csv(RunSummary(record));
     case ReportFormat::json:

@@ -85,7 +85,7 @@ std::filesystem::path keep_record(Record& record, RunDirectory& directory) {
 
 void keep_report(Record& record, const RecordReport& report, RunDirectory& directory) {
   try {
-    directory.write(RunDirectory::kReport, report.markdown());
+    directory.write(RunDirectory::kReport, to_markdown(report.document()));
     directory.write(RunDirectory::kPage, report.page());
   } catch (const UsageError& error) {
     warn(record, {"report-lost", error.what(), error.advice()});
@@ -103,8 +103,8 @@ RecordReport::RecordReport(const Record& record) : record_(record) {
   if (!record.settings.program) summary_.emplace(record);
 }
 
-std::string RecordReport::markdown() const {
-  return summary_ ? markdown_report(*summary_) : exec_markdown(record_);
+Document RecordReport::document() const {
+  return summary_ ? run_report(*summary_) : exec_document(record_);
 }
 
 std::string RecordReport::page() const {
@@ -116,8 +116,8 @@ std::string RecordReport::screen(const std::string& footer, const ScreenStyle& s
                   : exec_screen(record_, footer, style);
 }
 
-std::string RecordReport::details() const {
-  return summary_ ? markdown_details(*summary_) : exec_details(record_);
+Document RecordReport::details() const {
+  return summary_ ? run_details(*summary_) : exec_details(record_);
 }
 
 std::string RecordReport::card() const {

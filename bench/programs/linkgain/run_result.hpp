@@ -13,6 +13,7 @@
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "linkgain/summary/run_summary.hpp"
+#include "linkgain/tables/document.hpp"
 
 /// What `run`, `exec` and `report` print and keep of a record, whichever of the first two measured
 /// it.
@@ -23,13 +24,13 @@ class RecordReport {
  public:
   explicit RecordReport(const Record& record);
 
-  std::string markdown() const;
+  Document document() const;
   /// As a page that stands alone.
   std::string page() const;
   /// The last screen, which ends with `footer`.
   std::string screen(const std::string& footer, const ScreenStyle& style) const;
   /// What a terminal has below it.
-  std::string details() const;
+  Document details() const;
   std::string card() const;
 
  private:

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <regex>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -371,23 +370,11 @@ bool is_colored(bool color) {
          (wanted == nullptr || std::string_view(wanted) != "0");
 }
 
-std::string with_colored_verdicts(const std::string& table) {
-  std::string text = in_locale(table);
-  if (!is_colored(true)) return text;
-  static constexpr std::array<std::pair<const char*, int>, 3> kColors{{
-      {"slower|slow|missing|wrong[- ]data|other[- ]path|incomplete|unreadable|unhealthy|odd "
-       "machine|job lost",
-       31},
-      {"inconclusive|unknown-path|other-launch|other-profile|not judged|not comparable|interrupted|"
-       "unfinished",
-       33},
-      {"faster", 32},
-  }};
-  for (const auto& [words, color] : kColors) {
-    const std::regex cell(fmt::format("(  )({})(?=( \\*)?(  |\n|$))", words));
-    text = std::regex_replace(text, cell, fmt::format("$1\033[{}m$2\033[0m", color));
-  }
-  return std::regex_replace(text, std::regex("(^|\n)(warning:)"), "$1\033[33m$2\033[0m");
+ScreenStyle document_style(bool color) {
+  const std::size_t columns = terminal_columns();
+  return {.columns = columns == kAnyColumns ? columns : screen_style(color).columns,
+          .utf8 = has_utf8(),
+          .color = is_colored(color)};
 }
 
 ScreenStyle screen_style(bool color) {

@@ -167,9 +167,8 @@ void add_no_color(CommandLine& line, bool& color);
 /// forbids it.
 bool is_colored(bool color);
 
-/// A table for a terminal in its locale, on one with colours its verdicts and states too: red what
-/// fails, yellow what is open or a warning, green what is faster.
-std::string with_colored_verdicts(const std::string& table);
+/// Makes documents fit the terminal that standard output is; elsewhere nothing of them is left out.
+ScreenStyle document_style(bool color = true);
 
 /// Of the terminal that standard output is; elsewhere of 80 columns.
 ScreenStyle screen_style(bool color);

@@ -31,7 +31,7 @@ int carry_out(const TopoOptions& options) {
   if (options.json) {
     fmt::print("{}", to_json(topology));
   } else if (has_gpus) {
-    fmt::print("{}", with_colored_verdicts(topology_report(topology, terminal_columns())));
+    fmt::print("{}", in_locale(topology_report(topology, document_style())));
   }
   if (has_gpus) return static_cast<int>(ExitCode::success);
   throw MachineError(

@@ -11,9 +11,9 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/own_outputs.hpp"
-#include "linkgain/base/text.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/machine_key.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
@@ -106,9 +106,8 @@ BaselineSource source_of(const Record& record);
 void require_like_records(std::span<const NamedRecord> records);
 
 /// What a baseline holds, for who has just made it: machine, cases, launches, the deviation of each
-/// pool of like cases, warnings. Columns that `width` has no room for are left out: degrees of
-/// freedom, cases, in this order.
-std::string baseline_summary(const Baseline& baseline, std::size_t width = kTerminalColumns);
+/// pool of like cases, warnings.
+Document baseline_summary(const Baseline& baseline);
 
 /// baseline.schema.json, as it stood when this was built.
 std::string_view baseline_schema();

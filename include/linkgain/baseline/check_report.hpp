@@ -3,21 +3,20 @@
 #include <string>
 
 #include "linkgain/baseline/regression.hpp"
-#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/tables/document.hpp"
 
 /// What `linkgain check` prints and writes, each form from the same result.
 namespace linkgain {
 
-/// A check as text for a terminal: what fails first, a line for each case that fails, is open or
-/// suspiciously fast, warnings, and a last line that sums up. Columns that `width` has no room for
-/// are left out: tolerance, launches, times, interval, variant, in this order.
-std::string check_table(const CheckResult& result, std::size_t width = kTerminalColumns);
+/// Shows a check on a terminal: what fails first, a line for each case that fails, is open or
+/// suspiciously fast, warnings, and a last line that sums up.
+Document check_table(const CheckResult& result);
 
-/// A check as Markdown, for a pull request or a job's summary: the verdict as heading, then a table
-/// of the cases that fail, are open or suspiciously fast.
-std::string check_markdown(const CheckResult& result);
+/// Shows a check in a pull request or a job's summary: the verdict as heading, then a table of the
+/// cases that fail, are open or suspiciously fast.
+Document check_report(const CheckResult& result);
 
-/// check_markdown() as a page that stands alone, with a picture of what lies furthest from the
+/// check_report() as a page that stands alone, with a picture of what lies furthest from the
 /// baseline and a table of every case.
 std::string check_page(const CheckResult& result);
 

@@ -3,16 +3,15 @@
 #include <string>
 
 #include "linkgain/compare/run_comparison.hpp"
-#include "linkgain/tables/table.hpp"
-#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
 /// Writes one run compared with another: how many cases came to which verdict and the largest
 /// change, what changed in the machine, the headline's table with rows Before and After, cautions,
-/// and a row for each case and variant. A terminal has `width` columns.
-std::string comparison_report(const RunComparison& comparison, Metric metric, TableStyle style,
-                              std::size_t width = kTerminalColumns);
+/// and a row for each case and variant. `pictures` are a page's.
+Document comparison_report(const RunComparison& comparison, Metric metric,
+                           const std::string& pictures = {});
 
 /// Makes comparison_report() a page that stands alone, with pictures of the largest differences and
 /// of speed-ups over size.

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "linkgain/record/record.hpp"
-#include "linkgain/tables/screen_text.hpp"
+#include "linkgain/tables/document.hpp"
 
 /// Reports of records that `linkgain exec` wrote: Settings::program is there.
 namespace linkgain {
@@ -13,8 +13,8 @@ namespace linkgain {
 /// last, what the runs say in a sentence.
 std::string exec_screen(const Record& record, const std::string& footer, const ScreenStyle& style);
 
-/// The same in Markdown, whole, and what every report has of the circumstances.
-std::string exec_markdown(const Record& record);
+/// Says the same in full, and what every report has of the circumstances.
+Document exec_document(const Record& record);
 
 /// The same to be pasted into an issue or a forum, in a block of at most kMostCardLines lines: of
 /// the metric alone that the sentence is about.
@@ -24,7 +24,7 @@ std::string exec_card(const Record& record);
 /// machine.
 std::string exec_page(const Record& record);
 
-/// What exec_markdown() has more than exec_screen().
-std::string exec_details(const Record& record);
+/// Has what exec_document() has more than exec_screen().
+Document exec_details(const Record& record);
 
 }  // namespace linkgain

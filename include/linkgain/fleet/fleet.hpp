@@ -10,7 +10,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
-#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
@@ -100,12 +100,11 @@ ExitCode exit_code_of(const FleetReport& report);
 inline constexpr double kUnhealthyShare = 0.01;
 
 /// A line for each node, the worst first; then which to drain, with Slurm's command, and counts.
-std::string fleet_report(const FleetReport& report, TableStyle style,
-                         std::size_t width = kTerminalColumns);
+Document fleet_report(const FleetReport& report);
 
 /// The parts of fleet_report(), for a page that gives the result first.
-std::string fleet_nodes(const FleetReport& report, TableStyle style);
-std::string fleet_result(const FleetReport& report, TableStyle style);
+Document fleet_nodes(const FleetReport& report);
+Document fleet_result(const FleetReport& report);
 
 /// fleet_report() as a page that stands alone, the result first, with a heat map of nodes and
 /// cases.

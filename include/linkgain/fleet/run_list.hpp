@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
@@ -46,10 +46,8 @@ std::string parse_label(const std::string& text);
 std::filesystem::path find_run(const std::filesystem::path& named,
                                const std::filesystem::path& folder = kResultsFolder);
 
-/// A row for each of the runs in `folder`, which the first title names. On a terminal columns go
-/// that it has no room for, then the ends of the runs' names.
-std::string run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& folder,
-                     TableStyle style, std::size_t width = kAnyColumns);
+/// Makes a row for each of the runs in `folder`, which the first title names.
+Table run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& folder);
 std::string run_list_csv(const std::vector<ListedRun>& runs);
 std::string run_list_json(const std::vector<ListedRun>& runs);
 

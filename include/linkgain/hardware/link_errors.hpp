@@ -91,7 +91,7 @@ class ErrorReadings {
 /// Returns the counters that grew, most first.
 std::vector<CountedErrors> grown_counters(const LinkErrors& errors);
 
-/// Says "Link errors: none in 7 readings of 37 counters\n", or which counters grew; empty if none
+/// Says "Link errors: none in 7 readings of 37 counters", or which counters grew; empty if none
 /// could be read.
 std::string link_errors_line(const std::optional<LinkErrors>& errors);
 

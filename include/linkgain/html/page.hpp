@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/tables/document.hpp"
+
 /// A page that stands alone: one file, nothing fetched, no script, readable by a screen reader, on
 /// paper, in the dark and on a phone.
 namespace linkgain {
@@ -29,14 +31,13 @@ std::string html_text(const HtmlPage& page);
 /// The style sheet of every page: style.css.
 extern const std::string_view kPageStyle;
 
-/// Markdown as reports of this project have it (headings, paragraphs, lists, tables, code, strong
-/// words), in HTML; whatever else is in it is text. A table's caption is the paragraph before it
-/// that ends in a colon, else the heading above it, else `caption`.
-std::string html_of_markdown(std::string_view markdown, std::string_view caption = {});
+/// Writes HTML. A table without a caption has the heading above it for one, else `caption`.
+std::string to_html(const Document& document, std::string_view caption = {});
+std::string to_html(const Table& table, std::string_view caption = {});
 
-/// A whole report of that kind: its first heading is the title, what follows the lead, and each
-/// heading of the second level begins a section.
-HtmlPage page_of_markdown(std::string_view markdown);
+/// Makes a page: the document's title is its title, what follows its lead, and each heading of the
+/// second level begins a section.
+HtmlPage page_of(const Document& document);
 
 /// A table in a box of its own, which scrolls where the page is too narrow: `head` is the cells of
 /// its first row, `body` its rows, both HTML; the caption is plain text.
@@ -54,17 +55,5 @@ std::string folded(std::string_view summary, const std::string& html,
 /// on paper where it would fill pages.
 std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
                    const std::string& table);
-
-/// A table in a box that scrolls by itself where it is too wide. `rows` are of HTML.
-struct HtmlTable {
-  struct Column {
-    std::string title;  ///< plain text
-    bool right = false;
-  };
-  std::string caption;  ///< plain text
-  std::vector<Column> columns{};
-  std::vector<std::vector<std::string>> rows{};
-};
-std::string html_text(const HtmlTable& table);
 
 }  // namespace linkgain

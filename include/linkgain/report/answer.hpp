@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "linkgain/summary/run_summary.hpp"
-#include "linkgain/tables/screen_text.hpp"
-#include "linkgain/tables/table.hpp"
+#include "linkgain/tables/document.hpp"
 
 /// What a run says first, in whatever form it is read.
 namespace linkgain {
@@ -48,11 +47,11 @@ std::string answer_alarm(const RunSummary& summary);
 
 /// Shows the main case's variants in the form of the guide: "NVLink", Y and N, and the time. Of
 /// more than two each has its speed-up.
-Table variants_table(const Answer& answer, const ScreenStyle& style);
+Table variants_table(const Answer& answer);
 
 /// Shows for each row the first variant and the one that the sentence is about, speed-up and its
 /// interval. There is a comparison.
-Table answer_table(const Answer& answer, const ScreenStyle& style);
+Table answer_table(const Answer& answer);
 
 /// "NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the expected
 /// bytes."
@@ -73,6 +72,6 @@ std::string contrast_title(Contrast contrast);
 std::string answer_value(const Case& definition, const VariantResult& variant);
 
 /// answer_sentence(), variants_table() and answer_table(), as on the screen.
-std::string answer_in_markdown(const RunSummary& summary);
+Document answer_document(const RunSummary& summary);
 
 }  // namespace linkgain

@@ -3,9 +3,12 @@
 #include <string>
 
 #include "linkgain/analysis/judgement.hpp"
+#include "linkgain/tables/document.hpp"
 
 /// What a judgement rests on, in words.
 namespace linkgain {
+
+Tone tone_of(Verdict verdict);
 
 /// "GPUs were throttled in 3 samples"
 std::string text_of(const Reason& reason);

@@ -5,36 +5,37 @@
 #include <vector>
 
 #include "linkgain/summary/run_summary.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
 /// The whole report: title, the answer and its table, and the details.
-std::string markdown_report(const RunSummary& summary);
+Document run_report(const RunSummary& summary);
 
 /// Headline, warnings, tables by size, variants, machine, how to repeat it.
-std::string markdown_details(const RunSummary& summary);
+Document run_details(const RunSummary& summary);
 
 /// Warnings, variants, machine, how to repeat it: what every kind of run has.
-std::string circumstances(const Record& record);
+Document circumstances(const Record& record);
 
-/// Parts of markdown_report(), each empty where there is nothing to say: title and when and where
-/// the run was; sections with a heading of the second level.
-std::string report_head(const Record& record);
-std::string warnings_section(const Record& record);
-std::string variants_section(const Record& record);
-std::string machine_section(const Record& record);
-std::string repeat_section(const Record& record);
+/// Parts of run_report(), each empty where there is nothing to say: title and when and where the
+/// run was; sections with a heading of the second level.
+Document report_head(const Record& record);
+Document warnings_section(const Record& record);
+Document variants_section(const Record& record);
+Document machine_section(const Record& record);
+Document repeat_section(const Record& record);
 
 /// Such a section of a soak's launches: when each began, errors that were counted meanwhile, the
 /// highest temperature, and times, of which those that drifted come first; and what degraded. Of
 /// many launches some, and those with errors. Empty of other runs.
-std::string soak_section(const RunSummary& summary);
+Document soak_section(const RunSummary& summary);
 
 /// Such a section of what the links' counters say: a row for every case and variant, or for every
 /// variant where the summary is condensed.
-std::string nvlink_traffic_section(const RunSummary& summary);
+Document nvlink_traffic_section(const RunSummary& summary);
 
-/// The record's answer in Markdown that reads well raw: for the largest size of every curve that
+/// The record's answer: for the largest size of every curve that
 /// the first variant and another one measured, a table with a row per variant, then what the
 /// difference is or why there is none to give. Curves of several pairs have one such table, of the
 /// pair that takes longest with the first variant, or of the first pair where none differs by more
@@ -42,37 +43,37 @@ std::string nvlink_traffic_section(const RunSummary& summary);
 /// is condensed, all curves but the first have one table, with a row for each. Ends with notes on
 /// what every reader must know: wrong data at other sizes, a run cut short, the mpi backend's
 /// figures being no GPU figures.
-std::string headline(const RunSummary& summary);
+Document headline(const RunSummary& summary);
 
 /// headline() in parts, each with what its first table holds: trainings, then curves, then the
 /// rest.
 struct HeadlinePart {
   std::string name;
-  std::string text;
+  Document content;
 };
 std::vector<HeadlinePart> headline_parts(const RunSummary& summary);
 
-/// One Markdown table per curve with a row per size: every variant's time and bus bandwidth, the
+/// One table per curve with a row per size: every variant's time and bus bandwidth, the
 /// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps
 /// (find_steps()) and what the marks mean; of a curve of our own kernel how many times longer
 /// NCCL's operation, or the copy engine, took at each size. Without the curves whose only size is
 /// in pair_tables(). Where the summary is condensed, one table of the first curve of each operation
 /// and one with a row for each group of the others.
-std::string size_tables(const RunSummary& summary);
+Document size_tables(const RunSummary& summary);
 
-/// For all cases that differ in the ranks of their pair only, two or more: a Markdown matrix for
+/// For all cases that differ in the ranks of their pair only, two or more: a matrix for
 /// each variant, from × to, with what joins each pair; the weakest pair by name, and those that are
 /// weak for their kind, or that none differs by more than the run's precision; and a table with a
 /// row for each pair as size_tables() has for each size.
 /// Where the summary is condensed, a matrix of the first variant for the first of each operation,
 /// and one table with the weakest and the strongest pair of all.
 /// Empty where the record has no such cases.
-std::string pair_tables(const RunSummary& summary);
+Document pair_tables(const RunSummary& summary);
 
-/// The state of the GPUs over all samples, in one line:
-/// "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample throttled\n". Empty where the record has no
-/// samples of GPUs.
-std::string health_line(const RunSummary& summary);
+/// The state of the GPUs over all samples, who else worked on them, and errors of links, a sentence
+/// each: "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample throttled". Those of which the record
+/// knows nothing are not there.
+std::vector<std::string> health_lines(const RunSummary& summary);
 
 /// The command that measures the same again, for a shell. `ranks`: the run's; 0 where not known.
 std::string repetition(const Settings& settings, std::size_t ranks);

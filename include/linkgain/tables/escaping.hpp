@@ -22,9 +22,6 @@ std::string without_escapes(std::string_view text);
 /// For Markdown, within a line: what is found in it is text, neither HTML nor a link or a picture.
 std::string markdown_text(std::string_view text);
 
-/// What markdown_text() was made of.
-std::string text_of_markdown(std::string_view markdown);
-
 /// For Markdown: as code, whatever backticks are in it.
 std::string markdown_code(std::string_view text);
 

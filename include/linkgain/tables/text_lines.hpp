@@ -18,6 +18,12 @@ std::size_t terminal_columns(int descriptor = 1);
 /// stands before a command.
 std::string one_line(std::string_view text);
 
+/// Makes one line of text of others, in which nothing acts on a terminal.
+std::string shown_line(std::string_view text);
+
+/// Makes such lines, none of which begins with a command.
+std::string shown_lines(std::string_view lines);
+
 /// As much of the UTF-8 text as `columns` hold; what is cut ends in `end`.
 std::string first_columns(std::string_view text, std::size_t columns, std::string_view end = {});
 

@@ -34,13 +34,13 @@ Baseline weak_baseline() {
 }
 
 TEST(BaselineSummary, ShowsPoolsAndWarnings) {
-  expect_golden(baseline_summary(weak_baseline()), "baseline.txt");
+  expect_golden(to_terminal(baseline_summary(weak_baseline())), "baseline.txt");
 }
 
 TEST(BaselineSummary, LeavesColumnsOutWhereATerminalIsNarrow) {
   std::string text;
   for (const std::size_t width : {60U, 80U}) {
-    const std::string summary = baseline_summary(weak_baseline(), width);
+    const std::string summary = to_terminal(baseline_summary(weak_baseline()), {.columns = width});
     for (const std::string& line : split(summary, '\n')) {
       EXPECT_LE(display_width(line), width) << line;
     }

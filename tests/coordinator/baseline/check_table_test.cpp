@@ -14,16 +14,18 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(CheckTable, PutsWhatFailsFirst) { expect_golden(check_table(troubled_check()), "check.txt"); }
+TEST(CheckTable, PutsWhatFailsFirst) {
+  expect_golden(to_terminal(check_table(troubled_check())), "check.txt");
+}
 
 TEST(CheckTable, PutsWhatIsMissingInOneRow) {
-  expect_golden(check_table(sparse_check()), "check_sparse.txt");
+  expect_golden(to_terminal(check_table(sparse_check())), "check_sparse.txt");
 }
 
 TEST(CheckTable, LeavesColumnsOutWhereATerminalIsNarrow) {
   std::string text;
   for (const std::size_t width : {60U, 80U}) {
-    const std::string table = check_table(troubled_check(), width);
+    const std::string table = to_terminal(check_table(troubled_check()), {.columns = width});
     for (const std::string& line : split(table, '\n'))
       EXPECT_LE(display_width(line), width) << line;
     text += table + "\n";
@@ -35,28 +37,29 @@ TEST(CheckTable, IsShortWhereNothingFails) {
   CheckResult open = quiet_check();
   open.cases[1].verdict = Verdict::inconclusive;
   open.cases[1].settling = Settling{12, true};
-  expect_golden(check_table(quiet_check()) + "\n" + check_table(open), "check_quiet.txt");
+  expect_golden(to_terminal(check_table(quiet_check())) + "\n" + to_terminal(check_table(open)),
+                "check_quiet.txt");
 }
 
 /// How far the false-alarm rate reaches: a check of launches says nothing of runs.
 TEST(CheckTable, SaysWhetherRunsCount) {
   CheckResult result = quiet_check();
-  const std::string launches = check_table(result);
+  const std::string launches = to_terminal(check_table(result));
   result.cases[1].replicate = Replicate::run;
   result.cases[1].verdict = Verdict::inconclusive;
   result.cases[1].settling = Settling{5, true};
-  const std::string some = check_table(result);
+  const std::string some = to_terminal(check_table(result));
   result.cases[0].replicate = Replicate::run;
   result.cases[1].settling.reset();
-  expect_golden(launches + "\n" + some + "\n" + check_table(result), "check_runs.txt");
+  expect_golden(launches + "\n" + some + "\n" + to_terminal(check_table(result)), "check_runs.txt");
 }
 
 TEST(CheckMarkdown, HasAHeadingAndATable) {
-  expect_golden(check_markdown(troubled_check()), "check.md");
+  expect_golden(to_markdown(check_report(troubled_check())), "check.md");
 }
 
 TEST(CheckMarkdown, OfAQuietCheckHasNoTable) {
-  EXPECT_THAT(check_markdown(quiet_check()),
+  EXPECT_THAT(to_markdown(check_report(quiet_check())),
               AllOf(HasSubstr("## linkgain check: PASSED\n"), Not(HasSubstr("|"))));
 }
 
@@ -64,7 +67,7 @@ TEST(CheckTable, SaysThatARateIsComparedByTheTimePerUnit) {
   CheckResult result = quiet_check();
   result.cases.push_back(sample_check(8, "p2p", Verdict::slower, 0.001, 1.0 / 0.7 - 1.0, 0.012));
   result.cases.back().definition = parse_case_name("exec/tokens/higher");
-  expect_golden(check_table(result) + "\n" + check_junit(result), "check_rate.txt");
+  expect_golden(to_terminal(check_table(result)) + "\n" + check_junit(result), "check_rate.txt");
 }
 
 TEST(CheckCsv, HasARowForEveryCase) { expect_golden(check_csv(troubled_check()), "check.csv"); }
@@ -73,7 +76,7 @@ TEST(CheckTable, SaysOverHowManyLaunchesWhereTheyDiffer) {
   CheckResult result = troubled_check();
   result.cases.erase(result.cases.begin() + 3, result.cases.end());
   result.cases[1].launches = 8;
-  expect_golden(check_table(result), "check_launches.txt");
+  expect_golden(to_terminal(check_table(result)), "check_launches.txt");
 }
 
 }  // namespace

@@ -23,16 +23,14 @@ TEST(ComparisonReport, TellsWhatABridgeIsWorth) {
   const RunFigures before = before_bridge();
   const RunFigures after = after_bridge();
   const RunComparison comparison = compare_runs(before, after, {});
-  expect_golden(comparison_report(comparison, Metric::time, TableStyle::markdown),
-                "comparison_bridge.md");
+  expect_golden(to_markdown(comparison_report(comparison, Metric::time)), "comparison_bridge.md");
 }
 
 TEST(ComparisonReport, FitsATerminal) {
   const RunFigures before = before_bridge();
   const RunFigures after = after_bridge();
   const RunComparison comparison = compare_runs(before, after, {});
-  expect_golden(comparison_report(comparison, Metric::busbw, TableStyle::text),
-                "comparison_bridge.txt");
+  expect_golden(to_terminal(comparison_report(comparison, Metric::busbw)), "comparison_bridge.txt");
 }
 
 TEST(ComparisonReport, FitsNarrowTerminals) {
@@ -40,7 +38,8 @@ TEST(ComparisonReport, FitsNarrowTerminals) {
   const RunFigures after = after_bridge();
   const RunComparison comparison = compare_runs(before, after, {});
   for (const std::size_t width : {std::size_t{60}, std::size_t{80}, kAnyColumns}) {
-    std::istringstream lines(comparison_report(comparison, Metric::busbw, TableStyle::text, width));
+    std::istringstream lines(
+        to_terminal(comparison_report(comparison, Metric::busbw), {.columns = width}));
     for (std::string line; std::getline(lines, line);) {
       EXPECT_LE(display_width(line), std::min(width, kTerminalColumns)) << line;
     }
@@ -49,15 +48,14 @@ TEST(ComparisonReport, FitsNarrowTerminals) {
 
 std::string text_of(const RunFigures& before, const RunFigures& after,
                     Metric metric = Metric::time) {
-  return comparison_report(compare_runs(before, after, {}), metric, TableStyle::text);
+  return to_terminal(comparison_report(compare_runs(before, after, {}), metric));
 }
 
 TEST(ComparisonReport, HasThePagesTableOfATraining) {
   const RunFigures before = training_run("before.json", false);
   const RunFigures after = training_run("after.json", true);
-  expect_golden(
-      comparison_report(compare_runs(before, after, {}), Metric::time, TableStyle::markdown),
-      "comparison_training.md");
+  expect_golden(to_markdown(comparison_report(compare_runs(before, after, {}), Metric::time)),
+                "comparison_training.md");
 }
 
 TEST(ComparisonReport, ComparesTrainingsThatWereNotTheSame) {

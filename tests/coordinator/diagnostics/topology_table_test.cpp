@@ -15,21 +15,23 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(TopologyReport, OfGpusOnASwitch) {
-  expect_golden(topology_report(h200_pair(), kAnyColumns), "topology_h200.txt");
+  expect_golden(topology_report(h200_pair(), {.columns = kAnyColumns}), "topology_h200.txt");
 }
 
 TEST(TopologyReport, OfABridgedPair) {
-  expect_golden(topology_report(ga102_pair(), kAnyColumns), "topology_ga102.txt");
+  expect_golden(topology_report(ga102_pair(), {.columns = kAnyColumns}), "topology_ga102.txt");
 }
 
 TEST(TopologyReport, OfATroubledMachine) {
-  expect_golden(topology_report(troubled_machine(), kAnyColumns), "topology_troubled.txt");
+  expect_golden(topology_report(troubled_machine(), {.columns = kAnyColumns}),
+                "topology_troubled.txt");
 }
 
 TEST(TopologyReport, LeavesColumnsOutOfANarrowTerminal) {
   Situations texts;
   for (const std::size_t width : {60U, 80U, 200U}) {
-    texts.add(std::to_string(width) + " columns", topology_report(ga102_pair(), width));
+    texts.add(std::to_string(width) + " columns",
+              topology_report(ga102_pair(), {.columns = width}));
   }
   expect_golden(texts.text(), "topology_narrow.txt");
 }
@@ -44,7 +46,7 @@ TEST(TopologyMatrix, HasNvidiaSmisCellsAndColumnsAndExplainsOnlyWhatOccurs) {
 }
 
 TEST(TopologyReport, CalculatesAsTheGuideDoes) {
-  EXPECT_THAT(topology_report(ga102_pair(), kAnyColumns),
+  EXPECT_THAT(topology_report(ga102_pair(), {.columns = kAnyColumns}),
               AllOf(HasSubstr("14.0625"), HasSubstr("56.25"), HasSubstr("112.50")));
 }
 
@@ -52,25 +54,25 @@ TEST(TopologyReport, SaysOnceWhatIsAlike) {
   Situations texts;
   Topology topology = h200_pair();
   for (TopologyGpu& gpu : topology.gpus) gpu.nvlink.possible = 0;
-  texts.add("no GPU has NVLink", topology_report(topology, kAnyColumns));
+  texts.add("no GPU has NVLink", topology_report(topology, {.columns = kAnyColumns}));
   for (TopologyGpu& gpu : topology.gpus) {
     gpu.nvlink.possible = Reading<int>::missing("Not Supported", WhyMissing::unsupported);
   }
-  texts.add("the driver tells of no NVLink", topology_report(topology, kAnyColumns));
+  texts.add("the driver tells of no NVLink", topology_report(topology, {.columns = kAnyColumns}));
   topology.gpus[0].nvlink.possible = 0;
   texts.add("one GPU has no NVLink, of the other the driver does not report",
-            topology_report(topology, kAnyColumns));
+            topology_report(topology, {.columns = kAnyColumns}));
   topology = h200_pair();
   topology.gpus.push_back(topology.gpus[1]);
   topology.gpus[2].index = 2;
   for (const auto& [from, to] : {std::pair{0, 2}, {2, 0}, {1, 2}, {2, 1}}) {
     topology.pairs.push_back(pair(from, to, Ancestor::phb, 18));
   }
-  texts.add("P2P of all pairs", topology_report(topology, kAnyColumns));
+  texts.add("P2P of all pairs", topology_report(topology, {.columns = kAnyColumns}));
   topology = h200_pair();
   topology.gpus.pop_back();
   topology.pairs.clear();
-  texts.add("one GPU has no pairs", topology_report(topology, kAnyColumns));
+  texts.add("one GPU has no pairs", topology_report(topology, {.columns = kAnyColumns}));
   expect_golden(texts.text(), "topology_situations.txt");
 }
 

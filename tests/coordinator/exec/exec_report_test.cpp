@@ -151,8 +151,8 @@ TEST(ExecScreen, NamesNoDirectionOfOneRunEach) {
   ExecOptions options = reported_options();
   options.rounds = 1;
   const Record record = record_of(options, {{"time", {1.0, 1.2}}});
-  for (const std::string& text :
-       {exec_screen(record, "", {}), exec_card(record), exec_markdown(record), exec_page(record)}) {
+  for (const std::string& text : {exec_screen(record, "", {}), exec_card(record),
+                                  to_markdown(exec_document(record)), exec_page(record)}) {
     EXPECT_THAT(text, HasSubstr(": 1 run each"));
     EXPECT_THAT(text, Not(ContainsRegex("[0-9]x|slower|faster|less time|lower|higher")));
   }
@@ -166,14 +166,16 @@ TEST(ExecScreen, HasAWrongPathInRed) {
   EXPECT_THAT(exec_screen(record, "", {}), HasSubstr("\nWRONG PATH, "));
 }
 
-TEST(ExecMarkdown, HasAllOfIt) { expect_golden(exec_markdown(several_metrics()), "report.md"); }
+TEST(ExecMarkdown, HasAllOfIt) {
+  expect_golden(to_markdown(exec_document(several_metrics())), "report.md");
+}
 
 TEST(ExecMarkdown, HasTextOfOthersThatActsOnNothing) {
   Record record = training();
   record.machine.host = "a <img src=1>";
   record.started = "b <img src=2>";
   record.settings.program->command = {"c <img src=3>"};
-  const std::string text = exec_markdown(record);
+  const std::string text = to_markdown(exec_document(record));
   for (const char* shown : {"a \\<img src=1>", "b \\<img src=2>", "c \\<img src=3>"}) {
     EXPECT_THAT(text, HasSubstr(shown));
   }
@@ -181,10 +183,10 @@ TEST(ExecMarkdown, HasTextOfOthersThatActsOnNothing) {
 
 TEST(ExecMarkdown, HasErrorsOfLinksWhereTheyWereCounted) {
   Record record = training();
-  EXPECT_THAT(exec_markdown(record), Not(HasSubstr("## Health")));
+  EXPECT_THAT(to_markdown(exec_document(record)), Not(HasSubstr("## Health")));
   record.link_errors = {
       .readings = 13, .counters = {{{0, ErrorKind::nvlink_crc_errors, 3, 1}, 40, 0}}, .grown = {}};
-  EXPECT_THAT(exec_markdown(record), HasSubstr("## Health\n\nLink errors:"));
+  EXPECT_THAT(to_markdown(exec_document(record)), HasSubstr("## Health\n\nLink errors:"));
   EXPECT_THAT(exec_page(record), HasSubstr("Link errors: none"));
 }
 

@@ -58,11 +58,11 @@ FleetReport sample_report() {
 }
 
 TEST(FleetReport, HasALineForEachNode) {
-  expect_golden(fleet_report(sample_report(), TableStyle::text), "fleet.txt");
+  expect_golden(to_terminal(fleet_report(sample_report())), "fleet.txt");
 }
 
 TEST(FleetReport, LeavesColumnsOutWhereATerminalIsNarrow) {
-  const std::string text = fleet_report(sample_report(), TableStyle::text, 60);
+  const std::string text = to_terminal(fleet_report(sample_report()), {.columns = 60});
   expect_golden(text, "fleet_narrow.txt");
   for (const std::string& line : split(text, '\n')) {
     if (line.find("scontrol") != std::string::npos) continue;  // to be copied
@@ -76,7 +76,7 @@ TEST(FleetReport, HasOnlyPlainHostNamesInACommand) {
   const auto command = [&](const std::vector<std::string>& hosts) {
     report.drain = hosts;
     std::string found = "none";
-    for (const std::string& line : split(fleet_result(report, TableStyle::text), '\n')) {
+    for (const std::string& line : split(to_terminal(fleet_result(report)), '\n')) {
       if (line.find("scontrol") != std::string::npos) found = line;
     }
     return found;
@@ -86,19 +86,19 @@ TEST(FleetReport, HasOnlyPlainHostNamesInACommand) {
               HasSubstr("nodename=node003 "));
   EXPECT_EQ(command({"ALL"}), "none");
   report.drain = {"ALL", "node003", "node[001-999]"};
-  expect_golden(fleet_result(report, TableStyle::text), "fleet_no_host_names.txt");
+  expect_golden(to_terminal(fleet_result(report)), "fleet_no_host_names.txt");
 }
 
 TEST(FleetReport, IsMarkdownToo) {
-  expect_golden(fleet_report(sample_report(), TableStyle::markdown), "fleet.md");
+  expect_golden(to_markdown(fleet_report(sample_report())), "fleet.md");
 }
 
 TEST(FleetReport, OfNothingSaysSo) {
   FleetReport healthy;
   healthy.nodes = {node_of("a", NodeState::ok, {})};
   Situations texts;
-  texts.add("no node", fleet_report({}, TableStyle::text));
-  texts.add("a healthy node", fleet_report(healthy, TableStyle::text));
+  texts.add("no node", to_terminal(fleet_report({})));
+  texts.add("a healthy node", to_terminal(fleet_report(healthy)));
   expect_golden(texts.text(), "fleet_healthy.txt");
 }
 
@@ -149,7 +149,7 @@ TEST(FleetReport, HasAColumnForMachinesOfSeveralKinds) {
   FleetReport report = sample_report();
   report.nodes.back().machine = "4 x NVIDIA H100";
   report.notes.clear();
-  expect_golden(fleet_report(report, TableStyle::text), "fleet_kinds.txt");
+  expect_golden(to_terminal(fleet_report(report)), "fleet_kinds.txt");
 }
 
 TEST(NodeState, SaysWhetherANodeIsToDrain) {

@@ -76,13 +76,13 @@ TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
   ASSERT_THAT(runs, SizeIs(4));
   for (ListedRun& run : runs) run.path = "results" / run.path.lexically_relative(folder_.path());
   Situations screens;
-  screens.add("text", run_list(runs, "results", TableStyle::text));
+  screens.add("text", to_terminal(run_list(runs, "results")));
   for (const std::size_t columns : {60U, 20U}) {
-    const std::string text = run_list(runs, "results", TableStyle::text, columns);
+    const std::string text = to_terminal(run_list(runs, "results"), {.columns = columns});
     for (const std::string& line : split(text, '\n')) EXPECT_LE(display_width(line), columns);
     screens.add("text in " + std::to_string(columns) + " columns", text);
   }
-  screens.add("Markdown", run_list(runs, "results", TableStyle::markdown));
+  screens.add("Markdown", to_markdown(run_list(runs, "results")));
   screens.add("CSV", run_list_csv(runs));
   screens.add("JSON", run_list_json(runs));
   screens.expect_golden("run_list.txt");

@@ -96,7 +96,8 @@ std::ptrdiff_t lines_in(const std::string& text) {
 }
 
 TEST(CondensedReport, HasTheFirstCurvesAndARowForEachGroup) {
-  expect_golden(markdown_report(RunSummary(complete(many_curves()))), "report_condensed.md");
+  expect_golden(to_markdown(run_report(RunSummary(complete(many_curves())))),
+                "report_condensed.md");
 }
 
 TEST(CondensedReport, OfTheFullProfileIsAtMost500Lines) {
@@ -106,7 +107,7 @@ TEST(CondensedReport, OfTheFullProfileIsAtMost500Lines) {
     EXPECT_TRUE(summary.is_condensed);
     // Trainings, health, warnings and the like, which are as long as in other reports.
     constexpr std::ptrdiff_t kOtherLines = 80;
-    EXPECT_LE(lines_in(markdown_report(summary)) + kOtherLines, 500) << ranks << " ranks";
+    EXPECT_LE(lines_in(to_markdown(run_report(summary))) + kOtherLines, 500) << ranks << " ranks";
   }
 }
 
@@ -188,29 +189,29 @@ TEST(CondensedReport, LeavesNoFigureOutThatIsNotInTheCsv) {
 
 TEST(CondensedReport, CountsWrongDataInItsGroup) {
   Record record = many_curves();
-  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("WRONG DATA")));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), Not(HasSubstr("WRONG DATA")));
   const auto wrong = std::ranges::find_if(record.cases, [](const CaseResult& result) {
     return result.definition.type == DataType::int8;
   });
   wrong->variants[1].verification = checked(8, 3, "");
   const RunSummary summary(record);
-  EXPECT_THAT(size_tables(summary), HasSubstr("| WRONG DATA |"));
-  EXPECT_THAT(headline(summary), HasSubstr("| WRONG DATA (1) |"));
+  EXPECT_THAT(to_markdown(size_tables(summary)), HasSubstr("| WRONG DATA |"));
+  EXPECT_THAT(to_markdown(headline(summary)), HasSubstr("| WRONG DATA (1) |"));
 }
 
 TEST(CondensedReport, CountsCasesThatDidNotConverge) {
   Record record = many_curves();
-  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("Not converged")));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), Not(HasSubstr("Not converged")));
   for (CaseResult& result : record.cases) {
     result.converged = result.definition.type != DataType::int8;
   }
-  EXPECT_THAT(size_tables(RunSummary(record)),
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))),
               AllOf(HasSubstr("| Not converged |"), HasSubstr("|             5 |\n")));
 }
 
 TEST(CondensedReport, NamesNoWeakestPairWhereNoneDiffers) {
   const Record record = many_curves();
-  const std::string text = pair_tables(RunSummary(record));
+  const std::string text = to_markdown(pair_tables(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| 149.6 GB/s (GPU3 → GPU0) | 357.6 GB/s (GPU0 → GPU1) |"));
   EXPECT_THAT(text, HasSubstr("| 27.0 GB/s                | 27.0 GB/s                |"));
 }
@@ -227,7 +228,7 @@ TEST(CondensedReport, HasTheStepsOfAllCurves) {
     }
     size *= 2;
   }
-  const std::string text = size_tables(RunSummary(record));
+  const std::string text = to_markdown(size_tables(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("- all_gather: Step"));
   EXPECT_THAT(text, HasSubstr("- all_gather graph: Step"));
 }
@@ -239,7 +240,7 @@ TEST(CondensedReport, HasARowForEachOfManyVariants) {
     result.variants.push_back(measured(result.definition, "net", 1.0, Path::network));
     result.ratios.push_back(ratio("net", 0.5, 0.4, 0.6));
   }
-  const std::string text = size_tables(RunSummary(record));
+  const std::string text = to_markdown(size_tables(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| Against |"));
   EXPECT_THAT(text, HasSubstr("| net     |"));
 }

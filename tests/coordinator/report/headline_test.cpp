@@ -17,19 +17,20 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Headline, HasATableForEachCurvesLargestSize) {
-  expect_golden(headline(RunSummary(h200_record())), "headline_h200.md");
+  expect_golden(to_markdown(headline(RunSummary(h200_record()))), "headline_h200.md");
 }
 
 TEST(Headline, ThreeVariantsCarryTheirNames) {
-  expect_golden(headline(RunSummary(three_variants_record())), "headline_three_variants.md");
+  expect_golden(to_markdown(headline(RunSummary(three_variants_record()))),
+                "headline_three_variants.md");
 }
 
 TEST(Headline, WrongDataTakesThePlaceOfTheSpeedUp) {
-  expect_golden(headline(RunSummary(wrong_data_record())), "headline_wrong_data.md");
+  expect_golden(to_markdown(headline(RunSummary(wrong_data_record()))), "headline_wrong_data.md");
 }
 
 TEST(Headline, MpiIsNamedAsWhatItIs) {
-  expect_golden(headline(RunSummary(mpi_record())), "headline_mpi.md");
+  expect_golden(to_markdown(headline(RunSummary(mpi_record()))), "headline_mpi.md");
 }
 
 /// Of a ring against a tree, both over NVLink.
@@ -58,7 +59,7 @@ Record like_variants_record() {
 TEST(Headline, SaysWhatWasFoundOfTwoVariants) {
   Situations headlines;
   const auto add = [&](const std::string& situation, const Record& record) {
-    headlines.add(situation, headline(RunSummary(record)));
+    headlines.add(situation, to_markdown(headline(RunSummary(record))));
   };
   const Record usual = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
   add("faster", usual);
@@ -112,7 +113,7 @@ TEST(Headline, SaysWhatWasFoundOfTwoVariants) {
 TEST(Headline, SaysHowWideAnIntervalIs) {
   Situations headlines;
   const auto add = [&](const std::string& situation, const Record& record) {
-    headlines.add(situation, headline(RunSummary(record)));
+    headlines.add(situation, to_markdown(headline(RunSummary(record))));
   };
   const auto out_of_time = [](double host, double low, double high) {
     Record wide = one_case(10.0e-3, host, low, high);
@@ -129,7 +130,7 @@ TEST(Headline, SaysHowWideAnIntervalIs) {
 TEST(Headline, SaysOfNoRatioBothThatItIsInconclusiveAndThatThereIsNoDifference) {
   for (const double half_width : {0.01, 0.05, 0.09, 0.11, 0.5, 3.0}) {
     const Record record = one_case(10.0e-3, 10.0e-3, std::exp(-half_width), std::exp(half_width));
-    const std::string text = markdown_report(RunSummary(record));
+    const std::string text = to_markdown(run_report(RunSummary(record)));
     EXPECT_EQ(text.find("Inconclusive: ") != std::string::npos,
               text.find("No difference was") == std::string::npos)
         << half_width;
@@ -139,7 +140,7 @@ TEST(Headline, SaysOfNoRatioBothThatItIsInconclusiveAndThatThereIsNoDifference) 
 TEST(Headline, SaysWhatWasFoundOfPairs) {
   Situations headlines;
   const auto add = [&](const std::string& situation, const Record& record) {
-    headlines.add(situation, headline(RunSummary(record)));
+    headlines.add(situation, to_markdown(headline(RunSummary(record))));
   };
   Record record = two_gpus_pairs_record();
   add("two pairs 0.4 % apart", record);
@@ -175,8 +176,8 @@ TEST(Headline, TheColumnSaysNvlinkOnlyWhereItIsKnown) {
   for (const Path path : {Path::unknown, Path::pcie_p2p, Path::mixed}) {
     Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
     record.cases[0].variants[0].path = path;
-    EXPECT_THAT(headline(RunSummary(record)), StartsWith("| P2P |")) << name_of(path);
-    EXPECT_THAT(headline(RunSummary(record)), HasSubstr("92 %"));
+    EXPECT_THAT(to_markdown(headline(RunSummary(record))), StartsWith("| P2P |")) << name_of(path);
+    EXPECT_THAT(to_markdown(headline(RunSummary(record))), HasSubstr("92 %"));
   }
 }
 
@@ -184,7 +185,7 @@ TEST(Headline, TheColumnDoesNotSayNvlinkWhereTheOtherVariantUsedIt) {
   for (const Path path : {Path::nvlink, Path::mixed}) {
     Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
     record.cases[0].variants[1].path = path;
-    EXPECT_THAT(headline(RunSummary(record)), StartsWith("| P2P |")) << name_of(path);
+    EXPECT_THAT(to_markdown(headline(RunSummary(record))), StartsWith("| P2P |")) << name_of(path);
   }
 }
 
@@ -198,7 +199,7 @@ TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
       record.cases.push_back(nvlink_case(c, 2e-5, 6e-5, 2.9, 3.1));
     }
   }
-  std::string text = headline(RunSummary(record));
+  std::string text = to_markdown(headline(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| all_reduce 1 MiB |"));
   EXPECT_THAT(text, HasSubstr("| all_gather 1 MiB |"));
   EXPECT_THAT(text, Not(HasSubstr("float16")));
@@ -206,7 +207,7 @@ TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
   Verification& verification = record.cases.back().variants[0].verification.emplace();
   verification.checked = 8;
   verification.wrong = 1;
-  text = headline(RunSummary(record));
+  text = to_markdown(headline(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("**WRONG DATA**"));
   EXPECT_THAT(text, HasSubstr("21 curves more"));
 }

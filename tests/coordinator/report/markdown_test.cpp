@@ -25,30 +25,32 @@ std::string replaced_all(std::string text, const std::string& what, const std::s
 }
 
 TEST(MarkdownReport, OfTwoH200) {
-  expect_golden(markdown_report(RunSummary(h200_record())), "report_h200.md");
+  expect_golden(to_markdown(run_report(RunSummary(h200_record()))), "report_h200.md");
 }
 
 TEST(MarkdownReport, HasPairsBehindSizes) {
-  const std::string text = markdown_report(RunSummary(two_gpus_pairs_record()));
+  const std::string text = to_markdown(run_report(RunSummary(two_gpus_pairs_record())));
   const std::size_t pairs = text.find("\n## Pairs\n");
   ASSERT_NE(pairs, std::string::npos);
   EXPECT_LT(text.find("\n## By size\n"), pairs);
   EXPECT_LT(pairs, text.find("\n## Variants\n"));
-  EXPECT_THAT(markdown_report(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1))),
+  EXPECT_THAT(to_markdown(run_report(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)))),
               Not(HasSubstr("## Pairs")));
-  EXPECT_THAT(markdown_report(RunSummary(four_gpus_record())), Not(HasSubstr("## By size")));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(four_gpus_record()))),
+              Not(HasSubstr("## By size")));
 }
 
 TEST(MarkdownReport, OfTwoH200WithEvidenceAndHealth) {
-  expect_golden(markdown_report(RunSummary(complete(h200_record()))), "report_h200_counted.md");
+  expect_golden(to_markdown(run_report(RunSummary(complete(h200_record())))),
+                "report_h200_counted.md");
 }
 
 TEST(MarkdownReport, OfTheMpiBackend) {
-  expect_golden(markdown_report(RunSummary(mpi_record())), "report_mpi.md");
+  expect_golden(to_markdown(run_report(RunSummary(mpi_record()))), "report_mpi.md");
 }
 
 TEST(MarkdownReport, OfARecordWithNothingInIt) {
-  expect_golden(markdown_report(RunSummary(Record{})), "report_empty.md");
+  expect_golden(to_markdown(run_report(RunSummary(Record{}))), "report_empty.md");
 }
 
 constexpr const char* kHostile = "x <img src=x> [a](http://b)";
@@ -65,7 +67,7 @@ TEST(MarkdownReport, HasTextOfOthersThatActsOnNothing) {
     for (CaseResult& result : record.cases) {
       for (VariantResult& variant : result.variants) change(variant);
     }
-    return markdown_report(RunSummary(record));
+    return to_markdown(run_report(RunSummary(record)));
   };
   const std::string wrong = change_all([](VariantResult& variant) {
     variant.verification = Verification{1000, 1, 0.25, 0.0, kHostile};
@@ -87,7 +89,7 @@ TEST(MarkdownReport, HasTextOfOthersThatActsOnNothing) {
 }
 
 TEST(MarkdownReport, HasNoWarningsSectionWithoutWarnings) {
-  EXPECT_THAT(markdown_report(RunSummary(phb_record())), Not(HasSubstr("## Warnings")));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(phb_record()))), Not(HasSubstr("## Warnings")));
 }
 
 /// Records have what a warning was called when they were made.
@@ -96,26 +98,33 @@ TEST(MarkdownReport, HasWarningsByTheIdsOfOldRecords) {
   record.cases.clear();
   record.warnings = {{"same-road", "p2p and host took one path", ""}};
   const Record read = parse_record(to_json(record), "old.json");
-  EXPECT_THAT(markdown_report(RunSummary(read)), HasSubstr("\n- `same-road`: "));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(read))), HasSubstr("\n- `same-road`: "));
 }
 
 TEST(MarkdownReport, TellsLinksThatAreDown) {
   Record record = h200_record();
   record.machine.ranks[1].gpu->nvlink_links_active = 17;
-  EXPECT_THAT(markdown_report(RunSummary(record)), HasSubstr("| 17 of 18 links, NVLink 4.0 |"));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(record))),
+              HasSubstr("| 17 of 18 links, NVLink 4.0 |"));
 }
 
 TEST(MarkdownReport, TellsNcclVersionsThatDiffer) {
   Record record = h200_record();
   record.machine.software.nccl_library = "2.28.9";
-  EXPECT_THAT(markdown_report(RunSummary(record)),
+  EXPECT_THAT(to_markdown(run_report(RunSummary(record))),
               HasSubstr("- NCCL: 2.28.9 (built with 2.28.3)\n"));
+}
+
+std::string health_text(const Record& record) {
+  std::string text;
+  for (const std::string& line : health_lines(RunSummary(record))) text += line + "\n";
+  return text;
 }
 
 TEST(HealthLine, SaysWhatWasMeasured) {
   Situations lines;
   const auto add = [&](const std::string& situation, const Record& record) {
-    lines.add(situation, health_line(RunSummary(record)));
+    lines.add(situation, health_text(record));
   };
   const Record usual = complete(h200_record());
   add("healthy", usual);
@@ -141,13 +150,13 @@ TEST(HealthLine, SaysWhatWasMeasured) {
   add("a temperature alone", record);
   record = usual;
   for (CaseResult& result : record.cases) result.variants[1].health.lowest_sm_clock_mhz = 1755;
-  const std::string report = markdown_report(RunSummary(record));
+  const std::string report = to_markdown(run_report(RunSummary(record)));
   const std::size_t begin = report.find("## Health\n");
   ASSERT_NE(begin, std::string::npos);
   lines.add("the report's section, of variants that differ",
             report.substr(begin, report.find("\n## ", begin) - begin));
   expect_golden(lines.text(), "health.md");
-  EXPECT_THAT(markdown_report(RunSummary(mpi_record())), Not(HasSubstr("## Health")));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(mpi_record()))), Not(HasSubstr("## Health")));
 }
 
 TEST(HealthLine, SaysWhatNeighboursWereSeen) {
@@ -155,7 +164,7 @@ TEST(HealthLine, SaysWhatNeighboursWereSeen) {
   Record record = complete(h200_record());
   const auto add = [&](const std::string& situation, const Neighbours& neighbours) {
     record.neighbours = neighbours;
-    const std::string text = health_line(RunSummary(record));
+    const std::string text = health_text(record);
     lines.add(situation, text.substr(text.find('\n') + 1));
   };
   add("none", {.looks = 12, .idle_windows = 3});
@@ -186,17 +195,17 @@ TEST(HealthLine, SaysWhatErrorsWereCounted) {
   errors.readings = 7;
   errors.counters = {{{0, ErrorKind::nvlink_crc_errors, 3, 1}, 40, 0},
                      {{1, ErrorKind::pcie_replays, {}, {}}, 2, 0}};
-  lines.add("none", health_line(RunSummary(record)));
+  lines.add("none", health_text(record));
   errors.counters[0].growth = 1;
   errors.counters[1].growth = 12;
-  lines.add("of two counters", health_line(RunSummary(record)));
+  lines.add("of two counters", health_text(record));
   expect_golden(lines.text(), "link_errors.md");
 }
 
 TEST(HealthLine, IsNotThereWithoutGpusOrTimes) {
-  EXPECT_EQ(health_line(RunSummary(mpi_record())), "");
-  EXPECT_EQ(health_line(RunSummary(two_gpus())), "");
-  EXPECT_EQ(health_line(RunSummary(Record{})), "");
+  EXPECT_EQ(health_text(mpi_record()), "");
+  EXPECT_EQ(health_text(two_gpus()), "");
+  EXPECT_EQ(health_text({}), "");
 }
 
 }  // namespace

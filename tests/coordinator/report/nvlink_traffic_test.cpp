@@ -61,12 +61,13 @@ TEST(NvlinkTrafficSentence, SaysWhatWasCounted) {
 }
 
 TEST(NvlinkTrafficSentence, StandsBelowTheHeadlinesTable) {
-  expect_golden(headline(RunSummary(complete(h200_record()))), "headline_h200_counted.md");
+  expect_golden(to_markdown(headline(RunSummary(complete(h200_record())))),
+                "headline_h200_counted.md");
 }
 
 TEST(NvlinkTrafficSentence, IsNotThereWhereNothingWasCounted) {
   EXPECT_EQ(sentence(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)), "");
-  EXPECT_EQ(nvlink_traffic_section(RunSummary(h200_record())), "");
+  EXPECT_EQ(to_markdown(nvlink_traffic_section(RunSummary(h200_record()))), "");
   EXPECT_EQ(sentence(mpi_record()), "");
 }
 
@@ -74,7 +75,7 @@ TEST(NvlinkTrafficSection, HasARowForEachCaseAndVariant) {
   Record record = complete(h200_record());
   record.cases[3].variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
   record.cases[3].variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
-  expect_golden(nvlink_traffic_section(RunSummary(record)), "nvlink_traffic_h200.md");
+  expect_golden(to_markdown(nvlink_traffic_section(RunSummary(record))), "nvlink_traffic_h200.md");
 }
 
 /// The guide's training, its bytes counted.
@@ -92,7 +93,8 @@ Record counted_training() {
 TEST(NvlinkTrafficSection, SaysWhoNamedTheAlgorithmsAndWhatIsAbsent) {
   Situations sections;
   const auto add = [&](const std::string& situation, const Record& record) {
-    sections.add(situation, without_tables(nvlink_traffic_section(RunSummary(record))));
+    sections.add(situation,
+                 without_tables(to_markdown(nvlink_traffic_section(RunSummary(record)))));
   };
   Record record = counted_case();
   add("NCCL's", record);
@@ -120,28 +122,29 @@ TEST(NvlinkTrafficSection, SaysWhoNamedTheAlgorithmsAndWhatIsAbsent) {
 }
 
 TEST(NvlinkTrafficSection, NamesNoAlgorithmOfAStepWithoutCommunication) {
-  const std::string text = nvlink_traffic_section(RunSummary(counted_training()));
+  const std::string text = to_markdown(nvlink_traffic_section(RunSummary(counted_training())));
   EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2      | p2p     | NVLink      | SIMPLE    |"));
   EXPECT_THAT(text, HasSubstr("| gpt2_step fp32 gpt2 none | p2p     | unknown     |           |"));
 }
 
 TEST(NvlinkTrafficSection, LeavesPcieOutWhereNothingIsKnownOfIt) {
-  EXPECT_THAT(nvlink_traffic_section(RunSummary(counted_case())), Not(HasSubstr("PCIe")));
+  EXPECT_THAT(to_markdown(nvlink_traffic_section(RunSummary(counted_case()))),
+              Not(HasSubstr("PCIe")));
 }
 
 TEST(NvlinkTrafficSection, MarksWherePcieBytesAreAbsent) {
   Record record = counted_case();
   std::vector<VariantResult>& variants = record.cases[0].variants;
   for (VariantResult& variant : variants) variant.evidence->pcie_reason = "may have wrapped";
-  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)), Not(HasSubstr("PCIe out")));
+  EXPECT_THAT(to_markdown(nvlink_traffic_section(RunSummary(record))), Not(HasSubstr("PCIe out")));
   variants[1].evidence->pcie_reason.clear();
   variants[1].evidence->pcie_sent = 5 * (std::int64_t{1} << 31);
   variants[1].evidence->pcie_received = 5 * (std::int64_t{1} << 30);
-  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)),
+  EXPECT_THAT(to_markdown(nvlink_traffic_section(RunSummary(record))),
               AllOf(HasSubstr("| 100.4 % |          |          | (1)  |"),
                     HasSubstr("| 2.00 GiB | 1.00 GiB |      |")));
   variants[0].evidence->reason = "protocol LL, not SIMPLE";
-  EXPECT_THAT(nvlink_traffic_section(RunSummary(record)), HasSubstr("| (1) (2) |"));
+  EXPECT_THAT(to_markdown(nvlink_traffic_section(RunSummary(record))), HasSubstr("| (1) (2) |"));
 }
 
 TEST(Headline, NamesTheRangeOfALimit) {
@@ -150,7 +153,7 @@ TEST(Headline, NamesTheRangeOfALimit) {
   other.definition.pair = Pair{0, 1};
   other.variants[1].fraction_of_limit = *other.variants[1].busbw / 54.7;
   record.cases.push_back(other);
-  EXPECT_THAT(headline(RunSummary(record)), HasSubstr(" 54.7 to 55.5 GB/s"));
+  EXPECT_THAT(to_markdown(headline(RunSummary(record))), HasSubstr(" 54.7 to 55.5 GB/s"));
 }
 
 /// Records of the time when a pair was compared with the rate of all ranks at once.
@@ -160,12 +163,12 @@ TEST(Headline, ShowsNoShareOfWhatIsNoLimit) {
   VariantResult& host = record.cases[0].variants[1];
   host.limit = LimitKind::copy;
   host.fraction_of_limit = 0.43;
-  EXPECT_THAT(headline(RunSummary(record)), HasSubstr("23.7 GB/s (43 %) |"));
+  EXPECT_THAT(to_markdown(headline(RunSummary(record))), HasSubstr("23.7 GB/s (43 %) |"));
   host.fraction_of_limit = 1.16;
-  EXPECT_THAT(headline(RunSummary(record)), HasSubstr(" 23.7 GB/s |"));
+  EXPECT_THAT(to_markdown(headline(RunSummary(record))), HasSubstr(" 23.7 GB/s |"));
   host.fraction_of_limit = 0.43;
   record.cases[0].definition.ranks = 4;
-  EXPECT_THAT(headline(RunSummary(record)),
+  EXPECT_THAT(to_markdown(headline(RunSummary(record))),
               AllOf(HasSubstr(" 23.7 GB/s |"), Not(HasSubstr("pinned host"))));
 }
 
@@ -174,21 +177,22 @@ TEST(SizeTables, MarkWhatIsMoreThanTheLimit) {
   Record record = complete(h200_record());
   VariantResult& host = record.cases[3].variants[1];
   host.fraction_of_limit = 1.004;
-  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("- `m`")));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), Not(HasSubstr("- `m`")));
   host.fraction_of_limit = 1.19;
-  EXPECT_THAT(size_tables(RunSummary(record)),
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))),
               AllOf(HasSubstr("(119 %)"), HasSubstr(" m "), HasSubstr("- `m`")));
 }
 
 TEST(Headline, NamesTheLimitsOnce) {
   Record record = complete(h200_record());
-  EXPECT_THAT(headline(RunSummary(record)), HasSubstr("| 328.4 GB/s (73 %) | NVLink "));
-  EXPECT_THAT(headline(RunSummary(record)),
+  EXPECT_THAT(to_markdown(headline(RunSummary(record))),
+              HasSubstr("| 328.4 GB/s (73 %) | NVLink "));
+  EXPECT_THAT(to_markdown(headline(RunSummary(record))),
               AllOf(HasSubstr(" 450 GB/s"), HasSubstr(" 55.3 GB/s"), HasSubstr(" 55.5 GB/s")));
   for (CaseResult& result : record.cases) {
     for (VariantResult& variant : result.variants) variant.fraction_of_limit.reset();
   }
-  EXPECT_THAT(headline(RunSummary(record)), Not(HasSubstr("450 GB/s")));
+  EXPECT_THAT(to_markdown(headline(RunSummary(record))), Not(HasSubstr("450 GB/s")));
 }
 
 }  // namespace

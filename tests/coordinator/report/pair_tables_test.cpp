@@ -38,21 +38,22 @@ Record cpu_pairs_record() {
 }
 
 TEST(PairTables, OfFourGpus) {
-  expect_golden(pair_tables(RunSummary(four_gpus_record())), "pairs_four.md");
+  expect_golden(to_markdown(pair_tables(RunSummary(four_gpus_record()))), "pairs_four.md");
 }
 
 TEST(PairTables, OfTwoGpus) {
-  expect_golden(pair_tables(RunSummary(complete(two_gpus_pairs_record()))), "pairs_two.md");
+  expect_golden(to_markdown(pair_tables(RunSummary(complete(two_gpus_pairs_record())))),
+                "pairs_two.md");
 }
 
 TEST(PairTables, SayWhatIsAbsentAndWhy) {
-  expect_golden(pair_tables(RunSummary(troubled_pairs_record())), "pairs_troubled.md");
+  expect_golden(to_markdown(pair_tables(RunSummary(troubled_pairs_record()))), "pairs_troubled.md");
 }
 
 TEST(PairTables, NameTheWeakestPairAndThoseThatAreWeakForTheirKind) {
   Situations lines;
   const auto add = [&](const std::string& situation, const Record& record) {
-    lines.add(situation, without_tables(pair_tables(RunSummary(record))));
+    lines.add(situation, without_tables(to_markdown(pair_tables(RunSummary(record)))));
   };
   add("four GPUs", four_gpus_record());
   Record record = two_gpus_pairs_record();
@@ -70,8 +71,8 @@ TEST(PairTables, NameTheWeakestPairAndThoseThatAreWeakForTheirKind) {
 }
 
 TEST(PairTables, ReplaceTheTablesBySize) {
-  EXPECT_THAT(size_tables(RunSummary(four_gpus_record())), IsEmpty());
-  const std::string sizes = size_tables(RunSummary(two_gpus_pairs_record()));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(four_gpus_record()))), IsEmpty());
+  const std::string sizes = to_markdown(size_tables(RunSummary(two_gpus_pairs_record())));
   EXPECT_THAT(sizes, StartsWith("### send_recv/float32/np2/pair=0-1/both\n"));
   EXPECT_EQ(count_of(sizes, "###"), 1);
 }
@@ -79,15 +80,16 @@ TEST(PairTables, ReplaceTheTablesBySize) {
 TEST(PairTables, LeaveCurvesOfSeveralSizesToTheTablesBySize) {
   Record record = four_gpus();
   for (const std::int64_t bytes : {1 << 10, 1 << 20, 1 << 28}) add_pairs(record, bytes, false);
-  const std::string text = pair_tables(RunSummary(record));
+  const std::string text = to_markdown(pair_tables(RunSummary(record)));
   EXPECT_EQ(count_of(text, "### "), 2);
   EXPECT_THAT(text, Not(HasSubstr("Speed-up")));
-  EXPECT_EQ(count_of(size_tables(RunSummary(record)), "### "), 12);
+  EXPECT_EQ(count_of(to_markdown(size_tables(RunSummary(record))), "### "), 12);
 }
 
 TEST(PairTables, AreNotThereForOnePairOrNone) {
-  EXPECT_THAT(pair_tables(RunSummary(h200_record())), IsEmpty());
-  EXPECT_THAT(pair_tables(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1))), IsEmpty());
+  EXPECT_THAT(to_markdown(pair_tables(RunSummary(h200_record()))), IsEmpty());
+  EXPECT_THAT(to_markdown(pair_tables(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)))),
+              IsEmpty());
 }
 
 TEST(PairTables, NumberRanksWhereGpusHaveOtherNumbers) {
@@ -100,14 +102,14 @@ TEST(PairTables, NumberRanksWhereGpusHaveOtherNumbers) {
   Record hosts = two_gpus_pairs_record();
   hosts.machine.ranks[1].host = "node2";
   for (const Record& record : {hidden, chosen, shuffled, hosts}) {
-    EXPECT_THAT(pair_tables(RunSummary(record)), HasSubstr("| 0 → 1 NV18 |"));
-    EXPECT_THAT(pair_tables(RunSummary(record)), HasSubstr("| rank 0    |"));
-    EXPECT_THAT(pair_tables(RunSummary(record)), Not(HasSubstr("GPU0")));
+    EXPECT_THAT(to_markdown(pair_tables(RunSummary(record))), HasSubstr("| 0 → 1 NV18 |"));
+    EXPECT_THAT(to_markdown(pair_tables(RunSummary(record))), HasSubstr("| rank 0    |"));
+    EXPECT_THAT(to_markdown(pair_tables(RunSummary(record))), Not(HasSubstr("GPU0")));
   }
 }
 
 TEST(PairTables, HaveNoLabelsInCpuMemory) {
-  const std::string text = pair_tables(RunSummary(cpu_pairs_record()));
+  const std::string text = to_markdown(pair_tables(RunSummary(cpu_pairs_record())));
   EXPECT_THAT(text, HasSubstr("| rank 0    |      – |   1.05 |\n"));
   EXPECT_THAT(text, Not(HasSubstr("What joins")));
 }
@@ -124,7 +126,7 @@ TEST(PairTables, StayNarrowOnEightGpus) {
       record.cases.push_back(nvlink_case(definition, 1.46e-3, 24.2e-3, 16.3, 16.6));
     }
   }
-  const std::string text = pair_tables(RunSummary(complete(record)));
+  const std::string text = to_markdown(pair_tables(RunSummary(complete(record))));
   EXPECT_EQ(count_of(text, "\n| "), 2 * 10 + 2 + 28);
   EXPECT_EQ(count_of(text, "367.7 NV18"), 56);
   EXPECT_LE(text.find('\n', text.find("| Pair ")) - text.find("| Pair "), 120U);
@@ -138,7 +140,7 @@ TEST(PairTables, HaveARowForEachOfManyVariants) {
     result.variants.push_back(measured(result.definition, "net", 0.2, Path::network));
     result.ratios.push_back(ratio("net", 39.0, 38.5, 39.5));
   }
-  const std::string text = pair_tables(RunSummary(record));
+  const std::string text = to_markdown(pair_tables(RunSummary(record)));
   EXPECT_EQ(count_of(text, "busbw in GB/s with"), 3);
   EXPECT_THAT(text, HasSubstr("| 0 ↔ 1 NV4 | p2p "));
   EXPECT_EQ(count_of(text, "| net "), 6);

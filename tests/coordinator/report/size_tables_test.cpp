@@ -22,67 +22,71 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(SizeTable, HasARowForEachSize) {
-  expect_golden(size_tables(RunSummary(h200_record())), "sizes_h200.md");
+  expect_golden(to_markdown(size_tables(RunSummary(h200_record()))), "sizes_h200.md");
 }
 
 TEST(SizeTable, SaysWhyAVariantWasSkipped) {
-  expect_golden(size_tables(RunSummary(three_variants_record())), "sizes_three_variants.md");
+  expect_golden(to_markdown(size_tables(RunSummary(three_variants_record()))),
+                "sizes_three_variants.md");
 }
 
 TEST(SizeTable, SaysSamePathInsteadOfARatio) {
-  expect_golden(size_tables(RunSummary(phb_record())), "sizes_same_path.md");
+  expect_golden(to_markdown(size_tables(RunSummary(phb_record()))), "sizes_same_path.md");
 }
 
 TEST(SizeTable, ShowsWrongDataInsteadOfTimes) {
-  expect_golden(size_tables(RunSummary(wrong_data_record())), "sizes_wrong_data.md");
+  expect_golden(to_markdown(size_tables(RunSummary(wrong_data_record()))), "sizes_wrong_data.md");
 }
 
 TEST(SizeTable, HasNoColumnOfBandwidthsWhereThereAreNone) {
   Record record = load_latency_record();
-  EXPECT_THAT(size_tables(RunSummary(record)),
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))),
               HasSubstr("| Size  | p2p      | host    | Speed-up |"));
   VariantResult third = record.cases[0].variants[1];
   third.variant = "net";
   record.cases[0].variants.push_back(third);
-  EXPECT_THAT(size_tables(RunSummary(record)),
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))),
               HasSubstr("| Size  | Variant | Time     | Path        |"));
 }
 
 TEST(SizeTable, SortsSizesWithinACurve) {
   Record record = h200_record();
   std::swap(record.cases[0], record.cases[2]);
-  EXPECT_EQ(size_tables(RunSummary(record)), size_tables(RunSummary(h200_record())));
+  EXPECT_EQ(to_markdown(size_tables(RunSummary(record))),
+            to_markdown(size_tables(RunSummary(h200_record()))));
 }
 
 TEST(SizeTable, MarksGroupedOperations) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
-  EXPECT_THAT(size_tables(RunSummary(record)), ::testing::Not(HasSubstr("- `g`")));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), ::testing::Not(HasSubstr("- `g`")));
   for (VariantResult& variant : record.cases[0].variants) variant.execution.form = kGroupedForm;
-  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("- `g`"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("- `g`"));
 }
 
 TEST(SizeTable, OneLaunchHasNoInterval) {
   Record record = one_case(3.0e-3, 36.0e-3, 11.9, 12.1);
   record.cases[0].ratios[0].ratio = {.value = 12.0, .interval = {}, .replicates = 1};
-  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|    12.0x | one launch |"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("|    12.0x | one launch |"));
 }
 
 TEST(SizeTable, AVariantThatTakesLongerHasNegativeLessTime) {
-  const std::string text = size_tables(RunSummary(one_case(10.0e-3, 9.3e-3, 0.92, 0.94)));
+  const std::string text =
+      to_markdown(size_tables(RunSummary(one_case(10.0e-3, 9.3e-3, 0.92, 0.94))));
   EXPECT_THAT(text, HasSubstr("|    0.93x | 0.92–0.94x |    -7.5 % |"));
 }
 
 TEST(SizeTable, ExplainsOnlyTheMarksInUse) {
-  EXPECT_THAT(size_tables(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1))),
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)))),
               Not(HasSubstr("- `")));
 }
 
 TEST(SizeTable, ShowsLimitsAndEvidence) {
-  expect_golden(size_tables(RunSummary(complete(h200_record()))), "sizes_h200_counted.md");
+  expect_golden(to_markdown(size_tables(RunSummary(complete(h200_record())))),
+                "sizes_h200_counted.md");
 }
 
 TEST(SizeTable, HasARowForEachOfManyVariants) {
-  expect_golden(size_tables(RunSummary(complete(three_variants_record()))),
+  expect_golden(to_markdown(size_tables(RunSummary(complete(three_variants_record())))),
                 "sizes_three_variants_counted.md");
 }
 
@@ -104,15 +108,16 @@ std::size_t widest_line(const std::string& text) {
 }
 
 TEST(SizeTable, StaysNarrow) {
-  EXPECT_LE(widest_line(size_tables(RunSummary(complete(h200_record())))), 120U);
-  EXPECT_LE(widest_line(size_tables(RunSummary(complete(three_variants_record())))), 120U);
+  EXPECT_LE(widest_line(to_markdown(size_tables(RunSummary(complete(h200_record()))))), 120U);
+  EXPECT_LE(widest_line(to_markdown(size_tables(RunSummary(complete(three_variants_record()))))),
+            120U);
 }
 
 TEST(SizeTable, MarksThrottledAndCappedSamples) {
   Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
   record.cases[0].variants[1].health.unhealthy_samples = 2;
   record.cases[0].variants[0].health.power_capped_samples = 1;
-  const std::string text = size_tables(RunSummary(record));
+  const std::string text = to_markdown(size_tables(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| p h   |"));
   EXPECT_THAT(text, HasSubstr("- `h`"));
   EXPECT_THAT(text, HasSubstr("- `p`"));
@@ -121,20 +126,20 @@ TEST(SizeTable, MarksThrottledAndCappedSamples) {
 TEST(SizeTable, MarksDisturbedSamplesAndWideIntervalsApart) {
   Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
   record.cases[0].variants[1].disturbed_samples = 2;
-  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("| d     |"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("| d     |"));
   record.cases[0].converged = false;
-  const std::string text = size_tables(RunSummary(record));
+  const std::string text = to_markdown(size_tables(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| * d   |"));
   EXPECT_THAT(text, HasSubstr("- `*`"));
   EXPECT_THAT(text, HasSubstr("- `d` disturbed"));
   record.cases[0].variants[0].level_shift = LevelShift{3, 2, 2.4};
-  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("| * c d |"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("| * c d |"));
 }
 
 TEST(SizeTable, NamesPathsThatAreNotTheUsualOnes) {
   Record record = complete(h200_record());
   record.cases[0].variants[0].path = Path::mixed;
-  const std::string text = size_tables(RunSummary(record));
+  const std::string text = to_markdown(size_tables(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| * l w (1) |"));
   EXPECT_THAT(text, HasSubstr("- `(1)`"));
 }
@@ -142,9 +147,9 @@ TEST(SizeTable, NamesPathsThatAreNotTheUsualOnes) {
 TEST(SizeTable, SaysWhichVariantWasNotJudged) {
   Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
   record.cases[0].variants[0].evidence = uncounted("no counters");
-  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|    ? / 0 |"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("|    ? / 0 |"));
   record.cases[0].variants[1].evidence = uncounted("no counters");
-  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("NVLink %")));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), Not(HasSubstr("NVLink %")));
 }
 
 /// NCCL and our kernel at 8 B, 64 B, 1 KiB and 4 KiB: `factor` times as fast with p2p, and 1.5
@@ -163,12 +168,13 @@ Record with_kernels(double factor) {
 }
 
 TEST(KernelTable, SaysTheHeadroomAtEverySize) {
-  EXPECT_THAT(size_tables(RunSummary(with_kernels(4.0))), HasSubstr("| Size  | p2p   | host  |\n"
-                                                                    "| ----: | ----: | ----: |\n"
-                                                                    "|   8 B | 4.00x | 1.50x |\n"
-                                                                    "|  64 B | 4.00x | 1.50x |\n"
-                                                                    "| 1 KiB | 4.00x | 1.50x |\n"
-                                                                    "| 4 KiB | 4.00x | 1.50x |\n"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(with_kernels(4.0)))),
+              HasSubstr("| Size  | p2p   | host  |\n"
+                        "| ----: | ----: | ----: |\n"
+                        "|   8 B | 4.00x | 1.50x |\n"
+                        "|  64 B | 4.00x | 1.50x |\n"
+                        "| 1 KiB | 4.00x | 1.50x |\n"
+                        "| 4 KiB | 4.00x | 1.50x |\n"));
 }
 
 /// Logs of the library's launches scatter by 0.00816, the kernel's by 0.00577; their means'
@@ -186,7 +192,7 @@ TEST(KernelTable, HasIntervalsOverLaunches) {
     add(0, launch, 8e-6 * std::exp(launch == 0 ? 0.01 : launch == 1 ? -0.01 : 0.0));
     add(4, launch, 2e-6 * std::exp(launch % 2 == 0 ? 0.005 : -0.005));
   }
-  EXPECT_THAT(size_tables(RunSummary(record)),
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))),
               HasSubstr("| Size  | p2p   | 95 % CI    | host  |\n"
                         "| ----: | ----: | ---------: | ----: |\n"
                         "|   8 B | 4.00x | 3.95–4.05x | 1.50x |\n"
@@ -194,16 +200,18 @@ TEST(KernelTable, HasIntervalsOverLaunches) {
 }
 
 TEST(KernelTable, SaysWhereNcclIsFaster) {
-  EXPECT_THAT(size_tables(RunSummary(with_kernels(0.8))), HasSubstr("|   8 B | 0.80x | 1.50x |"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(with_kernels(0.8)))),
+              HasSubstr("|   8 B | 0.80x | 1.50x |"));
 }
 
 TEST(KernelTable, NeedsBothTimes) {
   Record record = with_kernels(4.0);
   record.cases.erase(record.cases.begin(), record.cases.begin() + 4);
-  EXPECT_THAT(size_tables(RunSummary(record)), Not(HasSubstr("| Size  | p2p   | host  |")));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))),
+              Not(HasSubstr("| Size  | p2p   | host  |")));
   record = with_kernels(4.0);
   record.cases[0].variants[0].time.reset();
-  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|   8 B |       | 1.50x |"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("|   8 B |       | 1.50x |"));
 }
 
 TEST(KernelTable, SaysNothingOfWrongData) {
@@ -212,7 +220,7 @@ TEST(KernelTable, SaysNothingOfWrongData) {
   wrong.checked = 2;
   wrong.wrong = 1;
   record.cases[4].variants[0].verification = wrong;
-  EXPECT_THAT(size_tables(RunSummary(record)), HasSubstr("|   8 B |       | 1.50x |"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("|   8 B |       | 1.50x |"));
 }
 
 Record copies_record() {
@@ -226,9 +234,10 @@ Record copies_record() {
 }
 
 TEST(KernelTable, HoldsACopyAgainstTheCopyEngine) {
-  EXPECT_THAT(size_tables(RunSummary(copies_record())), HasSubstr("| Size  | p2p   | host  |\n"
-                                                                  "| ----: | ----: | ----: |\n"
-                                                                  "| 1 MiB | 0.50x | 1.00x |\n"));
+  EXPECT_THAT(to_markdown(size_tables(RunSummary(copies_record()))),
+              HasSubstr("| Size  | p2p   | host  |\n"
+                        "| ----: | ----: | ----: |\n"
+                        "| 1 MiB | 0.50x | 1.00x |\n"));
 }
 
 /// All-reduces of 256 KiB and on, each `factor` times the last, that take so many microseconds with
@@ -261,11 +270,12 @@ const std::vector<double> kOtherByStream{8, 9, 30, 31, 32, 33};
 TEST(SizeTable, SaysHowEachSizeWasLaunched) {
   Record record = automatic_curve_of(kOtherByStream);
   std::swap(record.cases[0], record.cases[4]);
-  expect_golden(size_tables(RunSummary(record)), "sizes_by_graph_and_stream.md");
+  expect_golden(to_markdown(size_tables(RunSummary(record))), "sizes_by_graph_and_stream.md");
   for (CaseResult& result : record.cases) {
     result.variants.push_back(measured(result.definition, "net", 100e-6, Path::network));
   }
-  expect_golden(size_tables(RunSummary(record)), "sizes_by_graph_and_stream_of_three.md");
+  expect_golden(to_markdown(size_tables(RunSummary(record))),
+                "sizes_by_graph_and_stream_of_three.md");
 }
 
 TEST(SizeTable, KeepsLaunchModesApartWhereASizeHasBoth) {
@@ -302,7 +312,7 @@ constexpr const char* kStep = "- Step from 1 MiB to 2 MiB with p2p: ";
 TEST(SizeTables, SayWhatIsBelowThem) {
   Situations lines;
   const auto add = [&](const std::string& situation, const Record& record) {
-    lines.add(situation, without_tables(size_tables(RunSummary(record))));
+    lines.add(situation, without_tables(to_markdown(size_tables(RunSummary(record)))));
   };
   Record record = complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02));
   record.cases[0].variants[1].health.unhealthy_samples = 2;
@@ -337,7 +347,7 @@ TEST(SizeTables, SayWhatIsBelowThem) {
   record.cases[2].definition.size = Bytes{1280 << 10};
   add("sizes that grow unevenly", record);
   expect_golden(lines.text(), "sizes_lines.md");
-  EXPECT_THAT(markdown_report(RunSummary(stepping_record())), HasSubstr(kStep));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(stepping_record()))), HasSubstr(kStep));
 }
 
 TEST(StepLines, AreNotInTheCsv) {
@@ -349,10 +359,10 @@ TEST(StepLines, AreNotInTheCsv) {
 TEST(SizeTables, SayOverHowManyLaunchesWhereTheyDiffer) {
   Record record = h200_record();
   record.cases[0].ratios[0].ratio.replicates = 12;
-  expect_golden(size_tables(RunSummary(record)), "sizes_launches.md");
+  expect_golden(to_markdown(size_tables(RunSummary(record))), "sizes_launches.md");
   Record three = three_variants_record();
   three.cases[0].ratios[1].ratio.replicates = 2;
-  expect_golden(size_tables(RunSummary(three)), "sizes_launches_three_variants.md");
+  expect_golden(to_markdown(size_tables(RunSummary(three))), "sizes_launches_three_variants.md");
 }
 
 }  // namespace

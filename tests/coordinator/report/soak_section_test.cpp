@@ -45,7 +45,8 @@ TEST(SoakSection, HasRowsOverTimeAndNamesWhatDegraded) {
   Situations texts;
   const auto add = [&](const std::string& situation) {
     const RunSummary summary(record);
-    texts.add(situation, answer_sentence(summary, {}) + "\n\n" + soak_section(summary));
+    texts.add(situation,
+              answer_sentence(summary, {}) + "\n\n" + to_markdown(soak_section(summary)));
   };
   add("nothing degraded");
   record.link_errors->counters[0].growth = 12;
@@ -55,15 +56,15 @@ TEST(SoakSection, HasRowsOverTimeAndNamesWhatDegraded) {
   record.link_errors.reset();
   add("without counters of errors");
   expect_golden(texts.text(), "soak.md");
-  EXPECT_THAT(markdown_report(RunSummary(record)), HasSubstr("## Over time"));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(record))), HasSubstr("## Over time"));
 }
 
 TEST(SoakSection, IsNotThereOfOtherRuns) {
   Record record = soak_record();
   record.launch_begins_s.clear();
   const RunSummary summary(record);
-  EXPECT_THAT(soak_section(summary), IsEmpty());
-  EXPECT_THAT(markdown_report(summary), Not(HasSubstr("## Over time")));
+  EXPECT_THAT(to_markdown(soak_section(summary)), IsEmpty());
+  EXPECT_THAT(to_markdown(run_report(summary)), Not(HasSubstr("## Over time")));
 }
 
 }  // namespace

@@ -162,7 +162,6 @@ TEST(Escaping, LeavesMarkdownNeitherHtmlNorLinks) {
             "\\<img src=x> [a]\\(b) ![c]\\(d) (e) [1] a < b <0.01");
   EXPECT_EQ(markdown_text("\\<img> \\\\<img>"), "\\<img> \\\\\\<img>")
       << "two backslashes are one, and what follows is not escaped";
-  EXPECT_EQ(text_of_markdown("\\<img> [a]\\(b) C:\\x"), "<img> [a](b) C:\\x");
   EXPECT_EQ(markdown_code("A=1"), "`A=1`");
   EXPECT_EQ(markdown_code("A=`x` ``y``"), "``` A=`x` ``y`` ```");
   EXPECT_EQ(markdown_shell("a b\n"), "```sh\na b\n```\n");

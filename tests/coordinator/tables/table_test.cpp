@@ -1,9 +1,9 @@
-#include "linkgain/tables/table.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/tables/document.hpp"
+#include "linkgain/tables/grouped.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -16,7 +16,7 @@ TEST(MarkdownTable, LinesUp) {
   Table table({{"Name"}, {"n", Table::Alignment::right}});
   table.add_row({"a", "12345"});
   table.add_row({"longer", "1"});
-  EXPECT_EQ(table.markdown(),
+  EXPECT_EQ(to_markdown(table),
             "| Name   | n     |\n"
             "| ------ | ----: |\n"
             "| a      | 12345 |\n"
@@ -28,16 +28,16 @@ TEST(TextTable, LeavesColumnsOutInTheirOrderUntilItFits) {
                {"second", Table::Alignment::left, false, 2},
                {"third", Table::Alignment::right, false, 1}});
   table.add_row({"x", "1", "2"});
-  EXPECT_EQ(table.text(18), "  a  second  third\n  x  1           2\n");
-  EXPECT_EQ(table.text(17), "  a  second\n  x  1\n");
-  EXPECT_EQ(table.text(10), "  a\n  x\n");
-  EXPECT_EQ(table.text(1), "  a\n  x\n") << "what may not be left out stays";
+  EXPECT_EQ(to_terminal(table, {.columns = 18}), "  a  second  third\n  x  1           2\n");
+  EXPECT_EQ(to_terminal(table, {.columns = 17}), "  a  second\n  x  1\n");
+  EXPECT_EQ(to_terminal(table, {.columns = 10}), "  a\n  x\n");
+  EXPECT_EQ(to_terminal(table, {.columns = 1}), "  a\n  x\n") << "what may not be left out stays";
 }
 
 TEST(MarkdownTable, CountsCharactersAndNotBytes) {
   Table table({{"Range"}});
   table.add_row({"1 … 2"});
-  EXPECT_EQ(table.markdown(),
+  EXPECT_EQ(to_markdown(table),
             "| Range |\n"
             "| ----- |\n"
             "| 1 … 2 |\n");
@@ -46,7 +46,7 @@ TEST(MarkdownTable, CountsCharactersAndNotBytes) {
 TEST(MarkdownTable, KeepsCellsApart) {
   Table table({{"a"}, {"b"}});
   table.add_row({"x|y", "two\nlines"});
-  EXPECT_EQ(table.markdown(),
+  EXPECT_EQ(to_markdown(table),
             "| a    | b         |\n"
             "| ---- | --------- |\n"
             "| x\\|y | two lines |\n");
@@ -58,7 +58,7 @@ TEST(MarkdownTable, LeavesOutAColumnThatNeedsValuesAndHasNone) {
   Table without(columns);
   without.add_row({"1", "", ""});
   without.add_row({"2"});
-  EXPECT_EQ(without.markdown(),
+  EXPECT_EQ(to_markdown(without),
             "| a   | c   |\n"
             "| --- | --- |\n"
             "| 1   |     |\n"
@@ -66,7 +66,7 @@ TEST(MarkdownTable, LeavesOutAColumnThatNeedsValuesAndHasNone) {
   Table with(columns);
   with.add_row({"1", "", "x"});
   with.add_row({"2", "y", ""});
-  EXPECT_EQ(with.markdown(),
+  EXPECT_EQ(to_markdown(with),
             "| a   | b   | c   |\n"
             "| --- | --- | --- |\n"
             "| 1   |     | x   |\n"
@@ -76,7 +76,7 @@ TEST(MarkdownTable, LeavesOutAColumnThatNeedsValuesAndHasNone) {
 TEST(MarkdownTable, FillsUpShortRows) {
   Table table({{"a"}, {"b"}});
   table.add_row({"1"});
-  EXPECT_EQ(table.markdown(),
+  EXPECT_EQ(to_markdown(table),
             "| a   | b   |\n"
             "| --- | --- |\n"
             "| 1   |     |\n");
@@ -91,36 +91,31 @@ TEST(Hanging, BreaksBetweenWordsWhereATerminalEnds) {
   EXPECT_EQ(hanging("a:", ""), "a:\n");
 }
 
-TEST(StyledText, PutsLongReasonsBelowTheTableByNumber) {
-  StyledText text(TableStyle::text);
-  text.table_with_reasons({{"Node"}, {"Why"}},
-                          {{"a", "short"}, {"b", kLong}, {"c", ""}, {"d", kLong}});
-  EXPECT_EQ(text.text(),
+/// A table with reasons in its last column.
+Table reasons(const std::vector<Cells>& rows) {
+  Table table({{"Node"}, {.title = "Why", .too_long = Table::TooLong::below}});
+  for (const Cells& row : rows) table.add_row(row);
+  return table;
+}
+
+TEST(TextTable, PutsLongReasonsBelowByNumber) {
+  EXPECT_EQ(to_terminal(reasons({{"a", "short"}, {"b", kLong}, {"c", ""}, {"d", kLong}})),
             "  Node  Why\n  a     short\n  b     (1)\n  c\n  d     (1)\n\n  (1) " + kLong + "\n");
 }
 
-TEST(StyledText, KeepsReasonsInMarkdown) {
-  StyledText text(TableStyle::markdown);
-  text.table_with_reasons({{"Node"}, {"Why"}}, {{"b", "because"}});
-  EXPECT_EQ(text.text(), "| Node | Why     |\n| ---- | ------- |\n| b    | because |\n");
+TEST(MarkdownTable, KeepsReasons) {
+  EXPECT_EQ(to_markdown(reasons({{"b", "because"}})),
+            "| Node | Why     |\n| ---- | ------- |\n| b    | because |\n");
 }
 
-TEST(StyledText, HasNoColumnForNoReasons) {
-  StyledText text(TableStyle::text);
-  text.table_with_reasons({{"Node"}, {"Why"}}, {{"b", ""}});
-  EXPECT_EQ(text.text(), "  Node\n  b\n");
-}
-
-TEST(StyledText, NeverBreaksACommand) {
-  StyledText text(TableStyle::text);
-  text.command(kLong + " " + kLong);
-  EXPECT_EQ(text.text(), "  - " + kLong + " " + kLong + "\n");
+TEST(TextTable, HasNoColumnForNoReasons) {
+  EXPECT_EQ(to_terminal(reasons({{"b", ""}})), "  Node\n  b\n");
 }
 
 TEST(TextTable, IsAlignedByCharacters) {
   Table table({{"Pair"}, {"Next"}});
   table.add_row({"GPU0–GPU1", "x"});
-  EXPECT_EQ(table.text(), "  Pair       Next\n  GPU0–GPU1  x\n");
+  EXPECT_EQ(to_terminal(table), "  Pair       Next\n  GPU0–GPU1  x\n");
 }
 
 /// The members of each group, one after the other.

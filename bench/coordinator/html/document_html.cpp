@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "linkgain/base/text.hpp"
+#include "linkgain/html/page.hpp"
+#include "linkgain/tables/escaping.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Lets a line break behind each slash, so that a name of a case in a narrow column keeps its
+/// words.
+std::string with_breaks(const std::string& html) {
+  return fmt::format("{}", fmt::join(split(html, '/'), "/<wbr/>"));
+}
+
+std::string run_html(const Text::Run& run) {
+  const std::string html = xml_escaped(shown_line(run.text));
+  switch (run.form) {
+    case Text::Form::plain:
+      return html;
+    case Text::Form::strong:
+      return fmt::format("<strong>{}</strong>", html);
+    case Text::Form::code:
+      return fmt::format("<code>{}</code>", with_breaks(html));
+  }
+  return {};
+}
+
+std::string text_html(const Text& text) {
+  std::string html;
+  for (const Text::Run& run : text.runs()) html += run_html(run);
+  return html;
+}
+
+struct HtmlBlocks {
+  std::string caption;  ///< of tables that have none of their own
+
+  std::string operator()(const Document::Heading& heading) {
+    caption = heading.text.plain();
+    return fmt::format("<h{0}>{1}</h{0}>\n", heading.level, text_html(heading.text));
+  }
+  std::string operator()(const Document::Paragraph& paragraph) const {
+    return fmt::format("<p>{}</p>\n", text_html(paragraph.text));
+  }
+  std::string operator()(const Document::List& list) const {
+    std::string html = "<ul>\n";
+    for (const Document::Item& item : list.items) {
+      html += "<li>" + text_html(item.text);
+      if (!item.more.empty()) html += "<br/>" + text_html(item.more);
+      if (!item.below.empty()) html += "\n<ul>\n";
+      for (const Text& each : item.below) html += fmt::format("<li>{}</li>\n", text_html(each));
+      html += item.below.empty() ? "</li>\n" : "</ul>\n</li>\n";
+    }
+    return html + "</ul>\n";
+  }
+  std::string operator()(const Table& table) const { return to_html(table, caption); }
+  std::string operator()(const Document::Code& code) const {
+    return fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n",
+                       xml_escaped(shown_lines(code.lines)));
+  }
+  std::string operator()(const Document::Figure& figure) const { return figure.html; }
+};
+
+/// Makes "what-changed" of "What changed".
+std::string id_of(std::string_view name) {
+  std::string id;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (letter || (c >= 'A' && c <= 'Z')) {
+      id += letter ? c : static_cast<char>(c - 'A' + 'a');
+    } else if (!id.empty() && id.back() != '-') {
+      id += '-';
+    }
+  }
+  return id;
+}
+
+}  // namespace
+
+std::string to_html(const Table& table, std::string_view caption) {
+  std::string head;
+  std::vector<std::string> rows(table.rows().size());
+  bool is_first = true;  // of the columns that are there, whose cells name their rows
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    const Table::Column& column = table.columns()[i];
+    if (table.is_left_out(i)) continue;
+    const std::string_view number = column.alignment == kRight ? " class=\"n\"" : "";
+    head += column.title.empty() ? "<td></td>"
+                                 : fmt::format("<th scope=\"col\"{}>{}</th>", number,
+                                               xml_escaped(shown_line(column.title)));
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const std::string html = text_html(table.rows()[row][i]);
+      rows[row] += is_first && !html.empty()
+                       ? fmt::format("<th scope=\"row\"{}>{}</th>", number, html)
+                       : fmt::format("<td{}>{}</td>", number, html);
+    }
+    is_first = false;
+  }
+  std::string body;
+  for (const std::string& row : rows) body += fmt::format("<tr>{}</tr>\n", row);
+  return scrolling_table(shown_line(table.caption().empty() ? caption : table.caption()), head,
+                         body);
+}
+
+std::string to_html(const Document& document, std::string_view caption) {
+  HtmlBlocks blocks{std::string(caption)};
+  std::string html;
+  for (const Document::Block& block : document.blocks()) html += std::visit(blocks, block);
+  return html;
+}
+
+HtmlPage page_of(const Document& document) {
+  HtmlPage page;
+  HtmlBlocks blocks;
+  for (const Document::Block& block : document.blocks()) {
+    const auto* const heading = std::get_if<Document::Heading>(&block);
+    const std::string name = heading == nullptr ? "" : shown_line(heading->text.plain());
+    const std::string html = std::visit(blocks, block);
+    if (heading != nullptr && heading->level == 1) {
+      page.title = name;
+    } else if (heading != nullptr && heading->level == 2) {
+      page.sections.push_back({id_of(name), name, {}});
+    } else {
+      (page.sections.empty() ? page.lead : page.sections.back().body) += html;
+    }
+  }
+  return page;
+}
+
+}  // namespace linkgain
