@@ -334,21 +334,6 @@ struct TimeSpent {
   bool operator==(const TimeSpent&) const = default;
 };
 
-/// Its members by their names in a record.
-inline constexpr std::array kTimesSpent{
-    std::pair{"starting_s", &TimeSpent::starting_s},
-    std::pair{"ranks_s", &TimeSpent::ranks_s},
-    std::pair{"gpus_s", &TimeSpent::gpus_s},
-    std::pair{"connecting_s", &TimeSpent::connecting_s},
-    std::pair{"opening_s", &TimeSpent::opening_s},
-    std::pair{"buffers_s", &TimeSpent::buffers_s},
-    std::pair{"clocks_s", &TimeSpent::clocks_s},
-    std::pair{"first_operations_s", &TimeSpent::first_operations_s},
-    std::pair{"calibrating_s", &TimeSpent::calibrating_s},
-    std::pair{"sampling_s", &TimeSpent::sampling_s},
-    std::pair{"verifying_s", &TimeSpent::verifying_s},
-    std::pair{"ending_s", &TimeSpent::ending_s}};
-
 /// How a run ended.
 enum class RunStatus {
   complete,
@@ -438,9 +423,5 @@ std::string to_json_without_samples(const Record& record);
 /// Throws UsageError, which begins with `origin` unless that is empty, where it is no record that
 /// is known here, or was changed.
 Record parse_record(std::string_view text, const std::string& origin);
-
-/// The same up to the samples, which are left out, and of what stands there only what is needed is
-/// checked: many times faster.
-Record parse_record_head(std::string_view text, const std::string& origin);
 
 }  // namespace linkgain
