@@ -49,7 +49,9 @@ TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
                "[ \"$NCCL_P2P_DISABLE\" = 1 ] && speed=1,000 || speed=1,250.5\n"
                "echo \"speed: $speed tok/s, loss 0.5 loss 0.25\" >&2\n");
   const Outcome outcome =
-      run({"--metric", "speed: ([0-9.,]+)", "--higher-is-better", "--step", "^step"}, {"./train"});
+      run({"--metric", "speed: ([0-9.,]+)", "--higher-is-better", "--step", "^step", "--rounds", "3",
+           "--ci-width", "50%"},
+          {"./train"});
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   const Json speed = case_named("exec/speed/higher");
   EXPECT_NEAR(speed.at("ratios")[0].at("ratio"), 1.2505, 1e-9);
