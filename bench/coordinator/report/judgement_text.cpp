@@ -16,6 +16,7 @@ Tone tone_of(Verdict verdict) {
     case Verdict::other_path:
     case Verdict::slower:
       return Tone::bad;
+    case Verdict::same_path:
     case Verdict::unknown_path:
     case Verdict::other_launch:
     case Verdict::not_comparable:
