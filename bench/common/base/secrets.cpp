@@ -17,8 +17,10 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
 }
 
-/// In capitals; of names as apiKey what begins with the last capital.
+/// Finds the last part of a name in capitals; parts are split at _ - . and before a capital that
+/// follows a small letter. Numbers at the end count for nothing.
 std::string last_part(std::string_view name) {
+  name = name.substr(0, name.find_last_not_of("0123456789_-.") + 1);
   std::size_t begin = name.find_last_of("_-.") + 1;
   for (std::size_t i = begin + 1; i < name.size(); ++i) {
     const bool before = std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
@@ -27,19 +29,8 @@ std::string last_part(std::string_view name) {
   return upper(name.substr(begin));
 }
 
-/// Of HTTP, also as -HAuthorization; its value is of more than one word.
+/// Tells HTTP's header, also as -HAuthorization, whose value is of more than one word.
 bool is_authorization(std::string_view name) { return upper(name).ends_with("AUTHORIZATION"); }
-
-/// Whether what a command gives this name is a secret.
-bool is_secret_in_command(std::string_view name) {
-  const std::string_view variable = name.substr(name.find_last_of("-.") + 1);
-  if (variable == upper(variable) || variable.starts_with("OMPI_MCA_")) {
-    if (is_secret(variable)) return true;
-  }
-  static constexpr std::array<std::string_view, 9> kWords{
-      "KEY", "APIKEY", "TOKEN", "SECRET", "PASS", "PASSWD", "PASSWORD", "PASSPHRASE", "BEARER"};
-  return is_authorization(name) || std::ranges::find(kWords, last_part(name)) != kWords.end();
-}
 
 /// What is hidden, and what it was.
 using Found = std::vector<std::string>;
@@ -171,7 +162,7 @@ enum class OptionValue { plain, variant, secret };
 OptionValue value_of_option(std::string_view option) {
   if (option == "--variant") return OptionValue::variant;
   const bool is_name = option.starts_with('-') && std::ranges::all_of(option, is_name_character);
-  return is_name && is_secret_in_command(option) ? OptionValue::secret : OptionValue::plain;
+  return is_name && is_secret(option) ? OptionValue::secret : OptionValue::plain;
 }
 
 std::string masked(OptionValue kind, std::string_view value, Found& found) {
@@ -195,7 +186,7 @@ std::string mask(std::string_view command, Found& found) {
   for (std::size_t place = 0; place < text.size(); ++place) {
     const std::size_t begin = place;
     while (place < text.size() && is_name_character(text[place])) ++place;
-    if (!is_secret_in_command(text.substr(begin, place - begin))) continue;
+    if (!is_secret(text.substr(begin, place - begin))) continue;
     const Part value = value_behind(text, {begin, place});
     if (value.begin == value.end) continue;
     result += text.substr(done, value.begin - done);
@@ -236,14 +227,13 @@ std::string unquoted(std::string_view text) {
 
 }  // namespace
 
-bool is_secret(std::string_view variable) {
-  const std::string name = upper(variable);
-  constexpr std::string_view kVocabulary = "TOKENIZER";
-  constexpr std::string_view kPartition = "IB_PKEY";  // of InfiniBand
-  if (name.find(kVocabulary) != std::string::npos || name.ends_with(kPartition)) return false;
-  static constexpr std::array<std::string_view, 4> kWords{"TOKEN", "SECRET", "PASS", "KEY"};
-  return std::ranges::any_of(
-      kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+bool is_secret(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kLastParts{
+      "KEY", "APIKEY", "TOKEN", "SECRET", "PASS", "PASSWD", "PASSWORD", "PASSPHRASE", "BEARER"};
+  static constexpr std::array<std::string_view, 5> kNames{
+      "AWS_ACCESS_KEY_ID", "MYSQL_PWD", "PGPASSWORD", "SECRET_KEY_BASE", "SSHPASS"};
+  return is_authorization(name) || std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::find(kLastParts, last_part(name)) != kLastParts.end();
 }
 
 Environment without_secrets(Environment environment) {

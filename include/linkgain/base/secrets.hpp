@@ -13,17 +13,17 @@ namespace linkgain {
 /// What hides a secret.
 inline constexpr std::string_view kMasked = "***";
 
-/// Whether a variable is one that holds a secret: TOKEN, SECRET, PASS or KEY is in its name, in
-/// letters of either case, which is not about a tokenizer or ends with IB_PKEY.
-bool is_secret(std::string_view variable);
+/// Tells whether a variable, an option or a member of this name holds a secret: its last part is
+/// key, apikey, token, secret, pass, passwd, password, passphrase or bearer, it ends with
+/// authorization, or it is one of a few whole names, as PGPASSWORD. Parts are split at _ - . and
+/// before a capital; numbers at the end do not count. So api_key and HF_TOKEN_1 are secret, and
+/// key_size, NCCL_IB_PKEY, tokenizer, max-tokens and monkey are not.
+bool is_secret(std::string_view name);
 
 /// The variables with the values of secret ones, and passwords in URLs, masked.
 Environment without_secrets(Environment environment);
 
-/// The words with the values of secret names masked. A name in capitals, or of Open MPI's, is
-/// secret as a variable is. Any other is by its last part, split at _ - . and before a capital:
-/// key, apikey, token, secret, pass, passwd, password, passphrase or bearer, and authorization. So
-/// api_key is secret, and key_size, tokenizer, max-tokens and monkey are not.
+/// The words with the values of secret names (is_secret()) masked.
 ///
 /// The value is behind `=` or `:`, and of an option, which begins with -, also the next word.
 /// Behind `name:` it is the rest of the line, or of the quotes around it, as of `Authorization:

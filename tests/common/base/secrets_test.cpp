@@ -14,13 +14,34 @@ using testing::ElementsAre;
 using Words = std::vector<std::string>;
 
 TEST(Secrets, AreKnownByTheVariablesName) {
-  for (const char* name :
-       {"HF_TOKEN", "aws_secret_access_key", "PGPASSWORD", "WANDB_API_KEY", "MY_PASS"}) {
+  for (const char* name : {"HF_TOKEN",
+                           "HF_TOKEN_1",
+                           "aws_secret_access_key",
+                           "AWS_ACCESS_KEY_ID",
+                           "PGPASSWORD",
+                           "SSHPASS",
+                           "MYSQL_PWD",
+                           "SECRET_KEY_BASE",
+                           "WANDB_API_KEY",
+                           "OPENAI_APIKEY",
+                           "MY_PASS",
+                           "MY_SECRET",
+                           "OMPI_MCA_a_token",
+                           "db_passwd",
+                           "KEY",
+                           "Token2",
+                           "accessToken",
+                           "GPG_PASSPHRASE",
+                           "--oauth2-bearer",
+                           "Authorization",
+                           "-HAuthorization"}) {
     EXPECT_TRUE(is_secret(name)) << name;
   }
-  for (const char* name :
-       {"PATH", "NCCL_ALGO", "OMPI_MCA_btl", "NCCL_IB_PKEY", "TOKENIZERS_PARALLELISM"})
+  for (const char* name : {"PATH", "PWD", "NCCL_ALGO", "OMPI_MCA_btl", "NCCL_IB_PKEY",
+                           "TOKENIZERS_PARALLELISM", "MAX_TOKENS", "KEY_SIZE", "COMPASS", "MONKEY",
+                           "TOKEN_FILE", "PASSES", "HFToken", "1", "_", ""}) {
     EXPECT_FALSE(is_secret(name)) << name;
+  }
   EXPECT_EQ(without_secrets(Environment{{"HF_TOKEN", "hf_abc"}, {"NCCL_ALGO", "Ring"}}),
             (Environment{{"HF_TOKEN", "***"}, {"NCCL_ALGO", "Ring"}}));
   EXPECT_EQ(without_secrets(Environment{{"HTTPS_PROXY", "http://me:V1@host:80"}}),
