@@ -13,6 +13,7 @@
 #include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
+#include "linkgain/record/warning.hpp"
 #include "record_structure.hpp"
 
 namespace linkgain {
@@ -148,7 +149,7 @@ void JournalWriter::append(const std::string& line) {
 
 void JournalWriter::lose(const std::string& why, const std::string& advice) {
   failure_ =
-      Warning{"journal-lost",
+      Warning{name_of(WarningCode::journal_lost),
               fmt::format("{}: a crash would lose what is measured from here on", why), advice};
 }
 

@@ -8,6 +8,7 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -68,18 +69,18 @@ std::vector<Warning> disturbance_warnings(const std::string& run,
   }
   std::vector<Warning> warnings;
   if (!others.empty()) {
-    warnings.push_back(
-        {"neighbours", fmt::format("in {} {}", run, first_named(others)), kNeighbourAdvice});
+    warnings.push_back({name_of(WarningCode::neighbours),
+                        fmt::format("in {} {}", run, first_named(others)), kNeighbourAdvice});
   }
   if (!disturbed.empty()) {
-    warnings.push_back({"disturbed",
+    warnings.push_back({name_of(WarningCode::disturbed),
                         fmt::format("in {} other processes were active in {}: {}", run,
                                     counted(samples, "sample", "samples"), first_named(disturbed)),
                         kAdvice});
   }
   if (!changed.empty()) {
     warnings.push_back(
-        {"level-change",
+        {name_of(WarningCode::level_change),
          fmt::format("in {} times changed level within a launch: {}", run, first_named(changed)),
          kAdvice});
   }

@@ -16,6 +16,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -254,7 +255,7 @@ struct Found {
 
 Warning warning_of(const std::string& variant, const Found& found) {
   const std::string detail = found.first.detail.empty() ? "" : " (" + found.first.detail + ")";
-  return {"wrong-path",
+  return {name_of(WarningCode::wrong_path),
           fmt::format("variant {}: {}: {}{}", variant, found.first.reason,
                       first_named(found.cases, 1), detail),
           found.first.advice};
@@ -275,11 +276,11 @@ void warn_of_disturbed(Record& record) {
   }
   if (cases.empty()) return;
   add_once(record.warnings,
-           {"links-disturbed",
+           {name_of(WarningCode::links_disturbed),
             fmt::format("NVLink carried up to {} of the expected bytes, so other work used the "
                         "links too: {}",
                         percent(most), first_named(cases, 1)),
-            "see with nvidia-smi what else runs on these GPUs, and measure again without it"});
+            advice_of(WarningCode::links_disturbed)});
 }
 
 /// Cases whose evidence falls short for one reason.
@@ -343,7 +344,7 @@ void warn_of_missing(Record& record) {
   }
   for (const auto& [reason, entry] : missing) {
     add_once(record.warnings,
-             {"evidence-missing",
+             {name_of(WarningCode::evidence_missing),
               fmt::format("what NVLink carried is not known: {}: {}", reason,
                           first_named(entry.cases, 1)),
               fmt::format("the path there rests on {} alone; `linkgain doctor` says which of the "
@@ -353,7 +354,7 @@ void warn_of_missing(Record& record) {
   for (const auto& [reason, entry] : not_judged) {
     add_once(
         record.warnings,
-        {"evidence-not-judged",
+        {name_of(WarningCode::evidence_not_judged),
          fmt::format("NVLink carried {:.3g} GB in {} operations, which cannot be compared with "
                      "the expected bytes: {}: {}",
                      static_cast<double>(entry.nvlink_sent) / 1e9, entry.operations, reason,
@@ -372,8 +373,8 @@ bool joins(const Case& c, const PairLink& link) {
 
 bool offers_nvlink(const Machine& machine) { return are_joined(machine.links); }
 
-bool judge_paths(Record& record) {
-  if (record.settings.backend == BackendKind::mpi) return false;
+void judge_paths(Record& record) {
+  if (record.settings.backend == BackendKind::mpi) return;
   // NCCL's cases and those of our own work apart: what to do about them differs.
   std::map<std::tuple<std::string, std::string, bool>, Found> found;
   for (const CaseResult& result : record.cases) {
@@ -388,9 +389,9 @@ bool judge_paths(Record& record) {
       entry.cases.push_back(case_name(result.definition));
     }
   }
-  for (const auto& [key, entry] : found)
+  for (const auto& [key, entry] : found) {
     add_once(record.warnings, warning_of(std::get<0>(key), entry));
-  return !found.empty();
+  }
 }
 
 void judge_evidence(Record& record) {

@@ -20,6 +20,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -94,9 +95,9 @@ void judge_same_paths(Record& record) {
     }
   }
   for (const std::string& text : paths) {
-    add_once(
-        record.warnings,
-        {"same-path", text, "their ratio says nothing about the link; " + advice_to_part(record)});
+    add_once(record.warnings,
+             {name_of(WarningCode::same_path), text,
+              "their ratio says nothing about the link; " + advice_to_part(record)});
   }
 }
 
@@ -121,7 +122,7 @@ void judge_convergence(Record& record) {
           : "1 % of the ratio (2 % below 16 MiB, 5 % below 1 MiB)";
   if (!out_of_time.empty()) {
     add_once(record.warnings,
-             {"not-converged",
+             {name_of(WarningCode::not_converged),
               fmt::format("the time was used up while the interval was wider than {}, for {}",
                           asked, first_named(out_of_time)),
               "their rows are marked; give more time with --budget, or keep other work off "
@@ -130,7 +131,7 @@ void judge_convergence(Record& record) {
   if (!differing.empty()) {
     add_once(
         record.warnings,
-        {"not-converged",
+        {name_of(WarningCode::not_converged),
          fmt::format("launches differ, so that the interval is wider than {}, for {}", asked,
                      first_named(differing)),
          "their rows are marked; ask for more launches with --launches, or keep other work off "
@@ -139,7 +140,7 @@ void judge_convergence(Record& record) {
   if (!without_interval.empty()) {
     add_once(
         record.warnings,
-        {"one-launch",
+        {name_of(WarningCode::one_launch),
          fmt::format("one launch has no confidence interval: {}", first_named(without_interval)),
          "ask for six launches with --launches 6: what differs from launch to launch, "
          "as the placement of buffers, cannot be seen in one"});
@@ -158,7 +159,8 @@ void judge_level_shifts(Record& record) {
   }
   if (shifts.empty()) return;
   add_once(record.warnings,
-           {"level-change", "within a launch times changed level: " + first_named(shifts),
+           {name_of(WarningCode::level_change),
+            "within a launch times changed level: " + first_named(shifts),
             "something else began or ended meanwhile, or clocks changed: keep other work "
             "off this machine and run again"});
 }
@@ -179,12 +181,12 @@ void judge_budget(Record& record) {
   const int launches = count_launches(record);
   if (unmeasured == 0 && launches >= record.settings.launches) return;
   add_once(record.warnings,
-           {"budget-used-up",
+           {name_of(WarningCode::budget_used_up),
             fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "
                         "of {} launches were begun",
                         readable_time(*record.settings.budget), unmeasured, record.cases.size(),
                         launches, record.settings.launches),
-            "give more with --budget, or ask for less with --only and --sizes"});
+            advice_of(WarningCode::budget_used_up)});
 }
 
 /// "variant p2p", "variants a, b", "all variants".
@@ -207,7 +209,7 @@ void judge_environment(Record& record) {
   for (const auto& [key, names] : holding) {
     const bool closes = !key.first;
     add_once(record.warnings,
-             {"inherited-variable",
+             {name_of(WarningCode::inherited_variable),
               fmt::format("{} was already set and holds for {}{}", key.second,
                           named_variants(names, variants.size()),
                           closes ? ": it keeps messages off the NVLink that joins every pair" : ""),
@@ -350,41 +352,39 @@ HealthSummary summary_of(const Record& record) {
 
 /// The same of others' work on the GPUs. Of a run on several hosts only this one's are looked at,
 /// which is said and stands against nobody's health.
-bool warn_of_neighbours_not_looked_for(Record& record) {
-  if (!record.neighbours || record.neighbours->not_looked.empty()) return false;
+void warn_of_neighbours_not_looked_for(Record& record) {
+  if (!record.neighbours || record.neighbours->not_looked.empty()) return;
   const Neighbours& found = *record.neighbours;
   const bool unmet = found.looks + found.idle_windows == 0 || on_one_host(record.machine);
   add_once(record.warnings,
-           {"neighbours-not-looked-for",
+           {name_of(unmet ? WarningCode::neighbours_not_looked_for
+                          : WarningCode::other_hosts_not_looked_at),
             fmt::format(
                 "--require-healthy {} of others' work on the GPUs: {}",
                 unmet ? "cannot be met, for nothing is known" : "is met without knowledge of all",
                 found.not_looked),
             unmet ? "`linkgain doctor` says what of NVML can be read on this machine; "
                     "without it omit --require-healthy"
-                  : "ask Slurm for whole nodes with --exclusive"});
-  return unmet;
+                  : advice_of(WarningCode::other_hosts_not_looked_at)});
 }
 
-/// Says what keeps a run from being shown to be healthy; true where there is something.
-bool warn_of_unmeasured(Record& record) {
+/// Says what keeps a run from being shown to be healthy.
+void warn_of_unmeasured(Record& record) {
   const int samples = count_samples(record);
   std::ptrdiff_t unknown = 0;
   for (const CaseResult& result : record.cases) {
     unknown += std::count_if(result.samples.begin(), result.samples.end(),
                              [](const Sample& sample) { return !is_measured(sample); });
   }
-  const bool neighbours = warn_of_neighbours_not_looked_for(record);
-  if (unknown == 0 && samples > 0) return neighbours;
+  warn_of_neighbours_not_looked_for(record);
+  if (unknown == 0 && samples > 0) return;
   const std::string what =
       samples == 0
           ? std::string("no sample was taken")
           : fmt::format("clock events were not measured in {} of {} samples", unknown, samples);
   add_once(record.warnings,
-           {"health-not-measured", "--require-healthy cannot be met: " + what,
-            "`linkgain doctor` says what of NVML can be read on this machine; without it "
-            "omit --require-healthy"});
-  return true;
+           {name_of(WarningCode::health_not_measured), "--require-healthy cannot be met: " + what,
+            advice_of(WarningCode::health_not_measured)});
 }
 
 void judge_data(Record& record) {
@@ -392,7 +392,7 @@ void judge_data(Record& record) {
     for (const VariantResult& variant : result.variants) {
       if (!has_wrong_data(variant)) continue;
       add_once(record.warnings,
-               {"wrong-data",
+               {name_of(WarningCode::wrong_data),
                 fmt::format("{} with {}: {}", case_name(result.definition), variant.variant,
                             describe_wrong(result.definition, *variant.verification)),
                 fmt::format("do not trust results of this machine; run again, {}",
@@ -419,9 +419,9 @@ bool judge_unverified(Record& record) {
   }
   if (unverified.empty()) return false;
   add_once(record.warnings,
-           {"not-verified",
+           {name_of(WarningCode::not_verified),
             fmt::format("data were not checked in every launch: {}", first_named(unverified)),
-            "go on with it by --resume, which measures these launches again"});
+            advice_of(WarningCode::not_verified)});
   return true;
 }
 
@@ -431,12 +431,10 @@ bool judge_unverified(Record& record) {
 bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
   if (record.status != RunStatus::complete || record.cases.empty()) return false;
   if (nothing_was_measured(record)) {
-    add_once(record.warnings,
-             {"nothing-measured",
-              fmt::format("nothing was measured of what was asked for{}",
-                          why_not(record, [](const CaseResult&) { return true; })),
-              "the record has the reason of every case; ask for what this machine can do, "
-              "or give more time with --budget"});
+    add_once(record.warnings, {name_of(WarningCode::nothing_measured),
+                               fmt::format("nothing was measured of what was asked for{}",
+                                           why_not(record, [](const CaseResult&) { return true; })),
+                               advice_of(WarningCode::nothing_measured)});
     return true;
   }
   bool absent = false;
@@ -451,11 +449,10 @@ bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
       continue;
     }
     absent = true;
-    add_once(record.warnings,
-             {"operation-not-measured",
-              fmt::format("{} was named with --only and not measured{}", name_of(operation),
-                          why_not(record, is_of_it)),
-              "give more time with --budget, or name fewer operations with --only"});
+    add_once(record.warnings, {name_of(WarningCode::operation_not_measured),
+                               fmt::format("{} was named with --only and not measured{}",
+                                           name_of(operation), why_not(record, is_of_it)),
+                               advice_of(WarningCode::operation_not_measured)});
   }
   return absent;
 }
@@ -470,7 +467,7 @@ void judge_losses(Record& record) {
       const std::optional<double> difference = judged_loss_difference(result, i);
       if (!difference || *difference <= bound) continue;
       add_once(record.warnings,
-               {"losses-differ",
+               {name_of(WarningCode::losses_differ),
                 fmt::format("{}: the loss with {} is off from that with {} by {:.1e} of it within "
                             "{} steps, rounding explains {:.1e}",
                             case_name(result.definition), result.variants[i].variant,
@@ -483,67 +480,61 @@ void judge_losses(Record& record) {
   }
 }
 
-/// Whether the run must end as unhealthy: asked for, and some sample's GPU was throttled or did not
-/// tell, a link had errors, a soak's times drifted, or others were on a GPU.
-bool judge_health(Record& record) {
-  const bool link_errors = warn_of_link_errors(record);
-  const bool drifted = judge_soak(record);
+/// Warns of what counts as unhealthy: some sample's GPU was throttled or did not tell, a link had
+/// errors, or a soak's times drifted.
+void judge_health(Record& record) {
+  warn_of_link_errors(record);
+  judge_soak(record);
   const HealthSummary summary = summary_of(record);
   if (summary.unhealthy_samples > 0) {
     const auto ranks =
         throttled_ranks(record, [](ClockEvent event) { return !is_power_cap(event); });
     add_once(record.warnings,
-             {"unhealthy-samples",
+             {name_of(WarningCode::unhealthy_samples),
               fmt::format("in {} of {} samples a GPU was throttled: {}", summary.unhealthy_samples,
                           summary.samples, describe_throttled(record.machine, ranks)),
               advice_for(ranks)});
   }
   if (summary.power_capped_samples > 0) {
     const auto ranks = throttled_ranks(record, is_power_cap);
-    add_once(record.warnings,
-             {"power-capped",
-              fmt::format("in {} of {} samples a GPU ran at its power limit: {}",
-                          summary.power_capped_samples, summary.samples,
-                          describe_throttled(record.machine, ranks)),
-              "expected under heavy work; compare the limit with the GPU's default in nvidia-smi "
-              "-q -d POWER"});
+    add_once(record.warnings, {name_of(WarningCode::power_capped),
+                               fmt::format("in {} of {} samples a GPU ran at its power limit: {}",
+                                           summary.power_capped_samples, summary.samples,
+                                           describe_throttled(record.machine, ranks)),
+                               advice_of(WarningCode::power_capped)});
   }
-  if (!record.settings.require_healthy) return false;
-  const bool unknown = warn_of_unmeasured(record);
-  const bool neighbours = record.neighbours && !record.neighbours->seen.empty();
-  return unknown || neighbours || link_errors || drifted || summary.unhealthy_samples > 0;
+  if (record.settings.require_healthy) warn_of_unmeasured(record);
 }
 
 }  // namespace
 
-bool warn_of_link_errors(Record& record) {
-  if (!record.link_errors) return false;
+void warn_of_link_errors(Record& record) {
+  if (!record.link_errors) return;
   std::vector<std::string> grown;
   for (const CountedErrors& each : grown_counters(*record.link_errors)) {
     grown.push_back(describe(each.counter, each.growth));
   }
-  if (grown.empty()) return false;
-  add_once(
-      record.warnings,
-      {"link-errors", fmt::format("errors were counted during the run: {}", first_named(grown)),
-       kLinkErrorsAdvice});
-  return true;
+  if (grown.empty()) return;
+  add_once(record.warnings,
+           {name_of(WarningCode::link_errors),
+            fmt::format("errors were counted during the run: {}", first_named(grown)),
+            kLinkErrorsAdvice});
 }
 
 ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   judge_environment(record);
   judge_data(record);
   judge_losses(record);
-  const bool wrong_path = judge_paths(record);
+  judge_paths(record);
   judge_evidence(record);
   judge_same_paths(record);
   judge_convergence(record);
   judge_level_shifts(record);
   judge_budget(record);
-  const bool is_unhealthy = judge_health(record);
+  judge_health(record);
   const bool is_unverified = judge_unverified(record);
   if (judge_absence(record, named) || is_unverified) record.status = RunStatus::incomplete;
-  return exit_code_of(record, wrong_path, is_unhealthy);
+  return exit_code_of(record);
 }
 
 }  // namespace linkgain

@@ -11,6 +11,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/level_change.hpp"
 
 namespace linkgain {
@@ -186,16 +187,14 @@ std::string soak_sentence(const SoakSummary& soak) {
   return fmt::format("Degraded {}: {}.{}", over, first_named(soak.degraded, kNamed, "; "), fewer);
 }
 
-bool judge_soak(Record& record) {
+void judge_soak(Record& record) {
   const std::optional<SoakSummary> soak = soak_summary(record);
-  if (!soak) return false;
+  if (!soak) return;
   const std::vector<std::string> slower = drifted(record, soak->columns);
-  if (slower.empty()) return false;
-  add_once(record.warnings,
-           {"soak-drift", fmt::format("times drifted: {}", first_named(slower, 3, "; ")),
-            "the report has every launch's time, temperature and errors: look for heat and other "
-            "work at that time; a pair alone points to its link, linkgain doctor looks at it"});
-  return true;
+  if (slower.empty()) return;
+  add_once(record.warnings, {name_of(WarningCode::soak_drift),
+                             fmt::format("times drifted: {}", first_named(slower, 3, "; ")),
+                             advice_of(WarningCode::soak_drift)});
 }
 
 }  // namespace linkgain

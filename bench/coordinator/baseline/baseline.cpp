@@ -13,6 +13,7 @@
 #include "linkgain/base/glob.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -62,11 +63,11 @@ void add_runs(BaselineCase& reference, const CaseLaunches& runs,
 }
 
 /// A warning for what holds of some cases; nothing where there are none.
-void warn_of_cases(Baseline& baseline, const std::string& code, const std::string& what,
+void warn_of_cases(Baseline& baseline, WarningCode code, const std::string& what,
                    const std::vector<std::string>& cases, const std::string& advice) {
   if (cases.empty()) return;
   baseline.warnings.push_back(
-      {code, fmt::format("{}: {}", what, first_named(cases, 3, "; ")), advice});
+      {name_of(code), fmt::format("{}: {}", what, first_named(cases, 3, "; ")), advice});
 }
 
 void warn_of_few_launches(Baseline& baseline) {
@@ -78,7 +79,7 @@ void warn_of_few_launches(Baseline& baseline) {
   const std::string measure =
       fmt::format("measure with `{}`", command_for_launches(baseline.cases.front().definition));
   baseline.warnings.push_back(
-      {"weak-baseline",
+      {name_of(WarningCode::weak_baseline),
        fmt::format("some cases have only {}, {} are wanted", counted(fewest, "launch", "launches"),
                    kEnoughLaunches),
        measure + (fewest < 2 ? ": from one launch nothing is known of how launches differ, so a "
@@ -93,7 +94,7 @@ void warn_of_deviations(Baseline& baseline) {
     alone.push_back(fmt::format("{} ({:.2g} %)", label(reference.definition, reference.variant),
                                 100.0 * reference.between_launches->deviation));
   }
-  warn_of_cases(baseline, "unsteady",
+  warn_of_cases(baseline, WarningCode::unsteady,
                 "launches differ far more than in like cases, so the deviation is the case's own",
                 alone, "a check of these needs more launches, or a wider tolerance (overrides)");
 }
@@ -104,8 +105,9 @@ void warn_of_health(Baseline& baseline, std::span<const CaseLaunches> cases) {
     if (launches.unhealthy_samples == 0) continue;
     throttled.push_back(label(launches.definition, launches.variant));
   }
-  warn_of_cases(baseline, "throttled", "GPUs were throttled by heat, power brake or hardware",
-                throttled, "a baseline of an unhealthy machine hides regressions: measure again");
+  warn_of_cases(baseline, WarningCode::throttled,
+                "GPUs were throttled by heat, power brake or hardware", throttled,
+                "a baseline of an unhealthy machine hides regressions: measure again");
 }
 
 bool differ(const std::vector<Variant>& known, const Variant& variant) {
@@ -145,7 +147,7 @@ void add_environments(Baseline& baseline, const NamedRecord& source) {
     const auto changes = variable_changes(known->second, environment_of(settings, i));
     if (changes.empty()) continue;
     baseline.warnings.push_back(
-        {"other-variables",
+        {name_of(WarningCode::other_variables),
          fmt::format("{}: variables of variant {} are not those of the records before it: {}",
                      source.name, variant, shown_changes(changes)),
          "launches may differ by these; measure all records with the same variables"});
@@ -238,7 +240,7 @@ Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& toler
     add_runs(baseline.cases.back(), runs[i], between_runs[i]);
   }
   warn_of_few_launches(baseline);
-  warn_of_cases(baseline, "left-out", "not in the baseline", left_out,
+  warn_of_cases(baseline, WarningCode::left_out, "not in the baseline", left_out,
                 "a check does not look at these");
   warn_of_health(baseline, fit);
   warn_of_deviations(baseline);
@@ -265,7 +267,8 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
     baseline.warnings.insert(baseline.warnings.end(), disturbances.begin(), disturbances.end());
     if (source.record.status == RunStatus::complete) continue;
     baseline.warnings.push_back(
-        {"incomplete-record", fmt::format("{}: {}", source.name, name_of(source.record.status)),
+        {name_of(WarningCode::incomplete_record),
+         fmt::format("{}: {}", source.name, name_of(source.record.status)),
          "what was measured is in the baseline; measure again to have all"});
   }
   return baseline;

@@ -12,6 +12,7 @@
 #include "linkgain/base/glob.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/health.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -349,7 +350,7 @@ void warn_of_variables(CheckResult& result, const Baseline& baseline, const Name
   }
   for (const auto& [changes, variants] : variants_by_changes) {
     result.warnings.push_back(
-        {"other-variables",
+        {name_of(WarningCode::other_variables),
          fmt::format("{}: variables of {} {} are not the baseline's: {}", source.name,
                      variants.size() == 1 ? "variant" : "variants", fmt::join(variants, ", "),
                      changes),
@@ -363,10 +364,9 @@ void warn_of_program(CheckResult& result, const Baseline& baseline, const NamedR
   for (const BaselineSource& known : baseline.sources) {
     if (known.program.empty() || known.program == program) continue;
     result.warnings.push_back(
-        {"other-program",
+        {name_of(WarningCode::other_program),
          fmt::format("{}: ran '{}', not the baseline's '{}'", source.name, program, known.program),
-         "times of another program or of other arguments say nothing: check a run of the "
-         "baseline's command"});
+         advice_of(WarningCode::other_program)});
     return;
   }
 }
@@ -378,7 +378,7 @@ void warn_of_health(CheckResult& result, const NamedRecord& source) {
     for (const VariantResult& variant : each.variants) add_summary(health, variant.health);
   }
   if (health.unhealthy_samples == 0) return;
-  result.warnings.push_back({"throttled",
+  result.warnings.push_back({name_of(WarningCode::throttled),
                              fmt::format("{}: {}", source.name, throttling_text(health)),
                              kThrottlingAdvice});
 }
@@ -387,12 +387,12 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
   const BaselineSource own = source_of(source.record);
   if (std::ranges::any_of(baseline.sources,
                           [&](const BaselineSource& each) { return are_one_run(each, own); })) {
-    result.warnings.push_back({"own-baseline",
+    result.warnings.push_back({name_of(WarningCode::own_baseline),
                                source.name + " is one of the records the baseline was made from",
-                               "it is no test of anything: check another run"});
+                               advice_of(WarningCode::own_baseline)});
   }
   if (source.record.status != RunStatus::complete) {
-    result.warnings.push_back({"incomplete-record",
+    result.warnings.push_back({name_of(WarningCode::incomplete_record),
                                fmt::format("{}: {}", source.name, name_of(source.record.status)),
                                "what was measured is checked; cases that are missing fail"});
   }
@@ -412,10 +412,10 @@ void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
         });
     if (fits) continue;
     result.warnings.push_back(
-        {"idle-override",
+        {name_of(WarningCode::idle_override),
          fmt::format("the override for cases '{}' and variant '{}' fits no case of the baseline",
                      change.cases, change.variant),
-         "patterns must match whole names: begin and end with * where more may stand there"});
+         advice_of(WarningCode::idle_override)});
   }
 }
 
@@ -426,11 +426,11 @@ void warn_of_other_selection(CheckResult& result, const Settings& settings) {
   const auto absent = std::ranges::count_if(
       result.cases, [](const CaseCheck& check) { return check.has(Reason::Kind::not_measured); });
   if (absent == 0) return;
-  result.warnings.push_back({"other-selection",
+  result.warnings.push_back({name_of(WarningCode::other_selection),
                              fmt::format("{} of the baseline {} not part of this run of profile {}",
                                          counted(absent, "case", "cases"),
                                          absent == 1 ? "was" : "were", settings.profile),
-                             "measure with the profile and options that the baseline's runs had"});
+                             advice_of(WarningCode::other_selection)});
 }
 
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
@@ -453,7 +453,7 @@ CheckResult check_records(std::span<const NamedRecord> records, const Baseline& 
     warn_of_record(result, baseline, source);
   }
   for (const Warning& warning : baseline.warnings) {
-    if (warning.code == "weak-baseline") result.warnings.push_back(warning);
+    if (is(warning, WarningCode::weak_baseline)) result.warnings.push_back(warning);
   }
   if (!tolerance) warn_of_overrides(result, baseline);
   return result;

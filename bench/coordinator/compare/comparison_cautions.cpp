@@ -12,6 +12,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/health.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -32,30 +33,21 @@ std::string assumed_deviations_text(const RunComparison& comparison) {
 
 struct Explanation {
   ChangeKind kind;
-  const char* code;
+  WarningCode code;
   const char* text;
-  const char* advice;
 };
 
 /// Links between GPUs are what the comparison is about; their changes explain nothing away.
 constexpr Explanation kExplanations[] = {
-    {ChangeKind::gpu, "other-gpus", "the GPUs differ",
-     "compare runs of the same GPUs to see what the link is worth"},
-    {ChangeKind::pcie, "other-pcie", "what joins GPUs with the host differs",
-     "traffic through the host uses it: check PCIe with linkgain doctor"},
-    {ChangeKind::clock, "other-clocks", "the GPUs' clocks or their limits differ",
-     "look at clock limits and power limits with linkgain doctor"},
-    {ChangeKind::driver, "other-driver", "the driver differs",
-     "measure both sides with the same driver"},
-    {ChangeKind::nccl, "other-nccl", "NCCL differs",
-     "measure both sides with the same NCCL: its choices change between versions"},
-    {ChangeKind::software, "other-software", "other software differs",
-     "measure both sides with the same build and libraries"},
-    {ChangeKind::host, "other-host", "the host differs", "compare runs of the same machine"},
-    {ChangeKind::variable, "other-variables", "variables in force differ",
-     "set the same variables on both sides, unless they are what is compared"},
-    {ChangeKind::setting, "other-settings", "the settings differ",
-     "measure both sides with the same command line"},
+    {ChangeKind::gpu, WarningCode::other_gpus, "the GPUs differ"},
+    {ChangeKind::pcie, WarningCode::other_pcie, "what joins GPUs with the host differs"},
+    {ChangeKind::clock, WarningCode::other_clocks, "the GPUs' clocks or their limits differ"},
+    {ChangeKind::driver, WarningCode::other_driver, "the driver differs"},
+    {ChangeKind::nccl, WarningCode::other_nccl, "NCCL differs"},
+    {ChangeKind::software, WarningCode::other_software, "other software differs"},
+    {ChangeKind::host, WarningCode::other_host, "the host differs"},
+    {ChangeKind::variable, WarningCode::other_variables, "variables in force differ"},
+    {ChangeKind::setting, WarningCode::other_settings, "the settings differ"},
 };
 
 void add_changes(std::vector<Warning>& cautions, const std::vector<Change>& changes) {
@@ -70,10 +62,10 @@ void add_changes(std::vector<Warning>& cautions, const std::vector<Change>& chan
     const std::size_t more = what.size() > 3 ? what.size() - 3 : 0;
     what.resize(what.size() - more);
     cautions.push_back(
-        {row.code,
+        {name_of(row.code),
          fmt::format("{} ({}{}) and may explain a difference", row.text, fmt::join(what, "; "),
                      more > 0 ? fmt::format("; {} more", more) : ""),
-         row.advice});
+         advice_of(row.code)});
   }
 }
 
@@ -81,8 +73,9 @@ void add_throttling(std::vector<Warning>& cautions, const RunFigures& run) {
   HealthSummary health;
   for (const CaseFigures& figures : run.cases) add_summary(health, figures.health);
   if (health.unhealthy_samples == 0) return;
-  cautions.push_back(
-      {"throttled", fmt::format("in {} {}", run.name, throttling_text(health)), kThrottlingAdvice});
+  cautions.push_back({name_of(WarningCode::throttled),
+                      fmt::format("in {} {}", run.name, throttling_text(health)),
+                      kThrottlingAdvice});
 }
 
 std::size_t most_launches(const RunComparison& comparison, bool after) {
@@ -107,9 +100,9 @@ void add_same_run(std::vector<Warning>& cautions, const RunComparison& compariso
   const RunFigures& before = *comparison.before;
   const RunFigures& after = *comparison.after;
   if (before.identity.empty() || before.identity != after.identity) return;
-  cautions.push_back({"same-run",
+  cautions.push_back({name_of(WarningCode::same_run),
                       fmt::format("{} and {} are the same run", before.name, after.name),
-                      "it is no test of anything: compare with another run"});
+                      advice_of(WarningCode::same_run)});
 }
 
 void add_single_launches(std::vector<Warning>& cautions, const RunComparison& comparison) {
@@ -124,15 +117,16 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
       assumed ? fmt::format("how far launches differ is assumed, not measured ({})",
                             assumed_deviations_text(comparison))
               : "how far launches differ is known from the other side alone";
-  cautions.push_back({"one-launch", fmt::format("{} one launch only: {}", who, deviation),
+  cautions.push_back({name_of(WarningCode::one_launch),
+                      fmt::format("{} one launch only: {}", who, deviation),
                       advice_for_launches(comparison, before == 1, after == 1)});
 }
 
 void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
   if (run.status != RunStatus::complete) {
-    cautions.push_back({"incomplete",
+    cautions.push_back({name_of(WarningCode::incomplete),
                         fmt::format("{} is not complete ({})", run.name, name_of(run.status)),
-                        "what it lacks is not compared; measure it again"});
+                        advice_of(WarningCode::incomplete)});
   }
   add_throttling(cautions, run);
   std::vector<DisturbedCase> cases;
@@ -160,8 +154,9 @@ void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) 
                          name_of(after))];
   }
   for (const auto& [text, count] : counts) {
-    cautions.push_back({"other-path", fmt::format("{} ({})", text, counted(count, "case", "cases")),
-                        "if no bridge was fitted or taken out, run linkgain doctor"});
+    cautions.push_back({name_of(WarningCode::other_path),
+                        fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        advice_of(WarningCode::other_path)});
   }
 }
 
@@ -180,8 +175,9 @@ void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison)
     ++counts[fmt::format("{} was {} before and {} after", operation, form(before), form(after))];
   }
   for (const auto& [text, count] : counts) {
-    cautions.push_back({"other-form", fmt::format("{} ({})", text, counted(count, "case", "cases")),
-                        "measure both sides with the same NCCL and build"});
+    cautions.push_back({name_of(WarningCode::other_form),
+                        fmt::format("{} ({})", text, counted(count, "case", "cases")),
+                        advice_of(WarningCode::other_form)});
   }
 }
 
@@ -198,12 +194,11 @@ void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison
         return each.speed_up && each.definition.buffers == Buffers::plain;
       });
   if (!any_plain) return;
-  cautions.push_back({"other-buffers",
+  cautions.push_back({name_of(WarningCode::other_buffers),
                       fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
                                   "of {}: NCCL may take another path with them",
                                   tests.name, other.name),
-                      "measure both sides with the same program, or linkgain-bench with "
-                      "nccl-tests' flags"});
+                      advice_of(WarningCode::other_buffers)});
 }
 
 /// Cases of different rank counts never match; the list of missing ones does not say why.
@@ -211,10 +206,10 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
   const std::size_t before = ranks_of(*comparison.before);
   const std::size_t after = ranks_of(*comparison.after);
   if (before == 0 || after == 0 || before == after) return;
-  cautions.push_back({"other-ranks",
+  cautions.push_back({name_of(WarningCode::other_ranks),
                       fmt::format("{} measured {} ranks, {} {}: their cases differ",
                                   comparison.before->name, before, comparison.after->name, after),
-                      "measure both sides with as many ranks"});
+                      advice_of(WarningCode::other_ranks)});
 }
 
 /// Cases of different launch modes never match.
@@ -226,7 +221,7 @@ void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& compa
   }
   for (const auto& [before, names] : cases) {
     const LaunchMode after = before == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
-    cautions.push_back({"other-launch",
+    cautions.push_back({name_of(WarningCode::other_launch),
                         fmt::format("{} by {} in {} and by {} in {}, which cannot be compared",
                                     counted(static_cast<std::int64_t>(names.size()),
                                             "case was measured", "cases were measured"),

@@ -23,6 +23,7 @@
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -161,9 +162,9 @@ void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
                              const std::string& why) {
   std::vector<std::string>& runs = missing_[{metric, why}];
   const auto warning = [&] {
-    return Warning{"metric-missing", fmt::format("no {} in {}: {}", metric, first_named(runs), why),
-                   "look for the line in its log; --metric reads standard output and standard "
-                   "error, line by line"};
+    return Warning{name_of(WarningCode::metric_missing),
+                   fmt::format("no {} in {}: {}", metric, first_named(runs), why),
+                   advice_of(WarningCode::metric_missing)};
   };
   if (!runs.empty()) std::erase(record_.warnings, warning());
   runs.push_back(run);
@@ -179,11 +180,11 @@ void Rounds::warn_of_waiting(const RunReport& report) {
   const double share = report.waited.value / time->second.samples.front();
   if (share <= kMostShare) return;
   const auto warning = [&] {
-    return Warning{"exec-waited",
+    return Warning{name_of(WarningCode::exec_waited),
                    fmt::format("the command waited until linkgain had read its output, for up to "
                                "{:.0f} % of its time, in {}",
                                100.0 * longest_wait_, first_named(waiting_)),
-                   "let it write less, or into a file of its own: > run.log in a script"};
+                   advice_of(WarningCode::exec_waited)};
   };
   if (!waiting_.empty()) std::erase(record_.warnings, warning());
   waiting_.push_back(name_of(plan_, report.place));
@@ -198,7 +199,7 @@ Warning Rounds::warning_of(const RunReport& report) const {
   const std::string last =
       report.last_lines.empty() ? "" : "; its last line: " + visible(report.last_lines.back());
   const Warning failed{
-      "run-failed",
+      name_of(WarningCode::run_failed),
       fmt::format("{} failed and does not count: {}{}", name_of(plan_, report.place),
                   *report.failure, last),
       report.advice.empty()
@@ -223,7 +224,8 @@ void Rounds::keep(const RunReport& report, int position) {
   if (time != report.values.end()) seen.seconds = time->second.samples.front();
   journal_.write_program_run(seen);
   for (const std::string& note : report.notes) {
-    record_.warnings.push_back({"run-noted", fmt::format("{}: {}", run, note), {}});
+    record_.warnings.push_back(
+        {name_of(WarningCode::run_noted), fmt::format("{}: {}", run, note), {}});
     journal_.write_warning(record_.warnings.back());
   }
   if (report.failure) {
@@ -390,10 +392,6 @@ void note_software(Record& record) {
   note_nccl(record.machine.software, all);
 }
 
-bool has_warning(const Record& record, std::string_view code) {
-  return std::ranges::find(record.warnings, code, &Warning::code) != record.warnings.end();
-}
-
 }  // namespace
 
 Machine survey_machine() {
@@ -443,15 +441,15 @@ ExitCode conclude(Record& record) {
   warn_of_link_errors(record);
   const bool nothing = std::ranges::all_of(
       record.cases, [](const CaseResult& result) { return result.samples.empty(); });
-  const bool lacking = has_warning(record, "run-failed") || has_warning(record, "metric-missing");
-  if (record.status == RunStatus::complete && (nothing || lacking)) {
+  if (record.status == RunStatus::complete &&
+      (nothing || has_warning(record, ExitCode::incomplete))) {
     record.status = RunStatus::incomplete;
   }
   note_software(record);
   const ExecVerdict verdict = judge_exec(
       arms_of(record), record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
   std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
-  return exit_code_of(record, verdict.exit_code == ExitCode::wrong_path, false);
+  return exit_code_of(record);
 }
 
 }  // namespace linkgain

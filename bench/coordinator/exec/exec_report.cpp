@@ -16,6 +16,7 @@
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/document.hpp"
@@ -297,10 +298,10 @@ std::string comparison_of(const Record& record, const CaseResult& result, std::s
 
 /// What answer_of() begins with where a run's path is wrong, else empty.
 std::string alarm_of(const Record& record) {
-  const bool wrong_path =
-      std::ranges::find(record.warnings, "exec-path", &Warning::code) != record.warnings.end();
   const CaseResult* const main = main_result(record);
-  return wrong_path && main != nullptr && main->variants.size() > 1 ? "WRONG PATH" : "";
+  return has_warning(record, ExitCode::wrong_path) && main != nullptr && main->variants.size() > 1
+             ? "WRONG PATH"
+             : "";
 }
 
 std::string answer_of(const Record& record) {

@@ -15,6 +15,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/record/evidence.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -71,7 +72,7 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   for (const auto& [why, variants] : unseen) {
     const auto& [in_part, reason] = why;
     verdict.warnings.push_back(
-        {"exec-unseen",
+        {name_of(WarningCode::exec_unseen),
          fmt::format("{}: NVLink traffic was not measured{} ({})", fmt::join(variants, ", "),
                      in_part ? " on some GPUs" : "", reason),
          in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
@@ -103,7 +104,7 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
   if (!own.empty()) {
     verdict.exit_code = ExitCode::wrong_path;
     verdict.warnings.push_back(
-        {"exec-path",
+        {name_of(WarningCode::exec_path),
          fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
                      use_text(own, arm.runs.size()),
                      used_gpus(arm.runs).empty()
@@ -116,7 +117,7 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
                      arm.forbidding.substr(0, arm.forbidding.find('=')))});
   } else if (!all.empty()) {
     verdict.warnings.push_back(
-        {"exec-neighbours",
+        {name_of(WarningCode::exec_neighbours),
          fmt::format("{}: {} is set, and {}, of GPUs that others used, too: who moved it is not "
                      "known",
                      arm.variant, arm.forbidding, use_text(all, arm.runs.size())),
@@ -133,13 +134,12 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
       judge_forbidden(arm, most, verdict);
     } else if (!is_use(*bytes)) {
       verdict.warnings.push_back(
-          {"exec-no-nvlink",
+          {name_of(WarningCode::exec_no_nvlink),
            fmt::format(
                "{}: P2P is allowed, and only {} went over NVLink in a run: the program does "
                "not use it",
                arm.variant, readable_traffic(*bytes)),
-           "see with `linkgain topo` whether NVLink joins the GPUs and with `linkgain doctor` "
-           "whether P2P works; a program on one GPU has nothing to send"});
+           advice_of(WarningCode::exec_no_nvlink)});
     }
   }
 }
@@ -152,17 +152,15 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
     const ArmEvidence& off = first.p2p_off() ? first : other;
     if (!is_use(std::ranges::min(nvlink_bytes_of(off.runs, SharedGpus::count))))
       return std::nullopt;
-    return Warning{"exec-no-change", seen + ": the variant changed nothing",
-                   "their times do not say what the link is worth; see whether the variables reach "
-                   "the program's processes and whether NCCL carries its data"};
+    return Warning{name_of(WarningCode::exec_no_change), seen + ": the variant changed nothing",
+                   advice_of(WarningCode::exec_no_change)};
   }
   // Algorithms move the same, too: without a difference in time it is worth a word.
   if (first.p2p_off() || !other.is_like_first) return std::nullopt;
   return Warning{
-      "exec-same-bytes",
+      name_of(WarningCode::exec_same_bytes),
       seen + ", and no metric is shown to differ: the switch may be a no-op for this program",
-      "no fault where the variants choose no path; else see whether variables and arguments reach "
-      "the program's processes"};
+      advice_of(WarningCode::exec_same_bytes)};
 }
 
 void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
@@ -194,7 +192,8 @@ void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<Gp
     }
   }
   if (seen.empty()) return;
-  verdict.warnings.push_back({"exec-neighbours", first_named(seen), kNeighbourAdvice});
+  verdict.warnings.push_back(
+      {name_of(WarningCode::exec_neighbours), first_named(seen), kNeighbourAdvice});
 }
 
 /// One warning for all arms of one reason. Of runs without GPUs exec-unseen has said it.
@@ -209,12 +208,10 @@ void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms, ExecVerdict&
     for (const std::string& reason : reasons) unknown[reason].push_back(arm.variant);
   }
   for (const auto& [reason, variants] : unknown) {
-    verdict.warnings.push_back(
-        {"exec-others-unknown",
-         fmt::format("{}: whether others used the GPUs is not known ({})",
-                     fmt::join(variants, ", "), reason),
-         "their NVLink traffic would count as the command's: see outside of the container with "
-         "nvidia-smi who uses the GPUs"});
+    verdict.warnings.push_back({name_of(WarningCode::exec_others_unknown),
+                                fmt::format("{}: whether others used the GPUs is not known ({})",
+                                            fmt::join(variants, ", "), reason),
+                                advice_of(WarningCode::exec_others_unknown)});
   }
 }
 
@@ -235,8 +232,8 @@ void judge_health(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   for (const ArmEvidence& arm : arms) {
     const std::string text = throttling_text(health_of(arm));
     if (text.empty()) continue;
-    verdict.warnings.push_back(
-        {"exec-throttled", fmt::format("{}: {}", arm.variant, text), kThrottlingAdvice});
+    verdict.warnings.push_back({name_of(WarningCode::exec_throttled),
+                                fmt::format("{}: {}", arm.variant, text), kThrottlingAdvice});
   }
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const HealthSummary first = health_of(arms.front());
@@ -246,13 +243,12 @@ void judge_health(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     if (first.samples == 0 || other.samples == 0) continue;
     if (std::abs(share - other_share) <= kUnlikePowerCap) continue;
     verdict.warnings.push_back(
-        {"exec-power-capped",
+        {name_of(WarningCode::exec_power_capped),
          fmt::format(
              "GPUs ran at their power limit in {:.0f} % of the samples with {} and {:.0f} % "
              "with {}",
              100.0 * share, arms.front().variant, 100.0 * other_share, arms[i].variant),
-         "usual where one variant lets the GPUs work more; compare the limit with the default in "
-         "nvidia-smi -q -d POWER"});
+         advice_of(WarningCode::exec_power_capped)});
   }
 }
 
@@ -294,13 +290,13 @@ void judge_own_nccl(const ArmEvidence& arm, ExecVerdict& verdict) {
   const std::set<std::string> libraries = libraries_of(arm);
   if (libraries.empty()) {
     verdict.warnings.push_back(
-        {"exec-no-nccl",
+        {name_of(WarningCode::exec_no_nccl),
          fmt::format("{} asks for NCCL {}, and no process of it was seen with a libnccl mapped",
                      arm.variant, arm.nccl),
          kNoNcclAdvice});
   } else if (had_another(arm)) {
     verdict.warnings.push_back(
-        {"exec-nccl-not-replaced",
+        {name_of(WarningCode::exec_nccl_not_replaced),
          fmt::format("{} asks for NCCL {}, and had {}", arm.variant, arm.nccl, named(libraries)),
          fmt::format("a RUNPATH, LD_PRELOAD or an import by its full path comes before "
                      "LD_LIBRARY_PATH; {}:LD_PRELOAD={} comes before these",
@@ -313,7 +309,7 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
                                [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
   if (!any) {
     if (std::none_of(arms.begin(), arms.end(), looked)) return;
-    verdict.warnings.push_back({"exec-no-nccl",
+    verdict.warnings.push_back({name_of(WarningCode::exec_no_nccl),
                                 "no process of the command was seen with a libnccl mapped",
                                 kNoNcclAdvice});
     return;
@@ -325,11 +321,10 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     const std::set<std::string> first = libraries_of(arms.front());
     const std::set<std::string> other = libraries_of(arms[i]);
     if (first == other) continue;
-    verdict.warnings.push_back(
-        {"exec-nccl-differs",
-         fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
-                     arms[i].variant, named(other)),
-         "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"});
+    verdict.warnings.push_back({name_of(WarningCode::exec_nccl_differs),
+                                fmt::format("{} had NCCL {}, {} had {}", arms.front().variant,
+                                            named(first), arms[i].variant, named(other)),
+                                advice_of(WarningCode::exec_nccl_differs)});
   }
 }
 

@@ -15,6 +15,7 @@
 #include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
@@ -28,7 +29,7 @@ void warn_of_inherited(Record& record) {
     for (const auto& [name, value] : settings.environment_in_force[i]) {
       if (variant.environment.contains(name) || !forbids_p2p(name, value)) continue;
       record.warnings.push_back(
-          {"p2p-forbidden",
+          {name_of(WarningCode::p2p_forbidden),
            fmt::format("{} ran with {}={} of your environment, which forbids P2P", variant.name,
                        name, value),
            fmt::format("unset {} and run again", name)});
@@ -52,12 +53,12 @@ void warn_of_few_digits(Record& record) {
     for (const RatioResult& each : result.ratios) {
       if (!is_of_few_digits(record, result, each)) continue;
       record.warnings.push_back(
-          {"few-digits",
+          {name_of(WarningCode::few_digits),
            fmt::format("{} is printed in steps of {} of its value: a difference that is not larger "
                        "is inconclusive, however many runs there are",
                        result.definition.metric->name,
                        percent_of_digits(rounding_of(result, each.variant))),
-           "let the program print more digits of it"});
+           advice_of(WarningCode::few_digits)});
       break;
     }
   }
@@ -84,11 +85,11 @@ void warn_of_few_runs(Record& record) {
       const double orders = orders_of(own, launch_medians(result, i).size());
       if (orders >= kEnough) continue;
       record.warnings.push_back(
-          {"few-runs",
+          {name_of(WarningCode::few_runs),
            fmt::format("{} runs: something on this machine that slows half of them slows one "
                        "variant alone in 1 of {:.0f} cases",
                        own + launch_medians(result, i).size(), orders / 2.0),
-           "ask for more with --rounds: from four on it is 1 of 35"});
+           advice_of(WarningCode::few_runs)});
       return;
     }
   }
@@ -116,13 +117,12 @@ void warn_of_matches(Record& record) {
       if (!first || !other) continue;
       if (std::abs(*first - *other) <= kAllowed * std::max(*first, *other)) continue;
       record.warnings.push_back(
-          {"matches-differ",
+          {name_of(WarningCode::matches_differ),
            fmt::format("{} matched {} times in a run with {} and {} times with {}, on average",
                        result.definition.metric->name, readable_number(*first),
                        result.variants[0].variant, readable_number(*other),
                        result.variants[i].variant),
-           "see in the logs whether both did the same work; a sum grows with the matches, and "
-           "--metric-use median does not"});
+           advice_of(WarningCode::matches_differ)});
     }
   }
 }
@@ -149,7 +149,7 @@ void warn_of_wide_intervals(Record& record) {
   if (wide.empty()) return;
   const double asked = precision_of(record.settings, record.cases.front().definition);
   record.warnings.push_back(
-      {"not-converged",
+      {name_of(WarningCode::not_converged),
        fmt::format("the interval is wider than ±{} of the ratio for {}", percent_of_digits(asked),
                    fmt::join(wide, ", ")),
        time ? "give more time with --budget" : "ask for more runs with --rounds"});

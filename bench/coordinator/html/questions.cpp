@@ -11,9 +11,9 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/report/warning_weight.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -86,7 +86,7 @@ std::vector<std::string> texts_of(const Record& record, WarningWeight weight) {
   std::vector<std::string> texts;
   std::set<std::string> codes;
   for (const Warning& warning : record.warnings) {
-    if (weight_of(warning) != weight || !codes.insert(warning.code).second) continue;
+    if (row_of(warning).weight != weight || !codes.insert(warning.code).second) continue;
     const auto all = std::ranges::count(record.warnings, warning.code, &Warning::code);
     texts.push_back(all == 1 ? warning.text + "."
                              : fmt::format("{} (and {} more like it).", warning.text, all - 1));
@@ -121,7 +121,7 @@ std::string other_warnings(const Record& record) {
   std::int64_t others = 0;
   std::set<std::string> codes;
   for (const Warning& warning : record.warnings) {
-    if (weight_of(warning) != WarningWeight::notice) continue;
+    if (row_of(warning).weight != WarningWeight::notice) continue;
     ++others;
     codes.insert(xml_escaped(warning.code));
   }
@@ -265,7 +265,7 @@ Convergence convergence_of(const RunSummary& summary) {
 std::string verdict(const RunSummary& summary) {
   const Record& record = summary.record;
   const bool is_wrong = std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data) ||
-                        std::ranges::any_of(record.warnings, is_wrong_path) ||
+                        has_warning(record, ExitCode::wrong_path) ||
                         evidence_of(summary).disagree > 0;
   if (is_wrong) return "No: data are wrong, or the path is.";
   if (record.settings.backend == BackendKind::mpi) {

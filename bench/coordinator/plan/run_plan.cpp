@@ -19,6 +19,7 @@
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/record/warning.hpp"
 #include "memory_fit.hpp"
 
 namespace linkgain {
@@ -249,7 +250,7 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
   }
   if (exclusive && !options.schedule) {
     plan.warnings.push_back(
-        {"sequential",
+        {name_of(WarningCode::sequential),
          "the variants run one after the other: the GPUs are in exclusive compute mode",
          "drift between them is not cancelled; the default compute mode lets them run in turn"});
   }
@@ -274,7 +275,8 @@ void fit_ranks(const RunOptions& options, RunPlan& plan) {
   });
   for (const auto& [reason, names] : left_out) {
     plan.warnings.push_back(
-        {"left-out", fmt::format("left out, because {}: {}", reason.first, fmt::join(names, ", ")),
+        {name_of(WarningCode::left_out),
+         fmt::format("left out, because {}: {}", reason.first, fmt::join(names, ", ")),
          reason.second});
   }
 }
@@ -365,10 +367,10 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
                                                 : choose_nccl_ranks(options, site, hosts);
   if (plan.backend == BackendKind::mpi && !hosts && plan.ranks > site.processors) {
     plan.warnings.push_back(
-        {"oversubscribed",
+        {name_of(WarningCode::oversubscribed),
          fmt::format("{} ranks share {} processors: times include waiting for one", plan.ranks,
                      site.processors),
-         "start fewer ranks with --np"});
+         advice_of(WarningCode::oversubscribed)});
   }
   plan.gpus = options.gpus;
   plan.profile = name_of(options.profile);

@@ -18,7 +18,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/report/warning_weight.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -424,7 +424,7 @@ std::string answer_alarm(const RunSummary& summary) {
     return fmt::format("WRONG DATA in {} of {}", wrong,
                        counted(std::ssize(summary.cases), "case", "cases"));
   }
-  return std::ranges::any_of(summary.record.warnings, is_wrong_path) ? "WRONG PATH" : "";
+  return has_warning(summary.record, ExitCode::wrong_path) ? "WRONG PATH" : "";
 }
 
 std::string answer_sentence(const RunSummary& summary, const Answer& answer) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -45,10 +46,10 @@ void GpuWatch::look_at_health(const CaseResult& result) {
     const std::vector<std::string_view> lost = lost_readings(health_[rank], ranks[rank]);
     health_[rank] = ranks[rank];
     if (lost.empty()) continue;
-    observer_.warn({"gpu-silent",
+    observer_.warn({name_of(WarningCode::gpu_silent),
                     fmt::format("the GPU of rank {} no longer tells its {}, in {}", rank,
                                 fmt::join(lost, ", "), case_label(result.definition)),
-                    "see linkgain doctor for what the driver says of it"});
+                    advice_of(WarningCode::gpu_silent)});
   }
 }
 

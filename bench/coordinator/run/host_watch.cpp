@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
@@ -56,11 +57,11 @@ void HostWatch::end_of_start_window() {
   const std::optional<double> busy = others(*before_start_, read());
   if (!busy || !leave_too_few(*busy)) return;
   observer_.warn(
-      {"busy-processors",
+      {name_of(WarningCode::busy_processors),
        fmt::format("{:.1f} of {} processors were busy before anything was started, which "
                    "leaves too few for {} ranks",
                    *busy, usable_processors(), ranks_here()),
-       "end other work on this host and run again"});
+       advice_of(WarningCode::busy_processors)});
 }
 
 void HostWatch::add_own(const Machine& machine) {
@@ -122,9 +123,9 @@ void HostWatch::tell() {
         fmt::format("the ranks were interrupted {:.0f} times a second", switches_ / seconds_));
   }
   if (found.empty()) return;
-  observer_.warn({"host-load", fmt::format("while measuring {}", fmt::join(found, "; ")),
-                  "small operations and host memory's path take longer beside other work on the "
-                  "processors: end it, or give the run more of them"});
+  observer_.warn({name_of(WarningCode::host_load),
+                  fmt::format("while measuring {}", fmt::join(found, "; ")),
+                  advice_of(WarningCode::host_load)});
 }
 
 }  // namespace linkgain

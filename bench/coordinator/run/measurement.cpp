@@ -8,6 +8,7 @@
 
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -110,7 +111,7 @@ void CaseRun::lose(std::size_t place, const Error& loss) {
   std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
   result_.stopped = StopReason::job_lost;
   if (!sampled_[place]) note_loss(result_of(place));
-  settings_.observer.warn({"job-lost",
+  settings_.observer.warn({name_of(WarningCode::job_lost),
                            fmt::format("{}: {}", case_name(result_.definition), loss.what()),
                            loss.advice()});
 }
@@ -123,7 +124,7 @@ void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
     return;
   }
   settings_.observer.warn(
-      {"launch-refused",
+      {name_of(WarningCode::launch_refused),
        fmt::format("{} was refused in launch {} of variant {}: {}", case_name(result_.definition),
                    place_.launch + 1, result.variant, refusal.what()),
        refusal.advice()});
@@ -413,7 +414,7 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
       try {
         if (job.job) step(*job.job);
       } catch (const JobLost& loss) {
-        observer.warn({"job-ended-badly", loss.what(), loss.advice()});
+        observer.warn({name_of(WarningCode::job_ended_badly), loss.what(), loss.advice()});
         job.job.reset();
       } catch (...) {
         give_up(jobs);

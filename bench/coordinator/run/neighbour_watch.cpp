@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "linkgain/record/warning.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -170,8 +172,8 @@ std::vector<NeighbourWatch::Idle> NeighbourWatch::watch(Window window) {
 
 void NeighbourWatch::tell(const GpuNeighbour& neighbour) {
   record_.neighbours->seen.push_back(neighbour);
-  observer_.warn(
-      {is_busy(neighbour) ? "busy-gpu" : "gpu-in-use", describe(neighbour), kNeighbourAdvice});
+  observer_.warn({name_of(is_busy(neighbour) ? WarningCode::busy_gpu : WarningCode::gpu_in_use),
+                  describe(neighbour), kNeighbourAdvice});
 }
 
 void NeighbourWatch::judge(const std::vector<Idle>& window, bool before) {

@@ -19,6 +19,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_members.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "measurement.hpp"
 
@@ -123,7 +124,8 @@ void leave_out_verdicts(Record& record) {
 void tell_of_earlier_host(Record& record) {
   constexpr std::string_view kBefore = "before the run went on, ";
   for (Warning& warning : record.warnings) {
-    if (warning.code != "host-load" && warning.code != "busy-processors") continue;
+    if (!is(warning, WarningCode::host_load) && !is(warning, WarningCode::busy_processors))
+      continue;
     if (!warning.text.starts_with(kBefore)) warning.text.insert(0, kBefore);
   }
 }

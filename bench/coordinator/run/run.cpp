@@ -15,6 +15,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
 #include "neighbour_watch.hpp"
@@ -26,8 +27,6 @@ namespace {
 /// The part of a run's time that reading counters and health may take before readings that can be
 /// left out are.
 constexpr double kAffordableEvidence = 0.02;
-
-constexpr const char* kJobLost = "job-lost";
 
 /// Restarts of all jobs of a run: a variant that cannot live is not started for ever.
 constexpr int kMostRestarts = 3;
@@ -171,7 +170,7 @@ bool Run::is_kept(int launch) const {
 }
 
 void Run::warn(const Warning& said) {
-  const bool lost = said.code == kJobLost;
+  const bool lost = is(said, WarningCode::job_lost);
   some_lost_ = some_lost_ || lost;
   const Warning warning =
       lost ? explained(said, said.text, world_.faults_of_gpus(gpus_.begun())) : said;
@@ -402,7 +401,7 @@ void Run::tell_missing(const std::vector<Launch>& group, const std::vector<Missi
     if (!first_problem_) first_problem_.emplace(each.text, each.advice);
     const bool out = gave_up(each.variant);
     if (out && !given_up.insert(each.variant).second) continue;
-    warn({kJobLost,
+    warn({name_of(WarningCode::job_lost),
           fmt::format("variant {}{}: {}",
                       plan_.variants[static_cast<std::size_t>(each.variant)].name,
                       out ? "" : fmt::format(", launch {}", each.launch + 1), each.text),
@@ -443,10 +442,10 @@ void Run::take_settings(const VariantJob& job) {
 /// Lowers the launches to what the budget holds, by the time of the first launch's cases.
 void Run::lower_launches() {
   if (plan_.is_soak || !pace_.lower_launches()) return;
-  warn({"fewer-launches",
+  warn({name_of(WarningCode::fewer_launches),
         fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
                     pace_.launches(), plan_.launches, plan_.budget->value),
-        "give more time with --budget, or measure less with --only and --sizes"});
+        advice_of(WarningCode::fewer_launches)});
 }
 
 bool Run::all_gave_up() const {
@@ -477,7 +476,8 @@ void Run::measure_host_copies(std::vector<Launch>& group) {
       try {
         return read_host_copies(*job.job, plan_.timeout, record_.machine, *this);
       } catch (const JobLost& loss) {
-        warn({kJobLost, fmt::format("variant {}: {}", job.name, loss.what()), loss.advice()});
+        warn({name_of(WarningCode::job_lost), fmt::format("variant {}: {}", job.name, loss.what()),
+              loss.advice()});
         job.job.reset();
       }
     }
@@ -549,8 +549,8 @@ void Run::start_again(VariantJob& job, int launch) {
     throw;
   } catch (const Error& error) {
     job.job.reset();
-    warn({kJobLost, fmt::format("variant {}, started again: {}", job.name, error.what()),
-          error.advice()});
+    warn({name_of(WarningCode::job_lost),
+          fmt::format("variant {}, started again: {}", job.name, error.what()), error.advice()});
   }
 }
 

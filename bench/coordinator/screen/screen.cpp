@@ -12,9 +12,9 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/report/warning_weight.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -156,7 +156,8 @@ std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_cas
 
 std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
   std::vector<Warning> warnings = record.warnings;
-  std::ranges::stable_sort(warnings, {}, weight_of);
+  std::ranges::stable_sort(warnings, {},
+                           [](const Warning& warning) { return row_of(warning).weight; });
   std::string text;
   const std::size_t shown_warnings = std::min(warnings.size(), most);
   const std::size_t more = warnings.size() - shown_warnings;
@@ -165,7 +166,7 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
     const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
     constexpr std::string_view kLead = "warning:";
     const std::size_t room = style.columns - kLead.size() - 1 - count.size();
-    const Color color = weight_of(warnings[i]) == WarningWeight::wrong ? kRed : kYellow;
+    const Color color = row_of(warnings[i]).weight == WarningWeight::wrong ? kRed : kYellow;
     text += painted(std::string(kLead), color, style) + " " + cut(warnings[i].text, room, style) +
             count + "\n";
   }

@@ -17,6 +17,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -238,8 +239,9 @@ bool has_input() {
 
 std::vector<Warning> warnings_of_input() {
   if (!has_input()) return {};
-  return {{"exec-input", "the command does not get what is in standard input: its own is empty",
-           "let a shell open the file in each run: -- sh -c 'wc -l < FILE'"}};
+  return {{name_of(WarningCode::exec_input),
+           "the command does not get what is in standard input: its own is empty",
+           advice_of(WarningCode::exec_input)}};
 }
 
 /// `linkgain exec`: runs the command, prints the table, writes the files. Returns the exit status,

@@ -14,6 +14,7 @@
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/run/pace.hpp"
 #include "linkgain/tables/screen_text.hpp"
 
@@ -67,10 +68,10 @@ RunPlan plan_of_one_node(const RunOptions& options, Site site) {
   site.allocation = Hosts{};
   RunPlan plan = make_plan(options, site);
   plan.warnings.push_back(
-      {"assumed-node",
+      {name_of(WarningCode::assumed_node),
        fmt::format("there is no Slurm allocation here: the plan is that of one node with {} ranks",
                    plan.ranks),
-       "name other ranks with --np, or ask within salloc"});
+       advice_of(WarningCode::assumed_node)});
   return plan;
 }
 
@@ -94,11 +95,11 @@ RunPlan preview_plan(const RunOptions& options, Site site) {
   site.gpus = std::max({2, listed, site.gpus, options.ranks.value_or(2)});
   RunPlan plan = make_plan(options, site);
   plan.warnings.push_back(
-      {"assumed-gpus",
+      {name_of(WarningCode::assumed_gpus),
        fmt::format("this machine cannot run it ({}): the plan is that of a machine with {} GPUs. "
                    "Not known are their memory and whether they allow several jobs at once",
                    lack, plan.ranks),
-       "name other GPUs with --np or --gpus"});
+       advice_of(WarningCode::assumed_gpus)});
   return plan;
 }
 

@@ -27,6 +27,7 @@
 #include "linkgain/plan/profile_options.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/run/world.hpp"
@@ -274,7 +275,7 @@ void prepare_record(Record& record, const RunOptions& options, const Site& site,
     require_same_cases(plan, record);
     if (!record.cases.empty()) prepare_to_go_on(plan, record);
     plan.warnings.push_back(
-        {"resumed",
+        {name_of(WarningCode::resumed),
          fmt::format("the run was ended before its time and went on at {}", utc_now(false)),
          {}});
   } else {

@@ -19,6 +19,7 @@
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/recorded_variables.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
@@ -61,7 +62,8 @@ bool is_readable(Record& record, const std::string& text, const std::string& ori
     parse_record(text, origin);
     return true;
   } catch (const UsageError& error) {
-    warn(record, {"record-refused", error.what(), "report it, with the folder of the run"});
+    warn(record, {name_of(WarningCode::record_refused), error.what(),
+                  advice_of(WarningCode::record_refused)});
     return false;
   }
 }
@@ -72,9 +74,10 @@ std::filesystem::path keep_record(Record& record, RunDirectory& directory) {
   try {
     directory.write(RunDirectory::kRecord, text);
   } catch (const UsageError& error) {
-    warn(record, {"record-lost", error.what(), error.advice()});
+    warn(record, {name_of(WarningCode::record_lost), error.what(), error.advice()});
     const std::string file = keep_elsewhere(record);
-    if (!file.empty()) warn(record, {"record-elsewhere", "the record is in " + file, {}});
+    if (!file.empty())
+      warn(record, {name_of(WarningCode::record_elsewhere), "the record is in " + file, {}});
     return file;
   }
   const std::filesystem::path kept = directory.path();
@@ -88,7 +91,7 @@ void keep_report(Record& record, const RecordReport& report, RunDirectory& direc
     directory.write(RunDirectory::kReport, to_markdown(report.document()));
     directory.write(RunDirectory::kPage, report.page());
   } catch (const UsageError& error) {
-    warn(record, {"report-lost", error.what(), error.advice()});
+    warn(record, {name_of(WarningCode::report_lost), error.what(), error.advice()});
     try {
       directory.write(RunDirectory::kRecord, to_json(record));
     } catch (const UsageError&) {
@@ -151,7 +154,7 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
     const bool by_variant = std::ranges::any_of(
         variants, [&](const Variant& each) { return is_set(name, each.environment); });
     if (!by_variant && !is_set(name, environment)) continue;
-    warnings.push_back({"test-variable",
+    warnings.push_back({name_of(WarningCode::test_variable),
                         fmt::format("{} is set, which is for tests: what was measured need not be "
                                     "what this machine does",
                                     name),

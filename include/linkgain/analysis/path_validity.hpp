@@ -16,7 +16,7 @@ namespace linkgain {
 ///   the messages;
 /// - the variant asks for P2P of every distance, the driver allows it, and it was not used.
 /// A variant that forces anything else promises nothing.
-bool judge_paths(Record& record);
+void judge_paths(Record& record);
 
 /// Warns of links that others used, and of evidence that is missing or cannot be judged; of nothing
 /// where MPI carried the messages.

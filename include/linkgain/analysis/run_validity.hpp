@@ -18,8 +18,7 @@ namespace linkgain {
 /// were not measured: such a run cannot be shown to be healthy.
 ExitCode judge(Record& record, const std::vector<OperationKind>& named = {});
 
-/// Adds the warning link-errors where a counter of errors grew, and says whether one did; judge()
-/// does.
-bool warn_of_link_errors(Record& record);
+/// Adds the warning link-errors where a counter of errors grew, as judge() does.
+void warn_of_link_errors(Record& record);
 
 }  // namespace linkgain

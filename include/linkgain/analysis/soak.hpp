@@ -49,7 +49,7 @@ std::optional<SoakSummary> soak_summary(const Record& record);
 /// that not all launches have.
 std::string soak_sentence(const SoakSummary& soak);
 
-/// Warns of what drifted, as "soak-drift"; whether something did.
-bool judge_soak(Record& record);
+/// Warns of what drifted, as "soak-drift".
+void judge_soak(Record& record);
 
 }  // namespace linkgain

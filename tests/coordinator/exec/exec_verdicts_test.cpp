@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/analysis/program_traffic.hpp"
-#include "linkgain/report/warning_weight.hpp"
+#include "linkgain/record/warning.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -126,7 +126,7 @@ TEST(ExecVerdicts, TheSameBytesInTheSameTimeAreWorthAWord) {
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-same-bytes"));
   const ExecVerdict verdict = judge_exec(arms, {});
   EXPECT_EQ(verdict.exit_code, ExitCode::success);
-  EXPECT_EQ(weight_of(verdict.warnings.at(0)), WarningWeight::notice);
+  EXPECT_EQ(row_of(verdict.warnings.at(0)).weight, WarningWeight::notice);
   arms[1].runs = {run_of(kGigabyte / 2)};
   EXPECT_THAT(codes_of(arms), IsEmpty()) << "other bytes";
   arms[0].runs = arms[1].runs = {run_of(0)};

@@ -1,0 +1,260 @@
+#include "linkgain/record/warning.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+namespace linkgain {
+namespace {
+
+using enum WarningCode;
+using Weight = WarningWeight;
+
+constexpr WarningRow kRows[] = {
+    {assumed_gpus, "assumed-gpus", Weight::notice, ExitCode::success,
+     "name other GPUs with --np or --gpus"},
+    {assumed_node, "assumed-node", Weight::notice, ExitCode::success,
+     "name other ranks with --np, or ask within salloc"},
+    {left_out, "left-out", Weight::notice, ExitCode::success,
+     "measure what the text says would fit"},
+    {launch_groups, "launch-groups", Weight::notice, ExitCode::success,
+     "nothing: the comparison is as good and takes longer"},
+    {sequential, "sequential", Weight::notice, ExitCode::success,
+     "drift between the variants is not cancelled: make room for all jobs at once"},
+    {oversubscribed, "oversubscribed", Weight::notice, ExitCode::success,
+     "start fewer ranks with --np"},
+    {test_variable, "test-variable", Weight::doubtful, ExitCode::success,
+     "unset the variable and run again"},
+    {busy_gpu, "busy-gpu", Weight::doubtful, ExitCode::success,
+     "end the other program, or wait for it"},
+    {gpu_in_use, "gpu-in-use", Weight::notice, ExitCode::success,
+     "end the other program, or wait for it"},
+    {busy_processors, "busy-processors", Weight::doubtful, ExitCode::success,
+     "end other work on this host and run again"},
+    {exec_input, "exec-input", Weight::notice, ExitCode::success,
+     "let a shell open the file in each run: -- sh -c 'wc -l < FILE'"},
+    {resumed, "resumed", Weight::notice, ExitCode::success,
+     "nothing: the run went on where it was ended"},
+    {fewer_launches, "fewer-launches", Weight::notice, ExitCode::success,
+     "give more time with --budget, or measure less with --only and --sizes"},
+    {host_load, "host-load", Weight::doubtful, ExitCode::success,
+     "small operations and host memory's path take longer beside other work on the processors: end "
+     "it, or give the run more of them"},
+    {job_lost, "job-lost", Weight::incomplete, ExitCode::success,
+     "read its log in the folder of the run, and look at doctor's check xid"},
+    {job_ended_badly, "job-ended-badly", Weight::notice, ExitCode::success,
+     "nothing, unless the warning names ranks that were left"},
+    {launch_refused, "launch-refused", Weight::incomplete, ExitCode::success,
+     "the reason says what the case needs"},
+    {journal_lost, "journal-lost", Weight::incomplete, ExitCode::success,
+     "look at room and permissions of the folder"},
+    {gpu_silent, "gpu-silent", Weight::doubtful, ExitCode::success,
+     "see linkgain doctor for what the driver says of it"},
+    {no_host_copy, "no-host-copy", Weight::notice, ExitCode::success,
+     "the reason says what the copy needs"},
+    {idle_pcie_links, "idle-pcie-links", Weight::notice, ExitCode::success,
+     "measure PCIe links under load with linkgain doctor --load"},
+    {run_failed, "run-failed", Weight::incomplete, ExitCode::incomplete,
+     "read its output in the folder of the run"},
+    {run_noted, "run-noted", Weight::notice, ExitCode::success,
+     "nothing: the note says what was seen"},
+    {metric_missing, "metric-missing", Weight::incomplete, ExitCode::incomplete,
+     "look for the line in its log; --metric reads standard output and standard error, line by "
+     "line"},
+    {exec_waited, "exec-waited", Weight::notice, ExitCode::success,
+     "let it write less, or into a file of its own: > run.log in a script"},
+    {wrong_data, "wrong-data", Weight::wrong, ExitCode::wrong_data,
+     "do not trust results of this machine; run again"},
+    {wrong_path, "wrong-path", Weight::wrong, ExitCode::wrong_path,
+     "`linkgain doctor` says what closes the path"},
+    {same_path, "same-path", Weight::doubtful, ExitCode::success,
+     "`linkgain doctor` says why P2P is not used"},
+    {evidence_missing, "evidence-missing", Weight::doubtful, ExitCode::success,
+     "`linkgain doctor` says which counters can be read"},
+    {evidence_not_judged, "evidence-not-judged", Weight::notice, ExitCode::success,
+     "nothing: it is no fault of the machine"},
+    {links_disturbed, "links-disturbed", Weight::doubtful, ExitCode::success,
+     "see with nvidia-smi what else runs on these GPUs, and measure again without it"},
+    {inherited_variable, "inherited-variable", Weight::notice, ExitCode::success,
+     "unset the variable, in nccl.conf too"},
+    {not_converged, "not-converged", Weight::notice, ExitCode::success,
+     "more --launches, or a longer --budget"},
+    {one_launch, "one-launch", Weight::notice, ExitCode::success,
+     "measure several launches with --launches 6"},
+    {level_change, "level-change", Weight::doubtful, ExitCode::success,
+     "keep other work off this machine"},
+    {budget_used_up, "budget-used-up", Weight::incomplete, ExitCode::success,
+     "give more with --budget, or ask for less with --only and --sizes"},
+    {losses_differ, "losses-differ", Weight::doubtful, ExitCode::success,
+     "run again, and look at the GPUs' memory with linkgain doctor"},
+    {unhealthy_samples, "unhealthy-samples", Weight::doubtful, ExitCode::unhealthy,
+     "`linkgain doctor` looks at cooling and power"},
+    {power_capped, "power-capped", Weight::notice, ExitCode::success,
+     "expected under heavy work; compare the limit with the GPU's default in nvidia-smi -q -d "
+     "POWER"},
+    {link_errors, "link-errors", Weight::doubtful, ExitCode::unhealthy,
+     "`linkgain doctor` names the link; reseat the bridge or the card"},
+    {soak_drift, "soak-drift", Weight::doubtful, ExitCode::unhealthy,
+     "the report has every launch's time, temperature and errors: look for heat and other work at "
+     "that time; a pair alone points to its link, linkgain doctor looks at it"},
+    {health_not_measured, "health-not-measured", Weight::doubtful, ExitCode::unhealthy,
+     "`linkgain doctor` says what of NVML can be read on this machine; without it omit "
+     "--require-healthy"},
+    {neighbours_not_looked_for, "neighbours-not-looked-for", Weight::doubtful, ExitCode::unhealthy,
+     "run where NVML shows all GPUs of the run"},
+    {other_hosts_not_looked_at, "other-hosts-not-looked-at", Weight::doubtful, ExitCode::success,
+     "ask Slurm for whole nodes with --exclusive"},
+    {not_verified, "not-verified", Weight::incomplete, ExitCode::incomplete,
+     "go on with it by --resume, which measures these launches again"},
+    {nothing_measured, "nothing-measured", Weight::incomplete, ExitCode::incomplete,
+     "the record has the reason of every case; ask for what this machine can do, or give more time "
+     "with --budget"},
+    {operation_not_measured, "operation-not-measured", Weight::incomplete, ExitCode::incomplete,
+     "give more time with --budget, or name fewer operations with --only"},
+    {exec_path, "exec-path", Weight::wrong, ExitCode::wrong_path,
+     "see whether the variables reach the program's processes"},
+    {exec_no_change, "exec-no-change", Weight::doubtful, ExitCode::success,
+     "their times do not say what the link is worth; see whether the variables reach the program's "
+     "processes and whether NCCL carries its data"},
+    {exec_same_bytes, "exec-same-bytes", Weight::notice, ExitCode::success,
+     "no fault where the variants choose no path; else see whether variables and arguments reach "
+     "the program's processes"},
+    {exec_no_nvlink, "exec-no-nvlink", Weight::notice, ExitCode::success,
+     "see with `linkgain topo` whether NVLink joins the GPUs and with `linkgain doctor` whether "
+     "P2P works; a program on one GPU has nothing to send"},
+    {exec_unseen, "exec-unseen", Weight::notice, ExitCode::success,
+     "see whether the program uses GPUs of this host"},
+    {exec_neighbours, "exec-neighbours", Weight::doubtful, ExitCode::success,
+     "end the other programs, or wait for them"},
+    {exec_others_unknown, "exec-others-unknown", Weight::notice, ExitCode::success,
+     "their NVLink traffic would count as the command's: see outside of the container with "
+     "nvidia-smi who uses the GPUs"},
+    {exec_throttled, "exec-throttled", Weight::doubtful, ExitCode::success,
+     "`linkgain doctor` looks at cooling and power"},
+    {exec_power_capped, "exec-power-capped", Weight::notice, ExitCode::success,
+     "usual where one variant lets the GPUs work more; compare the limit with the default in "
+     "nvidia-smi -q -d POWER"},
+    {exec_no_nccl, "exec-no-nccl", Weight::notice, ExitCode::success,
+     "see whether the program loads NCCL"},
+    {exec_nccl_not_replaced, "exec-nccl-not-replaced", Weight::doubtful, ExitCode::success,
+     "see whether the program brings an NCCL of its own"},
+    {exec_nccl_differs, "exec-nccl-differs", Weight::notice, ExitCode::success,
+     "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"},
+    {p2p_forbidden, "p2p-forbidden", Weight::notice, ExitCode::success,
+     "unset the variable and run again"},
+    {few_digits, "few-digits", Weight::notice, ExitCode::success,
+     "let the program print more digits of it"},
+    {few_runs, "few-runs", Weight::notice, ExitCode::success,
+     "ask for more with --rounds: from four on it is 1 of 35"},
+    {matches_differ, "matches-differ", Weight::notice, ExitCode::success,
+     "see in the logs whether both did the same work; a sum grows with the matches, and "
+     "--metric-use median does not"},
+    {record_refused, "record-refused", Weight::incomplete, ExitCode::incomplete,
+     "report it, with the folder of the run"},
+    {record_lost, "record-lost", Weight::incomplete, ExitCode::incomplete,
+     "make room, and run again"},
+    {record_elsewhere, "record-elsewhere", Weight::incomplete, ExitCode::incomplete,
+     "take the record from the file that is named"},
+    {report_lost, "report-lost", Weight::incomplete, ExitCode::incomplete,
+     "print it with linkgain report"},
+    {same_run, "same-run", Weight::notice, ExitCode::success,
+     "it is no test of anything: compare with another run"},
+    {incomplete, "incomplete", Weight::notice, ExitCode::success,
+     "what it lacks is not compared; measure it again"},
+    {throttled, "throttled", Weight::notice, ExitCode::success,
+     "`linkgain doctor` looks at cooling and power"},
+    {neighbours, "neighbours", Weight::notice, ExitCode::success,
+     "end the other programs, or wait for them"},
+    {disturbed, "disturbed", Weight::notice, ExitCode::success,
+     "end the other programs, and measure again"},
+    {other_gpus, "other-gpus", Weight::notice, ExitCode::success,
+     "compare runs of the same GPUs to see what the link is worth"},
+    {other_pcie, "other-pcie", Weight::notice, ExitCode::success,
+     "traffic through the host uses it: check PCIe with linkgain doctor"},
+    {other_clocks, "other-clocks", Weight::notice, ExitCode::success,
+     "look at clock limits and power limits with linkgain doctor"},
+    {other_driver, "other-driver", Weight::notice, ExitCode::success,
+     "measure both sides with the same driver"},
+    {other_nccl, "other-nccl", Weight::notice, ExitCode::success,
+     "measure both sides with the same NCCL: its choices change between versions"},
+    {other_software, "other-software", Weight::notice, ExitCode::success,
+     "measure both sides with the same build and libraries"},
+    {other_host, "other-host", Weight::notice, ExitCode::success,
+     "compare runs of the same machine"},
+    {other_variables, "other-variables", Weight::notice, ExitCode::success,
+     "set the same variables on both sides, unless they are what is compared"},
+    {other_settings, "other-settings", Weight::notice, ExitCode::success,
+     "measure both sides with the same command line"},
+    {other_path, "other-path", Weight::notice, ExitCode::success,
+     "if no bridge was fitted or taken out, run linkgain doctor"},
+    {other_form, "other-form", Weight::notice, ExitCode::success,
+     "measure both sides with the same NCCL and build"},
+    {other_buffers, "other-buffers", Weight::notice, ExitCode::success,
+     "measure both sides with the same program, or linkgain-bench with nccl-tests' flags"},
+    {other_ranks, "other-ranks", Weight::notice, ExitCode::success,
+     "measure both sides with as many ranks"},
+    {other_launch, "other-launch", Weight::notice, ExitCode::success,
+     "measure both sides with one --launch-mode"},
+    {weak_baseline, "weak-baseline", Weight::notice, ExitCode::success,
+     "give more launches, or more records"},
+    {unsteady, "unsteady", Weight::notice, ExitCode::success, "measure the baseline again"},
+    {own_baseline, "own-baseline", Weight::notice, ExitCode::success,
+     "it is no test of anything: check another run"},
+    {incomplete_record, "incomplete-record", Weight::notice, ExitCode::success,
+     "measure the run again"},
+    {idle_override, "idle-override", Weight::notice, ExitCode::success,
+     "patterns must match whole names: begin and end with * where more may stand there"},
+    {other_selection, "other-selection", Weight::notice, ExitCode::success,
+     "measure with the profile and options that the baseline's runs had"},
+    {other_program, "other-program", Weight::notice, ExitCode::success,
+     "times of another program or of other arguments say nothing: check a run of the baseline's "
+     "command"},
+    {unknown, "unknown", Weight::notice, ExitCode::success,
+     "it is not known to this version of linkgain: read the record with the one that wrote it"},
+};
+
+constexpr bool are_in_order() {
+  for (std::size_t i = 0; i < std::size(kRows); ++i) {
+    if (kRows[i].code != static_cast<WarningCode>(i)) return false;
+  }
+  return std::end(kRows)[-1].code == unknown;
+}
+static_assert(are_in_order(), "each code has its row, at its place");
+
+const WarningRow& row_of(WarningCode code) { return kRows[static_cast<std::size_t>(code)]; }
+
+}  // namespace
+
+std::span<const WarningRow> warning_rows() { return kRows; }
+
+const WarningRow& row_of(const Warning& warning) {
+  const auto* const found = std::ranges::find(kRows, warning.code, &WarningRow::name);
+  return found == std::end(kRows) ? row_of(unknown) : *found;
+}
+
+std::string name_of(WarningCode code) { return std::string(row_of(code).name); }
+
+std::string advice_of(WarningCode code) { return std::string(row_of(code).advice); }
+
+bool is(const Warning& warning, WarningCode code) { return row_of(warning).code == code; }
+
+bool has_warning(const Record& record, WarningCode code) {
+  return std::ranges::any_of(record.warnings,
+                             [code](const Warning& warning) { return is(warning, code); });
+}
+
+bool has_warning(const Record& record, ExitCode exit_code) {
+  return std::ranges::any_of(record.warnings, [exit_code](const Warning& warning) {
+    return row_of(warning).exit_code == exit_code;
+  });
+}
+
+ExitCode exit_code_of(const Record& record) {
+  if (has_warning(record, ExitCode::incomplete)) return ExitCode::incomplete;
+  const bool others = record.neighbours && !record.neighbours->seen.empty();
+  const bool unhealthy =
+      record.settings.require_healthy && (others || has_warning(record, ExitCode::unhealthy));
+  return exit_code_of(record, has_warning(record, ExitCode::wrong_path), unhealthy);
+}
+
+}  // namespace linkgain

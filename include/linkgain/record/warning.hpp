@@ -1,0 +1,160 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/record/record.hpp"
+
+/// Every warning that linkgain gives, in one table: its code, how much it takes from what a run
+/// says, the status that a run with it ends with, and what to do.
+namespace linkgain {
+
+/// What a warning is of. A record has its name ("job-lost").
+enum class WarningCode {
+  // What a run is planned with
+  assumed_gpus,
+  assumed_node,
+  left_out,
+  launch_groups,
+  sequential,
+  oversubscribed,
+  test_variable,
+  busy_gpu,
+  gpu_in_use,
+  busy_processors,
+  exec_input,
+  // What happens while it measures
+  resumed,
+  fewer_launches,
+  host_load,
+  job_lost,
+  job_ended_badly,
+  launch_refused,
+  journal_lost,
+  gpu_silent,
+  no_host_copy,
+  idle_pcie_links,
+  run_failed,
+  run_noted,
+  metric_missing,
+  exec_waited,
+  // What the samples say
+  wrong_data,
+  wrong_path,
+  same_path,
+  evidence_missing,
+  evidence_not_judged,
+  links_disturbed,
+  inherited_variable,
+  not_converged,
+  one_launch,
+  level_change,
+  budget_used_up,
+  losses_differ,
+  unhealthy_samples,
+  power_capped,
+  link_errors,
+  soak_drift,
+  health_not_measured,
+  neighbours_not_looked_for,
+  other_hosts_not_looked_at,
+  not_verified,
+  nothing_measured,
+  operation_not_measured,
+  // What a program's runs say
+  exec_path,
+  exec_no_change,
+  exec_same_bytes,
+  exec_no_nvlink,
+  exec_unseen,
+  exec_neighbours,
+  exec_others_unknown,
+  exec_throttled,
+  exec_power_capped,
+  exec_no_nccl,
+  exec_nccl_not_replaced,
+  exec_nccl_differs,
+  p2p_forbidden,
+  few_digits,
+  few_runs,
+  matches_differ,
+  // What happens to the results
+  record_refused,
+  record_lost,
+  record_elsewhere,
+  report_lost,
+  // What weakens a comparison
+  same_run,
+  incomplete,
+  throttled,
+  neighbours,
+  disturbed,
+  other_gpus,
+  other_pcie,
+  other_clocks,
+  other_driver,
+  other_nccl,
+  other_software,
+  other_host,
+  other_variables,
+  other_settings,
+  other_path,
+  other_form,
+  other_buffers,
+  other_ranks,
+  other_launch,
+  // What weakens a check
+  weak_baseline,
+  unsteady,
+  own_baseline,
+  incomplete_record,
+  idle_override,
+  other_selection,
+  other_program,
+  // Of a record that a newer linkgain wrote
+  unknown,
+};
+
+/// How much a warning takes from what a run says, the most first.
+enum class WarningWeight {
+  wrong,       ///< results are wrong, or not of the path that the variant's name says
+  incomplete,  ///< something that was asked for is missing
+  doubtful,    ///< the machine was faulty or disturbed, so that figures may be off
+  notice,      ///< expected, or a matter of what was asked for
+};
+
+struct WarningRow {
+  WarningCode code;
+  std::string_view name;
+  WarningWeight weight;
+  /// What a run with it ends with at least: success where it may end well, and unhealthy with
+  /// Settings::require_healthy alone.
+  ExitCode exit_code;
+  std::string_view advice;
+};
+
+/// Lists a row for each code, in the order of the codes.
+std::span<const WarningRow> warning_rows();
+
+/// Finds the row of a warning; that of WarningCode::unknown where this version has no such code.
+const WarningRow& row_of(const Warning& warning);
+
+/// "job-lost", as in records.
+std::string name_of(WarningCode code);
+
+/// Says what to do, where the machine and what was asked for need not be known for that.
+std::string advice_of(WarningCode code);
+
+bool is(const Warning& warning, WarningCode code);
+bool has_warning(const Record& record, WarningCode code);
+
+/// Tells whether there is one that the run ends with this status for.
+bool has_warning(const Record& record, ExitCode exit_code);
+
+/// Finds the status that a finished run ends with, by its state, its data and its warnings: the
+/// first of incomplete, wrong data, wrong path, unhealthy, success.
+ExitCode exit_code_of(const Record& record);
+
+}  // namespace linkgain
