@@ -48,10 +48,9 @@ TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
                "for i in 1 2 3; do echo \"step $i\"; sleep 0.05; done\n"
                "[ \"$NCCL_P2P_DISABLE\" = 1 ] && speed=1,000 || speed=1,250.5\n"
                "echo \"speed: $speed tok/s, loss 0.5 loss 0.25\" >&2\n");
-  const Outcome outcome =
-      run({"--metric", "speed: ([0-9.,]+)", "--higher-is-better", "--step", "^step", "--rounds", "3",
-           "--ci-width", "50%"},
-          {"./train"});
+  const Outcome outcome = run({"--metric", "speed: ([0-9.,]+)", "--higher-is-better", "--step",
+                               "^step", "--rounds", "3", "--ci-width", "50%"},
+                              {"./train"});
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   const Json speed = case_named("exec/speed/higher");
   EXPECT_NEAR(speed.at("ratios")[0].at("ratio"), 1.2505, 1e-9);
@@ -364,7 +363,7 @@ TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
   EXPECT_THAT(check.status, testing::AnyOf(0, 1, 7)) << check.error;
   EXPECT_THAT(check.output, HasSubstr("of 4 cases"));
   const Outcome weak = said({"baseline", "before", "--output", "weak.json"});
-  EXPECT_THAT(weak.output + weak.error, HasSubstr("`linkgain exec --rounds 8`"));
+  EXPECT_THAT(weak.output + weak.error, HasSubstr("linkgain exec --rounds 8,"));
   EXPECT_THAT(said({"list", "."}).output, HasSubstr("exec"));
   const Outcome report = said({"report", "before"});
   EXPECT_EQ(report.status, 0) << report.error;

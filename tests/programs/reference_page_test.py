@@ -99,7 +99,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(read - named, set())
 
     def test_recorded_variables_are_those_of_the_code(self):
-        code = (ROOT / "bench" / "common" / "protocol" / "protocol.cpp").read_text()
+        code = (ROOT / "bench" / "common" / "record" / "recorded_variables.cpp").read_text()
         families = re.search(r"family : \{(.*?)\}", code, re.S)[1]
         others = re.search(r"kOthers\{(.*?)\}", code, re.S)[1]
         allowed = [f"{name}*" for name in re.findall(r'"(\w+)"', families)] + re.findall(r'"(\w+)"', others)

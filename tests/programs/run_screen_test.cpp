@@ -200,7 +200,7 @@ TEST(TopoOnATerminal, HasAColouredWarningUnlessForbidden) {
   auto forbidden = double_of_nvml;
   forbidden["NO_COLOR"] = "1";
   const std::string topo = "\"$LINKGAIN\" topo";
-  EXPECT_THAT(report_on(80, topo, double_of_nvml), HasSubstr("\033[33mwarning:\033[0m see "));
+  EXPECT_THAT(report_on(80, topo, double_of_nvml), HasSubstr("\033[33mwarning: \033[0msee "));
   EXPECT_THAT(report_on(80, topo, forbidden),
               testing::AllOf(HasSubstr("warning: see "), Not(HasSubstr("\033"))));
 }

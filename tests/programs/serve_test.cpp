@@ -1,4 +1,5 @@
 #include <csignal>
+#include <utility>
 
 #include "programs.hpp"
 #include "support/golden.hpp"
@@ -105,10 +106,11 @@ TEST_F(Serve, LivesOnAfterWhatItCannotDo) {
 TEST_F(Serve, RefusesABatchThatIsNone) {
   Program job(request(2));
   const int handle = open(job, "all_reduce/float32/sum/64B/np2").at("handle");
-  for (const int operations : {0, -3}) {
+  for (const auto& [operations, why] :
+       {std::pair{0, "no multiple"}, std::pair{-3, "-3 is less than 0"}}) {
     const Json reply =
         ask(job, Json{{"command", "run"}, {"handle", handle}, {"operations", operations}}.dump());
-    EXPECT_THAT(reply.at("text"), HasSubstr("no multiple")) << reply;
+    EXPECT_THAT(reply.at("text"), HasSubstr(why)) << reply;
   }
   EXPECT_EQ(
       ask(job, Json{{"command", "run"}, {"handle", handle}, {"operations", 1}}.dump()).at("reply"),

@@ -80,9 +80,12 @@ class Situations {
     std::istringstream lines(said_);
     for (std::string line; std::getline(lines, line);) {
       // The JSON library's words differ by its version.
-      const std::size_t library = line.find("[json.exception");
-      if (library != std::string::npos)
+      for (const std::string_view begin :
+           {"[json.exception", "not JSON: The ", "not JSON: Empty"}) {
+        const std::size_t library = line.find(begin);
+        if (library == std::string::npos) continue;
         line = line.substr(0, library) + "<the JSON library's words>";
+      }
       text_ += line.empty() ? "\n" : "    " + line + "\n";
     }
     said_.clear();

@@ -158,11 +158,20 @@ std::unique_ptr<Parser> take_parser() {
   return parser;
 }
 
+/// Tells an object without its end, as a crash leaves it, from what is no JSON at all.
+bool is_cut_off(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos || text[first] != '{') return false;
+  return text[text.find_last_not_of(kSpace)] != '}';
+}
+
 }  // namespace
 
 Document::Document(std::string_view text) : parser_(take_parser<Parser>()) {
   const auto problem = parser_->parser.parse(text.data(), text.size()).get(parser_->root);
   if (problem == simdjson::SUCCESS) return;
+  if (is_cut_off(text)) throw UsageError("not JSON: it is cut off");
   throw UsageError(fmt::format("not JSON: {}", simdjson::error_message(problem)));
 }
 

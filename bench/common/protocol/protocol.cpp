@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -165,10 +166,12 @@ Message decode_as(const char* kind, const auto& names, std::string_view line) {
   const json::Document document = parsed(line);
   const json::Node root = document.root();
   const std::optional<json::Node> own = root.is_object() ? root.find(kind) : std::nullopt;
-  const auto name = own ? json::read<std::string>(*own, kMessage) : std::string();
+  if (!own) throw UsageError(fmt::format("no protocol message: it has no member '{}'", kind));
+  const auto name = json::read<std::string>(*own, kMessage);
   const auto found = std::ranges::find(names, name);
   if (found == names.end()) {
-    throw UsageError(fmt::format("no protocol message: unknown {} '{}'", kind, name));
+    constexpr bool is_command = std::is_same_v<Message, Command>;
+    throw UsageError(fmt::format(is_command ? "unknown command '{}'" : "unknown reply '{}'", name));
   }
   return read_named<Message>(root, static_cast<std::size_t>(found - names.begin()),
                              std::make_index_sequence<std::variant_size_v<Message>>())

@@ -1,5 +1,3 @@
-#include "memory_fit.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +11,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/plan/run_plan.hpp"
 
 namespace linkgain {
 namespace {
@@ -180,6 +179,12 @@ std::int64_t case_bytes(const Case& c, BackendKind backend) {
   return host ? total_bytes(c, buffers) : most_bytes(c, buffers);
 }
 
+/// Returns the bytes of one job with this case. Ranks on several hosts share them evenly.
+std::int64_t job_bytes(const Case& c, BackendKind backend, int hosts) {
+  const std::int64_t bytes = case_bytes(c, backend);
+  return backend == BackendKind::mpi ? bytes / hosts : bytes + kJobOverheadBytes;
+}
+
 /// What the cases of a plan are compared with.
 class MemoryFit {
  public:
@@ -331,9 +336,10 @@ std::optional<int> jobs_in_budget(const RunPlan& plan) {
 
 }  // namespace
 
-std::int64_t job_bytes(const Case& c, BackendKind backend, int hosts) {
-  const std::int64_t bytes = case_bytes(c, backend);
-  return backend == BackendKind::mpi ? bytes / hosts : bytes + kJobOverheadBytes;
+std::int64_t job_memory(const RunPlan& plan) {
+  std::int64_t most = 0;
+  for (const Case& c : plan.cases) most = std::max(most, job_bytes(c, plan.backend, plan.hosts));
+  return most;
 }
 
 void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {

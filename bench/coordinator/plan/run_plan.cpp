@@ -20,7 +20,6 @@
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
-#include "memory_fit.hpp"
 
 namespace linkgain {
 namespace {
@@ -322,12 +321,6 @@ Seconds guessed_start_time(BackendKind backend, int jobs) {
 int launches_at_once(const RunPlan& plan) {
   if (plan.is_soak) return 1;
   return plan.schedule == Schedule::sequential ? 1 : plan.launches_at_once.value_or(plan.launches);
-}
-
-std::int64_t job_memory(const RunPlan& plan) {
-  std::int64_t most = 0;
-  for (const Case& c : plan.cases) most = std::max(most, job_bytes(c, plan.backend, plan.hosts));
-  return most;
 }
 
 void require_usable(const RunOptions& options) {

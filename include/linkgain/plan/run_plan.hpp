@@ -88,6 +88,15 @@ int launches_at_once(const RunPlan& plan);
 /// Returns bytes that a job takes at most: of the GPU that holds most of it, or of a host.
 std::int64_t job_memory(const RunPlan& plan);
 
+/// Makes `plan`, with everything else decided, fit into the memory of the GPUs or of the host. A
+/// case that one job cannot hold, or that the variants' jobs cannot hold at once where
+/// `--schedule paired` asks for that, is left out with a warning if only a profile brought it, else
+/// refused: sizes by `--sizes`, trainings by `--only` or any option of theirs. Where no case is
+/// left all are refused. Where the jobs do not fit together, they run one after the other, with a
+/// warning that names the largest case; where only the launches' do not, the launches run in
+/// groups. Throws UsageError for what it refuses.
+void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan);
+
 /// Throws UsageError for options that no machine could carry out. Looks at nothing but its argument
 /// and the files that variants name, so that it can come before the machine is looked at.
 void require_usable(const RunOptions& options);

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "linkgain/output/output_folder.hpp"
 #include "linkgain/plan/run_plan.hpp"
-#include "linkgain/run/output_folder.hpp"
 
 namespace linkgain {
 

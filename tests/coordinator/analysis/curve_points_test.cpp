@@ -114,12 +114,13 @@ TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
 }
 
 TEST(CurveSteps, OfTheRecordsThatAreKept) {
-  EXPECT_THAT(steps_in("2xH200-all_reduce-1"), ElementsAre(::testing::Pair("p2p", "2MiB")));
-  EXPECT_THAT(steps_in("2xH200-all_reduce-2"), ElementsAre(::testing::Pair("p2p", "2MiB")));
   EXPECT_THAT(steps_in("2xH200-kernels"), Contains(::testing::Pair("p2p", "2MiB")));
-  // A size sweep by fours skips over 2 MiB. Through the host 64 MiB no longer fit into its caches.
+  // A size sweep by fours skips over 2 MiB.
   EXPECT_THAT(steps_in("2xH200-default"), IsEmpty());
-  EXPECT_THAT(steps_in("4xH200-default"), ElementsAre(::testing::Pair("host", "64MiB")));
+  // Records of one launch have no interval: their times may be off by as much as a step is.
+  for (const char* one : {"2xH200-all_reduce-1", "2xH200-all_reduce-2", "4xH200-default"}) {
+    EXPECT_THAT(steps_in(one), IsEmpty()) << one;
+  }
 }
 
 }  // namespace

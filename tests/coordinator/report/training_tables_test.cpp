@@ -287,6 +287,7 @@ TEST(RecordsOfTrainings, ComeBackFromJson) {
   note_exposed_communication(record);
   EXPECT_NEAR(record.cases[0].variants[1].training->exposed.value().value, 0.1572, 1e-7);
   Record read = parse_record(to_json(record), "test");
+  summarise(read);
   note_exposed_communication(read);
   EXPECT_EQ(read.settings.training, record.settings.training);
   EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);

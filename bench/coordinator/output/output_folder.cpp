@@ -1,4 +1,4 @@
-#include "linkgain/run/output_folder.hpp"
+#include "linkgain/output/output_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
