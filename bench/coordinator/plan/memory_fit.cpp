@@ -12,6 +12,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/plan/run_plan.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -137,7 +138,7 @@ LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
     return {.sequential = true,
             .launches = {},
             .warning = Warning{
-                "sequential",
+                name_of(WarningCode::sequential),
                 fmt::format("the variants run one after the other: {} {} for {} jobs at once",
                             limit.name, limit.too_little, needs.variants),
                 "drift between them is not cancelled; " + limit.advice}};
@@ -151,7 +152,7 @@ LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
   if (at_once >= needs.launches) return {};
   return {.launches = at_once,
           .warning = Warning{
-              "launch-groups",
+              name_of(WarningCode::launch_groups),
               fmt::format("launches run {} at a time, not all {} at once: {} {} for {} jobs",
                           at_once, needs.launches, tightest->name, tightest->too_little,
                           needs.launches * needs.variants),
@@ -298,7 +299,7 @@ Warning MemoryFit::warning_of(const std::vector<Case>& left_out) const {
     advice.emplace_back("ask for smaller sizes with --sizes");
   }
   return {
-      "left-out",
+      name_of(WarningCode::left_out),
       fmt::format("left out, because {} of {} memory do not hold {} with: {}{}", gibibytes(memory_),
                   kind_, at_once_ == 1 ? "a job" : fmt::format("{} jobs at once", at_once_),
                   fmt::join(names, ", "), rest > 0 ? fmt::format(" and {} more", rest) : ""),
@@ -310,7 +311,7 @@ void MemoryFit::choose_schedule() {
   if (plan_.schedule == Schedule::sequential || fits(c, jobs_)) return;
   plan_.schedule = Schedule::sequential;
   plan_.warnings.push_back(
-      {"sequential",
+      {name_of(WarningCode::sequential),
        fmt::format("the variants run one after the other: memory is too short for all at once, of "
                    "which each takes up to {} of {} ({})",
                    gibibytes(need(c)), gibibytes(memory_), case_name(c)),

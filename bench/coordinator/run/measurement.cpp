@@ -541,7 +541,7 @@ void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver&
     }
   } catch (const JobRefused& refusal) {
     observer.warn(
-        {"no-host-copy",
+        {name_of(WarningCode::no_host_copy),
          fmt::format("the rate of pinned host copies was not measured: {}", refusal.what()),
          refusal.advice()});
   }
@@ -550,7 +550,7 @@ void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver&
     keep_highest_links(job.hello(deadline).machine, machine);
   } catch (const JobRefused& refusal) {
     observer.warn(
-        {"idle-pcie-links",
+        {name_of(WarningCode::idle_pcie_links),
          fmt::format("PCIe links were read while GPUs were idle alone: {}", refusal.what()),
          refusal.advice()});
   }

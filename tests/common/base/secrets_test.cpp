@@ -14,27 +14,14 @@ using testing::ElementsAre;
 using Words = std::vector<std::string>;
 
 TEST(Secrets, AreKnownByTheVariablesName) {
-  for (const char* name : {"HF_TOKEN",
-                           "HF_TOKEN_1",
-                           "aws_secret_access_key",
-                           "AWS_ACCESS_KEY_ID",
-                           "PGPASSWORD",
-                           "SSHPASS",
-                           "MYSQL_PWD",
-                           "SECRET_KEY_BASE",
-                           "WANDB_API_KEY",
-                           "OPENAI_APIKEY",
-                           "MY_PASS",
-                           "MY_SECRET",
-                           "OMPI_MCA_a_token",
-                           "db_passwd",
-                           "KEY",
-                           "Token2",
-                           "accessToken",
-                           "GPG_PASSPHRASE",
-                           "--oauth2-bearer",
-                           "Authorization",
-                           "-HAuthorization"}) {
+  for (const char* name : {"HF_TOKEN",          "HF_TOKEN_1",      "aws_secret_access_key",
+                           "AWS_ACCESS_KEY_ID", "PGPASSWORD",      "SSHPASS",
+                           "MYSQL_PWD",         "SECRET_KEY_BASE", "WANDB_API_KEY",
+                           "OPENAI_APIKEY",     "MY_PASS",         "MY_SECRET",
+                           "OMPI_MCA_a_token",  "db_passwd",       "KEY",
+                           "OPENAI_API_KEYS",   "DB_PASSWORDS",    "Token2",
+                           "accessToken",       "GPG_PASSPHRASE",  "--oauth2-bearer",
+                           "Authorization",     "-HAuthorization"}) {
     EXPECT_TRUE(is_secret(name)) << name;
   }
   for (const char* name : {"PATH", "PWD", "NCCL_ALGO", "OMPI_MCA_btl", "NCCL_IB_PKEY",
