@@ -228,9 +228,9 @@ std::string unquoted(std::string_view text) {
 }  // namespace
 
 bool is_secret(std::string_view name) {
-  static constexpr std::array<std::string_view, 12> kLastParts{
-      "KEY",      "APIKEY",     "TOKEN",  "SECRET", "PASS",    "PASSWD",
-      "PASSWORD", "PASSPHRASE", "BEARER", "KEYS",   "SECRETS", "PASSWORDS"};
+  static constexpr std::array<std::string_view, 11> kLastParts{
+      "KEY",      "APIKEY",     "TOKEN",  "SECRET",  "PASS",     "PASSWD",
+      "PASSWORD", "PASSPHRASE", "BEARER", "SECRETS", "PASSWORDS"};
   static constexpr std::array<std::string_view, 5> kNames{
       "AWS_ACCESS_KEY_ID", "MYSQL_PWD", "PGPASSWORD", "SECRET_KEY_BASE", "SSHPASS"};
   return is_authorization(name) || std::ranges::find(kNames, name) != kNames.end() ||

@@ -14,8 +14,8 @@ namespace linkgain {
 inline constexpr std::string_view kMasked = "***";
 
 /// Tells whether a variable, an option or a member of this name holds a secret: its last part is
-/// key, apikey, token, secret, pass, passwd, password, passphrase, bearer, or several of them as
-/// keys, it ends with authorization, or it is one of a few whole names, as PGPASSWORD. Parts are
+/// key, apikey, token, secret, pass, passwd, password, passphrase, bearer, secrets or passwords,
+/// it ends with authorization, or it is one of a few whole names, as PGPASSWORD. Parts are
 /// split at _ - . and before a capital; numbers at the end do not count. So api_key and HF_TOKEN_1
 /// are secret, and key_size, NCCL_IB_PKEY, tokenizer, max-tokens and monkey are not.
 bool is_secret(std::string_view name);

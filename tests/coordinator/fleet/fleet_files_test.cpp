@@ -133,7 +133,9 @@ TEST_F(FleetFiles, OfAnotherBuildCostOnlyThemselves) {
   for (int i = 0; i < 6; ++i) {
     const FleetRecord& record = records[static_cast<std::size_t>(i)];
     EXPECT_EQ(record.problem.empty(), i >= 3) << record.problem;
-    if (i < 3) EXPECT_THAT(record.problem, HasSubstr("unknown operation 'all_shuffle'"));
+    if (i < 3) {
+      EXPECT_THAT(record.problem, HasSubstr("unknown operation 'all_shuffle'"));
+    }
   }
   EXPECT_THAT(names.all(), SizeIs(40));
 }
