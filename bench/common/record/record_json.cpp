@@ -37,13 +37,13 @@ void json::require_known_schema(const Node& document) {
   const std::optional<Node> schema = document.is_object() ? document.find("schema") : std::nullopt;
   const bool is_text = schema && schema->kind() == Node::Kind::text;
   const std::string_view found = is_text ? schema->text() : std::string_view();
-  if (found == kWrittenSchema || found == kRecordSchema) return;
+  if (found == kRecordSchema || found == kOlderSchema) return;
   if (!found.starts_with(kFamily)) {
     throw NotARecord(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
                      "give a record.json that `linkgain run` wrote");
   }
   throw UsageError(fmt::format("its schema is {}, this linkgain reads {} and {}", visible(found),
-                               kRecordSchema, kWrittenSchema),
+                               kOlderSchema, kRecordSchema),
                    "read it with the linkgain that wrote it, or a newer one");
 }
 

@@ -25,8 +25,6 @@
 
 namespace linkgain {
 
-inline constexpr std::string_view kRecordSchema = "linkgain.record/1";
-
 /// Something the reader of a report must know, and what to do about it.
 struct Warning {
   std::string code;  ///< stable, kebab-case: "not-converged"

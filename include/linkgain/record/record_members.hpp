@@ -16,8 +16,10 @@
 /// the tables of docs/record.md, which LINKGAIN_UPDATE_GOLDENS=1 writes anew from it.
 namespace linkgain {
 
-/// Of what is written; records of kRecordSchema are read, too.
-inline constexpr std::string_view kWrittenSchema = "linkgain.record/2";
+/// Names the version that is written.
+inline constexpr std::string_view kRecordSchema = "linkgain.record/2";
+/// Names the version that is read, too.
+inline constexpr std::string_view kOlderSchema = "linkgain.record/1";
 
 /// A record as its file has it.
 struct RecordDocument {
@@ -374,7 +376,7 @@ inline constexpr const char* kMeaningOfLaunchBegins =
     "one that was measured again is later than those after it; absent of others";
 
 void describe_members(auto& visit, json::Is<Record> auto& record) {
-  visit.constant("schema", kWrittenSchema);
+  visit.constant("schema", kRecordSchema);
   visit("started", record.started, "UTC, ISO 8601");
   visit("wall_s", record.wall_seconds,
         "of the whole run; of a journal until its last line that tells it, null where none does");
@@ -402,7 +404,7 @@ void describe_members(auto& visit, json::Is<RecordDocument> auto& document) {
 }
 
 void describe_members(auto& visit, json::Is<JournalHead> auto& head) {
-  visit.constant("schema", kWrittenSchema);
+  visit.constant("schema", kRecordSchema);
   visit("started", head.started);
   visit("machine", head.machine);
   visit("settings", head.settings);

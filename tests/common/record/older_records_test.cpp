@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/base/json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "support/full_record.hpp"
 
 /// Records of the time before a member came in.
@@ -12,7 +13,7 @@ using Json = nlohmann::ordered_json;
 /// Of the first version, without a digest.
 Json older_document() {
   Json document = Json::parse(to_json(full_record()));
-  document["schema"] = kRecordSchema;
+  document["schema"] = kOlderSchema;
   document.erase("digest");
   return document;
 }

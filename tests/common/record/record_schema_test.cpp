@@ -20,7 +20,7 @@ json::Out record_schema() {
   json::Out definitions = json::Out::object();
   json::Out schema{
       {"$schema", "http://json-schema.org/draft-07/schema#"},
-      {"$id", kWrittenSchema},
+      {"$id", kRecordSchema},
       {"title", "Record of one linkgain run"},
       {"description",
        "Times are seconds, bandwidths 1e9 bytes per second, sizes bytes. Not measured is null. The "
