@@ -59,7 +59,7 @@ std::optional<std::int64_t> room_of_group(const std::filesystem::path& folder) {
   std::int64_t now = 0;
   std::ifstream limit(folder / "pids.max");
   std::ifstream current(folder / "pids.current");
-  if (!(limit >> most) || !(current >> now)) return std::nullopt;
+  if (!(limit >> most) || !(current >> now) || most < 0 || now < 0) return std::nullopt;
   return std::max<std::int64_t>(0, most - now);
 }
 

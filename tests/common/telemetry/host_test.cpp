@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "support/program.hpp"
 
@@ -75,6 +78,17 @@ TEST_F(CgroupProcessRoom, IsFoundInVersionOneAndWhereTheGroupIsTheHosts) {
   write("proc/self/cgroup", "9:memory:/docker/ab\n8:pids:/docker/ab");
   limit("sys/fs/cgroup/pids", "500", 100);
   EXPECT_EQ(cgroup_process_room(root()), 400);
+}
+
+TEST_F(CgroupProcessRoom, IsAbsentWhereACountIsBelowZero) {
+  const std::string least = std::to_string(std::numeric_limits<std::int64_t>::min());
+  write("proc/self/cgroup", "0::/session");
+  for (const auto& [most, now] :
+       {std::pair("100", least.c_str()), {least.c_str(), "100"}, {"-1", "0"}}) {
+    write("sys/fs/cgroup/session/pids.max", most);
+    write("sys/fs/cgroup/session/pids.current", now);
+    EXPECT_EQ(cgroup_process_room(root()), std::nullopt) << most << " " << now;
+  }
 }
 
 TEST(UsableCores, AreAtLeastOneAndAtMostTheProcessors) {
