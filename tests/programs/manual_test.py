@@ -127,7 +127,7 @@ class Completion(unittest.TestCase):
                 self.assertIn((typed + rest).split()[-1], found, done.stderr)
 
     def test_words_have_their_help_and_kinds(self):
-        for words, expected in ((["topo", "--js"], "--json\tPrint one JSON document\n"),
+        for words, expected in ((["topo", "--js"], "--json\tThe same as --format json\n"),
                                 (["list", ""], ":folders\n"),
                                 (["report", ""], "nightly\n:files\n"),
                                 (["run", "--profile", "./n"], ":files\n"),

@@ -264,7 +264,7 @@ test_health_check_drains_a_bad_node_and_takes_it_back() {
   output=
   wait_until 60 node_is node2 drained || complain "node2 is not drained: $(scontrol --oneliner show node node2)"
   output=$(scontrol --oneliner show node node2)
-  expect_output 'Reason=linkgain doctor: nvlink-links GPU0, GPU1 17 of 18 links active'
+  expect_output 'Reason=linkgain doctor: nvlink-links, GPU0, GPU1: 17 of 18 links active'
   node_is node1 idle || complain "node1 is not idle"
   # Without its driver it is not in order either.
   echo no-driver >"$work/scenario"

@@ -7,10 +7,10 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -96,11 +96,6 @@ std::string readable_subjects(const std::vector<std::string>& subjects) {
 
 namespace {
 
-constexpr std::size_t kLineWidth = 100;
-constexpr std::size_t kVerdictWidth = std::string_view("not checkable").size();
-constexpr std::size_t kIndent = kVerdictWidth + 4;
-constexpr std::size_t kWidestSubject = 24;
-
 constexpr std::array kGroups{CheckGroup::gpus,         CheckGroup::power, CheckGroup::cooling,
                              CheckGroup::connectivity, CheckGroup::host,  CheckGroup::software};
 
@@ -122,102 +117,48 @@ std::string_view title_of(CheckGroup group) {
   return "?";
 }
 
-std::string_view color_of(CheckVerdict verdict) {
+Tone tone_of(CheckVerdict verdict) {
   switch (verdict) {
     case CheckVerdict::ok:
-      return "\033[32m";
+      return Tone::good;
     case CheckVerdict::warning:
-      return "\033[33m";
+      return Tone::doubtful;
     case CheckVerdict::problem:
-      return "\033[1;31m";
+      return Tone::bad;
     case CheckVerdict::not_checkable:
-      return "\033[2m";
+      return Tone::plain;
   }
-  return "";
+  return Tone::plain;
 }
 
-std::string blanks(std::size_t count) { return std::string(count, ' '); }
-
-/// Padded outside of the colour, so that columns line up either way.
-std::string verdict_cell(CheckVerdict verdict, bool color) {
-  const std::string_view name = name_of(verdict);
-  const std::string padding = blanks(kVerdictWidth - name.size());
-  if (!color) return fmt::format("{}{}", name, padding);
-  return fmt::format("{}{}\033[0m{}", color_of(verdict), name, padding);
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-  const std::size_t taken = display_width(text);
-  return text + blanks(width > taken ? width - taken : 0);
-}
-
-/// Widths of the columns of check and subject, the same in all sections.
-struct Widths {
-  std::size_t check = 0;
-  std::size_t subject = 0;
-};
-
-using Section = std::pair<CheckGroup, std::vector<DiagnosisRow>>;
-
-Widths widths_of(const std::vector<Section>& sections) {
-  Widths widths;
-  for (const auto& [group, rows] : sections) {
-    for (const DiagnosisRow& row : rows) {
-      widths.check = std::max(widths.check, row.finding.id.size());
-      const std::size_t subject = readable_subjects(row.subjects).size();
-      widths.subject = std::max(widths.subject, std::min(subject, kWidestSubject));
-    }
-  }
-  return widths;
-}
-
-/// What one line of a table has room for.
-std::size_t line_width(const DiagnosisStyle& style) { return std::min(style.width, kLineWidth); }
-
-/// Below this a value has a line of its own.
-constexpr std::size_t kNarrowestValue = 26;
-constexpr std::size_t kNarrowIndent = 4;
-
-std::string row_text(const DiagnosisRow& row, const Widths& widths, const DiagnosisStyle& style) {
+/// Says "problem: p2p, GPU0-GPU1: NV4, reads refused", the verdict in its colour.
+Text sentence_of(const DiagnosisRow& row) {
   const Finding& finding = row.finding;
-  const std::size_t width = line_width(style);
-  const std::string place = fmt::format("{}  {}", padded(finding.id, widths.check),
-                                        padded(readable_subjects(row.subjects), widths.subject));
-  const std::size_t value_at = kIndent + display_width(place) + 2;
-  const bool narrow = value_at + kNarrowestValue > width;
-  const std::size_t indent = narrow ? kNarrowIndent : kIndent;
-  std::string text = fmt::format("  {}  {}", verdict_cell(finding.verdict, style.color), place);
-  if (!narrow) {
-    text += fmt::format(
-        "  {}", fmt::join(wrapped(finding.value, width - value_at), "\n" + blanks(value_at)));
-  }
-  text.erase(text.find_last_not_of(' ') + 1);
-  text += "\n";
-  const auto add = [&](const char* lead, const std::string& more) {
-    if (!more.empty()) text += hanging(blanks(indent) + lead, more, width);
-  };
-  if (narrow) add("", finding.value);
-  add("why: ", finding.why);
-  add("do:  ", finding.advice);
-  return text;
+  const Text::Run verdict{fmt::format("{}:", name_of(finding.verdict)), Text::Form::strong,
+                          tone_of(finding.verdict)};
+  return Text(verdict) + with_code(fmt::format(" {}, {}: {}", finding.id,
+                                               readable_subjects(row.subjects), finding.value));
 }
 
-std::string summary(const std::vector<Section>& sections, const DiagnosisStyle& style) {
-  const auto count = [&](CheckVerdict verdict) {
-    std::int64_t sum = 0;
-    for (const auto& [group, rows] : sections) {
-      for (const DiagnosisRow& row : rows) sum += row.finding.verdict == verdict ? 1 : 0;
-    }
-    return sum;
-  };
-  const std::int64_t ok = count(CheckVerdict::ok);
-  return hanging("",
-                 fmt::format("{}, {}, {} ok{}, {} not checkable",
-                             counted(count(CheckVerdict::problem), "problem", "problems"),
-                             counted(count(CheckVerdict::warning), "warning", "warnings"), ok,
-                             ok > 0 && !style.verbose ? " (shown with --verbose)" : "",
-                             count(CheckVerdict::not_checkable)),
-                 line_width(style));
+void add_group(const std::vector<DiagnosisRow>& rows, CheckGroup group, Document& document) {
+  Document::List list;
+  for (const DiagnosisRow& row : rows) {
+    const Finding& finding = row.finding;
+    if (finding.verdict == CheckVerdict::ok) continue;
+    Document::Item& item = list.items.emplace_back(Document::Item{sentence_of(row)});
+    if (!finding.why.empty()) item.below.push_back(with_code("why: " + finding.why));
+    if (!finding.advice.empty()) item.below.push_back(with_code("do: " + finding.advice));
+  }
+  if (list.items.empty()) return;
+  document.heading(title_of(group));
+  for (const Document::Item& item : list.items) document.item(item);
+}
+
+void add_ok(const std::vector<DiagnosisRow>& rows, Table& table) {
+  for (const DiagnosisRow& row : rows) {
+    if (row.finding.verdict != CheckVerdict::ok) continue;
+    table.add_row({row.finding.id, readable_subjects(row.subjects), row.finding.value});
+  }
 }
 
 /// Problems, and links that are not active where that need not be one: a bridge may be missing.
@@ -226,51 +167,36 @@ bool is_told_again(const Finding& finding) {
          (finding.verdict == CheckVerdict::warning && finding.id == "nvlink-links");
 }
 
-/// "  problem: p2p, GPU0-GPU1: NV4, reads refused"
-std::string told_again(const std::vector<Section>& sections, const DiagnosisStyle& style) {
-  std::string text;
-  for (const auto& [group, rows] : sections) {
-    for (const DiagnosisRow& row : rows) {
-      const CheckVerdict verdict = row.finding.verdict;
-      if (!is_told_again(row.finding)) continue;
-      std::string line = hanging(fmt::format("  {}: ", name_of(verdict)),
-                                 fmt::format("{}, {}: {}", row.finding.id,
-                                             readable_subjects(row.subjects), row.finding.value),
-                                 line_width(style));
-      if (style.color) {
-        const auto word = name_of(verdict).size();
-        line = fmt::format("  {}{}\033[0m{}", color_of(verdict), line.substr(2, word),
-                           line.substr(2 + word));
-      }
-      text += line;
-    }
-  }
-  return text;
-}
-
-bool is_shown(const DiagnosisRow& row, const DiagnosisStyle& style) {
-  return style.verbose || row.finding.verdict != CheckVerdict::ok;
-}
-
 }  // namespace
 
-std::string diagnosis_table(const Diagnosis& diagnosis, const DiagnosisStyle& style) {
-  std::vector<Section> all;
-  std::vector<Section> shown;
+Document diagnosis_report(const Diagnosis& diagnosis, bool verbose) {
+  Document document = document_of(diagnosis.links);
+  document.paragraph(fmt::format("{}, {}", diagnosis.host, diagnosis.checked));
+  Table ok({{"Check"}, {"Subject"}, {"Found", {}, false, 0, Table::TooLong::below}});
+  std::map<CheckVerdict, std::int64_t> counts;
+  Document told_again;
   for (const CheckGroup group : kGroups) {
-    std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
-    all.emplace_back(group, rows);
-    std::erase_if(rows, [&](const DiagnosisRow& row) { return !is_shown(row, style); });
-    if (!rows.empty()) shown.emplace_back(group, std::move(rows));
+    const std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
+    add_group(rows, group, document);
+    add_ok(rows, ok);
+    for (const DiagnosisRow& row : rows) {
+      ++counts[row.finding.verdict];
+      if (is_told_again(row.finding)) told_again.item(sentence_of(row));
+    }
   }
-  const Widths widths = widths_of(shown);
-  std::string text = text_of(diagnosis.links, line_width(style));
-  text += fmt::format("\n{}, {}\n", diagnosis.host, diagnosis.checked);
-  for (const auto& [group, rows] : shown) {
-    text += fmt::format("\n{}\n", title_of(group));
-    for (const DiagnosisRow& row : rows) text += row_text(row, widths, style);
+  if (verbose && !ok.rows().empty()) {
+    document.heading("What is ok");
+    document.table(std::move(ok));
   }
-  return text + "\n" + summary(all, style) + told_again(all, style);
+  document.heading("Summary");
+  document.paragraph(fmt::format(
+      "{}, {}, {} ok{}, {} not checkable{}",
+      counted(counts[CheckVerdict::problem], "problem", "problems"),
+      counted(counts[CheckVerdict::warning], "warning", "warnings"), counts[CheckVerdict::ok],
+      counts[CheckVerdict::ok] > 0 && !verbose ? " (shown with --verbose)" : "",
+      counts[CheckVerdict::not_checkable], told_again.empty() ? "" : ":"));
+  document.add(told_again);
+  return document;
 }
 
 }  // namespace linkgain

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -235,7 +234,7 @@ bool could_be_bridged(const Topology& topology, const TopologyPair& pair) {
 
 /// What to measure where two GPUs have a bridge, or could have one; else empty.
 std::string bridge_advice(const Topology& topology, const Joined& joined) {
-  constexpr const char* kCommand = "linkgain run --profile bridge";
+  constexpr const char* kCommand = "`linkgain run --profile bridge`";
   const auto is_bridge = [&](const TopologyPair& pair) {
     return !gpu_at(topology, pair.from).nvlink.switched.value_or(true);
   };
@@ -270,10 +269,11 @@ LinkAnswer link_answer(const Topology& topology) {
           is_in_trouble(topology, joined)};
 }
 
-std::string text_of(const LinkAnswer& answer, std::size_t width) {
-  width = std::min(width, kTerminalColumns);
-  const std::string verdict = hanging("", answer.verdict, width);
-  return answer.advice.empty() ? verdict : verdict + hanging("", answer.advice, width);
+Document document_of(const LinkAnswer& answer) {
+  Document document;
+  document.paragraph(answer.verdict);
+  if (!answer.advice.empty()) document.paragraph(with_code(answer.advice));
+  return document;
 }
 
 }  // namespace linkgain

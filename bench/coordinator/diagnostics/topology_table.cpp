@@ -8,15 +8,11 @@
 
 #include "linkgain/diagnostics/link_verdict.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/tables/document.hpp"
-#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::string_view kNotAssigned = "N/A";
-
-std::size_t prose_width(std::size_t width) { return std::min(width, kTerminalColumns); }
 
 int device_count(const Topology& topology) {
   return static_cast<int>(topology.gpus.size() + topology.nics.size());
@@ -28,7 +24,7 @@ std::string matrix_cell(const Topology& topology, int from, int to) {
   return pair != nullptr ? label_of(*pair) : "?";
 }
 
-std::string table_of(const Topology& topology, std::size_t width) {
+Table matrix_of(const Topology& topology) {
   std::vector<Table::Column> columns{{""}};
   const int devices = device_count(topology);
   for (int i = 0; i < devices; ++i) columns.push_back({device_label(topology, i)});
@@ -46,15 +42,10 @@ std::string table_of(const Topology& topology, std::size_t width) {
     }
     table.add_row(std::move(cells));
   }
-  return to_terminal(table, {.columns = width});
+  return table;
 }
 
-struct Explained {
-  std::string label;
-  std::string meaning;
-};
-
-void add_unknowns(const Topology& topology, std::vector<Explained>& legend) {
+void add_unknowns(const Topology& topology, Table& legend) {
   std::set<std::string> uncounted;
   std::set<std::string> unknown;
   for (const TopologyPair& pair : topology.pairs) {
@@ -70,29 +61,22 @@ void add_unknowns(const Topology& topology, std::vector<Explained>& legend) {
   const auto add = [&](std::string_view label, std::string_view what,
                        const std::set<std::string>& reasons) {
     if (reasons.empty()) return;
-    legend.push_back({std::string(label), fmt::format("{}: {}", what, fmt::join(reasons, "; "))});
+    legend.add_row({label, fmt::format("{}: {}", what, fmt::join(reasons, "; "))});
   };
   add("NV?", "NVLinks, not counted", uncounted);
   add("?", "not known", unknown);
   add(kNotAssigned, "not known", unassigned);
 }
 
-std::string legend_of(const Topology& topology, std::size_t width) {
-  std::vector<Explained> legend{{"X", "the device itself"}};
+Table legend_of(const Topology& topology) {
+  Table legend({{"Label"}, {"Meaning", {}, false, 0, Table::TooLong::below}});
+  legend.add_row({"X", "the device itself"});
   for (const LinkLabel& entry : kLinkLabels) {
     const auto occurs = [&](const TopologyPair& pair) { return is_called(entry, label_of(pair)); };
-    if (std::any_of(topology.pairs.begin(), topology.pairs.end(), occurs)) {
-      legend.push_back({std::string(entry.label), std::string(entry.meaning)});
-    }
+    if (std::ranges::any_of(topology.pairs, occurs)) legend.add_row({entry.label, entry.meaning});
   }
   add_unknowns(topology, legend);
-  std::size_t widest = 0;
-  for (const Explained& entry : legend) widest = std::max(widest, entry.label.size());
-  std::string text;
-  for (const auto& [label, meaning] : legend) {
-    text += hanging(fmt::format("  {:<{}}  ", label, widest), meaning, prose_width(width));
-  }
-  return text;
+  return legend;
 }
 
 /// "2 x NVIDIA H200", models in order of appearance.
@@ -119,8 +103,12 @@ std::string models_of(const Topology& topology) {
 
 }  // namespace
 
-std::string topology_matrix(const Topology& topology, std::size_t width) {
-  return table_of(topology, width) + "\n" + legend_of(topology, width);
+Document topology_matrix(const Topology& topology) {
+  Document document;
+  document.heading("Matrix");
+  document.table(matrix_of(topology));
+  document.table(legend_of(topology));
+  return document;
 }
 
 namespace {
@@ -226,18 +214,16 @@ void add_nvlink_row(const TopologyGpu& gpu, Table& table, Footnotes& notes) {
                  rate_cell(payload, 1, notes)});
 }
 
-/// "  GPU0: link 3 has 13.2812 GB/s." for every GPU whose active links differ.
-std::string slower_links(const Topology& topology) {
-  std::string text;
+/// Adds "GPU0: link 3 has 13.2812 GB/s" for every GPU whose active links differ.
+void add_slower_links(const Topology& topology, Document& document) {
   for (const TopologyGpu& gpu : topology.gpus) {
-    std::string separator = fmt::format("  GPU{}: ", gpu.index);
+    std::string links;
     for (const SlowNvlink& link : gpu.nvlink.slower) {
-      text += fmt::format("{}link {} has {:.4f} GB/s", separator, link.link, link.rate_gb_per_s);
-      separator = ", ";
+      links += fmt::format("{}link {} has {:.4f} GB/s", links.empty() ? "" : ", ", link.link,
+                           link.rate_gb_per_s);
     }
-    if (!gpu.nvlink.slower.empty()) text += ".\n";
+    if (!links.empty()) document.item(fmt::format("GPU{}: {}", gpu.index, links));
   }
-  return text;
 }
 
 std::string status_cell(const Reading<P2pStatus>& status, Footnotes& notes) {
@@ -278,15 +264,11 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
   return groups;
 }
 
-/// A sentence below a table.
-std::string remark(const std::string& text, std::size_t width) {
-  return hanging("  ", text, prose_width(width));
-}
-
-/// A title and a table each, empty where the machine has nothing for them. What is not known is
-/// added to `notes`.
-std::string gpus_section(const Topology& topology, std::size_t width, Footnotes& notes) {
-  Table table({{"GPUs"},
+/// Each adds a heading and a table, or nothing where the machine has nothing for them. What is not
+/// known is added to `notes`.
+void add_gpus(const Topology& topology, Document& document, Footnotes& notes) {
+  if (topology.gpus.empty()) return;
+  Table table({{"GPU"},
                {"Model"},
                {"CUDA device", Alignment::left, false, 2},
                {"PCI id", Alignment::left, false, 1},
@@ -300,30 +282,32 @@ std::string gpus_section(const Topology& topology, std::size_t width, Footnotes&
                    cuda_cell(gpu.cuda_index, notes), identity_cell(gpu, gpu.pci_bus_id, notes),
                    pcie_cell(gpu.pcie, notes)});
   }
-  if (topology.gpus.empty()) return {};
-  return to_terminal(table, {.columns = width}) +
-         (hidden ? remark("hidden: CUDA_VISIBLE_DEVICES leaves the GPU out.", width) : "") +
-         (lowered ? remark("A PCIe link may slow down while its GPU is idle: linkgain doctor "
-                           "--load looks at it under load.",
-                           width)
-                  : "");
+  document.heading("GPUs");
+  document.table(std::move(table));
+  if (hidden) document.paragraph("hidden: CUDA_VISIBLE_DEVICES leaves the GPU out.");
+  if (lowered) {
+    document.paragraph(
+        with_code("A PCIe link may slow down while its GPU is idle: `linkgain doctor --load` looks "
+                  "at it under load."));
+  }
 }
 
-std::string nics_section(const Topology& topology, std::size_t width, Footnotes& notes) {
-  if (topology.nics.empty()) return {};
-  Table table({{"NICs"}, {"RDMA device"}, {"PCI id"}, {"NUMA node"}});
+void add_nics(const Topology& topology, Document& document, Footnotes& notes) {
+  if (topology.nics.empty()) return;
+  Table table({{"NIC"}, {"RDMA device"}, {"PCI id"}, {"NUMA node"}});
   for (std::size_t i = 0; i < topology.nics.size(); ++i) {
     const TopologyNic& nic = topology.nics[i];
     table.add_row(
         {fmt::format("NIC{}", i), nic.name, nic.pci_bus_id, number_cell(nic.numa_node, notes)});
   }
-  return to_terminal(table, {.columns = width});
+  document.heading("NICs");
+  document.table(std::move(table));
 }
 
-std::string nvlink_section(const Topology& topology, std::size_t width, Footnotes& notes) {
-  if (topology.gpus.empty()) return {};
-  if (const auto all = same_lack(topology)) return fmt::format("  NVLink: {}\n", *all);
-  Table table({{"NVLink"},
+void add_nvlink(const Topology& topology, Document& document, Footnotes& notes) {
+  if (topology.gpus.empty()) return;
+  if (const auto all = same_lack(topology)) return document.paragraph("NVLink: " + *all);
+  Table table({{"GPU"},
                {"Version", Alignment::left, false, 3},
                {"Links active"},
                {"To", Alignment::left, false, 4},
@@ -332,20 +316,20 @@ std::string nvlink_section(const Topology& topology, std::size_t width, Footnote
                {"Both ways", Alignment::right, false, 1},
                {"Payload one way", Alignment::right}});
   for (const TopologyGpu& gpu : topology.gpus) add_nvlink_row(gpu, table, notes);
-  const std::string slower = slower_links(topology);
-  return to_terminal(table, {.columns = width}) +
-         remark(fmt::format("In GB/s (1e9 B/s): per link as the driver says{}; payload: what "
-                            "coding leaves.",
-                            slower.empty() ? ", times active links"
-                                           : " (< : some are slower), summed over active links"),
-                width) +
-         slower;
+  document.heading("NVLink");
+  document.table(std::move(table));
+  const bool differ = std::ranges::any_of(
+      topology.gpus, [](const TopologyGpu& gpu) { return !gpu.nvlink.slower.empty(); });
+  document.paragraph(fmt::format(
+      "In GB/s (1e9 B/s): per link as the driver says{}; payload: what coding leaves.",
+      differ ? " (< : some are slower), summed over active links" : ", times active links"));
+  add_slower_links(topology, document);
 }
 
-std::string p2p_section(const Topology& topology, std::size_t width, Footnotes& notes) {
+void add_p2p(const Topology& topology, Document& document, Footnotes& notes) {
   const std::vector<P2pGroup> groups = group_pairs(topology, notes);
-  if (groups.empty()) return {};
-  Table table({{"P2P"},
+  if (groups.empty()) return;
+  Table table({{"Pair"},
                {"Read"},
                {"Write"},
                {"Atomics", Alignment::left, false, 1},
@@ -359,35 +343,28 @@ std::string p2p_section(const Topology& topology, std::size_t width, Footnotes& 
     cells.insert(cells.end(), group.answers.begin(), group.answers.end());
     table.add_row(std::move(cells));
   }
-  return to_terminal(table, {.columns = width});
+  document.heading("P2P");
+  document.table(std::move(table));
 }
 
 }  // namespace
 
-std::string topology_report(const Topology& topology, const ScreenStyle& style) {
-  const std::size_t width = style.columns;
-  Footnotes notes;
+Document topology_report(const Topology& topology) {
   const std::string driver = topology.driver.measured()
                                  ? "driver " + topology.driver.value()
                                  : "driver version not known: " + topology.driver.reason();
   const LinkAnswer answer = link_answer(topology);
-  std::string text = text_of(answer, width);
+  Document document = document_of(answer);
   if (answer.trouble) {
-    text += hanging(painted("warning: ", kYellow, style), "see linkgain doctor for what to check",
-                    width);
+    document.paragraph(toned("warning:", Tone::doubtful) +
+                       with_code(" see `linkgain doctor` for what to check"));
   }
-  text += fmt::format("\n{}: {}, {}\n\n{}", topology.host, models_of(topology), driver,
-                      topology_matrix(topology, width));
-  for (const auto section : {gpus_section, nics_section, nvlink_section, p2p_section}) {
-    const std::string part = section(topology, width, notes);
-    if (!part.empty()) text += "\n" + part;
-  }
-  if (!notes.all().empty()) text += "\n";
-  for (const auto& [symbol, meaning] : notes.all()) {
-    const std::string number = symbol.substr(1, symbol.size() - 2);
-    text += hanging(fmt::format("  [{}] ", number), meaning, prose_width(width));
-  }
-  return text;
+  document.paragraph(fmt::format("{}: {}, {}", topology.host, models_of(topology), driver));
+  document.add(topology_matrix(topology));
+  Footnotes notes;
+  for (const auto add : {add_gpus, add_nics, add_nvlink, add_p2p}) add(topology, document, notes);
+  document.notes(notes);
+  return document;
 }
 
 }  // namespace linkgain

@@ -88,7 +88,9 @@ std::string Footnotes::number(const std::string& meaning) {
 }
 
 std::string Footnotes::unknown(const std::string& reason) {
-  std::string symbol = number("not known: " + reason);
+  const std::string meaning = "not known: " + reason;
+  number(meaning);
+  std::string& symbol = std::ranges::find(notes_, meaning, &Note::meaning)->symbol;
   symbol.front() = '[';
   symbol.back() = ']';
   return "? " + symbol;

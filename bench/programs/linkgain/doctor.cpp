@@ -37,7 +37,7 @@ constexpr const char* kFooter =
     "  linkgain doctor --explain nvlink-links";
 
 struct DoctorOptions {
-  bool json = false;
+  OutputFormat format = OutputFormat::table;
   bool load = false;   ///< copy between host and GPUs and look at the PCIe links meanwhile
   bool prove = false;  ///< send data from GPU to GPU and see whether they arrive
   bool verbose = false;
@@ -103,7 +103,7 @@ Diagnosis diagnose(const DoctorOptions& options) {
 }
 
 void declare(CommandLine& line, DoctorOptions& options) {
-  line.app.add_flag("--json", options.json, "Print one JSON document");
+  add_document_format(line, options.format);
   line.app.add_flag("--load", options.load,
                     "Copy between host and GPUs and look at PCIe links meanwhile; measure "
                     "NVLink by copies");
@@ -160,11 +160,10 @@ int carry_out(const DoctorOptions& options) {
                 [&](const Finding& finding) { return !is_wanted(options, finding.id); });
   if (options.junit) write_own_file(*options.junit, kJunitFile, diagnosis_junit(diagnosis));
   if (options.prometheus) write_textfile(*options.prometheus, diagnosis_prometheus(diagnosis));
-  fmt::print("{}", options.json
+  fmt::print("{}", options.format == OutputFormat::json
                        ? to_json(diagnosis)
-                       : in_locale(diagnosis_table(diagnosis, {.color = is_colored(options.color),
-                                                               .verbose = options.verbose,
-                                                               .width = terminal_columns()})));
+                       : in_format(options.format, diagnosis_report(diagnosis, options.verbose),
+                                   "linkgain: diagnosis of " + diagnosis.host, options.color));
   return static_cast<int>(exit_code_of(diagnosis));
 }
 

@@ -4,9 +4,7 @@
 #include <vector>
 
 #include "linkgain/fleet/run_list.hpp"
-#include "linkgain/html/page.hpp"
 #include "subcommand.hpp"
-#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -28,28 +26,21 @@ void declare(CommandLine& line, ListOptions& options) {
   add_output_format(line, options.format);
 }
 
-std::string page_text(const std::vector<ListedRun>& runs, const std::filesystem::path& folder) {
+Document document_of(const std::vector<ListedRun>& runs, const std::filesystem::path& folder) {
   Document document;
-  document.title("linkgain: runs in " + folder.string());
-  document.table(run_list(runs, folder));
-  return html_text(page_of(document));
+  if (runs.empty()) {
+    document.paragraph("no run is there");
+  } else {
+    document.table(run_list(runs, folder));
+  }
+  return document;
 }
 
 std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& options) {
-  switch (options.format) {
-    case OutputFormat::table:
-      return runs.empty() ? "no run is there\n"
-                          : to_terminal(run_list(runs, options.folder), document_style());
-    case OutputFormat::markdown:
-      return document_text(to_markdown(run_list(runs, options.folder)));
-    case OutputFormat::csv:
-      return run_list_csv(runs);
-    case OutputFormat::json:
-      return run_list_json(runs);
-    case OutputFormat::html:
-      return page_text(runs, options.folder);
-  }
-  return {};
+  if (options.format == OutputFormat::csv) return run_list_csv(runs);
+  if (options.format == OutputFormat::json) return run_list_json(runs);
+  return in_format(options.format, document_of(runs, options.folder),
+                   "linkgain: runs in " + options.folder.string());
 }
 
 /// `linkgain list`: prints a line for each run. Returns 1 where one of them or a folder cannot be

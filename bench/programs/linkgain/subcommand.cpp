@@ -22,6 +22,7 @@
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_words.hpp"
 #include "linkgain/fleet/run_list.hpp"
+#include "linkgain/html/page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/run_directory.hpp"
@@ -267,6 +268,21 @@ std::string_view name_of(OutputFormat format) {
 void add_output_format(CommandLine& line, OutputFormat& format) {
   using enum OutputFormat;
   add_format(line, "FORMAT", std::array{table, markdown, csv, json, html}, format, {json});
+}
+
+void add_document_format(CommandLine& line, OutputFormat& format) {
+  using enum OutputFormat;
+  add_format(line, "FORMAT", std::array{table, markdown, json, html}, format, {json});
+}
+
+std::string in_format(OutputFormat format, const Document& document, const std::string& title,
+                      bool color) {
+  if (format == OutputFormat::table) return to_terminal(document, document_style(color));
+  if (format == OutputFormat::markdown) return document_text(to_markdown(document));
+  Document page;
+  page.title(title);
+  page.add(document);
+  return html_text(page_of(page));
 }
 
 CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share) {

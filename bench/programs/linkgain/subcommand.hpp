@@ -18,6 +18,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/screen/screen.hpp"
+#include "linkgain/tables/document.hpp"
 
 /// What a subcommand's file needs: how it registers itself, and what several of them share.
 namespace linkgain {
@@ -91,8 +92,13 @@ enum class OutputFormat { table, markdown, csv, json, html };
 /// "table", "md", "csv", "json", "html".
 std::string_view name_of(OutputFormat format);
 
-/// Adds --format with its default, and --json.
+/// Adds --format with its default, and --json; the second takes no csv.
 void add_output_format(CommandLine& line, OutputFormat& format);
+void add_document_format(CommandLine& line, OutputFormat& format);
+
+/// Shows a document as a terminal, Markdown or a page of this title has it; not for CSV and JSON.
+std::string in_format(OutputFormat format, const Document& document, const std::string& title,
+                      bool color = true);
 
 /// Adds --format, which takes the names of `formats` and for which `value` stands in the help, and
 /// a flag for each of `short_forms`: --card. The default is what `format` is.

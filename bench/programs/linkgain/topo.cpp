@@ -2,10 +2,8 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/diagnostics/topology_table.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "subcommand.hpp"
-#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -16,22 +14,21 @@ constexpr const char* kFooter =
     "  linkgain topo --json > topology.json";
 
 struct TopoOptions {
-  bool json = false;
+  OutputFormat format = OutputFormat::table;
 };
 
-void declare(CommandLine& line, TopoOptions& options) {
-  line.app.add_flag("--json", options.json, "Print one JSON document");
-}
+void declare(CommandLine& line, TopoOptions& options) { add_document_format(line, options.format); }
 
-/// `linkgain topo`: prints the machine's devices and the paths between them. Returns the exit code.
-/// Throws MachineError where there is no GPU, with --json after the document.
+/// Prints the machine's devices and the paths between them. Returns the exit code.
+/// Throws MachineError where there is no GPU, with JSON after the document.
 int carry_out(const TopoOptions& options) {
   const Topology topology = survey_topology();
   const bool has_gpus = !topology.gpus.empty();
-  if (options.json) {
+  if (options.format == OutputFormat::json) {
     fmt::print("{}", to_json(topology));
   } else if (has_gpus) {
-    fmt::print("{}", in_locale(topology_report(topology, document_style())));
+    fmt::print("{}", in_format(options.format, topology_report(topology),
+                               "linkgain: topology of " + topology.host));
   }
   if (has_gpus) return static_cast<int>(ExitCode::success);
   throw MachineError(

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "linkgain/diagnostics/finding.hpp"
-#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
@@ -21,17 +20,10 @@ std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup 
 /// "GPU0-GPU3, GPU5", "28 pairs" where there are more than three, "host".
 std::string readable_subjects(const std::vector<std::string>& subjects);
 
-struct DiagnosisStyle {
-  bool color = false;    ///< of the verdicts
-  bool verbose = false;  ///< what is ok, too
-  std::size_t width = kAnyColumns;
-};
-
-/// A diagnosis for people: first whether NVLink joins the GPUs, then a section for each group, in
-/// it a line for each check with its verdict as a word, the worst first; below what is not ok why
-/// it matters and what to do. Findings that differ in nothing but their subject share a line
-/// ("GPU0-GPU7", "28 pairs"). The last lines count lines by verdict and repeat the problems, and a
-/// warning that a bridge may be missing.
-std::string diagnosis_table(const Diagnosis& diagnosis, const DiagnosisStyle& style);
+/// Shows a diagnosis to people: first whether NVLink joins the GPUs, then by group what is not ok,
+/// the worst first, with why it matters and what to do; with `verbose` a table of what is ok, too.
+/// Findings that differ in nothing but their subject are one ("GPU0-GPU7", "28 pairs"). The end
+/// counts them by verdict and repeats the problems, and a warning that a bridge may be missing.
+Document diagnosis_report(const Diagnosis& diagnosis, bool verbose);
 
 }  // namespace linkgain

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "linkgain/hardware/topology.hpp"
+#include "linkgain/tables/document.hpp"
 
 namespace linkgain {
 
@@ -12,7 +12,8 @@ struct LinkAnswer {
   /// "GPU0 and GPU1 are joined by NVLink: 4 of 4 links active, peer access works." More than two
   /// GPUs are grouped: all pairs, or which of them.
   std::string verdict;
-  /// What to measure where two GPUs have a bridge, or could have one; else empty.
+  /// What to measure where two GPUs have a bridge, or could have one, with its command between
+  /// backticks; else empty.
   std::string advice;
   /// Whether `doctor` has something to say: links that are down, a bridge that is missing, peer
   /// access that is refused over NVLink, or pairs of which nothing is known.
@@ -20,7 +21,6 @@ struct LinkAnswer {
 };
 LinkAnswer link_answer(const Topology& topology);
 
-/// A paragraph, ended by a newline.
-std::string text_of(const LinkAnswer& answer, std::size_t width);
+Document document_of(const LinkAnswer& answer);
 
 }  // namespace linkgain

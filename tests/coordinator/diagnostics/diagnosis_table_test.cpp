@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/html/page.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "sample_diagnoses.hpp"
 #include "support/golden.hpp"
 
@@ -17,28 +18,34 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using enum CheckVerdict;
-using enum CheckVerdict;
 using enum CheckGroup;
 using test::healthy_server;
 using test::sick_workstation;
 
-TEST(DiagnosisTable, OfASickWorkstation) {
-  expect_golden(diagnosis_table(sick_workstation(), {}), "diagnosis_sick.txt");
+std::string terminal_text(const Diagnosis& diagnosis, bool verbose = false,
+                          const ScreenStyle& style = {.columns = kAnyColumns}) {
+  return to_terminal(diagnosis_report(diagnosis, verbose), style);
 }
 
-TEST(DiagnosisTable, ShowsWhatIsOkWhereAsked) {
-  expect_golden(diagnosis_table(sick_workstation(), {.verbose = true}), "diagnosis_verbose.txt");
+TEST(DiagnosisReport, OfASickWorkstation) {
+  expect_golden(terminal_text(sick_workstation()), "diagnosis_sick.txt");
+  expect_golden(to_markdown(diagnosis_report(sick_workstation(), true)), "diagnosis_sick.md");
+  expect_golden(to_html(diagnosis_report(sick_workstation(), true)), "diagnosis_sick.html");
 }
 
-TEST(DiagnosisTable, OfANarrowTerminal) {
-  expect_golden(diagnosis_table(sick_workstation(), {.width = 60}), "diagnosis_narrow.txt");
+TEST(DiagnosisReport, ShowsWhatIsOkWhereAsked) {
+  expect_golden(terminal_text(sick_workstation(), true), "diagnosis_verbose.txt");
 }
 
-TEST(DiagnosisTable, TellsOfAMissingBridgeAgain) {
+TEST(DiagnosisReport, OfANarrowTerminal) {
+  expect_golden(terminal_text(sick_workstation(), true, {.columns = 60}), "diagnosis_narrow.txt");
+}
+
+TEST(DiagnosisReport, TellsOfAMissingBridgeAgain) {
   Diagnosis diagnosis = sick_workstation();
   const auto last_lines = [&] {
-    const std::string text = diagnosis_table(diagnosis, {});
-    return text.substr(text.rfind("not checkable"));
+    const std::string text = terminal_text(diagnosis);
+    return text.substr(text.rfind("\nSummary\n"));
   };
   EXPECT_THAT(last_lines(), Not(HasSubstr("nvlink-links")));
   EXPECT_THAT(last_lines(), Not(HasSubstr("temperature"))) << "another warning";
@@ -47,46 +54,34 @@ TEST(DiagnosisTable, TellsOfAMissingBridgeAgain) {
     finding.verdict = warning;
     finding.value = "0 of 4 links active: no bridge is seen";
   }
-  EXPECT_THAT(last_lines(), HasSubstr("\n  warning: nvlink-links, GPU0, GPU1: 0 of 4 links"));
+  EXPECT_THAT(last_lines(), HasSubstr("\n  - warning: nvlink-links, GPU0, GPU1: 0 of 4 links"));
 }
 
-TEST(DiagnosisTable, OfAHealthyServer) {
-  expect_golden(diagnosis_table(healthy_server(), {}), "diagnosis_healthy.txt");
+TEST(DiagnosisReport, OfAHealthyServer) {
+  expect_golden(terminal_text(healthy_server()), "diagnosis_healthy.txt");
 }
 
-/// Without what a terminal takes for colour.
-std::string without_color(const std::string& text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\033') {
-      i = text.find('m', i);
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
-TEST(DiagnosisTable, ColourChangesNothingElse) {
-  const std::string colored = diagnosis_table(sick_workstation(), {.color = true});
+TEST(DiagnosisReport, ColourChangesNothingElse) {
+  const std::string colored =
+      terminal_text(sick_workstation(), true, {.columns = kAnyColumns, .color = true});
   EXPECT_THAT(colored, HasSubstr("\033["));
-  EXPECT_EQ(without_color(colored), diagnosis_table(sick_workstation(), {}));
+  EXPECT_EQ(without_escapes(colored), terminal_text(sick_workstation(), true));
 }
 
-TEST(DiagnosisTable, NoLineIsLongerThanAScreen) {
+TEST(DiagnosisReport, NoLineIsLongerThanAScreen) {
   for (const std::size_t width : {std::size_t{60}, std::size_t{80}, kAnyColumns}) {
-    std::string text = diagnosis_table(sick_workstation(), {.verbose = true, .width = width});
+    std::string text = terminal_text(sick_workstation(), true, {.columns = width});
     for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
       const std::string line = text.substr(0, end);
-      EXPECT_LE(display_width(line), std::min(width, std::size_t{100})) << line;
+      EXPECT_LE(display_width(line), std::min(width, kTerminalColumns)) << line;
       EXPECT_FALSE(line.ends_with(' ')) << "blank at the end: " << line;
       text.erase(0, end + 1);
     }
   }
 }
 
-TEST(DiagnosisTable, OfNothing) {
-  expect_golden(diagnosis_table({"h", "t", {}, {}}, {}), "diagnosis_empty.txt");
+TEST(DiagnosisReport, OfNothing) {
+  expect_golden(terminal_text({"h", "t", {}, {}}), "diagnosis_empty.txt");
 }
 
 TEST(DiagnosisRows, JoinOnlyWhatIsAlike) {

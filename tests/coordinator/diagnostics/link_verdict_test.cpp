@@ -15,7 +15,7 @@ namespace {
 
 std::string answer(const Topology& topology) {
   const LinkAnswer answer = link_answer(topology);
-  return text_of(answer, kAnyColumns) + (answer.trouble ? "(trouble)\n" : "");
+  return to_terminal(document_of(answer)) + (answer.trouble ? "(trouble)\n" : "");
 }
 
 /// So many GPUs of a kind, with the pairs that NVLink joins.
@@ -102,7 +102,8 @@ TEST(LinkVerdict, OfOtherNumbers) {
 
 TEST(LinkVerdict, IsBrokenWhereATerminalEnds) {
   for (const std::size_t width : {std::size_t{40}, std::size_t{60}, kAnyColumns}) {
-    std::istringstream lines(text_of(link_answer(gpus_joined(dark(4), 4, {})), width));
+    std::istringstream lines(
+        to_terminal(document_of(link_answer(gpus_joined(dark(4), 4, {}))), {.columns = width}));
     for (std::string line; std::getline(lines, line);) {
       EXPECT_LE(display_width(line), std::min(width, kTerminalColumns)) << line;
     }

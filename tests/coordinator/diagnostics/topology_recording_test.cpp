@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/diagnostics/topology_table.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "support/fake_sys.hpp"
 #include "support/scoped_environment.hpp"
@@ -28,7 +27,7 @@ TEST_P(TopologyRecording, IsTheMatrixCellByCell) {
   }
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
   const ScopedEnvironment name("LINKGAIN_NVML_SCENARIO", scenario);
-  const std::string ours = topology_matrix(survey_topology(sys.root()), kAnyColumns);
+  const std::string ours = to_terminal(topology_matrix(survey_topology(sys.root())));
   const std::string theirs = read_text(std::filesystem::path(TEST_DATA) / file);
   const Matrix expected = their_matrix(theirs);
   ASSERT_EQ(expected.size(), static_cast<std::size_t>(gpus) + 1) << theirs;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/html/page.hpp"
 #include "sample_topologies.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
@@ -15,23 +15,27 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(TopologyReport, OfGpusOnASwitch) {
-  expect_golden(topology_report(h200_pair(), {.columns = kAnyColumns}), "topology_h200.txt");
+  expect_golden(to_terminal(topology_report(h200_pair())), "topology_h200.txt");
 }
 
 TEST(TopologyReport, OfABridgedPair) {
-  expect_golden(topology_report(ga102_pair(), {.columns = kAnyColumns}), "topology_ga102.txt");
+  expect_golden(to_terminal(topology_report(ga102_pair())), "topology_ga102.txt");
 }
 
 TEST(TopologyReport, OfATroubledMachine) {
-  expect_golden(topology_report(troubled_machine(), {.columns = kAnyColumns}),
-                "topology_troubled.txt");
+  expect_golden(to_terminal(topology_report(troubled_machine())), "topology_troubled.txt");
+}
+
+TEST(TopologyReport, IsTheSameInMarkdownAndOnAPage) {
+  expect_golden(to_markdown(topology_report(troubled_machine())), "topology_troubled.md");
+  expect_golden(to_html(topology_report(troubled_machine())), "topology_troubled.html");
 }
 
 TEST(TopologyReport, LeavesColumnsOutOfANarrowTerminal) {
   Situations texts;
   for (const std::size_t width : {60U, 80U, 200U}) {
     texts.add(std::to_string(width) + " columns",
-              topology_report(ga102_pair(), {.columns = width}));
+              to_terminal(topology_report(ga102_pair()), {.columns = width}));
   }
   expect_golden(texts.text(), "topology_narrow.txt");
 }
@@ -40,13 +44,13 @@ TEST(TopologyMatrix, HasNvidiaSmisCellsAndColumnsAndExplainsOnlyWhatOccurs) {
   Topology uncounted = h200_pair();
   uncounted.pairs[0].nvlinks = Reading<int>::missing("function not found");
   Situations texts;
-  texts.add("links of both directions", topology_matrix(h200_pair(), kAnyColumns));
-  texts.add("links not counted", topology_matrix(uncounted, kAnyColumns));
+  texts.add("links of both directions", to_terminal(topology_matrix(h200_pair())));
+  texts.add("links not counted", to_terminal(topology_matrix(uncounted)));
   expect_golden(texts.text(), "topology_matrix.txt");
 }
 
 TEST(TopologyReport, CalculatesAsTheGuideDoes) {
-  EXPECT_THAT(topology_report(ga102_pair(), {.columns = kAnyColumns}),
+  EXPECT_THAT(to_terminal(topology_report(ga102_pair())),
               AllOf(HasSubstr("14.0625"), HasSubstr("56.25"), HasSubstr("112.50")));
 }
 
@@ -54,25 +58,25 @@ TEST(TopologyReport, SaysOnceWhatIsAlike) {
   Situations texts;
   Topology topology = h200_pair();
   for (TopologyGpu& gpu : topology.gpus) gpu.nvlink.possible = 0;
-  texts.add("no GPU has NVLink", topology_report(topology, {.columns = kAnyColumns}));
+  texts.add("no GPU has NVLink", to_terminal(topology_report(topology)));
   for (TopologyGpu& gpu : topology.gpus) {
     gpu.nvlink.possible = Reading<int>::missing("Not Supported", WhyMissing::unsupported);
   }
-  texts.add("the driver tells of no NVLink", topology_report(topology, {.columns = kAnyColumns}));
+  texts.add("the driver tells of no NVLink", to_terminal(topology_report(topology)));
   topology.gpus[0].nvlink.possible = 0;
   texts.add("one GPU has no NVLink, of the other the driver does not report",
-            topology_report(topology, {.columns = kAnyColumns}));
+            to_terminal(topology_report(topology)));
   topology = h200_pair();
   topology.gpus.push_back(topology.gpus[1]);
   topology.gpus[2].index = 2;
   for (const auto& [from, to] : {std::pair{0, 2}, {2, 0}, {1, 2}, {2, 1}}) {
     topology.pairs.push_back(pair(from, to, Ancestor::phb, 18));
   }
-  texts.add("P2P of all pairs", topology_report(topology, {.columns = kAnyColumns}));
+  texts.add("P2P of all pairs", to_terminal(topology_report(topology)));
   topology = h200_pair();
   topology.gpus.pop_back();
   topology.pairs.clear();
-  texts.add("one GPU has no pairs", topology_report(topology, {.columns = kAnyColumns}));
+  texts.add("one GPU has no pairs", to_terminal(topology_report(topology)));
   expect_golden(texts.text(), "topology_situations.txt");
 }
 

@@ -8,8 +8,10 @@ namespace linkgain::test {
 namespace {
 
 TEST(CommandLine, OfTopo) {
-  EXPECT_FALSE(options_of<TopoOptions>({"topo"}).json);
-  EXPECT_TRUE(options_of<TopoOptions>({"topo", "--json"}).json);
+  EXPECT_EQ(options_of<TopoOptions>({"topo"}).format, OutputFormat::table);
+  EXPECT_EQ(options_of<TopoOptions>({"topo", "--json"}).format, OutputFormat::json);
+  EXPECT_EQ(options_of<TopoOptions>({"topo", "--format", "html"}).format, OutputFormat::html);
+  EXPECT_THROW(options_of<TopoOptions>({"topo", "--format", "csv"}), UsageError);
 }
 
 }  // namespace
