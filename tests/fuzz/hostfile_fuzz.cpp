@@ -12,7 +12,3 @@ void read(std::string_view text) {
 
 }  // namespace
 }  // namespace linkgain
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return linkgain::fuzz::run(data, size, linkgain::read);
-}

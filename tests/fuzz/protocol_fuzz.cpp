@@ -19,7 +19,3 @@ void read(std::string_view line) {
 
 }  // namespace
 }  // namespace linkgain
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return linkgain::fuzz::run(data, size, linkgain::read);
-}

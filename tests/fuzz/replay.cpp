@@ -26,7 +26,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "fuzz_target.hpp"
+#include "fuzz_input.hpp"
 #include "mutator.hpp"
 
 namespace linkgain::fuzz {

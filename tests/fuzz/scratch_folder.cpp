@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "fuzz_target.hpp"
+#include "fuzz_input.hpp"
 
 namespace linkgain::fuzz {
 namespace {

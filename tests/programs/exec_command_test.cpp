@@ -1,19 +1,24 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <memory>
+#include <set>
 
 #include "exec_program.hpp"
 
-/// Commands that are not what `linkgain exec` can measure.
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
+
+// Commands that are not what `linkgain exec` can measure.
 
 class ExecCommand : public ExecProgram {};
 
@@ -64,6 +69,248 @@ TEST_F(ExecCommand, ComparesNoVariantThatPutsItsWorkIntoTheBackground) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("slower")));
   EXPECT_THAT(outcome.output, Not(HasSubstr("less time")));
 }
+
+// What `linkgain exec` says of errors on links and of GPUs that fail, on those of the NVML double.
+
+class ExecWithErrors : public ExecProgram {
+ protected:
+  Outcome run_on(const std::string& scenario, const std::string& script) {
+    ProgramRequest made = request({"--variant", "p2p"}, {"sh", "-c", script});
+    made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+    made.environment["LINKGAIN_NVML_SCENARIO"] = scenario;
+    made.environment["LINKGAIN_NVML_ERRORS"] = (folder_.path() / "errors").string();
+    return run_program(made);
+  }
+  std::string report() const { return read_text(folder_.path() / "out" / "report.md"); }
+};
+
+TEST_F(ExecWithErrors, NamesLinkAndCounter) {
+  const Outcome outcome =
+      run_on("h200x2", "[ {round} = 1 ] || echo 0 3 crc_errors 12 > errors; true");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.error, HasSubstr("12 CRC errors"));
+  EXPECT_THAT(warning_codes(), Contains("link-errors"));
+  const Json errors = record().at("link_errors");
+  EXPECT_EQ(errors.at("readings"), 3);
+  ASSERT_THAT(errors.at("grown"), SizeIs(1));
+  EXPECT_EQ(errors.at("grown")[0].at("gpu"), 0);
+  EXPECT_EQ(errors.at("grown")[0].at("link"), 3);
+  EXPECT_EQ(errors.at("grown")[0].at("growth"), 12);
+  EXPECT_THAT(report(), HasSubstr("Link errors: 12 CRC"));
+}
+
+TEST_F(ExecWithErrors, OfLinksWithoutAnyAreNone) {
+  const Outcome outcome = run_on("h200x2", "true");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(record().at("link_errors").at("counters"), Not(IsEmpty()));
+  EXPECT_THAT(record().at("link_errors").at("grown"), IsEmpty());
+  EXPECT_THAT(warning_codes(), Not(Contains("link-errors")));
+  EXPECT_THAT(report(), HasSubstr("Link errors: none"));
+}
+
+TEST_F(ExecWithErrors, SaysOfAFailureWhatTheDriverSays) {
+  const Outcome outcome = run_on("lost-gpu", "echo 'CUDA error: unknown error'; exit 3");
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  const Json failed = warning("run-failed");
+  ASSERT_TRUE(failed.is_object());
+  EXPECT_THAT(failed.at("text"), HasSubstr("\nGPU 1 does"));
+  EXPECT_THAT(failed.at("advice"), HasSubstr("999"));
+  EXPECT_THAT(report(), HasSubstr("GPU 1 does"));
+}
+
+// The folders that `linkgain exec` writes to.
+
+TEST_F(ExecProgram, SetsAnEarlierRunAside) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(run({"--variant", "p2p", "--rounds", "1"}, {"true"}).status, 0);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs.old" / "p2p-1.log"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p-1.log"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results")) << "another one was named";
+}
+
+TEST_F(ExecProgram, HasAFolderOfItsOwnBesideOthersThatBeginInTheSameSecond) {
+  std::vector<std::unique_ptr<Program>> programs;
+  for (int i = 0; i < 4; ++i) {
+    ProgramRequest made =
+        linkgain(folder_, {"exec", "--variant", "p2p", "--rounds", "1", "--", "true"});
+    made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
+    programs.push_back(std::make_unique<Program>(made));
+  }
+  for (const auto& program : programs) {
+    const Outcome outcome = program->finish(60.0);
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+  }
+  std::set<std::filesystem::path> records;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path() / "results")) {
+    EXPECT_TRUE(std::filesystem::exists(entry.path() / "record.json")) << entry.path();
+    EXPECT_FALSE(std::filesystem::exists(entry.path() / "record.json.old")) << entry.path();
+    records.insert(entry.path());
+  }
+  EXPECT_THAT(records, SizeIs(programs.size()));
+}
+
+TEST_F(ExecProgram, ThatIsRefusedLeavesNoFolder) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"--dry-run", "--", "true"}, {"--", "no-such-program"}}) {
+    std::vector<std::string> arguments{"exec"};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    run_program(linkgain(folder_, arguments));
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << command.front();
+  }
+}
+
+/// As that of a folder of others may be.
+TEST_F(ExecProgram, ShowsTheNameOfItsFolderAsAWordToCopy) {
+  for (const std::string name : {"sp ace", "-x", "a\033[2J\n\u202eb"}) {
+    ProgramRequest made = linkgain(
+        folder_, {"exec", "--out=" + name, "--variant", "p2p", "--rounds", "1", "--", "false"});
+    made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
+    const Outcome outcome = run_program(made);
+    EXPECT_EQ(outcome.status, 6) << name;
+    EXPECT_THAT(outcome.output + outcome.error,
+                AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\u202e"))));
+    const std::vector<std::string> lines = lines_of(outcome.output);
+    const std::string start = "Details: ";
+    const auto line = std::ranges::find_if(
+        lines, [&](const std::string& each) { return each.starts_with(start); });
+    ASSERT_NE(line, lines.end()) << outcome.output;
+    const std::string script = "linkgain() { \"$0\" \"$@\"; }\n" + line->substr(start.size());
+    const Outcome pasted = run_program({.arguments = {"bash", "-c", script, LINKGAIN},
+                                        .environment = {},
+                                        .directory = folder_.path()});
+    EXPECT_EQ(pasted.status, 0) << *line << pasted.error;
+  }
+}
+
+// `linkgain exec --server`.
+
+class ExecServer : public ExecProgram {};
+
+TEST_F(ExecServer, StartsAServerForEachRun) {
+  write_script("server",
+               "#!/bin/sh\n"
+               "trap 'echo ended >> ended; exit 0' TERM\n"
+               "echo ...; sleep 0.1; echo \"$1\" > port; printf 'ready at %s' \"$1\"\n"
+               "while :; do sleep 0.05; done\n");
+  write_script("client", "#!/bin/sh\necho \"answer: $(cat port)\"; rm port\n");
+  Program program(request({"--server", "./server '1{round} {variant}'", "--ready", "ready at",
+                           "--metric", "answer: ([0-9]+)"},
+                          {"./client"}));
+  const Outcome outcome = program.finish();
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(log("host-2"), "answer: 12 host\n");
+  EXPECT_EQ(log("host-2.server"), "...\nready at 12 host");
+  const Json runs = record().at("samples").at("case");
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(lines_of(read_text(folder_.path() / "ended")).size()),
+            std::ranges::count(runs, Json(0)));
+  EXPECT_GE(case_named("exec/start-up").at("variants")[0].at("time_s"), 0.1);
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+}
+
+TEST_F(ExecServer, SaysWhatIsWrongWithAServer) {
+  const auto fails = [&](const std::vector<std::string>& options, const std::string& why) {
+    std::vector<std::string> all{"--ready", "up", "--variant", "p2p", "--rounds", "1"};
+    all.insert(all.end(), options.begin(), options.end());
+    Program program(request(all, {"sleep", "0.5"}));
+    const Outcome outcome = program.finish(60.0);
+    EXPECT_EQ(outcome.status, 6) << why;
+    EXPECT_THAT(outcome.error, HasSubstr(why));
+    EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  };
+  fails({"--server", "false"}, "exit status 1 before it was ready");
+  fails({"--server", "sleep 1000", "--ready-timeout", "0.2"}, "not ready within 0.2 s");
+  fails({"--server", "sh -c 'echo up; exit 4'"}, "exit status 4");
+}
+
+TEST_F(ExecServer, ThatFailsIsToldByItsLastLineAndItsLog) {
+  for (const std::string said : {"loading", "ready"}) {
+    const std::string server = "sh -c 'echo " + said + "; echo out of memory >&2; exit 1'";
+    for (const std::string rounds : {"1", "2"}) {
+      const Outcome outcome =
+          run({"--variant", "p2p", "--rounds", rounds, "--server", server, "--ready", "ready"},
+              {"sh", "-c", "echo answer; sleep 0.5"});
+      EXPECT_EQ(outcome.status, 6);
+      EXPECT_THAT(outcome.error, AllOf(HasSubstr("p2p-1.server.log"), HasSubstr("out of memory")));
+      const Json failed = warning("run-failed");
+      ASSERT_TRUE(failed.is_object());
+      EXPECT_THAT(failed.at("text"), HasSubstr("out of memory"));
+      EXPECT_THAT(failed.at("advice"), HasSubstr("runs/p2p-1.server.log"));
+      EXPECT_EQ(log("p2p-1.server"), said + "\nout of memory\n");
+    }
+  }
+}
+
+TEST_F(ExecServer, ThatEndsUnderItsClientEndsTheRun) {
+  const double start = now();
+  Program program(request({"--variant", "p2p", "--rounds", "1", "--server",
+                           "sh -c 'echo ready; sleep 0.2; exit 4'", "--ready", "ready"},
+                          {"sleep", "1000"}));
+  const Outcome outcome = program.finish(60.0);
+  EXPECT_LT(now() - start, 10.0 * slowdown());
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("exit status 4"), HasSubstr("before the client")));
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+}
+
+TEST_F(ExecServer, ThatEndedIsToldOfWhereItsClientFailsAtOnce) {
+  const Outcome outcome =
+      run({"--server", "sh -c 'echo ready; echo no memory; touch gone; exit 4'", "--ready", "ready",
+           "--variant", "p2p", "--rounds", "1"},
+          {"sh", "-c", "while [ ! -e gone ]; do sleep 0.02; done; sleep 0.3; exit 7"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("exit status 4"), HasSubstr("exit status 7"),
+                                   HasSubstr("no memory")));
+  EXPECT_THAT(outcome.error, HasSubstr("p2p-1.server.log"));
+}
+
+TEST_F(ExecServer, HasNoStartUpThatIsKnownWhereLinkgainWasStopped) {
+  write_script("serve", "#!/bin/sh\ntouch begun; sleep 0.5; echo ready; sleep 1000\n");
+  Program program(request(
+      {"--server", "./serve", "--ready", "ready", "--variant", "p2p", "--rounds", "1"}, {"true"}));
+  const Outcome outcome = finish_stopped(program, 2.5);
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("linkgain itself"));
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+}
+
+TEST_F(ExecServer, TellsOfAServerThatHangsAsOfItsClient) {
+  const std::string server = "sh -c 'echo ready; sleep 1001; :'";
+  const auto both = AllOf(HasSubstr("(sleep 1000)"), HasSubstr("(sleep 1001)"));
+  const Outcome outcome = run({"--timeout", "0.5", "--variant", "p2p", "--rounds", "1", "--server",
+                               server, "--ready", "ready"},
+                              {"sleep", "1000"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, both);
+  EXPECT_THAT(log("p2p-1"), both);
+}
+
+TEST_F(ExecServer, TellsWhatAServerDoesThatIsNotReadyInTime) {
+  const Outcome outcome = run({"--ready-timeout", "0.5", "--variant", "p2p", "--rounds", "1",
+                               "--server", "sleep 1001", "--ready", "up"},
+                              {"true"});
+  EXPECT_EQ(outcome.status, 6);
+  EXPECT_THAT(outcome.error, HasSubstr("(sleep 1001)"));
+  EXPECT_THAT(log("p2p-1.server"), HasSubstr("(sleep 1001)"));
+}
+
+// `linkgain exec --prepare` and `--cleanup`.
+
+class ExecShell : public ExecProgram, public testing::WithParamInterface<std::string> {};
+
+TEST_P(ExecShell, IsEndedWithAllItStartedWhereItTakesTooLong) {
+  Program program(request({GetParam(), "echo begun >> begun; setsid sleep 1000 & sleep 1000",
+                           "--timeout", "1", "--variant", "p2p", "--rounds", "1"},
+                          {"true"}));
+  const Outcome outcome = program.finish(120.0);
+  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  EXPECT_THAT(outcome.error, HasSubstr(GetParam() + " had not"));
+  EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  EXPECT_EQ(read_text(folder_.path() / "begun"), "begun\n");
+  EXPECT_THAT(warning_codes(), Contains("run-failed"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Options, ExecShell, testing::Values("--prepare", "--cleanup"));
 
 }  // namespace
 }  // namespace linkgain::test

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "linkgain/cases/case_label.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -248,6 +250,149 @@ TEST(Case, CountsElements) {
   Case c = all_reduce();
   c.type = DataType::float64;
   EXPECT_EQ(c.elements(), 134217728);
+}
+
+// Roots, kinds of buffers, kernels, ping_pong and sizes that are split over the ranks.
+
+Case case_of(OperationKind operation, std::int64_t size, int ranks = 2) {
+  Case c;
+  c.operation = operation;
+  c.size = Bytes{size};
+  c.ranks = ranks;
+  return c;
+}
+
+TEST(CaseForms, StandInTheNameInTheOneOrder) {
+  Case c = case_of(OperationKind::broadcast, 1024, 4);
+  EXPECT_EQ(case_name(c), "broadcast/float32/1KiB/np4");
+  c.root = 3;
+  EXPECT_EQ(case_name(c), "broadcast/float32/1KiB/np4/root=3");
+  c.buffers = Buffers::registered;
+  c.launch = LaunchMode::graph;
+  c.in_place = true;
+  EXPECT_EQ(case_name(c), "broadcast/float32/1KiB/np4/inplace/graph/registered/root=3");
+  EXPECT_EQ(curve_name(c), "broadcast/float32/np4/inplace/graph/registered/root=3");
+  Case kernel = case_of(OperationKind::all_reduce, 1024);
+  kernel.kernel = true;
+  kernel.launch = LaunchMode::graph;
+  EXPECT_EQ(case_name(kernel), "all_reduce/float32/sum/1KiB/np2/graph/kernel");
+  Case ping = case_of(OperationKind::ping_pong, 8);
+  ping.pair = Pair{1, 0, false};
+  ping.buffers = Buffers::symmetric;
+  EXPECT_EQ(case_name(ping), "ping_pong/float32/8B/np2/symmetric/pair=1-0");
+  ping.buffers = Buffers::allocated;
+  EXPECT_EQ(case_name(ping), "ping_pong/float32/8B/np2/allocated/pair=1-0");
+}
+
+TEST(CaseForms, AreReadBack) {
+  for (const OperationKind operation : kOperations) {
+    if (is_training(operation)) continue;  // training_parameters_test has their names
+    for (const Buffers buffers : kBuffers) {
+      for (const int root : {0, 1, 3}) {
+        for (const bool kernel : {false, true}) {
+          Case c = case_of(operation, 4096, 4);
+          if (!works_on_memory(operation)) c.buffers = buffers;
+          if (has_root(operation)) c.root = root;
+          c.kernel = kernel && has_kernel(c);
+          if (needs_pair(operation)) c.pair = Pair{3, 1, false};
+          EXPECT_EQ(parse_case_name(case_name(c)), c) << case_name(c);
+        }
+      }
+    }
+  }
+}
+
+TEST(CaseForms, AreAccepted) {
+  for (const char* name :
+       {"ping_pong/float32/8B/np2/pair=1-0", "all_gather/float32/24B/np3",
+        "broadcast/float32/16B/np3", "alltoall/float32/1KiB/np2/inplace" /* in older records */}) {
+    EXPECT_NO_THROW(parse_case_name(name)) << name;
+  }
+}
+
+TEST(CaseForms, ASplitSizeHasWholeElementsForEveryRank) {
+  EXPECT_EQ(size_granule(case_of(OperationKind::gather, 64, 8)), 32);
+  EXPECT_EQ(size_granule(case_of(OperationKind::reduce, 64, 8)), 4);
+  EXPECT_EQ(case_of(OperationKind::gather, 64, 8).elements_per_rank(), 2);
+}
+
+TEST(BuffersNames, AreReadBack) {
+  for (const Buffers buffers : kBuffers) EXPECT_EQ(parse_buffers(name_of(buffers)), buffers);
+}
+
+TEST(CurveLabel, NamesWhatIsNotTheDefault) {
+  Case definition;
+  EXPECT_EQ(curve_label(definition), "all_reduce");
+  EXPECT_EQ(spoken_operation(definition), "all-reduce");
+  definition.operation = OperationKind::send_recv;
+  definition.type = DataType::float16;
+  definition.pair = Pair{0, 1, false};
+  EXPECT_EQ(curve_label(definition), "send_recv float16 0->1");
+  definition.pair->both = true;
+  EXPECT_EQ(curve_label(definition), "send_recv float16 0<->1");
+  Case ping;
+  ping.operation = OperationKind::ping_pong;
+  ping.pair = Pair{1, 0, false};
+  EXPECT_EQ(curve_label(ping), "ping_pong 1<->0");
+  Case gather;
+  gather.operation = OperationKind::gather;
+  gather.buffers = Buffers::symmetric;
+  gather.root = 2;
+  EXPECT_EQ(curve_label(gather), "gather symmetric root 2");
+  Case kernel;
+  kernel.kernel = true;
+  EXPECT_EQ(curve_label(kernel), "all_reduce kernel");
+  Case other;
+  other.reduction = Reduction::max;
+  other.launch = LaunchMode::graph;
+  EXPECT_EQ(curve_label(other), "all_reduce max graph");
+  Case in_place;
+  in_place.in_place = true;
+  EXPECT_EQ(curve_label(in_place), "all_reduce in place");
+  EXPECT_EQ(curve_label(parse_case_name("latency/8B/np2/pair=0-1")), "latency 0<->1");
+  EXPECT_EQ(curve_label(parse_case_name("load_latency/64KiB/np2/pair=0-1")), "load_latency 0->1");
+}
+
+TEST(CaseLabel, HasTheSizeOfWhatHasOne) {
+  EXPECT_EQ(case_label(parse_case_name("all_gather/float32/1GiB/np2")), "all_gather 1 GiB");
+  EXPECT_EQ(case_label(parse_case_name("gpt2_step/bf16/gpt2/np2/zero2/batch=8")),
+            "gpt2_step bf16 gpt2 zero2 batch=8");
+  EXPECT_EQ(case_label(program_case({.name = "loss"})), "loss");
+}
+
+TEST(ReadableResult, IsATimeUnlessAProgramPrintedANumber) {
+  EXPECT_EQ(readable_result(Case{}, Seconds{0.039}), "39.00 ms");
+  EXPECT_EQ(readable_result(program_case({.name = "loss"}), Seconds{0.039}), "0.039");
+  EXPECT_EQ(readable_result(program_case({}), Seconds{0.039}), "39.00 ms");
+}
+
+TEST(SpokenOperation, OfAProgramAndOfATrainingIsNoName) {
+  EXPECT_EQ(spoken_operation(program_case({})), "program");
+  EXPECT_EQ(spoken_operation(parse_case_name("gpt2_step/fp32/gpt2/np2")), "training");
+}
+
+TEST(CommandForLaunches, OfAProgramAsksForRounds) {
+  EXPECT_EQ(command_for_launches(Case{}), "linkgain run --launches 8");
+  EXPECT_EQ(command_for_launches(program_case({})), "linkgain exec --rounds 8");
+}
+
+TEST(ReadablePlan, HasWhatIsKnown) {
+  EXPECT_EQ(readable_plan({"RING", "LL"}), "RING LL");
+  EXPECT_EQ(readable_plan({"", "SIMPLE"}), "SIMPLE");
+  EXPECT_EQ(readable_plan({"NVLS", ""}), "NVLS");
+  EXPECT_EQ(readable_plan({}), "");
+}
+
+TEST(TrainingSentence, NamesModelStrategyAndBuckets) {
+  Situations sentences;
+  for (const char* name :
+       {"gpt2_step/fp32/gpt2/np2", "gpt2_step/fp64/tiny/np2/zero2", "gpt2_step/bf16/gpt2/np4/zero3",
+        "gpt2_step/fp32/gpt2/np2/none", "gpt2_step/fp32/gpt2/np2/buckets=legacy",
+        "gpt2_step/tf32/gpt2/np8/bucket-mb=50/batch=8/sequence=512/dropout=0",
+        "gpt2_step/fp32/gpt2/np2/buckets=legacy/bucket-mb=5"}) {
+    sentences.add(name, training_sentence(parse_case_name(name)));
+  }
+  sentences.expect_golden("training_sentences.txt");
 }
 
 }  // namespace

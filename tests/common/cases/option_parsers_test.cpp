@@ -1,23 +1,29 @@
 #include "linkgain/cases/option_parsers.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/option_words.hpp"
 #include "linkgain/cases/profiles.hpp"
+#include "linkgain/cases/program_metric.hpp"
 #include "linkgain/cases/schedule.hpp"
+#include "linkgain/cases/sizes.hpp"
+#include "linkgain/cases/tolerance.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(ParseGpus, ReadsAList) {
   EXPECT_THAT(parse_gpus("0,1"), ElementsAre(0, 1));
@@ -227,6 +233,140 @@ TEST(WithOptions, WaysWithoutAPairAreMeantForEveryPair) {
   options.pair = Pair{2, 3, false};
   EXPECT_EQ(with_options(usual, options).pair, options.pair);
 }
+
+TEST(WordsOfOption, AreThoseOfAnOptionWithItsValue) {
+  EXPECT_THAT(words_of_option("--launcher", "PROGRAM"), ElementsAre("mpirun", "srun"));
+  EXPECT_THAT(words_of_option("--strategy", "NAME,..."), ElementsAre("ddp", "zero2", "zero3"))
+      << "none is measured with each";
+  EXPECT_THAT(words_of_option("--launcher", "NAME"), IsEmpty()) << "another program's";
+  EXPECT_THAT(words_of_option("--sizes", "SIZES"), IsEmpty());
+}
+
+TEST(WordsOfDeclared, AreByTheLongName) {
+  CLI::App app;
+  std::string value;
+  const CLI::Option& option = *app.add_option("-b,--backend", value)->type_name("NAME");
+  EXPECT_THAT(words_of_declared(option), ElementsAre("nccl", "mpi"));
+  EXPECT_THAT(words_of_declared(*app.add_option("-x", value)->type_name("NAME")), IsEmpty());
+}
+
+TEST(Tolerance, BoundsTheLogOfTheTime) {
+  const Tolerance both{-0.1, 0.25};
+  EXPECT_DOUBLE_EQ(log_lower(both), std::log(0.9));
+  EXPECT_DOUBLE_EQ(log_upper(both), std::log(1.25));
+  const Tolerance none{std::nullopt, std::nullopt};
+  EXPECT_EQ(log_lower(none), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(log_upper(none), std::numeric_limits<double>::infinity());
+}
+
+TEST(Tolerance, IsReadable) {
+  EXPECT_EQ(readable_tolerance({}), "±5 %");
+  EXPECT_EQ(readable_tolerance({-0.1, 0.025}), "-10 to +2.5 %");
+  EXPECT_EQ(readable_tolerance({std::nullopt, 0.05}), "at most +5 %");
+  EXPECT_EQ(readable_tolerance({-0.05, std::nullopt}), "at least -5 %");
+  EXPECT_EQ(readable_tolerance({std::nullopt, std::nullopt}), "unbounded");
+}
+
+TEST(Schedule, IsReadBackFromItsName) {
+  for (const Schedule schedule : kSchedules) {
+    EXPECT_EQ(parse_schedule(name_of(schedule)), schedule);
+  }
+  EXPECT_EQ(name_of(Schedule::paired), "paired");
+}
+
+std::vector<std::int64_t> sizes_of(std::string_view text) {
+  std::vector<std::int64_t> values;
+  for (const Bytes size : parse_sizes(text)) values.push_back(size.value);
+  return values;
+}
+
+TEST(ParseSizes, MultipliesUpToAndIncludingTheEnd) {
+  EXPECT_THAT(sizes_of("8:512:x4"), ElementsAre(8, 32, 128, 512));
+  EXPECT_THAT(sizes_of("8:1000:x4"), ElementsAre(8, 32, 128, 512, 1000));
+  const auto sweep = sizes_of("8:1G:x4");
+  ASSERT_EQ(sweep.size(), 15U);
+  EXPECT_EQ(sweep[13], 536870912);
+  EXPECT_EQ(sweep[14], 1073741824);
+  EXPECT_EQ(sizes_of("8:1G:x2").size(), 28U);
+}
+
+TEST(ParseSizes, AddsUpToAndIncludingTheEnd) {
+  EXPECT_THAT(sizes_of("10:40:+10"), ElementsAre(10, 20, 30, 40));
+  EXPECT_THAT(sizes_of("10:35:+10"), ElementsAre(10, 20, 30, 35));
+  EXPECT_EQ(sizes_of("1M:64M:+1M").size(), 64U);
+  EXPECT_THAT(sizes_of("8:8:+1"), ElementsAre(8));
+  EXPECT_THAT(sizes_of("8:9:x1000"), ElementsAre(8, 9));
+}
+
+TEST(ParseSizes, JoinsListsAndSweepsAscendingWithoutRepetition) {
+  EXPECT_THAT(sizes_of("1G,64K,8,65536"), ElementsAre(8, 65536, 1073741824));
+  EXPECT_THAT(sizes_of("1K,8:32:x2,16,1:3:+1"), ElementsAre(1, 2, 3, 8, 16, 32, 1024));
+}
+
+TEST(ParseSizes, ReachesTheLargestCountWithoutOverflow) {
+  EXPECT_THAT(sizes_of("35184372088833:64T:x2"), ElementsAre(35184372088833, 70368744177664));
+  EXPECT_THAT(sizes_of("70368744177663:64T:+64T"), ElementsAre(70368744177663, 70368744177664));
+  EXPECT_THAT(sizes_of("1:2:x9223372036854775807"), ElementsAre(1, 2));
+}
+
+TEST(ParseSizes, RefusesOtherTextWithTheAcceptedForms) {
+  Situations answers;
+  answers.refuse_each({"1G:8:x4",
+                       "8:1G:x1",
+                       "8:1G:x0",
+                       "8:1G:x-2",
+                       "8:1G:x1.5",
+                       "8:1G:x",
+                       "8:1G:x99999999999999999999",
+                       "8:1G:+0",
+                       "8:1G:4",
+                       "",
+                       "8:1G",
+                       "8:1G:x4:x2",
+                       "8,,16",
+                       "8,",
+                       "0",
+                       "-8",
+                       "8:1Q:x2",
+                       "1:10001:+1",
+                       "1:5000:+1,5001:10001:+1",
+                       "1:64T:+1"},
+                      parse_sizes);
+  answers.expect_golden("sizes_refused.txt");
+}
+
+TEST(ParseSizes, TakesAsManySizesAsTheLimit) {
+  EXPECT_EQ(sizes_of("1:10000:+1").size(), 10000U);
+  EXPECT_EQ(sizes_of("1:10000:+1,1:10000:+1").size(), 10000U) << "repetitions do not count";
+}
+
+TEST(ProgramMetric, IsTimedWhereLinkgainTimesIt) {
+  for (const char* name : {"time", "start-up", "step"}) EXPECT_TRUE(is_timed({name})) << name;
+  for (const char* name : {"tokens", "times", "Time"}) EXPECT_FALSE(is_timed({name})) << name;
+}
+
+TEST(ProgramMetric, IsASampleThatIsLargerWhereItIsSlower) {
+  const ProgramMetric loss{.name = "loss"};
+  EXPECT_EQ(to_sample(loss, 4.0), 4.0);
+  const ProgramMetric rate{.name = "tokens", .higher_is_better = true};
+  EXPECT_EQ(to_sample(rate, 4.0), 0.25);
+  EXPECT_EQ(from_sample(rate, Seconds{0.25}), 4.0);
+}
+
+TEST(ReadableValue, HasNoExponentBelowATrillion) {
+  const ProgramMetric metric{.name = "tokens"};
+  EXPECT_EQ(readable_value(metric, Seconds{1.2345678}), "1.2346");
+  EXPECT_EQ(readable_value(metric, Seconds{99999.0}), "99999");
+  EXPECT_EQ(readable_value(metric, Seconds{133120.4}), "133120");
+  EXPECT_EQ(readable_value(metric, Seconds{2e12}), "2e+12");
+}
+
+TEST(ReadableValue, OfARateIsTheNumberThatWasPrinted) {
+  const ProgramMetric metric{.name = "tokens", .higher_is_better = true};
+  EXPECT_EQ(readable_value(metric, Seconds{to_sample(metric, 250000.0)}), "250000");
+}
+
+TEST(ReadableValue, OfATimeHasItsUnit) { EXPECT_EQ(readable_value({}, Seconds{101.4}), "101.4 s"); }
 
 }  // namespace
 }  // namespace linkgain::test

@@ -1,14 +1,49 @@
 #include "linkgain/gpt2/parameter_table.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <set>
+#include <stdexcept>
+#include <vector>
 
+#include "linkgain/base/errors.hpp"
+#include "linkgain/gpt2/flat_memory.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
+#include "linkgain/gpt2/gradient_buckets.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain::test {
 namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+
+TEST(Gpt2Config, PadsTheVocabulary) {
+  EXPECT_EQ(padded_vocabulary(gpt2_config(ModelSize::gpt2)), 50304);
+  EXPECT_EQ(padded_vocabulary(gpt2_config(ModelSize::tiny)), 192);
+  EXPECT_EQ(padded_vocabulary({.vocabulary = 128}), 128);
+}
+
+TEST(Validate, RefusesWhatDoesNotFit) {
+  const Gpt2Config tiny = gpt2_config(ModelSize::tiny);
+  EXPECT_NO_THROW(validate(tiny, {1, 32}));
+  EXPECT_THROW(validate(tiny, {0, 32}), UsageError);
+  EXPECT_THROW(validate(tiny, {1, 0}), UsageError);
+  EXPECT_THROW(validate(tiny, {1, 33}), UsageError);
+  Gpt2Config odd = tiny;
+  odd.heads = 3;
+  EXPECT_THROW(validate(odd, {1, 32}), UsageError);
+  for (int Gpt2Config::*const each :
+       {&Gpt2Config::vocabulary, &Gpt2Config::positions, &Gpt2Config::channels, &Gpt2Config::layers,
+        &Gpt2Config::heads}) {
+    Gpt2Config none = tiny;
+    none.*each = 0;
+    EXPECT_THROW(validate(none, {1, 1}), UsageError);
+  }
+}
 
 const ParameterTable& gpt2_table() {
   static const ParameterTable table(gpt2_config(ModelSize::gpt2));
@@ -81,6 +116,128 @@ TEST(ParameterTable, TheTokenEmbeddingIsReadAtBothEndsAndReadyLast) {
   EXPECT_EQ(gpt2_table().ready_order().front(), 147);
   EXPECT_EQ(gpt2_table().ready_order().back(), 0);
   EXPECT_EQ(gpt2_table().tensors()[0].kind, TensorKind::token_embedding);
+}
+
+const ParameterTable& gpt2() {
+  static const ParameterTable table(gpt2_config(ModelSize::gpt2));
+  return table;
+}
+
+std::vector<std::int64_t> bytes_of(const std::vector<GradientBucket>& buckets, DataType type) {
+  std::vector<std::int64_t> sizes;
+  for (const GradientBucket& bucket : buckets) sizes.push_back(bucket.range.count * size_of(type));
+  return sizes;
+}
+
+std::vector<std::int64_t> bytes_of(const BucketSettings& settings) {
+  return bytes_of(gradient_buckets(gpt2(), settings, DataType::float32), DataType::float32);
+}
+
+double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+/// Every tensor is in one bucket and all elements are covered.
+void expect_complete(const std::vector<GradientBucket>& buckets, const ParameterTable& table) {
+  std::vector<int> tensors;
+  std::int64_t count = 0;
+  for (const GradientBucket& bucket : buckets) {
+    tensors.insert(tensors.end(), bucket.tensors.begin(), bucket.tensors.end());
+    count += bucket.range.count;
+  }
+  std::ranges::sort(tensors);
+  ASSERT_EQ(tensors.size(), table.tensors().size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_EQ(tensors[i], static_cast<int>(i));
+  EXPECT_EQ(count, table.count());
+}
+
+TEST(GradientBuckets, AreThoseOfPyTorch) {
+  const std::vector<std::int64_t> sizes = bytes_of(BucketSettings{});
+  ASSERT_EQ(sizes.size(), 13U);
+  EXPECT_THAT(mebibytes(sizes.front()), DoubleNear(9.01, 0.005));
+  for (std::size_t i = 1; i < 12; ++i) {
+    EXPECT_THAT(mebibytes(sizes[i]), DoubleNear(27.04, 0.005)) << i;
+  }
+  EXPECT_THAT(mebibytes(sizes.back()), DoubleNear(168.27, 0.005));
+}
+
+TEST(GradientBuckets, LegacyOnesAreThoseOfTheTimeOfThePage) {
+  const std::vector<std::int64_t> sizes = bytes_of({BucketRule::legacy, {}});
+  ASSERT_EQ(sizes.size(), 14U);
+  EXPECT_EQ(sizes.front(), 9216);
+  EXPECT_THAT(mebibytes(sizes.back()), DoubleNear(147.24, 0.005));
+  const auto buckets = gradient_buckets(gpt2(), {BucketRule::legacy, {}}, DataType::float32);
+  EXPECT_THAT(buckets.back().tensors, ElementsAre(0));
+  // Within a bucket the order of definition stays.
+  EXPECT_THAT(buckets.front().tensors, ElementsAre(145, 146, 147));
+}
+
+TEST(GradientBuckets, HoldEveryTensorOnce) {
+  for (const BucketRule rule : kBucketRules) {
+    for (const std::int64_t limit : {1, 1 << 20, 3 << 20, 25 << 20, 100 << 20, 1 << 30}) {
+      const BucketSettings settings{rule, Bytes{limit}};
+      expect_complete(gradient_buckets(gpt2(), settings, DataType::float32), gpt2());
+    }
+  }
+  const ParameterTable tiny(gpt2_config(ModelSize::tiny));
+  expect_complete(gradient_buckets(tiny, {}, DataType::float64), tiny);
+}
+
+TEST(GradientBuckets, DivideBetweenTwoFourAndEightRanks) {
+  for (const GradientBucket& bucket : gradient_buckets(gpt2(), {}, DataType::float32)) {
+    for (const int ranks : {2, 4, 8})
+      EXPECT_EQ(shard_of(bucket.range, 0, ranks).count * ranks, bucket.range.count);
+  }
+}
+
+TEST(GradientBuckets, CloseWithTheTensorThatReachesTheLimit) {
+  // A limit that is given holds for the first bucket too; the first tensors are 768, 768, 768 and
+  // 3072 * 768 numbers.
+  const auto exactly = bytes_of({BucketRule::current, Bytes{2 * 768 * 4}});
+  EXPECT_EQ(exactly.front(), 2 * 768 * 4);
+  const auto more = bytes_of({BucketRule::current, Bytes{2 * 768 * 4 + 1}});
+  EXPECT_EQ(more.front(), 3 * 768 * 4);
+  EXPECT_EQ(bytes_of({BucketRule::current, Bytes{1}}).size(), 148U);
+  EXPECT_EQ(bytes_of({BucketRule::current, Bytes{1 << 30}}).size(), 1U);
+  // Half the bytes per element, twice the elements per bucket.
+  const auto half = gradient_buckets(gpt2(), {}, DataType::bfloat16);
+  EXPECT_EQ(half.size(), 7U);
+}
+
+TEST(GradientBuckets, OfTheLegacyRuleKeepTheirFirstLimit) {
+  const auto sizes = bytes_of({BucketRule::legacy, Bytes{1 << 30}});
+  ASSERT_EQ(sizes.size(), 2U);
+  EXPECT_EQ(sizes.back(), std::int64_t{50257} * 768 * 4);
+}
+
+TEST(GradientBuckets, RefuseALimitOfNothing) {
+  EXPECT_THROW(bytes_of({BucketRule::current, Bytes{0}}), UsageError);
+}
+
+TEST(ShardOf, DividesOrRefuses) {
+  EXPECT_EQ(shard_of({100, 40}, 1, 4), (ParameterRange{110, 10}));
+  EXPECT_EQ(shard_of({100, 40}, 3, 4).end(), 140);
+  EXPECT_THROW(shard_of({100, 40}, 0, 3), UsageError);
+}
+
+TEST(FlatMemory, CountsInElementsOfItsType) {
+  std::array<double, 4> values{};
+  const FlatMemory memory{values.data(), DataType::float64, 4};
+  EXPECT_EQ(memory.at(3), &values[3]);
+  EXPECT_EQ(memory.bytes_of({1, 3}), Bytes{24});
+  const FlatMemory halves{values.data(), DataType::bfloat16, 16};
+  EXPECT_EQ(halves.at(12), &values[3]);
+  EXPECT_EQ(halves.bytes_of({1, 3}), Bytes{6});
+}
+
+TEST(FlatMemory, KnowsWhatItHas) {
+  const FlatMemory memory{nullptr, DataType::float32, 4};
+  for (const ParameterRange& range : {ParameterRange{0, 4}, {4, 0}, {3, 1}}) {
+    EXPECT_TRUE(memory.has(range)) << range.offset;
+    EXPECT_NO_THROW(memory.require(range)) << range.offset;
+  }
+  for (const ParameterRange& range : {ParameterRange{1, 4}, {-1, 2}, {2, -1}, {5, 0}}) {
+    EXPECT_FALSE(memory.has(range)) << range.offset;
+    EXPECT_THROW(memory.require(range), std::logic_error) << range.offset;
+  }
 }
 
 }  // namespace

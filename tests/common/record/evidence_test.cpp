@@ -2,19 +2,25 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/json.hpp"
+#include "linkgain/record/record_members.hpp"
+#include "linkgain/record/run_evidence.hpp"
 #include "support/evidence_cases.hpp"
+#include "support/full_record.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 /// `nvlink_share` of two ranks' 256 MiB all-reduce, one operation: 512 MiB are expected.
 TrafficEvidence with_share(double share) {
@@ -257,6 +263,262 @@ TEST(PathByEvidence, WithoutJudgementTheTransportLinesHold) {
     EXPECT_EQ(path_by_evidence(path, small), path);
     EXPECT_EQ(path_by_evidence(path, {}), path);
   }
+}
+
+TEST(Growth, IsTheDifferenceOfEveryCounter) {
+  const LinkCounters before{
+      .nvlink_sent = 100, .nvlink_received = 200, .pcie_sent = 300, .pcie_received = 400};
+  const LinkCounters after{
+      .nvlink_sent = 101, .nvlink_received = 220, .pcie_sent = 600, .pcie_received = 400};
+  const LinkCounters expected{
+      .nvlink_sent = 1, .nvlink_received = 20, .pcie_sent = 300, .pcie_received = 0};
+  EXPECT_EQ(growth(before, after), expected);
+}
+
+TEST(Growth, NvlinkIsNotTakenModulo) {
+  const LinkCounters grown = growth(counters(5), counters(5 + 6 * kGiB));
+  EXPECT_EQ(grown.nvlink_sent, 6 * kGiB);
+  EXPECT_EQ(grown.nvlink_received, 6 * kGiB);
+}
+
+TEST(Growth, NvlinkThatWentBackwardsIsNotMeasured) {
+  LinkCounters after = counters(1000);
+  after.nvlink_sent = 999;
+  const LinkCounters grown = growth(counters(1000), after);
+  EXPECT_EQ(grown.nvlink_sent, std::nullopt);
+  EXPECT_EQ(grown.nvlink_received, 0);
+}
+
+TEST(Growth, PcieWrapsAtFourGiB) {
+  // As measured: the sent counter of a GPU seemed to shrink by 2376849636.
+  const LinkCounters grown = growth(counters(0, 4000000000), counters(0, 1623150364));
+  EXPECT_EQ(grown.pcie_sent, 1918117660);
+  EXPECT_EQ(grown.pcie_received, 1918117660);
+}
+
+TEST(Growth, WithoutEitherEndThereIsNone) {
+  EXPECT_EQ(growth({}, counters(1, 1)), LinkCounters{});
+  EXPECT_EQ(growth(counters(1, 1), {}), LinkCounters{});
+}
+
+TEST(ExpectedBytes, RingAndTreeAllReduceMoveEveryByteTwicePerRankButOne) {
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 2), kRing), 2147483648.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 4), kRing), 6442450944.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 8), kRing), 15032385536.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 8), {"TREE", "SIMPLE"}), 15032385536.0);
+  // Our kernels: the shares and the sums, or everything to everybody.
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 8), {"TWO_SHOT", "SIMPLE"}), 15032385536.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 2), {"ONE_SHOT", "SIMPLE"}), 2147483648.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 4), {"ONE_SHOT", "SIMPLE"}), 12884901888.0);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB, 2), {"ONE_SHOT", "LL"}), 4294967296.0);
+}
+
+TEST(ExpectedBytes, AreThoseOfBusBandwidthTimesRanks) {
+  const Case c = all_reduce(kGiB, 8);
+  EXPECT_DOUBLE_EQ(*expected_bytes(c, kRing),
+                   bus_bandwidth_factor(c.operation, c.ranks) * c.ranks * kGiB);
+}
+
+TEST(ExpectedBytes, SendRecvMovesEachMessageOnce) {
+  EXPECT_EQ(expected_bytes(send_recv(kMiB, 2, Pair{0, 1, false}), kSimpleMessage), 1048576.0);
+  EXPECT_EQ(expected_bytes(send_recv(kMiB, 2, Pair{0, 1, true}), kSimpleMessage), 2097152.0);
+  EXPECT_EQ(expected_bytes(send_recv(kMiB, 2), kSimpleMessage), 2097152.0);
+  EXPECT_EQ(expected_bytes(send_recv(kMiB, 8), kSimpleMessage), 8388608.0);
+  EXPECT_EQ(expected_bytes(send_recv(kMiB, 8, Pair{2, 5, false}), kSimpleMessage), 1048576.0);
+}
+
+TEST(ExpectedBytes, ProtocolsAddTheirFlags) {
+  EXPECT_EQ(expected_bytes(all_reduce(120), {"RING", "LL"}), 480.0);
+  EXPECT_DOUBLE_EQ(*expected_bytes(all_reduce(120), {"RING", "LL128"}), 256.0);
+  EXPECT_EQ(expected_bytes(send_recv(64), {"", "LL"}), 256.0);
+}
+
+TEST(ExpectedBytes, PlaceAndLaunchChangeNothing) {
+  Case c = all_reduce(kGiB);
+  c.in_place = true;
+  c.launch = LaunchMode::graph;
+  EXPECT_EQ(expected_bytes(c, kRing), 2147483648.0);
+}
+
+TEST(ExpectedBytes, AreAbsentWhereThePlanSaysNothing) {
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB), {}), std::nullopt);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB), {"", "SIMPLE"}), std::nullopt);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB), {"RING", ""}), std::nullopt);
+  EXPECT_EQ(expected_bytes(all_reduce(kGiB), {"RING", "LL256"}), std::nullopt);
+  for (const char* algorithm : {"NVLS", "NVLS_TREE", "COLLNET_DIRECT", "COLLNET_CHAIN", "PAT"}) {
+    EXPECT_EQ(expected_bytes(all_reduce(kGiB), {algorithm, "SIMPLE"}), std::nullopt) << algorithm;
+  }
+  EXPECT_EQ(expected_bytes(send_recv(kGiB), {}), std::nullopt);
+}
+
+TEST(DefaultPlan, IsSimpleForLargeMessagesOnly) {
+  EXPECT_EQ(default_plan(send_recv(16 * kMiB)), kSimpleMessage);
+  EXPECT_EQ(default_plan(send_recv(16 * kMiB - 4)), TransferPlan{});
+  EXPECT_EQ(default_plan(all_reduce(kGiB)), TransferPlan{});
+}
+
+// What is expected of the operations beside all_reduce and send_recv, against sums by hand.
+
+const TransferPlan kPat{"PAT", "SIMPLE"};
+const TransferPlan kTree{"TREE", "SIMPLE"};
+
+Case of(OperationKind operation, std::int64_t size, int ranks) {
+  Case c = all_reduce(size, ranks);
+  c.operation = operation;
+  if (operation == OperationKind::ping_pong) c.pair = Pair{};
+  return c;
+}
+
+TEST(ExpectedBytes, EveryPartOfAnAllGatherCrossesEveryLinkButOne) {
+  for (const OperationKind operation : {OperationKind::all_gather, OperationKind::reduce_scatter}) {
+    // Four parts of 256 MiB, three steps each: 3 GiB.
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 4), kRing), 3221225472.0) << name_of(operation);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 4), kPat), 3221225472.0);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 2), kRing), 1073741824.0);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 2), {"RING", "LL"}), 2147483648.0);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 2), kTree), std::nullopt);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 2), {"NVLS", "SIMPLE"}), std::nullopt);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 2), {}), std::nullopt);
+  }
+}
+
+TEST(ExpectedBytes, AChainPassesTheWholeOn) {
+  for (const OperationKind operation : {OperationKind::broadcast, OperationKind::reduce}) {
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 2), kRing), 1073741824.0) << name_of(operation);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 8), kRing), 7516192768.0);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 8), kPat), std::nullopt);
+    EXPECT_EQ(expected_bytes(of(operation, kGiB, 8), kTree), std::nullopt);
+  }
+}
+
+TEST(ExpectedBytes, GroupedMessagesToOneselfCrossNothing) {
+  // Four ranks send 256 MiB to three others each.
+  EXPECT_EQ(expected_bytes(of(OperationKind::alltoall, kGiB, 4), kSimpleMessage), 3221225472.0);
+  // Three ranks send 256 MiB to the root, or it sends to three.
+  EXPECT_EQ(expected_bytes(of(OperationKind::gather, kGiB, 4), kSimpleMessage), 805306368.0);
+  EXPECT_EQ(expected_bytes(of(OperationKind::scatter, kGiB, 4), kSimpleMessage), 805306368.0);
+  EXPECT_EQ(expected_bytes(of(OperationKind::gather, kGiB, 2), kSimpleMessage), 536870912.0);
+}
+
+TEST(ExpectedBytes, APingPongIsOneMessageAnOperation) {
+  EXPECT_EQ(expected_bytes(of(OperationKind::ping_pong, kGiB, 2), kSimpleMessage), 1073741824.0);
+  EXPECT_EQ(expected_bytes(of(OperationKind::ping_pong, kGiB, 8), kSimpleMessage), 1073741824.0);
+}
+
+TEST(DefaultPlan, OfGroupedOperationsIsThatOfTheirMessages) {
+  for (const OperationKind operation :
+       {OperationKind::alltoall, OperationKind::gather, OperationKind::scatter}) {
+    EXPECT_EQ(default_plan(of(operation, 64 * kMiB, 4)), kSimpleMessage) << name_of(operation);
+    EXPECT_EQ(default_plan(of(operation, 32 * kMiB, 4)), TransferPlan{}) << "8 MiB each";
+  }
+  EXPECT_EQ(default_plan(of(OperationKind::ping_pong, 16 * kMiB, 4)), kSimpleMessage);
+  EXPECT_EQ(default_plan(of(OperationKind::ping_pong, 8 * kMiB, 4)), TransferPlan{});
+  for (const OperationKind operation : {OperationKind::all_gather, OperationKind::reduce_scatter,
+                                        OperationKind::broadcast, OperationKind::reduce}) {
+    EXPECT_EQ(default_plan(of(operation, kGiB, 2)), TransferPlan{}) << name_of(operation);
+  }
+}
+
+std::string reason(const Case& c, const TransferPlan& plan) {
+  const std::vector<LinkCounters> ranks(static_cast<std::size_t>(c.ranks), counters(0));
+  return assess(c, plan, 2, ranks, false).reason;
+}
+
+TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
+  for (const OperationKind operation : kOperations) {
+    if (!has_type(operation)) continue;
+    const bool logged = has_algorithm(operation);
+    EXPECT_EQ(reason(of(operation, kGiB, 4), logged ? kRing : kSimpleMessage), "")
+        << name_of(operation);
+  }
+  Situations answers;
+  const auto ask = [&](const Case& c, const TransferPlan& plan) {
+    answers.add(fmt::format("{} by '{}' and '{}'", case_name(c), plan.algorithm, plan.protocol),
+                reason(c, plan));
+  };
+  ask(of(OperationKind::all_gather, kGiB, 4), {});
+  ask(of(OperationKind::broadcast, kGiB, 4), kTree);
+  ask(of(OperationKind::alltoall, 32 * kMiB, 4), {});
+  ask(of(OperationKind::all_gather, 8 * kMiB, 4), kRing);
+  ask(of(OperationKind::ping_pong, 8, 2), {});
+  ask(parse_case_name("gpt2_step/fp32/tiny/np2"), kSimpleMessage);
+  answers.expect_golden("not_judged_operations.txt");
+}
+
+/// Whether PCIe counters of so many operations of 1 GiB on four ranks are kept. They wrap at
+/// 4 GiB, which with PCIe's own bytes is 2.67 GiB of payload on one GPU.
+bool kept(OperationKind operation, const TransferPlan& plan, std::int64_t operations) {
+  const std::vector<LinkCounters> ranks(4, counters(0, 1));
+  const TrafficEvidence found = assess(of(operation, kGiB, 4), plan, operations, ranks, false);
+  EXPECT_EQ(found.pcie_reason.empty(), found.pcie_sent.has_value()) << found.pcie_reason;
+  return found.pcie_sent.has_value();
+}
+
+TEST(Assess, PcieIsAbsentByTheLargestShareOfOneRank) {
+  for (const OperationKind three_quarters :
+       {OperationKind::all_gather, OperationKind::reduce_scatter}) {
+    EXPECT_TRUE(kept(three_quarters, kRing, 3));
+    EXPECT_FALSE(kept(three_quarters, kRing, 4));
+    EXPECT_FALSE(kept(three_quarters, {"NVLS", "SIMPLE"}, 3)) << "taken for all of it";
+  }
+  for (const OperationKind exchange :
+       {OperationKind::alltoall, OperationKind::gather, OperationKind::scatter}) {
+    EXPECT_TRUE(kept(exchange, kSimpleMessage, 3));
+    EXPECT_FALSE(kept(exchange, kSimpleMessage, 4));
+  }
+  for (const OperationKind whole : {OperationKind::broadcast, OperationKind::reduce}) {
+    EXPECT_TRUE(kept(whole, kRing, 2));
+    EXPECT_FALSE(kept(whole, kRing, 3));
+  }
+  EXPECT_TRUE(kept(OperationKind::ping_pong, kSimpleMessage, 4)) << "two each way";
+  EXPECT_FALSE(kept(OperationKind::ping_pong, kSimpleMessage, 6));
+}
+
+RunEvidence full() {
+  RunEvidence evidence;
+  evidence.no_gpus = "no driver";
+  GpuEvidence& gpu = evidence.gpus.emplace_back();
+  gpu.gpu = 3;
+  gpu.traffic = {.nvlink_sent = 7, .nvlink_received{}, .pcie_sent{}, .pcie_received{}};
+  gpu.nvlink_reason = "half of it";
+  gpu.pcie_reason = "not read";
+  Health sample;
+  sample.temperature_c = 45;
+  sample.clock_event_reasons = 0x24;
+  add_sample(gpu.health, {sample});
+  gpu.used = true;
+  evidence.nccl = {{"/opt/libnccl.so.2", "2.28.9+cuda13.0", true, 2}};
+  evidence.processes_looked = 5;
+  evidence.neighbours.looks = 4;
+  evidence.neighbours.seen = {{.gpu = 3, .after_s = 1.5, .processes = {{.pid = 12}}}};
+  evidence.cost_s = 0.25;
+  return evidence;
+}
+
+RunEvidence read(const std::string& text) {
+  return json::read<RunEvidence>(text, json::Source{"record", ""});
+}
+
+TEST(RunEvidence, IsReadAsItWasWritten) {
+  EXPECT_EQ(read(json::text_of(json::write(full()))), full());
+  EXPECT_EQ(read(json::text_of(json::write(RunEvidence{}))), RunEvidence{});
+}
+
+TEST(RunEvidence, OfAnOlderRecordSaysNothingOfTheGpusThatTheCommandUsed) {
+  std::string text = json::text_of(json::write(full()));
+  const std::string used = ",\"used\":true";
+  ASSERT_NE(text.find(used), std::string::npos) << text;
+  text.erase(text.find(used), used.size());
+  EXPECT_FALSE(read(text).gpus.at(0).used);
+}
+
+TEST(RunEvidence, IsKeptInTheRecordThatFollowsItsSchema) {
+  Record record = full_record();
+  record.runs = {{.variant = "host", .round = 2, .seconds = 1.5, .evidence = full()},
+                 {.variant = "p2p", .warm_up = true, .failure = "SIGSEGV"}};
+  EXPECT_EQ(parse_record(to_json(record), "it").runs, record.runs);
+  record.runs[0].evidence.nccl[0].processes = 0;
+  EXPECT_THROW(parse_record(to_json(record), "it"), UsageError);
 }
 
 }  // namespace

@@ -1,20 +1,24 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <random>
 
+#include "linkgain/base/json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "record_documents.hpp"
+#include "support/full_record.hpp"
+#include "support/golden.hpp"
+#include "support/schema_of_members.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(RecordJson, RoundTripsEveryMember) {
   const Record record = as_read(full_record());
@@ -406,6 +410,146 @@ TEST(RecordSchema, RefusesOneNumberAmongMany) {
     EXPECT_THAT(refused("seconds_by_rank", place, -1e-3),
                 HasSubstr("[seconds_by_rank][0]" + where));
     EXPECT_THAT(refused("seconds_by_rank", place, Json::array()), HasSubstr("[seconds_by_rank]"));
+  }
+}
+
+// Records of the time before a member came in.
+
+using Json = nlohmann::ordered_json;
+
+/// Of the first version, without a digest.
+Json older_document() {
+  Json document = Json::parse(to_json(full_record()));
+  document["schema"] = kOlderSchema;
+  document.erase("digest");
+  return document;
+}
+
+/// A record of the time before evidence and health has none of their members.
+TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
+  Json document = older_document();
+  for (Json& result : document["cases"]) {
+    for (Json& variant : result["variants"]) {
+      for (const char* key : {"evidence", "fraction_of_limit", "limit", "health"}) {
+        variant.erase(key);
+      }
+    }
+  }
+  for (const char* key : {"require_healthy", "label", "cases_digest"}) {
+    document["settings"].erase(key);
+  }
+  for (Json& rank : document["machine"]["ranks"]) rank.erase("host_copy");
+  for (Json& link : document["machine"]["links"]) {
+    for (const char* key : {"ancestor", "nvlinks", "label"}) link.erase(key);
+  }
+  const Record record = parse_record(document.dump(), "");
+  const VariantResult& variant = record.cases[0].variants[0];
+  EXPECT_FALSE(variant.evidence);
+  EXPECT_FALSE(variant.fraction_of_limit);
+  EXPECT_EQ(variant.limit, LimitKind::unknown);
+  EXPECT_EQ(variant.health.samples, 16) << "as its samples say";
+  EXPECT_FALSE(record.settings.require_healthy);
+  EXPECT_EQ(record.settings.label, "");
+  EXPECT_EQ(record.settings.cases_digest, "");
+  EXPECT_FALSE(record.machine.ranks[0].host_copy);
+  EXPECT_FALSE(record.machine.links[0].ancestor);
+  EXPECT_FALSE(record.machine.links[0].nvlinks);
+}
+
+/// All links had the rate of one in records that do not tell their sum.
+TEST(OlderRecords, AreReadWithoutTheSumOfNvlinks) {
+  Json document = older_document();
+  EXPECT_EQ(document["machine"]["ranks"][0]["gpu"].erase("nvlink_total_gb_per_s"), 1U);
+  const GpuInfo gpu = *parse_record(document.dump(), "").machine.ranks[0].gpu;
+  EXPECT_FALSE(gpu.nvlink_total_gb_per_s);
+  EXPECT_DOUBLE_EQ(nvlink_total(gpu).value(), 17 * 26.562);
+}
+
+TEST(OlderRecords, AreReadWithoutNeighbours) {
+  Json document = older_document();
+  EXPECT_EQ(document.erase("neighbours"), 1U);
+  EXPECT_EQ(document["samples"].erase("disturbed"), 1U);
+  for (const char* key : {"disturbed_samples", "level_shift"}) {
+    EXPECT_EQ(document["cases"][0]["variants"][0].erase(key), 1U) << key;
+  }
+  const Record record = parse_record(document.dump(), "");
+  EXPECT_FALSE(record.neighbours);
+  EXPECT_EQ(record.cases[0].variants[0].disturbed_samples, 0);
+  for (const Sample& sample : record.cases[0].samples) EXPECT_FALSE(sample.disturbed);
+}
+
+TEST(OlderRecords, AreReadWithoutMarksOfWhatWasNotVerified) {
+  Json document = older_document();
+  EXPECT_EQ(document["samples"].erase("unverified"), 1U);
+  for (const CaseResult& result : parse_record(document.dump(), "").cases) {
+    for (const Sample& sample : result.samples) EXPECT_FALSE(sample.unverified);
+  }
+}
+
+TEST(OlderRecords, AreReadWithoutAReasonOfPcie) {
+  Json document = older_document();
+  Json& evidence = document["cases"][0]["variants"][1]["evidence"];
+  EXPECT_EQ(evidence.erase("pcie_reason"), 1U);
+  const Record record = parse_record(document.dump(), "");
+  EXPECT_EQ(record.cases[0].variants[1].evidence->pcie_reason, "");
+}
+
+TEST(OlderRecords, AreReadWithoutADigestOfTokens) {
+  Json document = older_document();
+  EXPECT_EQ(document["settings"]["training"].erase("tokens_digest"), 1U);
+  const Record record = parse_record(document.dump(), "");
+  EXPECT_EQ(record.settings.training->tokens_digest, "");
+}
+
+/// The order of the sections in docs/record.md.
+constexpr std::array kSections{"journal_line", "time_spent", "evidence_cost", "warning",
+                               "software",     "machine",    "settings",      "link_counters",
+                               "program_run",  "neighbours", "link_errors",   "verification",
+                               "evidence",     "health",     "case",          "samples"};
+
+json::Out record_schema() {
+  json::Out definitions = json::Out::object();
+  json::Out schema{
+      {"$schema", "http://json-schema.org/draft-07/schema#"},
+      {"$id", kRecordSchema},
+      {"title", "Record of one linkgain run"},
+      {"description",
+       "Times are seconds, bandwidths 1e9 bytes per second, sizes bytes. Not measured is null. The "
+       "samples come last, so that a reader of the results can stop before them."}};
+  schema.update(schema_of<RecordDocument>({}, definitions));
+  schema["required"].push_back("digest");
+  schema_of<JournalLine>({}, definitions);
+  definitions["journal_line"]["required"] = {"digest"};
+  for (const char* section : kSections) schema["definitions"][section] = definitions.at(section);
+  EXPECT_EQ(schema["definitions"].size(), definitions.size()) << "a section is missing here";
+  return schema;
+}
+
+TEST(RecordSchema, IsThatOfTheMembers) {
+  expect_golden(laid_out_schema(record_schema()) + "\n",
+                "../../../../bench/common/record/record.schema.json");
+}
+
+void require(const json::In& document) {
+  static const JsonSchema schema(record_schema().dump());
+  schema.require(document, "record", "");
+}
+
+TEST(RecordSchema, AcceptsWhatIsWritten) {
+  require(json::In::parse(to_json(full_record())));
+  Record empty;
+  empty.settings.variants = {{"tcp", {}}};
+  require(json::In::parse(to_json(empty)));
+  json::In unknown = json::In::parse(to_json(full_record()));
+  unknown["cases"][0]["colour"] = "red";
+  EXPECT_THROW(require(unknown), UsageError);
+}
+
+/// Records of version 1, as this version writes them.
+TEST(RecordSchema, AcceptsTheRecordsInResults) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
+    if (entry.path().filename() != "record.json" || entry.file_size() > (256U << 10)) continue;
+    EXPECT_NO_THROW(require(json::In::parse(to_json(read_record(entry.path()))))) << entry.path();
   }
 }
 

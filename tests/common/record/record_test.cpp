@@ -1,18 +1,34 @@
 #include "linkgain/record/record.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
 
+#include "linkgain/record/machine_key.hpp"
+#include "linkgain/record/recorded_variables.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "support/full_record.hpp"
+#include "support/launch_records.hpp"
+#include "support/sample_records.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-using ::testing::DoubleEq;
-using ::testing::Optional;
+using testing::DoubleEq;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Optional;
+using testing::SizeIs;
 
 Sample sample(int variant, int launch, int round, std::vector<std::optional<double>> seconds) {
   Sample result;
@@ -195,6 +211,220 @@ TEST(Summarise, GivesNumbersThatTheRecordsSamplesGiveAgain) {
     }
     EXPECT_DOUBLE_EQ(shown.ratios.at(0).ratio.value, std::sqrt(product[1] / product[0]));
   }
+}
+
+TEST(MayBeRecorded, OnlyWhatAffectsTheMeasurement) {
+  for (const char* name :
+       {"NCCL_ALGO", "NCCL_", "OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+        "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+        "NVIDIA_TF32_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_LOG_LEVEL", "LINKGAIN_NCCL"}) {
+    EXPECT_TRUE(may_be_recorded(name)) << name;
+  }
+  for (const char* name : {"", "PATH", "HOME", "NCCL", "MY_NCCL_ALGO", "CUDA_VISIBLE_DEVICES_2",
+                           "AWS_SECRET_ACCESS_KEY", "OMPI_COMM_WORLD_RANK", "nccl_algo",
+                           "CUDA_HOME", "NVIDIA_VISIBLE_DEVICES", "CUBLAS", "OMPI_MCA_ras",
+                           "OMPI_MCA_PREFIXES", "OMPI_MCA_num_procs", "OMPI_MCA_cpu_type"}) {
+    EXPECT_FALSE(may_be_recorded(name)) << name;
+  }
+}
+
+Record gpus() { return run_of({{sized(8), "p2p", {1e-3}}}); }
+
+template <typename Change>
+std::vector<std::string> differences_after(Change change) {
+  return differences(key_of(gpus()), key_of(changed(gpus(), change)));
+}
+
+Record mpi() {
+  Record record = gpus();
+  record.settings.backend = BackendKind::mpi;
+  record.machine.processor = "a processor";
+  record.machine.software.mpi = "Open MPI v4.1.4";
+  return record;
+}
+
+TEST(MachineKey, OfLikeRunsIsTheSame) {
+  EXPECT_THAT(differences_after([](Record& r) {
+                r.started = "later";
+                r.machine.host = "node2";
+                r.machine.ranks[0].pid = 77;
+                r.machine.processor = "another";
+                r.machine.software.driver = "600";
+                r.machine.software.nccl_library = "2.28.9";
+              }),
+              IsEmpty());
+}
+
+TEST(MachineKey, DoesNotCompareWhatIsNotKnown) {
+  EXPECT_THAT(differences_after([](Record& r) {
+                r.machine.links[0].p2p.reset();
+                r.machine.links[0].ancestor = Ancestor::phb;
+                r.machine.ranks[0].gpu->nvlink_links_active.reset();
+                r.machine.software.nccl_library.reset();
+              }),
+              IsEmpty());
+}
+
+/// Four ranks whose pairs are joined by as many links, but for the first one's.
+Record four_ranks(std::optional<int> first) {
+  Record record = gpus();
+  record.machine.links.clear();
+  record.machine.ranks = {gpu_rank(0), gpu_rank(1), gpu_rank(2), gpu_rank(3)};
+  for (int from = 0; from < 4; ++from) {
+    for (int to = from + 1; to < 4; ++to) {
+      record.machine.links.push_back(
+          {.from = from, .to = to, .p2p = true, .nvlink = true, .nvlinks = 6});
+    }
+  }
+  record.machine.links[0].nvlinks = first;
+  return record;
+}
+
+TEST(MachineKey, CountsTheLinksOfEveryPair) {
+  const auto after = [](std::optional<int> first) {
+    return differences(key_of(four_ranks(6)), key_of(four_ranks(first)));
+  };
+  EXPECT_THAT(after(6), IsEmpty());
+  EXPECT_THAT(after(3), SizeIs(1));
+  EXPECT_THAT(after({}), IsEmpty()) << "not counted";
+}
+
+TEST(MachineKey, LearnsWhatItDoesNotKnow) {
+  Record bare = four_ranks(6);
+  bare.machine.links.resize(2);
+  bare.machine.links[1] = {.from = 0, .to = 2, .p2p = {}, .nvlink = {}};
+  bare.machine.ranks[3].gpu->nvlink_links_active.reset();
+  bare.machine.software.nccl_library.reset();
+  MachineKey key = key_of(bare);
+  fill_in(key, key_of(four_ranks({})));
+  EXPECT_EQ(key.links[0].nvlinks, 6) << "what is known stays";
+  EXPECT_EQ(key, key_of(four_ranks(6)));
+  key = key_of(mpi());
+  key.mpi.clear();
+  key.processor.clear();
+  fill_in(key, key_of(mpi()));
+  EXPECT_EQ(key, key_of(mpi()));
+}
+
+TEST(MachineKey, OfMpiHasNoNccl) {
+  const Record other = changed(mpi(), [](Record& r) { r.machine.software.nccl_library = "2.1.0"; });
+  EXPECT_THAT(differences(key_of(mpi()), key_of(other)), IsEmpty());
+}
+
+TEST(MachineKey, NamesWhatDiffers) {
+  Situations answers;
+  const auto ask = [&](const char* what, const Record& there, const Record& here) {
+    answers.add(what, fmt::to_string(fmt::join(differences(key_of(there), key_of(here)), "\n")));
+  };
+  const auto ask_after = [&](const char* what, const Record& there, auto change) {
+    ask(what, there, changed(there, change));
+  };
+  answers.about(describe(key_of(gpus())));
+  ask_after("an older NCCL", gpus(), [](Record& r) { r.machine.software.nccl_library = "2.27.3"; });
+  ask_after("another GPU", gpus(), [](Record& r) { r.machine.ranks[1].gpu->name = "NVIDIA L4"; });
+  ask_after("a link that is down", gpus(),
+            [](Record& r) { r.machine.ranks[1].gpu->nvlink_links_active = 17; });
+  ask_after("no NVLink", gpus(), [](Record& r) { r.machine.links[0].nvlink = false; });
+  ask_after("no P2P", gpus(), [](Record& r) { r.machine.links[0].p2p = false; });
+  ask_after("two hosts", gpus(), [](Record& r) { r.machine.ranks[1].host = "node9"; });
+  ask_after("a third rank", gpus(), [](Record& r) { r.machine.ranks.push_back(gpu_rank(2)); });
+  answers.about(describe(key_of(four_ranks(6))));
+  ask("fewer links of a pair", four_ranks(6), four_ranks(3));
+  Record none = four_ranks(0);
+  none.machine.links[0].nvlink = false;
+  ask("none of a pair", four_ranks(6), none);
+  answers.about(describe(key_of(mpi())));
+  ask_after("another processor", mpi(), [](Record& r) { r.machine.processor = "another"; });
+  ask_after("another MPI", mpi(), [](Record& r) { r.machine.software.mpi = "Open MPI v5.0.0"; });
+  ask("GPUs there", gpus(), mpi());
+  answers.expect_golden("machine_differences.txt");
+}
+
+std::string troubleshooting() {
+  std::ifstream page(RESULTS_FOLDER "/../docs/troubleshooting.md");
+  return {std::istreambuf_iterator<char>(page), {}};
+}
+
+bool is_kebab_case(std::string_view name) {
+  return std::ranges::all_of(name, [](char c) {
+    return std::islower(static_cast<unsigned char>(c)) != 0 ||
+           std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-';
+  });
+}
+
+/// Tells whether a line of advice reads as all others: a clause without an end.
+bool is_advice(std::string_view text) {
+  return std::ranges::count(text, ' ') >= 1 && text.back() != '.' &&
+         std::isupper(static_cast<unsigned char>(text.front())) == 0;
+}
+
+TEST(Warnings, HaveACodeOfTheirOwnAdviceAndARowOnTheirPage) {
+  const std::string page = troubleshooting();
+  std::set<std::string_view> names;
+  for (const WarningRow& row : warning_rows()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_TRUE(is_kebab_case(row.name)) << row.name;
+    EXPECT_TRUE(is_advice(row.advice)) << row.name << ": " << row.advice;
+    EXPECT_EQ(name_of(row.code), row.name);
+    EXPECT_EQ(advice_of(row.code), row.advice);
+    const Warning warning{std::string(row.name), "text", "advice"};
+    EXPECT_EQ(row_of(warning).code, row.code);
+    EXPECT_TRUE(is(warning, row.code));
+    if (row.code != WarningCode::unknown) {
+      EXPECT_THAT(page, HasSubstr("`" + std::string(row.name) + "`"));
+    }
+  }
+}
+
+TEST(Warnings, ThatAreWrongEndARunWithTheirStatus) {
+  for (const WarningRow& row : warning_rows()) {
+    const bool is_wrong =
+        row.exit_code == ExitCode::wrong_data || row.exit_code == ExitCode::wrong_path;
+    EXPECT_EQ(row.weight == WarningWeight::wrong, is_wrong) << row.name;
+    if (row.exit_code == ExitCode::incomplete) {
+      EXPECT_EQ(row.weight, WarningWeight::incomplete) << row.name;
+    }
+    if (row.exit_code == ExitCode::unhealthy) {
+      EXPECT_EQ(row.weight, WarningWeight::doubtful) << row.name;
+    }
+  }
+}
+
+TEST(Warnings, DecideTheExitStatus) {
+  for (const WarningRow& row : warning_rows()) {
+    if (row.code == WarningCode::wrong_data) continue;  // the data themselves do
+    Record record = h200_record();
+    record.warnings = {{std::string(row.name), "text", ""}};
+    const bool unhealthy = row.exit_code == ExitCode::unhealthy;
+    EXPECT_EQ(exit_code_of(record), unhealthy ? ExitCode::success : row.exit_code) << row.name;
+    record.settings.require_healthy = true;
+    EXPECT_EQ(exit_code_of(record), row.exit_code) << row.name;
+  }
+}
+
+TEST(Warnings, OfWorseStatusComeFirst) {
+  Record record = wrong_data_record();
+  record.settings.require_healthy = true;
+  record.warnings = {{"link-errors", "", ""}, {"wrong-path", "", ""}};
+  EXPECT_EQ(exit_code_of(record), ExitCode::wrong_data);
+  record.cases.clear();
+  EXPECT_EQ(exit_code_of(record), ExitCode::wrong_path);
+  record.warnings.push_back({"record-lost", "", ""});
+  EXPECT_EQ(exit_code_of(record), ExitCode::incomplete);
+  record.warnings.clear();
+  EXPECT_EQ(exit_code_of(record), ExitCode::success);
+  record.neighbours.emplace();
+  record.neighbours->seen.emplace_back();
+  EXPECT_EQ(exit_code_of(record), ExitCode::unhealthy) << "others were on a GPU";
+}
+
+TEST(Warnings, OfANewerVersionAreNotices) {
+  const Warning warning{"of-tomorrow", "text", "advice"};
+  const WarningRow& row = row_of(warning);
+  EXPECT_EQ(row.code, WarningCode::unknown);
+  EXPECT_EQ(row.weight, WarningWeight::notice);
+  EXPECT_EQ(row.exit_code, ExitCode::success);
+  EXPECT_THAT(std::string(row.advice), HasSubstr("not known"));
 }
 
 }  // namespace

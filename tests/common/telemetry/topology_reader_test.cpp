@@ -1,21 +1,24 @@
 #include "linkgain/telemetry/topology_reader.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "linkgain/telemetry/pci.hpp"
 #include "support/fake_sys.hpp"
+#include "support/program.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 class SurveyTopology : public ::testing::Test {
  protected:
@@ -215,6 +218,237 @@ TEST_F(SurveyTopology, FindsNicsAndTheirPaths) {
   EXPECT_EQ(topology.nics[1].numa_node, Reading<int>(1));
   EXPECT_THAT(labels(topology), ElementsAre("NV4", "PIX", "SYS", "NV4", "SYS", "PHB", "PIX", "SYS",
                                             "SYS", "SYS", "PHB", "SYS"));
+}
+
+TEST(PciName, IsTheKernels) {
+  EXPECT_EQ(sysfs_pci_name("0000:00:06.0"), "0000:00:06.0");
+  EXPECT_EQ(sysfs_pci_name("00000000:C1:06.1"), "0000:c1:06.1");
+  EXPECT_EQ(sysfs_pci_name("00010000:3b:00.0"), "10000:3b:00.0");
+}
+
+TEST(PciName, RefusesOtherText) {
+  for (const char* text : {"", "nonsense", "00:06.0", "0000:00:06.0/..", "0000:00:06", "../x"}) {
+    EXPECT_EQ(sysfs_pci_name(text), "") << text;
+  }
+}
+
+TEST(PciName, IsThatOfTheKernelsFolder) {
+  EXPECT_EQ(pci_devices("/sys"), "/sys/bus/pci/devices");
+  EXPECT_EQ(pci_folder("/sys", "00000000:C1:06.1"), "/sys/bus/pci/devices/0000:c1:06.1");
+}
+
+std::optional<PciPlace> place_of(const FakeSys& sys, const std::string& id) {
+  return pci_place(sys.root(), sys.root() / "bus/pci/devices" / id);
+}
+
+/// Two devices with these places and NUMA nodes.
+Reading<Ancestor> between(const std::string& a, int node_a, const std::string& b, int node_b,
+                          const std::string& nodes = "0-1") {
+  const FakeSys sys;
+  sys.write("devices/system/node/online", nodes);
+  sys.add_device(a, node_a, "0-3");
+  sys.add_device(b, node_b, "0-3");
+  const auto place = [&](const std::string& text) {
+    return place_of(sys, text.substr(text.rfind('/') + 1)).value();
+  };
+  const Reading<Ancestor> forth = common_ancestor(place(a), place(b));
+  EXPECT_EQ(forth, common_ancestor(place(b), place(a)));
+  return forth;
+}
+
+constexpr const char* kFirst = "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0";
+
+TEST(PciPlace, IsThePathFromTheRootComplex) {
+  const FakeSys sys;
+  sys.add_device(kFirst, 1, "32-63");
+  const auto place = place_of(sys, "0000:03:00.0");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->id, "0000:03:00.0");
+  EXPECT_THAT(place->path, ElementsAre("pci0000:00", "0000:00:01.0", "0000:01:00.0", "0000:02:00.0",
+                                       "0000:03:00.0"));
+  EXPECT_EQ(place->numa_node, Reading<int>(1));
+  EXPECT_EQ(place->cpus, Reading<std::string>("32-63"));
+}
+
+TEST(PciPlace, OfSomethingBelowADeviceIsTheDevices) {
+  const FakeSys sys;
+  sys.add_device(kFirst, 0, "0-3");
+  sys.write(std::string("devices/") + kFirst + "/mlx5_core.sf.2/sfnum", "2");
+  const auto place = pci_place(sys.root(), sys.root() / "devices" / kFirst / "mlx5_core.sf.2");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->id, "0000:03:00.0");
+}
+
+TEST(PciPlace, IsAbsentWhereThereIsNoPciDevice) {
+  const FakeSys sys;
+  sys.write("devices/virtual/net/lo/mtu", "1500");
+  EXPECT_FALSE(place_of(sys, "0000:03:00.0"));
+  EXPECT_FALSE(pci_place(sys.root(), sys.root() / "devices/virtual/net/lo"));
+}
+
+TEST(PciPlace, NodeMinusOneIsTheOnlyNodeOrNotKnown) {
+  const FakeSys sys;
+  sys.add_device(kFirst, -1, "0-3");
+  EXPECT_EQ(place_of(sys, "0000:03:00.0")->numa_node, Reading<int>(0));
+  sys.write("devices/system/node/online", "0-1");
+  EXPECT_FALSE(place_of(sys, "0000:03:00.0")->numa_node.measured());
+}
+
+TEST(PciPlace, SaysWhatTheKernelDoesNotTell) {
+  const FakeSys sys;
+  sys.add_device(kFirst, 0, "");
+  std::filesystem::remove(sys.root() / "devices" / kFirst / "numa_node");
+  const auto place = place_of(sys, "0000:03:00.0");
+  Situations answers;
+  answers.add("no numa_node", place->numa_node.reason());
+  answers.add("no local_cpulist", place->cpus.reason());
+  answers.add("numa_node -1 of several, and the path there",
+              between(kFirst, 0, "pci0000:80/0000:80:01.0/0000:81:00.0", -1).reason());
+  answers.expect_golden("places_missing.txt");
+}
+
+TEST(CommonAncestor, OfOneSwitchIsPix) {
+  EXPECT_EQ(between(kFirst, 0, "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:01.0/0000:04:00.0", 0),
+            Ancestor::pix);
+  EXPECT_EQ(
+      between("pci0000:00/0000:00:01.0/0000:01:00.0", 0, "pci0000:00/0000:00:01.0/0000:01:00.1", 0),
+      Ancestor::pix)
+      << "two functions of one card";
+}
+
+TEST(CommonAncestor, OfSeveralSwitchesIsPxb) {
+  EXPECT_EQ(between(kFirst, 0,
+                    "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:01.0/0000:04:00.0/0000:05:00.0/"
+                    "0000:06:00.0",
+                    0),
+            Ancestor::pxb);
+}
+
+TEST(CommonAncestor, OfOneRootComplexIsPhb) {
+  EXPECT_EQ(between("pci0000:00/0000:00:06.0", 0, "pci0000:00/0000:00:07.0", 0), Ancestor::phb);
+  EXPECT_EQ(between(kFirst, 0, "pci0000:00/0000:00:02.0/0000:08:00.0", 0), Ancestor::phb);
+}
+
+TEST(CommonAncestor, OfTwoRootComplexesIsTheNodeOrTheSystem) {
+  const std::string other = "pci0000:80/0000:80:01.0/0000:81:00.0";
+  EXPECT_EQ(between(kFirst, 1, other, 1), Ancestor::node);
+  EXPECT_EQ(between(kFirst, 0, other, 1), Ancestor::sys);
+  EXPECT_EQ(between(kFirst, -1, other, -1, "0"), Ancestor::node);
+  EXPECT_FALSE(between(kFirst, 0, other, -1).measured());
+}
+
+namespace fs = std::filesystem;
+
+/// 4096 bytes with a capability before the one of access control.
+std::string configuration_space(unsigned char control, bool has_acs = true) {
+  std::string space(4096, '\0');
+  const auto put = [&](std::size_t at, unsigned value) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      space[at + i] = static_cast<char>(value >> (8 * i) & 0xff);
+    }
+  };
+  put(0x100, 0x14820001);  // advanced error reporting, version 2, next at 0x148
+  put(0x148, has_acs ? 0x0001000d : 0x00010019);
+  put(0x14c, static_cast<unsigned>(control) << 16 | 0x5f);
+  return space;
+}
+
+TEST(PciTree, ReadsAccessControl) {
+  EXPECT_EQ(acs_redirects(configuration_space(0x00)), Reading<bool>(false));
+  EXPECT_EQ(acs_redirects(configuration_space(0x1d)), Reading<bool>(true));
+  EXPECT_EQ(acs_redirects(configuration_space(0x04)), Reading<bool>(true));
+  EXPECT_EQ(acs_redirects(configuration_space(0x08)), Reading<bool>(true));
+  EXPECT_EQ(acs_redirects(configuration_space(0x11)), Reading<bool>(false)) << "no redirect";
+  EXPECT_EQ(acs_redirects(configuration_space(0x1d, false)), Reading<bool>(false)) << "no ACS";
+  EXPECT_EQ(acs_redirects(std::string(4096, '\0')), Reading<bool>(false)) << "no capability";
+  EXPECT_EQ(acs_redirects(std::string(4096, '\xff')), Reading<bool>(false)) << "device is gone";
+}
+
+TEST(PciTree, WithoutRootTheCapabilitiesCannotBeRead) {
+  const Reading<bool> redirects = acs_redirects(std::string(64, '\0'));
+  EXPECT_FALSE(redirects.measured());
+  EXPECT_THAT(redirects.reason(), HasSubstr("root"));
+}
+
+TEST(PciTree, ACircleOfCapabilitiesEnds) {
+  std::string space = configuration_space(0x1d, false);
+  space[0x14b] = '\x10';  // back to 0x100
+  space[0x14a] = '\x01';
+  EXPECT_EQ(acs_redirects(space), Reading<bool>(false));
+}
+
+/// A GPU below a switch below a root port, and one at the root.
+class PciFolder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path root = sys() / "devices/pci0000:00";
+    add(root / "0000:00:01.0", "0x8086", "0x060400", 0x1d);
+    add(root / "0000:00:01.0/0000:01:00.0", "0x1000", "0x060400", 0x00);
+    add(root / "0000:00:01.0/0000:01:00.0/0000:02:00.0", "0x10de", "0x030200", 0x00);
+    add(root / "0000:00:06.0", "0x10de", "0x030000", 0x00);
+    add(root / "0000:00:06.1", "0x10de", "0x040300", 0x00);  // its sound
+  }
+
+  void add(const fs::path& folder, const std::string& vendor, const std::string& kind,
+           unsigned char control) {
+    fs::create_directories(folder);
+    std::ofstream(folder / "vendor") << vendor << "\n";
+    std::ofstream(folder / "class") << kind << "\n";
+    std::ofstream(folder / "config", std::ios::binary) << configuration_space(control);
+    fs::create_directories(sys() / "bus/pci/devices");
+    fs::create_directory_symlink(folder, sys() / "bus/pci/devices" / folder.filename());
+  }
+
+  fs::path sys() const { return folder_.path() / "sys"; }
+
+ private:
+  ScratchFolder folder_;
+};
+
+TEST_F(PciFolder, FindsTheBridgesAboveAGpu) {
+  const auto bridges = bridges_above(sys(), {"00000000:02:00.0", "00000000:00:06.0"});
+  ASSERT_TRUE(bridges.measured());
+  ASSERT_EQ(bridges.value().size(), 2U);
+  EXPECT_EQ(bridges.value()[0].pci_bus_id, "0000:01:00.0");
+  EXPECT_EQ(bridges.value()[0].redirects, Reading<bool>(false));
+  EXPECT_EQ(bridges.value()[1].pci_bus_id, "0000:00:01.0");
+  EXPECT_EQ(bridges.value()[1].redirects, Reading<bool>(true));
+  EXPECT_THAT(bridges_above(sys(), {"00000000:00:06.0"}).value(), IsEmpty());
+  EXPECT_FALSE(bridges_above(sys(), {"00000000:77:00.0"}).measured());
+}
+
+TEST_F(PciFolder, FindsBridgesOfADomainWithALongNumber) {
+  const fs::path root = sys() / "devices/pci10000:00/10000:00:01.0";
+  add(root, "0x8086", "0x060400", 0x00);
+  add(root / "10000:01:00.0", "0x10de", "0x030200", 0x00);
+  const auto bridges = bridges_above(sys(), {"00010000:01:00.0"});
+  ASSERT_TRUE(bridges.measured());
+  ASSERT_EQ(bridges.value().size(), 1U);
+  EXPECT_EQ(bridges.value()[0].pci_bus_id, "10000:00:01.0");
+}
+
+TEST_F(PciFolder, FindsNvidiasGpus) {
+  EXPECT_THAT(nvidia_devices(sys()).value(), ElementsAre("0000:00:06.0", "0000:02:00.0"));
+  EXPECT_FALSE(nvidia_devices("/nonexistent").measured());
+}
+
+TEST_F(PciFolder, FindsTheKindOfTranslation) {
+  EXPECT_FALSE(iommu_domain(sys(), "00000000:00:06.0").measured());
+  const fs::path group = sys() / "kernel/iommu_groups/7";
+  fs::create_directories(group);
+  fs::create_directory_symlink(group, sys() / "bus/pci/devices/0000:00:06.0/iommu_group");
+  EXPECT_FALSE(iommu_domain(sys(), "00000000:00:06.0").measured()) << "an old kernel";
+  std::ofstream(group / "type") << "DMA-FQ\n";
+  EXPECT_EQ(iommu_domain(sys(), "00000000:00:06.0"), Reading<std::string>("DMA-FQ"));
+}
+
+TEST_F(PciFolder, FindsTheIommus) {
+  EXPECT_FALSE(iommu_units(sys()).measured());
+  fs::create_directories(sys() / "class/iommu");
+  EXPECT_THAT(iommu_units(sys()).value(), IsEmpty());
+  fs::create_directories(sys() / "class/iommu/dmar1");
+  fs::create_directories(sys() / "class/iommu/dmar0");
+  EXPECT_THAT(iommu_units(sys()).value(), ElementsAre("dmar0", "dmar1"));
 }
 
 }  // namespace

@@ -1,16 +1,25 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
+#include "gpu_watch.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/record/limits.hpp"
+#include "measurement.hpp"
+#include "measurement_support.hpp"
+#include "run_beside_nvml.hpp"
 #include "run_support.hpp"
+#include "support/golden.hpp"
 
 namespace linkgain::test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr std::int64_t kSize = std::int64_t{64} << 20;
 const TransferPlan kRing{"RING", "SIMPLE"};
@@ -231,6 +240,263 @@ TEST_F(RunEvidence, RanksOnSeveralHostsAreNotComparedWithNvlink) {
   EXPECT_FALSE(result(0).evidence.value().judged);
   EXPECT_THAT(result(0).evidence.value().reason, HasSubstr("hosts"));
 }
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+const TransferPlan kRingPlan{"RING", "SIMPLE"};
+
+Case all_reduce(std::int64_t size) {
+  Case c;
+  c.size = Bytes{size};
+  return c;
+}
+
+/// Both ranks' links carry that much in an operation.
+FakeScript carrying(std::int64_t bytes) {
+  FakeScript script = taking(1e-3);
+  script.carried = {{bytes, bytes, {}, {}}, {bytes, bytes, {}, {}}};
+  script.plan = kRingPlan;
+  return script;
+}
+
+void count(Bench& bench, std::int64_t size) {
+  bench.result.definition = all_reduce(size);
+  bench.settings.traffic.counting = true;
+}
+
+std::int64_t readings(const FakeTrace& trace) {
+  return std::count(trace.commands.begin(), trace.commands.end(), "counters");
+}
+
+TEST(TrafficCount, ReadsTheCountersJustAroundABatch) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  const std::vector<std::string>& commands = bench.traces[0].commands;
+  const std::vector<std::string> first(commands.begin(), commands.begin() + 6);
+  EXPECT_THAT(first, ElementsAre("open", "counters", "run", "counters", "run", "run"));
+}
+
+TEST(TrafficCount, CountsOnceWhereMoreIsNotAffordable) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  int asked = 0;
+  bench.affordable = [&] {
+    ++asked;
+    return false;
+  };
+  bench.measure(0);
+  EXPECT_EQ(asked, 0) << "the first launch's is counted whatever it costs";
+  bench.measure(1);
+  EXPECT_EQ(readings(bench.traces[0]), 2);
+  EXPECT_EQ(readings(bench.traces[1]), 2);
+  EXPECT_EQ(asked, 1) << "once for a launch, whatever the variants";
+  EXPECT_TRUE(bench.result.variants[0].evidence);
+}
+
+TEST(TrafficCount, FindsTheShareThatNvlinkCarried) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  const TrafficEvidence& p2p = bench.result.variants[0].evidence.value();
+  EXPECT_EQ(p2p.operations, 3) << "a batch of 3 ms";
+  EXPECT_EQ(p2p.nvlink_sent, 2 * 3 * 64 * kMiB);
+  EXPECT_DOUBLE_EQ(p2p.nvlink_share().value(), 1.0);
+  EXPECT_TRUE(p2p.judged);
+  EXPECT_EQ(p2p.plan, kRingPlan);
+  EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
+}
+
+TEST(TrafficCount, OneReadingServesTwoJobsOnTheSameGpus) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.settings.traffic.same_gpus = true;
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]) + readings(bench.traces[1]), 3);
+  EXPECT_DOUBLE_EQ(bench.result.variants[0].evidence.value().nvlink_share().value(), 1.0);
+  EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
+}
+
+TEST(TrafficCount, AddsLaunchesUp) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure(0);
+  bench.measure(1);
+  const TrafficEvidence& evidence = bench.result.variants[0].evidence.value();
+  EXPECT_EQ(evidence.operations, 6);
+  EXPECT_DOUBLE_EQ(evidence.nvlink_share().value(), 1.0);
+}
+
+TEST(TrafficCount, AsksNothingOfJobsWithoutGpus) {
+  Bench bench({carrying(64 * kMiB), carrying(0)});
+  bench.measure();
+  EXPECT_EQ(readings(bench.traces[0]), 0);
+  EXPECT_FALSE(bench.result.variants[0].evidence);
+}
+
+TEST(TrafficCount, SaysWhyThereIsNothingToJudge) {
+  FakeScript blind = taking(1e-3);
+  blind.carried = {{64 * kMiB, 64 * kMiB, {}, {}}, {}};
+  Bench bench({blind, carrying(0)});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  const TrafficEvidence& evidence = bench.result.variants[0].evidence.value();
+  EXPECT_FALSE(evidence.nvlink_sent);
+  EXPECT_FALSE(evidence.judged);
+  EXPECT_THAT(evidence.reason, ::testing::HasSubstr("rank 1"));
+}
+
+TEST(TrafficCount, SaysWhyPcieBytesAreAbsent) {
+  const LinkCounters some{0, 0, 0, {}};
+  const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
+  TrafficCount unsupported(all_reduce(64 * kMiB), kRingPlan, {}, "");
+  unsupported.add(reply, reply, 1);
+  const LinkCounters all{0, 0, 0, 0};
+  TrafficCount round(all_reduce(1024 * kMiB), kRingPlan, {}, "");
+  round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
+  EXPECT_FALSE(round.evidence()->pcie_sent);
+  expect_golden(unsupported.evidence()->pcie_reason + "\n" + round.evidence()->pcie_reason + "\n",
+                "pcie_not_counted.txt");
+}
+
+TEST(TrafficCount, ALossWhileReadingIsALostJob) {
+  FakeScript lost = carrying(0);
+  lost.failures = {{"counters", FakeFailure::Kind::lost, {}, 2}};
+  Bench bench({carrying(64 * kMiB), lost});
+  count(bench, 64 * kMiB);
+  bench.measure();
+  EXPECT_EQ(bench.result.stopped, StopReason::job_lost);
+  EXPECT_FALSE(bench.jobs[1].job);
+  EXPECT_TRUE(bench.jobs[0].job);
+}
+
+/// A run of three launches of fake jobs beside NVML's double, whose counters grow in the middle.
+class RunWithLinkErrors : public RunBesideNvml {
+ protected:
+  RunWithLinkErrors() : RunBesideNvml({job(), job()}) {
+    bench_.plan.launches = 3;
+    bench_.plan.ranks = 2;
+    grows_at_ = 3;
+  }
+
+  static FakeScript job() {
+    FakeScript script;
+    script.seconds = 1e-3;
+    script.open_time = Seconds{1.0};
+    return script;
+  }
+
+  void run_with(const std::string& lines) {
+    errors_by_then_ = lines;
+    execute();
+    for (CaseResult& result : bench_.record.cases) {
+      for (Sample& sample : result.samples) sample.health = {{40, 300.0, 1980, 0}, {{}, {}, {}, 0}};
+    }
+  }
+
+  std::string warnings() const {
+    std::string text;
+    for (const Warning& each : bench_.record.warnings) {
+      if (each.code == "link-errors") text += each.text + "\n  " + each.advice + "\n";
+    }
+    return text;
+  }
+};
+
+TEST_F(RunWithLinkErrors, NamesLinkAndCounterAndIsUnhealthyWhereThatWasAsked) {
+  run_with("0 3 crc_errors 12\n1 3 replays 4\n0 0 pcie_replays 1\n");
+  ASSERT_TRUE(bench_.record.link_errors);
+  const LinkErrors& errors = *bench_.record.link_errors;
+  EXPECT_EQ(errors.readings, 4) << "before the first launch and after each";
+  ASSERT_THAT(errors.grown, SizeIs(3));
+  EXPECT_GT(errors.grown[0].after_s, 0.0);
+  EXPECT_EQ(errors.grown[0].counter, (ErrorCounter{0, ErrorKind::nvlink_crc_errors, 3, 1}));
+  EXPECT_EQ(errors.grown[0].growth, 12);
+  EXPECT_EQ(judge(bench_.record), ExitCode::unhealthy);
+  expect_golden(warnings(), "link_errors.txt");
+  bench_.record.settings.require_healthy = false;
+  EXPECT_EQ(judge(bench_.record), ExitCode::success) << "a warning else";
+}
+
+TEST_F(RunWithLinkErrors, NamesALinkThatGoesDownAndIsUnhealthyWhereThatWasAsked) {
+  run_with("0 3 down 1\n");
+  ASSERT_THAT(bench_.record.link_errors->grown, SizeIs(1)) << "once, and down until the end";
+  EXPECT_EQ(bench_.record.link_errors->grown[0].counter,
+            (ErrorCounter{0, ErrorKind::nvlink_outages, 3, 1}));
+  EXPECT_EQ(judge(bench_.record), ExitCode::unhealthy);
+  expect_golden(warnings(), "link_outage.txt");
+}
+
+TEST_F(RunWithLinkErrors, OfALinkWithoutErrorsSaysNothing) {
+  run_with("");
+  EXPECT_THAT(bench_.record.link_errors->grown, IsEmpty());
+  EXPECT_EQ(judge(bench_.record), ExitCode::success);
+  EXPECT_EQ(warnings(), "");
+}
+
+/// A run that is killed leaves its journal alone.
+TEST_F(RunWithLinkErrors, TheJournalHasThem) {
+  run_with("0 3 crc_errors 12\n");
+  const Record journal = read_record(bench_.journal_path());
+  ASSERT_TRUE(journal.link_errors);
+  EXPECT_EQ(journal.link_errors->grown, bench_.record.link_errors->grown);
+}
+
+TEST_F(RunWithLinkErrors, OfARunThatGoesOnHaveTheTimeSinceItsFirstBegin) {
+  grows_at_ = 6;
+  run_with("0 3 crc_errors 12\n");
+  ASSERT_THAT(bench_.record.link_errors->grown, IsEmpty());
+  const double wall = bench_.record.wall_seconds.value();
+  end_and_go_on(bench_);
+  ASSERT_THAT(bench_.record.link_errors->grown, SizeIs(1));
+  EXPECT_GT(bench_.record.link_errors->grown[0].after_s, wall);
+}
+
+TEST_F(RunWithLinkErrors, WithoutCountersIsWithoutAWarning) {
+  bench_.error_counts = {};
+  run_with("");
+  EXPECT_FALSE(bench_.record.link_errors);
+  EXPECT_EQ(judge(bench_.record), ExitCode::success);
+  EXPECT_EQ(warnings(), "");
+}
+
+/// A run of four launches of one case on two GPUs, whose second tells less from the second on.
+class SilentGpu : public ::testing::Test {
+ protected:
+  SilentGpu() : bench_({job(kAll)}) {
+    bench_.set_cases({1024});
+    bench_.plan.launches = 4;
+  }
+
+  static FakeScript job(const Health& second) {
+    FakeScript script;
+    script.health = {kAll, second};
+    return script;
+  }
+
+  std::string warnings_with(const Health& second) {
+    for (const int launch : {1, 2}) bench_.script_of_launch[{0, launch}] = job(second);
+    bench_.execute();
+    std::string text;
+    for (const Warning& each : bench_.record.warnings) {
+      if (each.code == "gpu-silent") text += each.text + "\n  " + each.advice + "\n";
+    }
+    return text;
+  }
+
+  static constexpr Health kAll{40, 300.0, 1980, 0};
+  RunBench bench_;
+};
+
+TEST_F(SilentGpu, IsNamedOnceWithWhatItNoLongerTells) {
+  expect_golden(warnings_with({{}, {}, {}, {}}), "gpu_silent.txt");
+}
+
+TEST_F(SilentGpu, IsOneThatTellsAllButTheReading) {
+  const std::string text = warnings_with({40, {}, 1980, 0});
+  EXPECT_THAT(text, testing::HasSubstr("its power, in"));
+}
+
+TEST_F(SilentGpu, IsNoneThatTellsAll) { EXPECT_EQ(warnings_with(kAll), ""); }
 
 }  // namespace
 }  // namespace linkgain::test
