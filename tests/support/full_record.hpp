@@ -16,8 +16,8 @@
 namespace linkgain::test {
 
 inline auto members(const RatioResult& value) {
-  const auto& [a, b] = value;
-  return std::tie(a, b);
+  const auto& [a, b, c] = value;
+  return std::tie(a, b, c);
 }
 inline auto members(const Verification& value) {
   const auto& [a, b, c, d, e] = value;

@@ -271,14 +271,10 @@ int count_launches(const Record& record) {
   return launches;
 }
 
-ExitCode exit_code_of(const Record& record, bool wrong_path, bool unhealthy) {
-  if (record.status != RunStatus::complete) return ExitCode::incomplete;
-  const bool wrong_data = std::ranges::any_of(record.cases, [](const CaseResult& result) {
-    return std::ranges::any_of(result.variants, has_wrong_data);
-  });
-  if (wrong_data) return ExitCode::wrong_data;
-  if (wrong_path) return ExitCode::wrong_path;
-  return unhealthy ? ExitCode::unhealthy : ExitCode::success;
+std::vector<RatioResult> shown_ratios(const CaseResult& result) {
+  std::vector<RatioResult> shown = result.ratios;
+  std::erase_if(shown, [](const RatioResult& each) { return each.is_refused; });
+  return shown;
 }
 
 std::string why_skipped(const VariantResult& variant) {
@@ -340,7 +336,8 @@ void summarise(CaseResult& result) {
     if (i == 0 || !first || by_variant.front().empty()) continue;
     Estimate ratio;
     ratio.value = variant.time->value / first->value;
-    result.ratios.push_back({variant.variant, ratio});
+    const bool is_wrong = has_wrong_data(result.variants.front()) || has_wrong_data(variant);
+    result.ratios.push_back({variant.variant, ratio, is_wrong});
   }
 }
 

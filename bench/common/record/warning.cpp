@@ -236,6 +236,10 @@ std::string name_of(WarningCode code) { return std::string(row_of(code).name); }
 
 std::string advice_of(WarningCode code) { return std::string(row_of(code).advice); }
 
+std::string label_of(const Warning& warning) {
+  return is(warning, unknown) ? warning.code + " (not known to this version)" : warning.code;
+}
+
 bool is(const Warning& warning, WarningCode code) { return row_of(warning).code == code; }
 
 bool has_warning(const Record& record, WarningCode code) {
@@ -250,11 +254,17 @@ bool has_warning(const Record& record, ExitCode exit_code) {
 }
 
 ExitCode exit_code_of(const Record& record) {
-  if (has_warning(record, ExitCode::incomplete)) return ExitCode::incomplete;
+  if (has_warning(record, ExitCode::incomplete) || record.status != RunStatus::complete) {
+    return ExitCode::incomplete;
+  }
+  const bool wrong_data = std::ranges::any_of(record.cases, [](const CaseResult& result) {
+    return std::ranges::any_of(result.variants, has_wrong_data);
+  });
+  if (wrong_data) return ExitCode::wrong_data;
+  if (has_warning(record, ExitCode::wrong_path)) return ExitCode::wrong_path;
   const bool others = record.neighbours && !record.neighbours->seen.empty();
-  const bool unhealthy =
-      record.settings.require_healthy && (others || has_warning(record, ExitCode::unhealthy));
-  return exit_code_of(record, has_warning(record, ExitCode::wrong_path), unhealthy);
+  const bool is_unhealthy = others || has_warning(record, ExitCode::unhealthy);
+  return record.settings.require_healthy && is_unhealthy ? ExitCode::unhealthy : ExitCode::success;
 }
 
 }  // namespace linkgain

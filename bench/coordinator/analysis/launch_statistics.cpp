@@ -9,6 +9,7 @@
 
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
+#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/statistics/distributions.hpp"
@@ -350,6 +351,14 @@ std::size_t place_of(const CaseResult& result, const std::string& variant) {
   return static_cast<std::size_t>(found - result.variants.begin());
 }
 
+/// Marks the ratios that mean nothing, so that no file shows them.
+void refuse_ratios(const Record& record, CaseResult& result) {
+  for (RatioResult& each : result.ratios) {
+    const Judgement judgement = judge_variants(record, result, place_of(result, each.variant));
+    each.is_refused = !has_speed_up(judgement.verdict);
+  }
+}
+
 }  // namespace
 
 double rounding_of(const CaseResult& result, const std::string& variant) {
@@ -382,6 +391,7 @@ void summarise(Record& record) {
     }
     judge_convergence(result, precision_of(record.settings, result.definition));
   }
+  for (CaseResult& result : record.cases) refuse_ratios(record, result);
 }
 
 MoreLaunches launches_worth_adding(const Record& record, int planned, int launches) {

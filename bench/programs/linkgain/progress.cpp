@@ -198,8 +198,9 @@ std::string Progress::fitting(const CaseResult& result,
 
 std::string summary_of(const CaseResult& result, Detail detail) {
   std::vector<std::string> parts;
+  const std::vector<RatioResult> ratios = shown_ratios(result);
   for (const VariantResult& variant : result.variants) {
-    const bool ratios_alone = detail == Detail::ratios && !result.ratios.empty();
+    const bool ratios_alone = detail == Detail::ratios && !ratios.empty();
     if (ratios_alone) break;
     if (detail != Detail::all && !variant.time) {
       parts.push_back(variant.variant + " skipped");
@@ -211,9 +212,7 @@ std::string summary_of(const CaseResult& result, Detail detail) {
                       one_line(variant.skipped ? why_skipped(variant) : "not measured")));
     }
   }
-  for (const RatioResult& entry : result.ratios) {
-    parts.push_back(readable_ratio(entry.ratio).estimate);
-  }
+  for (const RatioResult& entry : ratios) parts.push_back(readable_ratio(entry.ratio).estimate);
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

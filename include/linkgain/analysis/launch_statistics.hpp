@@ -88,7 +88,8 @@ double rounding_of(const CaseResult& result, const std::string& variant);
 /// job or was interrupted has not. Of every case that has samples, calls summarise() first, and
 /// takes the path of what counters judge from them, of our own work and of programs as the run does
 /// (own_path(), path_of_program()), and the share of a limit from the bandwidth: so records of any
-/// age are read by the same rules, and none is believed what they do not give.
+/// age are read by the same rules, and none is believed what they do not give. Ratios that
+/// judge_variants() refuses are marked.
 void summarise(Record& record);
 
 struct MoreLaunches {

@@ -193,6 +193,7 @@ std::string describe_wrong(const Case& definition, const Verification& verificat
 struct RatioResult {
   std::string variant;
   Estimate ratio;
+  bool is_refused = false;  ///< by judge_variants(): it means nothing, and no file shows it
 };
 
 /// Why the sampling of a case ended.
@@ -219,6 +220,9 @@ struct CaseResult {
   std::optional<StopReason> stopped{};  ///< absent before sampling began
   std::vector<Sample> samples{};        ///< in the order measured
 };
+
+/// Leaves out what is refused.
+std::vector<RatioResult> shown_ratios(const CaseResult& result);
 
 /// What the variant of that name gave; null where the case has none.
 const VariantResult* find_variant(const CaseResult& result, std::string_view name);
@@ -381,9 +385,6 @@ struct Record {
 int count_samples(const Record& record);
 /// Launches that any case was sampled in.
 int count_launches(const Record& record);
-
-/// What a run ends with, in this order: incomplete, wrong data, wrong path, unhealthy, success.
-ExitCode exit_code_of(const Record& record, bool wrong_path, bool unhealthy);
 
 /// Everything a case's table row shows but intervals, from its samples: times, bandwidths, ratios.
 /// `result` keeps its definition, execution, verification, path and samples; the numbers are

@@ -238,7 +238,9 @@ void describe_members(auto& visit, json::Is<CaseResult> auto& result) {
                 "whether every interval is as narrow as was asked for");
   visit("stopped", result.stopped);
   visit("variants", result.variants);
-  visit.derived("ratios", result.ratios);
+  visit.derived("ratios", shown_ratios(result),
+                "of the variants whose times can be compared with the first one's; none with wrong "
+                "data, over the same path, or of runs that are lost or too few");
 }
 
 void describe_members(auto& visit, json::Is<Variant> auto& variant) {

@@ -147,6 +147,10 @@ std::string name_of(WarningCode code);
 /// Says what to do, where the machine and what was asked for need not be known for that.
 std::string advice_of(WarningCode code);
 
+/// Names a warning as reports do: by its code, "of-tomorrow (not known to this version)" where this
+/// version has no such code.
+std::string label_of(const Warning& warning);
+
 bool is(const Warning& warning, WarningCode code);
 bool has_warning(const Record& record, WarningCode code);
 

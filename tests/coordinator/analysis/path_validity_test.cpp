@@ -214,6 +214,13 @@ TEST(Evidence, AdvisesByTheVersionOfTheVariantsOwnLibrary) {
   EXPECT_THAT(advice("2.28.7", "2.28.3"), testing::Not(testing::HasSubstr("NCCL_WIN_ENABLE")));
 }
 
+TEST(Evidence, ReadsNoVariantThatIsNotThere) {
+  Record record = counted_record(1.004, 0.5);
+  record.settings.software_in_force.resize(64);
+  judge_paths(record);
+  EXPECT_THAT(record.warnings, testing::Not(testing::IsEmpty()));
+}
+
 TEST(Evidence, SaysWhatContradictsAVariantAndWhatIsMissing) {
   std::string text;
   const auto add = [&](const std::string& situation, const Record& record, const auto& change) {

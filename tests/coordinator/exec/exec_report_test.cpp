@@ -117,6 +117,13 @@ TEST(ExecScreen, HasRowsForEachMetricAsFarAsTheyFit) {
   expect_golden(screens(several_metrics()), "screen_metrics.txt");
 }
 
+TEST(ExecScreen, SaysWhoseSpeedUpARowHas) {
+  const std::string shown = exec_screen(several_metrics(), "", {.columns = 200});
+  EXPECT_THAT(shown, HasSubstr(" Speed-up of p2p "));
+  EXPECT_THAT(shown, ContainsRegex("host .* 1\\.20x")) << "of a slower variant's row";
+  EXPECT_THAT(exec_screen(training(), "", {.columns = 200}), Not(HasSubstr("Speed-up of")));
+}
+
 TEST(ExecScreen, FitsWhateverItHasToSay) {
   ExecOptions options = reported_options();
   std::map<std::string, Times> times{{"time", {}}};
