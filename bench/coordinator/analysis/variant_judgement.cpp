@@ -57,7 +57,11 @@ Question question_of(const Record& record, const CaseResult& result, std::size_t
   const bool chooses =
       record.settings.backend == BackendKind::nccl && choose_path(record, first, other);
   if (chooses && same_path(first, other)) return {.fact = Verdict::same_path};
-  return question_of(ratio->ratio);
+  Question question = question_of(ratio->ratio);
+  if (!question.interval && ratio->ratio.replicates < 2) {
+    question.reasons = {{.kind = Reason::Kind::one_launch, .words = "too few launches to compare"}};
+  }
+  return question;
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ std::string other_warnings(const Record& record) {
   for (const Warning& warning : record.warnings) {
     if (row_of(warning).weight != WarningWeight::notice) continue;
     ++others;
-    codes.insert(xml_escaped(warning.code));
+    codes.insert(xml_escaped(label_of(warning)));
   }
   if (others == 0) return "<p>What to do: <a href=\"#warnings\">Warnings</a>.</p>\n";
   const bool are_all = others == std::ssize(record.warnings);
@@ -157,9 +157,7 @@ struct SizeOfCurve {
   const Comparison* comparison = nullptr;
 
   double ratio() const { return comparison->ratio->value; }
-  bool pays() const {
-    return comparison->verdict == Verdict::faster || (!comparison->has_interval() && ratio() > 1.0);
-  }
+  bool pays() const { return comparison->verdict == Verdict::faster; }
   std::string text() const {
     return fmt::format("{} ({})", readable_bytes(size),
                        readable_ratio(*comparison->ratio).estimate);
@@ -200,7 +198,6 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
   if (sizes.size() == 1) {
     return paragraph(fmt::format("One size of {} was measured: {}.", what, largest.text()));
   }
-  const bool has_interval = largest.comparison->has_interval();
   const std::size_t first = from_which_on(sizes, [](const SizeOfCurve& s) { return s.pays(); });
   if (first == sizes.size()) {
     return paragraph(
@@ -209,8 +206,7 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
                     what, largest.text(), variant));
   }
   const std::string text =
-      first == 0 ? fmt::format("{} every measured size of {}, from {} to {}.",
-                               has_interval ? "At" : "In this one launch, at", what,
+      first == 0 ? fmt::format("At every measured size of {}, from {} to {}.", what,
                                sizes.front().text(), largest.text())
                  : fmt::format("From {} on, up to {}: every such {} is faster with {}.",
                                sizes[first].text(), largest.text(), what, variant);
@@ -220,9 +216,6 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
   std::string html = paragraph(text);
   if (twice > first && twice < sizes.size()) {
     html += paragraph(fmt::format("At least twice as fast from {} on.", sizes[twice].text()));
-  }
-  if (!has_interval) {
-    html += paragraph("One launch has no interval, so that ratios near 1 may be chance.");
   }
   return html;
 }
@@ -271,7 +264,7 @@ std::string verdict(const RunSummary& summary) {
   if (record.settings.backend == BackendKind::mpi) {
     return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
   }
-  if (summary.launches.most <= 1) return "Large ratios, yes; ratios near 1 may be chance.";
+  if (summary.launches.most <= 1) return "Not yet: one launch of each variant decides nothing.";
   const auto [compared, converged] = convergence_of(summary);
   return converged == compared ? "Yes, within the intervals."
                                : "Yes, within the intervals, some of which are wide.";

@@ -10,6 +10,7 @@
 
 #include "linkgain/html/machine_picture.hpp"
 #include "linkgain/html/page.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -67,7 +68,7 @@ std::string warnings_html(const std::string& run, const Record& record) {
   for (const Warning& warning : record.warnings) {
     items += fmt::format(
         "<li><strong>{}{}</strong>: {}{}</li>\n", run.empty() ? "" : xml_escaped(run + ", "),
-        xml_escaped(warning.code), xml_escaped(one_line(warning.text)),
+        xml_escaped(label_of(warning)), xml_escaped(one_line(warning.text)),
         warning.advice.empty()
             ? ""
             : fmt::format("<br/>Advice: {}", xml_escaped(one_line(warning.advice))));

@@ -38,17 +38,13 @@ const CaseSummary* case_for(const Curve& curve, bool CaseSummary::*has) {
   return smallest == curve.cases.end() ? nullptr : *smallest;
 }
 
-/// Whether nobody could tell from the interval that there is a difference.
-bool shows_no_difference(const Comparison& comparison) {
-  return comparison.verdict == Verdict::same ||
-         (comparison.verdict == Verdict::inconclusive && comparison.has_interval());
-}
-
 Tone tone_of(const Comparison& comparison) {
   if (comparison.verdict == Verdict::wrong_data) return Tone::bad;
-  if (comparison.verdict == Verdict::same_path || shows_no_difference(comparison))
-    return Tone::doubtful;
-  return comparison.verdict == Verdict::faster ? Tone::good : Tone::plain;
+  if (comparison.verdict == Verdict::faster) return Tone::good;
+  const bool shows_nothing = comparison.verdict == Verdict::same_path ||
+                             comparison.verdict == Verdict::same ||
+                             comparison.verdict == Verdict::inconclusive;
+  return shows_nothing ? Tone::doubtful : Tone::plain;
 }
 
 std::string speed_up_of(const Comparison& comparison) {
@@ -87,7 +83,7 @@ std::string spoken_case(const Case& definition) {
 }
 
 /// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4x to
-/// 12.9x over 6 launches)."; of one launch "made".
+/// 12.9x over 6 launches)."
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
   const bool named = each.contrast == Contrast::variant;
   const std::string subject =
@@ -95,8 +91,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
   const Case& definition = each.definition();
   const std::string what = spoken_case(definition);
   const RatioText text = readable_ratio(*comparison.ratio);
-  const bool has_interval = text.low && text.high;
-  const std::string interval = has_interval
+  const std::string interval = text.low && text.high
                                    ? fmt::format("95 % CI {} to {} over {} launches", *text.low,
                                                  *text.high, comparison.ratio->replicates)
                                    : "no confidence interval";
@@ -104,7 +99,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
       fmt::format("({} against {}; {})", answer_value(definition, *comparison.first),
                   answer_value(definition, *comparison.other), interval);
   const std::string than = named ? " than " + comparison.other->variant : "";
-  if (comparison.verdict == Verdict::inconclusive && has_interval) {
+  if (comparison.verdict == Verdict::inconclusive) {
     const bool is_name = named || each.contrast == Contrast::nvlink;
     return fmt::format("Inconclusive: whether {} changes {} takes more launches to tell: {} {}.",
                        is_name ? subject : words_of(each.contrast).subject, what, text.estimate,
@@ -126,9 +121,7 @@ std::string speed_up_sentence(const CaseSummary& each, const Comparison& compari
                         readable_percent(latency ? 1.0 - 1.0 / ratio : ratio - 1.0, Whole::no),
                         more)
           : fmt::format("{} {}", readable_percent(1.0 / ratio - 1.0, Whole::no), less);
-  const auto [makes, once] =
-      has_interval ? std::pair("makes", "") : std::pair("made", " in one launch");
-  return fmt::format("{} {} {} {}{}{} {}.", subject, makes, what, change, than, once, figures);
+  return fmt::format("{} makes {} {}{} {}.", subject, what, change, than, figures);
 }
 
 std::string main_sentence(const CaseSummary& each, const Comparison& comparison) {

@@ -33,6 +33,7 @@ Sentence sentence_of(const CaseSummary& each, const Comparison& comparison) {
 }
 
 std::string interval_of(const Estimate& ratio) {
+  if (!ratio.interval) return readable_ratio(ratio).estimate + ", no confidence interval";
   return fmt::format("{} over {} launches", readable_ratio(ratio).with_interval(),
                      ratio.replicates);
 }
@@ -73,17 +74,6 @@ std::string same_path_sentence(const CaseSummary& each, const Comparison& compar
       "{} and {} took the same path, {}: these times do not show what another path is worth, "
       "so no speed-up is given.",
       comparison.first->variant, comparison.other->variant, path);
-}
-
-std::string no_interval_sentence(const Sentence& words, const Estimate& ratio) {
-  const std::string estimate = readable_ratio(ratio).estimate;
-  const std::string took =
-      ratio.value > 1.0
-          ? fmt::format("took {} less time{}", readable_percent(less_time(ratio.value)), words.than)
-          : fmt::format("was {} slower{}", readable_percent(-less_time(ratio.value), Whole::no),
-                        words.than);
-  return fmt::format("{} {} ({}) in one launch, too few for a confidence interval.", words.subject,
-                     took, estimate);
 }
 
 /// "with a and with b", "with P2P and without"
@@ -143,7 +133,6 @@ Text outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
     case Verdict::same_path:
       return same_path_sentence(each, comparison);
     case Verdict::inconclusive:
-      if (!comparison.has_interval()) return no_interval_sentence(words, *comparison.ratio);
       return fmt::format(
           "Inconclusive: whether the same {} differs {} takes more launches to tell ({}).", what,
           sides_of(each, comparison), interval_of(*comparison.ratio));

@@ -12,6 +12,7 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -323,7 +324,8 @@ Document warnings_section(const Record& record) {
   document.heading("Warnings");
   for (const Warning& warning : record.warnings) {
     document.item(Document::Item{
-        code(warning.code) + ": " + with_code(warning.text),
+        code(warning.code) + label_of(warning).substr(warning.code.size()) + ": " +
+            with_code(warning.text),
         warning.advice.empty() ? Text() : Text("Advice: ") + with_code(warning.advice)});
   }
   return document;

@@ -92,6 +92,18 @@ TEST(JudgeVariants, CallsThemTheSameWhereNothingThatMattersIsLeft) {
   EXPECT_EQ(verdict({.value = 1.5}), Verdict::inconclusive) << "one launch";
 }
 
+TEST(JudgeVariants, KnowsNothingByOneLaunch) {
+  const auto judgement = [](const std::vector<double>& first, const std::vector<double>& other) {
+    Record record = run_of({{sized(8), "a", first}, {sized(8), "b", other}});
+    summarise(record);
+    return judge_variants(record, record.cases[0], 1);
+  };
+  EXPECT_EQ(judgement({1.0}, {2.0}).verdict, Verdict::inconclusive);
+  EXPECT_TRUE(judgement({1.0}, {2.0}).has(Reason::Kind::one_launch));
+  EXPECT_TRUE(judgement({1.0, 1.1, 1.0, 1.1}, {2.0}).has(Reason::Kind::one_launch));
+  EXPECT_THAT(judgement({1.0, 1.1}, {2.0, 2.1}).reasons, testing::IsEmpty());
+}
+
 TEST(JudgeVariants, CountsTheRunsThatAreMissing) {
   const Record record = program_of({{1.0, 1.1}, {2.0, 2.1}, 3, 1});
   const EndedRuns ended = ended_runs(record, record.cases[0], 1);

@@ -53,6 +53,12 @@ TEST(MarkdownReport, OfARecordWithNothingInIt) {
   expect_golden(to_markdown(run_report(RunSummary(Record{}))), "report_empty.md");
 }
 
+TEST(MarkdownReport, NamesAWarningThatThisVersionDoesNotKnow) {
+  Record record = h200_record();
+  record.warnings = {{"of-tomorrow", "something new", ""}};
+  EXPECT_THAT(to_markdown(warnings_section(record)), HasSubstr("`of-tomorrow` (not known "));
+}
+
 constexpr const char* kHostile = "x <img src=x> [a](http://b)";
 
 bool acts(const std::string& markdown) {
@@ -98,7 +104,7 @@ TEST(MarkdownReport, HasWarningsByTheIdsOfOldRecords) {
   record.cases.clear();
   record.warnings = {{"same-road", "p2p and host took one path", ""}};
   const Record read = parse_record(to_json(record), "old.json");
-  EXPECT_THAT(to_markdown(run_report(RunSummary(read))), HasSubstr("\n- `same-road`: "));
+  EXPECT_THAT(to_markdown(run_report(RunSummary(read))), HasSubstr("\n- `same-road` (not known "));
 }
 
 TEST(MarkdownReport, TellsLinksThatAreDown) {

@@ -129,6 +129,13 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
   expect_golden(screens.text(), "screen_situations.txt");
 }
 
+TEST(Screen, NamesAWarningThatThisVersionDoesNotKnow) {
+  Record record = h200_record();
+  record.warnings = {{"of-tomorrow", "", ""}};
+  EXPECT_NE(shown(record, {}).find("warning: of-tomorrow (not known to this version): \n"),
+            std::string::npos);
+}
+
 TEST(Screen, PlotsTwoSizesOrMore) {
   const Record all = recorded("2xH200-default");
   const auto has_plot = [&](std::size_t sizes) {
