@@ -1,57 +1,71 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "linkgain/diagnostics/finding.hpp"
+#include "faults.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {
 
 using Findings = std::vector<Finding>;
 
+/// The subject of checks of the machine as a whole.
+inline constexpr const char* kHost = "host";
+
 /// Makes the finding of one check of one subject.
 class Check {
  public:
-  Check(CheckGroup group, std::string id, std::string subject)
-      : group_(group), id_(std::move(id)), subject_(std::move(subject)) {}
+  /// What stands for {name} in the texts of a fault.
+  using Fill = std::vector<std::pair<std::string_view, std::string>>;
 
-  Finding ok(std::string value) const { return finding(CheckVerdict::ok, std::move(value)); }
-  Finding warning(std::string value, std::string why, std::string advice) const;
-  Finding problem(std::string value, std::string why, std::string advice) const;
-  /// `reason`: why nothing can be said; `advice`: what would change that, where something would.
-  Finding not_checkable(std::string reason, std::string advice = {}) const;
+  explicit Check(std::string_view id, std::string subject = kHost)
+      : entry_(find_check(id)), subject_(std::move(subject)) {}
+
+  Finding ok(FindingValue value) const { return finding(CheckVerdict::ok, std::move(value)); }
+  /// Says why nothing can be said.
+  Finding not_checkable(FindingValue reason) const {
+    return finding(CheckVerdict::not_checkable, std::move(reason));
+  }
+  /// Takes verdict, reason and advice from the catalog.
+  Finding found(const Fault& fault, FindingValue value, const Fill& fill = {}) const;
 
  private:
-  Finding finding(CheckVerdict verdict, std::string value, std::string why = {},
-                  std::string advice = {}) const;
+  Finding finding(CheckVerdict verdict, FindingValue value) const {
+    return {entry_.group, std::string(entry_.id), subject_, verdict, std::move(value), {}, {}};
+  }
 
-  CheckGroup group_;
-  std::string id_;
+  const CheckEntry& entry_;
   std::string subject_;
 };
 
 /// NVML's clock-event bit of a GPU that has nothing to do.
 inline constexpr std::uint64_t kIdle = 0x1;
 
-/// The subject of checks of the machine as a whole.
-inline constexpr const char* kHost = "host";
+/// Shows a number of things alone: "17".
+FindingValue number(std::string name, std::integral auto count) {
+  return quantity(std::move(name), Unit::count, static_cast<double>(count));
+}
+/// Shows it with what is counted: "1 GPU", "2 GPUs".
+FindingValue counted_of(std::string name, std::int64_t count, const char* one, const char* more);
 
-/// "GPU0"
+/// Says "GPU0".
 std::string subject_of(const GpuSurvey& gpu);
-/// Null where the topology lacks the GPU.
+/// Gives null where the topology lacks the GPU.
 const TopologyGpu* links_of(const Survey& survey, const GpuSurvey& gpu);
-/// The GPUs that the driver reaches.
+/// Gives the GPUs that the driver reaches.
 std::vector<GpuSurvey> reachable(const Survey& survey);
-/// Clock events now and, where there was one, during the load.
+/// Gives clock events now and, where there was one, during the load.
 Reading<std::uint64_t> all_clock_events(const GpuSurvey& gpu);
-/// When those were looked for: "while host copies ran" or "now".
+/// Says when those were looked for: "while host copies ran" or "now".
 std::string when_events(const GpuSurvey& gpu);
 /// What the GPUs do under `--load`: the SMs stay idle.
 inline constexpr const char* kWhileCopying = "while host copies ran";
-/// CUDA devices that a run would use: those that are visible; all GPUs where that is not known.
+/// Counts the CUDA devices that a run would use: those that are visible; all GPUs where that is not
+/// known.
 int visible_gpus(const Survey& survey);
 
 /// Each appends what it found.

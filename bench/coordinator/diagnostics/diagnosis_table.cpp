@@ -136,8 +136,9 @@ Text sentence_of(const DiagnosisRow& row) {
   const Finding& finding = row.finding;
   const Text::Run verdict{fmt::format("{}:", name_of(finding.verdict)), Text::Form::strong,
                           tone_of(finding.verdict)};
-  return Text(verdict) + with_code(fmt::format(" {}, {}: {}", finding.id,
-                                               readable_subjects(row.subjects), finding.value));
+  return Text(verdict) +
+         with_code(fmt::format(" {}, {}: {}", finding.id, readable_subjects(row.subjects),
+                               finding.value.text()));
 }
 
 void add_group(const std::vector<DiagnosisRow>& rows, CheckGroup group, Document& document) {
@@ -157,7 +158,7 @@ void add_group(const std::vector<DiagnosisRow>& rows, CheckGroup group, Document
 void add_ok(const std::vector<DiagnosisRow>& rows, Table& table) {
   for (const DiagnosisRow& row : rows) {
     if (row.finding.verdict != CheckVerdict::ok) continue;
-    table.add_row({row.finding.id, readable_subjects(row.subjects), row.finding.value});
+    table.add_row({row.finding.id, readable_subjects(row.subjects), row.finding.value.text()});
   }
 }
 

@@ -1,29 +1,40 @@
-#include "linkgain/diagnostics/doctor.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
 
 #include "checks.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
+namespace {
 
-Finding Check::warning(std::string value, std::string why, std::string advice) const {
-  return finding(CheckVerdict::warning, std::move(value), std::move(why), std::move(advice));
+std::string filled(std::string_view text, const Check::Fill& fill) {
+  std::string result(text);
+  for (const auto& [name, value] : fill) {
+    const std::string place = fmt::format("{{{}}}", name);
+    for (std::size_t at = result.find(place); at != std::string::npos;
+         at = result.find(place, at)) {
+      result.replace(at, place.size(), value);
+      at += value.size();
+    }
+  }
+  return result;
 }
 
-Finding Check::problem(std::string value, std::string why, std::string advice) const {
-  return finding(CheckVerdict::problem, std::move(value), std::move(why), std::move(advice));
+}  // namespace
+
+Finding Check::found(const Fault& fault, FindingValue value, const Fill& fill) const {
+  if (fault.check != entry_.id) throw std::logic_error("a fault of another check");
+  Finding result = finding(fault.verdict, std::move(value));
+  result.why = filled(fault.why, fill);
+  result.advice = filled(fault.advice, fill);
+  return result;
 }
 
-Finding Check::not_checkable(std::string reason, std::string advice) const {
-  return finding(CheckVerdict::not_checkable, std::move(reason), {}, std::move(advice));
-}
-
-Finding Check::finding(CheckVerdict verdict, std::string value, std::string why,
-                       std::string advice) const {
-  return {group_, id_, subject_, verdict, std::move(value), std::move(why), std::move(advice)};
+FindingValue counted_of(std::string name, std::int64_t count, const char* one, const char* more) {
+  return {{std::move(name), Unit::count, static_cast<double>(count)}, counted(count, one, more)};
 }
 
 std::string subject_of(const GpuSurvey& gpu) { return fmt::format("GPU{}", gpu.index); }

@@ -11,18 +11,6 @@ namespace {
 
 using State = RungResult::State;
 
-/// What is looked for and how to see whether it is the cause.
-constexpr const char* kCauses =
-    "until it is fixed set NCCL_P2P_DISABLE=1. IOMMU: start the kernel with iommu=pt or turn it "
-    "off "
-    "in the firmware (dmesg | grep -i -e dmar -e iommu). ACS: turn it off on the bridges (lspci "
-    "-vvv "
-    "| grep ACSCtl shows + where it is on). BAR size: without NVLink BAR1 must hold all of the "
-    "GPU's memory (nvidia-smi -q -d MEMORY; Resizable BAR in the firmware). Driver: remove patches "
-    "that grant P2P (modinfo nvidia), install NVIDIA's own. With NVLink: reseat the bridge, or "
-    "look "
-    "at nvidia-fabricmanager's log. After each run linkgain doctor --prove again";
-
 std::string_view words_for(ProofRung rung) {
   switch (rung) {
     case ProofRung::stores:
@@ -50,25 +38,17 @@ const RungResult* first_failure(const PairProof& proof) {
   return found == proof.rungs.end() ? nullptr : &*found;
 }
 
-/// Whatever failed with P2P, without it all was well.
+/// Judges what failed with P2P where without it all was well.
 Finding judge_failure(const Check& check, const RungResult& failure) {
   switch (failure.state) {
     case State::hung:
-      return check.problem("hangs: " + words_of(failure),
-                           "the driver grants P2P, and whoever waits for data on this path "
-                           "waits for ever: training and inference stand still",
-                           kCauses);
+      return check.found(fault::delivery_hangs, "hangs: " + words_of(failure));
     case State::not_delivered:
     case State::failed:
-      return check.problem("granted but does not deliver: " + words_of(failure),
-                           "the driver grants P2P, and programs that rely on it end with an error "
-                           "or compute with wrong data",
-                           kCauses);
+      return check.found(fault::delivery_fails,
+                         "granted but does not deliver: " + words_of(failure));
     case State::other_path:
-      return check.warning("not used by NCCL: " + words_of(failure),
-                           "what goes from GPU to GPU without NCCL arrives; NCCL itself was not "
-                           "seen to use P2P, so that nothing is proved of it",
-                           "see the findings nccl-variable and nccl-conf, and NCCL_DEBUG=INFO");
+      return check.found(fault::delivery_unused, "not used by NCCL: " + words_of(failure));
     case State::passed:
       break;
   }
@@ -79,19 +59,14 @@ Finding judge(const Check& check, const PairProof& proof) {
   const RungResult* const failure = first_failure(proof);
   const RungResult& control = proof.rungs.back();
   const bool control_passed = control.state == State::passed;
-  if (failure == nullptr && control_passed) {
-    return check.ok("works: stores, copy engine, flags and NCCL's all-reduce, both ways");
+  if (failure != nullptr && control_passed) return judge_failure(check, *failure);
+  if (failure != nullptr) {
+    return check.found(fault::delivery_inconclusive,
+                       fmt::format("inconclusive: {}; {}", words_of(*failure), words_of(control)));
   }
-  if (failure == nullptr) {
-    return check.warning("works; but " + words_of(control),
-                         "P2P delivers, and what must do without it fails: variant host, and jobs "
-                         "with NCCL_P2P_DISABLE=1",
-                         "see the finding shared-memory");
-  }
-  if (control_passed) return judge_failure(check, *failure);
-  return check.warning(fmt::format("inconclusive: {}; {}", words_of(*failure), words_of(control)),
-                       "what fails without P2P as well is no evidence against P2P",
-                       "fix what stops NCCL without P2P, then run linkgain doctor --prove again");
+  return control_passed
+             ? check.ok("works: stores, copy engine, flags and NCCL's all-reduce, both ways")
+             : check.found(fault::control_fails, "works; but " + words_of(control));
 }
 
 /// Why a pair was not looked at; it is not among the proofs.
@@ -108,14 +83,12 @@ Finding judge_unproved(const Check& check, const Topology& topology, const Topol
 
 void check_delivery(const Survey& survey, Findings& findings) {
   if (!survey.proof_failure.empty()) {
-    findings.push_back(
-        Check(CheckGroup::connectivity, "p2p-delivery", kHost).not_checkable(survey.proof_failure));
+    findings.push_back(Check("p2p-delivery").not_checkable(survey.proof_failure));
     return;
   }
   if (!survey.proofs) return;
   for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
-    const Check check(CheckGroup::connectivity, "p2p-delivery",
-                      device_labels(survey.topology, pair));
+    const Check check("p2p-delivery", device_labels(survey.topology, pair));
     const GpuPair gpus{pair.from, pair.to};
     const auto proof = std::ranges::find(*survey.proofs, gpus, &PairProof::pair);
     findings.push_back(proof == survey.proofs->end() ? judge_unproved(check, survey.topology, pair)

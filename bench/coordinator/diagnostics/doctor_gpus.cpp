@@ -15,116 +15,87 @@ namespace linkgain {
 namespace {
 
 Finding check_driver(const Survey& survey) {
-  const Check check(CheckGroup::gpus, "gpu-driver", kHost);
+  const Check check("gpu-driver");
   if (!survey.gpus.empty()) {
-    return check.ok(fmt::format("{}, driver {}", counted(std::ssize(survey.gpus), "GPU", "GPUs"),
-                                survey.topology.driver.value_or("of unknown version")));
+    return check.ok(counted_of("gpus", std::ssize(survey.gpus), "GPU", "GPUs") + ", driver " +
+                    survey.topology.driver.value_or("of unknown version"));
   }
   const std::string reason =
       survey.topology.no_gpus.empty() ? "the driver knows no GPU" : survey.topology.no_gpus;
   const std::int64_t on_bus = std::ssize(survey.host.nvidia_devices.value_or({}));
   if (on_bus == 0) return check.not_checkable("no GPU: " + reason);
-  return check.problem(
-      fmt::format("{} on PCIe, none usable: {}", counted(on_bus, "NVIDIA GPU", "NVIDIA GPUs"),
-                  reason),
-      "nothing can run on them",
-      "install or load the driver (nvidia-smi must list them), after an update restart the "
-      "machine; in a container, start it with --gpus all");
+  return check.found(fault::driver_unusable,
+                     counted_of("on_pcie", on_bus, "NVIDIA GPU", "NVIDIA GPUs") +
+                         " on PCIe, none usable: " + reason);
 }
 
 Finding check_present(const Survey& survey) {
-  const Check check(CheckGroup::gpus, "gpus-present", kHost);
+  const Check check("gpus-present");
   const auto& on_bus = survey.host.nvidia_devices;
   if (!on_bus.measured()) return check.not_checkable(on_bus.reason());
-  const std::size_t present = on_bus.value().size();
-  const std::size_t known = survey.gpus.size();
-  if (present < known) {
-    return check.not_checkable(
-        fmt::format("the kernel shows {} of the {} that the driver knows", present, known));
+  const FindingValue present = number("on_pcie", on_bus.value().size());
+  const FindingValue known = number("known", survey.gpus.size());
+  if (on_bus.value().size() < survey.gpus.size()) {
+    return check.not_checkable("the kernel shows " + present + " of the " + known +
+                               " that the driver knows");
   }
-  if (present == known) return check.ok(fmt::format("the driver knows all {} on PCIe", known));
-  return check.warning(
-      fmt::format("the driver knows {} of {} on PCIe", known, present),
-      "the others failed to start, serve a virtual machine, or are kept from this container",
-      "look for \"NVRM\" in the kernel log; in a container, start it with --gpus all");
+  if (present.text() == known.text()) {
+    return check.ok("the driver knows all " + known + " on PCIe");
+  }
+  return check.found(fault::gpus_unknown,
+                     "the driver knows " + known + " of " + present + " on PCIe");
 }
 
 Finding check_responds(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::gpus, "gpu-responds", subject_of(gpu));
-  if (gpu.lost.empty()) {
-    if (!gpu.name.empty()) return check.ok(gpu.name);
-    if (gpu.temperature_c.measured()) return check.ok("yes; the driver does not say its model");
-    return check.not_checkable(gpu.temperature_c.reason());
-  }
-  return check.problem(gpu.lost,
-                       "the GPU fell off the bus: its work is lost, and jobs over all GPUs hang",
-                       "restart the machine; if it comes again, check its power cables, its seat "
-                       "in the slot or riser, and its cooling");
+  const Check check("gpu-responds", subject_of(gpu));
+  if (!gpu.lost.empty()) return check.found(fault::gpu_lost, gpu.lost);
+  if (!gpu.name.empty()) return check.ok(gpu.name);
+  if (gpu.temperature_c.measured()) return check.ok("yes; the driver does not say its model");
+  return check.not_checkable(gpu.temperature_c.reason());
 }
 
 Finding check_memory(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::gpus, "memory-rows", subject_of(gpu));
-  if (!gpu.memory_remap_pending.measured()) {
-    return check.not_checkable(gpu.memory_remap_pending.reason());
-  }
-  if (!gpu.memory_remap_pending.value()) return check.ok("none waits to be replaced");
-  return check.problem("broken rows wait to be replaced, or cannot be",
-                       "further errors in them end programs or spoil data",
-                       "stop all work and reset the GPU (nvidia-smi --gpu-reset); if this stays, "
-                       "have the GPU replaced");
+  const Check check("memory-rows", subject_of(gpu));
+  const Reading<bool>& pending = gpu.memory_remap_pending;
+  if (!pending.measured()) return check.not_checkable(pending.reason());
+  if (!pending.value()) return check.ok("none waits to be replaced");
+  return check.found(fault::rows_broken, "broken rows wait to be replaced, or cannot be");
 }
 
 Finding check_compute_mode(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::gpus, "compute-mode", subject_of(gpu));
+  const Check check("compute-mode", subject_of(gpu));
   if (!gpu.compute_mode.measured()) return check.not_checkable(gpu.compute_mode.reason());
-  const std::string advice = fmt::format("nvidia-smi -i {} -c DEFAULT", gpu.index);
-  const std::string why =
-      "two jobs cannot hold the GPU at once: linkgain runs its variants one after the other, and "
-      "drift no longer cancels out";
+  const Check::Fill fill{{"gpu", std::to_string(gpu.index)}};
   switch (gpu.compute_mode.value()) {
     case ComputeModeName::shared:
       return check.ok("default: processes may share it");
     case ComputeModeName::exclusive_thread:
-      return check.warning("exclusive to one thread", why, advice);
+      return check.found(fault::mode_exclusive, "exclusive to one thread", fill);
     case ComputeModeName::exclusive_process:
-      return check.warning("exclusive to one process", why, advice);
+      return check.found(fault::mode_exclusive, "exclusive to one process", fill);
     case ComputeModeName::prohibited:
-      return check.problem("prohibited", "no program may use the GPU", advice);
+      return check.found(fault::mode_prohibited, "prohibited", fill);
   }
   return check.not_checkable("a mode that is not known here");
 }
 
 Finding check_persistence(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::gpus, "persistence", subject_of(gpu));
+  const Check check("persistence", subject_of(gpu));
   if (!gpu.persistence_mode.measured()) return check.not_checkable(gpu.persistence_mode.reason());
-  if (gpu.persistence_mode.value()) return check.ok("on");
-  return check.warning("off",
-                       "the driver unloads between programs: each start takes seconds longer, and "
-                       "limits that were set are forgotten",
-                       "run nvidia-persistenced, or nvidia-smi -pm 1");
+  return gpu.persistence_mode.value() ? check.ok("on") : check.found(fault::persistence_off, "off");
 }
 
 Finding check_neighbours(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::gpus, "neighbours", subject_of(gpu));
+  const Check check("neighbours", subject_of(gpu));
   if (!gpu.busy_percent.measured()) return check.not_checkable(gpu.busy_percent.reason());
   const std::vector<GpuProcess> processes = gpu.processes.value_or({});
   const bool busy = gpu.busy_percent.value() >= kBusyPercent;
-  const std::string value =
-      fmt::format("{:.0f} % busy{}", gpu.busy_percent.value(),
-                  !processes.empty() ? fmt::format(" ({})", describe(processes))
-                  : busy             ? " (its processes are not shown here)"
-                                     : "");
-  if (busy) {
-    return check.warning(value,
-                         "others' work makes operations take longer, so that times, ratios "
-                         "and intervals are not those of the link",
-                         kNeighbourAdvice);
-  }
-  if (processes.empty()) return check.ok(value);
-  return check.warning(value,
-                       "another process holds memory and may work at any time: `linkgain "
-                       "run --require-healthy` ends with 8",
-                       kNeighbourAdvice);
+  const FindingValue value = quantity("busy", Unit::percent, gpu.busy_percent.value()) + " busy" +
+                             (!processes.empty() ? fmt::format(" ({})", describe(processes))
+                              : busy             ? " (its processes are not shown here)"
+                                                 : "");
+  if (busy) return check.found(fault::gpu_busy, value);
+  return processes.empty() ? check.ok(value) : check.found(fault::gpu_held, value);
 }
 
 /// Why it is not known of a GPU that answers whether CUDA sees it, or of all where none answers;
@@ -142,43 +113,33 @@ std::string visibility_unknown(const std::vector<TopologyGpu>& gpus) {
 }
 
 Finding check_visible(const Survey& survey) {
-  const Check check(CheckGroup::gpus, "cuda-visible", kHost);
+  const Check check("cuda-visible");
   const auto& gpus = survey.topology.gpus;
   const auto visible =
       std::ranges::count_if(gpus, [](const TopologyGpu& gpu) { return gpu.cuda_index.measured(); });
   if (const std::string unknown = visibility_unknown(gpus); !unknown.empty()) {
     return check.not_checkable(unknown);
   }
-  const std::string setting =
-      survey.visible_devices ? "CUDA_VISIBLE_DEVICES=" + *survey.visible_devices : "";
-  const std::string value = fmt::format("{} of {} GPUs{}", visible, gpus.size(),
-                                        setting.empty() ? "" : fmt::format(" with {}", setting));
-  if (visible == 0) {
-    return check.problem(value, "CUDA sees no GPU", "unset CUDA_VISIBLE_DEVICES or correct it");
-  }
+  const auto& setting = survey.visible_devices;
+  const FindingValue value = number("visible", visible) + " of " + number("gpus", gpus.size()) +
+                             " GPUs" + (setting ? " with CUDA_VISIBLE_DEVICES=" + *setting : "");
+  if (visible == 0) return check.found(fault::none_visible, value);
   if (visible == 1) {
-    return check.warning(value, "a link has two ends: nothing can be measured with one GPU",
-                         setting.empty() ? "run where there are two GPUs"
-                                         : "unset CUDA_VISIBLE_DEVICES or add GPUs to it");
+    return check.found(fault::one_visible, value,
+                       {{"add", setting ? "unset CUDA_VISIBLE_DEVICES or add GPUs to it"
+                                        : "run where there are two GPUs"}});
   }
-  if (visible == std::ssize(gpus)) return check.ok(value);
-  return check.warning(value,
-                       "the others are left out of every run; an unknown entry hides all "
-                       "that come after it",
-                       "unset CUDA_VISIBLE_DEVICES unless it is meant");
+  return visible == std::ssize(gpus) ? check.ok(value) : check.found(fault::some_hidden, value);
 }
 
 Finding check_order(const Survey& survey) {
-  const Check check(CheckGroup::gpus, "cuda-order", kHost);
+  const Check check("cuda-order");
   int last = -1;
   for (const TopologyGpu& gpu : survey.topology.gpus) {
     if (!gpu.cuda_index.measured()) continue;
     if (gpu.cuda_index.value() < last) {
-      return check.warning(
-          fmt::format("CUDA's device {} is GPU{}", gpu.cuda_index.value(), gpu.index),
-          "CUDA and nvidia-smi number the GPUs differently: --gpus and CUDA_VISIBLE_DEVICES may "
-          "name others than you think, such as a pair without a bridge",
-          "set CUDA_DEVICE_ORDER=PCI_BUS_ID, and list CUDA_VISIBLE_DEVICES in ascending order");
+      return check.found(fault::order_differs, fmt::format("CUDA's device {} is GPU{}",
+                                                           gpu.cuda_index.value(), gpu.index));
     }
     last = gpu.cuda_index.value();
   }
@@ -186,12 +147,13 @@ Finding check_order(const Survey& survey) {
   return check.ok("CUDA numbers the GPUs as nvidia-smi does");
 }
 
-/// Of --load, where it did not come about.
+/// Says where `--load` did not come about.
 void check_load(const Survey& survey, Findings& findings) {
   if (survey.load_failure.empty()) return;
-  findings.push_back(Check(CheckGroup::gpus, "load", kHost)
-                         .not_checkable("nothing was loaded: " + survey.load_failure,
-                                        survey.gpus.empty() ? "" : "linkgain-bench --load 5"));
+  const Check check("load");
+  const FindingValue reason = "nothing was loaded: " + survey.load_failure;
+  findings.push_back(survey.gpus.empty() ? check.not_checkable(reason)
+                                         : check.found(fault::load_failed, reason));
 }
 
 }  // namespace
@@ -235,31 +197,27 @@ struct Repeated {
 Finding judge_xid(const Survey& survey, const Repeated& repeated) {
   const XidEvent& event = repeated.last;
   const XidMeaning meaning = meaning_of(event);
-  const Check check(CheckGroup::gpus, "xid", subject_of(survey, event));
-  const std::string value =
-      fmt::format("{} {}: {}; {}, last {:.0f} s after the machine's start",
-                  event.from_switch ? "SXid" : "Xid", event.code, meaning.what,
-                  repeated.times == 1 ? "once" : fmt::format("{} times", repeated.times),
-                  event.seconds_after_boot);
-  const std::string advice(meaning.advice);
-  switch (meaning.severity) {
-    case XidSeverity::application:
-      return check.warning(value, "most often a program's own fault, seldom the GPU's", advice);
-    case XidSeverity::degraded:
-      return check.warning(value, "the device reported a fault and went on", advice);
-    case XidSeverity::broken:
-      return check.problem(value, "the device reported a fault that work does not survive", advice);
-  }
-  return check.not_checkable("a severity that is not known here");
+  const std::string code = fmt::format("{} {}", event.from_switch ? "SXid" : "Xid", event.code);
+  const Quantity times{code, Unit::count, static_cast<double>(repeated.times)};
+  const FindingValue value =
+      code + ": " + meaning.what + "; " +
+      FindingValue(times, repeated.times == 1 ? "once" : fmt::format("{} times", repeated.times)) +
+      ", last " + quantity(code + " last", Unit::seconds, event.seconds_after_boot) +
+      " after the machine's start";
+  const Fault& fault = meaning.severity == XidSeverity::application ? fault::xid_application
+                       : meaning.severity == XidSeverity::degraded  ? fault::xid_degraded
+                                                                    : fault::xid_broken;
+  return Check("xid", subject_of(survey, event))
+      .found(fault, value, {{"advice", std::string(meaning.advice)}});
 }
 
 }  // namespace
 
 void check_kernel_log(const Survey& survey, Findings& findings) {
-  const Check check(CheckGroup::gpus, "xid", "host");
+  const Check check("xid");
   const auto& events = survey.host.xid_events;
   if (!events.measured()) {
-    findings.push_back(check.not_checkable(events.reason(), "dmesg | grep -i xid (as root)"));
+    findings.push_back(check.found(fault::xid_unreadable, events.reason()));
     return;
   }
   std::map<std::tuple<std::string, int, std::string>, Repeated> repeated;
@@ -269,104 +227,97 @@ void check_kernel_log(const Survey& survey, Findings& findings) {
     ++entry.times;
     entry.last = event;
   }
-  if (repeated.empty()) {
-    findings.push_back(check.ok(
-        events.value().empty() ? "no Xid error in the kernel log"
-                               : fmt::format("no Xid error since the driver was loaded, {} before",
-                                             events.value().size())));
+  if (repeated.empty() && events.value().empty()) {
+    findings.push_back(check.ok("no Xid error in the kernel log"));
+  } else if (repeated.empty()) {
+    findings.push_back(check.ok("no Xid error since the driver was loaded, " +
+                                number("before", events.value().size()) + " before"));
   }
   for (const auto& [key, entry] : repeated) findings.push_back(judge_xid(survey, entry));
 }
 
 namespace {
 
-std::string cables() {
-  return "give each 8-pin socket of the card a cable of its own (150 W each, not two plugs of one "
-         "cable); seat 12-pin plugs fully; see that the power supply has watts to spare";
+bool has(const Reading<std::uint64_t>& events, ClockEvent event) {
+  return (events.value() & static_cast<std::uint64_t>(event)) != 0;
 }
 
 Finding check_limit(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::power, "power-limit", subject_of(gpu));
+  const Check check("power-limit", subject_of(gpu));
   if (!gpu.power.measured()) return check.not_checkable(gpu.power.reason());
   const PowerState& power = gpu.power.value();
   if (!power.limit_w) return check.not_checkable("the GPU does not report its power limit");
   const std::optional<double> usual =
       power.default_limit_w ? power.default_limit_w : power.most_limit_w;
   if (!usual) return check.not_checkable("the GPU does not report its default power limit");
-  const std::string value = fmt::format("{:.0f} W of {:.0f} W {}", *power.limit_w, *usual,
-                                        power.default_limit_w ? "default" : "at most");
+  const char* const what = power.default_limit_w ? "default" : "most";
+  const FindingValue value = quantity("limit", Unit::watts, *power.limit_w) + " of " +
+                             quantity(what, Unit::watts, *usual) +
+                             (power.default_limit_w ? " default" : " at most");
   constexpr double kTolerance = 1.0;
   if (*power.limit_w >= *usual - kTolerance) return check.ok(value);
-  return check.warning(
-      value, "the GPU clocks down under heavy work to stay below it",
-      fmt::format("unless it is meant: nvidia-smi -i {} -pl {:.0f} (as root)", gpu.index, *usual));
+  return check.found(
+      fault::limit_lowered, value,
+      {{"gpu", std::to_string(gpu.index)}, {"watts", fmt::format("{:.0f}", *usual)}});
 }
 
 Finding check_brake(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::power, "power-brake", subject_of(gpu));
+  const Check check("power-brake", subject_of(gpu));
   const Reading<std::uint64_t> events = all_clock_events(gpu);
   if (!events.measured()) return check.not_checkable(events.reason());
-  if (events.value() & static_cast<std::uint64_t>(ClockEvent::power_brake)) {
-    return check.problem(
-        "slowed down by the power brake " + when_events(gpu),
-        "the power supply or the machine tells the GPU to halve its clocks or worse", cables());
+  if (has(events, ClockEvent::power_brake)) {
+    return check.found(fault::power_brake, "slowed down by the power brake " + when_events(gpu));
   }
-  const auto heat = static_cast<std::uint64_t>(ClockEvent::hw_thermal);
-  const auto slowdown = static_cast<std::uint64_t>(ClockEvent::hw_slowdown);
-  if ((events.value() & slowdown) && !(events.value() & heat)) {
-    return check.problem("slowed down by the hardware " + when_events(gpu),
-                         "the GPU draws more current than it is given, or is too hot: its clocks "
-                         "are halved or worse",
-                         cables());
+  if (has(events, ClockEvent::hw_slowdown) && !has(events, ClockEvent::hw_thermal)) {
+    return check.found(fault::current_slowdown, "slowed down by the hardware " + when_events(gpu));
   }
   return check.ok("none " + when_events(gpu));
 }
 
-/// ", 150 W drawn at most": while host copies ran, else now; empty where it was not measured.
-std::string draw_of(const GpuSurvey& gpu) {
-  if (gpu.load.measured()) {
-    const Reading<double>& highest = gpu.load.value().highest_power_w;
-    return highest.measured() ? fmt::format(", {:.0f} W drawn at most", highest.value()) : "";
-  }
-  return gpu.power.measured() ? fmt::format(", {:.0f} W drawn", gpu.power.value().draw_w) : "";
+/// Whether the GPU was watched while host copies ran; what it drew then is the most.
+bool is_drawn_at_work(const GpuSurvey& gpu) {
+  return gpu.load.measured() && gpu.load.value().highest_power_w.measured();
 }
 
-/// "150 W drawn at most of 72 W allowed" where that is far above the limit in force, which short
-/// peaks may exceed; empty elsewhere.
-std::string far_above_limit(const GpuSurvey& gpu) {
+Reading<double> draw_of(const GpuSurvey& gpu) {
+  if (is_drawn_at_work(gpu)) return gpu.load.value().highest_power_w;
+  if (!gpu.power.measured()) return Reading<double>::missing(gpu.power);
+  return gpu.power.value().draw_w;
+}
+
+/// Whether that is far above the limit in force, which short peaks may exceed.
+bool is_far_above_limit(const GpuSurvey& gpu, double draw_w) {
   constexpr double kPeaks = 1.2;
-  if (!gpu.power.measured() || !gpu.power.value().limit_w) return {};
-  const double limit = *gpu.power.value().limit_w;
-  const bool under_load = gpu.load.measured() && gpu.load.value().highest_power_w.measured();
-  const double draw =
-      under_load ? gpu.load.value().highest_power_w.value() : gpu.power.value().draw_w;
-  if (draw <= kPeaks * limit) return {};
-  return fmt::format("{:.0f} W drawn{} of {:.0f} W allowed", draw, under_load ? " at most" : "",
-                     limit);
+  return gpu.power.measured() && gpu.power.value().limit_w &&
+         draw_w > kPeaks * *gpu.power.value().limit_w;
 }
 
 Finding check_cap(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::power, "power-cap", subject_of(gpu));
+  const Check check("power-cap", subject_of(gpu));
   const Reading<std::uint64_t> events = all_clock_events(gpu);
   if (!events.measured()) return check.not_checkable(events.reason());
-  if (const std::string draw = far_above_limit(gpu); !draw.empty()) {
-    return check.warning(draw,
-                         "the GPU does not keep its power limit: cables and supply carry more than "
-                         "they were chosen for, or what the GPU says is wrong",
-                         fmt::format("see whether it stays (nvidia-smi -i {} -q -d POWER); if it "
-                                     "does, look at cables and supply, and update the driver",
-                                     gpu.index));
+  const bool loaded = gpu.load.measured();
+  const Reading<double> draw_w = draw_of(gpu);
+  FindingValue draw;
+  if (draw_w.measured()) {
+    draw = quantity("draw", Unit::watts, draw_w.value()) + " drawn" +
+           (is_drawn_at_work(gpu) ? " at most" : "");
+    if (is_far_above_limit(gpu, draw_w.value())) {
+      return check.found(
+          fault::limit_exceeded,
+          draw + " of " + quantity("limit", Unit::watts, *gpu.power.value().limit_w) + " allowed",
+          {{"gpu", std::to_string(gpu.index)}});
+    }
+    draw = ", " + draw;
   }
-  const std::string draw = draw_of(gpu);
-  if (!(events.value() & static_cast<std::uint64_t>(ClockEvent::power_cap))) {
-    return check.ok(fmt::format("not reached {}{}", when_events(gpu), draw));
+  if (!has(events, ClockEvent::power_cap)) {
+    return check.ok("not reached " + when_events(gpu) + draw);
   }
-  if (gpu.load.measured()) return check.ok(fmt::format("reached {}{}", when_events(gpu), draw));
+  if (loaded) return check.ok("reached " + when_events(gpu) + draw);
   if (!(events.value() & kIdle)) {
-    return check.ok(fmt::format("reached now: expected under heavy work{}", draw));
+    return check.ok("reached now: expected under heavy work" + draw);
   }
-  return check.warning("reached while idle" + draw, "an idle GPU should be far below its limit",
-                       "look at its power limit and its cables");
+  return check.found(fault::capped_idle, "reached while idle" + draw);
 }
 
 }  // namespace
@@ -389,58 +340,46 @@ constexpr int kThrottling = 84;
 constexpr int kTooHot = 90;
 constexpr int kNear = 5;  ///< degrees to the threshold
 
-const char* kCoolingAdvice =
-    "clean fans and filters, leave space between the cards, give the case or rack more air, lower "
-    "the room's temperature or the power limit";
-
 Finding check_temperature(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::cooling, "temperature", subject_of(gpu));
+  const Check check("temperature", subject_of(gpu));
   if (!gpu.temperature_c.measured()) return check.not_checkable(gpu.temperature_c.reason());
   Reading<int> copying;
   if (gpu.load.measured()) copying = gpu.load.value().highest_temperature_c;
   const int now = std::max(gpu.temperature_c.value(), copying.value_or(-273));
   const auto& limit = gpu.slowdown_temperature_c;
   const int slowdown = limit.value_or(kTooHot);
-  std::string value = fmt::format("{} °C", now);
+  FindingValue value = quantity("now", Unit::celsius, now);
   if (copying.measured()) {
     value += fmt::format(" {}", kWhileCopying);
   } else if (gpu.clock_events.value_or(0) & kIdle) {
     value += " idle";
   }
   if (limit.measured()) {
-    value += now < slowdown ? fmt::format(", {} below slowdown at {} °C", slowdown - now, slowdown)
-                            : fmt::format(", slowdown starts at {} °C", slowdown);
+    const FindingValue at = quantity("slowdown", Unit::celsius, slowdown);
+    const Quantity margin{"below slowdown", Unit::celsius, static_cast<double>(slowdown - now)};
+    value += now < slowdown ? ", " + FindingValue(margin, std::to_string(slowdown - now)) +
+                                  " below slowdown at " + at
+                            : ", slowdown starts at " + at;
   }
-  if (now >= slowdown) {
-    return check.problem(value,
-                         "the GPU slows down so as not to burn, and stops when that is not "
-                         "enough",
-                         kCoolingAdvice);
-  }
+  if (now >= slowdown) return check.found(fault::too_hot, value);
   if (now >= kHot || now >= slowdown - kNear) {
-    const char* why = now >= kThrottling
-                          ? "GPUs begin to slow down at 84 to 90 °C, and wear faster"
-                          : "80 °C and more is hot: little is left before the GPU slows down at 84 "
-                            "to 90 °C, and it wears faster";
-    return check.warning(value, why, kCoolingAdvice);
+    return check.found(now >= kThrottling ? fault::hot_and_throttling : fault::hot, value);
   }
-  if (now > kGood) value += "; up to 75 °C is better";
-  return check.ok(value);
+  return check.ok(now > kGood
+                      ? value + "; up to " + quantity("good", Unit::celsius, kGood) + " is better"
+                      : value);
 }
 
 Finding check_slowdown(const GpuSurvey& gpu) {
-  const Check check(CheckGroup::cooling, "thermal-slowdown", subject_of(gpu));
+  const Check check("thermal-slowdown", subject_of(gpu));
   const Reading<std::uint64_t> events = all_clock_events(gpu);
   if (!events.measured()) return check.not_checkable(events.reason());
+  const char* const by = has(events, ClockEvent::hw_thermal)   ? "the hardware "
+                         : has(events, ClockEvent::sw_thermal) ? "the driver "
+                                                               : nullptr;
   const std::string when = when_events(gpu);
-  const char* why = "the GPU lowers its clocks because it is too hot";
-  if (events.value() & static_cast<std::uint64_t>(ClockEvent::hw_thermal)) {
-    return check.problem("slowed down by the hardware " + when, why, kCoolingAdvice);
-  }
-  if (events.value() & static_cast<std::uint64_t>(ClockEvent::sw_thermal)) {
-    return check.problem("slowed down by the driver " + when, why, kCoolingAdvice);
-  }
-  return check.ok("none " + when);
+  if (by == nullptr) return check.ok("none " + when);
+  return check.found(fault::thermal_slowdown, std::string("slowed down by ") + by + when);
 }
 
 }  // namespace

@@ -10,9 +10,6 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kNotNeeded = "; no pair relies on PCIe P2P";
-constexpr const char* kMaybeNeeded = "; it is not known whether a pair relies on PCIe P2P";
-
 /// Now, or under the load of host copies where there was one.
 struct TrainedLink {
   int generation;
@@ -30,41 +27,40 @@ Reading<TrainedLink> trained(const GpuSurvey& gpu, const PcieInfo& pcie) {
   return TrainedLink{generation.value(), width.value()};
 }
 
-Finding judge_width(const Check& check, const std::string& value, bool loaded, bool by_half) {
-  const std::string why =
-      "every byte to and from host memory, and PCIe P2P, is slower by that much";
-  const std::string advice =
-      "use a slot with all lanes (many boards give two cards half each: see the manual), reseat "
-      "the "
-      "card, change the riser";
-  return loaded && !by_half ? check.problem(value, why, advice) : check.warning(value, why, advice);
-}
-
-Finding judge_generation(const Check& check, const GpuSurvey& gpu, const std::string& value) {
-  const std::string why = "each generation less halves the rate to host memory and of PCIe P2P";
-  const std::string advice =
-      "set the slot's generation in the firmware to automatic, reseat the card, change the riser";
-  if (gpu.load.measured()) return check.problem(value, why, advice);
+Finding judge_generation(const Check& check, const GpuSurvey& gpu, const FindingValue& value) {
+  if (gpu.load.measured()) return check.found(fault::generation_low_at_work, value);
   const bool idle = !gpu.clock_events.measured() || (gpu.clock_events.value() & kIdle) != 0;
-  if (!idle) return check.warning(value, why, advice);
+  if (!idle) return check.found(fault::generation_low, value);
   return check.not_checkable(value + ": an idle GPU trains its link down (" + gpu.load.reason() +
                              ")");
 }
 
 Finding check_link(const GpuSurvey& gpu, const PcieInfo& pcie) {
-  const Check check(CheckGroup::connectivity, "pcie-link", subject_of(gpu));
+  const Check check("pcie-link", subject_of(gpu));
   const Reading<TrainedLink> link = trained(gpu, pcie);
   if (!link.measured()) return check.not_checkable(link.reason());
   const auto [generation, width] = link.value();
   const int most_width = pcie.most_width.value();
-  const std::string value =
-      fmt::format("generation {} x{} of {} x{}{}", generation, width, pcie.most_generation.value(),
-                  most_width, gpu.load.measured() ? " under load" : "");
+  const FindingValue value =
+      "generation " + number("generation", generation) + " x" + number("lanes", width) + " of " +
+      number("most generation", pcie.most_generation.value()) + " x" +
+      number("most lanes", most_width) + (gpu.load.measured() ? " under load" : "");
   if (width < most_width) {
-    return judge_width(check, value, gpu.load.measured(), width * 2 >= most_width);
+    const bool at_work = gpu.load.measured() && width * 2 < most_width;
+    return check.found(at_work ? fault::lanes_missing_at_work : fault::lanes_missing, value);
   }
   if (generation < pcie.most_generation.value()) return judge_generation(check, gpu, value);
   return check.ok(value);
+}
+
+/// Judges what slows PCIe P2P down by whether a pair relies on that.
+Finding judge_by_need(const Check& check, const Survey& survey, const Fault& fault,
+                      const FindingValue& value) {
+  const std::optional<bool> needed = needs_pcie_p2p(survey.topology);
+  if (!needed) {
+    return check.not_checkable(value + "; it is not known whether a pair relies on PCIe P2P");
+  }
+  return *needed ? check.found(fault, value) : check.ok(value + "; no pair relies on PCIe P2P");
 }
 
 /// "intel_iommu=on iommu=pt": what the kernel was started with.
@@ -80,7 +76,7 @@ std::string iommu_options(const std::string& command_line) {
 }
 
 Finding check_iommu(const Survey& survey) {
-  const Check check(CheckGroup::connectivity, "iommu", kHost);
+  const Check check("iommu");
   const auto& units = survey.host.iommu_units;
   const std::string options = iommu_options(survey.host.kernel_command_line);
   if (!units.measured()) return check.not_checkable(units.reason());
@@ -96,19 +92,13 @@ Finding check_iommu(const Survey& survey) {
   }
   if (translated.empty() && !unknown.empty()) return check.not_checkable(unknown);
   if (translated.empty()) return check.ok("on, and passes the GPUs' addresses through" + options);
-  const std::string value =
-      fmt::format("translates the addresses of {}{}", fmt::join(translated, ", "), options);
-  const std::optional<bool> needed = needs_pcie_p2p(survey.topology);
-  if (!needed) return check.not_checkable(value + kMaybeNeeded);
-  if (!*needed) return check.ok(value + kNotNeeded);
-  return check.warning(value,
-                       "PCIe P2P through a translating IOMMU is not supported on bare metal: it is "
-                       "slow, hangs, or spoils data",
-                       "turn the IOMMU off in the firmware, or start the kernel with iommu=pt");
+  return judge_by_need(
+      check, survey, fault::iommu_translates,
+      fmt::format("translates the addresses of {}{}", fmt::join(translated, ", "), options));
 }
 
 Finding check_acs(const Survey& survey) {
-  const Check check(CheckGroup::connectivity, "pcie-acs", kHost);
+  const Check check("pcie-acs");
   const std::vector<GpuSurvey> gpus = reachable(survey);
   if (std::ranges::any_of(gpus, &std::string::empty, &GpuSurvey::pci_bus_id)) {
     return check.not_checkable("the driver does not say the GPUs' PCI ids");
@@ -124,18 +114,13 @@ Finding check_acs(const Survey& survey) {
   }
   if (redirecting.empty() && !unknown.empty()) return check.not_checkable(unknown);
   if (redirecting.empty()) {
-    return check.ok(fmt::format("off on all {} bridges above the GPUs", bridges.value().size()));
+    return check.ok("off on all " + number("bridges", bridges.value().size()) +
+                    " bridges above the GPUs");
   }
-  const std::string value = fmt::format("redirects on {} of {} bridges: {}", redirecting.size(),
-                                        bridges.value().size(), fmt::join(redirecting, ", "));
-  const std::optional<bool> needed = needs_pcie_p2p(survey.topology);
-  if (!needed) return check.not_checkable(value + kMaybeNeeded);
-  if (!*needed) return check.ok(value + kNotNeeded);
-  return check.warning(value,
-                       "access control sends PCIe P2P up to the host bridge and back: it is slower "
-                       "than through the switch, and may hang",
-                       "turn ACS off in the firmware, or for each bridge: setpci -s BRIDGE "
-                       "ECAP_ACS+0x6.w=0000 (as root, until the next start)");
+  return judge_by_need(check, survey, fault::acs_redirects,
+                       "redirects on " + number("redirecting", redirecting.size()) + " of " +
+                           number("bridges", bridges.value().size()) +
+                           " bridges: " + fmt::format("{}", fmt::join(redirecting, ", ")));
 }
 
 }  // namespace

@@ -38,22 +38,19 @@ std::optional<Version> parse_version(const std::optional<std::string>& text) {
 }
 
 Finding check_worker(const Survey& survey) {
-  const Check check(CheckGroup::software, "worker", kHost);
+  const Check check("worker");
   const Reading<Software>& worker = survey.software.worker;
-  if (!worker.measured()) {
-    return check.not_checkable(worker.reason(), "linkgain-bench --describe");
-  }
+  if (!worker.measured()) return check.found(fault::worker_silent, worker.reason());
   const std::string value =
       fmt::format("linkgain-bench {} ({})", worker.value().linkgain, worker.value().build);
   const bool has_nccl = worker.value().nccl_library || worker.value().nccl_header;
   if (has_nccl || survey.gpus.empty()) return check.ok(value);
-  return check.warning(value, "it was built without NCCL: it cannot measure this machine's GPUs",
-                       "install CUDA and NCCL, then build again with cmake --preset cuda");
+  return check.found(fault::worker_without_nccl, value);
 }
 
-/// What the worker's CUDA says, on a machine with GPUs.
+/// Says what the worker's CUDA is, on a machine with GPUs.
 Finding check_cuda(const Reading<Software>& worker) {
-  const Check check(CheckGroup::software, "cuda-driver", kHost);
+  const Check check("cuda-driver");
   if (!worker.measured()) return check.not_checkable(worker.reason());
   const Software& software = worker.value();
   const auto driver = parse_version(software.cuda_driver);
@@ -62,32 +59,23 @@ Finding check_cuda(const Reading<Software>& worker) {
   if (!driver) return check.not_checkable("the driver does not report its CUDA version");
   const std::string value =
       fmt::format("driver for CUDA {}, runtime {}", *software.cuda_driver, *software.cuda_runtime);
-  const std::string advice =
-      fmt::format("update the driver to one for CUDA {} or later, or build with CUDA {}",
-                  *software.cuda_runtime, *software.cuda_driver);
+  const Check::Fill fill{{"runtime", *software.cuda_runtime}, {"driver", *software.cuda_driver}};
   if (driver->major_part < runtime->major_part) {
-    return check.problem(value, "the driver is too old for the runtime: CUDA does not start",
-                         advice);
+    return check.found(fault::driver_too_old, value, fill);
   }
-  if (std::pair(driver->major_part, driver->minor_part) <
-      std::pair(runtime->major_part, runtime->minor_part)) {
-    return check.warning(value,
-                         "within one major version this works but for kernels that are compiled "
-                         "when they are loaded, and for newer functions",
-                         advice);
-  }
-  return check.ok(value);
+  return std::pair(driver->major_part, driver->minor_part) <
+                 std::pair(runtime->major_part, runtime->minor_part)
+             ? check.found(fault::driver_older, value, fill)
+             : check.ok(value);
 }
 
 Finding check_nccl_versions(const Software& software) {
-  const Check check(CheckGroup::software, "nccl-version", kHost);
+  const Check check("nccl-version");
   const auto header = parse_version(software.nccl_header);
   const auto library = parse_version(software.nccl_library);
-  constexpr const char* kAdvice =
-      "install NCCL 2.19 or later (NVIDIA's package libnccl2, or pip's nvidia-nccl-cu12, "
-      "nvidia-nccl-cu13), or name its file in LINKGAIN_NCCL";
   if (software.nccl_missing) {
-    return check.problem("none was opened", *software.nccl_missing, kAdvice);
+    return check.found(fault::nccl_missing, "none was opened",
+                       {{"missing", *software.nccl_missing}});
   }
   if (!header && !library) return check.not_checkable("linkgain-bench was built without NCCL");
   if (!header || !library) return check.not_checkable("NCCL does not report its version");
@@ -96,24 +84,19 @@ Finding check_nccl_versions(const Software& software) {
   if (software.nccl_path) {
     value += fmt::format("; {} ({})", *software.nccl_path, software.nccl_found_by.value_or(""));
   }
-  if (library->major_part != header->major_part) {
-    return check.problem(value, "functions and structures differ between major versions", kAdvice);
-  }
-  return check.ok(value);
+  return library->major_part != header->major_part ? check.found(fault::nccl_differs, value)
+                                                   : check.ok(value);
 }
 
 Finding check_nccl_bugs(const Software& software) {
-  const Check check(CheckGroup::software, "nccl-known-bugs", kHost);
+  const Check check("nccl-known-bugs");
   const auto library = parse_version(software.nccl_library);
   if (!library) return check.not_checkable("NCCL does not report its version");
   constexpr Version kFirst{2, 28, 0};
   constexpr Version kFixed{2, 28, 7};
-  if (*library < kFirst || *library >= kFixed) {
-    return check.ok("none known for NCCL " + *software.nccl_library);
-  }
-  return check.warning("NCCL " + *software.nccl_library,
-                       "its all-reduce on symmetric memory may give wrong sums for small messages",
-                       "update to NCCL 2.28.7 or later, or leave symmetric memory out");
+  const std::string value = "NCCL " + *software.nccl_library;
+  return *library >= kFirst && *library < kFixed ? check.found(fault::nccl_bug, value)
+                                                 : check.ok("none known for " + value);
 }
 
 /// That of the library that the worker is linked with.
@@ -122,48 +105,36 @@ Reading<MpiVersion> library_of(const Reading<Software>& worker) {
   return mpi_version_in(worker.value().mpi);
 }
 
-/// `value` names the mpirun and its version.
+/// Judges a launcher by the library; `value` names the mpirun and its version.
 Finding judge_launcher(const Check& check, const std::string& value, const MpiVersion& launcher,
                        const Reading<MpiVersion>& library) {
   const std::string both = library.measured() ? fmt::format("{}; linkgain-bench's library is {}",
                                                             value, describe(library.value()))
                                               : value;
-  if (launcher.implementation != kOpenMpi) {
-    return check.problem(both,
-                         "linkgain run starts its ranks with options of Open MPI's mpirun, but "
-                         "for --launcher srun",
-                         "put the folder of Open MPI's mpirun first on PATH (module load openmpi)");
-  }
+  if (launcher.implementation != kOpenMpi) return check.found(fault::mpirun_foreign, both);
   if (!library.measured()) {
-    return check.not_checkable(
-        fmt::format("{}; whether it fits linkgain-bench's library is not "
-                    "known: {}",
-                    value, library.reason()));
+    return check.not_checkable(fmt::format(
+        "{}; whether it fits linkgain-bench's library is not known: {}", value, library.reason()));
   }
   const MpiVersion& other = library.value();
   if (other.implementation == launcher.implementation && other.major_part == launcher.major_part) {
     return check.ok(other == launcher ? value : both);
   }
-  return check.problem(
-      both,
-      "ranks that the launcher of another MPI starts do not find each other: each is alone, or "
-      "MPI_Init fails",
-      fmt::format("put the folder of the mpirun of {} {} first on PATH, or build linkgain with {}",
-                  other.implementation, other.major_part, describe(launcher)));
+  return check.found(fault::mpirun_differs, both,
+                     {{"library", fmt::format("{} {}", other.implementation, other.major_part)},
+                      {"mpirun", describe(launcher)}});
 }
 
 Finding check_launcher(const Survey& survey) {
-  const Check check(CheckGroup::software, "mpirun", kHost);
+  const Check check("mpirun");
   const SoftwareSurvey& software = survey.software;
   if (!software.mpirun.measured()) {
-    return check.problem(
-        software.mpirun.reason(), "linkgain run starts its ranks with it",
-        "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
+    return check.found(fault::mpirun_missing, software.mpirun.reason());
   }
   const std::string& path = software.mpirun.value();
   const Reading<MpiVersion>& launcher = software.mpirun_version;
   if (!launcher.measured()) {
-    return check.not_checkable(fmt::format("{}: {}", path, launcher.reason()), "mpirun --version");
+    return check.found(fault::mpirun_silent, fmt::format("{}: {}", path, launcher.reason()));
   }
   std::string value = fmt::format("{}, {}", path, describe(launcher.value()));
   if (software.root && !software.root_allowed) {
@@ -215,27 +186,20 @@ std::string removal(const NcclSetting& setting) {
 }
 
 Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& variable) {
-  const Check check(CheckGroup::software, "nccl-variable", setting.name);
   const std::string value =
       fmt::format("={} ({})", setting.value, setting.file.empty() ? "environment" : setting.file);
-  if (forbids_p2p(setting.name, setting.value)) {
-    return check.problem(value,
-                         "no NCCL program of yours uses NVLink or PCIe P2P: all variants take the "
-                         "path through host memory",
-                         removal(setting));
-  }
-  return check.warning(value, fmt::format("it {}, for every variant alike", variable.effect),
-                       removal(setting));
+  const bool forbids = forbids_p2p(setting.name, setting.value);
+  return Check("nccl-variable", setting.name)
+      .found(forbids ? fault::variable_forbids : fault::variable_affects, value,
+             {{"effect", std::string(variable.effect)}, {"removal", removal(setting)}});
 }
 
 Finding judge_log(const NcclSettings& settings) {
-  const Check check(CheckGroup::software, "nccl-variable", "NCCL_DEBUG");
   const std::string* subsystems = value_of(settings, "NCCL_DEBUG_SUBSYS");
-  return check.warning(
-      fmt::format("={}{}", *value_of(settings, "NCCL_DEBUG"),
-                  subsystems == nullptr ? "" : " with NCCL_DEBUG_SUBSYS=" + *subsystems),
-      "NCCL writes a line for each call, which makes small operations slower",
-      "set NCCL_DEBUG=WARN, or NCCL_DEBUG_SUBSYS=INIT,ENV");
+  return Check("nccl-variable", "NCCL_DEBUG")
+      .found(fault::log_of_calls,
+             fmt::format("={}{}", *value_of(settings, "NCCL_DEBUG"),
+                         subsystems == nullptr ? "" : " with NCCL_DEBUG_SUBSYS=" + *subsystems));
 }
 
 }  // namespace
@@ -250,14 +214,12 @@ void check_nccl_settings(const Survey& survey, Findings& findings) {
     findings.push_back(judge_setting(setting, *variable));
   }
   if (logs_each_call(settings)) findings.push_back(judge_log(settings));
-  for (const std::string& fault : settings.faults) {
-    findings.push_back(Check(CheckGroup::software, "nccl-conf", "host")
-                           .warning(fault, "NCCL does not do what the file seems to say",
-                                    "correct the file, or the variable that names it"));
+  for (const std::string& line : settings.faults) {
+    findings.push_back(Check("nccl-conf").found(fault::conf_fault, line));
   }
   if (findings.size() > before) return;
-  findings.push_back(Check(CheckGroup::software, "nccl-variable", "host")
-                         .ok("none set that affects NCCL (environment, nccl.conf)"));
+  findings.push_back(
+      Check("nccl-variable").ok("none set that affects NCCL (environment, nccl.conf)"));
 }
 
 void check_cuda_variables(const Survey& survey, Findings& findings) {
@@ -265,14 +227,12 @@ void check_cuda_variables(const Survey& survey, Findings& findings) {
   for (const auto& [name, value] : survey.software.cuda_variables) {
     const EnvironmentVariable* variable = known_variable(name);
     if (variable == nullptr || is_harmless(*variable, value)) continue;
-    findings.push_back(Check(CheckGroup::software, "cuda-variable", name)
-                           .warning("=" + value,
-                                    fmt::format("it {}, for every variant alike", variable->effect),
-                                    fmt::format("unset {} unless it is meant", name)));
+    findings.push_back(Check("cuda-variable", name)
+                           .found(fault::cuda_affected, "=" + value,
+                                  {{"effect", std::string(variable->effect)}, {"variable", name}}));
   }
   if (findings.size() > before) return;
-  findings.push_back(Check(CheckGroup::software, "cuda-variable", "host")
-                         .ok("none set that affects CUDA or cuBLAS"));
+  findings.push_back(Check("cuda-variable").ok("none set that affects CUDA or cuBLAS"));
 }
 
 }  // namespace linkgain

@@ -1,5 +1,7 @@
 #include "linkgain/diagnostics/finding.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "linkgain/base/json.hpp"
@@ -8,11 +10,28 @@
 namespace linkgain {
 namespace {
 
+json::Out write_number(const Quantity& quantity) {
+  return {
+      {"name", quantity.name}, {"unit", quantity.entry().name}, {"value", quantity.in_base_unit()}};
+}
+
 json::Out write_finding(const Finding& finding) {
-  return {{"group", name_of(finding.group)}, {"id", finding.id},
-          {"subject", finding.subject},      {"verdict", name_of(finding.verdict)},
-          {"value", finding.value},          {"why", finding.why},
+  return {{"group", name_of(finding.group)},
+          {"id", finding.id},
+          {"subject", finding.subject},
+          {"verdict", name_of(finding.verdict)},
+          {"value", finding.value.text()},
+          {"numbers", json::array_of(finding.value.numbers(), write_number)},
+          {"why", finding.why},
           {"advice", finding.advice}};
+}
+
+/// Shows bytes to a tenth of the largest unit that fits.
+std::string shown_bytes(double amount) {
+  constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t name = 0;
+  for (; amount >= 1024.0 && name + 1 < std::size(kNames); ++name) amount /= 1024.0;
+  return fmt::format("{:.3g} {}", amount, kNames[name]);
 }
 
 }  // namespace
@@ -47,6 +66,18 @@ std::string_view name_of(CheckGroup group) {
       return "software";
   }
   return "?";
+}
+
+FindingValue& FindingValue::operator+=(const FindingValue& more) {
+  text_ += more.text_;
+  numbers_.insert(numbers_.end(), more.numbers_.begin(), more.numbers_.end());
+  return *this;
+}
+
+FindingValue quantity(std::string name, Unit unit, double number, int decimals) {
+  const Quantity own{std::move(name), unit, number};
+  return {own, unit == Unit::bytes ? shown_bytes(number)
+                                   : fmt::format("{:.{}f}{}", number, decimals, own.entry().shown)};
 }
 
 ExitCode exit_code_of(const Diagnosis& diagnosis) {

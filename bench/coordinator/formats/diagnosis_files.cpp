@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "linkgain/tables/junit.hpp"
@@ -56,11 +59,40 @@ std::optional<double> gpus_that_respond(const Diagnosis& diagnosis) {
 
 /// "problem: NV4, reads refused; why: ...; do: ..."
 std::string sentence(const Finding& finding) {
-  std::string text = fmt::format("{}: {}", name_of(finding.verdict), finding.value);
+  std::string text = fmt::format("{}: {}", name_of(finding.verdict), finding.value.text());
   if (!finding.why.empty()) text += "; why: " + finding.why;
   if (!finding.advice.empty()) text += "; do: " + finding.advice;
   return text;
 }
+
+/// Gives each series once: a check may find several things of one subject, as Xid errors, of which
+/// the worst counts.
+class Series {
+ public:
+  void add(std::optional<double> value, const Finding& finding, std::string_view what = {}) {
+    if (!value) return;
+    const Key key{finding.id, name_of(finding.group), finding.subject, what};
+    const auto known = std::ranges::find(values_, key, &std::pair<Key, double>::first);
+    if (known == values_.end()) {
+      values_.emplace_back(key, *value);
+    } else {
+      known->second = std::max(known->second, *value);
+    }
+  }
+
+  void write(PrometheusText& text) const {
+    for (const auto& [key, value] : values_) {
+      const auto& [check, group, subject, what] = key;
+      PrometheusText::Labels labels{{"check", check}, {"group", group}, {"subject", subject}};
+      if (!what.empty()) labels.emplace_back("what", what);
+      text.value(value, labels);
+    }
+  }
+
+ private:
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+  std::vector<std::pair<Key, double>> values_;
+};
 
 }  // namespace
 
@@ -96,10 +128,21 @@ std::string diagnosis_prometheus(const Diagnosis& diagnosis) {
   }
   text.gauge("linkgain_doctor_check_severity",
              "0 ok, 1 warning, 2 problem; no series where it could not be checked.");
+  Series severities;
   for (const Finding& finding : diagnosis.findings) {
-    text.value(
-        severity_of(finding.verdict),
-        {{"check", finding.id}, {"group", name_of(finding.group)}, {"subject", finding.subject}});
+    severities.add(severity_of(finding.verdict), finding);
+  }
+  severities.write(text);
+  for (const UnitEntry& unit : kUnits) {
+    text.gauge(fmt::format("linkgain_doctor_{}", unit.name), "Numbers of findings, by name.");
+    Series numbers;
+    for (const Finding& finding : diagnosis.findings) {
+      for (const Quantity& quantity : finding.value.numbers()) {
+        if (quantity.unit != unit.unit) continue;
+        numbers.add(quantity.in_base_unit(), finding, quantity.name);
+      }
+    }
+    numbers.write(text);
   }
   return text.text();
 }

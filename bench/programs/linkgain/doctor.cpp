@@ -1,5 +1,3 @@
-#include "linkgain/diagnostics/doctor.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +17,8 @@
 #include "linkgain/jobs/program_inquiry.hpp"
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
-#include "terminal.hpp"
 #include "textfile.hpp"
 
 namespace linkgain {
@@ -147,7 +143,7 @@ bool is_wanted(const DoctorOptions& options, const std::string& id) {
 /// Returns the exit code; throws UsageError where a file cannot be written.
 int carry_out(const DoctorOptions& options) {
   if (!options.explain.empty()) {
-    fmt::print("{}", in_locale(explanation_of(find_check(options.explain), terminal_columns())));
+    fmt::print("{}", to_terminal(explanation_of(find_check(options.explain)), document_style()));
     return static_cast<int>(ExitCode::success);
   }
   Diagnosis diagnosis;

@@ -1,34 +1,44 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "linkgain/diagnostics/finding.hpp"
+#include "linkgain/tables/document.hpp"
 
+/// The checks of `linkgain doctor` and what each can find, said once for findings and `--explain`.
 namespace linkgain {
 
 /// Whether a check judges the machine, or what a run that this process starts would find: the
 /// processors that the process is bound to, its environment, the programs on its PATH.
 enum class CheckScope { node, run };
 
-/// What a check of `linkgain doctor` is about.
 struct CheckEntry {
   std::string_view id;
   CheckGroup group = CheckGroup::host;
-  std::string_view meaning;  ///< what is looked at, and what the verdicts but ok stand for
-  std::string_view fix;
+  std::string_view looks_at;
   CheckScope scope = CheckScope::node;
+};
+
+/// What a check finds that is not in order, or what it cannot look at without help.
+struct Fault {
+  std::string_view check;
+  CheckVerdict verdict = CheckVerdict::warning;
+  std::string_view when;    ///< for `--explain`; the finding's own value has the numbers
+  std::string_view why;     ///< why it matters; empty of what is not checkable
+  std::string_view advice;  ///< in both {name} stands for what the check fills in
 };
 
 /// Every check, in the order of a diagnosis.
 std::span<const CheckEntry> check_catalog();
 
-/// The check of that id. Throws UsageError where there is none.
+/// Every fault, in the order of the checks.
+std::span<const Fault* const> fault_catalog();
+
+/// Gives the check of that id. Throws UsageError where there is none.
 const CheckEntry& find_check(std::string_view id);
 
-/// For `doctor --explain`: paragraphs of at most `width`.
-std::string explanation_of(const CheckEntry& check, std::size_t width);
+/// Says for `doctor --explain` what a check looks at, what it may find and what to do.
+Document explanation_of(const CheckEntry& check);
 
 }  // namespace linkgain

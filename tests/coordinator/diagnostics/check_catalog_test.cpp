@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
-#include "linkgain/diagnostics/doctor.hpp"
-#include "linkgain/tables/text_lines.hpp"
-#include "support/sample_survey.hpp"
+#include "doctor_support.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -23,7 +22,9 @@ TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   faulty.peer_copies = std::vector<PeerCopy>{};
   std::set<std::string_view> found;
   for (const Survey& survey : {faulty, pcie_survey(), no_gpu_survey()}) {
-    for (const Finding& finding : check_machine(survey)) {
+    const std::vector<Finding> findings = check_machine(survey);
+    expect_samples_of_numbers(findings);
+    for (const Finding& finding : findings) {
       const CheckEntry& entry = find_check(finding.id);
       EXPECT_EQ(entry.group, finding.group) << finding.id;
       found.insert(entry.id);
@@ -32,9 +33,20 @@ TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   std::set<std::string_view> listed;
   for (const CheckEntry& entry : check_catalog()) {
     EXPECT_TRUE(listed.insert(entry.id).second) << entry.id << " twice";
-    EXPECT_FALSE(entry.meaning.empty() || entry.fix.empty()) << entry.id;
+    EXPECT_FALSE(entry.looks_at.empty()) << entry.id;
+    const auto is_own = [&](const Fault* fault) { return fault->check == entry.id; };
+    EXPECT_TRUE(std::ranges::any_of(fault_catalog(), is_own)) << entry.id;
   }
   EXPECT_EQ(found, listed);
+}
+
+TEST(CheckCatalog, SaysOfEachFaultWhyAndWhatToDo) {
+  for (const Fault* const fault : fault_catalog()) {
+    EXPECT_NO_THROW(find_check(fault->check));
+    EXPECT_NE(fault->verdict, CheckVerdict::ok);
+    EXPECT_FALSE(fault->when.empty() || fault->advice.empty()) << fault->check;
+    EXPECT_EQ(fault->why.empty(), fault->verdict == CheckVerdict::not_checkable) << fault->when;
+  }
 }
 
 TEST(CheckCatalog, TellsTheMachineFromARun) {
@@ -55,8 +67,8 @@ TEST(CheckCatalog, TellsTheMachineFromARun) {
 
 TEST(CheckCatalog, Explains) {
   Situations texts;
-  texts.add("60 columns", explanation_of(find_check("nvlink-links"), 60));
-  texts.add("no terminal", explanation_of(find_check("nvlink-bandwidth"), kAnyColumns));
+  texts.add("60 columns", to_terminal(explanation_of(find_check("nvlink-links")), {.columns = 60}));
+  texts.add("no terminal", to_terminal(explanation_of(find_check("power-limit"))));
   texts.refuse("'nvlink-link'", [] { find_check("nvlink-link"); });
   texts.expect_golden("check_catalog.txt");
 }

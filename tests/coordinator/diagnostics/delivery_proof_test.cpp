@@ -91,7 +91,7 @@ TEST(DeliveryProof, TheRungThatFailsIsNamed) {
 TEST(DeliveryProof, WhatWorksIsOkAndNamesNoBandwidth) {
   const Survey works = climbed(ProofRung::stores, State::passed);
   expect_finding(works, kCheck, kPair, ok, "works");
-  EXPECT_EQ(finding_of(works, kCheck, kPair).value.find("GB/s"), std::string::npos);
+  EXPECT_EQ(finding_of(works, kCheck, kPair).value.text().find("GB/s"), std::string::npos);
 }
 
 TEST(DeliveryProof, NcclOnAnotherPathProvesNothing) {

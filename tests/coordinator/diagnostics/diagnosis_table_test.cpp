@@ -86,9 +86,10 @@ TEST(DiagnosisReport, OfNothing) {
 
 TEST(DiagnosisRows, JoinOnlyWhatIsAlike) {
   const auto rows = diagnosis_rows(sick_workstation(), power);
-  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].finding.verdict, problem) << "the worst first";
-  EXPECT_THAT(rows[1].subjects, ElementsAre("GPU0"));
+  EXPECT_EQ(rows[2].finding.id, "power-brake");
+  EXPECT_THAT(rows[2].subjects, ElementsAre("GPU0"));
   const auto links = diagnosis_rows(sick_workstation(), connectivity);
   ASSERT_EQ(links.size(), 3U);
   EXPECT_THAT(links[1].subjects, ElementsAre("GPU0", "GPU1"));

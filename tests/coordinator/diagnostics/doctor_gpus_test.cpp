@@ -21,8 +21,9 @@ TEST(Doctor, FindsNothingWrongWithAHealthyMachine) {
   const std::vector<Finding> findings = check_machine(healthy_survey());
   EXPECT_GT(findings.size(), 25U);
   for (const Finding& finding : findings) {
-    EXPECT_EQ(finding.verdict, ok) << finding.id << " " << finding.subject << ": " << finding.value;
-    EXPECT_FALSE(finding.value.empty()) << finding.id;
+    EXPECT_EQ(finding.verdict, ok)
+        << finding.id << " " << finding.subject << ": " << finding.value.text();
+    EXPECT_FALSE(finding.value.text().empty()) << finding.id;
     EXPECT_EQ(finding.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"),
               std::string::npos);
   }
@@ -31,7 +32,7 @@ TEST(Doctor, FindsNothingWrongWithAHealthyMachine) {
 TEST(Doctor, ChecksWhatItCanOfAnEmptySurvey) {
   const std::vector<Finding> findings = check_machine(Survey{});
   for (const Finding& finding : findings) {
-    EXPECT_FALSE(finding.value.empty()) << finding.id << ": a reason is due";
+    EXPECT_FALSE(finding.value.text().empty()) << finding.id << ": a reason is due";
   }
   EXPECT_TRUE(std::ranges::any_of(
       findings, [](const Finding& finding) { return finding.verdict == not_checkable; }));
@@ -209,7 +210,7 @@ TEST(DoctorGpus, Xid) {
 std::vector<std::string> xid_values(const Survey& survey, CheckVerdict verdict) {
   std::vector<std::string> values;
   for (const Finding& finding : check_machine(survey)) {
-    if (finding.id == "xid" && finding.verdict == verdict) values.push_back(finding.value);
+    if (finding.id == "xid" && finding.verdict == verdict) values.push_back(finding.value.text());
   }
   return values;
 }
@@ -316,8 +317,8 @@ TEST(DoctorPower, HostCopiesAreNotCalledALoadOfTheGpu) {
     survey.gpus[0].load = load;
     for (const Finding& finding : check_machine(survey)) {
       if (finding.group != CheckGroup::power && finding.group != CheckGroup::cooling) continue;
-      EXPECT_EQ(finding.value.find("under load"), std::string::npos) << finding.value;
-      EXPECT_EQ(finding.value.find("heavy work"), std::string::npos) << finding.value;
+      EXPECT_EQ(finding.value.text().find("under load"), std::string::npos) << finding.value.text();
+      EXPECT_EQ(finding.value.text().find("heavy work"), std::string::npos) << finding.value.text();
     }
   }
 }

@@ -11,8 +11,8 @@ namespace {
 Diagnosis with(std::vector<CheckVerdict> verdicts) {
   Diagnosis diagnosis{"node", "2026-11-20T16:40:00Z", {}, {}};
   for (const CheckVerdict verdict : verdicts) {
-    diagnosis.findings.push_back(
-        {CheckGroup::power, "power-limit", "GPU0", verdict, "300 W of 700 W", "why", "do"});
+    diagnosis.findings.push_back({CheckGroup::power, "power-limit", "GPU0", verdict,
+                                  quantity("limit", Unit::watts, 300) + " of 700 W", "why", "do"});
   }
   return diagnosis;
 }
@@ -35,6 +35,20 @@ TEST(Finding, TheExitCodeIsThatOfTheWorst) {
   EXPECT_EQ(exit_code_of(with({})), ExitCode::machine_cannot);
 }
 
+TEST(Finding, ShowsNumbersWithUnits) {
+  const FindingValue value = quantity("rate", Unit::gb_per_s, 26.5625, 4) + ", " +
+                             quantity("busy", Unit::percent, 97.0) + " of " +
+                             quantity("free", Unit::bytes, 3 << 20);
+  EXPECT_EQ(value.text(), "26.5625 GB/s, 97 % of 3 MiB");
+  ASSERT_EQ(value.numbers().size(), 3U);
+  EXPECT_EQ(value.numbers()[0].in_base_unit(), 26.5625e9);
+  EXPECT_EQ(value.numbers()[1].in_base_unit(), 0.97);
+  EXPECT_EQ(value.numbers()[2].in_base_unit(), 3145728.0);
+  for (std::size_t i = 0; i < kUnits.size(); ++i) {
+    EXPECT_EQ(static_cast<std::size_t>(kUnits[i].unit), i) << "rows in the order of the enum";
+  }
+}
+
 TEST(Finding, IsWrittenAsJson) {
   const std::string text =
       to_json(with({CheckVerdict::problem, CheckVerdict::ok, CheckVerdict::ok}));
@@ -46,13 +60,15 @@ TEST(Finding, IsWrittenAsJson) {
   EXPECT_EQ(document["counts"],
             (nlohmann::json{{"ok", 2}, {"warning", 0}, {"problem", 1}, {"not checkable", 0}}));
   ASSERT_EQ(document["findings"].size(), 3U);
-  EXPECT_EQ(document["findings"][0], (nlohmann::json{{"group", "power"},
-                                                     {"id", "power-limit"},
-                                                     {"subject", "GPU0"},
-                                                     {"verdict", "problem"},
-                                                     {"value", "300 W of 700 W"},
-                                                     {"why", "why"},
-                                                     {"advice", "do"}}));
+  EXPECT_EQ(document["findings"][0],
+            (nlohmann::json{{"group", "power"},
+                            {"id", "power-limit"},
+                            {"subject", "GPU0"},
+                            {"verdict", "problem"},
+                            {"value", "300 W of 700 W"},
+                            {"numbers", {{{"name", "limit"}, {"unit", "watts"}, {"value", 300.0}}}},
+                            {"why", "why"},
+                            {"advice", "do"}}));
   EXPECT_TRUE(text.ends_with("}\n"));
 }
 

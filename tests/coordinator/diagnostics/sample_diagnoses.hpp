@@ -19,24 +19,38 @@ inline Diagnosis sick_workstation() {
       {{gpus, "gpu-driver", "host", ok, "2 GPUs, driver 580.159.04", "", ""},
        {gpus, "gpu-responds", "GPU0", ok, "NVIDIA GeForce RTX 3090", "", ""},
        {gpus, "gpu-responds", "GPU1", ok, "NVIDIA GeForce RTX 3090", "", ""},
+       {power, "power-limit", "GPU0", ok,
+        quantity("limit", Unit::watts, 350) + " of " + quantity("default", Unit::watts, 350) +
+            " default",
+        "", ""},
        {power, "power-brake", "GPU0", ok, "none now", "", ""},
        {power, "power-brake", "GPU1", problem, "slowed down by the power brake now",
         "the power supply or the machine tells the GPU to halve its clocks or worse",
         "give each 8-pin socket of the card a cable of its own from the power supply (150 W "
         "each; no two plugs at the end of one cable), and see that the supply has watts to "
         "spare"},
-       {cooling, "temperature", "GPU0", ok, "45 °C idle, 48 below slowdown at 93 °C", "", ""},
-       {cooling, "temperature", "GPU1", warning, "84 °C, 9 below slowdown at 93 °C",
+       {cooling, "temperature", "GPU0", ok,
+        quantity("now", Unit::celsius, 45) + " idle, 48 below slowdown at " +
+            quantity("slowdown", Unit::celsius, 93),
+        "", ""},
+       {cooling, "temperature", "GPU1", warning,
+        quantity("now", Unit::celsius, 84) + ", 9 below slowdown at " +
+            quantity("slowdown", Unit::celsius, 93),
         "GPUs begin to slow down at 84 to 90 °C, and wear faster", "clean fans and filters"},
-       {connectivity, "nvlink-links", "GPU0", ok, "4 of 4 links active", "", ""},
-       {connectivity, "nvlink-links", "GPU1", ok, "4 of 4 links active", "", ""},
+       {connectivity, "nvlink-links", "GPU0", ok,
+        quantity("active", Unit::count, 4) + " of 4 links active", "", ""},
+       {connectivity, "nvlink-links", "GPU1", ok,
+        quantity("active", Unit::count, 4) + " of 4 links active", "", ""},
        {connectivity, "p2p", "GPU0-GPU1", problem, "NV4, reads refused: GPU not supported",
         "NVLink joins the GPUs and yet neither may reach the other's memory", "reseat"},
        {connectivity, "pcie-link", "GPU0", not_checkable,
         "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
        {connectivity, "pcie-link", "GPU1", not_checkable,
         "generation 1 x16 of 4 x16: an idle GPU trains its link down (needs --load)", "", ""},
-       {host, "shared-memory", "host", ok, "31.3 GiB free of 31.3 GiB in /dev/shm", "", ""}}};
+       {host, "shared-memory", "host", ok,
+        quantity("free", Unit::bytes, 0x1p35 * 0.98) + " free of " +
+            quantity("size", Unit::bytes, 0x1p35 * 0.98) + " in /dev/shm",
+        "", ""}}};
 }
 
 /// Eight GPUs and nothing wrong.

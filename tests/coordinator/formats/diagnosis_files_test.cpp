@@ -21,15 +21,34 @@ TEST(DiagnosisJunit, HasATestCaseForEachFinding) {
 TEST(DiagnosisJunit, IsReadByAnXmlParser) {
   if (!is_on_path("python3")) GTEST_SKIP() << "no python3 on PATH";
   EXPECT_EQ(junit_as_parsed(diagnosis_junit(sick_workstation())),
-            "testsuites 13 2 2 13 2 2\ngpu-driver host\n'linkgain.doctor.gpus'\n");
+            "testsuites 14 2 2 14 2 2\ngpu-driver host\n'linkgain.doctor.gpus'\n");
 }
 
-TEST(DiagnosisPrometheus, HasASeverityForEachFinding) {
-  expect_golden(diagnosis_prometheus(sick_workstation()), "doctor.prom");
+TEST(DiagnosisPrometheus, HasASeverityForEachFindingAndEveryNumber) {
+  Diagnosis diagnosis = sick_workstation();
+  diagnosis.findings.push_back({CheckGroup::gpus, "neighbours", "GPU0", CheckVerdict::ok,
+                                quantity("busy", Unit::percent, 3.0) + " busy", "", ""});
+  diagnosis.findings.push_back({CheckGroup::gpus, "xid", "GPU0", CheckVerdict::ok,
+                                "last " + quantity("Xid 31 last", Unit::seconds, 90.0), "", ""});
+  diagnosis.findings.push_back({CheckGroup::connectivity, "nvlink-rate", "GPU0", CheckVerdict::ok,
+                                quantity("link", Unit::gb_per_s, 14.0625, 4), "", ""});
+  expect_golden(diagnosis_prometheus(diagnosis), "doctor.prom");
 }
 
 TEST(DiagnosisPrometheus, HasNoSeriesTwice) {
   EXPECT_THAT(series_twice(diagnosis_prometheus(healthy_server())), IsEmpty());
+}
+
+/// Two Xid errors of one GPU are two findings of one check.
+TEST(DiagnosisPrometheus, HasTheWorstOfSeveralFindingsOfOneSubject) {
+  Diagnosis diagnosis;
+  for (const CheckVerdict verdict : {CheckVerdict::problem, CheckVerdict::warning}) {
+    diagnosis.findings.push_back({CheckGroup::gpus, "xid", "GPU0", verdict,
+                                  quantity("Xid 145", Unit::count, 2) + " times", "", ""});
+  }
+  const std::string text = diagnosis_prometheus(diagnosis);
+  EXPECT_THAT(series_twice(text), IsEmpty());
+  EXPECT_THAT(text, HasSubstr("severity{check=\"xid\",group=\"gpus\",subject=\"GPU0\"} 2\n"));
 }
 
 TEST(DiagnosisPrometheus, LeavesOutWhatCouldNotBeChecked) {
