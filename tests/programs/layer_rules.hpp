@@ -52,20 +52,21 @@ inline constexpr std::array kLibraries{
     Library{"process", "coordinator", "base"},
     Library{"watch", "coordinator", "telemetry process"},
     Library{"analysis", "coordinator", "telemetry"},
+    Library{"tables", "coordinator", "statistics"},
+    Library{"machines", "coordinator", "analysis tables"},
     Library{"jobs", "coordinator", "telemetry protocol process"},
     Library{"plan", "coordinator", "jobs"},
     Library{"output", "coordinator", "telemetry"},
-    Library{"run", "coordinator", "analysis output plan"},
-    Library{"tables", "coordinator", "statistics"},
+    Library{"run", "coordinator", "machines output plan"},
     Library{"summary", "coordinator", "analysis"},
     Library{"report", "coordinator", "summary tables"},
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.
     Library{"html", "coordinator", "report"},
     Library{"exec", "coordinator", "screen html protocol watch"},
-    Library{"compare", "coordinator", "html"},
-    Library{"baseline", "coordinator", "html"},
-    Library{"fleet", "coordinator", "html"},
+    Library{"compare", "coordinator", "html machines"},
+    Library{"baseline", "coordinator", "html machines"},
+    Library{"fleet", "coordinator", "html machines"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
     Library{"formats", "coordinator", "report diagnostics"},
     Library{"linkgain", "programs", "run formats exec compare baseline fleet diagnostics"},
@@ -87,7 +88,7 @@ struct ThirdParty {
 };
 
 inline constexpr std::array kThirdParty{
-    ThirdParty{"nlohmann/json_fwd.hpp", "base hardware record baseline", Visibility::public_header},
+    ThirdParty{"nlohmann/json_fwd.hpp", "base hardware record", Visibility::public_header},
     // Others by way of base/json.hpp, which has the library refuse numbers that a type cannot hold.
     ThirdParty{"nlohmann/*", "base", Visibility::public_header},
     ThirdParty{"simdjson.h", "base", Visibility::source},

@@ -13,6 +13,7 @@
 #include "linkgain/base/glob.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/machines/machine_difference.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -110,46 +111,30 @@ void warn_of_health(Baseline& baseline, std::span<const CaseLaunches> cases) {
                 "a baseline of an unhealthy machine hides regressions: measure again");
 }
 
-bool differ(const std::vector<Variant>& known, const Variant& variant) {
-  return std::any_of(known.begin(), known.end(), [&](const Variant& each) {
-    return each.name == variant.name && each.environment != variant.environment;
-  });
-}
-
-/// The variants of all records.
-std::vector<Variant> variants_of(std::span<const NamedRecord> records) {
-  std::vector<Variant> variants;
-  for (const NamedRecord& source : records) {
-    for (const Variant& variant : source.record.settings.variants) {
-      if (differ(variants, variant)) {
-        throw UsageError(fmt::format("{}: variant {} sets other variables than in the records "
-                                     "before it",
-                                     source.name, variant.name),
-                         "make one baseline of each, or give the variants names of their own");
-      }
-      if (std::find(variants.begin(), variants.end(), variant) == variants.end()) {
-        variants.push_back(variant);
-      }
-    }
-  }
-  return variants;
-}
-
-/// Those of the first record that tells of a variant; a warning says where another record's differ.
-void add_environments(Baseline& baseline, const NamedRecord& source) {
+/// Adds the record's variants, with what was in force in the first record that tells; a warning
+/// says where another record's differs.
+void add_variants(Baseline& baseline, const NamedRecord& source) {
   const Settings& settings = source.record.settings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
-    if (i >= settings.environment_in_force.size()) return;
-    const std::string& variant = settings.variants[i].name;
-    const auto [known, added] =
-        baseline.environment_in_force.try_emplace(variant, environment_of(settings, i));
-    if (added) continue;
-    const auto changes = variable_changes(known->second, environment_of(settings, i));
+    const auto& [name, environment, arguments, nccl, worker] = settings.variants[i];
+    auto known = std::ranges::find(baseline.variants, name, &BaselineVariant::name);
+    if (known == baseline.variants.end()) {
+      known = baseline.variants.insert(known, {name, environment});
+    } else if (known->environment != environment) {
+      throw UsageError(fmt::format("{}: variant {} sets other variables than in the records "
+                                   "before it",
+                                   source.name, name),
+                       "make one baseline of each, or give the variants names of their own");
+    }
+    if (i >= settings.environment_in_force.size()) continue;
+    const Environment& own = settings.environment_in_force[i];
+    if (!known->in_force) known->in_force = own;
+    const auto changes = variable_changes(*known->in_force, own);
     if (changes.empty()) continue;
     baseline.warnings.push_back(
         {name_of(WarningCode::other_variables),
          fmt::format("{}: variables of variant {} are not those of the records before it: {}",
-                     source.name, variant, shown_changes(changes)),
+                     source.name, name, shown_changes(changes)),
          "launches may differ by these; measure all records with the same variables"});
   }
 }
@@ -205,7 +190,18 @@ bool are_one_run(const BaselineSource& one, const BaselineSource& other) {
          (!digested || one.digest == other.digest);
 }
 
-/// What one record does not know others may differ in, so each is compared with every other.
+std::vector<std::string> differences(const MachineKey& there, const MachineKey& here) {
+  const Record one = known_by(there);
+  const Record other = known_by(here);
+  std::vector<std::string> lines;
+  for (const MachineDifference& each : differences_between(
+           {&one.machine, &one.settings}, {&other.machine, &other.settings}, Weight::reference)) {
+    lines.push_back(fmt::format("{}: {} there, {} here", each.what, each.before, each.after));
+  }
+  return lines;
+}
+
+/// Compares each record with every other: others may differ in what one does not know.
 void require_like_records(std::span<const NamedRecord> records) {
   std::vector<MachineKey> keys;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -259,10 +255,9 @@ Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& to
   }
   baseline.made = made;
   baseline.key = key_of_all(records);
-  baseline.variants = variants_of(records);
   for (const NamedRecord& source : records) {
     baseline.sources.push_back(source_of(source.record));
-    add_environments(baseline, source);
+    add_variants(baseline, source);
     const auto disturbances = disturbance_warnings(source.name, source.record);
     baseline.warnings.insert(baseline.warnings.end(), disturbances.begin(), disturbances.end());
     if (source.record.status == RunStatus::complete) continue;

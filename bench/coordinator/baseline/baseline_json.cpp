@@ -1,19 +1,18 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 #include <set>
 #include <utility>
 
+#include "baseline_members.hpp"
 #include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/baseline/baseline.hpp"
+#include "linkgain/base/visible_text.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/record/digest.hpp"
-#include "linkgain/record/record_members.hpp"
 #include "linkgain/report/judgement_text.hpp"
 
 namespace linkgain {
@@ -23,95 +22,10 @@ constexpr std::string_view kDigest = ",\n\"digest\": \"";
 
 constexpr const char* kAdvice = "give a baseline that `linkgain baseline` wrote";
 
-json::Out write_source(const BaselineSource& source) {
-  json::Out out{{"host", source.host}, {"started", source.started}, {"launches", source.launches}};
-  if (!source.digest.empty()) out["digest"] = source.digest;
-  if (!source.program.empty()) out["program"] = source.program;
-  return out;
-}
-
-BaselineSource read_source(const json::In& in) {
-  return {in.at("host"), in.at("started"), in.at("launches"), in.value("digest", ""),
-          in.value("program", "")};
-}
-
-json::Out write_variants(const Baseline& baseline) {
-  json::Out out = json::Out::array();
-  for (const Variant& variant : baseline.variants) {
-    json::Out& each =
-        out.emplace_back(json::Out{{"name", variant.name}, {"environment", variant.environment}});
-    const auto known = baseline.environment_in_force.find(variant.name);
-    if (known == baseline.environment_in_force.end()) continue;
-    each["environment_in_force"] = known->second;
-  }
-  return out;
-}
-
-json::Out write_override(const ToleranceOverride& change) {
-  json::Out out{{"cases", change.cases}, {"variant", change.variant}};
-  if (change.lower) out["lower"] = json::nullable(*change.lower);
-  if (change.upper) out["upper"] = json::nullable(*change.upper);
-  return out;
-}
-
-json::Out write_runs(const RunDeviation& between_runs) {
-  return {{"runs", between_runs.runs},
-          {"spread", between_runs.deviation.deviation},
-          {"degrees_of_freedom", between_runs.deviation.degrees_of_freedom.value()},
-          {"own_spread", between_runs.deviation.alone}};
-}
-
-json::Out write_reference(const BaselineCase& reference) {
-  json::Out times = json::Out::array();
-  for (const Seconds time : reference.launch_times) times.push_back(time.value);
-  const std::optional<LaunchDeviation>& between_launches = reference.between_launches;
-  json::Out out{
-      {"case", case_name(reference.definition)},
-      {"variant", reference.variant},
-      {"path", name_of(reference.path)},
-      {"time_s", reference.time.value},
-      {"busbw_gb_per_s", bus_bandwidth(reference.definition, reference.time)},
-      {"lower", json::nullable(reference.tolerance.lower)},
-      {"upper", json::nullable(reference.tolerance.upper)},
-      {"launches", reference.launches},
-      {"spread", between_launches ? json::Out(between_launches->deviation) : json::Out(nullptr)},
-      {"degrees_of_freedom", between_launches ? between_launches->degrees_of_freedom.value() : 0},
-      {"own_spread", between_launches && between_launches->alone},
-      {"pool", deviation_pool(reference.definition, reference.variant)},
-      {"launch_times_s", times}};
-  if (reference.resolution > 0.0) out["resolution"] = reference.resolution;
-  if (reference.between_runs) out["between_runs"] = write_runs(*reference.between_runs);
-  return out;
-}
-
-Variant read_variant(const json::In& in) {
-  return {in.at("name"), in.at("environment").get<Environment>()};
-}
-
-std::map<std::string, Environment> read_environments(const json::In& variants) {
-  std::map<std::string, Environment> environments;
-  for (const json::In& each : variants) {
-    if (!each.contains("environment_in_force")) continue;
-    environments.emplace(each.at("name").get<std::string>(),
-                         each.at("environment_in_force").get<Environment>());
-  }
-  return environments;
-}
-
-/// A bound that is there, be it null.
-std::optional<std::optional<double>> read_bound(const json::In& in, const char* key) {
-  if (!in.contains(key)) return std::nullopt;
-  return json::optional_at<double>(in, key);
-}
-
-ToleranceOverride read_override(const json::In& in) {
-  return {in.at("cases"), in.value("variant", "*"), read_bound(in, "lower"),
-          read_bound(in, "upper")};
-}
-
 /// Who changes one of the two by hand and forgets the other learns it here.
-void require_agreement(const BaselineCase& reference, std::optional<double> busbw) {
+void require_agreement(const BaselineCase& reference) {
   constexpr double kRounding = 0.01;
+  const std::optional<double>& busbw = reference.stated_busbw;
   const double from_time = bus_bandwidth(reference.definition, reference.time);
   if (!busbw || std::abs(*busbw - from_time) <= kRounding * from_time) return;
   throw UsageError(
@@ -129,36 +43,6 @@ void require_deviation(const BaselineCase& reference) {
       "give how much launches differ (0.005 is 0.5 %), or null where it is not known");
 }
 
-RunDeviation read_runs(const json::In& in) {
-  return {in.at("runs"),
-          {in.at("spread"), in.at("degrees_of_freedom").get<int>(), in.value("own_spread", false)}};
-}
-
-BaselineCase read_reference(const json::In& in) {
-  BaselineCase reference;
-  reference.definition = parse_case_name(in.at("case").get<std::string>());
-  reference.variant = in.at("variant");
-  reference.path = parse_path(in.at("path").get<std::string>());
-  reference.time = Seconds{in.at("time_s")};
-  reference.tolerance = {json::optional_at<double>(in, "lower"),
-                         json::optional_at<double>(in, "upper")};
-  reference.launches = in.at("launches");
-  const auto deviation = json::optional_at<double>(in, "spread");
-  const int degrees = in.at("degrees_of_freedom");
-  if (deviation && degrees > 0) {
-    reference.between_launches =
-        LaunchDeviation{*deviation, degrees, in.value("own_spread", false)};
-  }
-  if (in.contains("between_runs")) reference.between_runs = read_runs(in.at("between_runs"));
-  for (const json::In& time : in.value("launch_times_s", json::In::array())) {
-    reference.launch_times.push_back(Seconds{time.get<double>()});
-  }
-  reference.resolution = in.value("resolution", 0.0);
-  require_deviation(reference);
-  require_agreement(reference, json::optional_at<double>(in, "busbw_gb_per_s"));
-  return reference;
-}
-
 /// Copying a line and forgetting to change it is easily done.
 void require_each_once(const std::vector<BaselineCase>& cases) {
   std::set<std::pair<std::string, std::string>> seen;
@@ -170,28 +54,11 @@ void require_each_once(const std::vector<BaselineCase>& cases) {
   }
 }
 
-Warning read_warning(const json::In& in) { return {in.at("code"), in.at("text"), in.at("advice")}; }
-
-Baseline read_document(const json::In& in) {
-  Baseline baseline;
-  baseline.made = in.at("made");
-  baseline.key = json::read_key(in.at("key"));
-  baseline.variants = json::vector_of<Variant>(in.at("variants"), read_variant);
-  baseline.environment_in_force = read_environments(in.at("variants"));
-  baseline.sources = json::vector_of<BaselineSource>(in.at("sources"), read_source);
-  baseline.overrides = json::vector_of<ToleranceOverride>(in.at("overrides"), read_override);
-  baseline.warnings = json::vector_of<Warning>(in.at("warnings"), read_warning);
-  baseline.cases = json::vector_of<BaselineCase>(in.at("cases"), read_reference);
-  require_each_once(baseline.cases);
-  return baseline;
-}
-
-void require_known_version(const json::In& document) {
+void require_known_version(const json::Node& document) {
   constexpr std::string_view kFamily = "linkgain.baseline/";
-  const std::string found =
-      document.is_object() && document.contains("schema") && document.at("schema").is_string()
-          ? document.at("schema").get<std::string>()
-          : "";
+  const auto schema = document.is_object() ? document.find("schema") : std::nullopt;
+  const bool is_text = schema && schema->kind() == json::Node::Kind::text;
+  const std::string found = is_text ? visible(schema->text()) : std::string();
   if (found == kBaselineSchema) return;
   if (!found.starts_with(kFamily)) {
     throw UsageError(
@@ -201,11 +68,19 @@ void require_known_version(const json::In& document) {
                    "read it with the linkgain that wrote it, or a newer one");
 }
 
-void require_schema(const json::In& document) {
-  static const JsonSchema schema(baseline_schema());
-  schema.require(
-      document, "baseline",
-      "fix that place: bench/coordinator/baseline/baseline.schema.json says what may stand there");
+Baseline read_document(std::string_view text) {
+  constexpr json::Source kSource{
+      "baseline",
+      "fix that place: bench/coordinator/baseline/baseline.schema.json says what may stand there"};
+  const json::Document document(text);
+  require_known_version(document.root());
+  Baseline baseline = json::read<Baseline>(document.root(), kSource);
+  for (const BaselineCase& reference : baseline.cases) {
+    require_deviation(reference);
+    require_agreement(reference);
+  }
+  require_each_once(baseline.cases);
+  return baseline;
 }
 
 /// Lists with a line for each of their objects, the machine's key over several.
@@ -236,28 +111,15 @@ const FileKind kBaselineFile{
     }};
 
 std::string to_json(const Baseline& baseline) {
-  return signed_by_digest(pretty({{"schema", kBaselineSchema},
-                                  {"made", baseline.made},
-                                  {"key", json::write_key(baseline.key)},
-                                  {"variants", write_variants(baseline)},
-                                  {"sources", json::array_of(baseline.sources, write_source)},
-                                  {"overrides", json::array_of(baseline.overrides, write_override)},
-                                  {"warnings", json::write(baseline.warnings)},
-                                  {"cases", json::array_of(baseline.cases, write_reference)}}));
+  return signed_by_digest(pretty(json::write(baseline)));
 }
 
 Baseline parse_baseline(std::string_view text, const std::string& origin) {
   try {
-    const json::In document = json::parse(text);
-    require_known_version(document);
-    require_schema(document);
-    return read_document(document);
-  } catch (const json::In::parse_error& error) {
-    throw UsageError(fmt::format("{}: not JSON, from byte {} on", origin, error.byte), kAdvice);
-  } catch (const json::In::exception& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()), kAdvice);
+    return read_document(text);
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", origin, error.what()), error.advice());
+    throw UsageError(fmt::format("{}: {}", origin, error.what()),
+                     error.advice().empty() ? kAdvice : error.advice());
   }
 }
 
@@ -314,8 +176,8 @@ std::string to_json(const CheckResult& result) {
   return json::document_text({{"schema", kCheckSchema},
                               {"exit_code", static_cast<int>(exit_code_of(result))},
                               {"baseline_made", result.made},
-                              {"key", json::write_key(result.key)},
-                              {"sources", json::array_of(result.sources, write_source)},
+                              {"key", json::write(result.key)},
+                              {"sources", json::write(result.sources)},
                               {"counts", counts},
                               {"warnings", json::write(result.warnings)},
                               {"cases", json::array_of(result.cases, write_check)}});

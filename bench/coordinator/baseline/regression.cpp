@@ -320,17 +320,16 @@ void require_key(const Baseline& baseline, const NamedRecord& source) {
                    "whether links are down");
 }
 
-/// Of the variant at `place`: what was in force where both sides know that, else what it sets.
-std::vector<VariableChange> changed_variables(const Baseline& baseline, const Variant& known,
+/// Compares what was in force of the variant at `place` where both sides know that, else what it
+/// sets.
+std::vector<VariableChange> changed_variables(const BaselineVariant& known,
                                               const Settings& settings, std::size_t place) {
-  const auto in_force = baseline.environment_in_force.find(known.name);
   const Environment& own = settings.variants[place].environment;
-  if (in_force == baseline.environment_in_force.end() ||
-      place >= settings.environment_in_force.size()) {
+  if (!known.in_force || place >= settings.environment_in_force.size()) {
     return variable_changes(known.environment, own);
   }
   // What a variant sets need not be among what may be recorded.
-  Environment before = in_force->second;
+  Environment before = *known.in_force;
   Environment now = environment_of(settings, place);
   before.insert(known.environment.begin(), known.environment.end());
   now.insert(own.begin(), own.end());
@@ -341,10 +340,10 @@ std::vector<VariableChange> changed_variables(const Baseline& baseline, const Va
 void warn_of_variables(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
   const Settings& settings = source.record.settings;
   std::map<std::string, std::vector<std::string>> variants_by_changes;
-  for (const Variant& known : baseline.variants) {
+  for (const BaselineVariant& known : baseline.variants) {
     for (std::size_t i = 0; i < settings.variants.size(); ++i) {
       if (settings.variants[i].name != known.name) continue;
-      const auto changes = changed_variables(baseline, known, settings, i);
+      const auto changes = changed_variables(known, settings, i);
       if (!changes.empty()) variants_by_changes[shown_changes(changes)].push_back(known.name);
     }
   }

@@ -32,28 +32,28 @@ std::string assumed_deviations_text(const RunComparison& comparison) {
 }
 
 struct Explanation {
-  ChangeKind kind;
+  DifferenceKind kind;
   WarningCode code;
   const char* text;
 };
 
 /// Links between GPUs are what the comparison is about; their changes explain nothing away.
 constexpr Explanation kExplanations[] = {
-    {ChangeKind::gpu, WarningCode::other_gpus, "the GPUs differ"},
-    {ChangeKind::pcie, WarningCode::other_pcie, "what joins GPUs with the host differs"},
-    {ChangeKind::clock, WarningCode::other_clocks, "the GPUs' clocks or their limits differ"},
-    {ChangeKind::driver, WarningCode::other_driver, "the driver differs"},
-    {ChangeKind::nccl, WarningCode::other_nccl, "NCCL differs"},
-    {ChangeKind::software, WarningCode::other_software, "other software differs"},
-    {ChangeKind::host, WarningCode::other_host, "the host differs"},
-    {ChangeKind::variable, WarningCode::other_variables, "variables in force differ"},
-    {ChangeKind::setting, WarningCode::other_settings, "the settings differ"},
+    {DifferenceKind::gpu, WarningCode::other_gpus, "the GPUs differ"},
+    {DifferenceKind::pcie, WarningCode::other_pcie, "what joins GPUs with the host differs"},
+    {DifferenceKind::clock, WarningCode::other_clocks, "the GPUs' clocks or their limits differ"},
+    {DifferenceKind::driver, WarningCode::other_driver, "the driver differs"},
+    {DifferenceKind::nccl, WarningCode::other_nccl, "NCCL differs"},
+    {DifferenceKind::software, WarningCode::other_software, "other software differs"},
+    {DifferenceKind::host, WarningCode::other_host, "the host differs"},
+    {DifferenceKind::variable, WarningCode::other_variables, "variables in force differ"},
+    {DifferenceKind::setting, WarningCode::other_settings, "the settings differ"},
 };
 
-void add_changes(std::vector<Warning>& cautions, const std::vector<Change>& changes) {
+void add_changes(std::vector<Warning>& cautions, const std::vector<MachineDifference>& changes) {
   for (const Explanation& row : kExplanations) {
     std::vector<std::string> what;
-    for (const Change& change : changes) {
+    for (const MachineDifference& change : changes) {
       if (change.kind == row.kind) {
         what.push_back(fmt::format("{}: {} → {}", change.what, change.before, change.after));
       }

@@ -25,7 +25,7 @@ namespace {
 void add_changes(Document& document, const RunComparison& comparison) {
   document.heading("What changed");
   if (comparison.changes.empty()) document.item("no machine change was recorded");
-  for (const Change& change : comparison.changes) document.item(text_of(change));
+  for (const MachineDifference& change : comparison.changes) document.item(text_of(change));
 }
 
 void add_cautions(Document& document, const RunComparison& comparison) {
@@ -233,7 +233,7 @@ Out write_run(const RunFigures& run) {
       {"training", plan ? Out{{"steps", plan->steps}, {"tokens", plan->tokens}} : Out(nullptr)}};
 }
 
-Out write_change(const Change& change) {
+Out write_change(const MachineDifference& change) {
   return {{"kind", name_of(change.kind)},
           {"what", change.what},
           {"before", change.before},

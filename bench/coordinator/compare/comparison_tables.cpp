@@ -95,7 +95,7 @@ std::string name_and_start(const RunFigures& run) {
   return run.started.empty() ? run.name : fmt::format("{} ({})", run.name, run.started);
 }
 
-std::string text_of(const Change& change) {
+std::string text_of(const MachineDifference& change) {
   return fmt::format("{}: {} → {}", change.what, change.before, change.after);
 }
 

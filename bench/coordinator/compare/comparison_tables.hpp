@@ -19,7 +19,7 @@ Cells speed_up_cells(const CaseComparison& each);
 std::string name_and_start(const RunFigures& run);
 
 /// "driver: 580.1 → 590.2"
-std::string text_of(const Change& change);
+std::string text_of(const MachineDifference& change);
 
 /// "1 faster, 2 inconclusive"
 std::string counts_of(const std::vector<Verdict>& verdicts);

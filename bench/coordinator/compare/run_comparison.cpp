@@ -173,6 +173,15 @@ Question question_of(const RunComparison& comparison, const CaseComparison& each
           .tolerance = within(comparison.tolerance)};
 }
 
+Setup setup_of(const RunFigures& run) {
+  Setup setup{&run.machine, &run.settings, name_of(run.source)};
+  for (const CaseFigures& figures : run.cases) {
+    setup.highest_sm_clock_mhz =
+        std::max(setup.highest_sm_clock_mhz, figures.health.highest_sm_clock_mhz.value_or(0));
+  }
+  return setup;
+}
+
 CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
   CaseComparison row;
   row.name = figures.name;
@@ -224,7 +233,7 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   comparison.before = &before;
   comparison.after = &after;
   comparison.tolerance = options.tolerance;
-  comparison.changes = changes_between(before, after);
+  comparison.changes = differences_between(setup_of(before), setup_of(after));
   comparison.cases = matched_cases(before, after, options);
   std::vector<Question> questions;
   for (const CaseComparison& each : comparison.cases) {

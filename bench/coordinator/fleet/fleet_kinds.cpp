@@ -12,47 +12,10 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/machines/machine_difference.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
-namespace {
-
-/// One thing that two machines of the same GPUs have otherwise.
-struct MachineDifference {
-  std::string what;   ///< "GPU0–GPU1", "GPU3"
-  std::string own;    ///< "NV9", "17 active NVLinks"
-  std::string usual;  ///< "NV18", "18"
-};
-
-void add_links(std::vector<MachineDifference>& all, const Machine& own, const Machine& usual) {
-  for (const PairLink& link : own.links) {
-    const PairLink* peers = find_link(usual, link.from, link.to);
-    if (peers == nullptr || !links_differ(own, link, usual, *peers)) continue;
-    all.push_back({fmt::format("{}–{}", gpu_label(own, link.from), gpu_label(own, link.to)),
-                   link_label(own, link), link_label(usual, *peers)});
-  }
-}
-
-void add_gpus(std::vector<MachineDifference>& all, const Machine& own, const Machine& usual) {
-  for (std::size_t i = 0; i < std::min(own.ranks.size(), usual.ranks.size()); ++i) {
-    if (!own.ranks[i].gpu || !usual.ranks[i].gpu) continue;
-    const std::optional<int> active = own.ranks[i].gpu->nvlink_links_active;
-    const std::optional<int> peers = usual.ranks[i].gpu->nvlink_links_active;
-    if (!active || !peers || *active == *peers) continue;
-    all.push_back({gpu_label(own, own.ranks[i].rank), fmt::format("{} active NVLinks", *active),
-                   fmt::format("{}", *peers)});
-  }
-}
-
-/// Pairs first; what one of them does not report is left out.
-std::vector<MachineDifference> differences_of(const Machine& own, const Machine& usual) {
-  std::vector<MachineDifference> all;
-  add_links(all, own, usual);
-  add_gpus(all, own, usual);
-  return all;
-}
-
-}  // namespace
 
 std::string describe_machine(const Machine& machine) {
   const std::string ranks = describe_ranks(machine);
@@ -62,46 +25,53 @@ std::string describe_machine(const Machine& machine) {
                                            : fmt::format("{} on {}", ranks, machine.processor);
 }
 
+namespace {
+
+/// Lists in what a machine is no peer of another.
+std::vector<MachineDifference> differences_of(const Machine& own, const Machine& usual) {
+  static const Settings kAlike;
+  return differences_between({&usual, &kAlike}, {&own, &kAlike}, Weight::machine);
+}
+
+}  // namespace
+
 std::string difference_of(const Machine& own, const Machine& usual) {
   const std::string machine = describe_machine(own);
   if (machine != describe_machine(usual)) {
     return fmt::format("{} where its peers have {}", machine, describe_machine(usual));
   }
   const std::vector<MachineDifference> all = differences_of(own, usual);
-  if (!all.empty()) {
-    return fmt::format("{}: {} where its peers have {}", all.front().what, all.front().own,
-                       all.front().usual);
-  }
-  return "links that its peers do not have";
+  if (all.empty()) return "links that its peers do not have";
+  return fmt::format("{}: {} where its peers have {}", all.front().what, all.front().after,
+                     all.front().before);
 }
 
 namespace {
 
-Likeness likeness_of(const FleetRecord& record) {
-  const Machine& machine = record.machine;
-  Likeness likeness{describe_machine(machine), record.program, {}};
-  for (const PairLink& link : machine.links) {
-    likeness.machine += fmt::format("|{}-{} {}", link.from, link.to, path_label(link));
-    if (joined_by_nvlink(link).value_or(false)) likeness.counts.push_back(link.nvlinks);
-  }
-  for (const RankInfo& rank : machine.ranks) {
-    if (rank.gpu) likeness.counts.push_back(rank.gpu->nvlink_links_active);
-  }
-  return likeness;
+/// Returns what a kind is called: the machine, and which program ran on it.
+std::string kind_name(const FleetRecord& record) {
+  const std::string machine = describe_machine(record.machine);
+  if (record.program.empty()) return machine;
+  return fmt::format("{} running {}", machine, visible(record.program));
 }
 
-int unknown_counts(const Likeness& likeness) {
-  return static_cast<int>(
-      std::count(likeness.counts.begin(), likeness.counts.end(), std::optional<int>()));
+/// Returns whether the record may be of this kind: nothing that is known of both differs.
+bool may_be_of(const Kind& kind, const FleetRecord& record, const std::string& name) {
+  const FleetRecord& known = *kind.members.front();
+  return kind.machine == name && known.program == record.program &&
+         known.machine.links.size() == record.machine.links.size() &&
+         differences_of(known.machine, record.machine).empty();
 }
 
-/// Whether nothing that is known of both differs.
-bool may_be_alike(const Likeness& a, const Likeness& b) {
-  const auto agree = [](std::optional<int> one, std::optional<int> other) {
-    return !one || !other || *one == *other;
-  };
-  return a.machine == b.machine && a.program == b.program &&
-         std::equal(a.counts.begin(), a.counts.end(), b.counts.begin(), b.counts.end(), agree);
+/// Counts what is not known of a machine's links.
+std::ptrdiff_t unknown_counts(const FleetRecord& record) {
+  return std::ranges::count_if(record.machine.links,
+                               [](const PairLink& link) {
+                                 return joined_by_nvlink(link).value_or(true) && !link.nvlinks;
+                               }) +
+         std::ranges::count_if(record.machine.ranks, [](const RankInfo& rank) {
+           return rank.gpu && !rank.gpu->nvlink_links_active;
+         });
 }
 
 /// "NV18" where all pairs have the same label, else empty.
@@ -123,7 +93,7 @@ std::string describe_difference(const Machine& own, const Machine& usual) {
   if (all.empty()) return "other links";
   std::vector<std::string> texts;
   for (const MachineDifference& each : all) {
-    texts.push_back(fmt::format("{}: {}", each.what, each.own));
+    texts.push_back(fmt::format("{}: {}", each.what, each.after));
   }
   return first_named(texts);
 }
@@ -287,67 +257,48 @@ std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance
 
 constexpr std::size_t kMostNamedKinds = 5;
 
-/// Records of machines of which the same is known, those first of which most is.
-using Group = std::pair<Likeness, std::vector<const FleetRecord*>>;
-
-std::vector<Group> groups_of(const std::vector<const FleetRecord*>& records) {
-  std::map<Likeness, std::vector<const FleetRecord*>> sorted;
-  for (const FleetRecord* record : records) {
-    sorted[likeness_of(*record)].push_back(record);
-  }
-  std::vector<Group> groups(sorted.begin(), sorted.end());
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-    return unknown_counts(a.first) < unknown_counts(b.first);
-  });
-  return groups;
-}
-
-void begin(Kind& kind, const FleetRecord& record) {
-  const auto& ranks = record.machine.ranks;
-  kind.machine = describe_machine(record.machine);
-  kind.model = !ranks.empty() && ranks.front().gpu ? ranks.front().gpu->name : kind.machine;
-  if (record.program.empty()) return;
-  const std::string running = fmt::format(" running {}", visible(record.program));
-  kind.machine += running;
-  kind.model += running;
-}
-
-template <typename T>
-void sort_by_size(std::vector<T*>& kinds) {
-  std::stable_sort(kinds.begin(), kinds.end(), [](const Kind* a, const Kind* b) {
-    return a->members.size() > b->members.size();
-  });
-}
-
 }  // namespace
 
 Kinds::Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names) {
-  for (const auto& [likeness, members] : groups_of(records)) {
-    Kind& kind = kind_for(likeness);
-    if (kind.members.empty()) begin(kind, *members.front());
-    kind.members.insert(kind.members.end(), members.begin(), members.end());
-    for (const FleetRecord* record : members) kind_of_[record] = &kind;
+  std::vector<const FleetRecord*> ordered = records;
+  std::ranges::stable_sort(ordered, {},
+                           [](const FleetRecord* each) { return unknown_counts(*each); });
+  for (const FleetRecord* record : ordered) {
+    Kind& kind = kind_for(*record);
+    kind.members.push_back(record);
+    kind_of_[record] = &kind;
   }
-  for (auto& [likeness, kind] : kinds_) {
+  for (Kind& kind : kinds_) {
     summarise(kind, names);
-    const Kind*& largest = largest_[kind.model];
-    if (largest == nullptr || largest->members.size() < kind.members.size()) largest = &kind;
+    by_size_.push_back(&kind);
   }
+  std::ranges::sort(by_size_, [](const Kind* a, const Kind* b) {
+    const std::size_t sizes[] = {a->members.size(), b->members.size()};
+    return sizes[0] != sizes[1] ? sizes[0] > sizes[1] : a->machine < b->machine;
+  });
+  for (const Kind* kind : by_size_) largest_.try_emplace(kind->model, kind);
   name_kinds();
 }
 
-Kind& Kinds::kind_for(const Likeness& likeness) {
+Kind& Kinds::kind_for(const FleetRecord& record) {
+  const std::string name = kind_name(record);
   Kind* largest = nullptr;
-  for (auto& [other, kind] : kinds_) {
-    if (!may_be_alike(other, likeness)) continue;
-    if (largest == nullptr || largest->members.size() < kind.members.size()) largest = &kind;
+  for (Kind& kind : kinds_) {
+    const bool is_larger = largest == nullptr || largest->members.size() < kind.members.size();
+    if (is_larger && may_be_of(kind, record, name)) largest = &kind;
   }
-  return largest != nullptr ? *largest : kinds_[likeness];
+  if (largest != nullptr) return *largest;
+  Kind& kind = kinds_.emplace_back();
+  kind.machine = kind.model = name;
+  const std::vector<RankInfo>& ranks = record.machine.ranks;
+  if (ranks.empty() || !ranks.front().gpu) return kind;
+  kind.model = ranks.front().gpu->name + name.substr(describe_machine(record.machine).size());
+  return kind;
 }
 
 void Kinds::name_kinds() {
   std::map<std::string, std::vector<Kind*>> namesakes;
-  for (Kind* kind : by_size()) namesakes[kind->machine].push_back(kind);
+  for (Kind* kind : by_size_) namesakes[kind->machine].push_back(kind);
   for (const auto& [machine, kinds] : namesakes) {
     const Machine& usual = kinds.front()->members.front()->machine;
     for (Kind* kind : kinds) {
@@ -370,7 +321,7 @@ NodePeers Kinds::peers_of(const FleetRecord& record) const {
 
 std::vector<std::string> Kinds::reaches(const FleetNames& names, double tolerance) const {
   std::vector<std::string> texts;
-  for (const Kind* kind : by_size()) {
+  for (const Kind* kind : by_size_) {
     if (texts.size() == kMostNamedKinds) break;
     const std::string reach = reach_of(*kind, names, tolerance);
     if (reach.empty()) continue;
@@ -380,33 +331,18 @@ std::vector<std::string> Kinds::reaches(const FleetNames& names, double toleranc
 }
 
 std::string Kinds::text() const {
-  const std::vector<const Kind*> sorted = by_size();
   std::vector<std::string> parts;
-  for (const Kind* kind : sorted) {
+  for (const Kind* kind : by_size_) {
     if (parts.size() == kMostNamedKinds) break;
     parts.push_back(fmt::format("{} of {}", kind->members.size(), kind->name));
   }
-  if (sorted.size() > kMostNamedKinds) {
-    parts.push_back(fmt::format("{} more", sorted.size() - kMostNamedKinds));
+  if (by_size_.size() > kMostNamedKinds) {
+    parts.push_back(fmt::format("{} more", by_size_.size() - kMostNamedKinds));
   }
   return fmt::format(
       "{}: {}",
-      counted(static_cast<std::int64_t>(sorted.size()), "kind of machine", "kinds of machines"),
+      counted(static_cast<std::int64_t>(by_size_.size()), "kind of machine", "kinds of machines"),
       fmt::join(parts, ", "));
-}
-
-std::vector<Kind*> Kinds::by_size() {
-  std::vector<Kind*> sorted;
-  for (auto& [likeness, kind] : kinds_) sorted.push_back(&kind);
-  sort_by_size(sorted);
-  return sorted;
-}
-
-std::vector<const Kind*> Kinds::by_size() const {
-  std::vector<const Kind*> sorted;
-  for (const auto& [likeness, kind] : kinds_) sorted.push_back(&kind);
-  sort_by_size(sorted);
-  return sorted;
 }
 
 }  // namespace linkgain

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
+#include <deque>
 #include <map>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,17 +17,6 @@ namespace linkgain {
 inline constexpr std::size_t kKindSize = 3;
 /// Beyond so many deviations of its peers a time is slow.
 inline constexpr double kDeviations = 5.0;
-
-/// What must be alike in machines that are compared with each other.
-struct Likeness {
-  /// Models, count, and how each pair of GPUs is joined; without GPUs the processor, which then
-  /// carries the messages.
-  std::string machine;
-  std::string program;  ///< its times are no others'; empty of runs of none
-  /// NVLinks of each pair that they join, then those active of each GPU; absent where not known.
-  std::vector<std::optional<int>> counts;
-  auto operator<=>(const Likeness&) const = default;
-};
 
 /// Says the first thing that a machine has otherwise than its peers, and of what kind.
 std::string difference_of(const Machine& own, const Machine& usual);
@@ -90,12 +78,11 @@ class Kinds {
   std::string text() const;
 
  private:
-  Kind& kind_for(const Likeness& likeness);
-  std::vector<Kind*> by_size();
-  std::vector<const Kind*> by_size() const;
+  Kind& kind_for(const FleetRecord& record);
   void name_kinds();
 
-  std::map<Likeness, Kind> kinds_;
+  std::deque<Kind> kinds_;
+  std::vector<Kind*> by_size_;  ///< the largest first
   std::unordered_map<const FleetRecord*, const Kind*> kind_of_;
   std::map<std::string, const Kind*> largest_;  ///< by model
 };

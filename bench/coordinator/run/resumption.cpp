@@ -15,10 +15,9 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json.hpp"
 #include "linkgain/base/secrets.hpp"
+#include "linkgain/machines/machine_difference.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/record/record_members.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "measurement.hpp"
@@ -28,45 +27,12 @@ namespace {
 
 constexpr const char* kStartAnew = "measure all of it anew, without --resume";
 
-/// Turns "/ranks/0/gpu/uuid" into "ranks/0/gpu/uuid".
-std::string name_of_member(const json::Out& change) {
-  return change.at("path").get<std::string>().substr(1);
-}
-
-std::string value_at(const json::Out& document, const std::string& pointer) {
-  const json::Out::json_pointer place(pointer);
-  return document.contains(place) ? document.at(place).dump() : "absent";
-}
-
-void require_same(const json::Out& earlier, const json::Out& now) {
-  const json::Out changes = json::Out::diff(earlier, now);
-  if (changes.empty()) return;
-  const json::Out& first = changes.front();
-  const auto pointer = first.at("path").get<std::string>();
-  throw UsageError(
-      fmt::format("this is not what the run began with: {} was {} and is {}", name_of_member(first),
-                  value_at(earlier, pointer), value_at(now, pointer)),
-      kStartAnew);
-}
-
-json::Out comparable(const Settings& settings) {
-  json::Out json = json::write(settings);
-  for (const char* member : {"argv", "environment_in_force", "software_in_force", "cases_digest"})
-    json.erase(member);
-  return json;
-}
-
-json::Out comparable(Machine machine) {
-  for (RankInfo& rank : machine.ranks) {
-    rank.pid = 0;
-    rank.host_copy.reset();
-  }
-  return json::write(machine);
-}
-
-json::Out comparable(Environment environment) {
-  environment.erase("NCCL_DEBUG_FILE");  // has the launch in its name
-  return environment;
+void require_same(const std::vector<MachineDifference>& differences) {
+  if (differences.empty()) return;
+  const MachineDifference& first = differences.front();
+  throw UsageError(fmt::format("this is not what the run began with: {} was {} and is {}",
+                               first.what, first.before, first.after),
+                   kStartAnew);
 }
 
 /// Returns whether a variant was refused, other than one that another process might measure.
@@ -180,7 +146,7 @@ void require_same_settings(const Settings& earlier, const Settings& now) {
   if (earlier.training && earlier.training->tokens_digest.empty() && known.training) {
     known.training->tokens_digest.clear();
   }
-  require_same(comparable(earlier), comparable(known));
+  require_same(differences_of_parts(earlier, known));
 }
 
 std::string digest_of_cases(const RunPlan& plan) {
@@ -228,10 +194,10 @@ void require_same_job(const Record& earlier, int variant, const protocol::HelloR
   Machine machine = earlier.machine;
   const std::vector<Software>& software = settings.software_in_force;
   if (place < software.size() && software[place] != Software{}) machine.software = software[place];
-  require_same(comparable(machine), comparable(now.machine));
+  require_same(differences_of_parts(machine, now.machine));
   if (place >= settings.environment_in_force.size()) return;
   const Environment& environment = settings.environment_in_force[place];
-  if (!environment.empty()) require_same(comparable(environment), comparable(now.environment));
+  if (!environment.empty()) require_same(differences_of_parts(environment, now.environment));
 }
 
 void take_in_force(Settings& settings, std::size_t variant, const protocol::HelloReply& now,

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +11,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/own_outputs.hpp"
 #include "linkgain/cases/tolerance.hpp"
-#include "linkgain/record/machine_key.hpp"
+#include "linkgain/machines/machine_key.hpp"
 #include "linkgain/tables/document.hpp"
 
 namespace linkgain {
@@ -46,6 +45,7 @@ struct BaselineCase {
       between_launches;  ///< between launches; absent where no like case has two of them
   std::vector<Seconds> launch_times;           ///< the launches' medians, for readers
   double resolution = 0.0;                     ///< resolution_of() the launches
+  std::optional<double> stated_busbw{};        ///< as a file has it beside `time`
   std::optional<RunDeviation> between_runs{};  ///< absent of fewer than kEnoughRuns
 };
 
@@ -72,13 +72,20 @@ struct BaselineSource {
 /// told apart by their digests; where one has none host, begin and launches decide.
 bool are_one_run(const BaselineSource& one, const BaselineSource& other);
 
+/// A variant, and what was in force for it.
+struct BaselineVariant {
+  std::string name;
+  Environment environment;
+  /// Those inherited included; absent where that is not known.
+  std::optional<Environment> in_force{};
+  bool operator==(const BaselineVariant&) const = default;
+};
+
 /// What later runs of like machines are compared with.
 struct Baseline {
   std::string made;  ///< UTC
   MachineKey key;
-  std::vector<Variant> variants;
-  /// By variant, those inherited included; a variant of which that is not known has none.
-  std::map<std::string, Environment> environment_in_force;
+  std::vector<BaselineVariant> variants;
   std::vector<BaselineSource> sources;
   std::vector<ToleranceOverride> overrides;
   std::vector<Warning> warnings;
@@ -101,6 +108,10 @@ Tolerance tolerance_of(const Baseline& baseline, const BaselineCase& reference);
 /// Where a record came from, to be known again.
 BaselineSource source_of(const Record& record);
 
+/// Says what keeps runs of the two keys from being compared, a line each: "NCCL: 2.28 there, 2.27
+/// here". What one of them does not know is not compared.
+std::vector<std::string> differences(const MachineKey& there, const MachineKey& here);
+
 /// Throws UsageError where two records have different keys, naming what differs, or one of them is
 /// given twice.
 void require_like_records(std::span<const NamedRecord> records);
@@ -109,16 +120,13 @@ void require_like_records(std::span<const NamedRecord> records);
 /// pool of like cases, warnings.
 Document baseline_summary(const Baseline& baseline);
 
-/// baseline.schema.json, as it stood when this was built.
-std::string_view baseline_schema();
-
 extern const FileKind kBaselineFile;
 
 /// One JSON document for people to read and edit.
 std::string to_json(const Baseline& baseline);
 
-/// Checks against the schema first; throws UsageError that says where the document departs from it,
-/// or that its version is another.
+/// Reads a baseline. Throws UsageError that says where the document departs from the schema, or
+/// that its version is another.
 Baseline parse_baseline(std::string_view text, const std::string& origin);
 Baseline read_baseline(const std::filesystem::path& path);
 

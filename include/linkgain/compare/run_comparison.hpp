@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linkgain/analysis/judgement.hpp"
-#include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/compare/run_figures.hpp"
+#include "linkgain/machines/machine_difference.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -37,7 +37,7 @@ struct RunComparison {
   const RunFigures* before = nullptr;  ///< not owned
   const RunFigures* after = nullptr;
   double tolerance = kCompareTolerance;
-  std::vector<Change> changes;
+  std::vector<MachineDifference> changes;
   std::vector<CaseComparison> cases;  ///< in the order of `after`, then what it lacks
 };
 

@@ -172,7 +172,7 @@ TEST(Baseline, KnowsOfTheMachineWhatAnyRecordKnows) {
   EXPECT_THAT(thrown_by([&] {
                 baseline_from({older, linked(18, "2"), linked(9, "3")});
               }),
-              AllOf(HasSubstr("r1"), HasSubstr("r2"), HasSubstr("18 there, 9 here")));
+              AllOf(HasSubstr("r1"), HasSubstr("r2"), HasSubstr("NV18 there, NV9 here")));
 }
 
 TEST(Baseline, RefusesToMix) {

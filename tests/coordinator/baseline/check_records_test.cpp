@@ -158,7 +158,7 @@ TEST(CheckRecords, OfABaselineOfRecordsWithOtherVariablesMeansTheFirst) {
   ASSERT_THAT(baseline.warnings, testing::SizeIs(1));
   EXPECT_EQ(baseline.warnings[0].code, "other-variables");
   EXPECT_THAT(baseline.warnings[0].text, HasSubstr("NCCL_ALGO: Ring there"));
-  EXPECT_EQ(baseline.environment_in_force.at("p2p").at("NCCL_ALGO"), "Ring");
+  EXPECT_EQ(baseline.variants[0].in_force->at("NCCL_ALGO"), "Ring");
 }
 
 TEST(CheckRecords, WarnsOfAnotherProgram) {

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "compared_runs.hpp"
-#include "linkgain/compare/machine_changes.hpp"
 #include "linkgain/hardware/machine.hpp"
 
 namespace linkgain::test {

@@ -1,9 +1,8 @@
-#include "linkgain/compare/machine_changes.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compared_runs.hpp"
+#include "linkgain/compare/run_comparison.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -14,7 +13,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> rows_of(const RunFigures& before, const RunFigures& after) {
   std::vector<std::string> rows;
-  for (const Change& change : changes_between(before, after)) {
+  for (const MachineDifference& change : compare_runs(before, after, {}).changes) {
     rows.push_back(change.what + " | " + change.before + " | " + change.after);
   }
   return rows;
@@ -148,8 +147,8 @@ TEST(Changes, ShowEveryLimitOfClocksAndPower) {
                           "GPU1 application clock | 1410 MHz | 1350 MHz",
                           "GPU1 highest boost clock allowed | 1770 MHz | 1755 MHz",
                           "GPU1 power limit | 280 W | 199.5 W"));
-  for (const Change& change : changes_between(before, after)) {
-    EXPECT_EQ(change.kind, ChangeKind::clock) << change.what;
+  for (const MachineDifference& change : compare_runs(before, after, {}).changes) {
+    EXPECT_EQ(change.kind, DifferenceKind::clock) << change.what;
   }
   for (RankInfo& rank : after.machine.ranks) rank.gpu->name = "NVIDIA H200";
   EXPECT_THAT(rows_of(before, after), ElementsAre("GPUs | 2 x NVIDIA TITAN RTX | 2 x NVIDIA H200"));
@@ -163,8 +162,8 @@ TEST(Changes, NameWhatTrainingsWereAskedFor) {
   after.settings.training = TrainingPlan{.steps = 100, .tokens = "wiki.bin"};
   EXPECT_THAT(rows_of(before, after), ElementsAre("steps of a training | 200 | 100",
                                                   "tokens of a training | generated | wiki.bin"));
-  for (const Change& change : changes_between(before, after)) {
-    EXPECT_EQ(change.kind, ChangeKind::setting) << change.what;
+  for (const MachineDifference& change : compare_runs(before, after, {}).changes) {
+    EXPECT_EQ(change.kind, DifferenceKind::setting) << change.what;
   }
 }
 
@@ -228,10 +227,10 @@ TEST(Changes, NameTheHostAndWhatIsEmpty) {
       << "what a variant sets, where nobody recorded what was in force";
 }
 
-TEST(ChangeKinds, HaveTheNamesOfTheJson) {
+TEST(DifferenceKinds, HaveTheNamesOfTheJson) {
   std::vector<std::string_view> names;
-  for (int kind = 0; kind <= static_cast<int>(ChangeKind::setting); ++kind) {
-    names.push_back(name_of(static_cast<ChangeKind>(kind)));
+  for (int kind = 0; kind <= static_cast<int>(DifferenceKind::setting); ++kind) {
+    names.push_back(name_of(static_cast<DifferenceKind>(kind)));
   }
   EXPECT_THAT(names, ElementsAre("link", "pcie", "gpu", "clock", "driver", "nccl", "software",
                                  "host", "variable", "setting"));
