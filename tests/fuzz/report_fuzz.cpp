@@ -1,7 +1,6 @@
 // What `report` prints of a record, in all its forms.
 #include "fuzz_target.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/report/report.hpp"
@@ -15,13 +14,8 @@ void read(std::string_view text) {
   summarise(record);
   const RunSummary summary(record);
   csv(summary);
-  if (record.settings.program) {
-    exec_screen(record, "footer", ScreenStyle{});
-    to_markdown(exec_document(record));
-  } else {
-    screen(summary, "footer", ScreenStyle{});
-    to_markdown(run_report(summary));
-  }
+  screen(summary, "footer", ScreenStyle{});
+  to_markdown(run_report(summary));
 }
 
 }  // namespace

@@ -63,13 +63,13 @@ inline constexpr std::array kLibraries{
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.
     Library{"html", "coordinator", "report"},
-    Library{"exec", "coordinator", "screen html protocol watch"},
+    Library{"exec", "coordinator", "analysis tables protocol watch"},
     Library{"compare", "coordinator", "html machines"},
     Library{"baseline", "coordinator", "html machines"},
     Library{"fleet", "coordinator", "html machines"},
     Library{"diagnostics", "coordinator", "telemetry tables process"},
     Library{"formats", "coordinator", "report diagnostics"},
-    Library{"linkgain", "programs", "run formats exec compare baseline fleet diagnostics"},
+    Library{"linkgain", "programs", "run formats screen exec compare baseline fleet diagnostics"},
     Library{"linkgain_bench", "programs", "backends proof workloads nccl_tests"},
 };
 

@@ -110,7 +110,7 @@ class Reference(unittest.TestCase):
 class Method(unittest.TestCase):
     def test_marks_are_those_of_the_reports(self):
         code = "".join(sources("bench/coordinator/report/*.cpp"))
-        marks = set(re.findall(r'(?:\bmark\(\s*|constexpr const char\* k\w+ = )"(.)"', code))
+        marks = set(re.findall(r'(?:\bmark\(\s*|constexpr const char\* k\w+ = |^    \{)"(.)"', code, re.M))
         self.assertGreater(len(marks), 5)
         page = section((ROOT / "docs" / "method.md").read_text(), "## Marks in tables")
         self.assertEqual({name for name in names(page) if len(name) == 1}, marks)

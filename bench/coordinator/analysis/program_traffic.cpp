@@ -1,8 +1,10 @@
 #include "linkgain/analysis/program_traffic.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
-#include <optional>
+#include <utility>
 
 #include "linkgain/statistics/statistics.hpp"
 
@@ -63,10 +65,22 @@ std::vector<double> nvlink_bytes_of(std::span<const RunEvidence> runs, SharedGpu
   return bytes;
 }
 
-Path path_of_program(std::span<const RunEvidence> runs) {
+std::optional<double> nvlink_bytes_in_a_run(std::span<const RunEvidence> runs) {
   const std::vector<double> bytes = nvlink_bytes_of(runs, SharedGpus::count);
-  const bool used = !bytes.empty() && median(bytes) > static_cast<double>(kNvlinkFloor);
-  return used ? Path::nvlink : Path::unknown;
+  return bytes.empty() ? std::nullopt : std::optional(median(bytes));
+}
+
+std::string readable_traffic(double bytes) {
+  for (const auto& [unit, name] :
+       {std::pair(1e12, "TB"), std::pair(1e9, "GB"), std::pair(1e6, "MB"), std::pair(1e3, "kB")}) {
+    if (bytes >= unit) return fmt::format("{:.3g} {}", bytes / unit, name);
+  }
+  return fmt::format("{:.0f} B", bytes);
+}
+
+Path path_of_program(std::span<const RunEvidence> runs) {
+  const double bytes = nvlink_bytes_in_a_run(runs).value_or(0.0);
+  return bytes > static_cast<double>(kNvlinkFloor) ? Path::nvlink : Path::unknown;
 }
 
 }  // namespace linkgain

@@ -352,14 +352,6 @@ bool is_like_first(const Record& record, const Variant& variant) {
 
 }  // namespace
 
-std::string readable_traffic(double bytes) {
-  for (const auto& [unit, name] :
-       {std::pair(1e12, "TB"), std::pair(1e9, "GB"), std::pair(1e6, "MB"), std::pair(1e3, "kB")}) {
-    if (bytes >= unit) return fmt::format("{:.3g} {}", bytes / unit, name);
-  }
-  return fmt::format("{:.0f} B", bytes);
-}
-
 std::vector<ArmEvidence> arms_of(const Record& record) {
   std::vector<ArmEvidence> arms;
   for (const Variant& variant : record.settings.variants) {
@@ -374,13 +366,7 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
 }
 
 std::optional<double> nvlink_bytes(const ArmEvidence& arm) {
-  const std::vector<double> runs = nvlink_bytes_of(arm.runs, SharedGpus::count);
-  return runs.empty() ? std::nullopt : std::optional(median(runs));
-}
-
-std::optional<double> most_nvlink_bytes(const ArmEvidence& arm) {
-  const std::vector<double> runs = nvlink_bytes_of(arm.runs, SharedGpus::count);
-  return runs.empty() ? std::nullopt : std::optional(std::ranges::max(runs));
+  return nvlink_bytes_in_a_run(arm.runs);
 }
 
 ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms,

@@ -30,11 +30,6 @@ std::vector<ArmEvidence> arms_of(const Record& record);
 /// those that its processes were on in any run, all that it sees where the driver listed none of
 /// them; those without a counter are left out. Absent where none has one.
 std::optional<double> nvlink_bytes(const ArmEvidence& arm);
-/// The same of the run that moved the most.
-std::optional<double> most_nvlink_bytes(const ArmEvidence& arm);
-
-/// "1.21 TB", "0 B".
-std::string readable_traffic(double bytes);
 
 /// What the evidence says against the comparison.
 struct ExecVerdict {

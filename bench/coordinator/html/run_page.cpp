@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/html/machine_picture.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "machine_picture.hpp"
 #include "questions.hpp"
 #include "run_pictures.hpp"
 
@@ -127,12 +127,8 @@ std::string pairs_html(const RunSummary& summary) {
 
 std::string training_html(const RunSummary& summary, const ShownRun& run) {
   if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
-  std::string tables;
-  for (const HeadlinePart& part : headline_parts(summary)) {
-    tables += to_html(part.content, part.name);
-  }
   return training_picture({&run, 1}) +
-         folded("All figures of trainings and of the largest sizes", tables);
+         folded("All figures of trainings and of the largest sizes", to_html(headline(summary)));
 }
 
 /// A row for each run: what it is of and what it says.
@@ -148,9 +144,22 @@ std::string runs_table(std::span<const ShownRun> runs) {
   return to_html(table);
 }
 
+/// Shows a program's report, with pictures of the values, of each run and of the machine behind the
+/// metrics.
+std::string program_page(const RunSummary& summary) {
+  HtmlPage page = page_of(run_report(summary));
+  HtmlPage pictures;
+  pictures.add("pictures", "Pictures", metric_pictures(summary));
+  pictures.add("gpus", "GPUs", machine_figure(summary.record, "gpus-picture"));
+  page.sections.insert(page.sections.begin() + (page.sections.empty() ? 0 : 1),
+                       pictures.sections.begin(), pictures.sections.end());
+  return html_text(page);
+}
+
 }  // namespace
 
 std::string run_page(const RunSummary& summary) {
+  if (summary.is_of_program()) return program_page(summary);
   const Record& record = summary.record;
   const ShownRun run{{}, &summary};
   HtmlPage page = page_of(report_head(record));

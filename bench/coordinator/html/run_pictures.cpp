@@ -128,7 +128,66 @@ std::string health_picture(const Record& record, const std::vector<std::vector<R
   return plot.series.empty() ? "" : plot_figure(plot, id);
 }
 
+Quantity quantity_of(const ProgramMetric& metric) {
+  return is_timed(metric) ? Quantity::seconds : Quantity::number;
+}
+
+/// Shows each variant's mean over runs, and its 95 % interval.
+RowChart values_of(const CaseSummary& each) {
+  const ProgramMetric& metric = *each.definition().metric;
+  RowChart chart{.title = fmt::format("{}: mean of each variant", metric.name),
+                 .description = {},
+                 .axis = {metric.name, quantity_of(metric), Spacing::linear}};
+  for (const VariantSummary& variant : each.variants) {
+    const std::optional<Seconds>& time = variant.result->time;
+    if (!time) continue;
+    RowChart::Row row{.label = variant.result->variant,
+                      .value = from_sample(metric, *time),
+                      .text = readable_result(each.definition(), *time)};
+    if (const std::optional<Interval>& interval = variant.time_interval) {
+      const auto [low, high] = std::minmax(from_sample(metric, Seconds{interval->low}),
+                                           from_sample(metric, Seconds{interval->high}));
+      row.interval = Interval{low, high};
+    }
+    chart.description +=
+        fmt::format("{}{}: {}.", chart.description.empty() ? "" : " ", row.label, row.text);
+    chart.rows.push_back(std::move(row));
+  }
+  return chart;
+}
+
+/// Shows what each run gave, in the order of rounds.
+Plot runs_of(const CaseResult& result) {
+  const ProgramMetric& metric = *result.definition.metric;
+  Plot plot{.title = fmt::format("{}: every run", metric.name),
+            .description = "Each run's value by its round.",
+            .x = {"round", Quantity::number, Spacing::linear},
+            .y = {metric.name, quantity_of(metric), Spacing::linear}};
+  for (const VariantResult& variant : result.variants) plot.series.push_back({variant.variant});
+  for (const Sample& sample : result.samples) {
+    plot.series[static_cast<std::size_t>(sample.variant)].points.push_back(
+        {static_cast<double>(sample.launch + 1), from_sample(metric, sample.time()), {}});
+  }
+  std::erase_if(plot.series, [](const Plot::Series& series) { return series.points.empty(); });
+  return plot;
+}
+
+std::string in_figures(const std::string& figures) {
+  return figures.empty() ? "" : fmt::format("<div class=\"figures\">\n{}</div>\n", figures);
+}
+
 }  // namespace
+
+std::string metric_pictures(const RunSummary& summary) {
+  std::string figures;
+  for (std::size_t i = 0; i < summary.cases.size(); ++i) {
+    const CaseSummary& each = summary.cases[i];
+    if (each.result->samples.empty()) continue;
+    figures += row_chart_figure(values_of(each), fmt::format("value-{}", i));
+    figures += plot_figure(runs_of(*each.result), fmt::format("runs-{}", i));
+  }
+  return in_figures(figures);
+}
 
 std::string pair_pictures(const RunSummary& summary) {
   std::string text;
@@ -138,7 +197,7 @@ std::string pair_pictures(const RunSummary& summary) {
     if (summary.is_condensed && !is_first) continue;
     for (const PairMatrixSummary& each : pairs.matrices) text += heat_map_of(summary, pairs, each);
   }
-  return text.empty() ? text : fmt::format("<div class=\"figures\">\n{}</div>\n", text);
+  return in_figures(text);
 }
 
 std::string training_picture(std::span<const ShownRun> runs) {
@@ -170,7 +229,7 @@ std::string health_pictures(const RunSummary& summary) {
                      [](const Health& health) { return health.power_w; }) +
       health_picture(record, readings, "SM clock", "MHz", "clock",
                      [](const Health& health) { return health.sm_clock_mhz; });
-  return figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures);
+  return in_figures(figures);
 }
 
 }  // namespace linkgain

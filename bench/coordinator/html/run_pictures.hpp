@@ -25,6 +25,9 @@ std::string pair_pictures(const RunSummary& summary);
 /// What a step of each training computes, and what of its communication that does not hide.
 std::string training_picture(std::span<const ShownRun> runs);
 
+/// Shows of each metric of a program the variants' means with their intervals, and every run.
+std::string metric_pictures(const RunSummary& summary);
+
 /// Temperature, power and SM clock of every GPU from the first sample to the last.
 std::string health_pictures(const RunSummary& summary);
 

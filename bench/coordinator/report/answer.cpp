@@ -12,8 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "case_table.hpp"
-#include "less_time_sentences.hpp"
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -21,6 +20,8 @@
 #include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "run_rows.hpp"
+#include "sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -38,32 +39,21 @@ const CaseSummary* case_for(const Curve& curve, bool CaseSummary::*has) {
   return smallest == curve.cases.end() ? nullptr : *smallest;
 }
 
-Tone tone_of(const Comparison& comparison) {
-  if (comparison.verdict == Verdict::wrong_data) return Tone::bad;
-  if (comparison.verdict == Verdict::faster) return Tone::good;
-  const bool shows_nothing = comparison.verdict == Verdict::same_path ||
-                             comparison.verdict == Verdict::same ||
-                             comparison.verdict == Verdict::inconclusive;
-  return shows_nothing ? Tone::doubtful : Tone::plain;
-}
-
-std::string speed_up_of(const Comparison& comparison) {
-  if (comparison.has_speed_up()) return readable_ratio(*comparison.ratio).estimate;
-  if (comparison.verdict == Verdict::wrong_data) return "wrong data";
-  return comparison.verdict == Verdict::same_path ? "same path" : "none";
-}
-
-void add_speed_up(Cells& cells, const Comparison& comparison) {
-  cells.push_back(toned(speed_up_of(comparison), tone_of(comparison)));
-  cells.push_back(comparison.has_speed_up() ? interval_cell(readable_ratio(*comparison.ratio))
-                                            : "");
-}
-
 /// Finds the variant; every case has all of them in one order.
 std::size_t place_of(const CaseSummary& each, const std::string& variant) {
   const auto& variants = each.result->variants;
   return static_cast<std::size_t>(std::ranges::find(variants, variant, &VariantResult::variant) -
                                   variants.begin());
+}
+
+/// Shows bandwidth of what is large enough for one, else time; there is one.
+std::string answer_value(const Case& definition, const VariantResult& variant) {
+  constexpr std::int64_t kLeastForBandwidth = 1 << 20;
+  const bool large = definition.size.value >= kLeastForBandwidth;
+  if (variant.busbw && large && !is_training(definition.operation)) {
+    return readable_bandwidth(*variant.busbw);
+  }
+  return variant.time ? readable_time(*variant.time) : "";
 }
 
 /// "all-reduce of 1 GiB", or the label of one that has more to it: "all_reduce bf16 1 GiB".
@@ -265,9 +255,59 @@ void choose_variants(Answer& answer, std::size_t most) {
   }
 }
 
+/// Chooses what a program's sentence is about: what was asked for first, else the wall time.
+const CaseSummary* main_metric(const RunSummary& summary) {
+  const CaseSummary* main = nullptr;
+  for (const CaseSummary& each : summary.cases) {
+    const std::string& name = each.definition().metric->name;
+    if (name == ProgramMetric::kStartUp) continue;
+    const bool asked = name != ProgramMetric::kTime;
+    if (main == nullptr || asked) main = &each;
+    if (asked) break;
+  }
+  return main;
+}
+
+/// Answers with all variants of the metrics that some run gave.
+Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
+  Answer answer;
+  for (const CaseSummary& each : summary.cases) {
+    if (!each.is_measured) continue;
+    if (answer.rows.size() < most_rows) {
+      answer.rows.push_back(&each);
+    } else {
+      answer.left_out.push_back(each.definition().metric->name);
+    }
+  }
+  if (answer.rows.empty()) return answer;
+  answer.main = main_metric(summary);
+  if (!answer.main->comparisons.empty()) answer.comparison = &answer.main->comparisons.front();
+  for (std::size_t i = 0; i < answer.main->variants.size(); ++i) answer.variants.push_back(i);
+  return answer;
+}
+
+std::string program_sentence(const Answer& answer) {
+  if (answer.main == nullptr) return "No comparison: no run counts.";
+  if (answer.comparison == nullptr) return "No comparison: one variant ran.";
+  std::vector<std::string> sentences;
+  for (const Comparison& each : answer.main->comparisons) {
+    sentences.push_back(outcome_sentence(*answer.main, each).plain());
+  }
+  return fmt::format("{}", fmt::join(sentences, " "));
+}
+
+std::vector<RunRow> rows_of(const Answer& answer) {
+  std::vector<RunRow> rows;
+  for (const CaseSummary* each : answer.rows) {
+    rows.push_back({each, 0, answer_label(each->definition())});
+  }
+  return rows;
+}
+
 }  // namespace
 
 Answer answer_of(const RunSummary& summary, bool CaseSummary::*has, std::size_t most_rows) {
+  if (summary.is_of_program()) return answer_of_program(summary, most_rows);
   Answer answer = RowChoice(summary, has, most_rows).take();
   if (answer.rows.empty()) return answer;
   choose_main(summary, answer);
@@ -299,23 +339,6 @@ std::string answer_label(const Case& definition) {
   return whole ? label.erase(model, kUsualModel.size()) : label;
 }
 
-std::string row_name(const CaseSummary& each, std::size_t variant) {
-  if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
-  return variant == 0 ? "Y" : "N";
-}
-
-std::string answer_value(const Case& definition, const VariantResult& variant) {
-  constexpr std::int64_t kLeastForBandwidth = 1 << 20;
-  if (has_wrong_data(variant)) return "WRONG DATA";
-  if (!variant.time) return variant.skipped ? "skipped" : "not measured";
-  const bool large = definition.size.value >= kLeastForBandwidth;
-  return variant.busbw && large && !is_training(definition.operation)
-             ? readable_bandwidth(*variant.busbw)
-             : readable_time(*variant.time);
-}
-
-std::string contrast_title(Contrast contrast) { return std::string(words_of(contrast).title); }
-
 std::string variant_title(const CaseSummary& each, std::size_t variant) {
   const std::vector<VariantResult>& variants = each.result->variants;
   if (variants.size() == 2 && variants[0].variant == "p2p" && variants[1].variant == "host") {
@@ -326,47 +349,58 @@ std::string variant_title(const CaseSummary& each, std::size_t variant) {
 
 Table variants_table(const Answer& answer) {
   const CaseSummary& each = *answer.main;
-  const std::vector<VariantResult>& variants = each.result->variants;
-  const bool several = variants.size() > 2;
-  std::vector<Table::Column> columns{
-      {.title = std::string(words_of(each.contrast).title), .too_long = Table::TooLong::cut},
-      {answer_label(each.definition()), kRight}};
-  if (several) {
-    columns.push_back({"Speed-up of " + variants.front().variant, kRight, false, 2});
-    columns.push_back({"95 % CI", kRight, false, 1});
+  RunColumns columns{value_column(answer_label(each.definition()))};
+  if (each.variants.size() > 2) {
+    columns.push_back(speed_up_column("Speed-up of " + row_name(each, 0), 2));
+    columns.push_back(interval_column(1));
   }
-  Table table(columns);
-  for (const std::size_t i : answer.variants) {
-    const bool wrong = has_wrong_data(variants[i]);
-    const std::string value = variants[i].time && !wrong
-                                  ? readable_time(*variants[i].time)
-                                  : answer_value(each.definition(), variants[i]);
-    Cells cells{row_name(each, i), toned(value, wrong ? Tone::bad : Tone::plain)};
-    if (several && i > 0) add_speed_up(cells, each.comparisons[i - 1]);
-    table.add_row(cells);
-  }
-  return table;
+  return variants_table(each, answer.variants, columns);
 }
 
 Table answer_table(const Answer& answer) {
-  const std::string other = answer.other_variant();
-  Table table({{.title = "Operation", .too_long = Table::TooLong::cut},
-               {variant_title(*answer.main, 0), kRight, false, 3},
-               {variant_title(*answer.main, place_of(*answer.main, other)), kRight, false, 2},
-               {"Speed-up", kRight},
-               {"95 % CI", kRight, false, 1}});
-  for (const CaseSummary* each : answer.rows) {
-    const Comparison& comparison = each->comparisons[place_of(*each, other) - 1];
-    const auto value = [&](const VariantResult& variant) {
-      return toned(answer_value(each->definition(), variant),
-                   has_wrong_data(variant) ? Tone::bad : Tone::plain);
-    };
-    Cells cells{answer_label(each->definition()), value(*comparison.first),
-                value(*comparison.other)};
-    add_speed_up(cells, comparison);
-    table.add_row(cells);
-  }
-  return table;
+  const std::size_t other = place_of(*answer.main, answer.other_variant());
+  const auto value = [](const RunRow& row) {
+    return value_cell(row.summary(), answer_value(row.definition(), row.result()));
+  };
+  RunColumns columns{label_column({.title = "Operation", .too_long = Table::TooLong::cut})};
+  const auto title = [&](std::size_t variant) { return variant_title(*answer.main, variant); };
+  add_of_variant(columns, 0, {{{title(0), kRight, false, 3}, value}});
+  add_of_variant(columns, other, {{{title(other), kRight, false, 2}, value}});
+  add_of_variant(columns, other, {speed_up_column("Speed-up"), interval_column(1)});
+  return table_of(columns, rows_of(answer), Narrow::as_declared);
+}
+
+namespace {
+
+/// Shows no bandwidth of a latency, whose bytes over time mean nothing.
+std::string bandwidth_cell(const RunRow& row) {
+  const VariantResult& result = row.result();
+  const bool shown = result.time && result.busbw && !row.summary().wrong_data;
+  return shown && !is_latency(row.definition().operation) ? readable_bandwidth(*result.busbw) : "";
+}
+
+/// Shows for each row time and bandwidth of a run's only variant.
+Table one_variant_table(const Answer& answer) {
+  const RunColumn label = label_column({.title = "Operation", .too_long = Table::TooLong::cut});
+  return table_of({label,
+                   value_column(answer.main->result->variants.front().variant),
+                   {{"busbw", kRight, true, 1}, bandwidth_cell}},
+                  rows_of(answer), Narrow::as_declared);
+}
+
+}  // namespace
+
+Table card_table(const Answer& answer) {
+  if (answer.main->definition().metric) return metrics_table({answer.main});
+  return variants_table(
+      *answer.main, answer.variants,
+      {value_column(answer_label(answer.main->definition())),
+       {{"busbw", kRight, true}, bandwidth_cell},
+       {{"Path"}, [](const RunRow& row) { return readable_path(row.result().path); }},
+       {{"NVLink traffic", kRight, true}, [](const RunRow& row) {
+          const std::optional<double>& share = row.summary().nvlink_share;
+          return share ? rounded_percent(*share, 1) + " of expected" : "";
+        }}});
 }
 
 namespace {
@@ -424,16 +458,62 @@ std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
   const std::string alarm = answer_alarm(summary);
   const auto wrong = std::ranges::find_if(summary.cases, &CaseSummary::has_wrong_data);
   if (wrong != summary.cases.end()) return fmt::format("{}. {}", alarm, wrong_data(*wrong));
-  const std::string conclusion = summary.soak ? soak_sentence(*summary.soak)
+  const std::string conclusion = summary.is_of_program() ? program_sentence(answer)
+                                 : summary.soak          ? soak_sentence(*summary.soak)
                                  : answer.comparison != nullptr
                                      ? main_sentence(*answer.main, *answer.comparison)
                                      : "No conclusion: nothing was measured with two variants.";
   return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion;
 }
 
+Table metrics_table(const std::vector<const CaseSummary*>& metrics) {
+  const CaseSummary& first = *metrics.front();
+  const bool several = metrics.size() > 1;
+  const std::string& name = first.definition().metric->name;
+  const bool by_name = first.contrast == Contrast::variant && first.variants.size() > 1;
+  RunColumns columns;
+  if (several) columns.push_back(label_column({"Metric"}));
+  columns.push_back({{std::string(words_of(first.contrast).title)},
+                     [](const RunRow& row) { return row_name(*row.of, row.variant); }});
+  columns.push_back(value_column(several ? "Value" : name == ProgramMetric::kTime ? "Time" : name));
+  columns.push_back({{"by NVLink", kRight, true, 4}, [&](const RunRow& row) {
+                       const std::optional<double>& bytes = row.summary().nvlink_bytes;
+                       return bytes && row.of == &first ? readable_traffic(*bytes) : "";
+                     }});
+  columns.push_back({{"Runs", kRight, false, 1}, [](const RunRow& row) {
+                       const VariantSummary& variant = row.summary();
+                       return variant.ended.lost() > 0
+                                  ? fmt::format("{} of {}", variant.launches, variant.ended.all)
+                                  : fmt::to_string(variant.launches);
+                     }});
+  // Of the first against the row's: with names alone one would take it for the row's own.
+  columns.push_back(speed_up_column(by_name ? "Speed-up of " + row_name(first, 0) : "Speed-up", 3));
+  columns.push_back(interval_column(2));
+  columns.front().column.too_long = Table::TooLong::cut;
+  std::vector<RunRow> rows;
+  for (const CaseSummary* each : metrics) {
+    for (std::size_t i = 0; i < each->variants.size(); ++i) {
+      rows.push_back({each, i, i == 0 ? each->definition().metric->name : ""});
+    }
+  }
+  return table_of(columns, rows, Narrow::as_declared);
+}
+
+std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer) {
+  if (answer.main == nullptr) return {};
+  if (summary.is_of_program()) return {metrics_table(answer.rows)};
+  if (answer.comparison == nullptr) return {one_variant_table(answer)};
+  return {variants_table(answer), answer_table(answer)};
+}
+
 Document answer_document(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
   Document document;
+  if (summary.is_of_program() && answer.main != nullptr) {
+    document.table(metrics_table({answer.main}));
+    document.paragraph(strong(answer_sentence(summary, answer)));
+    return document;
+  }
   document.paragraph(strong(answer_sentence(summary, answer)));
   if (answer.main == nullptr) return document;
   document.table(variants_table(answer));

@@ -1,5 +1,3 @@
-#include "nvlink_traffic.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -15,6 +12,8 @@
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "run_rows.hpp"
+#include "sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -127,26 +126,6 @@ std::string algorithm_cell(const Case& definition, const TrafficEvidence& eviden
   return definition.training && !uses_link(definition) ? "" : readable_plan(evidence.plan);
 }
 
-Cells row_of(const std::string& label, const Case& definition, const VariantSummary& summary,
-             bool pcie, Footnotes& reasons) {
-  static const TrafficEvidence kNone;
-  const VariantResult& variant = *summary.result;
-  const TrafficEvidence& evidence = variant.evidence ? *variant.evidence : kNone;
-  Cells cells{label,
-              variant.variant,
-              std::string(readable_path(variant.path)),
-              algorithm_cell(definition, evidence),
-              per_operation(evidence.nvlink_sent, evidence),
-              per_operation(evidence.expected, evidence)};
-  cells.push_back(summary.nvlink_share ? rounded_percent(*summary.nvlink_share, 1) : "");
-  if (pcie) {
-    cells.push_back(per_operation(evidence.pcie_sent, evidence));
-    cells.push_back(per_operation(evidence.pcie_received, evidence));
-  }
-  cells.push_back(notes_of(variant, pcie, reasons));
-  return cells;
-}
-
 /// Whether a counted variant of the record has what `holds` asks for.
 template <typename Holds>
 bool any_evidence(const Record& record, Holds holds) {
@@ -171,17 +150,40 @@ std::string words_on_pcie(const Record& record, bool pcie) {
   return fmt::format(" PCIe bytes were not measured: {}.", fmt::join(reasons, "; "));
 }
 
-std::vector<Table::Column> columns(bool pcie) {
-  std::vector<Table::Column> all{{"Case"},         {"Variant"},        {"Path"},
-                                 {"Algorithm"},    {"NVLink", kRight}, {"Expected", kRight},
-                                 {"Share", kRight}};
+/// Shows what a row's variant has by its counters.
+RunColumns columns_of(bool pcie, Footnotes& reasons) {
+  const auto add = [](RunColumns& columns, Table::Column column, auto cell) {
+    columns.push_back({std::move(column), [cell](const RunRow& row) {
+                         static const TrafficEvidence kNone;
+                         const auto& evidence = row.result().evidence;
+                         return Text(cell(row, evidence ? *evidence : kNone));
+                       }});
+  };
+  const auto add_bytes = [&](RunColumns& columns, const char* title, auto bytes) {
+    add(columns, {title, kRight}, [bytes](const RunRow&, const TrafficEvidence& evidence) {
+      return per_operation(evidence.*bytes, evidence);
+    });
+  };
+  using Row = const RunRow&;
+  using Evidence = const TrafficEvidence&;
+  RunColumns columns{label_column({"Case"})};
+  add(columns, {"Variant"}, [](Row row, Evidence) { return row.result().variant; });
+  add(columns, {"Path"}, [](Row row, Evidence) { return readable_path(row.result().path); });
+  add(columns, {"Algorithm"},
+      [](Row row, Evidence evidence) { return algorithm_cell(row.definition(), evidence); });
+  add_bytes(columns, "NVLink", &TrafficEvidence::nvlink_sent);
+  add_bytes(columns, "Expected", &TrafficEvidence::expected);
+  add(columns, {"Share", kRight}, [](Row row, Evidence) {
+    const std::optional<double>& share = row.summary().nvlink_share;
+    return share ? rounded_percent(*share, 1) : "";
+  });
   if (pcie) {
-    all.push_back({"PCIe out", kRight});
-    all.push_back({"PCIe in", kRight});
+    add_bytes(columns, "PCIe out", &TrafficEvidence::pcie_sent);
+    add_bytes(columns, "PCIe in", &TrafficEvidence::pcie_received);
   }
-  all.push_back({"Note"});
-  leave_out_from_the_right(all);
-  return all;
+  add(columns, {"Note"},
+      [&, pcie](Row row, Evidence) { return notes_of(row.result(), pcie, reasons); });
+  return columns;
 }
 
 /// What one variant's counters came to over all cases.
@@ -308,17 +310,15 @@ Document nvlink_traffic_section(const RunSummary& summary) {
     add_condensed(document, summary, pcie);
     return document;
   }
-  Table table(columns(pcie));
-  Footnotes reasons;
+  std::vector<RunRow> rows;
   for (const CaseSummary& each : summary.cases) {
     std::string label = case_label(each.definition());
-    for (const VariantSummary& variant : each.variants) {
-      if (variant.result->time) {
-        table.add_row(row_of(label, each.definition(), variant, pcie, reasons));
-        label.clear();
-      }
+    for (std::size_t i = 0; i < each.variants.size(); ++i) {
+      if (each.variants[i].result->time) rows.push_back({&each, i, std::exchange(label, "")});
     }
   }
+  Footnotes reasons;
+  Table table = table_of(columns_of(pcie, reasons), rows, Narrow::from_the_right);
   document.paragraph(fmt::format("{} {} A note says why a share is not judged.{}{}", kLead,
                                  source_of_algorithms(record), words_on_pcie(record, pcie),
                                  cost_of(record)));

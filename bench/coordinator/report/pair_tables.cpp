@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "case_table.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/report/report.hpp"
+#include "run_rows.hpp"
 
 namespace linkgain {
 namespace {
@@ -140,14 +140,12 @@ std::string name_of(const PairsSummary& shown) {
                      shown.is_symmetric ? " both ways at once" : "");
 }
 
-RowLabels rows_of(const Curve& curve) {
-  RowLabels rows{.title = {"Pair"}, .labels = {}, .place = "between these"};
-  for (const CaseSummary* each : curve.cases) {
-    const Pair& pair = *each->definition().pair;
-    rows.labels.push_back(fmt::format("{} {} {}{}{}", pair.from, arrow_of(pair.both), pair.to,
-                                      each->link ? " " : "", each->link.value_or("")));
-  }
-  return rows;
+/// "0 → 1 NV18".
+std::string pair_label(const Case& definition, const Machine& machine) {
+  const Pair& pair = *definition.pair;
+  const PairLink* const link = find_link(machine, pair.from, pair.to);
+  return fmt::format("{} {} {}{}", pair.from, arrow_of(pair.both), pair.to,
+                     link != nullptr ? " " + label_of(*link) : "");
 }
 
 void add_pairs(Document& document, const RunSummary& summary, const PairsSummary& shown) {
@@ -156,7 +154,10 @@ void add_pairs(Document& document, const RunSummary& summary, const PairsSummary
     document.table(matrix_table(summary, each.matrix));
     add_weakest(document, summary, each, shown.is_symmetric);
   }
-  if (shown.by_pair) document.add(case_table(summary, shown.cases, rows_of(shown.cases)));
+  if (!shown.by_pair) return;
+  const auto label = [&](const Case& of) { return pair_label(of, summary.record.machine); };
+  document.add(case_table(summary, shown.cases,
+                          {.title = {"Pair"}, .label = label, .place = "between these"}));
 }
 
 /// "359.8 GB/s (GPU1 → GPU0)", without the pair where values do not tell which one it is; empty

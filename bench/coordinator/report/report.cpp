@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -18,6 +17,7 @@
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -118,6 +118,20 @@ std::string launches_text(const RunSummary& summary) {
   if (launches.most <= 1) return "medians of one launch, which has no confidence interval";
   return fmt::format("the geometric mean of the medians of {}, intervals over these",
                      launches.text());
+}
+
+/// Shows all metrics of a program.
+Document metrics_section(const RunSummary& summary) {
+  const Answer answer = answer_of(summary, &CaseSummary::is_measured, summary.cases.size());
+  if (answer.rows.empty()) return {};
+  Document document;
+  document.heading("Metrics");
+  document.paragraph(fmt::format(
+      "Values are geometric means over runs of the whole command. A speed-up is {} against the "
+      "row's variant, its interval Welch's.",
+      summary.record.settings.variants.front().name));
+  document.table(metrics_table(answer.rows));
+  return document;
 }
 
 Document sizes_section(const RunSummary& summary) {
@@ -305,15 +319,19 @@ Table ranks_table(const Machine& machine) {
 
 Document report_head(const Record& record) {
   const Machine& machine = record.machine;
-  const std::string ranks = machine.ranks.empty() ? "no ranks" : describe_ranks(machine);
+  const std::optional<ProgramPlan>& program = record.settings.program;
+  const std::string ranks =
+      machine.ranks.empty() && !program ? "no ranks" : describe_ranks(machine);
   const std::string_view backend =
       record.settings.backend == BackendKind::mpi ? ", MPI in CPU memory" : "";
   const std::string wall =
       record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
   Document document;
-  document.title(fmt::format("linkgain: {}{}", ranks, backend));
+  document.title(program ? "linkgain exec: " + shown_command(program->command)
+                         : fmt::format("linkgain: {}{}", ranks, backend));
   document.paragraph(fmt::format(
-      "Measured on {} at {}{}: {}.", machine.host.empty() ? "an unnamed host" : machine.host,
+      "Measured on {}{} at {}{}: {}.", machine.host.empty() ? "an unnamed host" : machine.host,
+      program ? fmt::format(" ({})", ranks) : "",
       record.started.empty() ? "an unknown time" : record.started, wall, name_of(record.status)));
   return document;
 }
@@ -450,8 +468,8 @@ Document repeat_section(const Record& record) {
 std::vector<std::string> health_lines(const RunSummary& summary) {
   std::vector<std::string> lines;
   if (summary.health) lines.push_back("Health: " + describe(*summary.health));
-  for (const std::string& line :
-       {neighbours_line(summary.record), link_errors_line(summary.record.link_errors)}) {
+  for (const std::string& line : {summary.is_of_program() ? "" : neighbours_line(summary.record),
+                                  link_errors_line(summary.record.link_errors)}) {
     if (!line.empty()) lines.push_back(line);
   }
   return lines;
@@ -459,20 +477,11 @@ std::vector<std::string> health_lines(const RunSummary& summary) {
 
 Document run_details(const RunSummary& summary) {
   const Record& record = summary.record;
-  Document document = headline(summary);
+  Document document = summary.is_of_program() ? metrics_section(summary) : headline(summary);
   for (const Document& section :
        {soak_section(summary), health_section(summary), warnings_section(record),
         sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
         variants_section(record), machine_section(record), repeat_section(record)}) {
-    document.add(section);
-  }
-  return document;
-}
-
-Document circumstances(const Record& record) {
-  Document document;
-  for (const Document& section : {warnings_section(record), variants_section(record),
-                                  machine_section(record), repeat_section(record)}) {
     document.add(section);
   }
   return document;

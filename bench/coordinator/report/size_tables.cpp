@@ -5,10 +5,10 @@
 #include <initializer_list>
 #include <map>
 
-#include "case_table.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/report.hpp"
+#include "run_rows.hpp"
 
 namespace linkgain {
 namespace {
@@ -55,29 +55,31 @@ void add_steps(std::vector<Text>& items, const Curve& curve, std::string_view le
 /// took at each size, with the interval of library_ratio, for each variant that has right data of
 /// both; nothing where there is no such size.
 void add_kernel_table(Document& document, const Curve& curve) {
-  std::vector<Table::Column> columns{{"Size", kRight}};
-  for (const std::string& variant : curve.variants) {
-    columns.push_back({variant, kRight, true});
-    columns.push_back({"95 % CI", kRight, true, 1});
+  RunColumns columns{label_column({"Size", kRight})};
+  const auto ratio_of = [](const RunRow& row) {
+    const std::optional<Estimate>& ratio = row.summary().library_ratio;
+    return ratio ? readable_ratio(*ratio) : RatioText{};
+  };
+  for (std::size_t i = 0; i < curve.variants.size(); ++i) {
+    add_of_variant(columns, i,
+                   {{{curve.variants[i], kRight, true},
+                     [=](const auto& row) { return ratio_of(row).estimate; }},
+                    {{"95 % CI", kRight, true, 1},
+                     [=](const auto& row) { return ratio_of(row).interval(); }}});
   }
-  leave_out_from_the_right(columns);
-  Table table(columns, is_copy(curve.definition().operation)
-                           ? "By kernel, times as fast as by copy engine"
-                           : "Headroom (NCCL time / kernel time)");
+  std::vector<RunRow> rows;
   bool any = false;
   for (const CaseSummary* each : curve.cases) {
-    Cells cells{readable_bytes(each->definition().size)};
-    for (const std::string& variant : curve.variants) {
-      const VariantSummary* own = each->find(variant);
-      const bool known = own != nullptr && own->library_ratio;
-      const RatioText text = known ? readable_ratio(*own->library_ratio) : RatioText{};
-      cells.push_back(text.estimate);
-      cells.push_back(text.interval());
-      any = any || known;
-    }
-    table.add_row(cells);
+    rows.push_back({each, 0, readable_bytes(each->definition().size)});
+    any = any || std::ranges::any_of(each->variants, [](const VariantSummary& variant) {
+            return variant.library_ratio.has_value();
+          });
   }
-  if (any) document.table(std::move(table));
+  if (!any) return;
+  document.table(table_of(columns, rows, Narrow::from_the_right,
+                          is_copy(curve.definition().operation)
+                              ? "By kernel, times as fast as by copy engine"
+                              : "Headroom (NCCL time / kernel time)"));
 }
 
 /// Adds the steps with what curve it is in front of each.
@@ -87,13 +89,10 @@ void add_labelled_steps(std::vector<Text>& items, const Curve& curve) {
 
 /// The first curve of each operation in one table.
 Document first_curves(const RunSummary& summary) {
-  RowLabels rows{.title = {"Case"}, .place = "in this case"};
+  RowLabels rows{.title = {"Case"}, .label = case_label, .place = "in this case"};
   std::vector<const CaseSummary*> cases;
   for (const Curve& curve : summary.curves_by_size) {
-    for (const CaseSummary* each : curve.cases) {
-      cases.push_back(each);
-      rows.labels.push_back(case_label(each->definition()));
-    }
+    cases.insert(cases.end(), curve.cases.begin(), curve.cases.end());
     add_labelled_steps(rows.items, curve);
   }
   const Curve all = curve_of("", std::move(cases));
@@ -272,12 +271,9 @@ Document size_tables(const RunSummary& summary) {
   if (summary.is_condensed) return condensed_tables(summary);
   Document document;
   for (const Curve& curve : summary.curves_by_size) {
-    RowLabels rows;
-    for (const CaseSummary* each : curve.cases) {
-      rows.labels.push_back(readable_bytes(each->definition().size));
-    }
+    RowLabels rows{.label = [](const Case& of) { return readable_bytes(of.size); },
+                   .launches = curve.mixes_launches()};
     add_steps(rows.items, curve);
-    rows.launches = curve.mixes_launches();
     document.heading(curve.name, 3);
     document.add(case_table(summary, curve, rows));
     add_kernel_table(document, curve);

@@ -1,5 +1,3 @@
-#include "training_tables.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "less_time_sentences.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
@@ -18,17 +15,19 @@
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "nvlink_traffic.hpp"
+#include "run_rows.hpp"
+#include "sentences.hpp"
 
 namespace linkgain {
 namespace {
 
-/// The time of all steps, "15.90 s", or what stands in its place.
-Text training_time_cell(const Settings& settings, const VariantSummary& variant) {
-  const VariantResult& result = *variant.result;
-  if (variant.wrong_data) return wrong_data_mark();
-  if (!result.time) return result.skipped ? "skipped" : "not measured";
-  return readable_time(time_of_all_steps(settings, *result.time));
+/// Shows the time of all steps, "15.90 s", or what stands in its place.
+RunColumn time_column(const Settings& settings, std::string title) {
+  return {{std::move(title), kRight}, [&](const RunRow& row) {
+            const std::optional<Seconds>& step = row.result().time;
+            return value_cell(row.summary(),
+                              step ? readable_time(time_of_all_steps(settings, *step)) : "");
+          }};
 }
 
 /// Whether exposed communication is known and to be shown: not of wrong data.
@@ -56,14 +55,6 @@ void add_missing(Document& document, const RunSummary& summary) {
     document.paragraph(fmt::format("{}: a step without communication takes {}.",
                                    case_label(result.definition), readable_time(*step)));
   }
-}
-
-Table less_time_table(const Settings& settings, const CaseSummary& each) {
-  Table table({{contrast_title(each.contrast)}, {"Time", kRight}});
-  for (std::size_t i = 0; i < each.variants.size(); ++i) {
-    table.add_row({row_name(each, i), training_time_cell(settings, each.variants[i])});
-  }
-  return table;
 }
 
 /// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not significantly different from 0 (-0.40 to 0.90)
@@ -154,7 +145,7 @@ std::string conditions(const Settings& settings, const CaseSummary& each) {
 }
 
 void add_first(Document& document, const RunSummary& summary, const CaseSummary& each) {
-  document.table(less_time_table(summary.record.settings, each));
+  document.table(variants_table(each, {time_column(summary.record.settings, "Time")}));
   const std::string exposed = exposed_sentence(each);
   for (const Comparison& comparison : each.comparisons) {
     const bool last = &comparison == &each.comparisons.back();
@@ -204,7 +195,8 @@ std::string label_of(const CaseSummary& each, ModelSize usual_model, Legend& leg
 }
 
 /// "1.80 ms (1.75 to 1.86)"; of what may be none the interval alone: "-0.40 to 0.90 ms ?".
-std::string exposed_cell(const VariantSummary& variant, Legend& legend) {
+std::string exposed_cell(const RunRow& row, Legend& legend) {
+  const VariantSummary& variant = row.summary();
   if (!shows_exposed(variant)) return {};
   const std::optional<Estimate>& exposed = variant.exposed;
   legend.exposed = true;
@@ -220,14 +212,15 @@ std::string exposed_cell(const VariantSummary& variant, Legend& legend) {
   return fmt::format("{} to {} ms ?", low, high);
 }
 
-std::string loss_cell(const VariantSummary& variant) {
-  const std::optional<TrainingResult>& training = variant.result->training;
+std::string loss_cell(const RunRow& row, Legend&) {
+  const std::optional<TrainingResult>& training = row.result().training;
   return training && training->last_loss ? fmt::format("{:.3f}", *training->last_loss)
                                          : std::string{};
 }
 
 /// How far the variant's loss was from the first one's at most.
-std::string difference_cell(const VariantSummary& variant, Legend& legend) {
+std::string difference_cell(const RunRow& row, Legend& legend) {
+  const VariantSummary& variant = row.summary();
   const std::optional<TrainingResult>& training = variant.result->training;
   if (!training || !training->loss_difference) return {};
   legend.difference = true;
@@ -245,64 +238,47 @@ std::string speed_up(const RatioText& ratio) {
              : ratio.estimate;
 }
 
-/// Less time, and speed-up with its interval.
-Cells ratio_cells(const CaseSummary& each, const Comparison& comparison, Legend& legend) {
-  if (comparison.verdict == Verdict::same_path) return {"", "same path"};
-  if (comparison.ratio == nullptr || comparison.verdict == Verdict::wrong_data) return {"", ""};
+/// Shows the speed-up with its interval.
+std::string speed_up_cell(const RunRow& row, Legend& legend) {
+  const Comparison& comparison = row.comparison();
+  if (comparison.verdict == Verdict::same_path) return "same path";
+  if (!comparison.has_speed_up()) return "";
   legend.speed_up = true;
-  if (!each.result->converged) {
+  if (!row.of->result->converged) {
     legend.not_converged = true;
-    if (each.remedy) legend.remedies.insert(*each.remedy);
+    if (row.of->remedy) legend.remedies.insert(*row.of->remedy);
   }
-  return {readable_percent(less_time(comparison.ratio->value)),
-          speed_up(readable_ratio(*comparison.ratio)) + (each.result->converged ? "" : "*")};
+  return speed_up(readable_ratio(*comparison.ratio)) + (row.of->result->converged ? "" : "*");
 }
 
-std::vector<Table::Column> columns_of(const std::vector<std::string>& variants) {
-  std::vector<Table::Column> columns{{"Training"}};
-  if (variants.size() > 2) {
-    columns.insert(columns.end(), {{"Variant"}, {"Time", kRight}});
-    columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
-  } else {
-    for (const std::string& variant : variants) {
-      columns.push_back({variant, kRight});
-      columns.push_back({"exposed (95 % CI)", kRight, kNeedsValues});
-    }
+/// Gives trainings a row each with the variants side by side; where there are more than two, a row
+/// to each training and variant.
+RunColumns columns_of(const std::vector<std::string>& variants, Legend& legend) {
+  const bool several = variants.size() > 2;
+  const std::size_t last = variants.size() - 1;
+  RunColumns columns{label_column({"Training"})};
+  const auto add_variant = [&](std::size_t variant, const RunColumn& column) {
+    several ? columns.push_back(column) : add_of_variant(columns, variant, {column});
+  };
+  const auto add = [&](std::size_t variant, const char* title, int leave_out, auto cell) {
+    add_variant(variant, {{title, kRight, kNeedsValues, leave_out},
+                          [&legend, cell](const RunRow& row) { return cell(row, legend); }});
+  };
+  if (several) {
+    columns.push_back({{"Variant"}, [](const RunRow& row) { return row.result().variant; }});
   }
-  columns.push_back({"Less time", kRight, kNeedsValues, 1});
-  columns.push_back({"Speed-up (95 % CI)", kRight, kNeedsValues});
-  columns.push_back({"Loss", kRight, kNeedsValues});
-  columns.push_back({"off by", kRight, kNeedsValues});
-  leave_out_from_the_right(columns);
+  for (std::size_t i = 0; i < (several ? 1 : variants.size()); ++i) {
+    add_variant(i, time_column(legend.settings, several ? "Time" : variants[i]));
+    add(i, "exposed (95 % CI)", 0, exposed_cell);
+  }
+  add(last, "Less time", 1, [](const RunRow& row, Legend&) {
+    const Comparison& comparison = row.comparison();
+    return comparison.has_speed_up() ? readable_percent(less_time(comparison.ratio->value)) : "";
+  });
+  add(last, "Speed-up (95 % CI)", 0, speed_up_cell);
+  add(0, "Loss", 0, loss_cell);
+  add(last, "off by", 0, difference_cell);
   return columns;
-}
-
-/// One row for at most two variants.
-void add_row(Table& table, const CaseSummary& each, const std::string& label, Legend& legend) {
-  Cells cells{label};
-  for (const VariantSummary& variant : each.variants) {
-    append_cells(cells,
-                 {training_time_cell(legend.settings, variant), exposed_cell(variant, legend)});
-  }
-  append_cells(cells, each.comparisons.empty()
-                          ? Cells{"", ""}
-                          : ratio_cells(each, each.comparisons.front(), legend));
-  append_cells(cells,
-               {loss_cell(each.variants.front()), difference_cell(each.variants.back(), legend)});
-  table.add_row(cells);
-}
-
-/// A row for each of several variants.
-void add_rows(Table& table, const CaseSummary& each, const std::string& label, Legend& legend) {
-  for (std::size_t i = 0; i < each.variants.size(); ++i) {
-    const VariantSummary& variant = each.variants[i];
-    Cells cells{i == 0 ? label : "", variant.result->variant,
-                training_time_cell(legend.settings, variant), exposed_cell(variant, legend)};
-    append_cells(cells,
-                 i == 0 ? Cells{"", ""} : ratio_cells(each, each.comparisons[i - 1], legend));
-    append_cells(cells, {loss_cell(variant), difference_cell(variant, legend)});
-    table.add_row(cells);
-  }
 }
 
 /// What `*` means, and what to ask for, as the warnings of the same run have it.
@@ -364,21 +340,23 @@ void add_legend(Document& document, const std::vector<std::string>& variants,
 }
 
 /// Adds one table over all trainings that were measured, of which there is one at least, and what
-/// its columns and marks mean: a row for each with the variants side by side; where there are more
-/// than two, a row for each training and variant.
+/// its columns and marks mean.
 void add_grid(Document& document, const RunSummary& summary) {
   const CaseSummary& first = *summary.trainings.front();
   std::vector<std::string> variants;
   for (const VariantSummary& variant : first.variants) {
     variants.push_back(variant.result->variant);
   }
-  Table table(columns_of(variants), "Every strategy and precision of this run, for as many steps");
   Legend legend{.settings = summary.record.settings};
+  std::vector<RunRow> rows;
   for (const CaseSummary* each : summary.trainings) {
     const std::string label = label_of(*each, first.definition().training->model, legend);
-    (variants.size() > 2 ? add_rows : add_row)(table, *each, label, legend);
+    for (std::size_t i = 0; i < (variants.size() > 2 ? variants.size() : 1); ++i) {
+      rows.push_back({each, i, i == 0 ? label : ""});
+    }
   }
-  document.table(std::move(table));
+  document.table(table_of(columns_of(variants, legend), rows, Narrow::from_the_right,
+                          "Every strategy and precision of this run, for as many steps"));
   add_legend(document, variants, legend);
 }
 

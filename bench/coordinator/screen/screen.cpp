@@ -16,6 +16,7 @@
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/document.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -78,49 +79,18 @@ Answer shown_answer(const RunSummary& summary, std::size_t most_rows = kMostAnsw
                    most_rows);
 }
 
-/// Its time, or what stands in its place.
-std::string time_text(const CaseSummary& each, const VariantSummary& variant) {
-  const VariantResult& result = *variant.result;
-  return result.time && !variant.wrong_data ? readable_time(*result.time)
-                                            : answer_value(each.definition(), result);
-}
-
-/// Empty of a latency, whose bytes over time mean nothing.
-std::string bandwidth_text(const CaseSummary& each, const VariantSummary& variant) {
-  const VariantResult& result = *variant.result;
-  const bool shown = result.time && result.busbw && !variant.wrong_data;
-  return shown && !is_latency(each.definition().operation) ? readable_bandwidth(*result.busbw) : "";
-}
-
-/// Time and bandwidth of a run's only variant.
-Table one_variant_table(const std::vector<const CaseSummary*>& cases) {
-  std::vector<Table::Column> columns{{.title = "Operation", .too_long = Table::TooLong::cut},
-                                     {cases.front()->variants.front().result->variant, kRight}};
-  if (std::ranges::any_of(cases, [](const CaseSummary* each) {
-        return !bandwidth_text(*each, each->variants.front()).empty();
-      })) {
-    columns.push_back({"busbw", kRight, false, 1});
-  }
-  Table table(columns);
-  for (const CaseSummary* each : cases) {
-    const VariantSummary& variant = each->variants.front();
-    table.add_row({answer_label(each->definition()),
-                   toned(time_text(*each, variant), variant.wrong_data ? Tone::bad : Tone::plain),
-                   bandwidth_text(*each, variant)});
-  }
-  return table;
-}
-
-std::ptrdiff_t measured_cases(const RunSummary& summary) {
-  return std::ranges::count_if(summary.cases, [](const CaseSummary& each) {
-    return std::ranges::any_of(each.result->variants,
-                               [](const VariantResult& one) { return one.time.has_value(); });
-  });
-}
-
-std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
+/// Names the machine and says how far the run came; of a program `host` stands before it.
+std::string machine_line(const RunSummary& summary, const std::string& host,
+                         const ScreenStyle& style) {
   const Record& record = summary.record;
   const Machine& machine = record.machine;
+  const bool is_finished = record.status == RunStatus::complete && record.wall_seconds;
+  if (summary.is_of_program()) {
+    return with_end(one_line(host + describe_ranks(machine)),
+                    is_finished ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
+                                : fmt::format("not complete: {}", name_of(record.status)),
+                    style);
+  }
   std::string text = machine.ranks.empty() ? "no ranks" : one_line(describe_ranks(machine));
   if (record.settings.backend == BackendKind::mpi) text += ", MPI in CPU memory (no GPU figures)";
   if (!machine.links.empty()) {
@@ -131,11 +101,15 @@ std::string machine_line(const RunSummary& summary, const ScreenStyle& style) {
   }
   if (machine.software.nccl_library) text += ", NCCL " + one_line(*machine.software.nccl_library);
   const std::string end =
-      record.status == RunStatus::complete && record.wall_seconds
-          ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
-          : fmt::format("{}: {} of {} measured", name_of(record.status), measured_cases(summary),
-                        counted(std::ssize(summary.cases), "case", "cases"));
+      is_finished ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
+                  : fmt::format("{}: {} of {} measured", name_of(record.status),
+                                std::ranges::count_if(summary.cases, &CaseSummary::is_measured),
+                                counted(std::ssize(summary.cases), "case", "cases"));
   return with_end(text, fmt::format("{}, {}", summary.launches.text(), end), style);
+}
+
+std::string command_line(const Record& record) {
+  return shown_command(record.settings.program->command);
 }
 
 /// Nothing where the case is the largest that was asked for, or a latency, which is shown by its
@@ -152,8 +126,7 @@ std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_cas
   return {};
 }
 
-}  // namespace
-
+/// The heaviest warnings, a line each.
 std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
   std::vector<Warning> warnings = record.warnings;
   std::ranges::stable_sort(warnings, {},
@@ -175,42 +148,47 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
   return text;
 }
 
-namespace {
+/// The plot of the first row's operation.
+std::string first_plot(const RunSummary& summary, const Answer& answer, const ScreenStyle& style) {
+  const CaseSummary& first = *answer.rows.front();
+  const auto curve =
+      std::ranges::find(summary.curves_by_size, first.definition().operation,
+                        [](const Curve& each) { return each.definition().operation; });
+  return curve == summary.curves_by_size.end() ? ""
+                                               : plot_of(*curve, variant_title(first, 0), style);
+}
 
 std::string screen_of(const RunSummary& summary, const Answer& answer, const std::string& footer,
                       const ScreenStyle& style) {
-  const CaseSummary* const first = answer.main;
-  const std::vector<const CaseSummary*>& rows = answer.rows;
-  std::string text = machine_line(summary, style);
+  const bool is_program = summary.is_of_program();
+  std::string text = machine_line(summary, summary.record.machine.host + ", ", style);
+  if (is_program) text += cut(command_line(summary.record), style.columns, style) + "\n";
   std::string plot;
-  std::string path;
-  if (first != nullptr) {
-    const auto fitted = [&](const Table& table) { return "\n" + to_terminal(table, style); };
-    text += has_one_variant(summary)
-                ? fitted(one_variant_table(rows))
-                : fitted(variants_table(answer)) + fitted(answer_table(answer));
-    for (const Curve& curve : summary.curves_by_size) {
-      if (curve.definition().operation != rows.front()->definition().operation) continue;
-      plot = plot_of(curve, variant_title(*rows.front(), 0), style);
-      break;
+  std::string notes;
+  if (answer.main != nullptr) {
+    for (const Table& table : answer_tables(summary, answer)) {
+      text += "\n" + to_terminal(table, style);
     }
-    path = in_lines("Path: " + path_sentence(*first), style);
-    if (const std::string rest = left_out_text(answer, style.columns); !rest.empty()) {
-      path += in_lines(rest, style);
+    if (!is_program) {
+      plot = first_plot(summary, answer, style);
+      notes = in_lines("Path: " + path_sentence(*answer.main), style);
     }
-    if (const std::string larger = larger_sizes(summary, *rows.front()); !larger.empty()) {
-      path += in_lines(larger, style);
+    for (const std::string& note :
+         {left_out_text(answer, style.columns), larger_sizes(summary, *answer.rows.front())}) {
+      if (!note.empty()) notes += in_lines(note, style);
     }
   }
   const std::string end =
       "\n" + in_lines(answer_sentence(summary, answer), answer_alarm(summary), style);
-  const std::size_t used = line_count(text + path + end) + 1;
+  const std::size_t used = line_count(text + notes + end) + 1;
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {
     text += plot;
     --room;
   }
-  text += path + warning_lines(summary.record, std::min(kMostWarnings, room), style);
+  // Of a program's metrics some make room for warnings.
+  const std::size_t warnings = is_program ? kMostWarnings : std::min(kMostWarnings, room);
+  text += notes + warning_lines(summary.record, warnings, style);
   text += footer + "\n" + end;
   return style.utf8 ? text : in_ascii(std::move(text));
 }
@@ -218,7 +196,8 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
 }  // namespace
 
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
-  for (std::size_t rows = kMostAnswerRows;; --rows) {
+  const std::size_t most = summary.is_of_program() ? summary.cases.size() : kMostAnswerRows;
+  for (std::size_t rows = std::max<std::size_t>(most, 1);; --rows) {
     const std::string text = screen_of(summary, shown_answer(summary, rows), footer, style);
     if (rows == 1 || line_count(text) <= kMostScreenLines) return text;
   }
@@ -228,37 +207,6 @@ namespace {
 
 constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
 
-/// The guide's table; of columns that are empty there are none.
-std::string card_rows(const Answer& answer) {
-  const CaseSummary& each = *answer.main;
-  const auto is_any_shown = [&](const auto& has) {
-    return std::ranges::any_of(answer.variants,
-                               [&](std::size_t i) { return has(each.variants[i]); });
-  };
-  const bool busbw = is_any_shown(
-      [&](const VariantSummary& variant) { return !bandwidth_text(each, variant).empty(); });
-  const bool counted_bytes =
-      is_any_shown([](const VariantSummary& variant) { return variant.nvlink_share.has_value(); });
-  std::vector<Table::Column> columns{
-      {.title = contrast_title(each.contrast), .too_long = Table::TooLong::cut},
-      {answer_label(each.definition()), kRight}};
-  if (busbw) columns.push_back({"busbw", kRight});
-  columns.push_back({"Path"});
-  if (counted_bytes) columns.push_back({"NVLink traffic", kRight});
-  Table table(columns);
-  for (const std::size_t i : answer.variants) {
-    const VariantSummary& variant = each.variants[i];
-    Cells cells{row_name(each, i), time_text(each, variant)};
-    if (busbw) cells.push_back(bandwidth_text(each, variant));
-    cells.emplace_back(readable_path(variant.result->path));
-    if (counted_bytes && variant.nvlink_share) {
-      cells.push_back(rounded_percent(*variant.nvlink_share, 1) + " of expected");
-    }
-    table.add_row(cells);
-  }
-  return to_terminal(table, kCardStyle);
-}
-
 /// Without the folder that the program lay in.
 std::string card_command(Settings settings, std::size_t ranks) {
   if (settings.argv.empty()) return {};
@@ -266,35 +214,37 @@ std::string card_command(Settings settings, std::size_t ranks) {
   return "$ " + repetition(settings, ranks) + "\n";
 }
 
-}  // namespace
-
-std::string card_circumstances(const Record& record, std::string_view runs) {
-  const Software& software = record.machine.software;
+/// Says what the machine ran, in a line.
+std::string circumstances(const RunSummary& summary) {
+  const Machine& machine = summary.record.machine;
+  const Software& software = machine.software;
   std::vector<std::string> parts;
   if (software.driver) parts.push_back("driver " + *software.driver);
   if (software.cuda_runtime) parts.push_back("CUDA " + *software.cuda_runtime);
-  if (!record.machine.kernel.empty()) parts.push_back(record.machine.kernel);
+  if (!machine.kernel.empty()) parts.push_back(machine.kernel);
   if (!software.linkgain.empty()) parts.push_back("linkgain " + software.linkgain);
-  if (!runs.empty()) parts.emplace_back(runs);
+  if (summary.is_of_program()) {
+    parts.push_back(counted(std::ssize(summary.record.runs), "run", "runs"));
+  }
   return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
 }
 
-std::string card_warnings(const Record& record, std::size_t used) {
-  const std::size_t room = kMostCardLines - std::min(kMostCardLines, used);
-  return warning_lines(record, std::min(kMostWarnings, room), kCardStyle);
-}
+}  // namespace
 
 std::string card(const RunSummary& summary) {
   const Record& record = summary.record;
   constexpr std::size_t kMostRows = 3;
   const Answer answer = shown_answer(summary, kMostRows);
-  std::string text = machine_line(summary, kCardStyle);
-  text += card_circumstances(record, "");
-  if (answer.main != nullptr) text += card_rows(answer);
+  std::string text = machine_line(summary, "", kCardStyle) + circumstances(summary);
+  if (answer.main != nullptr) text += to_terminal(card_table(answer), kCardStyle);
   text += in_lines(answer_sentence(summary, answer), kCardStyle);
-  const std::string command = card_command(record.settings, record.machine.ranks.size());
+  const std::string command = summary.is_of_program()
+                                  ? "$ " + command_line(record) + "\n"
+                                  : card_command(record.settings, record.machine.ranks.size());
   constexpr std::size_t kFences = 2;
-  text += card_warnings(record, line_count(text + command) + kFences);
+  const std::size_t used = line_count(text + command) + kFences;
+  const std::size_t room = kMostCardLines - std::min(kMostCardLines, used);
+  text += warning_lines(record, std::min(kMostWarnings, room), kCardStyle);
   return fenced(text + command);
 }
 

@@ -9,18 +9,47 @@
 #include <tuple>
 
 #include "linkgain/analysis/kernel_ratio.hpp"
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/limits.hpp"
 
 namespace linkgain {
 namespace {
 
+/// Whether each variable of `own` that the others do not have alike decides about the transport.
+bool differ_in_transport(const Environment& own, const Environment& others) {
+  return std::ranges::all_of(own, [&](const auto& each) {
+    const EnvironmentVariable* const known = known_variable(each.first);
+    return value_of(others, each.first) == each.second ||
+           (known != nullptr && known->affects == Affects::transport);
+  });
+}
+
+/// Of two variants of a program.
+Contrast contrast_of_program(const Record& record) {
+  const Variant& first = record.settings.variants[0];
+  const Variant& other = record.settings.variants[1];
+  const bool lacks_p2p_alone = !is_p2p_off(record, first.name) && is_p2p_off(record, other.name) &&
+                               first.nccl == other.nccl &&
+                               differ_in_transport(first.environment, other.environment) &&
+                               differ_in_transport(other.environment, first.environment);
+  if (!lacks_p2p_alone) return Contrast::variant;
+  const std::vector<double> without =
+      nvlink_bytes_of(counted_runs(record, other.name), SharedGpus::count);
+  const bool parts = path_of_program(counted_runs(record, first.name)) == Path::nvlink &&
+                     !without.empty() &&
+                     std::ranges::max(without) <= static_cast<double>(kNvlinkFloor);
+  return parts ? Contrast::nvlink : Contrast::p2p;
+}
+
 Contrast contrast_of(const Record& record, const CaseResult& result) {
   if (result.variants.size() != 2) {
     return Contrast::variant;
   }
+  if (record.settings.program) return contrast_of_program(record);
   const VariantResult& first = result.variants[0];
   const VariantResult& other = result.variants[1];
   if (record.settings.backend == BackendKind::mpi) {
@@ -44,8 +73,10 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
     if (ratio != result.ratios.end()) {
       comparison.ratio = &ratio->ratio;
     }
-    comparison.verdict = judge_variants(record, result, i).verdict;
-    comparisons.push_back(comparison);
+    Judgement judgement = judge_variants(record, result, i);
+    comparison.verdict = judgement.verdict;
+    comparison.reasons = std::move(judgement.reasons);
+    comparisons.push_back(std::move(comparison));
   }
   return comparisons;
 }
@@ -61,6 +92,11 @@ VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::s
   summary.limit_share = shown_fraction(result.definition, variant);
   summary.library_ratio = library_ratio(record, means, index, variant.variant);
   if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
+  summary.launches = launch_medians(result, place).size();
+  if (record.settings.program) {
+    summary.ended = ended_runs(record, result, place);
+    summary.nvlink_bytes = nvlink_bytes_in_a_run(counted_runs(record, variant.variant));
+  }
   if (may_stand_for_run(result.definition)) {
     summary.exposed = exposed_communication(record, result, place);
     summary.losses_parted = place > 0 && have_losses_parted(result, place);
@@ -222,6 +258,10 @@ std::vector<PairFamily> shown_families(const Record& record, const NameOfGroup& 
 }
 
 }  // namespace
+
+bool Comparison::has(Reason::Kind kind) const {
+  return std::ranges::count(reasons, kind, &Reason::kind) > 0;
+}
 
 std::string LaunchRange::text() const {
   return is_one() ? counted(most, "launch", "launches")
@@ -470,7 +510,7 @@ void RunSummary::add_health() {
                                     [](const RankInfo& rank) { return rank.gpu.has_value(); });
   const bool has_times = std::any_of(cases.begin(), cases.end(),
                                      [](const CaseSummary& each) { return each.is_measured; });
-  if (all != HealthSummary{} || (has_gpus && has_times)) health = all;
+  if (all != HealthSummary{} || (has_gpus && has_times && !is_of_program())) health = all;
 }
 
 }  // namespace linkgain

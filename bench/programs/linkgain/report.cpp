@@ -19,6 +19,7 @@
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/run/run_directory.hpp"
+#include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_result.hpp"
 #include "subcommand.hpp"
@@ -80,26 +81,19 @@ void declare(CommandLine& line, ReportOptions& options) {
       "Print what is too long for the terminal, instead of showing it with $PAGER (default: less)");
 }
 
-std::string screen_of(const NamedRecord& named, bool color) {
-  return RecordReport(named.record).screen("Record: " + visible(named.name), screen_style(color));
+std::string screen_of(const NamedRecord& named, const RunSummary& summary, bool color) {
+  return screen(summary, "Record: " + visible(named.name), screen_style(color));
 }
 
-std::string table_report(const NamedRecord& named, bool color) {
-  return screen_of(named, color) + "\n" +
-         to_terminal(RecordReport(named.record).details(), document_style(color));
-}
-
-/// A page of one run, or of several in common.
-std::string page_of_all(const std::vector<NamedRecord>& records) {
+/// Shows one run, or several in common.
+std::string page_of_all(const std::vector<NamedRecord>& records, const RunSummary& first) {
   const auto is_of_exec = [](const NamedRecord& each) {
     return each.record.settings.program.has_value();
   };
-  if (records.size() > 1) {
-    if (std::ranges::none_of(records, is_of_exec)) return runs_page(records);
-    throw UsageError("a record of linkgain exec has no curve to show beside another one's",
-                     "give it alone, or compare the two: linkgain compare BEFORE AFTER");
-  }
-  return RecordReport(records.front().record).page();
+  if (records.size() == 1) return run_page(first);
+  if (std::ranges::none_of(records, is_of_exec)) return runs_page(records);
+  throw UsageError("a record of linkgain exec has no curve to show beside another one's",
+                   "give it alone, or compare the two: linkgain compare BEFORE AFTER");
 }
 
 /// Runs are told apart by their labels or folders where these differ, else by their paths.
@@ -121,23 +115,26 @@ void name_by_folder(std::vector<NamedRecord>& records) {
 }
 
 std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& options) {
-  const Record& record = records.front().record;
+  const NamedRecord& named = records.front();
+  if (options.format == ReportFormat::json) return to_json_without_samples(named.record);
+  const RunSummary summary(named.record);
   switch (options.format) {
     case ReportFormat::table:
-      return table_report(records.front(), options.color);
+      return screen_of(named, summary, options.color) + "\n" +
+             to_terminal(run_details(summary), document_style(options.color));
     case ReportFormat::markdown:
-      return document_text(to_markdown(RecordReport(record).document()));
+      return document_text(to_markdown(run_report(summary)));
     case ReportFormat::csv:
-      return csv(RunSummary(record));
-    case ReportFormat::json:
-      return to_json_without_samples(record);
+      return csv(summary);
     case ReportFormat::screen:
-      return screen_of(records.front(), options.color);
+      return screen_of(named, summary, options.color);
     case ReportFormat::card:
-      return document_text(RecordReport(record).card());
+      return document_text(card(summary));
     case ReportFormat::html:
       name_by_folder(records);
-      return page_of_all(records);
+      return page_of_all(records, summary);
+    case ReportFormat::json:
+      break;
   }
   return {};
 }

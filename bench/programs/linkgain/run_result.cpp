@@ -14,13 +14,13 @@
 #include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/visible_text.hpp"
-#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
 
@@ -86,10 +86,10 @@ std::filesystem::path keep_record(Record& record, RunDirectory& directory) {
   return kept;
 }
 
-void keep_report(Record& record, const RecordReport& report, RunDirectory& directory) {
+void keep_report(Record& record, const RunSummary& summary, RunDirectory& directory) {
   try {
-    directory.write(RunDirectory::kReport, to_markdown(report.document()));
-    directory.write(RunDirectory::kPage, report.page());
+    directory.write(RunDirectory::kReport, to_markdown(run_report(summary)));
+    directory.write(RunDirectory::kPage, run_page(summary));
   } catch (const UsageError& error) {
     warn(record, {name_of(WarningCode::report_lost), error.what(), error.advice()});
     try {
@@ -101,31 +101,6 @@ void keep_report(Record& record, const RecordReport& report, RunDirectory& direc
 }
 
 }  // namespace
-
-RecordReport::RecordReport(const Record& record) : record_(record) {
-  if (!record.settings.program) summary_.emplace(record);
-}
-
-Document RecordReport::document() const {
-  return summary_ ? run_report(*summary_) : exec_document(record_);
-}
-
-std::string RecordReport::page() const {
-  return summary_ ? run_page(*summary_) : exec_page(record_);
-}
-
-std::string RecordReport::screen(const std::string& footer, const ScreenStyle& style) const {
-  return summary_ ? linkgain::screen(*summary_, footer, style)
-                  : exec_screen(record_, footer, style);
-}
-
-Document RecordReport::details() const {
-  return summary_ ? run_details(*summary_) : exec_details(record_);
-}
-
-std::string RecordReport::card() const {
-  return summary_ ? linkgain::card(*summary_) : exec_card(record_);
-}
 
 LogFile open_log(RunDirectory& directory) {
   const int file = open_to_write(directory.log(), WriteMode::append);
@@ -166,8 +141,8 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
 int keep_and_print(Record& record, RunDirectory& directory, ResultStyle style,
                    std::optional<SignalWatch>& watch) {
   const std::filesystem::path kept = keep_record(record, directory);
-  const RecordReport report(record);
-  if (kept == directory.path()) keep_report(record, report, directory);
+  const RunSummary summary(record);
+  if (kept == directory.path()) keep_report(record, summary, directory);
   watch.reset();
   std::signal(SIGPIPE, SIG_IGN);  // what was not printed is told
   return with_output_in_full([&] {
@@ -176,7 +151,7 @@ int keep_and_print(Record& record, RunDirectory& directory, ResultStyle style,
     } else {
       const std::string details = fmt::format("Details: linkgain report {}",
                                               shown_path(kept.empty() ? directory.path() : kept));
-      fmt::print("\n{}", report.screen(details, screen_style(style.color)));
+      fmt::print("\n{}", screen(summary, details, screen_style(style.color)));
     }
     return record.exit_code;
   });

@@ -11,32 +11,10 @@
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/run/run_directory.hpp"
-#include "linkgain/screen/screen.hpp"
-#include "linkgain/summary/run_summary.hpp"
-#include "linkgain/tables/document.hpp"
 
 /// What `run`, `exec` and `report` print and keep of a record, whichever of the first two measured
 /// it.
 namespace linkgain {
-
-/// A record in each form that people read; it must live as long.
-class RecordReport {
- public:
-  explicit RecordReport(const Record& record);
-
-  Document document() const;
-  /// As a page that stands alone.
-  std::string page() const;
-  /// The last screen, which ends with `footer`.
-  std::string screen(const std::string& footer, const ScreenStyle& style) const;
-  /// What a terminal has below it.
-  Document details() const;
-  std::string card() const;
-
- private:
-  const Record& record_;
-  std::optional<RunSummary> summary_;  ///< absent of a record of `exec`
-};
 
 /// The lines of a run's log are appended to it; null where it cannot be written.
 struct CloseFile {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -30,6 +31,12 @@ enum class SharedGpus { count, leave_out };
 
 /// What its GPUs sent in each run in which one had the counter.
 std::vector<double> nvlink_bytes_of(std::span<const RunEvidence> runs, SharedGpus shared);
+
+/// The median of these; absent where no GPU had the counter.
+std::optional<double> nvlink_bytes_in_a_run(std::span<const RunEvidence> runs);
+
+/// "1.21 TB", "0 B".
+std::string readable_traffic(double bytes);
 
 /// NVLink where the median run used it, else unknown: what carried the data then is not counted.
 Path path_of_program(std::span<const RunEvidence> runs);

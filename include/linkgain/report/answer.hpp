@@ -53,6 +53,16 @@ Table variants_table(const Answer& answer);
 /// interval. There is a comparison.
 Table answer_table(const Answer& answer);
 
+/// Shows the variants of metrics of a program: their values, in how many runs, and speed-ups.
+Table metrics_table(const std::vector<const CaseSummary*>& metrics);
+
+/// What a screen shows of the run: metrics_table() of a program; variants_table() and
+/// answer_table(), or times and bandwidths where one variant ran. Empty where nothing was measured.
+std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer);
+
+/// Shows the main case's variants with bandwidth, path and NVLink traffic, for a card.
+Table card_table(const Answer& answer);
+
 /// "NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the expected
 /// bytes."
 std::string path_sentence(const CaseSummary& each);
@@ -63,13 +73,6 @@ std::string variant_title(const CaseSummary& each, std::size_t variant);
 
 /// "all_reduce 1 GiB", "GPT-2 step fp32".
 std::string answer_label(const Case& definition);
-
-/// How the case's variant is called beside contrast_title(): "Y" and "N", or by its name.
-std::string row_name(const CaseSummary& each, std::size_t variant);
-std::string contrast_title(Contrast contrast);
-
-/// Bandwidth of what is large enough for one, else time.
-std::string answer_value(const Case& definition, const VariantResult& variant);
 
 /// answer_sentence(), variants_table() and answer_table(), as on the screen.
 Document answer_document(const RunSummary& summary);

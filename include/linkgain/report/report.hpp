@@ -9,14 +9,12 @@
 
 namespace linkgain {
 
-/// The whole report: title, the answer and its table, and the details.
+/// The whole report of `linkgain run` or `exec`: title, the answer and its table, and the details.
 Document run_report(const RunSummary& summary);
 
-/// Headline, warnings, tables by size, variants, machine, how to repeat it.
+/// Has what run_report() has more than answer_document(): headline, or the metrics of a program,
+/// warnings, tables by size, variants, machine, how to repeat it.
 Document run_details(const RunSummary& summary);
-
-/// Warnings, variants, machine, how to repeat it: what every kind of run has.
-Document circumstances(const Record& record);
 
 /// Parts of run_report(), each empty where there is nothing to say: title and when and where the
 /// run was; sections with a heading of the second level.
@@ -35,23 +33,12 @@ Document soak_section(const RunSummary& summary);
 /// variant where the summary is condensed.
 Document nvlink_traffic_section(const RunSummary& summary);
 
-/// The record's answer: for the largest size of every curve that
-/// the first variant and another one measured, a table with a row per variant, then what the
-/// difference is or why there is none to give. Curves of several pairs have one such table, of the
-/// pair that takes longest with the first variant, or of the first pair where none differs by more
-/// than the run's precision. A column of bandwidths stands where there are any. Where the summary
-/// is condensed, all curves but the first have one table, with a row for each. Ends with notes on
-/// what every reader must know: wrong data at other sizes, a run cut short, the mpi backend's
-/// figures being no GPU figures.
+/// Shows the trainings, in the guide's form, then a row for the largest size of every curve that
+/// the first variant and another one measured; of curves of several pairs the pair that takes
+/// longest with the first variant, or the first where none differs by more than the run's
+/// precision. Ends with notes on what every reader must know: wrong data at other sizes, a run cut
+/// short, the mpi backend's figures being no GPU figures.
 Document headline(const RunSummary& summary);
-
-/// headline() in parts, each with what its first table holds: trainings, then curves, then the
-/// rest.
-struct HeadlinePart {
-  std::string name;
-  Document content;
-};
-std::vector<HeadlinePart> headline_parts(const RunSummary& summary);
 
 /// One table per curve with a row per size: every variant's time and bus bandwidth, the
 /// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps

@@ -21,8 +21,8 @@ namespace linkgain {
 
 /// What the first variant has that the other one lacks, as far as the record shows it.
 enum class Contrast {
-  nvlink,         ///< the first variant's path is NVLink, the other's is not
-  p2p,            ///< P2P is off in the other variant alone
+  nvlink,         ///< NVLink carried the first variant's bytes, and not the other's
+  p2p,            ///< P2P is off in the other variant; of a program that alone
   shared_memory,  ///< the mpi backend's own pair
   variant,        ///< anything else: the variants' names tell
 };
@@ -33,7 +33,9 @@ struct Comparison {
   const VariantResult* other = nullptr;
   const Estimate* ratio = nullptr;     ///< null where there is none
   Verdict verdict = Verdict::missing;  ///< judge_variants()
+  std::vector<Reason> reasons{};       ///< of the same
 
+  bool has(Reason::Kind kind) const;
   bool has_interval() const { return ratio != nullptr && ratio->interval; }
   /// Whether the ratio is one to be shown.
   bool has_speed_up() const { return linkgain::has_speed_up(verdict); }
@@ -49,6 +51,10 @@ struct VariantSummary {
   std::optional<Estimate> library_ratio{};  ///< of our own kernel's cases
   std::optional<Estimate> exposed{};        ///< in seconds, of trainings that communicate
   bool losses_parted = false;
+  std::size_t launches = 0;  ///< that gave a number
+  // Of a program.
+  EndedRuns ended{};
+  std::optional<double> nvlink_bytes{};  ///< that its GPUs sent in a run; absent if not counted
 };
 
 struct CaseSummary {
@@ -138,6 +144,8 @@ class RunSummary {
   bool differ(const std::vector<double>& values) const;
   /// Share by which values must differ(): the precision asked for, else 1 %.
   double distinct() const;
+  /// Whether it is of `linkgain exec`: its cases are the metrics of a program.
+  bool is_of_program() const { return record.settings.program.has_value(); }
 
   const Record& record;
   std::vector<CaseSummary> cases;  ///< in the record's order

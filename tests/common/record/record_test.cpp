@@ -312,7 +312,8 @@ TEST(Warnings, OfANewerVersionAreNotices) {
   EXPECT_EQ(row.weight, WarningWeight::notice);
   EXPECT_EQ(row.exit_code, ExitCode::success);
   EXPECT_THAT(std::string(row.advice), HasSubstr("not known"));
-  EXPECT_THAT(label_of(warning), testing::AllOf(testing::StartsWith("of-"), HasSubstr("not known")));
+  EXPECT_THAT(label_of(warning),
+              testing::AllOf(testing::StartsWith("of-"), HasSubstr("not known")));
   EXPECT_EQ(label_of({"job-lost", "", ""}), "job-lost");
 }
 

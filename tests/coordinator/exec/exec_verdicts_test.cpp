@@ -85,7 +85,7 @@ TEST(ExecVerdicts, OneRunWithoutP2pThatUsesNvlinkIsAWrongPath) {
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path"));
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path);
   EXPECT_EQ(nvlink_bytes(arms[1]), 0.0);
-  EXPECT_EQ(most_nvlink_bytes(arms[1]), 2.0 * kGigabyte);
+  EXPECT_EQ(std::ranges::max(nvlink_bytes_of(arms[1].runs, SharedGpus::count)), 2.0 * kGigabyte);
   arms[1] = arm_of("host", {kGigabyte, kGigabyte, 0});
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path")) << "it changed one run";
   arms[1] = arm_of("host", {0, kGigabyte, 0});

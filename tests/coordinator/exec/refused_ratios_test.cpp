@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/text.hpp"
-#include "linkgain/exec/exec_report.hpp"
 #include "linkgain/formats/csv.hpp"
-#include "linkgain/html/run_page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/screen/screen.hpp"
@@ -44,7 +42,6 @@ Record program(std::size_t launches) {
 std::vector<std::string> places_of_ratio(Record record) {
   summarise(record);
   const RunSummary summary(record);
-  const bool is_program = record.settings.program.has_value();
   std::vector<std::string> places;
   const auto add = [&](bool stands, const char* place) {
     if (stands) places.emplace_back(place);
@@ -60,9 +57,9 @@ std::vector<std::string> places_of_ratio(Record record) {
     const auto has = [&](const char* words) { return text.find(words) != std::string::npos; };
     add(has("3.07x") || has("3.07 times") || has("67 %"), place);
   };
-  add_text(is_program ? exec_screen(record, "", {}) : screen(summary, "", {}), "screen");
-  add_text(is_program ? exec_card(record) : card(summary), "card");
-  add_text(to_markdown(is_program ? exec_document(record) : run_report(summary)), "report");
+  add_text(screen(summary, "", {}), "screen");
+  add_text(card(summary), "card");
+  add_text(to_markdown(run_report(summary)), "report");
   return places;
 }
 

@@ -1,4 +1,4 @@
-#include "linkgain/html/machine_picture.hpp"
+#include "machine_picture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

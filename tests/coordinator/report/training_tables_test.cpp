@@ -1,5 +1,3 @@
-#include "training_tables.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/report/report.hpp"
+#include "sentences.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 #include "training_records.hpp"

@@ -1,0 +1,271 @@
+#include "sentences.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
+
+namespace linkgain {
+namespace {
+
+bool is_named(const CaseSummary& each) { return each.contrast == Contrast::variant; }
+
+/// Names what the first variant has, as the guide does of whole programs.
+std::string subject_of(const CaseSummary& each, const Comparison& comparison) {
+  if (is_named(each)) return comparison.first->variant;
+  const OperationKind operation = each.definition().operation;
+  const bool as_guide = is_training(operation) || is_program(operation);
+  const Words words = words_of(each.contrast);
+  return std::string(as_guide && each.contrast == Contrast::nvlink ? words.title : words.subject);
+}
+
+/// "with P2P and without", "with a and with b"; of a program "runs with and without P2P", "a and
+/// b".
+std::string sides_of(const CaseSummary& each, const Comparison& comparison) {
+  const std::string subject = subject_of(each, comparison);
+  const std::string& other = comparison.other->variant;
+  if (is_program(each.definition().operation)) {
+    return is_named(each) ? fmt::format("{} and {}", subject, other)
+                          : fmt::format("runs with and without {}", subject);
+  }
+  return is_named(each) ? fmt::format("with {} and with {}", subject, other)
+                        : fmt::format("with {} and without", subject);
+}
+
+/// "6 launches"; of a program "6 runs each", "5 and 6 runs".
+std::string replicates_text(const CaseSummary& each, const Comparison& comparison) {
+  if (!each.definition().metric) return fmt::format("{} launches", comparison.ratio->replicates);
+  const std::size_t own = each.find(comparison.first->variant)->launches;
+  const std::size_t others = each.find(comparison.other->variant)->launches;
+  return own == others
+             ? fmt::format("{} each", counted(static_cast<std::int64_t>(own), "run", "runs"))
+             : fmt::format("{} and {} runs", own, others);
+}
+
+std::string figures_of(const CaseSummary& each, const Comparison& comparison) {
+  const RatioText text = readable_ratio(*comparison.ratio);
+  if (!comparison.has_interval()) return fmt::format("({}, no confidence interval)", text.estimate);
+  return fmt::format("({} over {})", text.with_interval(), replicates_text(each, comparison));
+}
+
+/// "the same all-reduce takes 92 % less time", "it is 5.1 % slower", "loss is 23 % lower".
+std::string change_text(const Case& definition, double ratio) {
+  const std::optional<ProgramMetric>& metric = definition.metric;
+  if (metric && !is_timed(*metric)) {
+    const double now = metric->higher_is_better ? ratio : 1.0 / ratio;
+    return fmt::format("{} is {} {}", metric->name,
+                       readable_percent(std::abs(now - 1.0), now > 1.0 ? Whole::no : Whole::yes),
+                       now > 1.0 ? "higher" : "lower");
+  }
+  const std::string what =
+      !metric ? fmt::format("the {}{}", is_training(definition.operation) ? "" : "same ",
+                            spoken_operation(definition))
+      : metric->name == ProgramMetric::kTime ? "it"
+                                             : "a " + metric->name;
+  return ratio >= 1.0
+             ? fmt::format("{} takes {} less time", what, readable_percent(less_time(ratio)))
+             : fmt::format("{} is {} slower", what, readable_percent(-less_time(ratio), Whole::no));
+}
+
+Text wrong_data_sentence(const CaseSummary& each, const Comparison& comparison) {
+  Text sentence;
+  for (const VariantResult* variant : {comparison.first, comparison.other}) {
+    if (!has_wrong_data(*variant)) continue;
+    sentence += wrong_data_mark();
+    sentence += fmt::format(" with {}: {}. ", variant->variant,
+                            describe_wrong(each.definition(), *variant->verification));
+  }
+  return sentence + "No speed-up is given.";
+}
+
+std::string not_measured_sentence(const Comparison& comparison) {
+  std::string sentence =
+      fmt::format("Nothing was measured with both {} and {}, so no speed-up is given.",
+                  comparison.first->variant, comparison.other->variant);
+  if (comparison.other->skipped.has_value()) {
+    sentence += fmt::format(" {} was skipped: {}.", comparison.other->variant,
+                            why_skipped(*comparison.other));
+  }
+  return sentence;
+}
+
+std::string same_path_sentence(const CaseSummary& each, const Comparison& comparison) {
+  const std::string_view path = readable_path(comparison.first->path);
+  if (each.contrast == Contrast::p2p) {
+    return fmt::format(
+        "Both took the same path, {}, with P2P allowed and with P2P off: these times do not "
+        "show what P2P is worth, so no speed-up is given.",
+        path);
+  }
+  return fmt::format(
+      "{} and {} took the same path, {}: these times do not show what another path is worth, "
+      "so no speed-up is given.",
+      comparison.first->variant, comparison.other->variant, path);
+}
+
+/// Says which runs of the two variants are missing: who is slow, and so runs out of time or memory,
+/// may be among them. "5 of 10 with host failed or gave no loss".
+std::string lost_runs_text(const CaseSummary& each, const Comparison& comparison) {
+  std::vector<std::string> lost;
+  for (const VariantResult* variant : {comparison.first, comparison.other}) {
+    const EndedRuns& ended = each.find(variant->variant)->ended;
+    if (ended.lost() == 0) continue;
+    const std::string no_number = "gave no " + each.definition().metric->name;
+    lost.push_back(fmt::format("{} of {} with {} {}", ended.lost(), ended.all, variant->variant,
+                               ended.failed == 0    ? no_number
+                               : ended.lacking == 0 ? "failed"
+                                                    : "failed or " + no_number));
+  }
+  return fmt::format("{}", fmt::join(lost, ", "));
+}
+
+/// Says which of the two variants gave no number; one may not have been run any more.
+std::string no_number_text(const VariantSummary& first, const VariantSummary& other) {
+  const std::string& name = first.result->variant;
+  const std::string& other_name = other.result->variant;
+  if (first.launches > 0) return other_name + " gave none";
+  if (other.launches > 0) return name + " gave none";
+  for (const auto& [each, asked] : {std::pair(&first, &other_name), std::pair(&other, &name)}) {
+    if (each->ended.all > 0) continue;
+    return fmt::format("{} was not run, since {} gave none", each->result->variant, *asked);
+  }
+  return "neither gave one";
+}
+
+/// Says why nothing is claimed of a program's variant beside the first one.
+std::string not_compared_sentence(const CaseSummary& each, const Comparison& comparison) {
+  const std::string& metric = each.definition().metric->name;
+  const std::string& first = comparison.first->variant;
+  const std::string& other = comparison.other->variant;
+  if (comparison.has(Reason::Kind::lost_runs)) {
+    return fmt::format(
+        "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
+        first, other, lost_runs_text(each, comparison));
+  }
+  if (comparison.has(Reason::Kind::few_runs)) {
+    return fmt::format("Too few runs to compare the {} of {}: {}.", metric,
+                       sides_of(each, comparison), replicates_text(each, comparison));
+  }
+  return fmt::format("No comparison of {} with {}: {}.", metric, other,
+                     no_number_text(*each.find(first), *each.find(other)));
+}
+
+std::string no_change_sentence(const CaseSummary& each, const Comparison& comparison) {
+  const std::string sides = sides_of(each, comparison);
+  const std::string figures = figures_of(each, comparison);
+  if (each.definition().metric) {
+    const std::string& metric = each.definition().metric->name;
+    const std::string what = metric == ProgramMetric::kTime ? "" : " in " + metric;
+    return fmt::format("No difference shown between {}{} {}.", sides, what, figures);
+  }
+  const std::string what = spoken_operation(each.definition());
+  return comparison.verdict == Verdict::same
+             ? fmt::format("No difference was found between the same {} {} {}.", what, sides,
+                           figures)
+             : fmt::format(
+                   "Inconclusive: whether the same {} differs {} takes more launches to "
+                   "tell {}.",
+                   what, sides, figures);
+}
+
+std::string change_sentence(const CaseSummary& each, const Comparison& comparison) {
+  const std::string than = is_named(each) ? " than with " + comparison.other->variant : "";
+  const std::string change =
+      fmt::format("With {} {}{}", subject_of(each, comparison),
+                  change_text(each.definition(), comparison.ratio->value), than);
+  if (comparison.has_interval()) {
+    return fmt::format("{} {}.", change, figures_of(each, comparison));
+  }
+  return fmt::format("{} ({}). All runs of a variant agree, so there is no confidence interval.",
+                     change, readable_ratio(*comparison.ratio).estimate);
+}
+
+/// A half width above `precision`, with as many digits as it takes to see that.
+std::string wider_percent(double half_width, double precision) {
+  std::string text = readable_percent(half_width);
+  const std::string asked_for = readable_percent(precision);
+  for (int digits = 3; text == asked_for && digits <= 6; ++digits) {
+    text = percent_of_digits(half_width, digits);
+  }
+  return text;
+}
+
+/// "±5.1 % of the ratio"; as a factor where a share would not be as much either way.
+std::string half_width_text(double half_width, double precision) {
+  constexpr double kMostShare = 0.2;
+  if (half_width <= kMostShare) {
+    return fmt::format("±{} of the ratio", wider_percent(half_width, precision));
+  }
+  const double factor = std::exp(half_width);
+  if (factor > 1000.0) return "a factor of more than 1000 either way";
+  return fmt::format("a factor of {:.{}f} either way", factor, factor < 9.95 ? 1 : 0);
+}
+
+}  // namespace
+
+Words words_of(Contrast contrast) {
+  switch (contrast) {
+    case Contrast::nvlink:
+      return {"NVLink", "P2P"};
+    case Contrast::p2p:
+      return {"P2P", "P2P"};
+    case Contrast::shared_memory:
+      return {"Shared memory", "shared memory"};
+    case Contrast::variant:
+      return {"Variant", ""};
+  }
+  return {"Variant", ""};
+}
+
+std::string row_name(const CaseSummary& each, std::size_t variant) {
+  if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
+  return variant == 0 ? "Y" : "N";
+}
+
+Text outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
+  if (comparison.verdict == Verdict::wrong_data) return wrong_data_sentence(each, comparison);
+  if (comparison.verdict == Verdict::same_path) return same_path_sentence(each, comparison);
+  if (!comparison.has_speed_up()) {
+    return each.definition().metric ? not_compared_sentence(each, comparison)
+                                    : not_measured_sentence(comparison);
+  }
+  if (each.definition().metric && is_one(comparison.ratio->value) &&
+      all_agree(*each.result, static_cast<std::size_t>(comparison.other - comparison.first))) {
+    return fmt::format("No difference between {}: all runs gave the same {}{}.",
+                       sides_of(each, comparison), each.definition().metric->name,
+                       comparison.has_interval() ? ", to the digits printed" : "");
+  }
+  return is_change(comparison.verdict) ? change_sentence(each, comparison)
+                                       : no_change_sentence(each, comparison);
+}
+
+std::string precision_text(const Settings& settings) {
+  if (settings.precision)
+    return fmt::format("±{} of the ratio", percent_of_digits(*settings.precision));
+  if (settings.program) return "±2 % of the ratio";
+  return "±1 % of the ratio from 16 MiB on and of trainings, ±2 % from 1 MiB on, ±5 % below";
+}
+
+std::string convergence_sentence(const RunSummary& summary, const CaseSummary& each,
+                                 const Comparison& comparison) {
+  if (!comparison.has_speed_up() || !comparison.has_interval() || each.result->converged) {
+    return {};
+  }
+  const double precision = precision_of(summary.record.settings, each.definition());
+  const double half_width = relative_half_width(*comparison.ratio).value_or(0.0);
+  if (half_width <= precision) return {};
+  const std::optional<StopReason>& stopped = each.result->stopped;
+  const std::string why = stopped ? fmt::format(" ({})", name_of(*stopped)) : "";
+  return fmt::format(" Not converged{}: the interval is {}, ±{} was asked for.", why,
+                     half_width_text(half_width, precision), percent_of_digits(precision));
+}
+
+}  // namespace linkgain
