@@ -18,8 +18,8 @@ using testing::StartsWith;
 class BenchProgram : public MpiTest {};
 
 TEST_F(BenchProgram, ListsCaseNamesAndNothingElse) {
-  const Outcome outcome = run_program(bench(2, {"--benchmark_list_tests", "--sizes", "64,64K"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome =
+      with_status(0, run_program(bench(2, {"--benchmark_list_tests", "--sizes", "64,64K"})));
   EXPECT_THAT(lines_of(outcome.output),
               ElementsAre("all_reduce/float32/sum/64B/np2", "all_reduce/float32/sum/64KiB/np2",
                           "send_recv/float32/64B/np2", "send_recv/float32/64KiB/np2"));
@@ -27,9 +27,9 @@ TEST_F(BenchProgram, ListsCaseNamesAndNothingElse) {
 }
 
 TEST_F(BenchProgram, FiltersByNameBothWays) {
-  const std::vector<std::string> all{"--benchmark_list_tests", "--sizes", "64,64K"};
+  const Words all{"--benchmark_list_tests", "--sizes", "64,64K"};
   auto with = [&](const std::string& filter) {
-    std::vector<std::string> arguments = all;
+    Words arguments = all;
     arguments.push_back("--benchmark_filter=" + filter);
     return lines_of(run_program(bench(2, arguments)).output);
   };
@@ -62,7 +62,7 @@ TEST_F(BenchProgram, RepetitionsComeWithAggregatesUnderTheCaseName) {
       run_program(quick_bench(2, {"--only", "all_reduce", "--sizes", "64K",
                                   "--benchmark_repetitions=3", "--benchmark_format=json"}));
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  std::vector<std::string> names;
+  Words names;
   const Json runs = Json::parse(outcome.output).at("benchmarks");
   for (const Json& run : runs) names.push_back(run.at("name"));
   const std::string name = "all_reduce/float32/sum/64KiB/np2";
@@ -100,7 +100,7 @@ TEST_F(BenchProgram, BatchesAreAsLongAsAskedFor) {
 TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
   const ScratchFolder folder;
   for (const std::string format : {"json", "csv"}) {
-    const std::string file = folder.path() / ("out." + format);
+    const std::string file = folder / ("out." + format);
     const Outcome outcome = run_program(
         quick_bench(2, {"--only", "all_reduce", "--sizes", "64K", "--benchmark_out=" + file,
                         "--benchmark_out_format=" + format}));
@@ -108,9 +108,9 @@ TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
     EXPECT_THAT(outcome.output, HasSubstr("latency_us\n"));
     EXPECT_THAT(outcome.output, HasSubstr("\nall_reduce/float32/sum/64KiB/np2 "));
   }
-  const Json document = Json::parse(read_text(folder.path() / "out.json"));
+  const Json document = Json::parse(read_text(folder / "out.json"));
   EXPECT_THAT(document.at("benchmarks"), SizeIs(1));
-  const std::vector<std::string> rows = lines_of(read_text(folder.path() / "out.csv"));
+  const Words rows = lines_of(read_text(folder / "out.csv"));
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_THAT(rows[0], StartsWith("name,iterations,real_time,"));
   EXPECT_THAT(rows[0], HasSubstr("\"busbw\""));
@@ -119,14 +119,14 @@ TEST_F(BenchProgram, WritesTheFileAskedForBesideTheTable) {
 
 TEST_F(BenchProgram, TakesOptionsFromGoogleBenchmarksVariables) {
   const ScratchFolder folder;
-  const std::string file = folder.path() / "out.csv";
+  const std::string file = folder / "out.csv";
   ProgramRequest request = quick_bench(2, {"--only", "all_reduce", "--sizes", "64K,128K"});
   request.environment["BENCHMARK_OUT"] = file;
   request.environment["BENCHMARK_OUT_FORMAT"] = "csv";
   request.environment["BENCHMARK_FILTER"] = "128KiB";
   const Outcome outcome = run_program(request);
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> rows = lines_of(read_text(file));
+  const Words rows = lines_of(read_text(file));
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_THAT(rows[1], StartsWith("\"all_reduce/float32/sum/128KiB/np2\","));
   request.environment["BENCHMARK_OUT"] = "/nowhere/x";
@@ -134,18 +134,17 @@ TEST_F(BenchProgram, TakesOptionsFromGoogleBenchmarksVariables) {
 }
 
 TEST_F(BenchProgram, CsvOnStandardOutputIsATable) {
-  const Outcome outcome = run_program(
-      quick_bench(2, {"--only", "all_reduce", "--sizes", "4K,64K", "--benchmark_format=csv"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0, run_program(quick_bench(
+             2, {"--only", "all_reduce", "--sizes", "4K,64K", "--benchmark_format=csv"})));
   EXPECT_THAT(lines_of(outcome.output), SizeIs(3));
 }
 
 TEST_F(BenchProgram, ACaseThatCannotRunIsAnErrorButNotTheLast) {
   // MPI counts in 31 bits; nothing is allocated for this.
   const Outcome outcome =
-      run_program(quick_bench(2, {"--only", "all_reduce", "--type", "int8", "--sizes", "2G,4K",
-                                  "--benchmark_format=json"}));
-  EXPECT_EQ(outcome.status, 3) << outcome.error;
+      with_status(3, run_program(quick_bench(2, {"--only", "all_reduce", "--type", "int8",
+                                                 "--sizes", "2G,4K", "--benchmark_format=json"})));
   const Json runs = Json::parse(outcome.output).at("benchmarks");
   ASSERT_THAT(runs, SizeIs(2));
   for (const Json& run : runs) {
@@ -156,11 +155,8 @@ TEST_F(BenchProgram, ACaseThatCannotRunIsAnErrorButNotTheLast) {
 }
 
 TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
-  const ScratchFolder folder;
-  ProgramRequest request;
-  request.arguments = {LINKGAIN_BENCH, "--describe"};
-  request.environment["PATH"] = "/nowhere";
-  const Outcome outcome = run_program(request);
+  const Outcome outcome = run_program(
+      {.arguments = {LINKGAIN_BENCH, "--describe"}, .environment = {{"PATH", "/nowhere"}}});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   ASSERT_THAT(lines_of(outcome.output), SizeIs(1));
   const Json description = Json::parse(outcome.output);
@@ -172,12 +168,9 @@ TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
 
 /// What `linkgain-bench --describe` says of its software with that LINKGAIN_NCCL.
 Json software_with(const std::string& nccl) {
-  ProgramRequest request;
-  request.arguments = {LINKGAIN_BENCH, "--describe"};
-  request.environment["LINKGAIN_NCCL"] = nccl;
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
-  return Json::parse(outcome.output).at("machine").at("software");
+  const ProgramRequest request{.arguments = {LINKGAIN_BENCH, "--describe"},
+                               .environment = {{"LINKGAIN_NCCL", nccl}}};
+  return Json::parse(with_status(0, run_program(request)).output).at("machine").at("software");
 }
 
 TEST(BenchDescribe, SaysWhichNcclWasOpenedOrWhyNone) {
@@ -199,8 +192,7 @@ TEST_F(BenchProgram, WithoutNcclRunsMpiAndRefusesGpus) {
   request.environment["LINKGAIN_NCCL"] = "/nowhere/libnccl.so.2";
   EXPECT_EQ(run_program(request).status, 0);
   std::ranges::replace(request.arguments, std::string("mpi"), std::string("nccl"));
-  const Outcome refused = run_program(request);
-  EXPECT_EQ(refused.status, 3);
+  const Outcome refused = with_status(3, run_program(request));
   EXPECT_THAT(refused.error, HasSubstr("--backend mpi"));
   if (software_with("").at("nccl_header").is_null()) return;
   EXPECT_THAT(refused.error, AllOf(HasSubstr("/nowhere/libnccl.so.2"), HasSubstr("LINKGAIN_NCCL")));

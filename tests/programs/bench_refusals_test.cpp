@@ -15,7 +15,7 @@ using testing::SizeIs;
 
 /// A wrong command line of linkgain-bench, and how many ranks are given it.
 struct Wrong {
-  std::vector<std::string> arguments;
+  Words arguments;
   int ranks = 2;
 };
 
@@ -49,7 +49,7 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
       {{"--only", "gather", "--root", "2"}},
       {{"--only", "gather", "--sizes", "4"}}};
   const ScratchFolder folder;
-  ASSERT_EQ(mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   Situations refusals;
   for (const Wrong& wrong : all) {
     ProgramRequest request = bench(wrong.ranks, wrong.arguments);
@@ -59,7 +59,7 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
     for (const std::string& argument : wrong.arguments) command += " " + argument;
     EXPECT_EQ(outcome.status, 2) << command << outcome.error;
     EXPECT_THAT(outcome.output, IsEmpty()) << command;
-    const std::vector<std::string> lines = own_lines(outcome.error);
+    const Words lines = own_lines(outcome.error);
     ASSERT_THAT(lines, SizeIs(1)) << command << outcome.error;
     refusals.add(command + " of " + std::to_string(wrong.ranks), lines[0]);
   }
@@ -80,8 +80,7 @@ class BenchFault : public MpiTest {};
 TEST_F(BenchFault, ThatIsNoneIsRefused) {
   ProgramRequest request = bench(2, {"--sizes", "64"});
   request.environment["LINKGAIN_TEST_FAULT"] = "melt@1";
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, 2) << outcome.error;
+  const Outcome outcome = with_status(2, run_program(request));
   EXPECT_THAT(own_lines(outcome.error),
               ElementsAre(AllOf(HasSubstr("LINKGAIN_TEST_FAULT"), HasSubstr("'melt'"))));
 }
@@ -102,8 +101,7 @@ TEST(BenchWithoutGpus, RefusesTheNcclBackendOnce) {
   request.arguments.erase(
       std::find(request.arguments.begin(), request.arguments.end(), "--backend"));
   request.environment["CUDA_VISIBLE_DEVICES"] = "";
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, 3) << outcome.error;
+  const Outcome outcome = with_status(3, run_program(request));
   EXPECT_EQ(own_lines(outcome.error).size(), 1U) << outcome.error;
 }
 

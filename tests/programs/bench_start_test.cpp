@@ -16,26 +16,19 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-ProgramRequest alone(const std::vector<std::string>& arguments) {
-  ProgramRequest request;
-  request.arguments = arguments;
-  request.environment["OMPI_MCA_odls_base_sigkill_timeout"] = "0";
-  return request;
+ProgramRequest alone(const Words& arguments) {
+  return {.arguments = arguments, .environment = {{"OMPI_MCA_odls_base_sigkill_timeout", "0"}}};
 }
 
 /// With nccl-tests' flags for a row that takes no time.
-ProgramRequest quick(std::vector<std::string> words) {
-  for (const char* word : {"--backend", "mpi", "-b", "8", "-e", "8", "-n", "2"}) {
-    words.emplace_back(word);
-  }
-  return alone(words);
+ProgramRequest quick(Words words) {
+  return alone(joined(std::move(words), {"--backend", "mpi", "-b", "8", "-e", "8", "-n", "2"}));
 }
 
 /// Lines of nccl-tests' head that name a rank each.
 std::size_t ranks_of(const ProgramRequest& request) {
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> lines = lines_of(outcome.output);
+  const Outcome outcome = with_status(0, run_program(request));
+  const Words lines = lines_of(outcome.output);
   return static_cast<std::size_t>(std::ranges::count_if(
       lines, [](const std::string& line) { return line.starts_with("#  Rank "); }));
 }
@@ -46,7 +39,7 @@ TEST_F(BenchStart, TakesNcclTestsGpusAndThreadsAsRanks) {
   EXPECT_EQ(ranks_of(quick({LINKGAIN_BENCH, "-g", "2"})), 2U);
   EXPECT_EQ(ranks_of(quick({LINKGAIN_BENCH, "--ngpus=2", "-t", "2"})), 4U);
   const ScratchFolder folder;
-  const std::string link = folder.path() / "broadcast_perf";
+  const std::string link = folder / "broadcast_perf";
   std::filesystem::create_symlink(LINKGAIN_BENCH, link);
   const Outcome outcome = run_program(quick({link, "-g3"}));
   EXPECT_THAT(outcome.output, HasSubstr("Collective test starting: broadcast_perf\n"));
@@ -69,8 +62,7 @@ TEST_F(BenchStart, OfLinkgainPassesAllOtherWordsOn) {
              "--benchmark_min_time=0.001", "--np=3", "--benchmark_format=json"}));
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(outcome.output, HasSubstr("\"all_reduce/float32/sum/8B/np3\""));
-  const Outcome described = run_program(alone({LINKGAIN, "bench", "--describe"}));
-  EXPECT_EQ(described.status, 0);
+  const Outcome described = with_status(0, run_program(alone({LINKGAIN, "bench", "--describe"})));
   EXPECT_THAT(described.output, StartsWith("{\"reply\":\"hello\""));
 }
 
@@ -84,13 +76,10 @@ TEST_F(BenchStart, HasTheRanksExitStatus) {
 /// looked for once a second.
 TEST_F(BenchStart, EndsAnMpirunThatOutlivesItsRanks) {
   const ScratchFolder folder;
-  const std::filesystem::path mpirun = folder.path() / "mpirun";
-  std::ofstream(mpirun) << "#!/bin/sh\nsleep 3\nexec sleep 600\n";
-  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+  write_executable(folder / "mpirun", "#!/bin/sh\nsleep 3\nexec sleep 600\n");
   ProgramRequest request = quick({LINKGAIN_BENCH, "-g", "2"});
   request.environment["PATH"] = folder.path().string() + ":" + std::getenv("PATH");
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, 6);
+  const Outcome outcome = with_status(6, run_program(request));
   EXPECT_THAT(outcome.error, HasSubstr("was killed"));
   EXPECT_LT(outcome.seconds, 30.0 * slowdown());
 }
@@ -118,12 +107,12 @@ TEST_F(BenchStart, WhoseOutputCannotBeWrittenIsAnError) {
     EXPECT_THAT(own_lines(outcome.error), ElementsAre(HasSubstr("the output: "))) << nowhere;
   }
   in_shell(folder, "{ \"$@\"; echo $? >status; } | true", quick({LINKGAIN, "bench"}));
-  EXPECT_EQ(read_text(folder.path() / "status"), "2\n");
+  EXPECT_EQ(read_text(folder / "status"), "2\n");
 }
 
 TEST_F(BenchStart, WhoseReaderStoppedEndsByASignal) {
   const ScratchFolder folder;
-  const FullPipe pipe(folder.path() / "pipe");
+  const FullPipe pipe(folder / "pipe");
   ProgramRequest request = alone({"/bin/sh", "-c", "exec \"$@\" >pipe", "sh", LINKGAIN, "bench",
                                   "--backend", "mpi", "-b", "8", "-n", "1000000000"});
   request.directory = folder.path();
@@ -139,14 +128,13 @@ TEST_F(BenchStart, RemovesTheSharedMemoryOfAKilledMpirun) {
   Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
   ASSERT_TRUE(
       comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
-  const std::vector<std::string> folders = folders_of_segments(program);
+  const Words folders = folders_of_segments(program);
   ASSERT_THAT(folders, SizeIs(1)) << "of both ranks";
   EXPECT_TRUE(std::filesystem::exists(folders.front()));
   const std::vector<pid_t> launchers = program.processes_named("mpirun");
   ASSERT_THAT(launchers, SizeIs(1));
   kill(launchers.front(), SIGKILL);
-  const Outcome outcome = program.finish(20.0);
-  EXPECT_EQ(outcome.status, 128 + SIGKILL);
+  const Outcome outcome = with_status(128 + SIGKILL, program.finish(20.0));
   EXPECT_THAT(outcome.error, HasSubstr("mpirun was ended"));
   EXPECT_FALSE(std::filesystem::exists(folders.front())) << folders.front();
 }
@@ -155,7 +143,7 @@ TEST_F(BenchStart, ThatIsKilledLeavesNothing) {
   for (const bool with_mpirun : {false, true}) {
     Program program(alone({LINKGAIN_BENCH, "--np", "2", "--backend", "mpi", "--only", "all_reduce",
                            "--sizes", "8", "--benchmark_min_time=600"}));
-    std::vector<std::string> folders;
+    Words folders;
     ASSERT_TRUE(comes_true(
         [&] {
           folders = folders_of_segments(program);
@@ -170,17 +158,15 @@ TEST_F(BenchStart, ThatIsKilledLeavesNothing) {
 }
 
 TEST_F(BenchStart, SaysOnlyWhatItsRanksDoNot) {
-  const Outcome refused =
-      run_program(alone({LINKGAIN, "bench", "--backend", "mpi", "--only", "copy_push"}));
-  EXPECT_EQ(refused.status, 2);
+  const Outcome refused = with_status(
+      2, run_program(alone({LINKGAIN, "bench", "--backend", "mpi", "--only", "copy_push"})));
   EXPECT_THAT(lines_of(refused.error), SizeIs(2)) << refused.error;
 
   Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
   ASSERT_TRUE(
       comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
   kill(program.processes_named("linkgain-bench").back(), SIGKILL);
-  const Outcome killed = program.finish(20.0);
-  EXPECT_EQ(killed.status, 128 + SIGKILL);
+  const Outcome killed = with_status(128 + SIGKILL, program.finish(20.0));
   EXPECT_THAT(lines_of(killed.error), ElementsAre(HasSubstr("SIGKILL")));
 }
 
@@ -190,9 +176,9 @@ TEST_F(BenchStart, IsRefusedWithAReason) {
     const Outcome outcome = run_program(request);
     EXPECT_EQ(outcome.status, status) << situation << outcome.error;
     EXPECT_THAT(outcome.output, IsEmpty()) << situation;
-    const std::vector<std::string> own = own_lines(outcome.error);
+    const Words own = own_lines(outcome.error);
     ASSERT_THAT(own, SizeIs(1)) << situation << outcome.error;
-    const std::vector<std::string> lines = lines_of(outcome.error);
+    const Words lines = lines_of(outcome.error);
     const auto line = std::ranges::find(lines, own[0]);
     refusals.add(situation, own[0] + "\n" + (line + 1 == lines.end() ? "" : *(line + 1)));
   };

@@ -16,8 +16,8 @@ class BenchTimeout : public MpiTest {
   /// What `rank` says before all ranks leave with status 6, with the seconds that it took left out.
   /// Of the ranks alone: Open MPI 4.1's mpirun, which tells of their status, now and then hangs or
   /// crashes at its own end where a rank left without MPI_Finalize (one of 20 on a busy machine).
-  static std::string words_at_the_end(const std::vector<std::string>& words,
-                                      const std::string& fault, double seconds, int rank = 0) {
+  static std::string words_at_the_end(const Words& words, const std::string& fault, double seconds,
+                                      int rank = 0) {
     ProgramRequest request = bench(2, words);
     if (!fault.empty()) request.environment["LINKGAIN_TEST_FAULT"] = fault;
     const Program program(request);
@@ -76,12 +76,11 @@ TEST_F(BenchTimeout, BoundsTheStartAndTheEndOfMpi) {
 /// A library of that name is read when GPUs are asked for.
 TEST_F(BenchTimeout, BoundsWhatIsAskedOfTheMachineWithoutMpi) {
   const ScratchFolder folder;
-  const std::string pipe = folder.path() / "libnccl.so.2";
+  const std::string pipe = folder / "libnccl.so.2";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  ProgramRequest request;
-  request.arguments = {LINKGAIN_BENCH, "--describe", "--timeout", "1"};
-  request.environment["LINKGAIN_NCCL"] = pipe;
-  const Outcome outcome = run_program(request);
+  const Outcome outcome =
+      run_program({.arguments = {LINKGAIN_BENCH, "--describe", "--timeout", "1"},
+                   .environment = {{"LINKGAIN_NCCL", pipe}}});
   if (outcome.status == 0) GTEST_SKIP() << "built without CUDA and NCCL";
   EXPECT_EQ(outcome.status, 6) << outcome.error;
   EXPECT_EQ(outcome.output, "");
@@ -89,10 +88,8 @@ TEST_F(BenchTimeout, BoundsWhatIsAskedOfTheMachineWithoutMpi) {
 }
 
 TEST_F(BenchTimeout, LetsWorkTakeItsTime) {
-  const Outcome outcome =
-      run_program(bench(2, {"--only", "all_reduce", "--sizes", "1K", "--timeout", "0.5", "--sample",
-                            "1", "--benchmark_min_time=0.0001"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_program(bench(2, {"--only", "all_reduce", "--sizes", "1K", "--timeout", "0.5",
+                                       "--sample", "1", "--benchmark_min_time=0.0001"})));
 }
 
 }  // namespace

@@ -88,16 +88,14 @@ class CheckProgram : public ::testing::Test {
   }
 
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+    std::ofstream(folder_ / name, std::ios::binary) << text;
   }
 
-  Outcome run(const std::vector<std::string>& arguments) const {
-    return run_program(linkgain(folder_, arguments));
-  }
+  Outcome run(const Words& arguments) const { return run_linkgain(folder_, arguments); }
 
   /// Makes b.json from `launches` runs that scatter by half a percent.
   Outcome make_baseline(int launches) const {
-    std::vector<std::string> arguments{"baseline", "-o", "b.json"};
+    Words arguments{"baseline", "-o", "b.json"};
     for (int i = 0; i < launches; ++i) {
       const std::string name = "before-" + std::to_string(i) + ".json";
       write(name, run_like(1.0 + 0.005 * std::cos(2.3 * i), "before-" + std::to_string(i)).dump());
@@ -107,15 +105,13 @@ class CheckProgram : public ::testing::Test {
   }
 
   /// `linkgain check` of a record and another launch of it.
-  Outcome check(const Json& record, const std::vector<std::string>& more = {}) const {
+  Outcome check(const Json& record, const Words& more = {}) const {
     Json again = record;
     again["started"] = "again";
     slow_down(again, -1, 1.001);
     write("after.json", record.dump());
     write("again.json", again.dump());
-    std::vector<std::string> arguments{"check", "after.json", "again.json", "--baseline", "b.json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments);
+    return run(joined({"check", "after.json", "again.json", "--baseline", "b.json"}, more));
   }
 
   const ScratchFolder folder_;
@@ -123,13 +119,11 @@ class CheckProgram : public ::testing::Test {
 };
 
 TEST_F(CheckProgram, PassesALikeRun) {
-  const Outcome made = make_baseline(8);
-  EXPECT_EQ(made.status, 0) << made.error;
+  const Outcome made = with_status(0, make_baseline(8));
   EXPECT_THAT(made.output, AllOf(StartsWith("2 x NVIDIA H200, NVLink, NCCL 2.28: "),
                                  HasSubstr("p2p/all_reduce/stream/256MiB-4GiB"),
                                  HasSubstr("\nbaseline: b.json\n"), Not(HasSubstr("warning"))));
-  const Outcome same = check(run_like(1.002, "after"));
-  EXPECT_EQ(same.status, 0) << same.output << same.error;
+  const Outcome same = with_status(0, check(run_like(1.002, "after")));
   EXPECT_THAT(same.output, AllOf(HasSubstr("\n\nPASSED: 0 of 4"), HasSubstr("4 same;")));
 }
 
@@ -137,8 +131,7 @@ TEST_F(CheckProgram, FailsASlowerCase) {
   make_baseline(8);
   Json slower = run_like(1.0, "after");
   slow_down(slower, 1, 1.08);
-  const Outcome outcome = check(slower);
-  EXPECT_EQ(outcome.status, 1);
+  const Outcome outcome = with_status(1, check(slower));
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("  slower *  all_reduce 1 GiB  p2p "),
                                     HasSubstr("FAILED: 2 of 4"), HasSubstr("(2 slower); 2 same;")));
   EXPECT_LE(widest_line(outcome.output), kTerminalColumns) << outcome.output;
@@ -180,8 +173,7 @@ TEST_F(CheckProgram, FailsAMissingCaseWrongDataAndAnotherPath) {
   missing["cases"][0]["variants"][0]["path"] = "host-memory";
   missing["cases"][0]["variants"][1]["verification"]["wrong"] = 3;
   missing["exit_code"] = 4;
-  const Outcome outcome = check(missing);
-  EXPECT_EQ(outcome.status, 1);
+  const Outcome outcome = with_status(1, check(missing));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("out of memory"), HasSubstr("nvlink"), HasSubstr("host-memory"),
                     HasSubstr("3 of "), HasSubstr("FAILED: ")));
@@ -194,8 +186,7 @@ TEST_F(CheckProgram, ReportsAPathThatIsNotKnownAnyMore) {
     each["variants"][0]["path"] = "unknown";
     each["variants"][0].erase("evidence");
   }
-  const Outcome outcome = check(blind);
-  EXPECT_EQ(outcome.status, 7);
+  const Outcome outcome = with_status(7, check(blind));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("unknown-path *  all_reduce 1 GiB   p2p "), HasSubstr("nvlink"),
                     HasSubstr("INCONCLUSIVE: 0 of 4"), HasSubstr("2 unknown-path, 2 same;")));
@@ -203,20 +194,17 @@ TEST_F(CheckProgram, ReportsAPathThatIsNotKnownAnyMore) {
 
 TEST_F(CheckProgram, RefusesABaselineThatMakesEveryDifferenceCertain) {
   make_baseline(8);
-  Json baseline = Json::parse(read_text(folder_.path() / "b.json"));
+  Json baseline = Json::parse(read_text(folder_ / "b.json"));
   baseline["cases"][0]["spread"] = 0;
   write("b.json", baseline.dump());
-  const Outcome outcome = check(run_like(1.0, "after"));
-  EXPECT_EQ(outcome.status, 2);
+  const Outcome outcome = with_status(2, check(run_like(1.0, "after")));
   EXPECT_THAT(outcome.error, HasSubstr("deviation of 0"));
 }
 
 TEST_F(CheckProgram, IsInconclusiveOnAWeakBaseline) {
-  const Outcome weak = make_baseline(2);
-  EXPECT_EQ(weak.status, 0);
+  const Outcome weak = with_status(0, make_baseline(2));
   EXPECT_THAT(weak.output, HasSubstr("only 2 launches"));
-  const Outcome outcome = check(run_like(1.03, "after"), {"--tolerance", "4%"});
-  EXPECT_EQ(outcome.status, 7) << outcome.output;
+  const Outcome outcome = with_status(7, check(run_like(1.03, "after"), {"--tolerance", "4%"}));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("\nINCONCLUSIVE: 0 of 4"), HasSubstr("only 2 launches")));
 }
@@ -225,18 +213,16 @@ TEST_F(CheckProgram, RefusesAnotherMachineAndABrokenBaseline) {
   make_baseline(2);
   Json other = run_like(1.0, "after");
   other["machine"]["software"]["nccl_library"] = "2.27.1";
-  const Outcome outcome = check(other);
-  EXPECT_EQ(outcome.status, 2);
+  const Outcome outcome = with_status(2, check(other));
   EXPECT_EQ(outcome.output, "");
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("NCCL"), HasSubstr("2.28"), HasSubstr("2.27")));
   write("mixed.json", other.dump());
   EXPECT_THAT(run({"baseline", "before-0.json", "mixed.json", "-o", "c.json"}).error,
               AllOf(HasSubstr("before-0.json"), HasSubstr("mixed.json"), HasSubstr("NCCL")));
-  Json baseline = Json::parse(read_text(folder_.path() / "b.json"));
+  Json baseline = Json::parse(read_text(folder_ / "b.json"));
   baseline["schema"] = "linkgain.baseline/9";
   write("b.json", baseline.dump());
-  const Outcome newer = check(run_like(1.0, "after"));
-  EXPECT_EQ(newer.status, 2);
+  const Outcome newer = with_status(2, check(run_like(1.0, "after")));
   EXPECT_THAT(newer.error, HasSubstr("linkgain.baseline/9"));
 }
 
@@ -244,7 +230,7 @@ TEST_F(CheckProgram, FollowsAnEditedBaseline) {
   make_baseline(8);
   const Json slower = run_like(1.08, "after");
   EXPECT_EQ(check(slower).status, 1);
-  Json baseline = Json::parse(read_text(folder_.path() / "b.json"));
+  Json baseline = Json::parse(read_text(folder_ / "b.json"));
   baseline["overrides"] = {{{"cases", "*"}, {"upper", nullptr}}};
   write("b.json", baseline.dump());
   EXPECT_EQ(check(slower).status, 0);
@@ -253,16 +239,14 @@ TEST_F(CheckProgram, FollowsAnEditedBaseline) {
 
 TEST_F(CheckProgram, WritesFilesForOtherPrograms) {
   make_baseline(8);
-  const Outcome outcome =
-      check(run_like(1.08, "after"), {"--json", "--junit", "c.xml", "--prometheus", "c.prom"});
-  EXPECT_EQ(outcome.status, 1);
+  const Outcome outcome = with_status(
+      1, check(run_like(1.08, "after"), {"--json", "--junit", "c.xml", "--prometheus", "c.prom"}));
   const Json json = Json::parse(outcome.output);
   EXPECT_EQ(json["exit_code"], 1);
   EXPECT_EQ(json["cases"].size(), 4);
-  EXPECT_THAT(read_text(folder_.path() / "c.prom"), HasSubstr("\nlinkgain_check_exit_status 1\n"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "c.prom.tmp"));
-  const Outcome twice = check(run_like(1.08, "after"), {"--prometheus", "d.prom"});
-  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(read_text(folder_ / "c.prom"), HasSubstr("\nlinkgain_check_exit_status 1\n"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "c.prom.tmp"));
+  const Outcome twice = with_status(2, check(run_like(1.08, "after"), {"--prometheus", "d.prom"}));
   EXPECT_THAT(twice.error, HasSubstr("c.prom has"));
   if (!is_on_path("python3")) GTEST_SKIP() << "no python3 on PATH to read the XML with";
   ProgramRequest parse;
@@ -277,7 +261,7 @@ TEST_F(CheckProgram, PrometheusFilePassesPromtool) {
   if (!has_promtool()) GTEST_SKIP() << kNoPromtool;
   make_baseline(8);
   check(run_like(1.0, "after"), {"--prometheus", "c.prom"});
-  EXPECT_EQ(promtool_complaints(read_text(folder_.path() / "c.prom")), "");
+  EXPECT_EQ(promtool_complaints(read_text(folder_ / "c.prom")), "");
 }
 
 /// As a run whose small cases go by graph is, against a baseline by stream.
@@ -290,7 +274,7 @@ TEST_F(CheckProgram, LeavesOpenWhatTheOtherLaunchModeMeasured) {
   }
   const Outcome outcome = check(Json::parse(text), {"--json"});
   EXPECT_EQ(outcome.status, 7) << "half of the cases";
-  std::vector<std::string> verdicts;
+  Words verdicts;
   const Json json = Json::parse(outcome.output);
   for (const Json& each : json["cases"]) verdicts.push_back(each["verdict"]);
   EXPECT_THAT(verdicts, UnorderedElementsAre("other-launch", "other-launch", "same", "same",
@@ -299,8 +283,8 @@ TEST_F(CheckProgram, LeavesOpenWhatTheOtherLaunchModeMeasured) {
 
 TEST_F(CheckProgram, SaysWhatCannotBeWritten) {
   make_baseline(2);
-  const Outcome outcome = check(run_like(1.0, "after"), {"--junit", "no/such/folder/c.xml"});
-  EXPECT_EQ(outcome.status, 2);
+  const Outcome outcome =
+      with_status(2, check(run_like(1.0, "after"), {"--junit", "no/such/folder/c.xml"}));
   EXPECT_THAT(outcome.error, HasSubstr("cannot write no/such/folder/c.xml"));
   EXPECT_THAT(outcome.error, Not(HasSubstr("--out"))) << "an option of others";
   EXPECT_EQ(run({"baseline", "before-0.json", "-o", "no/such/b.json"}).status, 2);
@@ -309,13 +293,13 @@ TEST_F(CheckProgram, SaysWhatCannotBeWritten) {
 /// Each command in a folder with the run w, the baseline bl.json, and a link to w's record.
 TEST_F(CheckProgram, NoOutputReplacesAnInputOrAnotherOutput) {
   make_baseline(2);
-  std::filesystem::rename(folder_.path() / "b.json", folder_.path() / "bl.json");
-  std::filesystem::create_directory(folder_.path() / "w");
+  std::filesystem::rename(folder_ / "b.json", folder_ / "bl.json");
+  std::filesystem::create_directory(folder_ / "w");
   write("w/record.json", run_like(1.0, "after").dump());
-  std::filesystem::create_symlink("w/record.json", folder_.path() / "link.json");
-  const std::string record = read_text(folder_.path() / "w" / "record.json");
-  const std::string baseline = read_text(folder_.path() / "bl.json");
-  const std::vector<std::vector<std::string>> all{
+  std::filesystem::create_symlink("w/record.json", folder_ / "link.json");
+  const std::string record = read_text(folder_ / "w" / "record.json");
+  const std::string baseline = read_text(folder_ / "bl.json");
+  const std::vector<Words> all{
       {"baseline", "w", "-o", "w/record.json"},
       {"baseline", "w", "-o", "w/journal.jsonl"},
       {"baseline", "link.json", "-o", "w/../w/record.json"},
@@ -325,7 +309,7 @@ TEST_F(CheckProgram, NoOutputReplacesAnInputOrAnotherOutput) {
       {"fleet", "w", "--prometheus", "w/record.json"},
       {"doctor", "--junit", "p", "--prometheus", "p"}};
   Situations refusals;
-  for (const std::vector<std::string>& arguments : all) {
+  for (const Words& arguments : all) {
     const Outcome outcome = run(arguments);
     std::string command = "linkgain";
     for (const std::string& argument : arguments) command += " " + argument;
@@ -333,9 +317,9 @@ TEST_F(CheckProgram, NoOutputReplacesAnInputOrAnotherOutput) {
     EXPECT_EQ(outcome.output, "") << command;
     refusals.add(command, outcome.error);
   }
-  EXPECT_EQ(read_text(folder_.path() / "w" / "record.json"), record);
-  EXPECT_EQ(read_text(folder_.path() / "bl.json"), baseline);
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "p"));
+  EXPECT_EQ(read_text(folder_ / "w" / "record.json"), record);
+  EXPECT_EQ(read_text(folder_ / "bl.json"), baseline);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "p"));
   refusals.expect_golden("same_files.txt");
 }
 
@@ -345,15 +329,15 @@ class CheckOfARun : public MpiTest {};
 TEST_F(CheckOfARun, HoldsTwoRunsAgainstEachOther) {
   const ScratchFolder folder;
   for (const char* name : {"before", "after"}) {
-    const Outcome run = run_program(linkgain(
-        folder,
-        {"run", "--backend", "mpi", "--np", "2", "--only", "all_reduce", "--sizes", "1M",
-         "--variant", "tcp", "--launches", "3", "--quiet", "--ci-width", "0.5", "--out", name}));
+    const Outcome run =
+        run_linkgain(folder, {"run", "--backend", "mpi", "--np", "2", "--only", "all_reduce",
+                              "--sizes", "1M", "--variant", "tcp", "--launches", "3", "--quiet",
+                              "--ci-width", "0.5", "--out", name});
     ASSERT_EQ(run.status, 0) << run.error;
   }
-  ASSERT_EQ(run_program(linkgain(folder, {"baseline", "before", "-o", "b.json"})).status, 0);
-  const Outcome outcome = run_program(
-      linkgain(folder, {"check", "after", "--baseline", "b.json", "--json", "--tolerance", "99%"}));
+  ASSERT_EQ(run_linkgain(folder, {"baseline", "before", "-o", "b.json"}).status, 0);
+  const Outcome outcome = run_linkgain(
+      folder, {"check", "after", "--baseline", "b.json", "--json", "--tolerance", "99%"});
   EXPECT_TRUE(outcome.status == 0 || outcome.status == 7) << outcome.output << outcome.error;
   const Json json = Json::parse(outcome.output);
   ASSERT_EQ(json["cases"].size(), 1);

@@ -17,17 +17,12 @@ const std::string kFirst = RESULTS_FOLDER "/2xH200-all_reduce-1";
 const std::string kSecond = RESULTS_FOLDER "/2xH200-all_reduce-2/record.json";
 const std::string kNcclTests = CORE_TEST_DATA "/nccl_tests.json";
 
-Outcome compare(std::vector<std::string> arguments) {
-  const ScratchFolder folder;
-  arguments.insert(arguments.begin(), "compare");
-  return run_program(linkgain(folder, std::move(arguments)));
+Outcome compare(const Words& arguments) {
+  return run_linkgain(ScratchFolder(), joined({"compare"}, arguments));
 }
 
-Json json_of(std::vector<std::string> arguments) {
-  arguments.push_back("--json");
-  const Outcome outcome = compare(std::move(arguments));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
-  return Json::parse(outcome.output);
+Json json_of(const Words& arguments) {
+  return Json::parse(with_status(0, compare(joined(arguments, {"--json"}))).output);
 }
 
 std::string with_replaced(const std::filesystem::path& file, const std::string& what,
@@ -57,8 +52,8 @@ TEST(CompareProgram, FindsNoDifferenceBetweenTwoRunsOfOneMachine) {
 
 TEST(CompareProgram, CautionsWhereBothSidesAreTheSameRun) {
   const ScratchFolder folder;
-  std::filesystem::copy_file(kFirst + "/record.json", folder.path() / "copy.json");
-  const Outcome outcome = run_program(linkgain(folder, {"compare", kFirst, "copy.json", "--json"}));
+  std::filesystem::copy_file(kFirst + "/record.json", folder / "copy.json");
+  const Outcome outcome = run_linkgain(folder, {"compare", kFirst, "copy.json", "--json"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   const Json comparison = Json::parse(outcome.output).at("comparisons").at(0);
   EXPECT_EQ(comparison.at("cautions").at(0).at("code"), "same-run");
@@ -96,10 +91,9 @@ TEST(CompareProgram, SaysWhatChangedAndWhatItIsWorth) {
   record.at("settings").at("environment_in_force").at(0)["NCCL_P2P_DISABLE"] = "1";
   record.at("machine").at("links").at(0)["nvlink"] = false;
   record.at("machine").at("links").at(0)["ancestor"] = "PHB";
-  write(folder.path() / "before.json", record.dump());
+  write(folder / "before.json", record.dump());
   const Outcome outcome =
-      run_program(linkgain(folder, {"compare", "before.json", kFirst, "--format", "md"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+      with_status(0, run_linkgain(folder, {"compare", "before.json", kFirst, "--format", "md"}));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("- GPU0–GPU1: PHB → NV18\n"),
                     HasSubstr("- NCCL_P2P_DISABLE with p2p: 1 → not set\n"),
@@ -108,11 +102,9 @@ TEST(CompareProgram, SaysWhatChangedAndWhatItIsWorth) {
 }
 
 TEST(CompareProgram, TakesWhatNcclTestsWrote) {
-  const Outcome same = compare({kNcclTests, kNcclTests});
-  EXPECT_EQ(same.status, 0) << same.error;
+  const Outcome same = with_status(0, compare({kNcclTests, kNcclTests}));
   EXPECT_THAT(same.output, AllOf(HasSubstr("all_reduce 1 MiB"), HasSubstr("not comparable")));
-  const Outcome mixed = compare({kNcclTests, kFirst, "--only", "all_reduce"});
-  EXPECT_EQ(mixed.status, 0) << mixed.error;
+  const Outcome mixed = with_status(0, compare({kNcclTests, kFirst, "--only", "all_reduce"}));
   EXPECT_THAT(mixed.output,
               AllOf(HasSubstr("measured with: nccl-tests → linkgain"), HasSubstr("15.50 us"),
                     HasSubstr("all_reduce 1 MiB "), HasSubstr("other-settings")));
@@ -145,9 +137,8 @@ TEST(CompareProgram, ShowsTheTimesThatTheSpeedUpIsMadeOf) {
   EXPECT_GT(compared, 10);
 }
 
-void expect_refusal(const std::vector<std::string>& arguments, const std::string& text) {
-  const Outcome outcome = compare(arguments);
-  EXPECT_EQ(outcome.status, 2);
+void expect_refusal(const Words& arguments, const std::string& text) {
+  const Outcome outcome = with_status(2, compare(arguments));
   EXPECT_THAT(outcome.output, IsEmpty());
   EXPECT_THAT(outcome.error, AllOf(StartsWith("linkgain: "), HasSubstr(text)));
   EXPECT_THAT(lines_of(outcome.error), SizeIs(2)) << outcome.error;
@@ -155,14 +146,14 @@ void expect_refusal(const std::vector<std::string>& arguments, const std::string
 
 TEST(CompareProgram, RefusesWhatItCannotRead) {
   const ScratchFolder folder;
-  const std::filesystem::path newer = folder.path() / "newer.json";
+  const std::filesystem::path newer = folder / "newer.json";
   write(newer, with_replaced(kSecond, "linkgain.record/1", "linkgain.record/3"));
   expect_refusal({kFirst, newer}, "newer.json: ");
-  const std::filesystem::path cut = folder.path() / "cut.json";
+  const std::filesystem::path cut = folder / "cut.json";
   write(cut, read_text(kSecond).substr(0, 5000));
   expect_refusal({kFirst, cut}, "cut.json: ");
   expect_refusal({kFirst, "/nowhere.json"}, "/nowhere.json");
-  const std::filesystem::path foreign = folder.path() / "sort.json";
+  const std::filesystem::path foreign = folder / "sort.json";
   write(foreign, R"({"context": {}, "benchmarks": [{"name": "BM_sort/64", "real_time": 5.0}]})");
   expect_refusal({kFirst, foreign}, "sort.json: ");
   expect_refusal({kFirst}, "compare takes two runs, 1 given");
@@ -181,20 +172,17 @@ TEST(CompareProgram, RefusesToCompareAnOperationThatNoRunHas) {
 
 TEST(CompareProgram, SaysThatThereIsNothingToCompare) {
   const ScratchFolder folder;
-  const std::filesystem::path empty = folder.path() / "empty.json";
+  const std::filesystem::path empty = folder / "empty.json";
   std::string text = read_text(kNcclTests);
   const std::size_t rows = text.find('[', text.find("\"results\""));
   const std::size_t end = text.find("],\n \"out_of_bounds\"", rows);
   write(empty, text.replace(rows, end - rows + 1, "[]"));
-  const Outcome outcome = compare({empty, empty});
-  EXPECT_EQ(outcome.status, 7) << outcome.error;
+  const Outcome outcome = with_status(7, compare({empty, empty}));
   EXPECT_THAT(outcome.output, testing::Not(HasSubstr("all_reduce")));
 }
 
 TEST(CompareProgram, OfRunsWithoutACommonCaseIsInconclusive) {
-  const Outcome outcome =
-      compare({RESULTS_FOLDER "/2xH200-latency", RESULTS_FOLDER "/2xH200-training"});
-  EXPECT_EQ(outcome.status, 7);
+  with_status(7, compare({RESULTS_FOLDER "/2xH200-latency", RESULTS_FOLDER "/2xH200-training"}));
 }
 
 }  // namespace

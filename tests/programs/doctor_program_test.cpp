@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "programs.hpp"
+#include "redirection.hpp"
 #include "support/other_readers.hpp"
 
 namespace linkgain::test {
@@ -16,14 +16,10 @@ using testing::Not;
 
 /// `linkgain doctor` on one of the NVML double's machines.
 ProgramRequest doctor(const ScratchFolder& folder, const std::string& scenario,
-                      std::vector<std::string> arguments = {}) {
-  arguments.insert(arguments.begin(), "doctor");
-  ProgramRequest request = linkgain(folder, std::move(arguments));
-  request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
-                         {"LINKGAIN_NVML_SCENARIO", scenario},
-                         {"HOME", folder.path().string()},
-                         {"CUDA_VISIBLE_DEVICES", std::nullopt}};
-  return request;
+                      const Words& arguments = {}) {
+  ProgramRequest request = linkgain(folder, joined({"doctor"}, arguments));
+  request.environment = {{"HOME", folder.path().string()}, {"CUDA_VISIBLE_DEVICES", std::nullopt}};
+  return on_machine(scenario, request);
 }
 
 Json findings_of(const Outcome& outcome) { return Json::parse(outcome.output)["findings"]; }
@@ -55,7 +51,7 @@ TEST(DoctorProgram, WritesFilesForOtherPrograms) {
     const Outcome outcome = run_program(
         doctor(folder, scenario, {"--json", "--junit", "d.xml", "--prometheus", "d.prom"}));
     const Json json = Json::parse(outcome.output);
-    const std::string metrics = read_text(folder.path() / "d.prom");
+    const std::string metrics = read_text(folder / "d.prom");
     EXPECT_THAT(metrics,
                 HasSubstr("linkgain_doctor_exit_status " + std::to_string(outcome.status) + "\n"));
     EXPECT_THAT(metrics, HasSubstr("findings{verdict=\"problem\"} " +
@@ -64,9 +60,8 @@ TEST(DoctorProgram, WritesFilesForOtherPrograms) {
     if (has_promtool()) {
       EXPECT_EQ(promtool_complaints(metrics), "");
     }
-    EXPECT_THAT(
-        read_text(folder.path() / "d.xml"),
-        HasSubstr("name=\"linkgain doctor\" tests=\"" + std::to_string(json["findings"].size())));
+    EXPECT_THAT(read_text(folder / "d.xml"), HasSubstr("name=\"linkgain doctor\" tests=\"" +
+                                                       std::to_string(json["findings"].size())));
   }
   EXPECT_EQ(run_program(doctor(folder, "h200x2", {"--junit", "no/such/d.xml"})).status, 2);
 }
@@ -77,37 +72,33 @@ TEST(DoctorProgram, WritesATextfileThatNodeExporterTakes) {
   const auto written = [&](const std::string& file) {
     ProgramRequest request = doctor(folder, "h200x2", {"--only", "gpu-driver", "--prometheus"});
     request.arguments.push_back(file);
-    request.arguments.insert(request.arguments.begin(),
-                             {"sh", "-c", "umask 077; exec \"$@\"", "-"});
-    return run_program(request);
+    return in_shell(folder, "umask 077; exec \"$@\"", request);
   };
   const auto mode_of = [&](const std::string& file) {
-    return std::filesystem::status(folder.path() / file).permissions();
+    return std::filesystem::status(folder / file).permissions();
   };
   EXPECT_EQ(written("a.prom").status, 0);
   EXPECT_EQ(mode_of("a.prom"), std::filesystem::perms{0644});
   EXPECT_EQ(written("a.prom").status, 0) << "over itself";
-  const Outcome other = written("b.prom");
-  EXPECT_EQ(other.status, 2);
+  const Outcome other = with_status(2, written("b.prom"));
   EXPECT_THAT(other.error,
               AllOf(HasSubstr("--prometheus b.prom"), HasSubstr("a.prom has the same")));
-  std::filesystem::create_directory(folder.path() / "other");
+  std::filesystem::create_directory(folder / "other");
   EXPECT_EQ(written("other/b.prom").status, 0);
   for (const char* name : {"a", "a.txt", "a.prom.old"}) {
     const Outcome unread = written(name);
     EXPECT_EQ(unread.status, 2) << name;
     EXPECT_THAT(unread.error, HasSubstr("end in .prom"));
-    EXPECT_FALSE(std::filesystem::exists(folder.path() / name));
+    EXPECT_FALSE(std::filesystem::exists(folder / name));
   }
 }
 
 TEST(DoctorProgram, ShowsWhatIsOkOnlyWhenAsked) {
   const ScratchFolder folder;
-  const auto shown = [&](const std::vector<std::string>& arguments) {
+  const auto shown = [&](const Words& arguments) {
     const Outcome outcome = run_program(doctor(folder, "rtx3090-nv4", arguments));
     const std::size_t begin = outcome.output.find("\nWhat is ok\n");
-    return begin == std::string::npos ? std::vector<std::string>{}
-                                      : lines_of(outcome.output.substr(begin));
+    return begin == std::string::npos ? Words{} : lines_of(outcome.output.substr(begin));
   };
   EXPECT_THAT(shown({}), testing::IsEmpty());
   EXPECT_THAT(shown({"--verbose"}), testing::SizeIs(testing::Gt(10U)));
@@ -123,8 +114,8 @@ TEST(DoctorProgram, SaysWhyNothingWasLoaded) {
 
 TEST(DoctorProgram, LooksAtTheChecksAskedForAlone) {
   const ScratchFolder folder;
-  const Outcome some = run_program(doctor(folder, "p2p-refused", {"--only", "p2p", "--json"}));
-  EXPECT_EQ(some.status, 1);
+  const Outcome some =
+      with_status(1, run_program(doctor(folder, "p2p-refused", {"--only", "p2p", "--json"})));
   EXPECT_THAT(findings_of(some), testing::SizeIs(1));
   EXPECT_EQ(verdict_of(some, "p2p", "GPU0-GPU1"), "problem");
   const Outcome others =
@@ -141,15 +132,13 @@ TEST(DoctorProgram, JudgesTheNodeAlone) {
   request.environment["CUDA_VISIBLE_DEVICES"] = "";
   request.environment["NCCL_P2P_DISABLE"] = "1";
   request.environment["PATH"] = "/nowhere";
-  const Outcome all = run_program(request);
-  EXPECT_EQ(all.status, 1);
+  const Outcome all = with_status(1, run_program(request));
   for (const char* id : {"cuda-visible", "mpirun"}) {
     EXPECT_EQ(verdict_of(all, id, "host"), "problem") << id;
   }
   EXPECT_EQ(verdict_of(all, "nccl-variable", "NCCL_P2P_DISABLE"), "problem");
   request.arguments.push_back("--node");
-  const Outcome node = run_program(request);
-  EXPECT_EQ(node.status, 0);
+  const Outcome node = with_status(0, run_program(request));
   for (const char* id : {"cuda-visible", "mpirun", "cores"}) {
     EXPECT_EQ(verdict_of(node, id, "host"), "") << id;
   }
@@ -158,15 +147,14 @@ TEST(DoctorProgram, JudgesTheNodeAlone) {
 
 TEST(DoctorProgram, ExplainsACheckWithoutLookingAtTheMachine) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(doctor(folder, "p2p-refused", {"--explain", "p2p"}));
-  EXPECT_EQ(outcome.status, 0);
+  const Outcome outcome =
+      with_status(0, run_program(doctor(folder, "p2p-refused", {"--explain", "p2p"})));
   EXPECT_THAT(lines_of(outcome.output).front(), testing::StartsWith("p2p (connectivity): "));
 }
 
 TEST(DoctorProgram, RepeatsProblemsLast) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(doctor(folder, "p2p-refused"));
-  EXPECT_EQ(outcome.status, 1);
+  const Outcome outcome = with_status(1, run_program(doctor(folder, "p2p-refused")));
   EXPECT_THAT(lines_of(outcome.output).back(), AllOf(testing::StartsWith("  - problem: "),
                                                      HasSubstr("p2p"), HasSubstr("GPU0-GPU1")));
 }
@@ -216,9 +204,9 @@ TEST(DoctorProgram, FindsTheFaultOfEachMachine) {
 
 TEST(DoctorProgram, NamesNeighbours) {
   const ScratchFolder folder;
-  std::ofstream(folder.path() / "use") << "1 97 4711:10240:/usr/bin/python3\n";
+  std::ofstream(folder / "use") << "1 97 4711:10240:/usr/bin/python3\n";
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});
-  request.environment["LINKGAIN_NVML_USE"] = (folder.path() / "use").string();
+  request.environment["LINKGAIN_NVML_USE"] = (folder / "use").string();
   const Outcome outcome = run_program(request);
   EXPECT_EQ(verdict_of(outcome, "neighbours", "GPU0"), "ok");
   EXPECT_EQ(verdict_of(outcome, "neighbours", "GPU1"), "warning");
@@ -227,8 +215,7 @@ TEST(DoctorProgram, NamesNeighbours) {
 
 TEST(DoctorProgram, SeesThrottling) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(doctor(folder, "throttling"));
-  EXPECT_EQ(outcome.status, 1);
+  const Outcome outcome = with_status(1, run_program(doctor(folder, "throttling")));
   EXPECT_THAT(outcome.output, HasSubstr("problem"));
 }
 
@@ -266,8 +253,7 @@ TEST(DoctorProgram, FindsVariablesOfTheEnvironmentAndOfFiles) {
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});
   request.environment["NCCL_P2P_DISABLE"] = "1";
   request.environment["NCCL_ALGO"] = "Ring";
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, 1);
+  const Outcome outcome = with_status(1, run_program(request));
   EXPECT_EQ(verdict_of(outcome, "nccl-variable", "NCCL_P2P_DISABLE"), "problem");
   EXPECT_EQ(verdict_of(outcome, "nccl-variable", "NCCL_ALGO"), "warning");
 }
@@ -297,9 +283,7 @@ TEST(DoctorProgram, SaysWhyThereWasNoLoad) {
 
 /// `linkgain doctor` with a folder first on PATH whose mpirun is this script.
 ProgramRequest doctor_with_mpirun(const ScratchFolder& folder, const std::string& script) {
-  const auto mpirun = folder.path() / "mpirun";
-  std::ofstream(mpirun) << "#!/bin/sh\n" << script << "\n";
-  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+  write_executable(folder / "mpirun", "#!/bin/sh\n" + script + "\n");
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});
   request.environment["PATH"] = folder.path().string() + ":/usr/bin:/bin";
   return request;
@@ -327,22 +311,19 @@ TEST(DoctorProgram, AnMpirunThatSaysNothingDoesNotHoldItUp) {
 
 /// `linkgain` beside a worker that is this script.
 ProgramRequest doctor_with_worker(const ScratchFolder& folder, const std::string& script,
-                                  const std::string& scenario,
-                                  const std::vector<std::string>& arguments) {
-  std::filesystem::copy_file(LINKGAIN, folder.path() / "linkgain");
-  const auto worker = folder.path() / "linkgain-bench";
-  std::ofstream(worker) << "#!/bin/sh\n" << script << "\n";
-  std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+                                  const std::string& scenario, const Words& arguments) {
+  std::filesystem::copy_file(LINKGAIN, folder / "linkgain");
+  write_executable(folder / "linkgain-bench", "#!/bin/sh\n" + script + "\n");
   ProgramRequest request = doctor(folder, scenario, arguments);
-  request.arguments[0] = (folder.path() / "linkgain").string();
+  request.arguments[0] = (folder / "linkgain").string();
   return request;
 }
 
 TEST(DoctorProgram, ALinkThatStaysDownUnderLoadIsAProblem) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(doctor_with_worker(
-      folder, "test \"$1\" != --load || sleep 0.5", "pcie-trained-down", {"--load", "--json"}));
-  EXPECT_EQ(outcome.status, 1);
+  const Outcome outcome =
+      with_status(1, run_program(doctor_with_worker(folder, "test \"$1\" != --load || sleep 0.5",
+                                                    "pcie-trained-down", {"--load", "--json"})));
   EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU0"), "ok");
   EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU1"), "problem");
   EXPECT_EQ(verdict_of(outcome, "load", "host"), "");

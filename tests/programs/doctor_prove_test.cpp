@@ -35,18 +35,16 @@ class DoctorProve : public testing::Test {
  protected:
   /// What this build says of itself, as if it had been built with NCCL.
   void describe_worker(bool with_nccl = true) {
-    ProgramRequest request;
-    request.arguments = {LINKGAIN_BENCH, "--describe"};
-    Json description = Json::parse(run_program(request).output);
+    Json description =
+        Json::parse(run_program({.arguments = {LINKGAIN_BENCH, "--describe"}}).output);
     description["machine"]["software"]["nccl_library"] = with_nccl ? Json("2.28.9") : Json(nullptr);
     std::ofstream(path("describe.json")) << description.dump() << "\n";
   }
 
-  std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 
   void write_script(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name)) << "#!/bin/sh\n" << text;
-    std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);
+    write_executable(path(name), "#!/bin/sh\n" + text);
   }
 
   /// A mpirun that starts one rank, which speaks for both.
@@ -68,12 +66,10 @@ class DoctorProve : public testing::Test {
     ProgramRequest request =
         linkgain(folder_, {"doctor", "--prove", "--json", "--only", "p2p-delivery"});
     request.arguments[0] = path("linkgain").string();
-    request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
-                           {"LINKGAIN_NVML_SCENARIO", scenario},
-                           {"HOME", folder_.path().string()},
+    request.environment = {{"HOME", folder_.path().string()},
                            {"PATH", folder_.path().string() + ":/usr/bin:/bin"},
                            {"CUDA_VISIBLE_DEVICES", std::nullopt}};
-    return request;
+    return on_machine(scenario, request);
   }
 
   static Json finding(const Outcome& outcome) {
@@ -145,10 +141,9 @@ TEST_F(DoctorProve, AControlThatUsedP2pIsNone) {
 }
 
 TEST_F(DoctorProve, OfEightGpusFourPairsAreProvedAtATime) {
-  const Outcome outcome = run_program(request({}, "h200x8"));
-  EXPECT_EQ(outcome.status, 0);
+  const Outcome outcome = with_status(0, run_program(request({}, "h200x8")));
   EXPECT_EQ(Json::parse(outcome.output)["findings"].size(), 28U);
-  const std::vector<std::string> climbed = lines_of(read_text(path("climbed")));
+  const Words climbed = lines_of(read_text(path("climbed")));
   EXPECT_EQ(climbed.size(), 28U * 5U);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_THAT(climbed.at(i), testing::StartsWith("stores "));
 }

@@ -23,11 +23,10 @@ using testing::SizeIs;
 class ExecCommand : public ExecProgram {};
 
 TEST_F(ExecCommand, SaysThatTheCommandDoesNotGetItsInput) {
-  std::ofstream(folder_.path() / "list") << "one\n";
+  std::ofstream(folder_ / "list") << "one\n";
   ProgramRequest made = request({"--variant", "p2p", "--rounds", "1"}, {"wc", "-l"});
-  made.arguments.insert(made.arguments.begin(), {"sh", "-c", "\"$0\" \"$@\" < list"});
-  const Outcome outcome = run_program(made);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  made.arguments = joined({"sh", "-c", "\"$0\" \"$@\" < list"}, made.arguments);
+  with_status(0, run_program(made));
   EXPECT_EQ(log("p2p-1"), "0\n");
   EXPECT_THAT(warning_codes(), Contains("exec-input"));
   run({"--variant", "p2p", "--rounds", "1"}, {"true"});
@@ -43,7 +42,7 @@ TEST_F(ExecCommand, NamesTheInterpreterThatAScriptLacks) {
   };
   EXPECT_THAT(said_of("#! /usr/bin/pythonX -u"), HasSubstr("'/usr/bin/pythonX'"));
   EXPECT_THAT(said_of("#!/bin/sh\r"), HasSubstr("Windows"));
-  EXPECT_FALSE(exists(folder_.path() / "out"));
+  EXPECT_FALSE(exists(folder_ / "out"));
 }
 
 TEST_F(ExecCommand, EndsWhatAProgramLeavesBehind) {
@@ -51,19 +50,17 @@ TEST_F(ExecCommand, EndsWhatAProgramLeavesBehind) {
                "#!/bin/sh\n(setsid sleep 1000 &)\n"
                "setsid env -i sleep 1000 &\necho $! > unmarked\nsleep 0.3\n");
   Program program(request({"--variant", "p2p", "--rounds", "1"}, {"./daemon"}));
-  const Outcome outcome = program.finish(60.0);
-  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  const Outcome outcome = with_status(6, program.finish(60.0));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
-  EXPECT_NE(::kill(std::stoi(read_text(folder_.path() / "unmarked")), SIGKILL), 0) << "left behind";
+  EXPECT_NE(::kill(std::stoi(read_text(folder_ / "unmarked")), SIGKILL), 0) << "left behind";
   EXPECT_THAT(outcome.output, HasSubstr("2 processes"));
 }
 
 // It would be three times as fast as one that waits for its work.
 TEST_F(ExecCommand, ComparesNoVariantThatPutsItsWorkIntoTheBackground) {
-  const Outcome outcome =
-      run({"--rounds", "3", "--variant", "a:IN=fore", "--variant", "b:IN=back"},
-          {"sh", "-c", "[ $IN = back ] && sleep 0.3 & [ $IN = back ] || sleep 0.1"});
-  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  const Outcome outcome = with_status(
+      6, run({"--rounds", "3", "--variant", "a:IN=fore", "--variant", "b:IN=back"},
+             {"sh", "-c", "[ $IN = back ] && sleep 0.3 & [ $IN = back ] || sleep 0.1"}));
   EXPECT_THAT(outcome.output, HasSubstr("left 1 process"));
   EXPECT_TRUE(case_named("exec/time").at("variants")[1].at("time_s").is_null());
   EXPECT_THAT(outcome.output, Not(HasSubstr("slower")));
@@ -76,18 +73,16 @@ class ExecWithErrors : public ExecProgram {
  protected:
   Outcome run_on(const std::string& scenario, const std::string& script) {
     ProgramRequest made = request({"--variant", "p2p"}, {"sh", "-c", script});
-    made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-    made.environment["LINKGAIN_NVML_SCENARIO"] = scenario;
-    made.environment["LINKGAIN_NVML_ERRORS"] = (folder_.path() / "errors").string();
+    made = on_machine(scenario, made);
+    made.environment["LINKGAIN_NVML_ERRORS"] = (folder_ / "errors").string();
     return run_program(made);
   }
-  std::string report() const { return read_text(folder_.path() / "out" / "report.md"); }
+  std::string report() const { return result("report.md"); }
 };
 
 TEST_F(ExecWithErrors, NamesLinkAndCounter) {
   const Outcome outcome =
-      run_on("h200x2", "[ {round} = 1 ] || echo 0 3 crc_errors 12 > errors; true");
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+      with_status(0, run_on("h200x2", "[ {round} = 1 ] || echo 0 3 crc_errors 12 > errors; true"));
   EXPECT_THAT(outcome.error, HasSubstr("12 CRC errors"));
   EXPECT_THAT(warning_codes(), Contains("link-errors"));
   const Json errors = record().at("link_errors");
@@ -100,8 +95,7 @@ TEST_F(ExecWithErrors, NamesLinkAndCounter) {
 }
 
 TEST_F(ExecWithErrors, OfLinksWithoutAnyAreNone) {
-  const Outcome outcome = run_on("h200x2", "true");
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_on("h200x2", "true"));
   EXPECT_THAT(record().at("link_errors").at("counters"), Not(IsEmpty()));
   EXPECT_THAT(record().at("link_errors").at("grown"), IsEmpty());
   EXPECT_THAT(warning_codes(), Not(Contains("link-errors")));
@@ -109,8 +103,7 @@ TEST_F(ExecWithErrors, OfLinksWithoutAnyAreNone) {
 }
 
 TEST_F(ExecWithErrors, SaysOfAFailureWhatTheDriverSays) {
-  const Outcome outcome = run_on("lost-gpu", "echo 'CUDA error: unknown error'; exit 3");
-  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  with_status(6, run_on("lost-gpu", "echo 'CUDA error: unknown error'; exit 3"));
   const Json failed = warning("run-failed");
   ASSERT_TRUE(failed.is_object());
   EXPECT_THAT(failed.at("text"), HasSubstr("\nGPU 1 does"));
@@ -124,9 +117,9 @@ TEST_F(ExecProgram, SetsAnEarlierRunAside) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(run({"--variant", "p2p", "--rounds", "1"}, {"true"}).status, 0);
   }
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs.old" / "p2p-1.log"));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p-1.log"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results")) << "another one was named";
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "runs.old" / "p2p-1.log"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "runs" / "p2p-1.log"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "results")) << "another one was named";
 }
 
 TEST_F(ExecProgram, HasAFolderOfItsOwnBesideOthersThatBeginInTheSameSecond) {
@@ -142,7 +135,7 @@ TEST_F(ExecProgram, HasAFolderOfItsOwnBesideOthersThatBeginInTheSameSecond) {
     EXPECT_EQ(outcome.status, 0) << outcome.error;
   }
   std::set<std::filesystem::path> records;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_.path() / "results")) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "results")) {
     EXPECT_TRUE(std::filesystem::exists(entry.path() / "record.json")) << entry.path();
     EXPECT_FALSE(std::filesystem::exists(entry.path() / "record.json.old")) << entry.path();
     records.insert(entry.path());
@@ -151,11 +144,9 @@ TEST_F(ExecProgram, HasAFolderOfItsOwnBesideOthersThatBeginInTheSameSecond) {
 }
 
 TEST_F(ExecProgram, ThatIsRefusedLeavesNoFolder) {
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {"--dry-run", "--", "true"}, {"--", "no-such-program"}}) {
-    std::vector<std::string> arguments{"exec"};
-    arguments.insert(arguments.end(), command.begin(), command.end());
-    run_program(linkgain(folder_, arguments));
+  for (const Words& command :
+       std::vector<Words>{{"--dry-run", "--", "true"}, {"--", "no-such-program"}}) {
+    run_linkgain(folder_, joined({"exec"}, command));
     EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << command.front();
   }
 }
@@ -170,7 +161,7 @@ TEST_F(ExecProgram, ShowsTheNameOfItsFolderAsAWordToCopy) {
     EXPECT_EQ(outcome.status, 6) << name;
     EXPECT_THAT(outcome.output + outcome.error,
                 AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\u202e"))));
-    const std::vector<std::string> lines = lines_of(outcome.output);
+    const Words lines = lines_of(outcome.output);
     const std::string start = "Details: ";
     const auto line = std::ranges::find_if(
         lines, [&](const std::string& each) { return each.starts_with(start); });
@@ -197,20 +188,19 @@ TEST_F(ExecServer, StartsAServerForEachRun) {
   Program program(request({"--server", "./server '1{round} {variant}'", "--ready", "ready at",
                            "--metric", "answer: ([0-9]+)"},
                           {"./client"}));
-  const Outcome outcome = program.finish();
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, program.finish());
   EXPECT_EQ(log("host-2"), "answer: 12 host\n");
   EXPECT_EQ(log("host-2.server"), "...\nready at 12 host");
   const Json runs = record().at("samples").at("case");
-  EXPECT_EQ(static_cast<std::ptrdiff_t>(lines_of(read_text(folder_.path() / "ended")).size()),
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(lines_of(read_text(folder_ / "ended")).size()),
             std::ranges::count(runs, Json(0)));
   EXPECT_GE(case_named("exec/start-up").at("variants")[0].at("time_s"), 0.1);
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
 
 TEST_F(ExecServer, SaysWhatIsWrongWithAServer) {
-  const auto fails = [&](const std::vector<std::string>& options, const std::string& why) {
-    std::vector<std::string> all{"--ready", "up", "--variant", "p2p", "--rounds", "1"};
+  const auto fails = [&](const Words& options, const std::string& why) {
+    Words all{"--ready", "up", "--variant", "p2p", "--rounds", "1"};
     all.insert(all.end(), options.begin(), options.end());
     Program program(request(all, {"sleep", "0.5"}));
     const Outcome outcome = program.finish(60.0);
@@ -254,11 +244,10 @@ TEST_F(ExecServer, ThatEndsUnderItsClientEndsTheRun) {
 }
 
 TEST_F(ExecServer, ThatEndedIsToldOfWhereItsClientFailsAtOnce) {
-  const Outcome outcome =
-      run({"--server", "sh -c 'echo ready; echo no memory; touch gone; exit 4'", "--ready", "ready",
-           "--variant", "p2p", "--rounds", "1"},
-          {"sh", "-c", "while [ ! -e gone ]; do sleep 0.02; done; sleep 0.3; exit 7"});
-  EXPECT_EQ(outcome.status, 6);
+  const Outcome outcome = with_status(
+      6, run({"--server", "sh -c 'echo ready; echo no memory; touch gone; exit 4'", "--ready",
+              "ready", "--variant", "p2p", "--rounds", "1"},
+             {"sh", "-c", "while [ ! -e gone ]; do sleep 0.02; done; sleep 0.3; exit 7"}));
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("exit status 4"), HasSubstr("exit status 7"),
                                    HasSubstr("no memory")));
   EXPECT_THAT(outcome.error, HasSubstr("p2p-1.server.log"));
@@ -268,8 +257,7 @@ TEST_F(ExecServer, HasNoStartUpThatIsKnownWhereLinkgainWasStopped) {
   write_script("serve", "#!/bin/sh\ntouch begun; sleep 0.5; echo ready; sleep 1000\n");
   Program program(request(
       {"--server", "./serve", "--ready", "ready", "--variant", "p2p", "--rounds", "1"}, {"true"}));
-  const Outcome outcome = finish_stopped(program, 2.5);
-  EXPECT_EQ(outcome.status, 6);
+  const Outcome outcome = with_status(6, finish_stopped(program, 2.5));
   EXPECT_THAT(outcome.error, HasSubstr("linkgain itself"));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
@@ -277,19 +265,18 @@ TEST_F(ExecServer, HasNoStartUpThatIsKnownWhereLinkgainWasStopped) {
 TEST_F(ExecServer, TellsOfAServerThatHangsAsOfItsClient) {
   const std::string server = "sh -c 'echo ready; sleep 1001; :'";
   const auto both = AllOf(HasSubstr("(sleep 1000)"), HasSubstr("(sleep 1001)"));
-  const Outcome outcome = run({"--timeout", "0.5", "--variant", "p2p", "--rounds", "1", "--server",
-                               server, "--ready", "ready"},
-                              {"sleep", "1000"});
-  EXPECT_EQ(outcome.status, 6);
+  const Outcome outcome = with_status(6, run({"--timeout", "0.5", "--variant", "p2p", "--rounds",
+                                              "1", "--server", server, "--ready", "ready"},
+                                             {"sleep", "1000"}));
   EXPECT_THAT(outcome.error, both);
   EXPECT_THAT(log("p2p-1"), both);
 }
 
 TEST_F(ExecServer, TellsWhatAServerDoesThatIsNotReadyInTime) {
-  const Outcome outcome = run({"--ready-timeout", "0.5", "--variant", "p2p", "--rounds", "1",
-                               "--server", "sleep 1001", "--ready", "up"},
-                              {"true"});
-  EXPECT_EQ(outcome.status, 6);
+  const Outcome outcome =
+      with_status(6, run({"--ready-timeout", "0.5", "--variant", "p2p", "--rounds", "1", "--server",
+                          "sleep 1001", "--ready", "up"},
+                         {"true"}));
   EXPECT_THAT(outcome.error, HasSubstr("(sleep 1001)"));
   EXPECT_THAT(log("p2p-1.server"), HasSubstr("(sleep 1001)"));
 }
@@ -302,11 +289,10 @@ TEST_P(ExecShell, IsEndedWithAllItStartedWhereItTakesTooLong) {
   Program program(request({GetParam(), "echo begun >> begun; setsid sleep 1000 & sleep 1000",
                            "--timeout", "1", "--variant", "p2p", "--rounds", "1"},
                           {"true"}));
-  const Outcome outcome = program.finish(120.0);
-  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  const Outcome outcome = with_status(6, program.finish(120.0));
   EXPECT_THAT(outcome.error, HasSubstr(GetParam() + " had not"));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
-  EXPECT_EQ(read_text(folder_.path() / "begun"), "begun\n");
+  EXPECT_EQ(read_text(folder_ / "begun"), "begun\n");
   EXPECT_THAT(warning_codes(), Contains("run-failed"));
 }
 

@@ -19,35 +19,33 @@ class ExecProgram : public testing::Test {
  protected:
   /// An executable script in the folder.
   void write_script(const std::string& name, const std::string& text) {
-    const auto path = folder_.path() / name;
-    std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    write_executable(folder_ / name, text);
   }
 
   /// `linkgain exec --out out` of two rounds where `options` name no number.
-  ProgramRequest request(const std::vector<std::string>& options,
-                         const std::vector<std::string>& command) {
-    std::vector<std::string> all{"exec", "--out", "out"};
+  ProgramRequest request(const Words& options, const Words& command) {
+    Words all{"exec", "--out", "out"};
     if (std::ranges::find(options, "--rounds") == options.end()) {
       all.insert(all.end(), {"--rounds", "2", "--ci-width", "50%"});
     }
-    all.insert(all.end(), options.begin(), options.end());
-    all.emplace_back("--");
-    all.insert(all.end(), command.begin(), command.end());
-    ProgramRequest made = linkgain(folder_, all);
+    all = joined(joined(all, options), {"--"});
+    ProgramRequest made = linkgain(folder_, joined(all, command));
     made.environment["NCCL_P2P_DISABLE"] = std::nullopt;
     made.environment["PYTHONUNBUFFERED"] = std::nullopt;
     made.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
     return made;
   }
 
-  Outcome run(const std::vector<std::string>& options, const std::vector<std::string>& command) {
+  /// A file of the results.
+  std::string result(const std::string& name) const { return read_text(folder_ / "out" / name); }
+
+  Outcome run(const Words& options, const Words& command) {
     return run_program(request(options, command));
   }
 
   /// Ends it after linkgain was stopped for so long, as by Ctrl-Z, once the file "begun" was there.
   Outcome finish_stopped(Program& program, double seconds) {
-    if (!comes_true([&] { return std::filesystem::exists(folder_.path() / "begun"); }, 60.0)) {
+    if (!comes_true([&] { return std::filesystem::exists(folder_ / "begun"); }, 60.0)) {
       throw std::runtime_error("nothing was begun:\n" + program.error());
     }
     program.signal(SIGSTOP);
@@ -57,33 +55,28 @@ class ExecProgram : public testing::Test {
   }
 
   Json record() const { return read_record(folder_); }
-  std::string log(const std::string& name) const {
-    return read_text(folder_.path() / "out" / "runs" / (name + ".log"));
-  }
-  Json case_named(const std::string& name) const {
-    const Json whole = record();
-    for (const Json& each : whole.at("cases")) {
-      if (each.at("case") == name) return each;
-    }
-    return {};
-  }
-  std::vector<std::string> warning_codes() const {
-    std::vector<std::string> codes;
+  std::string log(const std::string& name) const { return result("runs/" + name + ".log"); }
+  Json case_named(const std::string& name) const { return first_with("cases", "case", name); }
+  Words warning_codes() const {
+    Words codes;
     const Json whole = record();
     for (const Json& each : whole.at("warnings")) codes.push_back(each.at("code"));
     return codes;
   }
 
   /// The first with this code; null where there is none.
-  Json warning(const std::string& code) const {
+  Json warning(const std::string& code) const { return first_with("warnings", "code", code); }
+
+  ScratchFolder folder_;
+
+ private:
+  Json first_with(const char* list, const char* key, const std::string& value) const {
     const Json whole = record();
-    for (const Json& each : whole.at("warnings")) {
-      if (each.at("code") == code) return each;
+    for (const Json& each : whole.at(list)) {
+      if (each.at(key) == value) return each;
     }
     return {};
   }
-
-  ScratchFolder folder_;
 };
 
 }  // namespace linkgain::test

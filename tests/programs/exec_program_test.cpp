@@ -27,19 +27,17 @@ using testing::Not;
 using testing::SizeIs;
 
 TEST_F(ExecProgram, RunsEachVariantWithItsVariables) {
-  const Outcome outcome =
-      run({"--args", "host:--flag 'two words'"},
-          {"sh", "-c",
-           "echo \"p2p=$NCCL_P2P_DISABLE unbuffered=$PYTHONUNBUFFERED\"; for a; do echo "
-           "\"<$a>\"; done; [ -t 0 ] || cat",
-           "sh", "{variant}", "{round}", "{other}"});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run({"--args", "host:--flag 'two words'"},
+                     {"sh", "-c",
+                      "echo \"p2p=$NCCL_P2P_DISABLE unbuffered=$PYTHONUNBUFFERED\"; for a; do echo "
+                      "\"<$a>\"; done; [ -t 0 ] || cat",
+                      "sh", "{variant}", "{round}", "{other}"}));
   EXPECT_EQ(log("p2p-1"), "p2p= unbuffered=1\n<p2p>\n<1>\n<{other}>\n");
   EXPECT_EQ(log("host-2"), "p2p=1 unbuffered=1\n<host>\n<2>\n<{other}>\n<--flag>\n<two words>\n");
   EXPECT_EQ(record().at("settings").at("backend"), "exec");
   EXPECT_EQ(record().at("settings").at("variants")[1].at("arguments"),
             Json({"--flag", "two words"}));
-  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("## Variants"));
+  EXPECT_THAT(result("report.md"), HasSubstr("## Variants"));
 }
 
 TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
@@ -48,10 +46,10 @@ TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
                "for i in 1 2 3; do echo \"step $i\"; sleep 0.05; done\n"
                "[ \"$NCCL_P2P_DISABLE\" = 1 ] && speed=1,000 || speed=1,250.5\n"
                "echo \"speed: $speed tok/s, loss 0.5 loss 0.25\" >&2\n");
-  const Outcome outcome = run({"--metric", "speed: ([0-9.,]+)", "--higher-is-better", "--step",
-                               "^step", "--rounds", "3", "--ci-width", "50%"},
-                              {"./train"});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome =
+      with_status(0, run({"--metric", "speed: ([0-9.,]+)", "--higher-is-better", "--step", "^step",
+                          "--rounds", "3", "--ci-width", "50%"},
+                         {"./train"}));
   const Json speed = case_named("exec/speed/higher");
   EXPECT_NEAR(speed.at("ratios")[0].at("ratio"), 1.2505, 1e-9);
   EXPECT_NEAR(speed.at("variants")[0].at("time_s"), 1 / 1250.5, 1e-12);
@@ -63,10 +61,9 @@ TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
 
 TEST_F(ExecProgram, ALineThatLiesInThePipeAtTheEndCameBeforeIt) {
   write_script("work", "#!/bin/sh\necho step 1; sleep 0.1; echo step 2; echo cost 7\n");
-  const Outcome outcome =
-      run({"--rounds", "1", "--variant", "p2p", "--step", "^step", "--metric", "cost ([0-9]+)"},
-          {"./work"});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(
+      0, run({"--rounds", "1", "--variant", "p2p", "--step", "^step", "--metric", "cost ([0-9]+)"},
+             {"./work"}));
   const auto time_of = [&](const char* name) -> double {
     return case_named(name).at("variants")[0].at("time_s");
   };
@@ -87,32 +84,29 @@ TEST_F(ExecProgram, UsesMetricsAsAskedFor) {
 }
 
 TEST_F(ExecProgram, TakesTheDirectionOfEachMetric) {
-  const Outcome outcome = run({"--metric", "runtime=([0-9.]+)", "--metric", "rate=([0-9.]+)",
-                               "--higher-is-better=rate", "--variant", "p2p"},
-                              {"printf", "runtime=4 rate=8\\nelapsed 5\\n"});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run({"--metric", "runtime=([0-9.]+)", "--metric", "rate=([0-9.]+)",
+                      "--higher-is-better=rate", "--variant", "p2p"},
+                     {"printf", "runtime=4 rate=8\\nelapsed 5\\n"}));
   EXPECT_NEAR(case_named("exec/runtime").at("variants")[0].at("time_s"), 4.0, 1e-9);
   EXPECT_NEAR(case_named("exec/rate/higher").at("variants")[0].at("time_s"), 0.125, 1e-9);
 }
 
 TEST_F(ExecProgram, SurroundsEachRun) {
-  const Outcome outcome = run({"--prepare", "echo '({variant}{round}' >> order", "--cleanup",
-                               "echo '){round}' >> order", "--warm-up", "1", "--variant", "p2p"},
-                              {"sh", "-c", "echo run >> order"});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
-  EXPECT_EQ(read_text(folder_.path() / "order"),
-            "(p2p0\nrun\n)0\n(p2p1\nrun\n)1\n(p2p2\nrun\n)2\n");
+  with_status(0, run({"--prepare", "echo '({variant}{round}' >> order", "--cleanup",
+                      "echo '){round}' >> order", "--warm-up", "1", "--variant", "p2p"},
+                     {"sh", "-c", "echo run >> order"}));
+  EXPECT_EQ(read_text(folder_ / "order"), "(p2p0\nrun\n)0\n(p2p1\nrun\n)1\n(p2p2\nrun\n)2\n");
   EXPECT_THAT(case_named("exec/time").at("variants"), SizeIs(1));
   EXPECT_THAT(record().at("samples").at("case"), SizeIs(2));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "runs" / "p2p.warm-up-1.log"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "runs" / "p2p.warm-up-1.log"));
 }
 
 TEST_F(ExecProgram, KeepsTheRestWhereARunFails) {
-  const Outcome outcome = run(
-      {"--rounds", "3"}, {"sh", "-c",
+  const Outcome outcome =
+      with_status(6, run({"--rounds", "3"},
+                         {"sh", "-c",
                           "echo begun; [ {variant}{round} = host2 ] && { echo boom >&2; exit 3; }; "
-                          "exit 0"});
-  EXPECT_EQ(outcome.status, 6);
+                          "exit 0"}));
   EXPECT_THAT(outcome.error, HasSubstr("exit status 3"));
   EXPECT_THAT(outcome.error, HasSubstr("boom"));
   EXPECT_THAT(log("host-2"), HasSubstr("boom"));
@@ -126,19 +120,17 @@ TEST_F(ExecProgram, KeepsTheRestWhereARunFails) {
 }
 
 TEST_F(ExecProgram, KeepsTheRestWhereLogsCannotBeWritten) {
-  const Outcome outcome = run(
-      {"--rounds", "6", "--variant", "p2p", "--cleanup", "[ {round} -lt 3 ] || rm -rf out/runs"},
-      {"true"});
-  EXPECT_EQ(outcome.status, 6);
+  const Outcome outcome = with_status(6, run({"--rounds", "6", "--variant", "p2p", "--cleanup",
+                                              "[ {round} -lt 3 ] || rm -rf out/runs"},
+                                             {"true"}));
   EXPECT_THAT(record().at("samples").at("case"), SizeIs(3)) << outcome.error;
   EXPECT_THAT(warning_codes(), Contains("run-failed"));
 }
 
 TEST_F(ExecProgram, ShowsNothingThatATerminalObeys) {
-  const Outcome failed =
-      run({"--variant", "p2p"},
-          {"sh", "-c", "printf '\\033[2J\\033]0;title\\007\\377 %0500d' 7; exit 3"});
-  EXPECT_EQ(failed.status, 6);
+  const Outcome failed = with_status(
+      6, run({"--variant", "p2p"},
+             {"sh", "-c", "printf '\\033[2J\\033]0;title\\007\\377 %0500d' 7; exit 3"}));
   EXPECT_THAT(failed.error + failed.output, Not(HasSubstr("\033")));
   EXPECT_THAT(failed.error, HasSubstr("\xef\xbf\xbd 000"));
   EXPECT_THAT(log("p2p-1"), HasSubstr("\033[2J")) << "as it was written";
@@ -153,7 +145,7 @@ TEST_F(ExecProgram, SaysOnceThatARunFailedAndRepeatsNoOutputThatWasShown) {
     }
     return count;
   };
-  const std::vector<std::string> boom{"sh", "-c", "echo boom; exit 3"};
+  const Words boom{"sh", "-c", "echo boom; exit 3"};
   const Outcome hidden = run({"--variant", "p2p", "--rounds", "2"}, boom);
   EXPECT_EQ(count_in(hidden.error, "exit status 3"), 2) << hidden.error;
   EXPECT_EQ(count_in(hidden.error, "boom"), 2) << hidden.error;
@@ -190,8 +182,7 @@ TEST_F(ExecProgram, EndsTheWholeTreeOfARunThatIsTooLong) {
 TEST_F(ExecProgram, DoesNotCountARunDuringWhichItWasStopped) {
   Program program(request({"--silence", "2", "--variant", "p2p", "--rounds", "1"},
                           {"sh", "-c", "touch begun; sleep 0.5"}));
-  const Outcome outcome = finish_stopped(program, 4.0);
-  EXPECT_EQ(outcome.status, 6);
+  const Outcome outcome = with_status(6, finish_stopped(program, 4.0));
   EXPECT_THAT(outcome.error, HasSubstr("linkgain itself"));
   EXPECT_THAT(warning_codes(), Contains("run-failed"));
 }
@@ -204,23 +195,20 @@ TEST_F(ExecProgram, HasTheTimeOfAProgramThatEndedWhileItWasStopped) {
 }
 
 TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {
-  const Outcome outcome = run({"--silence", "20", "--variant", "p2p", "--rounds", "1"},
-                              {"sh", "-c", "for i in 1 2 3; do echo .; sleep 0.1; done"});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run({"--silence", "20", "--variant", "p2p", "--rounds", "1"},
+                     {"sh", "-c", "for i in 1 2 3; do echo .; sleep 0.1; done"}));
 }
 
 /// Those that failed may have been the slow ones.
 TEST_F(ExecProgram, IsNotCheckedByTheRunsThatAreLeft) {
-  const std::vector<std::string> options{"--rounds",  "4",     "--ci-width", "50%",
-                                         "--variant", "a:V=1", "--variant",  "b:V=2"};
+  const Words options{"--rounds",  "4",     "--ci-width", "50%",
+                      "--variant", "a:V=1", "--variant",  "b:V=2"};
   ASSERT_EQ(run(options, {"sh", "-c", "sleep 0.05; [ {variant}{round} != b9 ]"}).status, 0);
-  const auto judge = [&](const std::vector<std::string>& words) {
-    return run_program(linkgain(folder_, words));
-  };
+  const auto judge = [&](const Words& words) { return run_linkgain(folder_, words); };
   ASSERT_EQ(judge({"baseline", "out", "-o", "base.json"}).status, 0);
   EXPECT_EQ(run(options, {"sh", "-c", "sleep 0.05; [ {variant}{round} != b2 ]"}).status, 6);
-  const Outcome checked = judge({"check", "out", "--baseline", "base.json", "--tolerance", "90%"});
-  EXPECT_EQ(checked.status, 1) << checked.output << checked.error;
+  const Outcome checked =
+      with_status(1, judge({"check", "out", "--baseline", "base.json", "--tolerance", "90%"}));
   EXPECT_THAT(checked.output, HasSubstr("1 of 4 failed"));
 }
 
@@ -231,17 +219,16 @@ TEST_P(InterruptedExec, KeepsWhatWasMeasured) {
                           {"sh", "-c", "[ {round} -lt 3 ] || exec sleep 1000"}));
   ASSERT_TRUE(comes_true([&] { return !program.processes_named("sleep").empty(); }, 60.0));
   program.signal(GetParam());
-  const Outcome outcome = program.finish(30.0);
-  EXPECT_EQ(outcome.status, 128 + GetParam());
+  const Outcome outcome = with_status(128 + GetParam(), program.finish(30.0));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   EXPECT_EQ(record().at("status"), "interrupted");
   EXPECT_EQ(record().at("exit_code"), 128 + GetParam());
   // Two of the variant that comes to its third run first; of the other one none to two.
   const std::size_t kept = record().at("samples").at("case").size();
   EXPECT_THAT(kept, AllOf(Ge(2U), Le(4U)));
-  EXPECT_EQ(lines_of(read_text(folder_.path() / "cleaned")).size(), kept + 1);
+  EXPECT_EQ(lines_of(read_text(folder_ / "cleaned")).size(), kept + 1);
   EXPECT_THAT(outcome.output, HasSubstr("interrupted"));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "report.md"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "report.md"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, InterruptedExec, testing::Values(SIGINT, SIGTERM, SIGHUP));
@@ -250,14 +237,12 @@ TEST_F(ExecProgram, KeepsARunWhoseCleanupIsInterruptedAndLetsThatEnd) {
   Program program(
       request({"--rounds", "50", "--cleanup", "touch cleaning; sleep 1.5; echo cleaned >> cleaned"},
               {"true"}));
-  ASSERT_TRUE(
-      comes_true([&] { return std::filesystem::exists(folder_.path() / "cleaning"); }, 60.0));
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(folder_ / "cleaning"); }, 60.0));
   program.signal(SIGINT);
-  const Outcome outcome = program.finish(30.0);
-  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  with_status(128 + SIGINT, program.finish(30.0));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   EXPECT_THAT(record().at("samples").at("case"), SizeIs(1));
-  EXPECT_EQ(read_text(folder_.path() / "cleaned"), "cleaned\n");
+  EXPECT_EQ(read_text(folder_ / "cleaned"), "cleaned\n");
 }
 
 TEST_F(ExecProgram, ThatIsKilledLeavesAJournalAndNothingElse) {
@@ -266,27 +251,26 @@ TEST_F(ExecProgram, ThatIsKilledLeavesAJournalAndNothingElse) {
                "setsid sh -c 'trap : TERM; while :; do sleep 1; done' &\n"
                "echo >begun; wait\n");
   Program program(request({"--rounds", "50"}, {"./train", "{round}"}));
-  ASSERT_TRUE(comes_true([&] { return exists(folder_.path() / "begun"); }, 60.0));
+  ASSERT_TRUE(comes_true([&] { return exists(folder_ / "begun"); }, 60.0));
   program.signal(SIGKILL);
   program.finish(30.0);
   EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 30.0)) << "left behind";
-  EXPECT_EQ(read_text(folder_.path() / "ended"), "ended\n");
-  const Outcome report = run_program(linkgain(folder_, {"report", "out"}));
-  EXPECT_EQ(report.status, 0) << report.error;
+  EXPECT_EQ(read_text(folder_ / "ended"), "ended\n");
+  const Outcome report = with_status(0, run_linkgain(folder_, {"report", "out"}));
   EXPECT_THAT(report.output, HasSubstr("| Y   |"));
   EXPECT_THAT(report.output, HasSubstr("incomplete"));
 }
 
 TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   Situations said;
-  const auto refuse = [&](const std::vector<std::string>& arguments) {
+  const auto refuse = [&](const Words& arguments) {
     std::string line = "linkgain exec";
-    std::vector<std::string> all{"exec"};
+    Words all{"exec"};
     for (const std::string& each : arguments) {
       line += " " + each;
       all.push_back(each);
     }
-    const Outcome outcome = run_program(linkgain(folder_, all));
+    const Outcome outcome = run_linkgain(folder_, all);
     EXPECT_EQ(outcome.status, 2) << line;
     EXPECT_EQ(outcome.output, "");
     said.add(line, outcome.error);
@@ -305,13 +289,13 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   refuse({"--metric", "a (.)", "--higher-is-better=b", "--", "true"});
   refuse({"--metric", "a (.)", "--higher-is-better", "a", "--", "true", "-x"});
   said.expect_golden("exec_refusals.txt");
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results")) << "nothing was made";
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "results")) << "nothing was made";
 }
 
 TEST_F(ExecProgram, TakesTheCommandAsItStands) {
-  const Outcome outcome = run({"--variant", "p2p", "--rounds", "1"},
-                              {"printf", "<%s>", "run", "--out", "[a,b]", "--", "-x", "a=b", ""});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome =
+      with_status(0, run({"--variant", "p2p", "--rounds", "1"},
+                         {"printf", "<%s>", "run", "--out", "[a,b]", "--", "-x", "a=b", ""}));
   EXPECT_EQ(log("p2p-1"), "<run><--out><[a,b]><--><-x><a=b><>");
   EXPECT_THAT(outcome.error, HasSubstr("<run>")) << "of a single run the output is shown";
 }
@@ -323,18 +307,18 @@ TEST_F(ExecProgram, ShowsOutputWhereAskedTo) {
 }
 
 TEST_F(ExecProgram, DryRunStartsNothing) {
-  const Outcome outcome = run({"--dry-run", "--seed", "1", "--prepare", "touch made"},
-                              {"sh", "-c", "touch made {round}"});
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome =
+      with_status(0, run({"--dry-run", "--seed", "1", "--prepare", "touch made"},
+                         {"sh", "-c", "touch made {round}"}));
   EXPECT_THAT(outcome.output, HasSubstr("NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=1 NCCL_WIN_ENABLE=0 "
                                         "PYTHONUNBUFFERED=1 sh -c 'touch made 2'"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "made"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "made"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   // What it prints can be pasted.
-  const Outcome pasted = run_program(
-      {.arguments = {"sh", "-c", outcome.output}, .environment = {}, .directory = folder_.path()});
-  EXPECT_EQ(pasted.status, 0) << pasted.error;
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "made"));
+  with_status(0, run_program({.arguments = {"sh", "-c", outcome.output},
+                              .environment = {},
+                              .directory = folder_.path()}));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "made"));
 }
 
 TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
@@ -348,13 +332,12 @@ TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
                            name == "before" ? "1{round}" : "2{round}"});
     ASSERT_EQ(run_program(made).status, 0);
   }
-  const auto said = [&](std::vector<std::string> arguments) {
+  const auto said = [&](Words arguments) {
     ProgramRequest made = linkgain(folder_, std::move(arguments));
     made.environment["LC_ALL"] = "C.UTF-8";
     return run_program(made);
   };
-  const Outcome compare = said({"compare", "before", "after"});
-  EXPECT_EQ(compare.status, 0) << compare.error;
+  const Outcome compare = with_status(0, said({"compare", "before", "after"}));
   EXPECT_THAT(compare.output, HasSubstr("command: sh ./work '1{round}' → sh ./work '2{round}'"));
   EXPECT_THAT(compare.output, HasSubstr("cost"));
   EXPECT_THAT(compare.output, Not(HasSubstr("cost        p2p      4.1 s")));
@@ -365,8 +348,7 @@ TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
   const Outcome weak = said({"baseline", "before", "--output", "weak.json"});
   EXPECT_THAT(weak.output + weak.error, HasSubstr("linkgain exec --rounds 8,"));
   EXPECT_THAT(said({"list", "."}).output, HasSubstr("exec"));
-  const Outcome report = said({"report", "before"});
-  EXPECT_EQ(report.status, 0) << report.error;
+  const Outcome report = with_status(0, said({"report", "before"}));
   EXPECT_THAT(report.output, HasSubstr("## Metrics"));
   EXPECT_THAT(said({"report", "before", "--format", "csv"}).output, HasSubstr("exec/cost,exec"));
   EXPECT_EQ(said({"fleet", "before", "after"}).status, 0);
@@ -383,19 +365,18 @@ class ExecWithLibraries : public ExecProgram {
   std::string put_nccl(const std::string& folder, const std::string& version) const {
     Dl_info libm{};
     EXPECT_NE(dladdr(dlsym(RTLD_DEFAULT, "cbrt"), &libm), 0);
-    const std::filesystem::path path = folder_.path() / folder;
+    const std::filesystem::path path = folder_ / folder;
     std::filesystem::create_directories(path);
     std::filesystem::copy_file(libm.dli_fname, path / "libnccl.so.2");
     std::ofstream(path / "libnccl.so.2", std::ios::app) << "NCCL version " << version;
     return std::filesystem::canonical(path / "libnccl.so.2").string();
   }
 
-  static std::vector<std::string> command(const std::string& library = "libnccl.so.2") {
+  static Words command(const std::string& library = "libnccl.so.2") {
     return {"python3", "-c", "import ctypes, time; ctypes.CDLL('" + library + "'); time.sleep(1)"};
   }
 
-  Outcome run_two(const std::string& first, const std::string& second,
-                  const std::vector<std::string>& command) {
+  Outcome run_two(const std::string& first, const std::string& second, const Words& command) {
     return run(
         {"--rounds", "1", "--variant", "one:nccl=" + first, "--variant", "two:host,nccl=" + second},
         command);
@@ -405,8 +386,7 @@ class ExecWithLibraries : public ExecProgram {
 TEST_F(ExecWithLibraries, EachVariantLoadsItsOwn) {
   const std::string old = put_nccl("old", "2.27.5+cuda12.9");
   const std::string wheel = put_nccl("wheel/nvidia/nccl/lib", "2.28.9+cuda13.0");
-  const Outcome outcome = run_two("old", "wheel", command());
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_two("old", "wheel", command()));
   const Json settings = record().at("settings");
   EXPECT_EQ(settings.at("variants")[0].at("nccl"), old);
   EXPECT_EQ(settings.at("variants")[1].at("environment").at("NCCL_P2P_DISABLE"), "1");
@@ -416,13 +396,12 @@ TEST_F(ExecWithLibraries, EachVariantLoadsItsOwn) {
   EXPECT_EQ(software[1].at("nccl_build"), "2.28.9+cuda13.0");
   EXPECT_EQ(record().at("machine").at("software").at("nccl_library"), nullptr) << "not of all";
   EXPECT_THAT(warning_codes(), Not(Contains(testing::StartsWith("exec-nccl"))));
-  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"),
-              HasSubstr("NCCL: 2.28.9+cuda13.0, " + wheel));
+  EXPECT_THAT(result("report.md"), HasSubstr("NCCL: 2.28.9+cuda13.0, " + wheel));
 
-  std::filesystem::rename(folder_.path() / "out", folder_.path() / "before");
+  std::filesystem::rename(folder_ / "out", folder_ / "before");
   EXPECT_EQ(run_two("wheel", "old", command()).status, 0);
-  const Outcome compare = run_program(linkgain(folder_, {"compare", "before", "out", "--json"}));
-  EXPECT_EQ(compare.status, 0) << compare.error;
+  const Outcome compare =
+      with_status(0, run_linkgain(folder_, {"compare", "before", "out", "--json"}));
   EXPECT_THAT(compare.output, HasSubstr("\"NCCL with one\""));
   EXPECT_THAT(compare.output, HasSubstr("\"NCCL's file with two\""));
 }
@@ -431,8 +410,7 @@ TEST_F(ExecWithLibraries, ThatAProgramDoesNotTakeAreToldOfEachVariant) {
   put_nccl("old", "2.27.5+cuda12.9");
   put_nccl("new", "2.28.9+cuda13.0");
   const std::string other = put_nccl("bundled", "2.21.5+cuda12.4");
-  const Outcome outcome = run_two("old", "new", command(other));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_two("old", "new", command(other)));
   EXPECT_EQ(std::ranges::count(warning_codes(), "exec-nccl-not-replaced"), 2);
 }
 
@@ -442,10 +420,9 @@ TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {
                                 {"sh", "-c", "[ {variant} = p2p ] || [ \"$MY_TOKEN\" = hf_secret ]",
                                  "sh", "--api-key", "sk_secret"});
   made.environment["NCCL_SECRET"] = "nccl_secret";
-  const Outcome outcome = run_program(made);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_program(made));
   for (const char* file : {"record.json", "report.md", "report.html", "run.log"}) {
-    EXPECT_THAT(read_text(folder_.path() / "out" / file), Not(HasSubstr("_secret\""))) << file;
+    EXPECT_THAT(read_text(folder_ / "out" / file), Not(HasSubstr("_secret\""))) << file;
   }
   const std::string text = record().dump();
   for (const char* secret : {"sk_secret", "nccl_secret", "args_secret", "prepare_secret"}) {
@@ -457,22 +434,20 @@ TEST_F(ExecProgram, SecretsStayOutOfTheRecord) {
 /// lines.
 class ExecBesideGpus : public ExecProgram {
  protected:
-  Outcome run_moving(const std::string& condition, const std::vector<std::string>& options = {}) {
+  Outcome run_moving(const std::string& condition, const Words& options = {}) {
     ProgramRequest made =
         request(options, {"sh", "-c",
                           "[ " + condition +
                               " ] && printf '0 2000000000\\n1 2000000000\\n' >> traffic"
                               "; true"});
-    made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-    made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x2";
-    made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_.path() / "traffic").string();
+    made = on_machine("h200x2", made);
+    made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_ / "traffic").string();
     return run_program(made);
   }
 };
 
 TEST_F(ExecBesideGpus, CountersShowWhatTheVariantChanged) {
-  const Outcome outcome = run_moving("{variant} = p2p");
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_moving("{variant} = p2p"));
   EXPECT_THAT(outcome.output, HasSubstr("2 x NVIDIA H200"));
   EXPECT_THAT(outcome.output, HasSubstr("4 GB"));
   EXPECT_THAT(outcome.output, HasSubstr("\n  NVLink "));
@@ -489,31 +464,26 @@ TEST_F(ExecBesideGpus, CountersShowWhatTheVariantChanged) {
 }
 
 TEST_F(ExecBesideGpus, AVariantWithoutP2pThatUsedNvlinkIsAWrongPath) {
-  const Outcome outcome = run_moving("1 = 1");
-  EXPECT_EQ(outcome.status, 5) << outcome.error;
+  const Outcome outcome = with_status(5, run_moving("1 = 1"));
   EXPECT_THAT(warning_codes(), testing::IsSupersetOf({"exec-path", "exec-no-change"}));
   EXPECT_THAT(outcome.output, HasSubstr("WRONG PATH"));
   EXPECT_EQ(record().at("exit_code"), 5);
 }
 
 TEST_F(ExecBesideGpus, OneRunOfSeveralOverNvlinkIsAWrongPath) {
-  const Outcome outcome = run_moving("{variant} = p2p -o {variant}-{round} = host-2",
-                                     {"--rounds", "3", "--ci-width", "50%"});
-  EXPECT_EQ(outcome.status, 5) << outcome.error;
+  const Outcome outcome = with_status(5, run_moving("{variant} = p2p -o {variant}-{round} = host-2",
+                                                    {"--rounds", "3", "--ci-width", "50%"}));
   EXPECT_THAT(warning_codes(), Contains("exec-path"));
   EXPECT_THAT(outcome.output, HasSubstr("up to 4 GB"));
   EXPECT_THAT(outcome.output, HasSubstr("\n  P2P "));
 }
 
 TEST_F(ExecBesideGpus, ALevelThatForbidsP2pIsJudgedAsTheSwitchIs) {
-  const std::vector<std::string> variants{"--variant", "p2p", "--variant",
-                                          "loc:NCCL_P2P_LEVEL=LOC"};
-  const Outcome works = run_moving("-z \"$NCCL_P2P_LEVEL\"", variants);
-  EXPECT_EQ(works.status, 0) << works.error;
+  const Words variants{"--variant", "p2p", "--variant", "loc:NCCL_P2P_LEVEL=LOC"};
+  const Outcome works = with_status(0, run_moving("-z \"$NCCL_P2P_LEVEL\"", variants));
   EXPECT_THAT(warning_codes(), Not(Contains("exec-no-nvlink")));
   EXPECT_THAT(works.output, HasSubstr("\n  NVLink "));
-  const Outcome does_nothing = run_moving("1 = 1", variants);
-  EXPECT_EQ(does_nothing.status, 5) << does_nothing.error;
+  with_status(5, run_moving("1 = 1", variants));
   EXPECT_THAT(warning_codes(), testing::IsSupersetOf({"exec-path", "exec-no-change"}));
 }
 
@@ -522,74 +492,55 @@ TEST_F(ExecBesideGpus, CountersAreThoseOfTheGpusThatVariantsSee) {
       request({"--gpus-of", "p2p:2,3", "--gpus-of", "host:2,3"},
               {"sh", "-c",
                "[ {variant} = p2p ] && printf '2 2000000000\\n3 2000000000\\n' >> traffic; true"});
-  made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-  made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x4";
-  made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_.path() / "traffic").string();
+  made = on_machine("h200x4", made);
+  made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_ / "traffic").string();
   made.environment["CUDA_VISIBLE_DEVICES"] = "0,1";
-  const Outcome outcome = run_program(made);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_program(made));
   EXPECT_THAT(warning_codes(), Not(Contains("exec-no-nvlink")));
   EXPECT_THAT(outcome.output, HasSubstr("4 GB"));
 }
 
 TEST_F(ExecBesideGpus, WhatANeighbourMovesIsNoWrongPath) {
-  std::ofstream(folder_.path() / "use") << "2 90 4000000:64:python3\n3 90 4000000:64:python3\n";
+  std::ofstream(folder_ / "use") << "2 90 4000000:64:python3\n3 90 4000000:64:python3\n";
   ProgramRequest made = request(
       {}, {"sh", "-c",
            "printf '2 2000000000\\n3 2000000000\\n' >> traffic; "
            "[ {variant} = p2p ] && printf '0 2000000000\\n1 2000000000\\n' >> traffic; true"});
-  made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-  made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x4";
-  made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_.path() / "traffic").string();
-  made.environment["LINKGAIN_NVML_USE"] = (folder_.path() / "use").string();
-  const Outcome outcome = run_program(made);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  made = on_machine("h200x4", made);
+  made.environment["LINKGAIN_NVML_TRAFFIC"] = (folder_ / "traffic").string();
+  made.environment["LINKGAIN_NVML_USE"] = (folder_ / "use").string();
+  with_status(0, run_program(made));
   EXPECT_THAT(warning_codes(), Contains("exec-neighbours"));
   EXPECT_THAT(warning_codes(), Not(Contains("exec-path")));
 }
 
 TEST_F(ExecBesideGpus, SaysThatAProgramUsesNoNvlink) {
-  const Outcome outcome = run_moving("1 = 2");
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_moving("1 = 2"));
   EXPECT_THAT(warning_codes(), Contains("exec-no-nvlink"));
 }
 
 TEST_F(ExecBesideGpus, TellsWhoHangsBeforeItEndsThem) {
   ProgramRequest made = request({"--silence", "0.5", "--variant", "p2p", "--rounds", "1"},
                                 {"sh", "-c", "echo begun; sleep 1000"});
-  made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-  made.environment["LINKGAIN_NVML_SCENARIO"] = "h200x2";
-  const Outcome outcome = run_program(made);
-  EXPECT_EQ(outcome.status, 6);
+  made = on_machine("h200x2", made);
+  const Outcome outcome = with_status(6, run_program(made));
   EXPECT_THAT(outcome.error, HasSubstr("sleep 1000"));
   EXPECT_THAT(log("p2p-1"), HasSubstr("sleep 1000"));
 }
 
 TEST_F(ExecProgram, StaysWithinATerminal) {
   for (const unsigned short columns : {std::uint16_t{60}, std::uint16_t{80}}) {
-    PseudoTerminal terminal(columns);
-    ProgramRequest made = request({}, {"sh", "-c", "echo a; sleep 0.1",
-                                       "a rather long argument "
-                                       "that no line holds"});
-    made.arguments.insert(made.arguments.begin(),
-                          {"/bin/sh", "-c", "exec \"$@\" >\"$tty\" 2>\"$tty\"", "sh"});
-    made.environment.insert({{"tty", terminal.name()},
-                             {"TERM", "xterm"},
-                             {"LC_ALL", "C"},
-                             {"NO_COLOR", std::nullopt},
-                             {"COLUMNS", std::nullopt}});
-    Program program(made);
-    while (program.is_running()) {
-      terminal.read_on();
-      pause_for(0.005);
-    }
-    EXPECT_EQ(program.finish().status, 0);
-    terminal.read_on();
-    const Screen screen = screen_of(terminal.written());
-    EXPECT_LE(screen.widest, columns) << terminal.written();
-    EXPECT_LE(screen.lines.size(), 26U) << terminal.written();
+    ProgramRequest made =
+        request({}, {"sh", "-c", "echo a; sleep 0.1", "a rather long argument that no line holds"});
+    made.environment["LC_ALL"] = "C";
+    const auto [written, outcome] =
+        run_on_terminal(columns, "exec \"$@\" >\"$tty\" 2>\"$tty\"", made);
+    EXPECT_EQ(outcome.status, 0);
+    const Screen screen = screen_of(written);
+    EXPECT_LE(screen.widest, columns) << written;
+    EXPECT_LE(screen.lines.size(), 26U) << written;
     EXPECT_GT(screen.erased, 0) << "a line that is written anew";
-    EXPECT_THAT(terminal.written(), Each(testing::Lt('\x7f')));
+    EXPECT_THAT(written, Each(testing::Lt('\x7f')));
   }
 }
 

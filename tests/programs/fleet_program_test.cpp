@@ -22,16 +22,13 @@ class FleetProgram : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = std::make_unique<ScratchFolder>();
-    ProgramRequest request;
-    request.arguments = {
-        FLEET_GENERATOR, folder_->path() / "nodes", std::to_string(kNodes), "30", "4", "4"};
-    ASSERT_EQ(run_program(request).status, 0);
+    const Words nodes{*folder_ / "nodes", std::to_string(kNodes), "30", "4", "4"};
+    ASSERT_EQ(run_program({.arguments = joined({FLEET_GENERATOR}, nodes)}).status, 0);
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
-  static Outcome fleet(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "fleet");
-    return run_program(linkgain(*folder_, std::move(arguments)));
+  static Outcome fleet(const Words& arguments) {
+    return run_linkgain(*folder_, joined({"fleet"}, arguments));
   }
 
   static std::unique_ptr<ScratchFolder> folder_;
@@ -40,8 +37,8 @@ class FleetProgram : public testing::Test {
 std::unique_ptr<ScratchFolder> FleetProgram::folder_;
 
 TEST_F(FleetProgram, PutsTheWorstNodesFirst) {
-  const Outcome outcome = fleet({"nodes", "--expect", "node[00001-00065]", "--json"});
-  EXPECT_EQ(outcome.status, 1) << outcome.error;
+  const Outcome outcome =
+      with_status(1, fleet({"nodes", "--expect", "node[00001-00065]", "--json"}));
   const Json json = Json::parse(outcome.output);
   ASSERT_THAT(json.at("nodes"), SizeIs(kNodes + 1));
   const auto line = [&](std::size_t i) {
@@ -59,10 +56,9 @@ TEST_F(FleetProgram, PutsTheWorstNodesFirst) {
 }
 
 TEST_F(FleetProgram, PrintsALineForEachNode) {
-  const Outcome outcome = fleet({"nodes"});
-  EXPECT_EQ(outcome.status, 1) << outcome.error;
+  const Outcome outcome = with_status(1, fleet({"nodes"}));
   EXPECT_THAT(outcome.error, IsEmpty());
-  const std::vector<std::string> lines = lines_of(outcome.output);
+  const Words lines = lines_of(outcome.output);
   ASSERT_GT(lines.size(), std::size_t{kNodes});
   EXPECT_LE(widest_line(outcome.output), kTerminalColumns) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("7.8 %"));
@@ -76,8 +72,8 @@ TEST_F(FleetProgram, PrintsALineForEachNode) {
 }
 
 /// Names in the lines of a gauge whose value is 1.
-std::vector<std::string> nodes_with(const std::string& metrics, const std::string& gauge) {
-  std::vector<std::string> nodes;
+Words nodes_with(const std::string& metrics, const std::string& gauge) {
+  Words nodes;
   const std::string begin = gauge + "{node=\"";
   for (const std::string& line : lines_of(metrics)) {
     if (!line.starts_with(begin) || !line.ends_with(" 1")) continue;
@@ -88,9 +84,8 @@ std::vector<std::string> nodes_with(const std::string& metrics, const std::strin
 
 /// What a nightly job leaves to Prometheus names the nodes that the table suggests to drain.
 TEST_F(FleetProgram, TellsPrometheusWhatToDrain) {
-  const Outcome outcome =
-      fleet({"nodes", "--expect", "node[00001-00065]", "--prometheus", "fleet.prom"});
-  EXPECT_EQ(outcome.status, 1) << outcome.error;
+  const Outcome outcome = with_status(
+      1, fleet({"nodes", "--expect", "node[00001-00065]", "--prometheus", "fleet.prom"}));
   EXPECT_THAT(outcome.output, HasSubstr("nodename='node[00007,00013,00017]' state=drain"));
   const std::string metrics = read_text(folder_->path() / "fleet.prom");
   EXPECT_THAT(nodes_with(metrics, "linkgain_fleet_node_drain"),
@@ -107,12 +102,11 @@ TEST_F(FleetProgram, TellsPrometheusWhatToDrain) {
 }
 
 TEST_F(FleetProgram, OfHealthyNodesEndsWithSuccess) {
-  std::vector<std::string> arguments;
+  Words arguments;
   for (int number = 20; number < 30; ++number) {
     arguments.push_back("nodes/node000" + std::to_string(number) + "/record.json");
   }
-  const Outcome outcome = fleet(arguments);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, fleet(arguments));
   EXPECT_THAT(outcome.output, HasSubstr("Nothing to drain."));
 }
 

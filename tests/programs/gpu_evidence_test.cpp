@@ -89,15 +89,14 @@ TEST_F(EvidenceOnGpus, AVariableThatForbidsP2pIsNamed) {
 }
 
 TEST_F(RunOnGpus, TheWorkerCanKeepTheLinksBusy) {
-  const Outcome outcome = run_shell(std::string(LINKGAIN_BENCH) + " --load 0.5");
-  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(0, run_shell(std::string(LINKGAIN_BENCH) + " --load 0.5"));
   EXPECT_THAT(outcome.output, ::testing::StartsWith("{\"peer_copies\":["));
 }
 
 /// Lines of nvidia-smi's output that hold `words`, none where it is missing or fails.
-std::vector<std::string> nvidia_smi(const std::string& arguments, const std::string& words = {}) {
+Words nvidia_smi(const std::string& arguments, const std::string& words = {}) {
   const Outcome outcome = run_shell("nvidia-smi " + arguments);
-  std::vector<std::string> lines;
+  Words lines;
   if (outcome.status != 0) return lines;
   std::istringstream text(outcome.output);
   for (std::string line; std::getline(text, line);) {
@@ -107,9 +106,9 @@ std::vector<std::string> nvidia_smi(const std::string& arguments, const std::str
 }
 
 /// Values of the findings with this id, in the order of the GPUs.
-std::vector<std::string> values_of(const std::string& diagnosis, const std::string& id) {
+Words values_of(const std::string& diagnosis, const std::string& id) {
   const std::regex finding("\"id\": \"" + id + "\"[^}]*\"value\": \"([^\"]*)\"");
-  std::vector<std::string> values;
+  Words values;
   for (std::sregex_iterator match(diagnosis.begin(), diagnosis.end(), finding), end; match != end;
        ++match) {
     values.push_back((*match)[1]);

@@ -81,14 +81,11 @@ Outcome prove(const std::string& fault) {
 }
 
 TEST_F(ProveOnGpus, TheDoctorSaysWhatTheRungsFound) {
-  const Outcome works = prove("");
-  EXPECT_EQ(works.status, 0) << works.output;
+  const Outcome works = with_status(0, prove(""));
   EXPECT_THAT(works.output, testing::HasSubstr("works: stores")) << works.output;
-  const Outcome lost = prove("own-window@1");
-  EXPECT_EQ(lost.status, 1) << lost.output;
+  const Outcome lost = with_status(1, prove("own-window@1"));
   EXPECT_THAT(lost.output, testing::HasSubstr("stores of a kernel")) << lost.output;
-  const Outcome hangs = prove("hang@1/flags");
-  EXPECT_EQ(hangs.status, 1) << hangs.output;
+  const Outcome hangs = with_status(1, prove("hang@1/flags"));
   EXPECT_THAT(hangs.output, testing::HasSubstr("hangs: flags")) << hangs.output;
   const Outcome all_hang = prove("hang@0");
   EXPECT_THAT(all_hang.output, testing::HasSubstr("inconclusive")) << "the control hangs as well";

@@ -36,10 +36,9 @@ TEST_P(SignalOnGpus, KeepsRecordAndReport) {
   ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 120.0))
       << program.error();
   program.signal(GetParam());
-  const Outcome outcome = program.finish(30.0);
-  EXPECT_EQ(outcome.status, 128 + GetParam());
+  const Outcome outcome = with_status(128 + GetParam(), program.finish(30.0));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
-  const auto report = folder_.path() / "out" / "report.md";
+  const auto report = folder_ / "out" / "report.md";
   ASSERT_TRUE(std::filesystem::exists(report)) << outcome.error;
   EXPECT_THAT(read_text(report), HasSubstr("1 MiB"));
   const Json record = read_record(folder_);

@@ -11,11 +11,8 @@ namespace {
 using testing::IsEmpty;
 using testing::Not;
 
-ProgramRequest nvidia_smi(const std::vector<std::string>& arguments) {
-  ProgramRequest request;
-  request.arguments = {"nvidia-smi"};
-  request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
-  return request;
+ProgramRequest nvidia_smi(const Words& arguments) {
+  return {.arguments = joined({"nvidia-smi"}, arguments)};
 }
 
 class TopoOnGpus : public testing::Test {
@@ -26,11 +23,8 @@ class TopoOnGpus : public testing::Test {
     if (list.status != 0 || !list.output.starts_with("GPU ")) GTEST_SKIP() << "no GPU";
   }
 
-  Outcome topo(const std::optional<std::string>& visible,
-               const std::vector<std::string>& options = {}) const {
-    std::vector<std::string> arguments{"topo"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    ProgramRequest request = linkgain(folder_, arguments);
+  Outcome topo(const std::optional<std::string>& visible, const Words& options = {}) const {
+    ProgramRequest request = linkgain(folder_, joined({"topo"}, options));
     request.environment["CUDA_VISIBLE_DEVICES"] = visible;
     return run_program(request);
   }

@@ -12,17 +12,16 @@
 namespace linkgain::test {
 
 /// The arguments for --timeout of so many seconds of an idle machine.
-inline std::vector<std::string> timeout_of(double seconds, double slower = slowdown()) {
+inline Words timeout_of(double seconds, double slower = slowdown()) {
   return {"--timeout", std::to_string(std::lround(seconds * slower))};
 }
 
 /// Four cases of about a second: something happens after the first, also on a busy machine, where
 /// each takes longer. A budget, more than enough, has the largest come first.
-inline std::vector<std::string> long_run(const std::vector<std::string>& more, int launches = 1) {
-  std::vector<std::string> all{"--only",   "all_reduce", "--sizes",    "3M,4M,5M,6M",
-                               "--budget", "10m",        "--launches", std::to_string(launches)};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+inline Words long_run(const Words& more, int launches = 1) {
+  return joined({"--only", "all_reduce", "--sizes", "3M,4M,5M,6M", "--budget", "10m", "--launches",
+                 std::to_string(launches)},
+                more);
 }
 
 /// Samples in the record by the variant's number.
@@ -33,7 +32,7 @@ inline std::size_t samples_of(const Json& record, int variant) {
 }
 
 /// Where the ranks' shared memory is, of each job.
-inline std::vector<std::string> folders_of_segments(const Program& program) {
+inline Words folders_of_segments(const Program& program) {
   std::set<std::string> folders;
   constexpr std::string_view kName = "OMPI_MCA_btl_vader_backing_directory=";
   for (const pid_t id : program.processes_named("linkgain-bench")) {
@@ -51,12 +50,12 @@ class HarmedRun : public MpiTest {
   /// Runs until a case was measured, then does `harm`, and returns how it ended, after at most
   /// `seconds` of an idle machine.
   template <typename Harm>
-  Outcome run_and_harm(const std::vector<std::string>& arguments, Harm harm, double seconds) {
+  Outcome run_and_harm(const Words& arguments, Harm harm, double seconds) {
     Program program(run_request(folder_, arguments));
-    if (!comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0)) {
+    if (!comes_to_say(program, "[  1/")) {
       throw std::runtime_error("no case was measured:\n" + program.error());
     }
-    const std::vector<std::string> segments = folders_of_segments(program);
+    const Words segments = folders_of_segments(program);
     harm(program);
     const double start = now();
     Outcome outcome = program.finish(seconds);

@@ -21,19 +21,17 @@ using testing::StartsWith;
 class NcclTestsProgramTest : public MpiTest {
  protected:
   /// With few operations, until changed later.
-  static ProgramRequest request(int ranks, const std::vector<std::string>& arguments) {
-    std::vector<std::string> all{"-n", "3"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    return bench(ranks, all);
+  static ProgramRequest request(int ranks, const Words& arguments) {
+    return bench(ranks, joined({"-n", "3"}, arguments));
   }
 
   /// Called by the name of a link to it.
   static ProgramRequest link_request(const ScratchFolder& folder, const std::string& name,
-                                     const std::vector<std::string>& arguments) {
-    std::filesystem::create_symlink(LINKGAIN_BENCH, folder.path() / name);
+                                     const Words& arguments) {
+    std::filesystem::create_symlink(LINKGAIN_BENCH, folder / name);
     ProgramRequest linked = bench(2, arguments);
     for (std::string& argument : linked.arguments) {
-      if (argument == LINKGAIN_BENCH) argument = folder.path() / name;
+      if (argument == LINKGAIN_BENCH) argument = folder / name;
     }
     return linked;
   }
@@ -109,16 +107,15 @@ TEST_F(NcclTestsProgramTest, ALinkIsTheProgramOfThatName) {
 
 TEST_F(NcclTestsProgramTest, ALinkOfAProgramThatIsNotThereIsRefused) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(link_request(folder, "alltoallv_perf", {}));
-  EXPECT_EQ(outcome.status, 2);
+  const Outcome outcome = with_status(2, run_program(link_request(folder, "alltoallv_perf", {})));
   EXPECT_THAT(outcome.output, IsEmpty()) << "no other operation instead";
   EXPECT_THAT(own_lines(outcome.error), Contains(HasSubstr("'all")));
 }
 
 TEST_F(NcclTestsProgramTest, EveryOperationHasATableOfItsOwn) {
-  const Outcome outcome = run_program(
-      request(2, {"--only", "all_reduce,send_recv", "-b", "64", "-e", "64", "-a", "0"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0, run_program(
+             request(2, {"--only", "all_reduce,send_recv", "-b", "64", "-e", "64", "-a", "0"})));
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("starting: all_reduce_perf\n"),
                                     HasSubstr("concluded: all_reduce_perf\n#\n\n# linkgain-bench"),
                                     HasSubstr("concluded: sendrecv_perf\n#\n\n")));
@@ -182,7 +179,7 @@ TEST_F(NcclTestsProgramTest, TooLittleBandwidthEndsWithStatus1) {
 
 TEST_F(NcclTestsProgramTest, JsonHoldsWhatTheTableDoes) {
   const ScratchFolder folder;
-  const std::string file = folder.path() / "out.json";
+  const std::string file = folder / "out.json";
   const NcclTestsTable own = table(request(2, {"-b", "64", "-e", "4K", "-f", "8", "-J", file}));
   EXPECT_THAT(own.head[0], AllOf(HasSubstr("JSON output"), testing::EndsWith(" " + file)));
   const Json document = Json::parse(read_text(file));
@@ -208,36 +205,34 @@ TEST_F(NcclTestsProgramTest, SizesWithoutAnElementAreLeftOutAndThatIsSaid) {
 
 /// Of its own --timeout 0.5 s is the least.
 TEST_F(NcclTestsProgramTest, TimeoutIsReadAsNcclTestsDoes) {
-  const Outcome outcome = run_program(request(2, {"-b", "8", "-e", "8", "--timeout", "0"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_program(request(2, {"-b", "8", "-e", "8", "--timeout", "0"})));
 }
 
 TEST_F(NcclTestsProgramTest, OwnOptionsAreRefusedBesideTheFlags) {
-  const Outcome outcome = run_program(bench(2, {"-b", "8", "--sizes", "8"}));
-  EXPECT_EQ(outcome.status, 2) << outcome.error;
+  const Outcome outcome = with_status(2, run_program(bench(2, {"-b", "8", "--sizes", "8"})));
   EXPECT_THAT(own_lines(outcome.error), ElementsAre(HasSubstr("--sizes"))) << outcome.error;
 }
 
 TEST_F(NcclTestsProgramTest, RefusalsAreSaidOnceForAllRanks) {
-  const std::vector<std::vector<std::string>> all{{"-b", "8", "-g", "0"},
-                                                  {"-G", "1"},
-                                                  {"-d", "half"},
-                                                  {"-o", "avg"},
-                                                  {"-R", "1"},
-                                                  {"-R", "2"},
+  const std::vector<Words> all{{"-b", "8", "-g", "0"},
+                               {"-G", "1"},
+                               {"-d", "half"},
+                               {"-o", "avg"},
+                               {"-R", "1"},
+                               {"-R", "2"},
 
-                                                  {"-b", "1", "-e", "3", "-f", "2"},
-                                                  {"-J", "/nowhere/x.json", "-o", "avg"},
-                                                  {"-J", "/nowhere/x.json"},
-                                                  {"--format", "nvbandwidth"}};
+                               {"-b", "1", "-e", "3", "-f", "2"},
+                               {"-J", "/nowhere/x.json", "-o", "avg"},
+                               {"-J", "/nowhere/x.json"},
+                               {"--format", "nvbandwidth"}};
   Situations refusals;
-  for (const std::vector<std::string>& arguments : all) {
+  for (const Words& arguments : all) {
     const Outcome outcome = run_program(bench(2, arguments));
     std::string command = "linkgain-bench";
     for (const std::string& argument : arguments) command += " " + argument;
     EXPECT_EQ(outcome.status, 2) << command << outcome.error;
     EXPECT_THAT(outcome.output, IsEmpty()) << command;
-    const std::vector<std::string> lines = own_lines(outcome.error);
+    const Words lines = own_lines(outcome.error);
     ASSERT_THAT(lines, SizeIs(1)) << command << outcome.error;
     refusals.add(command, lines[0]);
   }

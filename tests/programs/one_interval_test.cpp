@@ -26,18 +26,18 @@ const std::vector<double> kSlow{1.0125, 1.0301, 1.0092, 1.0214, 1.0006, 1.0188, 
 class OneInterval : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(folder_.path() / name) << text;
+    std::ofstream(folder_ / name) << text;
     return name;
   }
 
-  Outcome start(const std::vector<std::string>& arguments) {
+  Outcome start(const Words& arguments) {
     ProgramRequest request = linkgain(folder_, arguments);
     request.environment["NCCL_P2P_DISABLE"] = std::nullopt;
     request.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent";
     return run_program(request);
   }
 
-  Json json_of(const std::vector<std::string>& arguments) {
+  Json json_of(const Words& arguments) {
     const Outcome outcome = start(arguments);
     return outcome.output.empty() ? throw std::runtime_error(outcome.error)
                                   : Json::parse(outcome.output);
@@ -112,7 +112,7 @@ TEST_F(OneInterval, OfTheSameLaunchesInAllCommands) {
   // It takes long enough for its own time to be steady: there is a line for each round that is
   // asked for, and none for more.
   write("print", "#!/bin/sh\nsleep 0.2\nhead -n 1 \"$SIDE\"\nsed -i 1d \"$SIDE\"\n");
-  std::filesystem::permissions(folder_.path() / "print", std::filesystem::perms::owner_all);
+  std::filesystem::permissions(folder_ / "print", std::filesystem::perms::owner_all);
   const Outcome exec = start({"exec", "--out", "out", "--rounds", "8", "--ci-width", "50%",
                               "--variant", "fast:SIDE=fast", "--variant", "slow:SIDE=slow",
                               "--metric", "took ([0-9.]+)", "--", "./print"});

@@ -14,16 +14,14 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// `linkgain` on an NVML double's machine.
-ProgramRequest beside_gpus(const ScratchFolder& folder, const std::vector<std::string>& arguments) {
+ProgramRequest beside_gpus(const ScratchFolder& folder, const Words& arguments) {
   ProgramRequest request = linkgain(folder, arguments);
-  request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
-                         {"LINKGAIN_NVML_SCENARIO", "h200x8"},
-                         {"HOME", folder.path().string()}};
-  return request;
+  request.environment["HOME"] = folder.path().string();
+  return on_machine("h200x8", request);
 }
 
 /// The same with its standard output going where `redirection` says.
-Outcome redirected(const std::string& redirection, const std::vector<std::string>& arguments) {
+Outcome redirected(const std::string& redirection, const Words& arguments) {
   const ScratchFolder folder;
   return with_streams(folder, redirection, beside_gpus(folder, arguments));
 }
@@ -42,16 +40,15 @@ const std::string kRecord = LINKGAIN_SOURCE_DIR "/results/2xH200-all_reduce-1/re
 
 TEST(Output, ThatDoesNotFitOnTheDiskIsAnError) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"--version"},
-                                             {"help", "run"},
-                                             {"topo"},
-                                             {"topo", "--json"},
-                                             {"doctor"},
-                                             {"baseline", kRecord, "--json"},
-                                             {"report", kRecord},
-                                             {"report", kRecord, "--format", "csv"},
-                                             {"report", kRecord, "--format", "json"}}) {
+  for (const Words& arguments : std::vector<Words>{{"--version"},
+                                                   {"help", "run"},
+                                                   {"topo"},
+                                                   {"topo", "--json"},
+                                                   {"doctor"},
+                                                   {"baseline", kRecord, "--json"},
+                                                   {"report", kRecord},
+                                                   {"report", kRecord, "--format", "csv"},
+                                                   {"report", kRecord, "--format", "json"}}) {
     const Outcome outcome = redirected(">/dev/full", arguments);
     EXPECT_EQ(outcome.status, 2) << arguments.front();
     EXPECT_EQ(outcome.error, not_written("linkgain", ENOSPC)) << arguments.front();
@@ -59,22 +56,20 @@ TEST(Output, ThatDoesNotFitOnTheDiskIsAnError) {
 }
 
 TEST(Output, ThatIsClosedIsAnError) {
-  const Outcome outcome = redirected(">&-", {"topo"});
-  EXPECT_EQ(outcome.status, 2);
+  const Outcome outcome = with_status(2, redirected(">&-", {"topo"}));
   EXPECT_EQ(outcome.error, not_written("linkgain", EBADF));
 }
 
 TEST(Output, BeyondTheSizeThatFilesMayHaveIsAnErrorAndLeavesNothing) {
   const ScratchFolder folder;
-  ASSERT_EQ(run_program(linkgain(folder, {"baseline", kRecord, "--output", "base.json"})).status,
-            0);
-  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{
-           {"doctor", "--prometheus"},
-           {"doctor", "--junit"},
-           {"baseline", kRecord, "--output"},
-           {"fleet", kRecord, "--prometheus"},
-           {"check", kRecord, "--baseline", "base.json", "--junit"},
-           {"check", kRecord, "--baseline", "base.json", "--prometheus"}}) {
+  ASSERT_EQ(run_linkgain(folder, {"baseline", kRecord, "--output", "base.json"}).status, 0);
+  for (Words arguments :
+       std::vector<Words>{{"doctor", "--prometheus"},
+                          {"doctor", "--junit"},
+                          {"baseline", kRecord, "--output"},
+                          {"fleet", kRecord, "--prometheus"},
+                          {"check", kRecord, "--baseline", "base.json", "--junit"},
+                          {"check", kRecord, "--baseline", "base.json", "--prometheus"}}) {
     arguments.emplace_back("new.prom");
     const Outcome outcome = without_growing_files(folder, beside_gpus(folder, arguments));
     EXPECT_THAT(outcome.output, AllOf(HasSubstr("cannot write new.prom: "),
@@ -87,7 +82,7 @@ TEST(Output, BeyondTheSizeThatFilesMayHaveIsAnErrorAndLeavesNothing) {
 
 TEST(Output, OfARunBeyondTheSizeThatFilesMayHaveLeavesItsFolderUnlocked) {
   const ScratchFolder folder;
-  std::filesystem::create_directory(folder.path() / "out");
+  std::filesystem::create_directory(folder / "out");
   const Outcome outcome = without_growing_files(
       folder, beside_gpus(folder, {"exec", "--out", "out", "--rounds", "2", "--", "true"}));
   EXPECT_THAT(outcome.output, EndsWith("status 6\n"));
@@ -96,11 +91,7 @@ TEST(Output, OfARunBeyondTheSizeThatFilesMayHaveLeavesItsFolderUnlocked) {
   EXPECT_THAT(second.error, Not(HasSubstr("in use")));
 }
 
-ProgramRequest worker(const std::string& option) {
-  ProgramRequest request;
-  request.arguments = {LINKGAIN_BENCH, option};
-  return request;
-}
+ProgramRequest worker(const std::string& option) { return {.arguments = {LINKGAIN_BENCH, option}}; }
 
 TEST(Output, OfTheWorkerThatCannotBeWrittenIsAnError) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
@@ -127,7 +118,7 @@ TEST(Limits, OfAStackThatIsTooSmallIsNamedBeforeAnythingIsMade) {
     EXPECT_EQ(outcome.status, 3) << outcome.error;
     EXPECT_THAT(outcome.error, testing::HasSubstr("ulimit -s"));
   }
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
 TEST(Messages, ThatCannotBeWrittenLeaveTheStatusAsItIs) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ inline ProgramRequest bench(int ranks, const std::vector<std::string>& arguments
   request.environment["OMPI_MCA_odls_base_sigkill_timeout"] = "0";
   request.arguments.push_back(LINKGAIN_BENCH);
   request.arguments.insert(request.arguments.end(), {"--backend", "mpi"});
-  request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
+  request.arguments = joined(request.arguments, arguments);
   return request;
 }
 
@@ -44,27 +45,47 @@ inline ProgramRequest quick_bench(int ranks, std::vector<std::string> arguments)
 }
 
 /// `linkgain` in a folder.
-inline ProgramRequest linkgain(const ScratchFolder& folder, std::vector<std::string> arguments) {
-  ProgramRequest request;
+inline ProgramRequest linkgain(const ScratchFolder& folder, Words arguments) {
   arguments.insert(arguments.begin(), LINKGAIN);
-  request.arguments = std::move(arguments);
-  request.directory = folder.path();
+  return {.arguments = std::move(arguments), .directory = folder.path()};
+}
+
+inline Outcome run_linkgain(const ScratchFolder& folder, Words arguments) {
+  return run_program(linkgain(folder, std::move(arguments)));
+}
+
+/// Lets the program see one of the NVML double's machines.
+inline ProgramRequest on_machine(const std::string& scenario, ProgramRequest request) {
+  request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+  request.environment["LINKGAIN_NVML_SCENARIO"] = scenario;
   return request;
+}
+
+/// Whether the program comes to say this on standard error, as "[  1/" after its first case.
+inline bool comes_to_say(const Program& program, const std::string& text) {
+  return comes_true([&] { return program.error().find(text) != std::string::npos; }, 60.0);
 }
 
 /// `linkgain run` on the mpi backend with --out out, of one launch where arguments name no number.
 inline ProgramRequest run_request(const ScratchFolder& folder,
                                   const std::vector<std::string>& arguments) {
-  std::vector<std::string> all{"run", "--backend", "mpi", "--out", "out"};
-  if (std::find(arguments.begin(), arguments.end(), "--launches") == arguments.end()) {
+  Words all{"run", "--backend", "mpi", "--out", "out"};
+  if (std::ranges::find(arguments, "--launches") == arguments.end()) {
     all.insert(all.end(), {"--launches", "1"});
   }
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  return linkgain(folder, all);
+  return linkgain(folder, joined(all, arguments));
+}
+
+/// The end of a program, which must have come with this status.
+inline Outcome with_status(int status, Outcome outcome,
+                           const std::source_location& where = std::source_location::current()) {
+  const testing::ScopedTrace trace(where.file_name(), static_cast<int>(where.line()), "its status");
+  EXPECT_EQ(outcome.status, status) << outcome.error << outcome.output;
+  return outcome;
 }
 
 inline Json read_record(const ScratchFolder& folder) {
-  return Json::parse(read_text(folder.path() / "out" / "record.json"));
+  return Json::parse(read_text(folder / "out" / "record.json"));
 }
 
 /// Characters of the longest line, but for those that are to be copied.

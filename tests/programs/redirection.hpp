@@ -14,12 +14,16 @@
 namespace linkgain::test {
 
 /// A program as "$@" of a shell's script.
-inline Outcome in_shell(const ScratchFolder& folder, const std::string& script,
-                        ProgramRequest request) {
-  const std::vector<std::string> shell{"/bin/sh", "-c", script, "sh"};
-  request.arguments.insert(request.arguments.begin(), shell.begin(), shell.end());
+inline ProgramRequest shell_request(const ScratchFolder& folder, const std::string& script,
+                                    ProgramRequest request) {
+  request.arguments = joined({"/bin/sh", "-c", script, "sh"}, request.arguments);
   request.directory = folder.path();
-  return run_program(request);
+  return request;
+}
+
+inline Outcome in_shell(const ScratchFolder& folder, const std::string& script,
+                        const ProgramRequest& request) {
+  return run_program(shell_request(folder, script, request));
 }
 
 /// `redirection` in the shell's words.
@@ -36,7 +40,7 @@ class FullPipe {
     end_ = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
     fcntl(end_, F_SETPIPE_SZ, 4096);
     const std::string bytes(4096, 'x');
-    while (write(end_, bytes.data(), bytes.size()) > 0) {
+    while (::write(end_, bytes.data(), bytes.size()) > 0) {
     }
   }
   ~FullPipe() { close(end_); }

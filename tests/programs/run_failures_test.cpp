@@ -14,7 +14,7 @@ constexpr std::size_t kNothing = 0;
 
 class RunFailure : public HarmedRun {
  protected:
-  Outcome run_to_end(const std::vector<std::string>& arguments, double seconds = 60.0) {
+  Outcome run_to_end(const Words& arguments, double seconds = 60.0) {
     Program program(run_request(folder_, arguments));
     const Outcome outcome = program.finish(seconds);
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
@@ -35,18 +35,16 @@ class RunFailure : public HarmedRun {
       if (warning.at("code") == "job-lost") warnings += warning.at("text");
     }
     EXPECT_THAT(warnings, HasSubstr(text));
-    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "journal.jsonl"));
   }
 };
 
 /// Its host is the one to look at, and to drain.
 TEST_F(RunFailure, OfJobsThatNeverStartIsOfThisHost) {
-  const std::vector<std::string> few{"--only", "all_reduce", "--sizes", "4K"};
+  const Words few{"--only", "all_reduce", "--sizes", "4K"};
   ASSERT_EQ(run_to_end(few).status, 0);
   const std::string host = read_record(folder_).at("machine").at("host");
-  const auto ask = [this](const std::vector<std::string>& arguments) {
-    return run_program(linkgain(folder_, arguments));
-  };
+  const auto ask = [this](const Words& arguments) { return run_linkgain(folder_, arguments); };
   ASSERT_EQ(ask({"baseline", "out", "--output", "baseline.json"}).status, 0);
   ProgramRequest request = run_request(folder_, few);
   request.environment["LINKGAIN_TEST_FAULT"] = "die@1/start";
@@ -56,19 +54,18 @@ TEST_F(RunFailure, OfJobsThatNeverStartIsOfThisHost) {
   ASSERT_THAT(report.at("nodes"), SizeIs(1)) << fleet.output;
   EXPECT_EQ(report.at("nodes").at(0).at("host"), host);
   EXPECT_EQ(report.at("drain"), Json({host}));
-  const Outcome check = ask({"check", "out", "--baseline", "baseline.json"});
-  EXPECT_EQ(check.status, 2);
+  const Outcome check = with_status(2, ask({"check", "out", "--baseline", "baseline.json"}));
   EXPECT_THAT(check.error, HasSubstr("nothing was measured"));
 }
 
 /// The host that starts a run on others is not to blame.
 TEST_F(RunFailure, OfJobsOnOtherHostsThatNeverStartIsNotOfThisHost) {
-  std::ofstream(folder_.path() / "hosts") << "no-host-1 slots=1\nno-host-2 slots=1\n";
+  std::ofstream(folder_ / "hosts") << "no-host-1 slots=1\nno-host-2 slots=1\n";
   ProgramRequest request = run_request(folder_, {"--only", "all_reduce", "--sizes", "4K",
                                                  "--variant", "tcp", "--hostfile", "hosts"});
   request.environment["OMPI_MCA_plm_rsh_agent"] = "/bin/false";
   EXPECT_EQ(run_program(request).status, 3);
-  const Outcome fleet = run_program(linkgain(folder_, {"fleet", "out", "--json"}));
+  const Outcome fleet = run_linkgain(folder_, {"fleet", "out", "--json"});
   const Json nodes = Json::parse(fleet.output).at("nodes");
   ASSERT_THAT(nodes, SizeIs(1)) << fleet.output;
   EXPECT_EQ(nodes.at(0).at("host"), "out") << "its folder";
@@ -89,9 +86,8 @@ TEST_F(RunFailure, OfADyingRankKeepsTheOtherVariant) {
 }
 
 TEST_F(RunFailure, OfAHangingRankIsFoundByTheDeadline) {
-  std::vector<std::string> arguments{
-      "--only", "all_reduce", "--sizes",       "64,64K",    "--launches",
-      "1",      "--variant",  "shared-memory", "--variant", with_fault("hang@1:5")};
+  Words arguments{"--only", "all_reduce", "--sizes",       "64,64K",    "--launches",
+                  "1",      "--variant",  "shared-memory", "--variant", with_fault("hang@1:5")};
   std::ranges::copy(timeout_of(3.0), std::back_inserter(arguments));
   const Outcome outcome = run_to_end(arguments);
   expect_job_lost(outcome, "'run'");

@@ -45,15 +45,13 @@ class RunFault : public HarmedRun, public testing::WithParamInterface<Planted> {
 
 TEST_P(RunFault, EndsInTimeAndKeepsTheOtherVariant) {
   const Planted& planted = GetParam();
-  std::vector<std::string> arguments{"--only",     "all_reduce", "--sizes",   "1K",
-                                     "--launches", "1",          "--variant", "shared-memory"};
-  arguments.insert(arguments.end(),
-                   {"--variant", std::string("faulty:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,") +
-                                     "LINKGAIN_TEST_FAULT=" + planted.fault});
+  const std::string faulty = "faulty:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT=" +
+                             std::string(planted.fault);
+  Words arguments{"--only", "all_reduce", "--sizes",       "1K",        "--launches",
+                  "1",      "--variant",  "shared-memory", "--variant", faulty};
   constexpr double kTimeout = 3.0;  // more than the 2 s of who is late
   const double slower = slowdown();
-  std::ranges::copy(timeout_of(kTimeout, slower), std::back_inserter(arguments));
-  Program program(run_request(folder_, arguments));
+  Program program(run_request(folder_, joined(arguments, timeout_of(kTimeout, slower))));
   const double start = now();
   const Outcome outcome = program.finish(60.0);
   EXPECT_LT(now() - start, (kTimeout + 5.0 + 3.0) * std::max(slower, slowdown())) << "3 s of work";

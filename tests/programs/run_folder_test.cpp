@@ -14,7 +14,7 @@ using testing::Not;
 
 class RunFolder : public MpiTest {
  protected:
-  std::filesystem::path out() const { return folder_.path() / "out"; }
+  std::filesystem::path out() const { return folder_ / "out"; }
 
   Outcome run_to_end(const std::string& size) const {
     return run_program(run_request(
@@ -25,16 +25,12 @@ class RunFolder : public MpiTest {
   void run_and_kill() const {
     Program program(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
                                           "--ci-width", "0.0001", "--budget", "60"}));
-    ASSERT_TRUE(
-        comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0))
-        << program.error();
+    ASSERT_TRUE(comes_to_say(program, "[  1/")) << program.error();
     program.signal(SIGKILL);
     EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
   }
 
-  Outcome linkgain_on(const std::vector<std::string>& arguments) const {
-    return run_program(linkgain(folder_, arguments));
-  }
+  Outcome linkgain_on(const Words& arguments) const { return run_linkgain(folder_, arguments); }
 
   /// Readers of the folder see the run that was killed, not the one before.
   void expect_readers_of_the_killed_run() const {
@@ -60,7 +56,7 @@ class RunFolder : public MpiTest {
 
 TEST_F(RunFolder, OfAKilledRunHasNoRecordOfAnEarlierOne) {
   ASSERT_EQ(run_to_end("64K").status, 0);
-  std::filesystem::copy_file(out() / "record.json", folder_.path() / "earlier.json");
+  std::filesystem::copy_file(out() / "record.json", folder_ / "earlier.json");
   ASSERT_EQ(linkgain_on({"baseline", "out", "--output", "baseline.json"}).status, 0);
   const std::string earlier = read_text(out() / "record.json");
   run_and_kill();
@@ -82,14 +78,12 @@ TEST_F(RunFolder, OfAKilledRunHasNoRecordOfAnEarlierOne) {
 TEST_F(RunFolder, IsOneRunsAtATime) {
   Program first(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
                                       "--ci-width", "0.0001", "--budget", "6"}));
-  ASSERT_TRUE(comes_true([&] { return first.error().find("[  1/") != std::string::npos; }, 60.0));
-  const Outcome second = run_to_end("64K");
-  EXPECT_EQ(second.status, 2);
+  ASSERT_TRUE(comes_to_say(first, "[  1/"));
+  const Outcome second = with_status(2, run_to_end("64K"));
   EXPECT_THAT(second.error, AllOf(HasSubstr("process " + std::to_string(first.id()) + " on "),
                                   HasSubstr("--out")));
   EXPECT_EQ(linkgain_on({"exec", "--out", "out", "--", "true"}).status, 2);
-  const Outcome outcome = first.finish(60.0);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, first.finish(60.0));
   EXPECT_THAT(read_text(out() / "report.md"), HasSubstr("512 KiB"));
   EXPECT_FALSE(std::filesystem::exists(out() / "record.json.old"));
 }
@@ -106,15 +100,14 @@ TEST_F(RunFolder, OfARunThatCouldNotStartHasNoRecordOfAnEarlierOne) {
 class LostFolder : public HarmedRun {};
 
 TEST_F(LostFolder, ThatIsRemovedEndsTheRunWithTheTables) {
-  const auto temporary = folder_.path() / "temporary";
+  const auto temporary = folder_ / "temporary";
   std::filesystem::create_directory(temporary);
   ProgramRequest request = run_request(folder_, long_run({}));
   request.environment["TMPDIR"] = temporary.string();
   Program program(request);
-  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0));
-  std::filesystem::remove_all(folder_.path() / "out");
-  const Outcome outcome = program.finish(90.0);
-  EXPECT_EQ(outcome.status, 6) << outcome.error;
+  ASSERT_TRUE(comes_to_say(program, "[  1/"));
+  std::filesystem::remove_all(folder_ / "out");
+  const Outcome outcome = with_status(6, program.finish(90.0));
   EXPECT_THAT(outcome.output, HasSubstr("all_reduce"));
   EXPECT_THAT(outcome.output + outcome.error, HasSubstr(temporary.string() + "/"));
   int records = 0;
@@ -122,7 +115,7 @@ TEST_F(LostFolder, ThatIsRemovedEndsTheRunWithTheTables) {
     if (!entry.is_regular_file()) continue;
     ++records;
     EXPECT_EQ(Json::parse(read_text(entry.path())).at("exit_code"), 6);
-    EXPECT_EQ(run_program(linkgain(folder_, {"report", entry.path().string()})).status, 0);
+    EXPECT_EQ(run_linkgain(folder_, {"report", entry.path().string()}).status, 0);
     const std::string name = "temporary/" + entry.path().filename().string();
     EXPECT_THAT(outcome.output, HasSubstr("linkgain report " + name + "\n"));
   }
@@ -133,7 +126,7 @@ TEST_F(LostFolder, WhereAReportCannotBeWrittenHasARecordThatSaysSo) {
   const Outcome outcome = run_and_harm(
       long_run({}),
       [&](const Program&) {
-        std::filesystem::create_directories(folder_.path() / "out" / "report.md" / "full");
+        std::filesystem::create_directories(folder_ / "out" / "report.md" / "full");
       },
       90.0);
   EXPECT_EQ(outcome.status, 6) << outcome.error;
@@ -154,7 +147,7 @@ TEST_F(LostFolder, OnAFullDiskEndsTheRunWithTheTables) {
   EXPECT_EQ(outcome.status, 6) << outcome.error;
   EXPECT_THAT(outcome.output, HasSubstr("6 MiB"));
   EXPECT_THAT(outcome.error, HasSubstr("a crash would lose"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "record.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "record.json"));
 }
 
 }  // namespace

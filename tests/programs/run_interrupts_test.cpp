@@ -19,7 +19,7 @@ class KilledRun : public HarmedRun {
 
   /// That its jobs, which cannot end by themselves, are gone soon, and their memory.
   static void kill_and_expect_nothing_left(const Program& program) {
-    const std::vector<std::string> segments = folders_of_segments(program);
+    const Words segments = folders_of_segments(program);
     EXPECT_THAT(segments, testing::Not(IsEmpty()));
     program.signal(SIGKILL);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, kSoon))
@@ -36,16 +36,17 @@ class KilledRunOfFault : public KilledRun, public testing::WithParamInterface<co
 class RunSignal : public HarmedRun, public testing::WithParamInterface<int> {};
 
 TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
-  const Outcome outcome = run_and_harm(
-      long_run({}), [](const Program& program) { program.signal(GetParam()); }, 20.0);
-  EXPECT_EQ(outcome.status, 128 + GetParam());
+  const Outcome outcome = with_status(
+      128 + GetParam(),
+      run_and_harm(
+          long_run({}), [](const Program& program) { program.signal(GetParam()); }, 20.0));
   EXPECT_LT(outcome.seconds, 5.0 * slowdown());
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("status"), "interrupted");
   EXPECT_EQ(record.at("exit_code"), 128 + GetParam());
   EXPECT_GT(record.at("cases").back().at("variants")[0].at("busbw_gb_per_s"), 0.0);
   EXPECT_GE(samples_of(record, 0), 4U);
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "journal.jsonl"));
   EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
 }
 
@@ -55,9 +56,10 @@ INSTANTIATE_TEST_SUITE_P(Signals, RunSignal,
 
 /// An mpirun takes about a second to end, and twelve of them must not take twelve.
 TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
-  const Outcome outcome = run_and_harm(
-      long_run({}, 6), [](const Program& program) { program.signal(SIGINT); }, 30.0);
-  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  const Outcome outcome = with_status(
+      128 + SIGINT,
+      run_and_harm(
+          long_run({}, 6), [](const Program& program) { program.signal(SIGINT); }, 30.0));
   EXPECT_LT(outcome.seconds, 6.0 * slowdown());
 }
 
@@ -81,8 +83,7 @@ TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
   ASSERT_TRUE(comes_true([&] { return !program.processes_named("mpirun").empty(); }, 30.0));
   program.signal(SIGINT);
   const double start = now();
-  const Outcome outcome = program.finish(20.0);
-  EXPECT_EQ(outcome.status, 128 + SIGINT) << outcome.error;
+  with_status(128 + SIGINT, program.finish(20.0));
   EXPECT_LT(now() - start, 10.0 * slowdown());
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
@@ -90,9 +91,8 @@ TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
 TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   {
     Program program(run_request(folder_, long_run({})));
-    ASSERT_TRUE(
-        comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0));
-    const std::vector<std::string> segments = folders_of_segments(program);
+    ASSERT_TRUE(comes_to_say(program, "[  1/"));
+    const Words segments = folders_of_segments(program);
     ASSERT_THAT(segments, SizeIs(2));
     program.signal(SIGKILL);
     EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
@@ -100,18 +100,17 @@ TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
         << program.processes().size() << " left";
     for (const std::string& each : segments) EXPECT_FALSE(std::filesystem::exists(each)) << each;
   }
-  const auto journal = folder_.path() / "out" / "journal.jsonl";
+  const auto journal = folder_ / "out" / "journal.jsonl";
   ASSERT_TRUE(std::filesystem::exists(journal));
-  const Outcome report = run_program(linkgain(folder_, {"report", "out/journal.jsonl"}));
-  EXPECT_EQ(report.status, 0) << report.error;
+  const Outcome report = with_status(0, run_linkgain(folder_, {"report", "out/journal.jsonl"}));
   EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("incomplete")));
 }
 
 /// At the start and the end of MPI, where no command bounds a rank.
 TEST_P(KilledRunOfFault, LeavesNothing) {
   const std::string fault = GetParam();
-  std::vector<std::string> arguments{"--only", "all_reduce", "--sizes",
-                                     "1K",     "--variant",  "faulty:LINKGAIN_TEST_FAULT=" + fault};
+  Words arguments{"--only", "all_reduce", "--sizes",
+                  "1K",     "--variant",  "faulty:LINKGAIN_TEST_FAULT=" + fault};
   std::ranges::copy(timeout_of(kTimeout), std::back_inserter(arguments));
   Program program(run_request(folder_, arguments));
   const bool at_start = fault.ends_with("/launch");
@@ -134,7 +133,7 @@ class KilledRunBehind : public KilledRun, public testing::WithParamInterface<con
 
 TEST_P(KilledRunBehind, LeavesNothingThatIsStopped) {
   Program program(run_request(folder_, long_run(timeout_of(kTimeout))));
-  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0));
+  ASSERT_TRUE(comes_to_say(program, "[  1/"));
   for (const pid_t each : program.processes_named(GetParam())) kill(each, SIGSTOP);
   kill_and_expect_nothing_left(program);
 }

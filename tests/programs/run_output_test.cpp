@@ -18,11 +18,11 @@ class RunOutput : public MpiTest {
   }
 
   void expect_record(const std::string& of) const {
-    ASSERT_TRUE(std::filesystem::exists(folder_.path() / "out" / "record.json")) << of;
+    ASSERT_TRUE(std::filesystem::exists(folder_ / "out" / "record.json")) << of;
     const Json record = read_record(folder_);
     EXPECT_EQ(record.at("status"), "complete") << of;
     EXPECT_GT(record.at("cases")[0].at("variants")[0].at("busbw_gb_per_s"), 0.0) << of;
-    EXPECT_TRUE(std::filesystem::exists(folder_.path() / "out" / "report.md")) << of;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "report.md")) << of;
   }
 
   ScratchFolder folder_;
@@ -46,19 +46,19 @@ TEST_F(RunOutput, ThatCannotBeWrittenIsAnErrorAndTheRecordIsKept) {
 
 TEST_F(RunOutput, ThatNobodyReadsIsAnErrorAndTheRecordIsKept) {
   in_shell(folder_, "{ \"$@\" 2>&1; echo $? >status; } | true", one_case());
-  EXPECT_EQ(read_text(folder_.path() / "status"), "2\n");
+  EXPECT_EQ(read_text(folder_ / "status"), "2\n");
   expect_record("no reader");
 }
 
 TEST_F(RunOutput, WithoutAReaderOfTheProgressIsAsGood) {
   in_shell(folder_, "{ \"$@\" 2>&1 >table; echo $? >status; } | true", one_case());
-  EXPECT_EQ(read_text(folder_.path() / "status"), "0\n");
-  EXPECT_THAT(read_text(folder_.path() / "table"), HasSubstr("all_reduce"));
+  EXPECT_EQ(read_text(folder_ / "status"), "0\n");
+  EXPECT_THAT(read_text(folder_ / "table"), HasSubstr("all_reduce"));
   expect_record("no reader of the progress");
 }
 
 TEST_F(RunOutput, WhoseReaderStoppedLeavesTheRunAsItIs) {
-  const FullPipe pipe(folder_.path() / "pipe");
+  const FullPipe pipe(folder_ / "pipe");
   EXPECT_EQ(with_streams(folder_, "2>pipe", one_case()).status, 0);
   expect_record("progress in a full pipe");
 }
@@ -66,12 +66,10 @@ TEST_F(RunOutput, WhoseReaderStoppedLeavesTheRunAsItIs) {
 /// `linkgain` with its streams in a pipe that is full, and a signal when `moment` has come.
 class StoppedReader : public RunOutput {
  protected:
-  Outcome signalled(const std::string& redirection, std::vector<std::string> arguments,
+  Outcome signalled(const std::string& redirection, Words arguments,
                     const std::function<bool()>& moment) {
-    ProgramRequest request = run_request(folder_, arguments);
-    const std::vector<std::string> shell{"/bin/sh", "-c", "exec \"$@\" " + redirection, "sh"};
-    request.arguments.insert(request.arguments.begin(), shell.begin(), shell.end());
-    Program program(request);
+    Program program(
+        shell_request(folder_, "exec \"$@\" " + redirection, run_request(folder_, arguments)));
     if (!comes_true(moment, 60.0)) throw std::runtime_error("the moment did not come");
     pause_for(0.5);
     program.signal(SIGINT);
@@ -82,27 +80,26 @@ class StoppedReader : public RunOutput {
     return outcome;
   }
 
-  FullPipe pipe_{folder_.path() / "pipe"};
+  FullPipe pipe_{folder_ / "pipe"};
 };
 
 TEST_F(StoppedReader, OfProgressLeavesTheRunOpenToSignals) {
   const auto measured = [this] {
-    const auto journal = folder_.path() / "out" / "journal.jsonl";
+    const auto journal = folder_ / "out" / "journal.jsonl";
     return std::filesystem::exists(journal) && lines_of(read_text(journal)).size() > 2;
   };
-  const Outcome outcome = signalled(
-      "2>pipe",
-      {"--only", "all_reduce", "--sizes", "64K:6M:+64K", "--launches", "1", "--budget", "30"},
-      measured);
-  EXPECT_EQ(outcome.status, 128 + SIGINT);
+  with_status(128 + SIGINT, signalled("2>pipe",
+                                      {"--only", "all_reduce", "--sizes", "64K:6M:+64K",
+                                       "--launches", "1", "--budget", "30"},
+                                      measured));
   EXPECT_EQ(read_record(folder_).at("status"), "interrupted");
 }
 
 TEST_F(StoppedReader, OfResultsLeavesTheProgramOpenToSignals) {
-  const Outcome outcome =
+  with_status(
+      128 + SIGINT,
       signalled(">pipe", {"--only", "all_reduce", "--sizes", "64K", "--launches", "1", "--json"},
-                [this] { return std::filesystem::exists(folder_.path() / "out" / "report.md"); });
-  EXPECT_EQ(outcome.status, 128 + SIGINT);
+                [this] { return std::filesystem::exists(folder_ / "out" / "report.md"); }));
   expect_record("nobody reads it");
 }
 

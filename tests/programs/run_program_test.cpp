@@ -19,19 +19,13 @@ using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 /// Arguments of a run that is soon done.
-std::vector<std::string> quick(const std::string& sizes,
-                               const std::vector<std::string>& more = {}) {
-  std::vector<std::string> all{"--only",   "all_reduce", "--sizes",    sizes,
-                               "--budget", "60",         "--ci-width", "0.5"};
-  all.insert(all.end(), more.begin(), more.end());
-  if (std::find(all.begin(), all.end(), "--launches") == all.end()) {
-    all.insert(all.end(), {"--launches", "1"});
-  }
-  return all;
+Words quick(const std::string& sizes, const Words& more = {}) {
+  return joined({"--only", "all_reduce", "--sizes", sizes, "--budget", "60", "--ci-width", "0.5"},
+                more);
 }
 
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
+Words names_in(const std::filesystem::path& folder) {
+  Words names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.push_back(entry.path().filename());
   }
@@ -42,34 +36,28 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
 /// `linkgain run` from the prompt to the table.
 class RunProgram : public MpiTest {
  protected:
-  Outcome run(const std::vector<std::string>& arguments) {
+  Outcome run(const Words& arguments) {
     Program program(run_request(folder_, arguments));
     const Outcome outcome = program.finish();
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
     return outcome;
   }
 
-  std::string file(const std::string& name) const {
-    return read_text(folder_.path() / "out" / name);
-  }
+  std::string file(const std::string& name) const { return read_text(folder_ / "out" / name); }
 
-  std::string report(const std::vector<std::string>& options = {}) {
-    std::vector<std::string> arguments{"report", "out/record.json"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    const Outcome outcome = run_program(linkgain(folder_, arguments));
-    EXPECT_EQ(outcome.status, 0) << outcome.error;
-    return outcome.output;
+  std::string report(const Words& options = {}) {
+    return with_status(0, run_linkgain(folder_, joined({"report", "out/record.json"}, options)))
+        .output;
   }
 
   ScratchFolder folder_;
 };
 
 TEST_F(RunProgram, AVariantHasAWorkerOfItsOwn) {
-  std::filesystem::create_directories(folder_.path() / "other");
-  const auto other = std::filesystem::canonical(folder_.path() / "other") / "linkgain-bench";
-  std::ofstream(other) << "#!/bin/sh\necho \"$@\" >> '" << other.string()
-                       << ".started'\nexec " LINKGAIN_BENCH " \"$@\"\n";
-  std::filesystem::permissions(other, std::filesystem::perms::owner_all);
+  std::filesystem::create_directories(folder_ / "other");
+  const auto other = std::filesystem::canonical(folder_ / "other") / "linkgain-bench";
+  write_executable(other, "#!/bin/sh\necho \"$@\" >> '" + other.string() +
+                              ".started'\nexec " LINKGAIN_BENCH " \"$@\"\n");
   const Outcome outcome =
       run(quick("64K", {"--variant", "tcp", "--variant", "other:tcp,worker=other"}));
   ASSERT_EQ(outcome.status, 0) << outcome.error;
@@ -88,7 +76,7 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
   const std::string ranks = std::to_string(GetParam());
   const Outcome outcome = run(quick("64,64K", {"--np", ranks, "--launches", "2"}));
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> lines = lines_of(outcome.output);
+  const Words lines = lines_of(outcome.output);
   // Of 64 B or 64 KiB, whichever changed more.
   EXPECT_THAT(lines, Contains(StartsWith("  Shared memory  all_reduce 64 ")));
   EXPECT_THAT(lines, Contains(StartsWith("  Y  ")));
@@ -100,11 +88,11 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
 
   // The jobs are started anew for each launch; a machine with other work may need more launches
   // than were asked for.
-  EXPECT_THAT(names_in(folder_.path() / "out"),
+  EXPECT_THAT(names_in(folder_ / "out"),
               UnorderedElementsAre(".linkgain", "record.json", "report.md", "report.html",
                                    "run.log", "jobs"));
   EXPECT_THAT(
-      names_in(folder_.path() / "out" / "jobs"),
+      names_in(folder_ / "out" / "jobs"),
       IsSupersetOf({"shared-memory-1.log", "shared-memory-2.log", "tcp-1.log", "tcp-2.log"}));
   EXPECT_EQ(file("report.md"), report());
   EXPECT_EQ(file("report.html"), report({"--format", "html"}));
@@ -139,7 +127,7 @@ TEST_F(RunProgram, ShowsPairsAsMatrices) {
            "--launches", "1", "--budget", "60", "--ci-width", "0.5"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   for (const std::string& text : {report(), file("report.md")}) {
-    const std::vector<std::string> lines = lines_of(text);
+    const Words lines = lines_of(text);
     EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
     // In us, or in ms on a host that is busy otherwise.
     EXPECT_THAT(lines, Contains(HasSubstr("s with shared-memory:")));
@@ -177,7 +165,7 @@ TEST_F(RunProgram, RecordsExactVariablesAndNoOthers) {
                                  StartsWith("CUBLAS"), "NVIDIA_TF32_OVERRIDE"));
     }
   }
-  for (const std::string& name : names_in(folder_.path() / "out")) {
+  for (const std::string& name : names_in(folder_ / "out")) {
     EXPECT_THAT(file(name), AllOf(Not(HasSubstr("of-the-test")), Not(HasSubstr("MY_TOKEN"))))
         << name;
   }
@@ -194,8 +182,7 @@ TEST_F(RunProgram, PrintsTheRecordAsJson) {
 }
 
 TEST_F(RunProgram, IsQuietWhenAsked) {
-  const Outcome outcome = run(quick("64K", {"--quiet"}));
-  EXPECT_EQ(outcome.status, 0);
+  const Outcome outcome = with_status(0, run(quick("64K", {"--quiet"})));
   EXPECT_THAT(outcome.error, IsEmpty());
   EXPECT_THAT(file("run.log"), HasSubstr("all_reduce/float32/sum/64KiB/np2"));
 }
@@ -203,7 +190,7 @@ TEST_F(RunProgram, IsQuietWhenAsked) {
 TEST_F(RunProgram, TellsItsProgressInPlainLines) {
   const Outcome outcome = run(quick("64,64K"));
   EXPECT_THAT(outcome.error + outcome.output, AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\r"))));
-  std::vector<std::string> lines = lines_of(outcome.error);
+  Words lines = lines_of(outcome.error);
   std::erase_if(lines, [](const std::string& line) { return line.starts_with("warning: "); });
   ASSERT_THAT(lines, SizeIs(3)) << outcome.error;
   EXPECT_THAT(lines[0], HasSubstr("2 ranks, 2 cases"));
@@ -238,8 +225,7 @@ TEST_F(RunProgram, HoldsThreeVariantsAgainstTheFirst) {
 TEST_F(RunProgram, HasTheJobsOfAllLaunchesUpTogether) {
   Program program(run_request(folder_, quick("64,4K", {"--launches", "3"})));
   EXPECT_TRUE(comes_true([&] { return program.processes_named("mpirun").size() == 6; }, 30.0));
-  const Outcome outcome = program.finish();
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, program.finish());
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   const Json record = read_record(folder_);
   EXPECT_THAT(record.at("samples").at("launch"), AllOf(Contains(0), Contains(1), Contains(2)));
@@ -254,10 +240,10 @@ TEST_F(RunProgram, RunsOneJobAfterTheOtherWhenAsked) {
 }
 
 TEST_F(RunProgram, WrongDataHasItsOwnExitStatus) {
-  const Outcome outcome = run(
-      quick("64K", {"--variant", "shared-memory", "--variant",
-                    "bent:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT=corrupt@1"}));
-  EXPECT_EQ(outcome.status, 4) << outcome.error;
+  const Outcome outcome = with_status(
+      4, run(quick("64K",
+                   {"--variant", "shared-memory", "--variant",
+                    "bent:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT=corrupt@1"})));
   EXPECT_THAT(outcome.output, HasSubstr("1 of 262144")) << "eight operations";
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("exit_code"), 4);
@@ -266,18 +252,16 @@ TEST_F(RunProgram, WrongDataHasItsOwnExitStatus) {
 }
 
 TEST_F(RunProgram, RecordsBytesThatAreNoText) {
-  const Outcome outcome = run(quick("64K", {"--variant", "shared-memory", "--variant",
-                                            "odd:OMPI_MCA_pml=ob1,LINKGAIN_ODD=\xff\xfe"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run(quick("64K", {"--variant", "shared-memory", "--variant",
+                                   "odd:OMPI_MCA_pml=ob1,LINKGAIN_ODD=\xff\xfe"})));
   EXPECT_EQ(read_record(folder_).at("status"), "complete");
 }
 
 TEST_F(RunProgram, ChoosesADirectoryWhereNoneIsGiven) {
-  std::vector<std::string> arguments = quick("64K");
-  arguments.insert(arguments.begin(), {"run", "--backend", "mpi"});
-  const Outcome outcome = run_program(linkgain(folder_, arguments));
+  const Outcome outcome =
+      run_linkgain(folder_, joined({"run", "--backend", "mpi", "--launches", "1"}, quick("64K")));
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> names = names_in(folder_.path() / "results");
+  const Words names = names_in(folder_ / "results");
   ASSERT_THAT(names, SizeIs(1));
   EXPECT_THAT(names[0], testing::MatchesRegex("[0-9]+T[0-9]+Z_.+_mpi-np2"));
   EXPECT_THAT(outcome.output, HasSubstr("Details: linkgain report results/" + names[0] + "\n"));

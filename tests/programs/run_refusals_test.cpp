@@ -15,15 +15,15 @@ using testing::StartsWith;
 
 struct Refusal {
   std::string label;
-  std::vector<std::string> arguments;
-  std::vector<std::string> texts;  ///< all in the one line
+  Words arguments;
+  Words texts;  ///< all in the one line
 };
 
 void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.label; }
 
 /// What was started or made, though nothing should have been.
-std::vector<std::string> entries(const ScratchFolder& folder) {
-  std::vector<std::string> names;
+Words entries(const ScratchFolder& folder) {
+  Words names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     names.push_back(entry.path().filename());
   }
@@ -31,10 +31,10 @@ std::vector<std::string> entries(const ScratchFolder& folder) {
 }
 
 /// One line that tells, at most one more with advice, nothing on standard output.
-void expect_clear(const Outcome& outcome, int status, const std::vector<std::string>& texts) {
+void expect_clear(const Outcome& outcome, int status, const Words& texts) {
   EXPECT_EQ(outcome.status, status) << outcome.error;
   EXPECT_THAT(outcome.output, IsEmpty());
-  const std::vector<std::string> lines = lines_of(outcome.error);
+  const Words lines = lines_of(outcome.error);
   ASSERT_THAT(lines, AllOf(SizeIs(testing::Ge(1)), SizeIs(testing::Le(2)))) << outcome.error;
   EXPECT_THAT(lines[0], StartsWith("linkgain: "));
   for (const std::string& text : texts) EXPECT_THAT(outcome.error, HasSubstr(text));
@@ -104,13 +104,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(EmptyValue, IsRefusedByTheOtherCommandsToo) {
   const ScratchFolder folder;
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"exec", "--out", "", "--", "true"},
-        {"exec", "--prepare", "", "--", "true"},
-        {"exec", "--seed", "", "--", "true"},
-        {"bench", "--np", ""},
-        {"list", "--format", ""},
-        {"fleet", ".", "--expect", ""}}) {
+  for (const Words& words : {Words{"exec", "--out", "", "--", "true"},
+                             {"exec", "--prepare", "", "--", "true"},
+                             {"exec", "--seed", "", "--", "true"},
+                             {"bench", "--np", ""},
+                             {"list", "--format", ""},
+                             {"fleet", ".", "--expect", ""}}) {
     const std::string option = *std::ranges::find_if(
         words, [](const std::string& word) { return word.starts_with("--"); });
     expect_clear(run_program(linkgain(folder, words), 30.0), 2, {option, "empty"});
@@ -122,12 +121,12 @@ class RunRefusesPlace : public testing::TestWithParam<std::string> {};
 
 TEST_P(RunRefusesPlace, ThatCannotBeWritten) {
   const ScratchFolder folder;
-  std::ofstream(folder.path() / "file") << "mine";
+  std::ofstream(folder / "file") << "mine";
   const Outcome outcome = run_program(
       linkgain(folder, {"run", "--backend", "mpi", "--sizes", "64", "--out", GetParam()}), 30.0);
   expect_clear(outcome, 2, {GetParam(), "--out DIR"});
   EXPECT_THAT(entries(folder), SizeIs(1));
-  EXPECT_EQ(read_text(folder.path() / "file"), "mine");
+  EXPECT_EQ(read_text(folder / "file"), "mine");
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, RunRefusesPlace,
@@ -163,8 +162,8 @@ TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
 
 TEST(RunNeeds, GpusUnlessTheMpiBackendIsAskedFor) {
   const ScratchFolder folder;
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"run"}, {"run", "--backend", "nccl"}, {"run", "--gpus", "0,1"}}) {
+  for (const Words& arguments :
+       {Words{"run"}, {"run", "--backend", "nccl"}, {"run", "--gpus", "0,1"}}) {
     ProgramRequest request = linkgain(folder, arguments);
     request.environment["CUDA_VISIBLE_DEVICES"] = "";
     expect_clear(run_program(request, 30.0), 3, {"nccl", "--backend mpi"});
@@ -175,58 +174,56 @@ TEST(RunNeeds, GpusUnlessTheMpiBackendIsAskedFor) {
 /// Values that no machine could take, on one without GPUs.
 TEST(RunWithoutGpus, TellsOfWrongOptionsFirst) {
   const ScratchFolder folder;
-  const std::vector<std::vector<std::string>> all{
-      {"--np", "-3"},
-      {"--np", "9"},
-      {"--np", "two"},
-      {"--np", "3", "--gpus", "0,1"},
-      {"--gpus", "0,0"},
-      {"--gpus", "0"},
-      {"--gpus", "-1,0"},
-      {"--launches", "0"},
-      {"--launches", "2000"},
-      {"--variant", "=A=1"},
-      {"--variant", "a:1A=1"},
-      {"--variant", "a:A"},
-      {"--variant", "p2"},
-      {"--variant", "a:worker=/nowhere"},
-      {"--variant", "a:nccl=/nowhere"},
-      {"--variant", "a:A=1", "--variant", "a:A=2"},
-      {"--launcher", "srum"},
-      {"--launcher", "srun", "--hostfile", "/dev/null"},
-      {"--hostfile", "/nowhere"},
-      {"--sizes", "6"},
-      {"--sizes", "0"},
-      {"--only", "all_reduc"},
-      {"--only", "gpt2_step", "--sizes", "64K"},
-      {"--only", "broadcast", "--root", "9"},
-      {"--only", "send_recv", "--pattern", "one-way", "--pair", "0-9"},
-      {"--pair", "first"},
-      {"--type", "float31"},
-      {"--reduction", "least"},
-      {"--pattern", "star"},
-      {"--buffers", "none"},
-      {"--launch-mode", "none"},
-      {"--steps", "7"},
-      {"--only", "all_reduce", "--steps", "20"},
-      {"--tokens", "/nowhere"},
-      {"--model-size", "none"},
-      {"--profile", "none"},
-      {"--profile", "./none.toml"},
-      {"--ci-width", "2"},
-      {"--budget", "0"},
-      {"--timeout", "0"},
-      {"--schedule", "none"},
-      {"--label", "a b"},
-      {"--resume", "/nowhere"},
-      {"--backend", "none"},
-      {"--backend", "mpi", "--require-healthy"}};
-  for (std::vector<std::string> words : all) {
+  const std::vector<Words> all{{"--np", "-3"},
+                               {"--np", "9"},
+                               {"--np", "two"},
+                               {"--np", "3", "--gpus", "0,1"},
+                               {"--gpus", "0,0"},
+                               {"--gpus", "0"},
+                               {"--gpus", "-1,0"},
+                               {"--launches", "0"},
+                               {"--launches", "2000"},
+                               {"--variant", "=A=1"},
+                               {"--variant", "a:1A=1"},
+                               {"--variant", "a:A"},
+                               {"--variant", "p2"},
+                               {"--variant", "a:worker=/nowhere"},
+                               {"--variant", "a:nccl=/nowhere"},
+                               {"--variant", "a:A=1", "--variant", "a:A=2"},
+                               {"--launcher", "srum"},
+                               {"--launcher", "srun", "--hostfile", "/dev/null"},
+                               {"--hostfile", "/nowhere"},
+                               {"--sizes", "6"},
+                               {"--sizes", "0"},
+                               {"--only", "all_reduc"},
+                               {"--only", "gpt2_step", "--sizes", "64K"},
+                               {"--only", "broadcast", "--root", "9"},
+                               {"--only", "send_recv", "--pattern", "one-way", "--pair", "0-9"},
+                               {"--pair", "first"},
+                               {"--type", "float31"},
+                               {"--reduction", "least"},
+                               {"--pattern", "star"},
+                               {"--buffers", "none"},
+                               {"--launch-mode", "none"},
+                               {"--steps", "7"},
+                               {"--only", "all_reduce", "--steps", "20"},
+                               {"--tokens", "/nowhere"},
+                               {"--model-size", "none"},
+                               {"--profile", "none"},
+                               {"--profile", "./none.toml"},
+                               {"--ci-width", "2"},
+                               {"--budget", "0"},
+                               {"--timeout", "0"},
+                               {"--schedule", "none"},
+                               {"--label", "a b"},
+                               {"--resume", "/nowhere"},
+                               {"--backend", "none"},
+                               {"--backend", "mpi", "--require-healthy"}};
+  for (Words words : all) {
     words.insert(words.begin(), "run");
     ProgramRequest request = linkgain(folder, words);
     request.environment["CUDA_VISIBLE_DEVICES"] = "";
-    request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-    request.environment["LINKGAIN_NVML_SCENARIO"] = "no-driver";
+    request = on_machine("no-driver", request);
     const Outcome outcome = run_program(request, 30.0);
     EXPECT_EQ(outcome.status, 2) << testing::PrintToString(words) << outcome.error;
   }
@@ -235,9 +232,9 @@ TEST(RunWithoutGpus, TellsOfWrongOptionsFirst) {
 
 TEST(ReportProgram, RefusesWhatIsNoRecord) {
   const ScratchFolder folder;
-  std::ofstream(folder.path() / "text") << "no record\n";
-  std::ofstream(folder.path() / "other.json") << "{\"schema\": \"other\"}\n";
-  std::ofstream(folder.path() / "empty").close();
+  std::ofstream(folder / "text") << "no record\n";
+  std::ofstream(folder / "other.json") << "{\"schema\": \"other\"}\n";
+  std::ofstream(folder / "empty").close();
   for (const std::string name : {"text", "other.json", "empty", "missing", "."}) {
     expect_clear(run_program(linkgain(folder, {"report", name}), 30.0), 2, {});
   }
@@ -264,8 +261,7 @@ TEST(DryRun, PlansWithoutGpusAndSaysSo) {
       linkgain(folder, {"run", "--dry-run", "--np", "4", "--only", "all_reduce"});
   request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
                          {"LINKGAIN_NVML_SCENARIO", "no-driver"}};
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_program(request));
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("nccl, 4 ranks"), HasSubstr("/np4"),
                                     HasSubstr("a machine with 4 GPUs")));
   request.arguments.erase(std::ranges::find(request.arguments, "--dry-run"));

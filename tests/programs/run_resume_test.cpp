@@ -16,21 +16,19 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const std::vector<std::string> kFewCases{"--only",     "all_reduce", "--sizes",    "64K:256K:+64K",
-                                         "--launches", "2",          "--ci-width", "0.5"};
+const Words kFewCases{"--only",     "all_reduce", "--sizes",    "64K:256K:+64K",
+                      "--launches", "2",          "--ci-width", "0.5"};
 
 class RunResume : public HarmedRun {
  protected:
-  Outcome resume(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments{"run", "--resume", "out"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_program(linkgain(folder_, arguments));
+  Outcome resume(const Words& more = {}) {
+    return run_linkgain(folder_, joined({"run", "--resume", "out"}, more));
   }
 
   /// What each file of the run's folder holds, but logs.
   std::map<std::string, std::string> files() {
     std::map<std::string, std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() / "out")) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "out")) {
       const std::string name = entry.path().filename();
       if (entry.is_regular_file() && name != "run.log" && name != ".linkgain")
         all[name] = read_text(entry.path());
@@ -40,7 +38,7 @@ class RunResume : public HarmedRun {
 
   /// As far as it is.
   Json record_so_far() {
-    const Outcome told = run_program(linkgain(folder_, {"report", "out", "--json"}));
+    const Outcome told = run_linkgain(folder_, {"report", "out", "--json"});
     EXPECT_EQ(told.status, 0) << told.error;
     return Json::parse(told.output);
   }
@@ -86,7 +84,7 @@ class RunResume : public HarmedRun {
         EXPECT_GT(variant.at("verification").at("checked"), 0) << each.at("case");
       }
     }
-    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out" / "journal.jsonl"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "journal.jsonl"));
   }
 };
 
@@ -107,9 +105,9 @@ std::map<std::string, std::string> frame_of(const Json& record) {
   return frame;
 }
 
-std::vector<std::string> differences(const std::map<std::string, std::string>& one,
-                                     const std::map<std::string, std::string>& other) {
-  std::vector<std::string> found;
+Words differences(const std::map<std::string, std::string>& one,
+                  const std::map<std::string, std::string>& other) {
+  Words found;
   for (const auto& [a, b] : {std::pair(&one, &other), std::pair(&other, &one)}) {
     for (const auto& [place, value] : *a) {
       const auto same = b->find(place);
@@ -124,7 +122,7 @@ class RunResumeAfter : public RunResume, public testing::WithParamInterface<int>
 TEST_P(RunResumeAfter, MakesTheWholeRecord) {
   {
     Program program(run_request(folder_, kFewCases));
-    ASSERT_TRUE(comes_true([&] { return program.error().find("[  2/") != std::string::npos; }, 60));
+    ASSERT_TRUE(comes_to_say(program, "[  2/"));
     program.signal(GetParam());
     const Outcome ended = program.finish(20.0);
     EXPECT_EQ(ended.status, 128 + GetParam());
@@ -134,20 +132,18 @@ TEST_P(RunResumeAfter, MakesTheWholeRecord) {
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
   }
   const Json before = record_so_far();
-  const Outcome outcome = resume();
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, resume());
   EXPECT_THAT(outcome.error, Not(HasSubstr("[  1/8]"))) << "not all of it anew";
   expect_whole();
   expect_time_of_both(before, outcome.seconds);
-  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("went on at"));
+  EXPECT_THAT(read_text(folder_ / "out" / "report.md"), HasSubstr("went on at"));
   static const auto undisturbed = [] {
     const ScratchFolder folder;
     run_program(run_request(folder, kFewCases));
     return frame_of(read_record(folder));
   }();
   EXPECT_THAT(differences(frame_of(read_record(folder_)), undisturbed), IsEmpty());
-  const Outcome again = resume();
-  EXPECT_EQ(again.status, 2);
+  const Outcome again = with_status(2, resume());
   EXPECT_THAT(again.error, HasSubstr("is complete"));
   expect_whole();
 }
@@ -160,7 +156,7 @@ class RunResumeAfterVerification : public RunResume {
   Outcome harm_verification(const std::function<void(Program&)>& harm) {
     Program program(late(run_request(folder_, {"--only", "all_reduce", "--sizes", "64K",
                                                "--launches", "2", "--ci-width", "0.5"})));
-    const std::filesystem::path log = folder_.path() / "out" / "jobs" / "shared-memory-1.log";
+    const std::filesystem::path log = folder_ / "out" / "jobs" / "shared-memory-1.log";
     EXPECT_TRUE(
         comes_true([&] { return read_text(log).find("is late") != std::string::npos; }, 60.0));
     harm(program);
@@ -191,8 +187,7 @@ TEST_F(RunResumeAfterVerification, MeasuresAgainWhatLostJobsDidNotVerify) {
 }
 
 TEST_F(RunResumeAfterVerification, MeasuresAgainWhatWasToBeVerifiedWhenASignalCame) {
-  const Outcome ended = harm_verification([](Program& program) { program.signal(SIGTERM); });
-  EXPECT_EQ(ended.status, 128 + SIGTERM) << ended.error;
+  with_status(128 + SIGTERM, harm_verification([](Program& program) { program.signal(SIGTERM); }));
   expect_whole_after_resume();
 }
 
@@ -225,13 +220,13 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
 TEST_F(RunResume, RefusesTheCommandLineOfAnythingElse) {
   {
     Program program(run_request(folder_, kFewCases));
-    ASSERT_TRUE(comes_true([&] { return program.error().find("[  2/") != std::string::npos; }, 60));
+    ASSERT_TRUE(comes_to_say(program, "[  2/"));
     program.signal(SIGKILL);
     program.finish(20.0);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
   }
-  const std::filesystem::path path = folder_.path() / "out" / "journal.jsonl";
-  const std::filesystem::path made = folder_.path() / "made";
+  const std::filesystem::path path = folder_ / "out" / "journal.jsonl";
+  const std::filesystem::path made = folder_ / "made";
   std::istringstream lines(read_text(path));
   std::string forged;
   for (std::string text; std::getline(lines, text) && !lines.eof();) {
@@ -243,19 +238,18 @@ TEST_F(RunResume, RefusesTheCommandLineOfAnythingElse) {
     forged += line.dump() + "\n";
   }
   std::ofstream(path) << forged;
-  const Outcome outcome = resume();
-  EXPECT_EQ(outcome.status, 2);
+  const Outcome outcome = with_status(2, resume());
   EXPECT_THAT(outcome.error, HasSubstr("no command line"));
   EXPECT_FALSE(std::filesystem::exists(made));
 }
 
 TEST_F(RunResume, RefusesOtherCasesOfAProfile) {
-  const std::filesystem::path profile = folder_.path() / "own.toml";
+  const std::filesystem::path profile = folder_ / "own.toml";
   std::ofstream(profile) << "sizes = \"64K:256K:+64K\"\n";
   run_and_harm(
       {"--profile", "./own.toml", "--only", "all_reduce", "--launches", "2"},
       [](const Program& program) { program.signal(SIGTERM); }, 20.0);
-  const std::string before = read_text(folder_.path() / "out" / "record.json");
+  const std::string before = read_text(folder_ / "out" / "record.json");
   std::ofstream(profile) << "sizes = \"128K:256K:+64K\"\n";
   Outcome outcome = resume();
   EXPECT_EQ(outcome.status, 2);
@@ -264,7 +258,7 @@ TEST_F(RunResume, RefusesOtherCasesOfAProfile) {
   outcome = resume();
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.error, HasSubstr("others now"));
-  EXPECT_EQ(read_text(folder_.path() / "out" / "record.json"), before);
+  EXPECT_EQ(read_text(folder_ / "out" / "record.json"), before);
 }
 
 }  // namespace

@@ -20,43 +20,21 @@ using testing::StartsWith;
 
 constexpr unsigned short kWidths[] = {45, 60, 80, 200};
 
-struct Shown {
-  std::string written;
-  Outcome outcome;
-};
-
 class RunScreen : public MpiTest {
  protected:
   /// `redirection` has the terminal's name in $tty.
   Shown run_on(unsigned short columns, const std::string& redirection,
-               const std::map<std::string, std::optional<std::string>>& environment = {}) {
-    PseudoTerminal terminal(columns);
+               const Variables& environment = {}) {
     ProgramRequest request =
         run_request(folder_, {"--only", "all_reduce", "send_recv", "--sizes", "64,1K,64K",
                               "--ci-width", "0.5", "--budget", "60", "--launches", "2"});
-    request.arguments.insert(request.arguments.begin(),
-                             {"/bin/sh", "-c", "exec \"$@\" " + redirection, "sh"});
     request.environment = environment;
-    request.environment.insert({{"tty", terminal.name()},
-                                {"TERM", "xterm"},
-                                {"LC_ALL", "C.UTF-8"},
-                                {"NO_COLOR", std::nullopt},
-                                {"COLUMNS", std::nullopt}});
-    request.directory = folder_.path();
-    Program program(request);
-    while (program.is_running()) {
-      terminal.read_on();
-      pause_for(0.005);
-    }
-    Shown shown{.written = {}, .outcome = program.finish()};
-    terminal.read_on();
-    shown.written = terminal.written();
-    return shown;
+    return run_on_terminal(columns, "exec \"$@\" " + redirection, request);
   }
 
   /// The last 24 lines or fewer, behind a blank one, begin with the machine and end with what it
   /// says.
-  static void expect_screen(const std::vector<std::string>& lines) {
+  static void expect_screen(const Words& lines) {
     auto end = lines.end();
     while (end != lines.begin() && end[-1].empty()) --end;
     ASSERT_NE(end, lines.begin());
@@ -98,31 +76,17 @@ TEST_F(RunScreen, IsThereInAPipeToo) {
     return static_cast<signed char>(c) > 0;
   })) << outcome.output;
   expect_screen(lines_of(outcome.output));
-  EXPECT_THAT(lines_of(read_text(folder_.path() / "progress")), SizeIs(testing::Ge(2)));
+  EXPECT_THAT(lines_of(read_text(folder_ / "progress")), SizeIs(testing::Ge(2)));
 }
 
 /// A record's report on a terminal of so many columns.
 std::string report_on(unsigned short columns, const std::string& command,
-                      const std::map<std::string, std::optional<std::string>>& environment) {
-  PseudoTerminal terminal(columns);
-  ProgramRequest request;
-  request.arguments = {"/bin/sh", "-c", "exec <$tty >$tty; exec " + command};
-  request.environment = environment;
-  request.environment.insert({{"tty", terminal.name()},
-                              {"TERM", "xterm"},
-                              {"PAGER", "cat"},
-                              {"LC_ALL", "C.UTF-8"},
-                              {"NO_COLOR", std::nullopt},
-                              {"CLICOLOR", std::nullopt},
-                              {"LINKGAIN", LINKGAIN}});
-  Program program(request);
-  while (program.is_running()) {
-    terminal.read_on();
-    pause_for(0.005);
-  }
-  EXPECT_EQ(program.finish().status, 0);
-  terminal.read_on();
-  return terminal.written();
+                      const Variables& environment) {
+  ProgramRequest request{.environment = environment};
+  request.environment.insert({{"PAGER", "cat"}, {"LINKGAIN", LINKGAIN}});
+  const Shown shown = run_on_terminal(columns, "exec <$tty >$tty; exec " + command, request);
+  EXPECT_EQ(shown.outcome.status, 0);
+  return shown.written;
 }
 
 const std::string kReport = "\"$LINKGAIN\" report " RESULTS_FOLDER "/2xH200-node-1";
@@ -145,8 +109,7 @@ TEST(ReportOnATerminal, FitsItsWidth) {
 
 TEST(ReportOnATerminal, HasColoursUnlessForbidden) {
   EXPECT_THAT(report_on(80, kReport, {}), HasSubstr("\033[32m11.0x\033[0m"));
-  const std::map<std::string, std::optional<std::string>> forbidding[] = {
-      {{"NO_COLOR", "1"}}, {{"CLICOLOR", "0"}}, {{"TERM", "dumb"}}};
+  const Variables forbidding[] = {{{"NO_COLOR", "1"}}, {{"CLICOLOR", "0"}}, {{"TERM", "dumb"}}};
   for (const auto& environment : forbidding) {
     const std::string written = report_on(80, kReport, environment);
     EXPECT_THAT(written, Not(HasSubstr("\033"))) << environment.begin()->first;
@@ -160,9 +123,9 @@ const std::string kBoth = RESULTS_FOLDER "/2xH200-node-1 " RESULTS_FOLDER "/2xH2
 class TablesOnATerminal : public ::testing::Test {
  protected:
   TablesOnATerminal() {
-    const std::string baseline = (folder_.path() / "good.json").string();
-    const Outcome made = run_program(
-        linkgain(folder_, {"baseline", RESULTS_FOLDER "/2xH200-node-1", "-o", baseline}));
+    const std::string baseline = (folder_ / "good.json").string();
+    const Outcome made =
+        run_linkgain(folder_, {"baseline", RESULTS_FOLDER "/2xH200-node-1", "-o", baseline});
     EXPECT_EQ(made.status, 0) << made.error;
     baseline_ = "\"$LINKGAIN\" baseline " RESULTS_FOLDER "/2xH200-node-1 -o " + baseline;
     check_ = "\"$LINKGAIN\" check " RESULTS_FOLDER "/2xH200-node-2 --baseline " + baseline;
@@ -195,12 +158,12 @@ TEST_F(TablesOnATerminal, HaveColouredVerdictsUnlessForbidden) {
 }
 
 TEST(TopoOnATerminal, HasAColouredWarningUnlessForbidden) {
-  const std::map<std::string, std::optional<std::string>> double_of_nvml{
-      {"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE}, {"LINKGAIN_NVML_SCENARIO", "one-link-down"}};
+  const Variables double_of_nvml{{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
+                                 {"LINKGAIN_NVML_SCENARIO", "one-link-down"}};
   auto forbidden = double_of_nvml;
   forbidden["NO_COLOR"] = "1";
   const std::string topo = "\"$LINKGAIN\" topo";
-  EXPECT_THAT(report_on(80, topo, double_of_nvml), HasSubstr("\033[33mwarning: \033[0msee "));
+  EXPECT_THAT(report_on(80, topo, double_of_nvml), HasSubstr("\033[33mwarning:\033[0m see "));
   EXPECT_THAT(report_on(80, topo, forbidden),
               testing::AllOf(HasSubstr("warning: see "), Not(HasSubstr("\033"))));
 }
@@ -234,13 +197,10 @@ TEST(ReportInMarkdown, IsAsciiInTheLocaleCButInAFile) {
     return std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; });
   };
   const auto shown = [&](const std::string& locale, const std::string& end) {
-    ProgramRequest request;
-    request.arguments = {"/bin/sh", "-c", kReport + " --format md" + end};
-    request.environment = {{"LC_ALL", locale}, {"LINKGAIN", LINKGAIN}};
-    request.directory = folder.path();
-    const Outcome outcome = run_program(request);
-    EXPECT_EQ(outcome.status, 0) << outcome.error;
-    return outcome.output;
+    return with_status(0, run_program({.arguments = {"sh", "-c", kReport + " --format md" + end},
+                                       .environment = {{"LC_ALL", locale}, {"LINKGAIN", LINKGAIN}},
+                                       .directory = folder.path()}))
+        .output;
   };
   EXPECT_TRUE(is_ascii(shown("C", " | cat")));
   EXPECT_FALSE(is_ascii(shown("C.UTF-8", " | cat")));
@@ -249,10 +209,9 @@ TEST(ReportInMarkdown, IsAsciiInTheLocaleCButInAFile) {
 
 TEST(ErrorMessages, AreAsciiInTheLocaleC) {
   const auto said = [](const std::string& locale) {
-    ProgramRequest request;
-    request.arguments = {LINKGAIN, "report", "1–2.json"};
-    request.environment = {{"LC_ALL", locale}};
-    return run_program(request).error;
+    return run_program(
+               {.arguments = {LINKGAIN, "report", "1–2.json"}, .environment = {{"LC_ALL", locale}}})
+        .error;
   };
   EXPECT_THAT(said("C"), HasSubstr("1-2.json"));
   EXPECT_THAT(said("C.UTF-8"), HasSubstr("1–2.json"));
@@ -263,15 +222,14 @@ TEST(ReportOnATerminal, IsOfTheLatestRunUnlessOneIsNamed) {
   const std::filesystem::path records = RESULTS_FOLDER;
   const auto later = std::filesystem::file_time_type::clock::now();
   for (const std::string name : {"2xH200-node-1", "2xH200-node-2"}) {
-    const std::filesystem::path copy = folder.path() / "results" / name / "record.json";
+    const std::filesystem::path copy = folder / "results" / name / "record.json";
     std::filesystem::create_directories(copy.parent_path());
     std::filesystem::copy_file(records / name / "record.json", copy);
     // Not the file written last: a copy or a touch makes no run.
     const bool written_last = name == "2xH200-node-1";
     std::filesystem::last_write_time(copy, written_last ? later : later - std::chrono::hours(1));
   }
-  const Outcome outcome = run_program(linkgain(folder, {"report", "--format", "table"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_linkgain(folder, {"report", "--format", "table"}));
   EXPECT_THAT(outcome.output, HasSubstr("Record: results/2xH200-node-2\n"));
 }
 

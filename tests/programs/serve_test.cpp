@@ -57,8 +57,7 @@ TEST_F(Serve, AnswersEveryCommandInOrder) {
 
   EXPECT_EQ(ask(job, Json{{"command", "close"}, {"handle", handle}}.dump()).at("reply"), "done");
   EXPECT_EQ(ask(job, R"({"command":"shutdown"})").at("reply"), "done");
-  const Outcome outcome = job.finish(30.0);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, job.finish(30.0));
   EXPECT_THAT(lines_of(outcome.output), SizeIs(6));
 }
 
@@ -73,7 +72,7 @@ TEST_F(Serve, RanksWithoutGpusHaveNoLinksToRead) {
 
 TEST_F(Serve, LivesOnAfterWhatItCannotDo) {
   Program job(request(2));
-  const std::vector<std::string> cannot{
+  const Words cannot{
       "garbage",
       "",
       "\xff\xfe",

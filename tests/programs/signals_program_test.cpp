@@ -5,7 +5,7 @@
 
 #include "programs.hpp"
 
-/// Signals that come while a library has threads of its own, as NVIDIA's has.
+/// Signals that come while a library has threads of its own, as NVIDIA's and its double have.
 namespace linkgain::test {
 namespace {
 
@@ -28,27 +28,18 @@ void expect_asleep(const Program& program) {
   ASSERT_TRUE(comes_true([&] { return is_asleep(program.id()); }, 10.0));
 }
 
-/// On the NVML double's machine, whose library has a thread of its own.
-ProgramRequest with_nvml(ProgramRequest request) {
-  request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-  request.environment["LINKGAIN_NVML_SCENARIO"] = "h200x2";
-  return request;
-}
-
 class RunBesideNvml : public MpiTest, public testing::WithParamInterface<int> {};
 
 TEST_P(RunBesideNvml, KeepsRecordAndReport) {
   const ScratchFolder folder;
-  Program program(
-      with_nvml(run_request(folder, {"--only", "all_reduce", "--sizes", "64K,128K,256K,512K,1M",
+  Program program(on_machine(
+      "h200x2", run_request(folder, {"--only", "all_reduce", "--sizes", "64K,128K,256K,512K,1M",
                                      "--ci-width", "0.0001", "--budget", "60"})));
-  ASSERT_TRUE(comes_true([&] { return program.error().find("[  1/") != std::string::npos; }, 60.0))
-      << program.error();
+  ASSERT_TRUE(comes_to_say(program, "[  1/")) << program.error();
   program.signal(GetParam());
-  const Outcome outcome = program.finish(20.0);
-  EXPECT_EQ(outcome.status, 128 + GetParam());
+  const Outcome outcome = with_status(128 + GetParam(), program.finish(20.0));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
-  const auto report = folder.path() / "out" / "report.md";
+  const auto report = folder / "out" / "report.md";
   ASSERT_TRUE(std::filesystem::exists(report)) << outcome.error;
   EXPECT_THAT(read_text(report), HasSubstr("64 KiB"));
   const Json record = read_record(folder);
@@ -59,10 +50,10 @@ TEST_P(RunBesideNvml, KeepsRecordAndReport) {
 
 TEST_P(RunBesideNvml, IsReadyForThemBeforeTheLibraryIs) {
   const ScratchFolder folder;
-  const auto gate = folder.path() / "gate";
+  const auto gate = folder / "gate";
   ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
   ProgramRequest request =
-      with_nvml(run_request(folder, {"--only", "all_reduce", "--sizes", "1K"}));
+      on_machine("h200x2", run_request(folder, {"--only", "all_reduce", "--sizes", "1K"}));
   request.environment["LINKGAIN_NVML_GATE"] = gate;
   Program program(request);
   expect_asleep(program);
@@ -90,10 +81,8 @@ class WaitingCommand : public testing::TestWithParam<int> {
 };
 
 TEST_P(WaitingCommand, ThatAsksProgramsEnds) {
-  const auto mpirun = folder_.path() / "mpirun";
-  std::ofstream(mpirun) << "#!/bin/sh\nexec sleep 100\n";
-  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
-  ProgramRequest request = with_nvml(linkgain(folder_, {"doctor"}));
+  write_executable(folder_ / "mpirun", "#!/bin/sh\nexec sleep 100\n");
+  ProgramRequest request = on_machine("h200x2", linkgain(folder_, {"doctor"}));
   request.environment["PATH"] = folder_.path().string() + ":/usr/bin:/bin";
   expect_end(request);
 }

@@ -15,11 +15,10 @@ using Clock = std::chrono::steady_clock;
 
 class SoakProgram : public HarmedRun {
  protected:
-  Outcome run(const std::vector<std::string>& more) const {
-    std::vector<std::string> words{"run",  "--backend", "mpi", "--profile",
-                                   "soak", "--out",     "out", "--quiet"};
-    words.insert(words.end(), more.begin(), more.end());
-    return run_program(linkgain(folder_, words));
+  Outcome run(const Words& more) const {
+    return run_linkgain(
+        folder_,
+        joined({"run", "--backend", "mpi", "--profile", "soak", "--out", "out", "--quiet"}, more));
   }
 };
 
@@ -41,19 +40,18 @@ TEST_F(SoakProgram, EndsWithinItsBudgetWithARowForEachLaunch) {
   EXPECT_EQ(record.at("settings").at("launches"), launches);
   EXPECT_LT(record.at("launch_begins_s").back(), kBudget);
   EXPECT_FALSE(record.contains("link_errors")) << "no GPU, no counters";
-  EXPECT_EQ(run_program(linkgain(folder_, {"report", "out"})).status, 0);
-  EXPECT_THAT(read_text(folder_.path() / "out" / "report.md"), HasSubstr("## Over time"));
-  EXPECT_THAT(read_text(folder_.path() / "out" / "report.html"), HasSubstr("Over time"));
+  EXPECT_EQ(run_linkgain(folder_, {"report", "out"}).status, 0);
+  EXPECT_THAT(read_text(folder_ / "out" / "report.md"), HasSubstr("## Over time"));
+  EXPECT_THAT(read_text(folder_ / "out" / "report.html"), HasSubstr("Over time"));
 }
 
 TEST_F(SoakProgram, GoesOnWhereItWasInterrupted) {
-  const Outcome ended = run_and_harm(
-      {"--profile", "soak", "--budget", "8", "--launches", "2"},
-      [](const Program& program) { program.signal(SIGINT); }, 20.0);
-  EXPECT_EQ(ended.status, 128 + SIGINT);
+  const Outcome ended =
+      with_status(128 + SIGINT, run_and_harm(
+                                    {"--profile", "soak", "--budget", "8", "--launches", "2"},
+                                    [](const Program& program) { program.signal(SIGINT); }, 20.0));
   EXPECT_THAT(ended.error, HasSubstr("linkgain run --resume out"));
-  const Outcome outcome = run_program(linkgain(folder_, {"run", "--resume", "out"}));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, run_linkgain(folder_, {"run", "--resume", "out"}));
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("status"), "complete");
   const std::vector<double> begins = record.at("launch_begins_s");
@@ -64,8 +62,7 @@ TEST_F(SoakProgram, GoesOnWhereItWasInterrupted) {
 }
 
 TEST_F(SoakProgram, TakesItsLaunchesAsPlanned) {
-  const Outcome plan = run({"--budget", "8h", "--dry-run"});
-  EXPECT_EQ(plan.status, 0) << plan.error;
+  const Outcome plan = with_status(0, run({"--budget", "8h", "--dry-run"}));
   EXPECT_THAT(plan.output, HasSubstr("240 of every variant"));
   const Outcome short_plan = run({"--budget", "20m", "--launches", "7", "--dry-run"});
   EXPECT_THAT(short_plan.output, HasSubstr("7 of every variant"));

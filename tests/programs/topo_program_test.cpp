@@ -22,30 +22,24 @@ using testing::StartsWith;
 
 /// `linkgain topo` on one of the NVML double's machines.
 ProgramRequest topo(const ScratchFolder& folder, const std::string& scenario,
-                    std::vector<std::string> arguments = {}) {
-  arguments.insert(arguments.begin(), "topo");
-  ProgramRequest request = linkgain(folder, std::move(arguments));
-  request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
-                         {"LINKGAIN_NVML_SCENARIO", scenario},
-                         {"CUDA_VISIBLE_DEVICES", std::nullopt},
+                    const Words& arguments = {}) {
+  ProgramRequest request = linkgain(folder, joined({"topo"}, arguments));
+  request.environment = {{"CUDA_VISIBLE_DEVICES", std::nullopt},
                          {"CUDA_DEVICE_ORDER", std::nullopt}};
-  return request;
+  return on_machine(scenario, request);
 }
 
 /// The text of a machine where all is well.
 std::string text_of(const std::string& scenario) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(topo(folder, scenario));
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_program(topo(folder, scenario)));
   EXPECT_THAT(outcome.error, IsEmpty());
   EXPECT_THAT(outcome.output, Not(HasSubstr("\033[")));
   return outcome.output;
 }
 
 Json json_of(const ProgramRequest& request, int status = 0) {
-  const Outcome outcome = run_program(request);
-  EXPECT_EQ(outcome.status, status) << outcome.error;
-  return Json::parse(outcome.output);
+  return Json::parse(with_status(status, run_program(request)).output);
 }
 
 /// What `linkgain topo` may take; sanitizers slow it down.

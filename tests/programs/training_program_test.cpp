@@ -30,18 +30,17 @@ constexpr double kLossBound = 1e-9;
 
 class TrainingProgram : public MpiTest {
  protected:
-  Outcome train(const std::vector<std::string>& more, const std::string& steps = "20") {
-    std::vector<std::string> arguments{"--only", "gpt2_step", "--steps", steps, "--launches", "1"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    Program program(run_request(folder_, arguments));
+  Outcome train(const Words& more, const std::string& steps = "20") {
+    const Words usual{"--only", "gpt2_step", "--steps", steps, "--launches", "1"};
+    Program program(run_request(folder_, joined(usual, more)));
     const Outcome outcome = program.finish();
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
     return outcome;
   }
 
-  json record() const { return json::parse(read_text(folder_.path() / "out" / "record.json")); }
+  json record() const { return json::parse(read_text(folder_ / "out" / "record.json")); }
 
-  std::string report() const { return read_text(folder_.path() / "out" / "report.md"); }
+  std::string report() const { return read_text(folder_ / "out" / "report.md"); }
 
   /// Of the first case with the first variant.
   double first_loss() const {
@@ -54,7 +53,7 @@ class TrainingProgram : public MpiTest {
 TEST_F(TrainingProgram, PrintsThePagesTable) {
   const Outcome outcome = train({"--np", "2"});
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> lines = lines_of(report());
+  const Words lines = lines_of(report());
   EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | Time ")));
   EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("fp64, ddp (1 bucket)"), HasSubstr("2 ranks"),
@@ -80,7 +79,7 @@ TEST_F(TrainingProgram, PrintsThePagesTable) {
 TEST_F(TrainingProgram, ComparesStrategiesWithEachOther) {
   const Outcome outcome = train({"--strategy", "ddp,zero2,zero3", "--np", "2"}, "10");
   ASSERT_EQ(outcome.status, 0) << outcome.error;
-  const std::vector<std::string> lines = lines_of(report());
+  const Words lines = lines_of(report());
   for (const char* strategy : {"ddp", "zero2", "zero3"}) {
     EXPECT_THAT(lines, Contains(StartsWith(std::string("| fp64 ") + strategy + " ")));
   }
@@ -128,7 +127,7 @@ TEST_F(TrainingProgram, FindsRanksThatHaveGoneApart) {
 }
 
 TEST_F(TrainingProgram, RefusesWhatDoesNotFit) {
-  const auto refused = [&](const std::vector<std::string>& more, const std::string& steps) {
+  const auto refused = [&](const Words& more, const std::string& steps) {
     const Outcome outcome = train(more, steps);
     EXPECT_EQ(outcome.status, 2) << outcome.output;
     return outcome.error;
@@ -137,21 +136,18 @@ TEST_F(TrainingProgram, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refused({"--sequence", "33"}, "10"), HasSubstr("1 to 32 tokens"));
   EXPECT_THAT(refused({"--training-precision", "bf16"}, "10"), HasSubstr("fp64/tiny"));
   EXPECT_THAT(refused({"--strategy", "zero"}, "10"), HasSubstr("did you mean zero2?"));
-  const Outcome unused = run_program(
-      linkgain(folder_, {"run", "--backend", "mpi", "--only", "all_reduce", "--steps", "10"}));
-  EXPECT_EQ(unused.status, 2);
+  const Outcome unused = with_status(2, run_linkgain(folder_, {"run", "--backend", "mpi", "--only",
+                                                               "all_reduce", "--steps", "10"}));
   EXPECT_THAT(unused.error, AllOf(HasSubstr("--steps"), HasSubstr("gpt2_step")));
 }
 
 TEST_F(TrainingProgram, SaysWhichRanksShardsAllow) {
-  const Outcome outcome = train({"--strategy", "ddp,zero3", "--np", "3"}, "10");
-  EXPECT_EQ(outcome.status, 2) << outcome.output;
+  const Outcome outcome = with_status(2, train({"--strategy", "ddp,zero3", "--np", "3"}, "10"));
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("3 ranks"), HasSubstr("2, 4 or 8 ranks")));
 }
 
 TEST_F(TrainingProgram, OfOneVariantHasAReportToo) {
-  const Outcome outcome = train({"--variant", "shared-memory"}, "10");
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  with_status(0, train({"--variant", "shared-memory"}, "10"));
   EXPECT_THAT(report(), HasSubstr("a tiny GPT-2"));
 }
 
@@ -160,26 +156,23 @@ TEST_F(TrainingProgram, TrainsOnATokenFile) {
   std::vector<std::uint16_t> tokens(4096);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i % 7);
   const auto train_on = [&](const std::string& name) {
-    return train({"--tokens", (folder_.path() / name).string(), "--np", "2"}, "10");
+    return train({"--tokens", (folder_ / name).string(), "--np", "2"}, "10");
   };
-  write_token_file((folder_.path() / "tokens.bin").string(), tokens);
+  write_token_file((folder_ / "tokens.bin").string(), tokens);
   const Outcome outcome = train_on("tokens.bin");
   ASSERT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_THAT(report(), HasSubstr("tokens.bin"));
   EXPECT_NEAR(first_loss(), kLossOfTokenFile, kLossBound);
-  const Outcome missing = train({"--tokens", "/nowhere/tokens.bin"}, "10");
-  EXPECT_EQ(missing.status, 2);
+  const Outcome missing = with_status(2, train({"--tokens", "/nowhere/tokens.bin"}, "10"));
   EXPECT_THAT(missing.error, HasSubstr("/nowhere/tokens.bin"));
   tokens.resize(20);
-  write_token_file((folder_.path() / "short.bin").string(), tokens);
-  const Outcome too_short = train_on("short.bin");
-  EXPECT_EQ(too_short.status, 2) << too_short.output;
+  write_token_file((folder_ / "short.bin").string(), tokens);
+  const Outcome too_short = with_status(2, train_on("short.bin"));
   EXPECT_THAT(too_short.error, HasSubstr("20 tokens"));
   tokens.assign(4096, 5);
   tokens[100] = 195;
-  write_token_file((folder_.path() / "unknown.bin").string(), tokens);
-  const Outcome unknown = train_on("unknown.bin");
-  EXPECT_EQ(unknown.status, 2) << unknown.output;
+  write_token_file((folder_ / "unknown.bin").string(), tokens);
+  const Outcome unknown = with_status(2, train_on("unknown.bin"));
   EXPECT_THAT(unknown.error, AllOf(HasSubstr("token 195"), HasSubstr("131 tokens")));
 }
 

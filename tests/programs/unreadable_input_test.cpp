@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "programs.hpp"
+#include "redirection.hpp"
 
 /// Input that cannot be read is no verdict: status 2, where 1 means that a case fails or a node is
 /// slow.
@@ -21,7 +21,7 @@ const std::string kRecord = RESULTS_FOLDER "/4xH200-training/record.json";
 class UnreadableInput : public testing::Test {
  protected:
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+    std::ofstream(folder_ / name, std::ios::binary) << text;
   }
 
   /// A file's text with what stands between `begin` and the next `end` replaced.
@@ -34,8 +34,8 @@ class UnreadableInput : public testing::Test {
     return text.replace(first, text.find(end, first) - first, by);
   }
 
-  void expect_refusal(const std::vector<std::string>& arguments) const {
-    const Outcome outcome = run_program(linkgain(folder_, arguments));
+  void expect_refusal(const Words& arguments) const {
+    const Outcome outcome = run_linkgain(folder_, arguments);
     std::string line;
     for (const std::string& argument : arguments) line += argument + " ";
     EXPECT_EQ(outcome.status, 2) << line << outcome.error;
@@ -53,8 +53,7 @@ class UnreadableInput : public testing::Test {
   }
 
   void SetUp() override {
-    const Outcome made =
-        run_program(linkgain(folder_, {"baseline", kRecord, "--output", "baseline.json"}));
+    const Outcome made = run_linkgain(folder_, {"baseline", kRecord, "--output", "baseline.json"});
     ASSERT_EQ(made.status, 0) << made.error;
   }
 
@@ -65,23 +64,23 @@ TEST_F(UnreadableInput, OfANumberThatIsOutOfRange) {
   write("record.json", replaced(kRecord, "\"wall_s\": ", ",", "1e400"));
   expect_refused_record("record.json");
   write("changed.json",
-        replaced((folder_.path() / "baseline.json").string(), "\"time_s\":", ",", "1e400"));
+        replaced((folder_ / "baseline.json").string(), "\"time_s\":", ",", "1e400"));
   expect_refusal({"check", kRecord, "--baseline", "changed.json"});
 }
 
 TEST_F(UnreadableInput, OfALinkToItself) {
-  std::filesystem::create_symlink("loop", folder_.path() / "loop");
+  std::filesystem::create_symlink("loop", folder_ / "loop");
   expect_refused_record("loop");
   expect_refusal({"fleet", "loop"});
   expect_refusal({"run", "--hostfile", "loop"});
   expect_refusal({"run", "--only", "gpt2_step", "--tokens", "loop"});
-  std::filesystem::create_directory(folder_.path() / "folder");
-  std::filesystem::create_symlink("record.json", folder_.path() / "folder" / "record.json");
+  std::filesystem::create_directory(folder_ / "folder");
+  std::filesystem::create_symlink("record.json", folder_ / "folder" / "record.json");
   expect_refused_record("folder");
 }
 
 TEST_F(UnreadableInput, OfAFolderWithoutRecord) {
-  std::filesystem::create_directory(folder_.path() / "folder");
+  std::filesystem::create_directory(folder_ / "folder");
   expect_refused_record("folder");
   expect_refusal({"fleet", "folder"});
 }
@@ -89,12 +88,11 @@ TEST_F(UnreadableInput, OfAFolderWithoutRecord) {
 /// One among others is a finding of its node.
 TEST_F(UnreadableInput, OfEveryRecordOfAFleet) {
   write("bad.json", "garbage");
-  const auto fleet = [&](const std::vector<std::string>& records) {
-    std::vector<std::string> arguments{"fleet", "--prometheus", "fleet.prom"};
-    arguments.insert(arguments.end(), records.begin(), records.end());
-    const Outcome outcome = run_program(linkgain(folder_, arguments));
+  const auto fleet = [&](const Words& records) {
+    const Outcome outcome =
+        run_linkgain(folder_, joined({"fleet", "--prometheus", "fleet.prom"}, records));
     EXPECT_THAT(outcome.output, HasSubstr("bad   unreadable")) << outcome.error;
-    EXPECT_THAT(read_text(folder_.path() / "fleet.prom"),
+    EXPECT_THAT(read_text(folder_ / "fleet.prom"),
                 HasSubstr("\nlinkgain_fleet_exit_status " + std::to_string(outcome.status) + "\n"));
     return outcome.status;
   };
@@ -110,8 +108,7 @@ TEST_F(UnreadableInput, OfNcclTestsWithoutDevices) {
     std::string text = changed.dump();
     const std::string here = "\"here\"";
     write("nccl-tests.json", text.replace(text.find(here), here.size(), value));
-    const Outcome outcome =
-        run_program(linkgain(folder_, {"compare", document, "nccl-tests.json"}));
+    const Outcome outcome = run_linkgain(folder_, {"compare", document, "nccl-tests.json"});
     EXPECT_EQ(outcome.status, 2) << value << outcome.error;
   }
 }
@@ -123,9 +120,9 @@ TEST_F(UnreadableInput, OfAHostfileWithoutEnd) {
 
 /// Nobody ever writes into the pipe, and the device has no end.
 TEST_F(UnreadableInput, OfWhatIsNoRegularFile) {
-  ASSERT_EQ(mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
-  std::filesystem::create_directory(folder_.path() / "out");
-  ASSERT_EQ(mkfifo((folder_.path() / "out" / "journal.jsonl").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(folder_ / "out");
+  ASSERT_EQ(mkfifo((folder_ / "out" / "journal.jsonl").c_str(), 0600), 0);
   for (const char* file : {"pipe", "/dev/zero", "out"}) {
     expect_refused_record(file);
   }
@@ -148,16 +145,16 @@ TEST_F(UnreadableInput, OfHostileTextIsShownAndNotCarriedOut) {
     text.replace(at + 1, host.size(), hostile);
   }
   write("record.json", text);
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"report", "record.json"},
-           {"report", "record.json", "--format", "md"},
-           {"report", "record.json", "--format", "csv"},
-           {"compare", kRecord, "record.json"},
-           {"compare", kRecord, "record.json", "--format", "md"},
-           {"check", "record.json", "--baseline", "baseline.json", "--format", "md"},
-           {"fleet", "record.json"},
-           {"fleet", "record.json", "--format", "md"}}) {
-    const Outcome outcome = run_program(linkgain(folder_, arguments));
+  for (const Words& arguments :
+       std::vector<Words>{{"report", "record.json"},
+                          {"report", "record.json", "--format", "md"},
+                          {"report", "record.json", "--format", "csv"},
+                          {"compare", kRecord, "record.json"},
+                          {"compare", kRecord, "record.json", "--format", "md"},
+                          {"check", "record.json", "--baseline", "baseline.json", "--format", "md"},
+                          {"fleet", "record.json"},
+                          {"fleet", "record.json", "--format", "md"}}) {
+    const Outcome outcome = run_linkgain(folder_, arguments);
     const std::string all = outcome.output + outcome.error;
     for (const char* acts : {"\x1b", "\x07", "\u202e", "\u009b", "\n::"}) {
       EXPECT_THAT(all, Not(HasSubstr(acts))) << arguments.front() << " " << arguments.back();
@@ -167,25 +164,21 @@ TEST_F(UnreadableInput, OfHostileTextIsShownAndNotCarriedOut) {
       EXPECT_THAT(all, Not(HasSubstr(marks))) << arguments.front();
     }
   }
-  EXPECT_THAT(run_program(linkgain(folder_, {"report", "record.json"})).output,
+  EXPECT_THAT(run_linkgain(folder_, {"report", "record.json"}).output,
               HasSubstr("\\x1b]0;title\\x07\\u202e\\<img src=x>"));
   write("refused.json", "{\"schema\": \"linkgain.record/1\", \"a\\n::error::b\": 1}");
-  EXPECT_THAT(run_program(linkgain(folder_, {"report", "refused.json"})).error,
-              Not(HasSubstr("\n::")));
+  EXPECT_THAT(run_linkgain(folder_, {"report", "refused.json"}).error, Not(HasSubstr("\n::")));
 }
 
 TEST_F(UnreadableInput, InAFolderThatIsGone) {
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"report", "record.json"},
-                                             {"fleet", "nodes"},
-                                             {"check", "out", "--baseline", "b.json"},
-                                             {"run", "--backend", "mpi", "--np", "2"}}) {
-    ProgramRequest request = linkgain(folder_, arguments);
-    const std::vector<std::string> shell{
-        "/bin/sh", "-c", "mkdir gone && cd gone && rmdir ../gone && exec \"$@\"", "sh"};
-    request.arguments.insert(request.arguments.begin(), shell.begin(), shell.end());
+  for (const Words& arguments : std::vector<Words>{{"report", "record.json"},
+                                                   {"fleet", "nodes"},
+                                                   {"check", "out", "--baseline", "b.json"},
+                                                   {"run", "--backend", "mpi", "--np", "2"}}) {
     // Status 3 where there is no MPI.
-    const Outcome outcome = run_program(request);
+    const Outcome outcome =
+        in_shell(folder_, "mkdir gone && cd gone && rmdir ../gone && exec \"$@\"",
+                 linkgain(folder_, arguments));
     EXPECT_THAT(outcome.status, testing::AnyOf(2, 3)) << arguments.front() << outcome.error;
     EXPECT_THAT(outcome.error, StartsWith("linkgain: "));
   }
@@ -193,16 +186,13 @@ TEST_F(UnreadableInput, InAFolderThatIsGone) {
 
 /// Folders come and go below it for as long as it looks.
 TEST_F(UnreadableInput, OfFoldersThatGoAwayEndsInNoException) {
-  ProgramRequest changes;
-  changes.arguments = {
-      "/bin/sh", "-c",
-      "while :; do mkdir -p nodes/a/b/c/d nodes/e/f; rm -rf nodes/a nodes/e; done"};
-  changes.directory = folder_.path();
-  std::filesystem::create_directories(folder_.path() / "nodes" / "z");
-  std::filesystem::copy_file(kRecord, folder_.path() / "nodes" / "z" / "record.json");
-  const Program meanwhile(changes);
+  std::filesystem::create_directories(folder_ / "nodes" / "z");
+  std::filesystem::copy_file(kRecord, folder_ / "nodes" / "z" / "record.json");
+  const std::string changes =
+      "while :; do mkdir -p nodes/a/b/c/d nodes/e/f; rm -rf nodes/a nodes/e; done";
+  const Program meanwhile({.arguments = {"/bin/sh", "-c", changes}, .directory = folder_.path()});
   for (int repeat = 0; repeat < 50; ++repeat) {
-    const Outcome outcome = run_program(linkgain(folder_, {"fleet", "nodes"}));
+    const Outcome outcome = run_linkgain(folder_, {"fleet", "nodes"});
     EXPECT_EQ(outcome.error, "");
     EXPECT_THAT(outcome.output, Not(HasSubstr("cannot be read")));
   }

@@ -17,13 +17,13 @@ using testing::HasSubstr;
 namespace fs = std::filesystem;
 
 /// Every name that a command gives a file or a folder by itself, beside those below it.
-const std::vector<std::string> kNames{
-    "record.json",     "report.md",     "report.html",      "run.log",     "journal.jsonl",
-    "record.json.old", "report.md.old", "report.html.old",  "run.log.old", "journal.jsonl.old",
-    "record.json.tmp", ".lock",         "journal.jsonl.new"};
-const std::vector<std::string> kFolders{"jobs", "runs", "jobs.old", "runs.old"};
+const Words kNames{"record.json",      "report.md",         "report.html",     "run.log",
+                   "journal.jsonl",    "record.json.old",   "report.md.old",   "report.html.old",
+                   "run.log.old",      "journal.jsonl.old", "record.json.tmp", ".lock",
+                   "journal.jsonl.new"};
+const Words kFolders{"jobs", "runs", "jobs.old", "runs.old"};
 /// Files that its arguments name.
-const std::vector<std::string> kFiles{"base.json", "unit.xml", "node.prom"};
+const Words kFiles{"base.json", "unit.xml", "node.prom"};
 
 class UsersFiles : public MpiTest {
  protected:
@@ -32,7 +32,7 @@ class UsersFiles : public MpiTest {
     fs::create_directory(here());
   }
 
-  fs::path here() const { return folder_.path() / "project"; }
+  fs::path here() const { return folder_ / "project"; }
 
   void put(const fs::path& path) const {
     fs::create_directories(path.parent_path());
@@ -58,11 +58,10 @@ class UsersFiles : public MpiTest {
     return found;
   }
 
-  Outcome linkgain_here(const std::vector<std::string>& words) const {
+  Outcome linkgain_here(const Words& words) const {
     ProgramRequest request = linkgain(folder_, words);
     request.directory = here();
-    request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
-    request.environment["LINKGAIN_NVML_SCENARIO"] = "h200x2";
+    request = on_machine("h200x2", request);
     return run_program(request);
   }
 
@@ -75,10 +74,9 @@ class UsersFiles : public MpiTest {
     ASSERT_EQ(linkgain_here({"baseline", "../done", "-o", "../base.json"}).status, 0);
   }
 
-  Outcome bench_here(const std::vector<std::string>& words) const {
-    std::vector<std::string> all{"--only", "all_reduce", "--sizes", "64"};
-    all.insert(all.end(), words.begin(), words.end());
-    ProgramRequest request = quick_bench(2, all);
+  Outcome bench_here(const Words& words) const {
+    ProgramRequest request =
+        quick_bench(2, joined({"--only", "all_reduce", "--sizes", "64"}, words));
     request.directory = here();
     return run_program(request);
   }
@@ -86,7 +84,7 @@ class UsersFiles : public MpiTest {
   ScratchFolder folder_;
 };
 
-const std::vector<std::vector<std::string>> kCommands{
+const std::vector<Words> kCommands{
     {"run", "--backend", "mpi", "--only", "all_reduce", "--sizes", "64", "--out", "."},
     {"run", "--backend", "mpi", "--profile", "soak", "--budget", "5", "--out", "."},
     {"run", "--resume", "."},
@@ -102,7 +100,7 @@ TEST_F(UsersFiles, AreAsTheyWereAfterEveryCommand) {
   measure();
   fill();
   const auto before = content();
-  for (const std::vector<std::string>& command : kCommands) {
+  for (const Words& command : kCommands) {
     std::string words;
     for (const std::string& word : command) words += word + " ";
     for (int i = 0; i < 2; ++i) {
@@ -151,13 +149,13 @@ TEST_F(UsersFiles, OfOtherNamesStayBesideThoseOfRuns) {
 
 TEST_F(UsersFiles, OfLinkgainsKindAreReplaced) {
   measure();
-  const std::vector<std::vector<std::string>> commands{
+  const std::vector<Words> commands{
       {"baseline", "../done", "-o", "base.json"},
       {"check", "../done", "--baseline", "../base.json", "--junit", "unit.xml"},
       {"check", "../done", "--baseline", "../base.json", "--prometheus", "node.prom"},
       {"doctor", "--junit", "unit.xml"},
       {"fleet", "..", "--prometheus", "node.prom"}};
-  for (const std::vector<std::string>& command : commands) {
+  for (const Words& command : commands) {
     for (int i = 0; i < 2; ++i) {
       const Outcome outcome = linkgain_here(command);
       EXPECT_NE(outcome.status, 2) << command.front() << outcome.error;
@@ -193,8 +191,7 @@ TEST_F(UsersFiles, OfAFolderThatTakesARunsPlaceStay) {
     put(here() / "victim" / name);
   }
   fs::create_directory_symlink("victim", here() / "out");
-  const Outcome outcome = program.finish(60.0);
-  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, program.finish(60.0));
   EXPECT_EQ(read_text(here() / "victim" / "record.json"), "the user's record.json");
   EXPECT_EQ(read_text(here() / "victim" / "runs" / "p2p-2.log"), "the user's p2p-2.log");
   EXPECT_FALSE(fs::exists(here() / "victim" / "run.log"));

@@ -17,7 +17,7 @@ namespace linkgain::test {
 /// A test skips where has_promtool() is not.
 inline std::string promtool_complaints(const std::string& metrics) {
   const ScratchFolder folder;
-  std::ofstream(folder.path() / "metrics.prom", std::ios::binary) << metrics;
+  std::ofstream(folder / "metrics.prom", std::ios::binary) << metrics;
   ProgramRequest request;
   request.arguments = {"/bin/sh", "-c", "exec promtool check metrics <metrics.prom"};
   request.directory = folder.path();
@@ -45,7 +45,7 @@ inline std::vector<std::string> series_twice(const std::string& metrics) {
 /// case. A test skips where there is no python3.
 inline std::string junit_as_parsed(const std::string& document) {
   const ScratchFolder folder;
-  std::ofstream(folder.path() / "junit.xml", std::ios::binary) << document;
+  std::ofstream(folder / "junit.xml", std::ios::binary) << document;
   ProgramRequest request;
   request.arguments = {
       "python3", "-c",

@@ -15,36 +15,9 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/process.hpp"
+#include "scratch_folder.hpp"
 
 namespace linkgain::test {
-
-/// A folder of its own, removed with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "linkgain-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// Whether the process exists and still runs; a zombie does not.
 inline bool is_alive(pid_t id) {
@@ -78,11 +51,11 @@ inline double seconds_of(const std::function<void()>& work) {
 }
 
 /// A shell script as the program under control; `arguments` are its $1, $2, …
-inline ProcessRequest script(const std::string& text, const TemporaryFolder& folder,
+inline ProcessRequest script(const std::string& text, const ScratchFolder& folder,
                              const std::vector<std::string>& arguments = {}) {
   ProcessRequest request{.arguments = {"/bin/sh", "-c", text, "sh"},
                          .environment = current_environment(),
-                         .error_file = folder.path() / "error.log"};
+                         .error_file = folder / "error.log"};
   request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
   return request;
 }

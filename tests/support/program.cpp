@@ -83,29 +83,6 @@ struct Plan {
 
 }  // namespace
 
-ScratchFolder::ScratchFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "linkgain-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string read_text(const std::filesystem::path& file) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  std::string text;
-  std::array<char, 65536> chunk;
-  for (ssize_t count = 1; descriptor >= 0 && count > 0;) {
-    count = read(descriptor, chunk.data(), chunk.size());
-    if (count > 0) text.append(chunk.data(), static_cast<std::size_t>(count));
-  }
-  if (descriptor >= 0) close(descriptor);
-  return text;
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
@@ -155,8 +132,8 @@ bool is_on_path(const std::string& program) {
 
 Program::Program(const ProgramRequest& request)
     : mark_(fmt::format("{}={}", kMark, scratch_.path().string())), start_(now()) {
-  Plan plan{with_environment(request, mark_), request.directory, scratch_.path() / "output",
-            scratch_.path() / "error", -1};
+  Plan plan{with_environment(request, mark_), request.directory, scratch_ / "output",
+            scratch_ / "error", -1};
   ::signal(SIGPIPE, SIG_IGN);
   std::array<int, 2> ends{-1, -1};
   if (request.has_input) {

@@ -8,25 +8,27 @@
 #include <string>
 #include <vector>
 
+#include "scratch_folder.hpp"
+
 /// Programs run as their users run them: as processes, with files and signals.
 namespace linkgain::test {
 
-/// A folder of its own, removed with all that is in it.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string read_text(const std::filesystem::path& file);
 std::vector<std::string> lines_of(const std::string& text);
+
+using Words = std::vector<std::string>;
+using Variables = std::map<std::string, std::optional<std::string>>;
+
+/// Appends words to others.
+inline Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Writes a program as text, a script.
+inline void write_executable(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
 
 /// How a program came to its end.
 struct Outcome {
@@ -37,9 +39,9 @@ struct Outcome {
 };
 
 struct ProgramRequest {
-  std::vector<std::string> arguments;  ///< the program, looked up on PATH, and what it is given
+  Words arguments{};  ///< the program, looked up on PATH, and what it is given
   /// Changes against this test's environment; absent takes a variable away.
-  std::map<std::string, std::optional<std::string>> environment;
+  Variables environment{};
   std::filesystem::path directory = ".";
   bool has_input = false;  ///< a pipe for send(); else standard input is empty
 };
@@ -62,8 +64,8 @@ class Program {
   std::string read_line(double seconds = 60.0);
   void signal(int number) const;
 
-  std::string output() const { return read_text(scratch_.path() / "output"); }
-  std::string error() const { return read_text(scratch_.path() / "error"); }
+  std::string output() const { return read_text(scratch_ / "output"); }
+  std::string error() const { return read_text(scratch_ / "error"); }
   bool is_running();
 
   /// Closes the input and waits; throws std::runtime_error where it does not end within the time of

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "program.hpp"
+
 namespace linkgain::test {
 
 /// A terminal of so many columns, whose name a program can be given as its output.
@@ -51,6 +53,33 @@ class PseudoTerminal {
   std::string name_;
   std::string written_;
 };
+
+/// What a program writes to a terminal of so many columns, and how it ends. Its shell's script has
+/// the terminal's name in $tty, and the program in "$@".
+struct Shown {
+  std::string written;
+  Outcome outcome;
+};
+
+inline Shown run_on_terminal(unsigned short columns, const std::string& script,
+                             ProgramRequest request) {
+  PseudoTerminal terminal(columns);
+  request.arguments = joined({"/bin/sh", "-c", script, "sh"}, request.arguments);
+  request.environment.insert({{"tty", terminal.name()},
+                              {"TERM", "xterm"},
+                              {"LC_ALL", "C.UTF-8"},
+                              {"NO_COLOR", std::nullopt},
+                              {"CLICOLOR", std::nullopt},
+                              {"COLUMNS", std::nullopt}});
+  Program program(request);
+  while (program.is_running()) {
+    terminal.read_on();
+    pause_for(0.005);
+  }
+  const Outcome outcome = program.finish();
+  terminal.read_on();
+  return {terminal.written(), outcome};
+}
 
 /// What is on a screen that is wide enough for all that was written, colours left out: its lines,
 /// and the widest that a line ever was.

@@ -21,8 +21,8 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/temporary_folder.hpp"
 #include "support/full_disk.hpp"
-#include "support/process_support.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -32,15 +32,13 @@ using testing::HasSubstr;
 
 class RegularFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "linkgain_file_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
+  RegularFile() {
+    std::filesystem::create_directory(folder_);
     std::ofstream(folder_ / "file") << "text";
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::filesystem::path folder_;
+  const ScratchFolder scratch_;
+  const std::filesystem::path folder_ = scratch_ / "folder";
 };
 
 TEST_F(RegularFile, IsReadWholeUpToItsLimit) {
@@ -159,9 +157,8 @@ TEST_F(WriteFileAtomically, NamesAFileOfAFolderThatIsHeldAsPeopleKnowIt) {
   } catch (const UsageError& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot write " + (folder_ / "file").string()));
   }
-  std::filesystem::rename(folder_, folder_.string() + "-moved");
-  EXPECT_EQ(path_of_held(held / "file").string(), folder_.string() + "-moved/file");
-  folder_ += "-moved";
+  std::filesystem::rename(folder_, scratch_ / "moved");
+  EXPECT_EQ(path_of_held(held / "file").string(), scratch_ / "moved/file");
   close(folder);
 }
 
@@ -170,13 +167,6 @@ constexpr FileKind kNote{"a note",
 
 class OwnFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "linkgain_outputs_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path at(const std::string& name) const { return folder_ / name; }
   std::string text_of(const std::string& name) const { return read_regular_file(at(name)).value(); }
   void put(const std::string& name, const std::string& text) const {
@@ -185,9 +175,9 @@ class OwnFile : public testing::Test {
   std::string refusal(const std::string& name) const {
     const std::string said = refusal_of([&] { require_own_file(at(name), kNote); });
     EXPECT_EQ(refusal_of([&] { write_own_file(at(name), kNote, "note: new"); }), said);
-    return with_replaced(said, folder_.string(), "D");
+    return with_replaced(said, folder_.path().string(), "D");
   }
-  std::filesystem::path folder_;
+  const ScratchFolder folder_;
 };
 
 TEST_F(OwnFile, ReplacesNothingElse) {
@@ -216,8 +206,6 @@ TEST_F(OwnFile, ReplacesNothingElse) {
   EXPECT_EQ(text_of("new"), "note: new");
   EXPECT_TRUE(fs::is_symlink(at("link")) && fs::is_symlink(at("null")) && fs::is_fifo(at("pipe")));
 }
-
-using linkgain::TemporaryFolder;  // of which the tests' own is not
 
 TEST(TemporaryFolder, IsMadeAndRemovedWithWhatIsInIt) {
   std::filesystem::path path;
@@ -248,14 +236,14 @@ TEST(TemporaryFolder, IsRemovedByAProcessThatCanOpenNothingMore) {
 }
 
 TEST(TemporaryFolder, IsInTheUsualPlaceWhereTmpdirIsEmpty) {
-  const test::ScopedEnvironment empty("TMPDIR", "");
+  const ScopedEnvironment empty("TMPDIR", "");
   EXPECT_EQ(folder_for_temporary_files(), "/tmp");
   EXPECT_EQ(TemporaryFolder().path().parent_path(), "/tmp");
 }
 
 TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
   for (const char* place : {"/proc", "/nowhere/at/all"}) {
-    const test::ScopedEnvironment nowhere("TMPDIR", place);
+    const ScopedEnvironment nowhere("TMPDIR", place);
     EXPECT_THROW(TemporaryFolder(), UsageError) << place;
   }
 }
@@ -275,8 +263,8 @@ std::string another_name() {
 }
 
 TEST(TemporaryFolder, IsRemovedByALaterRunWhereItsOwnerWasKilled) {
-  const test::TemporaryFolder parent;
-  const auto left = parent.path() / another_name();
+  const ScratchFolder parent;
+  const auto left = parent / another_name();
   std::filesystem::create_directories(left / "0" / "ompi.node.0");
   std::ofstream(left / "vader_segment.node.0") << "x";
   ASSERT_EQ(chmod(left.c_str(), 0700), 0);
@@ -288,7 +276,7 @@ TEST(TemporaryFolder, IsRemovedByALaterRunWhereItsOwnerWasKilled) {
 }
 
 TEST(TemporaryFolder, StaysWhileItsOwnerLives) {
-  const test::TemporaryFolder parent;
+  const ScratchFolder parent;
   const TemporaryFolder folder(parent.path());
   make_old(folder.path());
   remove_left_folders(parent.path());
@@ -297,33 +285,33 @@ TEST(TemporaryFolder, StaysWhileItsOwnerLives) {
 
 // A file system that hosts share need not share its locks.
 TEST(TemporaryFolder, OfAnotherHostStays) {
-  const test::TemporaryFolder parent;
+  const ScratchFolder parent;
   std::string name = another_name();
   char& of_kernel = name[name.rfind('.') - 1];
   of_kernel = of_kernel == '0' ? '1' : '0';
   for (const std::string& other : {name, std::string("linkgain-job.aBc123")}) {
-    std::filesystem::create_directory(parent.path() / other);
-    ASSERT_EQ(chmod((parent.path() / other).c_str(), 0700), 0);
-    make_old(parent.path() / other);
+    std::filesystem::create_directory(parent / other);
+    ASSERT_EQ(chmod((parent / other).c_str(), 0700), 0);
+    make_old(parent / other);
     remove_left_folders(parent.path());
-    EXPECT_TRUE(std::filesystem::exists(parent.path() / other)) << other;
+    EXPECT_TRUE(std::filesystem::exists(parent / other)) << other;
   }
 }
 
 TEST(TemporaryFolder, OfOthersStays) {
-  const test::TemporaryFolder parent;
-  const auto target = parent.path() / "results";
+  const ScratchFolder parent;
+  const auto target = parent / "results";
   std::filesystem::create_directory(target);
   std::ofstream(target / "record.json") << "x";
   const std::string own = another_name();
   const std::string begin = own.substr(0, own.size() - 6);
-  std::filesystem::create_directory_symlink(target, parent.path() / (begin + "aaaaaa"));
+  std::filesystem::create_directory_symlink(target, parent / (begin + "aaaaaa"));
   for (const std::string& name :
        {std::string("linkgain-nvlink"), begin + "a", begin + "results", "x" + own, own}) {
-    std::filesystem::create_directory(parent.path() / name);
-    ASSERT_EQ(chmod((parent.path() / name).c_str(), 0700), 0);
+    std::filesystem::create_directory(parent / name);
+    ASSERT_EQ(chmod((parent / name).c_str(), 0700), 0);
   }
-  ASSERT_EQ(chmod((parent.path() / own).c_str(), 0755), 0) << "not as ours are";
+  ASSERT_EQ(chmod((parent / own).c_str(), 0755), 0) << "not as ours are";
   for (const auto& entry : std::filesystem::directory_iterator(parent.path())) {
     make_old(entry.path());
   }

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -33,7 +33,6 @@ class OptionFile : public testing::Test {
     app_.add_flag("--kernels", kernels_);
     app_.add_flag_callback("--no-color", [this] { color_ = false; });
   }
-  ~OptionFile() override { std::filesystem::remove(file_); }
 
   /// The file's own profile, after a command line of `words`, the last first.
   std::string read(const std::string& text, std::vector<std::string> words = {}) {
@@ -42,8 +41,8 @@ class OptionFile : public testing::Test {
     return read_option_file(app_, file_, "profile", require_good);
   }
 
-  const std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) /
-                                      ("nightly-" + std::to_string(::getpid()) + ".toml");
+  const ScratchFolder folder_;
+  const std::filesystem::path file_ = folder_ / "nightly.toml";
   CLI::App app_;
   std::string profile_;
   std::string sizes_;

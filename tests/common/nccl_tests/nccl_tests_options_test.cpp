@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +30,14 @@ NcclTestsOptions parse(const std::vector<const char*>& arguments,
   std::vector<const char*> argv{program};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return parse_nccl_tests_options(static_cast<int>(argv.size()), argv.data());
+}
+
+NcclTestsOptions parse_line(const std::string& line) {
+  std::istringstream text(line);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  return parse(arguments);
 }
 
 std::string refusal(const std::vector<const char*>& arguments) {
@@ -83,47 +94,15 @@ void expect_all_changed(const NcclTestsOptions& options) {
 }
 
 TEST(NcclTestsOptions, ShortAndLongFormsMeanTheSame) {
-  const std::vector<const char*> shorts{"-b8", "-e", "1.5G",   "-f",  "2",   "-i", "64k", "-n",
-                                        "5",   "-w", "0",      "-c",  "0",   "-G", "3",   "-a",
-                                        "3",   "-d", "half",   "-o",  "max", "-r", "-1",  "-R",
-                                        "2",   "-J", "x.json", "-g1", "-T",  "7.5"};
-  const std::vector<const char*> longs{"--minbytes",
-                                       "8",
-                                       "--maxbytes",
-                                       "1536MiB",
-                                       "--stepfactor",
-                                       "2",
-                                       "--stepbytes",
-                                       "65536",
-                                       "--iters",
-                                       "5",
-                                       "--warmup_iters",
-                                       "0",
-                                       "--check",
-                                       "0",
-                                       "--cudagraph",
-                                       "3",
-                                       "--average=3",
-                                       "--datatype",
-                                       "float16",
-                                       "--op",
-                                       "max",
-                                       "--root",
-                                       "-1",
-                                       "--local_register",
-                                       "2",
-                                       "--output_file",
-                                       "x.json",
-                                       "--ngpus",
-                                       "1",
-                                       "--timeout",
-                                       "7.5"};
-  expect_all_changed(parse(shorts));
-  expect_all_changed(parse(longs));
-}
-
-TEST(NcclTestsOptions, AllTimeInTheWorldIsAskedForByZero) {
-  EXPECT_EQ(parse({"-T", "0"}).timeout, Seconds{0.0});
+  const std::string shorts =
+      "-b8 -e 1.5G -f 2 -i 64k -n 5 -w 0 -c 0 -G 3 -a 3 -d half -o max -r -1 -R 2 -J x.json -g1 "
+      "-T 7.5";
+  const std::string longs =
+      "--minbytes 8 --maxbytes 1536MiB --stepfactor 2 --stepbytes 65536 --iters 5 --warmup_iters 0 "
+      "--check 0 --cudagraph 3 --average=3 --datatype float16 --op max --root -1 "
+      "--local_register 2 --output_file x.json --ngpus 1 --timeout 7.5";
+  expect_all_changed(parse_line(shorts));
+  expect_all_changed(parse_line(longs));
 }
 
 TEST(NcclTestsOptions, SizesAreWhatNcclTestsReadsInThem) {
@@ -153,24 +132,20 @@ TEST(NcclTestsOptions, LongFlagsMayBeShortenedWhileTheyAreOneFlags) {
   EXPECT_EQ(options.json_file, "x.json");
   EXPECT_THAT(options.arguments, ::testing::Contains("--min")) << "as given";
   EXPECT_EQ(parse({"--op", "max"}).reduction, Reduction::max) << "a whole name is no beginning";
+  for (const char* other : {"--onl", "--minbytesx", "--sizes"}) {
+    EXPECT_THAT(refusal({other, "8"}), HasSubstr(other));
+  }
   EXPECT_THAT(refusal({"--b", "1"}), HasSubstr("-z 1: "))
       << "blocking; --backend is not nccl-tests'";
 }
 
-TEST(NcclTestsOptions, OtherLongFlagsAreRefused) {
-  EXPECT_THAT(refusal({"--onl", "send_recv"}), HasSubstr("--onl"));
-  EXPECT_THAT(refusal({"--minbytesx", "8"}), HasSubstr("--minbytesx"));
-  EXPECT_THAT(refusal({"--sizes", "8"}), HasSubstr("--sizes"));
-}
-
-TEST(NcclTestsOptions, TheLastOfSeveralCounts) {
-  EXPECT_EQ(parse({"-n", "5", "-n", "7"}).iterations, 7);
-}
-
-TEST(NcclTestsOptions, AllLeavesTypeAndReductionOpen) {
-  const NcclTestsOptions options = parse({"-d", "all", "-o", "all"});
-  EXPECT_FALSE(options.type);
-  EXPECT_FALSE(options.reduction);
+TEST(NcclTestsOptions, TakeValuesAsNcclTestsDoes) {
+  EXPECT_EQ(parse({"-T", "0"}).timeout, Seconds{0.0}) << "all time in the world";
+  EXPECT_EQ(parse({"-n", "5", "-n", "7"}).iterations, 7) << "the last counts";
+  EXPECT_EQ(parse({"-b", "8", "-e", "65536G"}).largest, kLargestSize);
+  EXPECT_FALSE(parse({"-d", "all"}).type);
+  EXPECT_FALSE(parse({"-o", "all"}).reduction);
+  EXPECT_NO_THROW(parse({"-p", "0", "-z0", "-m", "1", "-C", "0"})) << "the only value of each";
 }
 
 TEST(NcclTestsOptions, ALinkNamesTheOperation) {
@@ -212,14 +187,6 @@ TEST(NcclTestsOptions, GpusAndThreadsAreOneByDefault) {
   EXPECT_EQ(options.gpus, 8);
   EXPECT_EQ(options.threads, 2);
   EXPECT_EQ(parse({"-g", "8", "-g", "1"}).gpus, 1) << "the last counts";
-}
-
-TEST(NcclTestsOptions, FixedOnesMayBeGivenTheirValue) {
-  EXPECT_NO_THROW(parse({"-p", "0", "-z0", "-m", "1", "-C", "0"}));
-}
-
-TEST(NcclTestsOptions, SizesReachTheLargest) {
-  EXPECT_EQ(parse({"-b", "8", "-e", "65536G"}).largest, kLargestSize);
 }
 
 TEST(NcclTestsOptions, AreRefusedWithAReason) {
@@ -299,12 +266,6 @@ TEST(NcclTestsOptions, FollowsNcclTestsLeastBandwidth) {
   EXPECT_EQ(parse({}).least_bandwidth_gb_per_s, 12.5);
 }
 
-NcclTestsOptions options_of(const std::vector<const char*>& arguments) {
-  std::vector<const char*> argv{"linkgain-bench"};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return parse_nccl_tests_options(static_cast<int>(argv.size()), argv.data());
-}
-
 const NcclTestsProgram& program(std::string_view name) {
   for (const NcclTestsProgram& each : kNcclTestsPrograms) {
     if (each.name == name) return each;
@@ -322,29 +283,25 @@ std::vector<std::string> names(const std::vector<NcclTestsCurve>& curves) {
 
 TEST(NcclTestsCases, AllGoesThroughWhatTheMachineHas) {
   const NcclTestsProgram all_reduce = program("all_reduce_perf");
-  EXPECT_THAT(
-      names(nccl_tests_curves(options_of({"-d", "all"}), all_reduce, {BackendKind::mpi, 2})),
-      ElementsAre("int8 sum", "uint8 sum", "int32 sum", "uint32 sum", "int64 sum", "uint64 sum",
-                  "float sum", "double sum"));
-  EXPECT_THAT(
-      names(nccl_tests_curves(options_of({"-o", "all"}), all_reduce, {BackendKind::nccl, 2})),
-      ElementsAre("float sum", "float prod", "float max", "float min", "float avg",
-                  "float mulsum"));
-  EXPECT_THAT(
-      nccl_tests_curves(options_of({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, true}),
-      SizeIs(12));
-  EXPECT_THAT(
-      nccl_tests_curves(options_of({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
-      SizeIs(10));
+  EXPECT_THAT(names(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::mpi, 2})),
+              ElementsAre("int8 sum", "uint8 sum", "int32 sum", "uint32 sum", "int64 sum",
+                          "uint64 sum", "float sum", "double sum"));
+  EXPECT_THAT(names(nccl_tests_curves(parse({"-o", "all"}), all_reduce, {BackendKind::nccl, 2})),
+              ElementsAre("float sum", "float prod", "float max", "float min", "float avg",
+                          "float mulsum"));
+  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, true}),
+              SizeIs(12));
+  EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
+              SizeIs(10));
 }
 
 TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {
   const NcclTestsProgram all_reduce = program("all_reduce_perf");
   const NcclTestsProgram broadcast = program("broadcast_perf");
   const NcclTestsMachine mpi{BackendKind::mpi, 2, false};
-  const NcclTestsOptions all = options_of({"-d", "all", "-o", "all"});
+  const NcclTestsOptions all = parse({"-d", "all", "-o", "all"});
   const NcclTestsProgram send_recv = program("sendrecv_perf");
-  const NcclTestsOptions usual = options_of({});
+  const NcclTestsOptions usual = parse({});
   EXPECT_THAT(nccl_tests_left_out(usual, all_reduce, mpi), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(usual, send_recv, {BackendKind::nccl, 2, true}), IsEmpty());
   EXPECT_THAT(nccl_tests_left_out(all, all_reduce, {BackendKind::nccl, 2, true}), IsEmpty());
@@ -365,7 +322,7 @@ TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {
 TEST(NcclTestsCases, BuffersAreOfTheKindThatNcclTestsAllocates) {
   const NcclTestsProgram all_reduce = program("all_reduce_perf");
   const auto buffers = [&](const char* registration, BackendKind backend) {
-    return nccl_tests_curves(options_of({"-R", registration}), all_reduce, {backend, 2})
+    return nccl_tests_curves(parse({"-R", registration}), all_reduce, {backend, 2})
         .at(0)
         .definition.buffers;
   };
@@ -384,8 +341,7 @@ TEST(NcclTestsCases, WhatTheBackendLacksIsRefused) {
                                                                      {"-G", "1"},
                                                                      {"-R", "1"},
                                                                      {"-R", "2"}}) {
-    EXPECT_THROW(nccl_tests_curves(options_of(arguments), all_reduce, {BackendKind::mpi, 2}),
-                 UsageError)
+    EXPECT_THROW(nccl_tests_curves(parse(arguments), all_reduce, {BackendKind::mpi, 2}), UsageError)
         << arguments[0];
   }
 }
@@ -413,11 +369,11 @@ std::vector<std::int64_t> sizes(const NcclTestsOptions& options) {
 }
 
 TEST(NcclTestsCases, SizesGrowByFactorOrStepAsFarAsTheEnd) {
-  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "100", "-f", "3"})), ElementsAre(8, 24, 72));
-  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "64", "-f", "2"})), ElementsAre(8, 16, 32, 64));
-  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "20", "-i", "5"})), ElementsAre(8, 13, 18));
-  EXPECT_THAT(sizes(options_of({"-b", "8", "-e", "2M", "-f", "1"})), ElementsAre(8, 1048584));
-  EXPECT_THAT(sizes(options_of({})), ElementsAre(33554432));
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "100", "-f", "3"})), ElementsAre(8, 24, 72));
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "64", "-f", "2"})), ElementsAre(8, 16, 32, 64));
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "20", "-i", "5"})), ElementsAre(8, 13, 18));
+  EXPECT_THAT(sizes(parse({"-b", "8", "-e", "2M", "-f", "1"})), ElementsAre(8, 1048584));
+  EXPECT_THAT(sizes(parse({})), ElementsAre(33554432));
 }
 
 }  // namespace

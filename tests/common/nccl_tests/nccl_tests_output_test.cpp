@@ -189,7 +189,7 @@ TEST(NcclTestsJson, HasTheStructureOfNcclTests) {
 
 TEST(NcclTestsFile, GetsANumberWhereThereIsOne) {
   const ScratchFolder folder;
-  const std::string path = folder.path() / "out.json";
+  const std::string path = folder / "out.json";
   NcclTestsFile first(path);
   first.write("1");
   NcclTestsFile second(path);
@@ -198,7 +198,7 @@ TEST(NcclTestsFile, GetsANumberWhereThereIsOne) {
   EXPECT_EQ(NcclTestsFile(path).name(), path + ".1");
   EXPECT_EQ(read_text(path), "1");
   EXPECT_EQ(read_text(path + ".0"), "2");
-  EXPECT_THROW(NcclTestsFile(folder.path() / "none" / "out.json"), UsageError);
+  EXPECT_THROW(NcclTestsFile(folder / "none" / "out.json"), UsageError);
 }
 
 }  // namespace

@@ -220,38 +220,26 @@ TEST(Combine, ADefaultAddsNothing) {
   EXPECT_EQ(combine(evidence, {}), evidence);
 }
 
-struct PathExpectation {
-  Path by_transport;
-  double share;
-  Path path;
-};
-
-class PathByEvidence : public ::testing::TestWithParam<PathExpectation> {};
-
-TEST_P(PathByEvidence, FollowsTheCounters) {
-  EXPECT_EQ(path_by_evidence(GetParam().by_transport, with_share(GetParam().share)),
-            GetParam().path);
+TEST(PathByEvidence, FollowsTheCounters) {
+  struct Row {
+    Path by_transport;
+    double share;
+    Path path;
+  };
+  for (const Row& row :
+       {Row{Path::nvlink, 1.004, Path::nvlink}, Row{Path::nvlink, 0.91, Path::nvlink},
+        Row{Path::nvlink, 0.89, Path::mixed}, Row{Path::nvlink, 0.002, Path::mixed},
+        Row{Path::nvlink, 0.0009, Path::pcie_p2p}, Row{Path::nvlink, 0.0, Path::pcie_p2p},
+        Row{Path::pcie_p2p, 1.0, Path::nvlink}, Row{Path::pcie_p2p, 0.0, Path::pcie_p2p},
+        Row{Path::host_memory, 1.0, Path::nvlink}, Row{Path::host_memory, 0.5, Path::mixed},
+        Row{Path::host_memory, 0.0, Path::host_memory}, Row{Path::network, 0.0, Path::network},
+        Row{Path::mixed, 1.0, Path::nvlink}, Row{Path::mixed, 0.0, Path::mixed},
+        Row{Path::unknown, 1.0, Path::nvlink}, Row{Path::unknown, 0.5, Path::mixed},
+        Row{Path::unknown, 0.0, Path::unknown}}) {
+    EXPECT_EQ(path_by_evidence(row.by_transport, with_share(row.share)), row.path)
+        << "share " << row.share;
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(Shares, PathByEvidence,
-                         ::testing::Values(PathExpectation{Path::nvlink, 1.004, Path::nvlink},
-                                           PathExpectation{Path::nvlink, 0.91, Path::nvlink},
-                                           PathExpectation{Path::nvlink, 0.89, Path::mixed},
-                                           PathExpectation{Path::nvlink, 0.002, Path::mixed},
-                                           PathExpectation{Path::nvlink, 0.0009, Path::pcie_p2p},
-                                           PathExpectation{Path::nvlink, 0.0, Path::pcie_p2p},
-                                           PathExpectation{Path::pcie_p2p, 1.0, Path::nvlink},
-                                           PathExpectation{Path::pcie_p2p, 0.0, Path::pcie_p2p},
-                                           PathExpectation{Path::host_memory, 1.0, Path::nvlink},
-                                           PathExpectation{Path::host_memory, 0.5, Path::mixed},
-                                           PathExpectation{Path::host_memory, 0.0,
-                                                           Path::host_memory},
-                                           PathExpectation{Path::network, 0.0, Path::network},
-                                           PathExpectation{Path::mixed, 1.0, Path::nvlink},
-                                           PathExpectation{Path::mixed, 0.0, Path::mixed},
-                                           PathExpectation{Path::unknown, 1.0, Path::nvlink},
-                                           PathExpectation{Path::unknown, 0.5, Path::mixed},
-                                           PathExpectation{Path::unknown, 0.0, Path::unknown}));
 
 TEST(PathByEvidence, WithoutJudgementTheTransportLinesHold) {
   const TrafficEvidence small =

@@ -15,6 +15,7 @@
 #include "record_documents.hpp"
 #include "support/full_disk.hpp"
 #include "support/full_record.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -22,29 +23,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string content_of(const std::filesystem::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-/// A folder that is removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = ::testing::TempDir() + "linkgain_journal_XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The state of case 0 after its first launch, which the final one replaces.
 CaseResult early_state(const Record& record) {
@@ -70,7 +48,7 @@ Record short_record() {
 
 /// Text of a journal with two states of case 0, as a run writes it.
 std::string written_journal(const Record& record) {
-  const Folder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   journal.write_warning(record.warnings[0]);
@@ -78,7 +56,7 @@ std::string written_journal(const Record& record) {
   journal.write_case(1, record.cases[1]);
   journal.write_case(0, record.cases[0]);
   journal.write_warning(record.warnings[1]);
-  return content_of(folder / "journal.jsonl");
+  return read_text(folder / "journal.jsonl");
 }
 
 /// What a journal of that many complete lines holds.
@@ -128,7 +106,7 @@ std::string without_line_digests(const std::string& text) {
 
 /// A case's samples of three launches, in a line each.
 std::string extended_journal(const Record& record, const CaseResult& result) {
-  const Folder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   Record growing = record;
@@ -138,7 +116,7 @@ std::string extended_journal(const Record& record, const CaseResult& result) {
     summarise(growing.cases[0]);
     journal.extend_case(growing, 0);
   }
-  return content_of(folder / "journal.jsonl");
+  return read_text(folder / "journal.jsonl");
 }
 
 TEST(Journal, LinesThatAddSamplesGiveAllOfThem) {
@@ -161,7 +139,7 @@ TEST(Journal, LinesThatAddSamplesGiveAllOfThem) {
 /// A later whole line replaces all: what was marked late stands in it.
 TEST(Journal, AWholeLineReplacesThoseThatAdded) {
   Record record = full_record();
-  const Folder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   CaseResult& result = record.cases[0];
@@ -169,7 +147,7 @@ TEST(Journal, AWholeLineReplacesThoseThatAdded) {
   result.samples[2].disturbed = true;
   journal.write_case(0, result);
   journal.extend_case(record, 0);
-  const Record read = parse_journal(content_of(folder / "journal.jsonl"), "");
+  const Record read = parse_journal(read_text(folder / "journal.jsonl"), "");
   ASSERT_EQ(read.cases[0].samples.size(), result.samples.size());
   EXPECT_TRUE(read.cases[0].samples[2].disturbed);
 }
@@ -199,11 +177,11 @@ class TimedJournal : public testing::Test {
     journal.write_case(1, record_.cases[1]);
     journal.write_warning(record_.warnings[0]);
   }
-  std::string text() const { return content_of(folder_ / "journal.jsonl"); }
+  std::string text() const { return read_text(folder_ / "journal.jsonl"); }
 
   const Record head_ = full_record();
   Record record_ = full_record();
-  const Folder folder_;
+  const ScratchFolder folder_;
 };
 
 TEST_F(TimedJournal, TellsTheTimeUntilItsLastLineThatHasOne) {
@@ -288,7 +266,7 @@ TEST(Journal, CutAnywhereGivesWhatItsCompleteLinesHold) {
 
 TEST(Journal, OfSeveralHeadsTheLastCounts) {
   Record record = full_record();
-  const Folder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   journal.write_case(0, record.cases[0]);
@@ -301,10 +279,10 @@ TEST(Journal, OfSeveralHeadsTheLastCounts) {
 
 TEST(Journal, IsOnDiskLineByLine) {
   const Record record = full_record();
-  const Folder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
-  EXPECT_THAT(content_of(folder / "journal.jsonl"), StartsWith("{\"head\":"));
+  EXPECT_THAT(read_text(folder / "journal.jsonl"), StartsWith("{\"head\":"));
   const Record back = read_record(folder / "journal.jsonl");
   EXPECT_TRUE(same(back.machine, record.machine));
   EXPECT_EQ(back.status, RunStatus::incomplete);
@@ -329,7 +307,7 @@ TEST(Journal, RefusesGarbageAndNamesTheLine) {
 
 TEST(Journal, HasCasesInTheOrderOfTheRunHoweverTheyWereMeasured) {
   const Record record = full_record();
-  const Folder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
   journal.write_head(record);
   journal.write_case(1, record.cases[1]);
@@ -379,7 +357,7 @@ TEST(Journal, FindsALineThatIsMissing) {
 }
 
 TEST(Journal, OfADiskThatIsFullTellsOnce) {
-  const Folder folder;
+  const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
   EXPECT_FALSE(journal.failure());
   const Record record = full_record();
@@ -391,7 +369,7 @@ TEST(Journal, OfADiskThatIsFullTellsOnce) {
 }
 
 TEST(Journal, OfADiskThatIsFullFromTheStartStopsNoRunButOneThatGoesOn) {
-  const Folder folder;
+  const ScratchFolder folder;
   Record record = full_record();
   {
     const FullDisk full(16);
@@ -404,15 +382,15 @@ TEST(Journal, OfADiskThatIsFullFromTheStartStopsNoRunButOneThatGoesOn) {
 }
 
 TEST(Journal, DoesNotFollowALink) {
-  const Folder folder;
+  const ScratchFolder folder;
   std::ofstream(folder / "target") << "precious";
   std::filesystem::create_symlink(folder / "target", folder / "journal.jsonl");
   EXPECT_THROW(JournalWriter(folder / "journal.jsonl"), UsageError);
-  EXPECT_EQ(content_of(folder / "target"), "precious");
+  EXPECT_EQ(read_text(folder / "target"), "precious");
 }
 
 TEST(Journal, WithoutALineSaysThatTheRunHadNone) {
-  const Folder folder;
+  const ScratchFolder folder;
   std::ofstream(folder / "journal.jsonl").flush();
   try {
     read_record(folder.path());

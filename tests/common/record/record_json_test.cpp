@@ -11,6 +11,7 @@
 #include "support/full_record.hpp"
 #include "support/golden.hpp"
 #include "support/schema_of_members.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -227,11 +228,10 @@ TEST(RecordSchema, RefusesAnotherVersionAndWhatTheSchemaCannotTell) {
 }
 
 TEST(ReadRecord, ReadsAFile) {
-  const std::filesystem::path path =
-      std::filesystem::path(::testing::TempDir()) / "linkgain_record_json_test.json";
+  const ScratchFolder folder;
+  const std::filesystem::path path = folder / "record.json";
   std::ofstream(path) << to_json(full_record());
   EXPECT_TRUE(same(read_record(path), as_read(full_record())));
-  std::filesystem::remove(path);
 }
 
 TEST(RecordDigest, FindsEveryByteThatChanged) {

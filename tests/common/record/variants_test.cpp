@@ -125,12 +125,12 @@ class VariantFiles : public testing::Test {
   VariantFiles() {
     put("wheel/nvidia/nccl/lib/libnccl.so.2");
     put("system/libnccl.so.2.28.9");
-    std::filesystem::create_symlink("libnccl.so.2.28.9", folder_.path() / "system/libnccl.so.2");
+    std::filesystem::create_symlink("libnccl.so.2.28.9", folder_ / "system/libnccl.so.2");
     put("odd/nccl-debug.so");
     std::filesystem::permissions(put("bin/linkgain-bench"), std::filesystem::perms::owner_all);
   }
 
-  std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
   std::string put(const std::string& name) const {
     const std::filesystem::path file = at(name);
     std::filesystem::create_directories(file.parent_path());

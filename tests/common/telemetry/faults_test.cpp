@@ -168,12 +168,12 @@ TEST(KernelLog, SaysWhyItCannotBeRead) {
   const auto missing = read_kernel_log("/nonexistent/kmsg");
   EXPECT_FALSE(missing.measured());
   EXPECT_NE(missing.reason(), "");
-  const auto path = std::filesystem::path(testing::TempDir()) / "linkgain_kmsg";
+  const ScratchFolder folder;
+  const auto path = folder / "kmsg";
   std::ofstream(path).close();
   EXPECT_FALSE(read_kernel_log(path).measured()) << "an empty log says nothing";
   std::ofstream(path) << "4,1,2000000,-;NVRM: Xid (PCI:0000:41:00): 13, Graphics Exception\n";
   const auto read = read_kernel_log(path);
-  std::filesystem::remove(path);
   ASSERT_TRUE(read.measured());
   ASSERT_EQ(read.value().size(), 1U);
   EXPECT_EQ(read.value()[0].code, 13);
@@ -188,7 +188,7 @@ class GpuFaults : public testing::Test {
     std::ofstream(log_file(), std::ios::app)
         << "4,1," << static_cast<long>(seconds * 1e6) << ",-;NVRM: " << text << "\n";
   }
-  std::filesystem::path log_file() const { return folder_.path() / "kmsg"; }
+  std::filesystem::path log_file() const { return folder_ / "kmsg"; }
 
   static NumberedGpus both(const test::NvmlScenario& scenario) {
     return {{0, scenario.gpu(0)}, {1, scenario.gpu(1)}};
@@ -199,7 +199,7 @@ class GpuFaults : public testing::Test {
     return id.substr(4, id.rfind('.') - 4);
   }
 
-  test::TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(GpuFaults, NameAGpuThatFellOffTheBus) {
@@ -232,8 +232,7 @@ TEST_F(GpuFaults, AreNoneOfGpusThatAreWell) {
 
 TEST_F(GpuFaults, SayThatXidErrorsCouldNotBeReadAndWhy) {
   const test::NvmlScenario scenario("lost-gpu", NVML_DOUBLE);
-  const std::vector<GpuFault> faults =
-      gpu_faults(both(scenario), Seconds{0.0}, folder_.path() / "none");
+  const std::vector<GpuFault> faults = gpu_faults(both(scenario), Seconds{0.0}, folder_ / "none");
   ASSERT_THAT(faults, SizeIs(2)) << "beside the GPU that is lost";
   EXPECT_THAT(faults[1].text, AllOf(StartsWith("Xid errors "), HasSubstr("no kernel log")));
   EXPECT_THAT(faults[1].advice, HasSubstr("dmesg"));
@@ -284,7 +283,7 @@ TEST(ExplainedLoss, HasAdviceOfItsLastWordsAndOfFaultsBeforeItsOwn) {
 class ErrorCounters : public testing::Test {
  protected:
   void grow(const std::string& line) const {
-    std::ofstream(folder_.path() / "errors", std::ios::app) << line << "\n";
+    std::ofstream(folder_ / "errors", std::ios::app) << line << "\n";
   }
 
   static ErrorCounterReader reader_of(const test::NvmlScenario& scenario) {
@@ -292,7 +291,7 @@ class ErrorCounters : public testing::Test {
   }
 
   ErrorCounts read(ErrorCounterReader& reader) const {
-    return reader.read(Seconds{100.0}, folder_.path() / "kmsg");
+    return reader.read(Seconds{100.0}, folder_ / "kmsg");
   }
 
   static std::optional<std::int64_t> value_of(const ErrorCounts& counts,
@@ -303,8 +302,8 @@ class ErrorCounters : public testing::Test {
     return std::nullopt;
   }
 
-  test::TemporaryFolder folder_;
-  test::ScopedEnvironment errors_{"LINKGAIN_NVML_ERRORS", folder_.path() / "errors"};
+  ScratchFolder folder_;
+  test::ScopedEnvironment errors_{"LINKGAIN_NVML_ERRORS", folder_ / "errors"};
 };
 
 TEST_F(ErrorCounters, OfABridgeNameLinkAndPeer) {
@@ -358,7 +357,7 @@ TEST_F(ErrorCounters, OfALinkThatGoesDownOrCanNoLongerBeReadHaveAnOutage) {
   EXPECT_EQ(value_of(second, down), 1);
   EXPECT_EQ(value_of(second, unreadable), 1);
   EXPECT_EQ(value_of(second, {4, ErrorKind::nvlink_outages, 0, 2}), 0);
-  std::filesystem::remove(folder_.path() / "errors");
+  std::filesystem::remove(folder_ / "errors");
   EXPECT_EQ(value_of(read(reader), down), 0) << "it is up again";
 }
 
@@ -367,7 +366,7 @@ TEST_F(ErrorCounters, CountPcieReplaysAndXidErrorsSinceTheBegin) {
   ErrorCounterReader reader = reader_of(scenario);
   const std::string place = scenario.gpu(0).pci_bus_id().value();
   const std::string address = place.substr(4, place.rfind('.') - 4);
-  std::ofstream log(folder_.path() / "kmsg");
+  std::ofstream log(folder_ / "kmsg");
   log << "4,1,10000000,-;NVRM: Xid (PCI:" << address << "): 31, before the run\n"
       << "4,2,200000000,-;NVRM: Xid (PCI:" << address << "): 74, NVLink: fatal error\n"
       << "4,3,201000000,-;NVRM: Xid (PCI:0000:ff:00): 79, of a GPU of others\n"
@@ -396,7 +395,7 @@ constexpr Seconds kSoon{0.3};
 TEST(DriverWatch, EndsTheProcessWhereTheDriverHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const ScratchFolder folder;
-  const std::string gate = folder.path() / "gate";
+  const std::string gate = folder / "gate";
   ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
   EXPECT_EXIT(
       {
@@ -412,7 +411,7 @@ TEST(DriverWatch, EndsTheProcessWhereTheDriverHangs) {
 TEST(DriverWatch, EndsTheProcessWhereTheLibraryCannotBeRead) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const ScratchFolder folder;
-  const std::string pipe = folder.path() / "libnvidia-ml.so.1";
+  const std::string pipe = folder / "libnvidia-ml.so.1";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EXIT(
       {

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 class FindProgram : public ::testing::Test {
  protected:
   fs::path put(const std::string& name, fs::perms permissions) const {
-    const fs::path file = folder_.path() / name;
+    const fs::path file = folder_ / name;
     std::ofstream(file) << "#!/bin/sh\n";
     fs::permissions(file, permissions);
     return file;
@@ -47,7 +47,7 @@ class FindProgram : public ::testing::Test {
 TEST_F(FindProgram, FindsAnExecutableFileOnly) {
   const fs::path runs = put("runs", fs::perms::owner_all);
   put("text", fs::perms::owner_read);
-  fs::create_directory(folder_.path() / "folder");
+  fs::create_directory(folder_ / "folder");
   const Environment environment = path_of("/no/such/folder:");
   EXPECT_EQ(find_program("runs", environment), runs);
   EXPECT_EQ(find_program("text", environment), std::nullopt);
@@ -112,7 +112,7 @@ TEST(UsableCores, AreAtLeastOneAndAtMostTheProcessors) {
 class HostLoadTest : public ::testing::Test {
  protected:
   void write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path path = folder_.path() / name;
+    const std::filesystem::path path = folder_ / name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
@@ -120,7 +120,7 @@ class HostLoadTest : public ::testing::Test {
     return read_host_load(pids, folder_.path());
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   double tick_ = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
 };
 

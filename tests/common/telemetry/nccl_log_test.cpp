@@ -13,6 +13,7 @@
 
 #include "linkgain/telemetry/call_log.hpp"
 #include "support/call_log_double.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -29,27 +30,24 @@ TransportLines parse_kind(const std::string& kind) {
   return parse_transport_lines(kChannel + kind + "\n");
 }
 
-TEST(TransportLog, ReadsARecordedPeerToPeerLog) {
-  const TransportLines lines = read_transport_logs(TEST_DATA, "nccl-log-p2p");
-  EXPECT_EQ(lines.p2p, 33);
-  EXPECT_EQ(lines.shm + lines.net + lines.other, 0);
-  EXPECT_THAT(lines.kinds, ElementsAre("P2P/CUMEM"));
-}
-
-TEST(TransportLog, ReadsARecordedSharedMemoryLog) {
-  const TransportLines lines = read_transport_logs(TEST_DATA, "nccl-log-shm");
-  EXPECT_EQ(lines.shm, 8);
-  EXPECT_EQ(lines.p2p + lines.net + lines.other, 0);
-  EXPECT_THAT(lines.kinds, ElementsAre("SHM/direct/direct"));
-  EXPECT_EQ(path_of(lines, true), Path::host_memory);
-}
-
-TEST(TransportLog, ReadsAllFilesOfAJob) {
-  const TransportLines lines = read_transport_logs(TEST_DATA, "nccl-log");
-  EXPECT_EQ(lines.p2p, 33);
-  EXPECT_EQ(lines.shm, 8);
-  EXPECT_THAT(lines.kinds, ElementsAre("P2P/CUMEM", "SHM/direct/direct"));
-  EXPECT_EQ(path_of(lines, true), Path::mixed);
+TEST(TransportLog, ReadsRecordedLogs) {
+  struct Row {
+    const char* prefix;
+    int p2p, shm;
+    std::vector<std::string> kinds;
+    Path path;  ///< where the driver joins the GPUs
+  };
+  for (const Row& row : std::vector<Row>{
+           {"nccl-log-p2p", 33, 0, {"P2P/CUMEM"}, Path::nvlink},
+           {"nccl-log-shm", 0, 8, {"SHM/direct/direct"}, Path::host_memory},
+           {"nccl-log", 33, 8, {"P2P/CUMEM", "SHM/direct/direct"}, Path::mixed}}) {  // all of a job
+    const TransportLines lines = read_transport_logs(TEST_DATA, row.prefix);
+    EXPECT_EQ(lines.p2p, row.p2p) << row.prefix;
+    EXPECT_EQ(lines.shm, row.shm) << row.prefix;
+    EXPECT_EQ(lines.net + lines.other, 0) << row.prefix;
+    EXPECT_EQ(lines.kinds, row.kinds);
+    EXPECT_EQ(path_of(lines, true), row.path) << row.prefix;
+  }
 }
 
 TEST(TransportLog, NoFilesGiveNoLines) {
@@ -57,35 +55,27 @@ TEST(TransportLog, NoFilesGiveNoLines) {
   EXPECT_THAT(read_transport_logs("/no/such/directory", "nccl").kinds, IsEmpty());
 }
 
-struct KindExpectation {
-  const char* kind;
-  int p2p, shm, net, other;
-};
-
-class TransportKind : public ::testing::TestWithParam<KindExpectation> {};
-
-TEST_P(TransportKind, IsCountedWithItsFamily) {
-  const TransportLines lines = parse_kind(GetParam().kind);
-  EXPECT_EQ(lines.p2p, GetParam().p2p);
-  EXPECT_EQ(lines.shm, GetParam().shm);
-  EXPECT_EQ(lines.net, GetParam().net);
-  EXPECT_EQ(lines.other, GetParam().other);
-  EXPECT_THAT(lines.kinds, ElementsAre(GetParam().kind));
+TEST(TransportLog, CountsEachKindWithItsFamily) {
+  struct Row {
+    const char* kind;
+    int p2p, shm, net, other;
+  };
+  for (const Row& row :
+       {Row{"P2P/CUMEM", 1, 0, 0, 0}, Row{"P2P/CUMEM/read", 1, 0, 0, 0}, Row{"P2P/IPC", 1, 0, 0, 0},
+        Row{"P2P/direct pointer", 1, 0, 0, 0}, Row{"P2P/direct pointer/read", 1, 0, 0, 0},
+        Row{"P2P/indirect/2[2]", 1, 0, 0, 0}, Row{"P2P/MNNVL", 1, 0, 0, 0},
+        Row{"SHM/direct/direct", 0, 1, 0, 0}, Row{"SHM/CUMEM", 0, 1, 0, 0},
+        Row{"NET/Socket/0", 0, 0, 1, 0}, Row{"NET/AWS Libfabric/0/GDRDMA/Shared", 0, 0, 1, 0},
+        Row{"NET/IB/0(1)/GDRDMA(PCI)", 0, 0, 1, 0}, Row{"COLLNET/SHARP/0/GDRDMA", 0, 0, 1, 0},
+        Row{"CXL/direct", 0, 0, 0, 1}}) {
+    const TransportLines lines = parse_kind(row.kind);
+    EXPECT_EQ(lines.p2p, row.p2p) << row.kind;
+    EXPECT_EQ(lines.shm, row.shm) << row.kind;
+    EXPECT_EQ(lines.net, row.net) << row.kind;
+    EXPECT_EQ(lines.other, row.other) << row.kind;
+    EXPECT_THAT(lines.kinds, ElementsAre(row.kind));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Families, TransportKind,
-    ::testing::Values(
-        KindExpectation{"P2P/CUMEM", 1, 0, 0, 0}, KindExpectation{"P2P/CUMEM/read", 1, 0, 0, 0},
-        KindExpectation{"P2P/IPC", 1, 0, 0, 0}, KindExpectation{"P2P/direct pointer", 1, 0, 0, 0},
-        KindExpectation{"P2P/direct pointer/read", 1, 0, 0, 0},
-        KindExpectation{"P2P/indirect/2[2]", 1, 0, 0, 0}, KindExpectation{"P2P/MNNVL", 1, 0, 0, 0},
-        KindExpectation{"SHM/direct/direct", 0, 1, 0, 0}, KindExpectation{"SHM/CUMEM", 0, 1, 0, 0},
-        KindExpectation{"NET/Socket/0", 0, 0, 1, 0},
-        KindExpectation{"NET/AWS Libfabric/0/GDRDMA/Shared", 0, 0, 1, 0},
-        KindExpectation{"NET/IB/0(1)/GDRDMA(PCI)", 0, 0, 1, 0},
-        KindExpectation{"COLLNET/SHARP/0/GDRDMA", 0, 0, 1, 0},
-        KindExpectation{"CXL/direct", 0, 0, 0, 1}));
 
 TEST(TransportLog, ReadsDirectionsAndCollNet) {
   const TransportLines lines = parse_transport_lines(
@@ -158,9 +148,8 @@ TEST(TransportLog, MulticastBesideSharedMemoryIsMixed) {
 }
 
 TEST(LogFiles, AreReadByNameAndNoOtherThings) {
-  const std::filesystem::path directory =
-      std::filesystem::path(::testing::TempDir()) / "linkgain-log-files-test";
-  std::filesystem::remove_all(directory);
+  const ScratchFolder scratch;
+  const std::filesystem::path directory = scratch / "logs";
   std::filesystem::create_directories(directory / "p2p.0-directory");
   for (const char* size : {"6", "2", "8", "1", "7", "3", "5", "4"}) {
     std::ofstream(directory / (std::string("p2p.") + size)) << size;
@@ -172,27 +161,20 @@ TEST(LogFiles, AreReadByNameAndNoOtherThings) {
   EXPECT_THAT(read_log_files(directory, "p2p"), IsEmpty());
 }
 
-TEST(PathOf, PeerToPeerNeedsTheDriversWord) {
-  const TransportLines lines = parse_kind("P2P/CUMEM");
-  EXPECT_EQ(path_of(lines, true), Path::nvlink);
-  EXPECT_EQ(path_of(lines, false), Path::pcie_p2p);
-  EXPECT_EQ(path_of(lines, std::nullopt), Path::unknown);
-}
-
-TEST(PathOf, IndirectPeersAreNoPcie) {
-  EXPECT_EQ(path_of(parse_kind("P2P/indirect/2[2]"), true), Path::nvlink);
-  EXPECT_EQ(path_of(parse_kind("P2P/indirect/2[2]"), false), Path::unknown);
-}
-
-TEST(PathOf, MultiNodeNvlinkIsNvlinkWithoutTheDriversWord) {
-  EXPECT_EQ(path_of(parse_kind("P2P/MNNVL"), std::nullopt), Path::nvlink);
-}
-
-TEST(PathOf, OneFamilyIsItsPath) {
-  EXPECT_EQ(path_of(parse_kind("SHM/CUMEM"), true), Path::host_memory);
-  EXPECT_EQ(path_of(parse_kind("NET/Socket/0"), true), Path::network);
-  EXPECT_EQ(path_of(parse_kind("COLLNET/SHARP/0"), true), Path::network);
-  EXPECT_EQ(path_of(parse_kind("CXL/direct"), true), Path::unknown);
+TEST(PathOf, OneTransportIsItsOwn) {
+  struct Row {
+    const char* kind;
+    std::optional<bool> nvlink;  ///< that the driver says joins the GPUs
+    Path path;
+  };
+  for (const Row& row :
+       {Row{"P2P/CUMEM", true, Path::nvlink}, Row{"P2P/CUMEM", false, Path::pcie_p2p},
+        Row{"P2P/CUMEM", {}, Path::unknown}, Row{"P2P/indirect/2[2]", true, Path::nvlink},
+        Row{"P2P/indirect/2[2]", false, Path::unknown}, Row{"P2P/MNNVL", {}, Path::nvlink},
+        Row{"SHM/CUMEM", true, Path::host_memory}, Row{"NET/Socket/0", true, Path::network},
+        Row{"COLLNET/SHARP/0", true, Path::network}, Row{"CXL/direct", true, Path::unknown}}) {
+    EXPECT_EQ(path_of(parse_kind(row.kind), row.nvlink), row.path) << row.kind;
+  }
   EXPECT_EQ(path_of(TransportLines{}, true), Path::unknown);
 }
 
@@ -250,10 +232,7 @@ TunedCall call(OperationKind operation, std::int64_t size, const std::string& al
           .plan = {.algorithm = algorithm, .protocol = protocol}};
 }
 
-std::string recorded_log() {
-  std::ifstream stream(TEST_DATA "/nccl-tuning-p2p.txt", std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+std::string recorded_log() { return read_text(TEST_DATA "/nccl-tuning-p2p.txt"); }
 
 TEST(TuningLog, ReadsEveryCallOfARecordedLog) {
   const std::vector<TunedCall> calls = parse_tuning_lines(recorded_log());
@@ -276,26 +255,25 @@ TEST(TuningLog, ReadsALineBehindOtherOutput) {
   EXPECT_THAT(calls, ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL")));
 }
 
-class NoCall : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(NoCall, GivesNothing) { EXPECT_THAT(parse_tuning_lines(line(GetParam())), IsEmpty()); }
-
-INSTANTIATE_TEST_SUITE_P(
-    Messages, NoCall,
-    ::testing::Values("Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM",
-                      "  Algorithm   |          Tree            |      Ring       |",
-                      "AlltoAll: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
-                      "AllGather [Copy Engine]: 8 Bytes -> cudaMemcpy",
-                      "AllReduce: Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
-                      "AllReduce: -8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
-                      "AllReduce: 99999999999999999999 Bytes -> Algo RING proto LL channel",
-                      "AllReduce: 8 Bytes -> Algo Unknown proto LL channel{Lo..Hi}={0..0}",
-                      "AllReduce: 8 Bytes -> Algo RING proto Unknown channel{Lo..Hi}={0..0}",
-                      "AllReduce: 8 Bytes -> Algo 1 proto 2 time 5.3",
-                      "8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
-                      "AllReduce: 8 Bytes -> Algo RING", "AllReduce: 8 Bytes -> Algo RING proto LL",
-                      "AllReduce: 8 Bytes -> Algo RING proto LLvm:7:7 [1] and more",
-                      "AllReduce [Symmetric]: 8 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1"));
+TEST(TuningLog, FindsNoCallInOtherMessages) {
+  for (const char* message :
+       {"Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM",
+        "  Algorithm   |          Tree            |      Ring       |",
+        "AlltoAll: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+        "AllGather [Copy Engine]: 8 Bytes -> cudaMemcpy",
+        "AllReduce: Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+        "AllReduce: -8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+        "AllReduce: 99999999999999999999 Bytes -> Algo RING proto LL channel",
+        "AllReduce: 8 Bytes -> Algo Unknown proto LL channel{Lo..Hi}={0..0}",
+        "AllReduce: 8 Bytes -> Algo RING proto Unknown channel{Lo..Hi}={0..0}",
+        "AllReduce: 8 Bytes -> Algo 1 proto 2 time 5.3",
+        "8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}", "AllReduce: 8 Bytes -> Algo RING",
+        "AllReduce: 8 Bytes -> Algo RING proto LL",
+        "AllReduce: 8 Bytes -> Algo RING proto LLvm:7:7 [1] and more",
+        "AllReduce [Symmetric]: 8 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1"}) {
+    EXPECT_THAT(parse_tuning_lines(line(message)), IsEmpty()) << message;
+  }
+}
 
 TEST(TuningLog, SkipsALineThatIsStillBeingWritten) {
   EXPECT_THAT(
@@ -360,16 +338,9 @@ TEST(TuningLog, WithoutACallTheDefaultPlanHolds) {
   EXPECT_EQ(plan_of(send_recv(8), {}), TransferPlan{});
 }
 
-std::string content(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 class CallLogTest : public ::testing::TestWithParam<LogSwitch> {
  protected:
   CallLogTest() {
-    std::string folder = std::filesystem::temp_directory_path() / "linkgain_call_log_XXXXXX";
-    folder_ = mkdtemp(folder.data());
     ::setenv("NCCL_DEBUG_FILE", base().c_str(), 1);
     ::setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV", 1);
     CallLogDouble::tell("starts");
@@ -378,14 +349,13 @@ class CallLogTest : public ::testing::TestWithParam<LogSwitch> {
     CallLogDouble::close();
     ::unsetenv("NCCL_DEBUG_FILE");
     ::unsetenv("NCCL_DEBUG_SUBSYS");
-    std::filesystem::remove_all(folder_);
   }
   CallLogTest(const CallLogTest&) = delete;
   CallLogTest& operator=(const CallLogTest&) = delete;
 
   std::string base() const { return folder_ / "nccl-p2p-1.log"; }
 
-  std::filesystem::path folder_;
+  const ScratchFolder folder_;
 };
 
 TEST_P(CallLogTest, TellsTheCallsOfTheWorkAlone) {
@@ -409,9 +379,9 @@ TEST_P(CallLogTest, LosesNothingThatWasLogged) {
   log.watch([] {});
   log.watch([] { CallLogDouble::call("third"); });
   CallLogDouble::tell(last);
-  EXPECT_EQ(content(base()), "starts\n") << "left as it was";
-  EXPECT_EQ(content(base() + ".kept"), "first\n" + between + "\nthird\n");
-  EXPECT_EQ(content(base() + ".now"), last + "\n");
+  EXPECT_EQ(read_text(base()), "starts\n") << "left as it was";
+  EXPECT_EQ(read_text(base() + ".kept"), "first\n" + between + "\nthird\n");
+  EXPECT_EQ(read_text(base() + ".now"), last + "\n");
 }
 
 TEST_P(CallLogTest, LeavesFilesOfOthersAsTheyAre) {
@@ -419,7 +389,7 @@ TEST_P(CallLogTest, LeavesFilesOfOthersAsTheyAre) {
     std::ofstream(base() + ending) << "precious";
     const CallLog log(GetParam());
     EXPECT_FALSE(log.watch([] { CallLogDouble::call("a call"); }));
-    EXPECT_EQ(content(base() + ending), "precious");
+    EXPECT_EQ(read_text(base() + ending), "precious");
     std::filesystem::remove(base() + ending);
   }
 }

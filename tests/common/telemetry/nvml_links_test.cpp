@@ -27,7 +27,7 @@ constexpr int kNotSupported = 3;
 constexpr int kGpuIsLost = 15;
 constexpr int kUnknownError = 999;
 
-struct Expectation {
+struct MachineLinks {
   const char* scenario;
   int links;
   int active;
@@ -36,45 +36,39 @@ struct Expectation {
   NvlinkRemote remote;
 };
 
-class NvmlLinks : public ::testing::TestWithParam<Expectation> {};
+constexpr MachineLinks kMachines[] = {{"h200x2", 18, 18, 6, 26.5625, NvlinkRemote::nvswitch},
+                                      {"h200x8", 18, 18, 6, 26.5625, NvlinkRemote::nvswitch},
+                                      {"titan-rtx-nv2", 2, 2, 2, 25.78125, NvlinkRemote::gpu},
+                                      {"rtx3090-nv4", 4, 4, 4, 14.0625, NvlinkRemote::gpu},
+                                      {"p2p-refused", 4, 4, 4, 14.0625, NvlinkRemote::gpu},
+                                      {"one-link-down", 18, 17, 6, 26.5625, NvlinkRemote::nvswitch},
+                                      {"titan-rtx-phb", 2, 0, {}, {}, NvlinkRemote::unknown},
+                                      {"rtx3090-no-bridge", 4, 0, {}, {}, NvlinkRemote::unknown}};
 
-TEST_P(NvmlLinks, TellsWhatEachMachineHas) {
-  const Expectation& expected = GetParam();
-  const NvmlScenario scenario(expected.scenario, NVML_DOUBLE);
-  ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
-  for (const int index : {0, 1}) {
-    const Nvml::Device gpu = scenario.gpu(index);
-    ASSERT_TRUE(gpu.nvlink_count().measured()) << gpu.nvlink_count().reason();
-    EXPECT_EQ(gpu.nvlink_count().value(), expected.links);
-    const GpuInfo info = links_of(gpu);
-    EXPECT_THAT(info.nvlink_links, Optional(expected.links));
-    EXPECT_THAT(info.nvlink_links_active, Optional(expected.active));
-    EXPECT_EQ(info.nvlink_version, expected.version);
-    EXPECT_EQ(info.nvlink_rate_gb_per_s, expected.rate);
-    EXPECT_EQ(info.nvlink_total_gb_per_s.value_or(0), expected.active * expected.rate.value_or(0));
-    const NvlinkState last = gpu.nvlink(expected.links - 1).value();
-    EXPECT_EQ(last.active, expected.active > 0);
-    EXPECT_EQ(last.version.optional(), expected.version);
-    EXPECT_EQ(last.rate_gb_per_s.optional(), expected.rate);
-    EXPECT_EQ(last.remote, expected.remote);
+TEST(NvmlLinks, AreThoseOfEachMachine) {
+  for (const MachineLinks& expected : kMachines) {
+    SCOPED_TRACE(expected.scenario);
+    const NvmlScenario scenario(expected.scenario, NVML_DOUBLE);
+    ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
+    for (const int index : {0, 1}) {
+      const Nvml::Device gpu = scenario.gpu(index);
+      ASSERT_TRUE(gpu.nvlink_count().measured()) << gpu.nvlink_count().reason();
+      EXPECT_EQ(gpu.nvlink_count().value(), expected.links);
+      const GpuInfo info = links_of(gpu);
+      EXPECT_THAT(info.nvlink_links, Optional(expected.links));
+      EXPECT_THAT(info.nvlink_links_active, Optional(expected.active));
+      EXPECT_EQ(info.nvlink_version, expected.version);
+      EXPECT_EQ(info.nvlink_rate_gb_per_s, expected.rate);
+      EXPECT_EQ(info.nvlink_total_gb_per_s.value_or(0),
+                expected.active * expected.rate.value_or(0));
+      const NvlinkState last = gpu.nvlink(expected.links - 1).value();
+      EXPECT_EQ(last.active, expected.active > 0);
+      EXPECT_EQ(last.version.optional(), expected.version);
+      EXPECT_EQ(last.rate_gb_per_s.optional(), expected.rate);
+      EXPECT_EQ(last.remote, expected.remote);
+    }
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Machines, NvmlLinks,
-    ::testing::Values(Expectation{"h200x2", 18, 18, 6, 26.5625, NvlinkRemote::nvswitch},
-                      Expectation{"h200x8", 18, 18, 6, 26.5625, NvlinkRemote::nvswitch},
-                      Expectation{"titan-rtx-nv2", 2, 2, 2, 25.78125, NvlinkRemote::gpu},
-                      Expectation{"rtx3090-nv4", 4, 4, 4, 14.0625, NvlinkRemote::gpu},
-                      Expectation{"p2p-refused", 4, 4, 4, 14.0625, NvlinkRemote::gpu},
-                      Expectation{"one-link-down", 18, 17, 6, 26.5625, NvlinkRemote::nvswitch},
-                      Expectation{"titan-rtx-phb", 2, 0, {}, {}, NvlinkRemote::unknown},
-                      Expectation{"rtx3090-no-bridge", 4, 0, {}, {}, NvlinkRemote::unknown}),
-    [](const auto& test) {
-      std::string name = test.param.scenario;
-      std::erase(name, '-');
-      return name;
-    });
 
 TEST(NvmlLink, ThatIsDownIsThereButNotActive) {
   const NvmlScenario scenario("one-link-down", NVML_DOUBLE);
@@ -265,29 +259,23 @@ TEST(NvmlCounters, ThatFailAreAbsentOneByOne) {
   EXPECT_THAT(why.pcie, says_error(kNotSupported));
 }
 
-struct Absence {
-  const char* scenario;
-  const char* library;
-  const char* why;
-};
-
-class NvmlCountersAbsent : public ::testing::TestWithParam<Absence> {};
-
-TEST_P(NvmlCountersAbsent, SayWhy) {
-  const NvmlScenario scenario(GetParam().scenario, GetParam().library);
-  AbsentCounters why;
-  const LinkCounters counters = scenario.gpu(1).link_counters(&why);
-  EXPECT_EQ(counters, LinkCounters{});
-  EXPECT_THAT(why.nvlink, HasSubstr(GetParam().why));
-  EXPECT_THAT(why.pcie, HasSubstr(GetParam().why));
+TEST(NvmlCounters, ThatAreAllAbsentSayWhy) {
+  struct Row {
+    const char* scenario;
+    const char* library;
+    const char* why;
+  };
+  for (const Row& row : {Row{"no-fields", NVML_DOUBLE, "(NVML error 3)"},
+                         Row{"failing-fields", NVML_DOUBLE, "(NVML error 999)"},
+                         Row{"lost-gpu", NVML_DOUBLE, "(NVML error 15)"},
+                         Row{"", NVML_DOUBLE_MINIMAL, "nvmlDeviceGetFieldValues"}}) {
+    const NvmlScenario scenario(row.scenario, row.library);
+    AbsentCounters why;
+    EXPECT_EQ(scenario.gpu(1).link_counters(&why), LinkCounters{});
+    EXPECT_THAT(why.nvlink, HasSubstr(row.why));
+    EXPECT_THAT(why.pcie, HasSubstr(row.why));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Reasons, NvmlCountersAbsent,
-    ::testing::Values(Absence{"no-fields", NVML_DOUBLE, "(NVML error 3)"},
-                      Absence{"failing-fields", NVML_DOUBLE, "(NVML error 999)"},
-                      Absence{"lost-gpu", NVML_DOUBLE, "(NVML error 15)"},
-                      Absence{"", NVML_DOUBLE_MINIMAL, "nvmlDeviceGetFieldValues"}));
 
 TEST(NvmlCounters, OfPcieAreThereWithoutNvlink) {
   const NvmlScenario scenario("no-nvlink", NVML_DOUBLE);
@@ -299,31 +287,23 @@ TEST(NvmlCounters, OfPcieAreThereWithoutNvlink) {
   EXPECT_EQ(why.pcie, "");
 }
 
-void expect_errors(const Reading<NvlinkErrors>& errors, std::int64_t replays,
-                   std::int64_t recoveries, std::int64_t crc) {
-  ASSERT_TRUE(errors.measured()) << errors.reason();
-  EXPECT_EQ(errors.value().replays, replays);
-  EXPECT_EQ(errors.value().recoveries, recoveries);
-  EXPECT_EQ(errors.value().crc, crc);
-}
-
 TEST(NvmlErrors, AreSummedByFieldsOrLinkByLink) {
-  const NvmlScenario healthy("h200x2", NVML_DOUBLE);
-  expect_errors(healthy.gpu(0).nvlink_errors(), 0, 0, 0);
-  const NvmlScenario hopper("link-errors", NVML_DOUBLE);  // fields 161-163
-  expect_errors(hopper.gpu(0).nvlink_errors(), 3, 1, 5);
-  const NvmlScenario ampere("link-errors-3090", NVML_DOUBLE);  // flit CRC alone, not the data's
-  expect_errors(ampere.gpu(0).nvlink_errors(), 3, 1, 4);
-}
-
-TEST(NvmlErrors, OfDataThatAHealthyGpuShowsLinkByLinkAreLeftOut) {
-  const NvmlScenario link_by_link("no-fields", NVML_DOUBLE);
-  expect_errors(link_by_link.gpu(0).nvlink_errors(), 0, 0, 0);
-}
-
-TEST(NvmlErrors, CountOnlyLinksThatAreUp) {
-  const NvmlScenario no_bridge("rtx3090-no-bridge", NVML_DOUBLE);
-  expect_errors(no_bridge.gpu(0).nvlink_errors(), 0, 0, 0);
+  struct Row {
+    const char* scenario;
+    std::int64_t replays, recoveries, crc;
+  };
+  for (const Row& row : {Row{"h200x2", 0, 0, 0}, Row{"link-errors", 3, 1, 5},  // by fields 161-163
+                         Row{"link-errors-3090", 3, 1, 4},      // flit CRC alone, not the data's
+                         Row{"no-fields", 0, 0, 0},             // link by link, without the data's
+                         Row{"rtx3090-no-bridge", 0, 0, 0}}) {  // of links that are up
+    SCOPED_TRACE(row.scenario);
+    const NvmlScenario scenario(row.scenario, NVML_DOUBLE);
+    const Reading<NvlinkErrors> errors = scenario.gpu(0).nvlink_errors();
+    ASSERT_TRUE(errors.measured()) << errors.reason();
+    EXPECT_EQ(errors.value().replays, row.replays);
+    EXPECT_EQ(errors.value().recoveries, row.recoveries);
+    EXPECT_EQ(errors.value().crc, row.crc);
+  }
 }
 
 TEST(NvmlErrors, AreMissingWithTheReason) {

@@ -27,31 +27,23 @@ class Double : public NvmlScenario {
       : NvmlScenario(scenario, library) {}
 };
 
-TEST(Nvml, SaysWhyTheLibraryIsMissing) {
-  const Double missing("h200x2", "libno-such-nvml.so.1");
-  EXPECT_EQ(missing.nvml(), nullptr);
-  EXPECT_THAT(missing.reason(), HasSubstr("libno-such-nvml.so.1"));
-}
-
-TEST(Nvml, RefusesAPipe) {
+TEST(Nvml, SaysWhyItDoesNotOpen) {
   const ScratchFolder folder;
-  const std::string pipe = folder.path() / "libnvidia-ml.so.1";
+  const std::string pipe = folder / "libnvidia-ml.so.1";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const Double wrong("h200x2", pipe);
-  EXPECT_EQ(wrong.nvml(), nullptr);
-  EXPECT_THAT(wrong.reason(), HasSubstr("regular file"));
-}
-
-TEST(Nvml, SaysWhyAnotherLibraryIsNoNvml) {
-  const Double wrong("h200x2", "libc.so.6");
-  EXPECT_EQ(wrong.nvml(), nullptr);
-  EXPECT_THAT(wrong.reason(), HasSubstr("nvmlInit_v2"));
-}
-
-TEST(Nvml, SaysWhyTheDriverDoesNotStart) {
-  const Double broken("no-driver");
-  EXPECT_EQ(broken.nvml(), nullptr);
-  EXPECT_THAT(broken.reason(), HasSubstr("NVML error 9"));
+  struct Row {
+    const char* scenario;
+    std::string library;
+    const char* reason;
+  };
+  for (const Row& row : std::vector<Row>{{"h200x2", "libno-such-nvml.so.1", "libno-such-nvml.so.1"},
+                                         {"h200x2", pipe, "regular file"},
+                                         {"h200x2", "libc.so.6", "nvmlInit_v2"},
+                                         {"no-driver", NVML_DOUBLE, "NVML error 9"}}) {
+    const Double closed(row.scenario, row.library);
+    EXPECT_EQ(closed.nvml(), nullptr) << row.reason;
+    EXPECT_THAT(closed.reason(), HasSubstr(row.reason));
+  }
 }
 
 TEST(Nvml, OpensWithoutAskingForAReason) {
@@ -67,6 +59,7 @@ TEST(Nvml, DescribesTheMachine) {
   EXPECT_THAT(h200.gpu(0).name(), Optional(std::string("NVIDIA H200")));
   EXPECT_THAT(h200.gpu(0).memory_bytes(), Optional(std::int64_t{150754820096}));
   EXPECT_THAT(h200.gpu(0).exclusive_compute_mode(), Optional(false));
+  EXPECT_THAT(Double("exclusive").gpu(0).exclusive_compute_mode(), Optional(true));
 }
 
 TEST(Nvml, FindsGpusByEveryName) {
@@ -101,29 +94,22 @@ TEST(Nvml, ReadsHealthWithUnits) {
 }
 
 TEST(Nvml, CountsLinks) {
+  struct Row {
+    const char* scenario;
+    int gpu, links, active, version;
+  };
+  for (const Row& row : {Row{"h200x2", 0, 18, 18, 6},
+                         Row{"one-link-down", 0, 18, 17, 6},   // another link tells the version
+                         Row{"titan-rtx-nv2", 1, 2, 2, 2}}) {  // by states: it lacks the field
+    const Double scenario(row.scenario);
+    const GpuInfo info = links_of(scenario.gpu(row.gpu));
+    EXPECT_THAT(info.nvlink_links, Optional(row.links)) << row.scenario;
+    EXPECT_THAT(info.nvlink_links_active, Optional(row.active)) << row.scenario;
+    EXPECT_THAT(info.nvlink_version, Optional(row.version)) << row.scenario;
+  }
   const Double h200("h200x2");
-  const GpuInfo info = links_of(h200.gpu(0));
-  EXPECT_THAT(info.nvlink_links, Optional(18));
-  EXPECT_THAT(info.nvlink_links_active, Optional(18));
-  EXPECT_THAT(info.nvlink_version, Optional(6));
-  EXPECT_THAT(info.pcie_generation, Optional(5));
-  EXPECT_THAT(info.pcie_width, Optional(16));
-}
-
-TEST(Nvml, CountsALinkThatIsDownAsInactive) {
-  const Double down("one-link-down");
-  const GpuInfo info = links_of(down.gpu(0));
-  EXPECT_THAT(info.nvlink_links, Optional(18));
-  EXPECT_THAT(info.nvlink_links_active, Optional(17));
-  EXPECT_THAT(info.nvlink_version, Optional(6));  // told by another link
-}
-
-TEST(Nvml, CountsLinksByTheirStatesWhereTheFieldIsMissing) {
-  const Double titan("titan-rtx-nv2");
-  const GpuInfo info = links_of(titan.gpu(1));
-  EXPECT_THAT(info.nvlink_links, Optional(2));
-  EXPECT_THAT(info.nvlink_links_active, Optional(2));
-  EXPECT_THAT(info.nvlink_version, Optional(2));
+  EXPECT_THAT(links_of(h200.gpu(0)).pcie_generation, Optional(5));
+  EXPECT_THAT(links_of(h200.gpu(0)).pcie_width, Optional(16));
 }
 
 TEST(Nvml, WithoutNvlinkNothingIsInvented) {
@@ -139,33 +125,20 @@ TEST(Nvml, WithoutNvlinkNothingIsInvented) {
   EXPECT_THAT(info.pcie_width, Optional(16));
 }
 
-struct PairExpectation {
-  const char* scenario;
-  std::optional<bool> p2p;
-  std::optional<bool> nvlink;
-};
-
-class NvmlPair : public ::testing::TestWithParam<PairExpectation> {};
-
-TEST_P(NvmlPair, TellsThePathToAPeer) {
-  const Double scenario(GetParam().scenario);
-  ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
-  const PairLink link = scenario.gpu(0).link_to(scenario.gpu(1));
-  EXPECT_EQ(link.p2p, GetParam().p2p);
-  EXPECT_EQ(link.nvlink, GetParam().nvlink);
-}
-
-INSTANTIATE_TEST_SUITE_P(Scenarios, NvmlPair,
-                         ::testing::Values(PairExpectation{"h200x2", true, true},
-                                           PairExpectation{"titan-rtx-nv2", true, true},
-                                           PairExpectation{"phb", false, false},
-                                           PairExpectation{"p2p-read-only", false, true},
-                                           PairExpectation{"p2p-unknown", {}, {}},
-                                           PairExpectation{"p2p-error", {}, {}}));
-
-TEST(Nvml, SeesExclusiveComputeMode) {
-  const Double exclusive("exclusive");
-  EXPECT_THAT(exclusive.gpu(0).exclusive_compute_mode(), Optional(true));
+TEST(Nvml, TellsThePathToAPeer) {
+  struct Row {
+    const char* scenario;
+    std::optional<bool> p2p, nvlink;
+  };
+  for (const Row& row :
+       {Row{"h200x2", true, true}, Row{"titan-rtx-nv2", true, true}, Row{"phb", false, false},
+        Row{"p2p-read-only", false, true}, Row{"p2p-unknown", {}, {}}, Row{"p2p-error", {}, {}}}) {
+    const Double scenario(row.scenario);
+    ASSERT_NE(scenario.nvml(), nullptr) << scenario.reason();
+    const PairLink link = scenario.gpu(0).link_to(scenario.gpu(1));
+    EXPECT_EQ(link.p2p, row.p2p) << row.scenario;
+    EXPECT_EQ(link.nvlink, row.nvlink) << row.scenario;
+  }
 }
 
 TEST(Nvml, MissingFunctionsGiveAbsentReadings) {
@@ -286,31 +259,23 @@ TEST(NvmlState, LeavesLimitsOutThatTheDriverLacks) {
 }
 
 TEST(NvmlState, SeesModes) {
-  const NvmlScenario off("persistence-off", NVML_DOUBLE);
-  EXPECT_EQ(off.gpu(0).persistence_mode(), Reading<bool>(false));
-  const NvmlScenario exclusive("exclusive", NVML_DOUBLE);
-  EXPECT_EQ(exclusive.gpu(0).mig_mode(), Reading<bool>(false));
-  EXPECT_EQ(exclusive.gpu(0).compute_mode(),
-            Reading<ComputeModeName>(ComputeModeName::exclusive_process));
-  const NvmlScenario prohibited("prohibited", NVML_DOUBLE);
-  EXPECT_EQ(prohibited.gpu(0).compute_mode(),
-            Reading<ComputeModeName>(ComputeModeName::prohibited));
+  EXPECT_EQ(Double("persistence-off").gpu(0).persistence_mode(), Reading<bool>(false));
+  EXPECT_EQ(Double("exclusive").gpu(0).mig_mode(), Reading<bool>(false));
+  EXPECT_EQ(Double("mig-one").gpu(0).mig_mode(), Reading<bool>(false));
+  EXPECT_EQ(Double("mig-one").gpu(1).mig_mode(), Reading<bool>(true));
+  using Mode = Reading<ComputeModeName>;
+  EXPECT_EQ(Double("exclusive").gpu(0).compute_mode(), Mode(ComputeModeName::exclusive_process));
+  EXPECT_EQ(Double("prohibited").gpu(0).compute_mode(), Mode(ComputeModeName::prohibited));
 }
 
 TEST(NvmlState, SeesMemoryThatNeedsAReset) {
   for (const char* name : {"remap-pending", "remap-failed"}) {
-    const NvmlScenario scenario(name, NVML_DOUBLE);
+    const Double scenario(name);
     EXPECT_EQ(scenario.gpu(0).memory_remap_pending(), Reading<bool>(false)) << name;
     EXPECT_EQ(scenario.gpu(1).memory_remap_pending(), Reading<bool>(true)) << name;
   }
-  const NvmlScenario turing("titan-rtx-nv2", NVML_DOUBLE);
-  EXPECT_THAT(turing.gpu(0).memory_remap_pending().reason(), HasSubstr("NVML error 3"));
-}
-
-TEST(NvmlState, SeesWhichGpusMigSplits) {
-  const NvmlScenario one("mig-one", NVML_DOUBLE);
-  EXPECT_EQ(one.gpu(0).mig_mode(), Reading<bool>(false));
-  EXPECT_EQ(one.gpu(1).mig_mode(), Reading<bool>(true));
+  EXPECT_THAT(Double("titan-rtx-nv2").gpu(0).memory_remap_pending().reason(),
+              HasSubstr("NVML error 3"));
 }
 
 /// Every reading that carries a reason, by the function it needs.
@@ -350,9 +315,9 @@ TEST(NvmlState, OfAnOldDriverLacksOnlyTheNewerFunctions) {
 class NvmlUse : public ::testing::Test {
  protected:
   void script(const std::string& text) const { std::ofstream(file()) << text; }
-  std::string file() const { return folder_.path() / "use"; }
+  std::string file() const { return folder_ / "use"; }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   ScopedEnvironment use_{"LINKGAIN_NVML_USE", file()};
   NvmlScenario h200_{"h200x2", NVML_DOUBLE};
 };

@@ -399,7 +399,7 @@ class PciFolder : public ::testing::Test {
     fs::create_directory_symlink(folder, sys() / "bus/pci/devices" / folder.filename());
   }
 
-  fs::path sys() const { return folder_.path() / "sys"; }
+  fs::path sys() const { return folder_ / "sys"; }
 
  private:
   ScratchFolder folder_;

@@ -44,7 +44,7 @@ class ProgramWatched : public testing::Test {
     return watch.end();
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
   ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x2"};
   ScopedEnvironment traffic_{"LINKGAIN_NVML_TRAFFIC", traffic_file()};

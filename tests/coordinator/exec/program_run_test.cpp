@@ -59,14 +59,14 @@ class ProgramRun : public ::testing::Test {
     return said + "in " + report.log.filename().string();
   }
 
-  std::string trace() const { return read_file(folder_.path() / "trace"); }
+  std::string trace() const { return read_text(folder_.path() / "trace"); }
 
   /// A command that leaves its mark.
   std::string mark(const std::string& text) const {
     return "echo " + text + " >> " + (folder_.path() / "trace").string();
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   ExecOptions options_;
   int ticks_ = 0;
   int signal_ = 0;  ///< sent to this process at each tick
@@ -82,7 +82,7 @@ TEST_F(ProgramRun, HasItsTimeAndWhatItPrinted) {
   EXPECT_THAT(report.values.at("loss").samples, ElementsAre(0.25));
   EXPECT_GE(report.values.at("time").samples.at(0), 0.1);
   EXPECT_THAT(report.last_lines, ElementsAre("step loss=0.5", "step loss=0.25"));
-  EXPECT_EQ(read_file(report.log), "step loss=0.5\nstep loss=0.25\n");
+  EXPECT_EQ(read_text(report.log), "step loss=0.5\nstep loss=0.25\n");
   EXPECT_EQ(report.log.filename(), "p2p-1.log");
   EXPECT_FALSE(report.lines_shown);
   EXPECT_THAT(report.hang, IsEmpty());
@@ -158,7 +158,7 @@ TEST_F(ProgramRun, IsToldWhoHangsWhereItPassedALimit) {
   options_.timeout = Seconds{0.3};
   const RunReport report = run("sleep 60");
   EXPECT_THAT(report.hang, Not(IsEmpty()));
-  EXPECT_THAT(read_file(report.log), HasSubstr("linkgain: " + report.hang.front()));
+  EXPECT_THAT(read_text(report.log), HasSubstr("linkgain: " + report.hang.front()));
   options_.prepare = "exec sleep 50";
   EXPECT_THAT(run("true").hang, Contains(HasSubstr("sleep 50")));
 }
@@ -200,14 +200,14 @@ TEST_F(ProgramRun, SaysNoSecretThatItsCommandWasGiven) {
       run(": --token 's3cr3t-of-word'; echo got $MY_TOKEN s3cr3t-of-word; "
           "echo cost=$MY_TOKEN; exit 3");
   EXPECT_THAT(report.last_lines, ElementsAre("got *** ***", "cost=***"));
-  EXPECT_THAT(read_file(report.log), HasSubstr("got s3cr3t")) << "the log is the program's own";
+  EXPECT_THAT(read_text(report.log), HasSubstr("got s3cr3t")) << "the log is the program's own";
 }
 
 TEST_F(ProgramRun, HasTheTimeUntilItsServerWasReady) {
   const RunReport report = run_with_server("sleep 0.2; printf \"ready> \"; sleep 60", "true");
   EXPECT_EQ(report.failure, std::nullopt) << "a prompt has no end of line";
   EXPECT_GE(report.values.at("start-up").samples.at(0), 0.2);
-  EXPECT_EQ(read_file(folder_.path() / "p2p-1.server.log"), "ready> ");
+  EXPECT_EQ(read_text(folder_.path() / "p2p-1.server.log"), "ready> ");
 }
 
 TEST_F(ProgramRun, IsShownWhereThatIsAskedFor) {

@@ -215,12 +215,12 @@ class WithPath : public testing::Test {
   }
 
   std::filesystem::path put(const std::string& name, mode_t mode) const {
-    std::ofstream(folder_.path() / name) << "#!/bin/sh\n";
-    chmod((folder_.path() / name).c_str(), mode);
-    return folder_.path() / name;
+    std::ofstream(folder_ / name) << "#!/bin/sh\n";
+    chmod((folder_ / name).c_str(), mode);
+    return folder_ / name;
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   std::optional<std::string> before_;
 };
 

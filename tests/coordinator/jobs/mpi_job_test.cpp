@@ -30,7 +30,7 @@ class MpiJobTest : public testing::Test {
  protected:
   void TearDown() override { EXPECT_THAT(own_children(), IsEmpty()); }
 
-  std::filesystem::path log() const { return folder_.path() / "error.log"; }
+  std::filesystem::path log() const { return folder_ / "error.log"; }
 
   /// The loss that `work` ends in.
   JobLost lost(const std::function<void()>& work) const {
@@ -42,7 +42,7 @@ class MpiJobTest : public testing::Test {
     throw std::runtime_error("the job was not lost");
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   SignalWatch watch_;
   const std::string done_ = protocol::encode(protocol::Reply(protocol::DoneReply{}));
 };
@@ -52,7 +52,7 @@ TEST_F(MpiJobTest, AnswersUntilItIsToldToGo) {
   MpiJob job("p2p", script(worker, folder_, {done_}), &watch_);
   for (int handle = 0; handle < 3; ++handle) EXPECT_NO_THROW(job.close(handle, kPlenty));
   job.shut_down(kPlenty);
-  EXPECT_EQ(read_file(log()), "end\n");
+  EXPECT_EQ(read_text(log()), "end\n");
 }
 
 TEST_F(MpiJobTest, AJobThatStaysAfterShutdownIsEnded) {
@@ -82,7 +82,7 @@ TEST_F(MpiJobTest, AJobThatDoesNotEndWellSaysHow) {
 
 TEST_F(MpiJobTest, TicksEachSecondWhileAnAnswerIsAwaited) {
   const std::string worker = R"(read line; while ! [ -e "$2" ]; do sleep 0.05; done; echo "$1")";
-  const std::string second = folder_.path() / "second";
+  const std::string second = folder_ / "second";
   int ticks = 0;
   MpiJob job("p2p", script(worker, folder_, {done_, second}), &watch_, nullptr, [&] {
     if (++ticks == 2) std::ofstream(second).flush();
@@ -122,7 +122,7 @@ TEST_F(MpiJobTest, LinesThatAreNoRepliesArePassedOver) {
 }
 
 TEST_F(MpiJobTest, LinesThatAreNoRepliesHaveThoseThatWaitReadAfterTheDeadline) {
-  const std::string ready = folder_.path() / "ready";
+  const std::string ready = folder_ / "ready";
   const std::string worker = R"(seq 150; echo "$1"; : >"$2"; while read -r line; do :; done)";
   MpiJob job("p2p", script(worker, folder_, {done_, ready}), &watch_);
   while (!std::filesystem::exists(ready)) std::this_thread::yield();
@@ -155,7 +155,7 @@ TEST_F(MpiJobTest, ALineWithoutEndIsNotKeptForEver) {
 }
 
 TEST_F(MpiJobTest, FolderOfSharedMemoryGoesWithTheJob) {
-  auto segments = std::make_unique<linkgain::TemporaryFolder>(folder_.path());
+  auto segments = std::make_unique<TemporaryFolder>(folder_.path());
   const std::filesystem::path path = segments->path();
   std::ofstream(path / "vader_segment") << "x";
   {
@@ -225,7 +225,7 @@ TEST_F(MpiJobTest, LastWordsAreTheLastOnesSinceTheStart) {
   EXPECT_THAT(last_words(log(), 4, 2), ElementsAre("  two", "three"));
   EXPECT_THAT(last_words(log(), 4, 9), ElementsAre("one", "  two", "three"));
   EXPECT_THAT(last_words(log(), 100, 9), IsEmpty());
-  EXPECT_THAT(last_words(folder_.path() / "missing", 0, 9), IsEmpty());
+  EXPECT_THAT(last_words(folder_ / "missing", 0, 9), IsEmpty());
 }
 
 TEST_F(MpiJobTest, LastWordsAreTheWorkersRatherThanTheLaunchers) {

@@ -32,7 +32,7 @@ class MpirunTest : public testing::Test {
     launch.variant_environment = variant;
     launch.as_root = geteuid() == 0;
     launch.cores = usable_cores();
-    return process_request(launch, folder_.path() / "error.log");
+    return process_request(launch, folder_ / "error.log");
   }
 
   static std::vector<pid_t> read_ranks(Process& process) {
@@ -41,7 +41,7 @@ class MpirunTest : public testing::Test {
     return ranks;
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   SignalWatch watch_;
 };
 

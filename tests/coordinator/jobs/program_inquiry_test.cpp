@@ -46,7 +46,7 @@ TEST(ProgramInquiry, SaysWhyThereIsNoDescription) {
 class WorkerScript : public ::testing::Test {
  protected:
   void write(const std::string& text) const {
-    const auto worker = folder_.path() / "linkgain-bench";
+    const auto worker = folder_ / "linkgain-bench";
     std::ofstream(worker) << "#!/bin/sh\n" << text << "\n";
     std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
   }

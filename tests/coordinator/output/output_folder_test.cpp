@@ -67,7 +67,7 @@ const std::vector<Deed> kDeeds{
     {"a manifest that is gone", [](const auto& at) { fs::remove(at / ".linkgain"); }, false, false},
     {"a manifest that is cut",
      [](const auto& at) {
-       const std::string text = test::read_file(at / ".linkgain");
+       const std::string text = read_text(at / ".linkgain");
        put(at / ".linkgain", text.substr(0, text.find("record.json") + 3));
      },
      false, true},
@@ -91,7 +91,7 @@ class OutputFolderTest : public testing::Test {
   /// To a user who may only read what root, or this user, has there: root opens every file.
   std::string refusal_to_another() const {
     fs::permissions(folder_.path(), fs::perms::all);
-    fs::permissions(folder_.path() / ".linkgain",
+    fs::permissions(folder_ / ".linkgain",
                     fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
     constexpr uid_t kNobody = 65534;
     const bool is_root = geteuid() == 0;
@@ -100,7 +100,7 @@ class OutputFolderTest : public testing::Test {
     EXPECT_EQ(is_root ? seteuid(0) : 0, 0);
     return found;
   }
-  test::TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(OutputFolderTest, IsOneRunsAndNamesIt) {
@@ -116,29 +116,29 @@ TEST_F(OutputFolderTest, IsOneRunsAndNamesIt) {
 
 TEST_F(OutputFolderTest, OfARunThatWasKilledIsFree) {
   { OutputFolder(folder_.path()).write("record.json", "{}"); }
-  std::ofstream(folder_.path() / ".linkgain", std::ios::app) << "# in use by process 1 on node1\n";
+  std::ofstream(folder_ / ".linkgain", std::ios::app) << "# in use by process 1 on node1\n";
   EXPECT_EQ(refusal(), "accepted");
 }
 
 TEST_F(OutputFolderTest, HasNoManifestThatLinkgainDidNotWrite) {
-  std::ofstream(folder_.path() / ".linkgain") << "my notes";
+  std::ofstream(folder_ / ".linkgain") << "my notes";
   EXPECT_THAT(refusal(), HasSubstr("did not write"));
-  EXPECT_EQ(test::read_file(folder_.path() / ".linkgain"), "my notes");
+  EXPECT_EQ(read_text(folder_ / ".linkgain"), "my notes");
 }
 
 TEST_F(OutputFolderTest, IsNoLinkAndNoFolder) {
-  std::ofstream(folder_.path() / "target") << "precious";
-  std::filesystem::create_symlink("target", folder_.path() / ".linkgain");
+  std::ofstream(folder_ / "target") << "precious";
+  std::filesystem::create_symlink("target", folder_ / ".linkgain");
   EXPECT_THAT(refusal(), HasSubstr(".linkgain cannot name"));
-  EXPECT_EQ(test::read_file(folder_.path() / "target"), "precious");
-  std::filesystem::remove(folder_.path() / ".linkgain");
-  std::filesystem::create_directory(folder_.path() / ".linkgain");
+  EXPECT_EQ(read_text(folder_ / "target"), "precious");
+  std::filesystem::remove(folder_ / ".linkgain");
+  std::filesystem::create_directory(folder_ / ".linkgain");
   EXPECT_THAT(refusal(), HasSubstr(".linkgain cannot name"));
 }
 
 /// Whoever opens a pipe to read waits for one who writes.
 TEST_F(OutputFolderTest, IsNoPipe) {
-  const std::filesystem::path pipe = folder_.path() / ".linkgain";
+  const std::filesystem::path pipe = folder_ / ".linkgain";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0644), 0);
   const auto names_it = HasSubstr(pipe.string() + " cannot name");
   EXPECT_THAT(refusal(), AllOf(names_it, HasSubstr("no regular file")));
@@ -152,7 +152,7 @@ TEST_F(OutputFolderTest, KeepsAnotherUserOut) {
 }
 
 TEST_F(OutputFolderTest, IsMadeAndGoesAgainWhereNothingIsWritten) {
-  const std::filesystem::path inner = folder_.path() / "a" / "b";
+  const std::filesystem::path inner = folder_ / "a" / "b";
   {
     const OutputFolder folder(inner);
     EXPECT_EQ(folder.path(), inner);
@@ -160,12 +160,12 @@ TEST_F(OutputFolderTest, IsMadeAndGoesAgainWhereNothingIsWritten) {
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
   { OutputFolder(inner).write("record.json", "{}"); }
-  EXPECT_EQ(test::read_file(inner / "record.json"), "{}");
+  EXPECT_EQ(read_text(inner / "record.json"), "{}");
 }
 
 TEST_F(OutputFolderTest, KnowsWhatIsLinkgains) {
   for (const Deed& deed : kDeeds) {
-    const fs::path path = folder_.path() / "out";
+    const fs::path path = folder_ / "out";
     fs::remove_all(path);
     {
       OutputFolder folder(path);
@@ -183,9 +183,9 @@ TEST_F(OutputFolderTest, KnowsWhatIsLinkgains) {
 
 TEST_F(OutputFolderTest, IsLinkgainsAgainWhenTheUsersFileIsGone) {
   { OutputFolder(folder_.path()).make_folder("jobs"); }
-  std::ofstream(folder_.path() / "jobs" / "notes") << "mine";
+  std::ofstream(folder_ / "jobs" / "notes") << "mine";
   EXPECT_FALSE(OutputFolder(folder_.path()).is_own("jobs"));
-  std::filesystem::remove(folder_.path() / "jobs" / "notes");
+  std::filesystem::remove(folder_ / "jobs" / "notes");
   EXPECT_TRUE(OutputFolder(folder_.path()).is_own("jobs"));
 }
 
@@ -205,7 +205,7 @@ void leave_a_killed_run(const fs::path& path) {
 
 TEST_F(OutputFolderTest, KnowsWhatWasBeingWrittenAndRemovesNothingOfIt) {
   leave_a_killed_run(folder_.path());
-  std::ofstream(folder_.path() / "run.log", std::ios::app) << "my note";
+  std::ofstream(folder_ / "run.log", std::ios::app) << "my note";
   OutputFolder folder(folder_.path());
   for (const char* name : {"run.log", "jobs"}) {
     EXPECT_TRUE(folder.is_own(name)) << name;
@@ -217,10 +217,10 @@ TEST_F(OutputFolderTest, KnowsWhatWasBeingWrittenAndRemovesNothingOfIt) {
 
 TEST_F(OutputFolderTest, OfARunThatWasKilledHasNoFilesThatTheUserMadeSince) {
   leave_a_killed_run(folder_.path());
-  fs::remove(folder_.path() / "run.log");
+  fs::remove(folder_ / "run.log");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  put(folder_.path() / "run.log", "mine");
-  put(folder_.path() / "jobs" / "nccl-p2p-1.notes", "mine");
+  put(folder_ / "run.log", "mine");
+  put(folder_ / "jobs" / "nccl-p2p-1.notes", "mine");
   const OutputFolder folder(folder_.path());
   EXPECT_FALSE(folder.is_own("run.log"));
   EXPECT_FALSE(folder.is_own("jobs"));
@@ -230,54 +230,54 @@ TEST_F(OutputFolderTest, DoesNotTakeAFileThatTookTheNameOfItsOwn) {
   {
     OutputFolder folder(folder_.path());
     put(folder.claim("run.log"), "a line");
-    fs::remove(folder_.path() / "run.log");
+    fs::remove(folder_ / "run.log");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // file systems tell 10 ms apart
-    put(folder_.path() / "run.log", "mine");
+    put(folder_ / "run.log", "mine");
   }
   EXPECT_FALSE(OutputFolder(folder_.path()).is_own("run.log"));
 }
 
 /// A manifest may come with a project of others.
 TEST_F(OutputFolderTest, OwnsNothingBelowOrAboveItself) {
-  { OutputFolder(folder_.path() / "out").write("record.json", "{}"); }
-  std::ofstream(folder_.path() / "precious") << "mine";
-  std::filesystem::create_directories(folder_.path() / "out" / "src");
-  put(folder_.path() / "out" / "src" / "main.cpp", "mine");
-  std::ofstream(folder_.path() / "out" / ".linkgain", std::ios::app)
-      << "- * ../precious\n- * notes\n- * " << (folder_.path() / "precious").string()
+  { OutputFolder(folder_ / "out").write("record.json", "{}"); }
+  std::ofstream(folder_ / "precious") << "mine";
+  std::filesystem::create_directories(folder_ / "out" / "src");
+  put(folder_ / "out" / "src" / "main.cpp", "mine");
+  std::ofstream(folder_ / "out" / ".linkgain", std::ios::app)
+      << "- * ../precious\n- * notes\n- * " << (folder_ / "precious").string()
       << "\nd src\nd src/deep\n- * src/deep/main.cpp\n- 1:1.000000000 src/main.cpp\n";
-  const OutputFolder folder(folder_.path() / "out");
+  const OutputFolder folder(folder_ / "out");
   EXPECT_FALSE(folder.is_own("../precious"));
   EXPECT_FALSE(folder.is_own("src"));
 }
 
 TEST_F(OutputFolderTest, TouchesNothingOfOthers) {
   OutputFolder folder(folder_.path());
-  std::ofstream(folder_.path() / "report.md") << "mine";
+  std::ofstream(folder_ / "report.md") << "mine";
   EXPECT_THROW(folder.claim("report.md"), UsageError);
   EXPECT_THROW(folder.write("report.md", "new"), UsageError);
   folder.remove("report.md");
   folder.write("record.json", "{}");
   EXPECT_THROW(folder.rename("record.json", "report.md"), UsageError);
-  EXPECT_EQ(test::read_file(folder_.path() / "report.md"), "mine");
-  EXPECT_EQ(test::read_file(folder_.path() / "record.json"), "{}");
+  EXPECT_EQ(read_text(folder_ / "report.md"), "mine");
+  EXPECT_EQ(read_text(folder_ / "record.json"), "{}");
 }
 
 TEST_F(OutputFolderTest, StaysTheOneThatWasOpened) {
-  const std::filesystem::path asked = folder_.path() / "out";
-  const std::filesystem::path victim = folder_.path() / "victim";
+  const std::filesystem::path asked = folder_ / "out";
+  const std::filesystem::path victim = folder_ / "victim";
   OutputFolder folder(asked);
   folder.write("record.json", "first");
-  std::filesystem::rename(asked, folder_.path() / "moved");
+  std::filesystem::rename(asked, folder_ / "moved");
   std::filesystem::create_directory(victim);
   std::ofstream(victim / "record.json") << "mine";
   std::filesystem::create_directory_symlink(victim, asked);
   folder.write("record.json", "second");
   std::ofstream(folder.claim("run.log")) << "a line";
-  EXPECT_EQ(folder.path(), folder_.path() / "moved");
-  EXPECT_EQ(test::read_file(victim / "record.json"), "mine");
+  EXPECT_EQ(folder.path(), folder_ / "moved");
+  EXPECT_EQ(read_text(victim / "record.json"), "mine");
   EXPECT_FALSE(std::filesystem::exists(victim / "run.log"));
-  EXPECT_EQ(test::read_file(folder_.path() / "moved" / "record.json"), "second");
+  EXPECT_EQ(read_text(folder_ / "moved" / "record.json"), "second");
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST(Hostfile, HasTheRanksThatMpirunStarts) {
   int rows = 0;
   for (const HostfileRow& row : kRows) {
     if (row.text.starts_with("localhost:")) continue;  // a host that mpirun would look up
-    std::ofstream(folder.path() / "hosts") << row.text;
+    std::ofstream(folder / "hosts") << row.text;
     ProgramRequest request;
     request.arguments = {"mpirun", "--hostfile", "hosts", "--allow-run-as-root", "echo", "a rank"};
     request.directory = folder.path();
@@ -135,11 +135,11 @@ TEST(Hostfile, SaysWhatItRefuses) {
 }
 
 TEST(Hostfile, ThatCannotBeReadIsRefused) {
-  const TemporaryFolder folder;
-  EXPECT_THROW(read_hostfile(folder.path() / "none"), UsageError);
+  const ScratchFolder folder;
+  EXPECT_THROW(read_hostfile(folder / "none"), UsageError);
   EXPECT_THROW(read_hostfile(folder.path()), UsageError) << "a folder";
-  std::ofstream(folder.path() / "hosts") << "node1 slots=8\n";
-  EXPECT_EQ(read_hostfile(folder.path() / "hosts"), (Hosts{1, 8}));
+  std::ofstream(folder / "hosts") << "node1 slots=8\n";
+  EXPECT_EQ(read_hostfile(folder / "hosts"), (Hosts{1, 8}));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class ProcessOutput : public testing::Test {
     while (process.read_rest(output)) keep(output);
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   SignalWatch watch_;
   std::string output_;
   std::string error_;
@@ -65,7 +65,7 @@ TEST_F(ProcessOutput, IsReadWholeWhereItIsMoreThanAPipeHolds) {
 }
 
 TEST_F(ProcessOutput, HasTheTimeAtWhichItCame) {
-  const std::string file = (folder_.path() / "read").string();
+  const std::string file = (folder_ / "read").string();
   Process process(piped("echo one; until [ -e " + file +
                         " ]; do sleep 0.01; done; sleep 0.2; echo two; sleep 60"));
   Output first;
@@ -102,19 +102,19 @@ TEST_F(ProcessOutput, ASignalInterruptsTheWaiting) {
 
 TEST_F(ProcessOutput, GoesIntoAFileWhereThatIsAskedFor) {
   ProcessRequest request = piped("cat; echo out; echo error >&2");
-  request.output_file = folder_.path() / "log";
+  request.output_file = folder_ / "log";
   request.error_file = request.output_file;
   request.has_input = false;
   Process process(request);
   EXPECT_EQ(process.write_line("x", kPlenty), Transfer::ended) << "there is no input";
   EXPECT_EQ(process.wait(kPlenty), (ProcessEnd{.status = 0, .signal_number = {}}));
-  EXPECT_EQ(read_file(request.output_file), "out\nerror\n");
+  EXPECT_EQ(read_text(request.output_file), "out\nerror\n");
   Output output;
   EXPECT_FALSE(process.read_rest(output));
 }
 
 TEST(VariableOf, IsThatOfTheStart) {
-  TemporaryFolder folder;
+  ScratchFolder folder;
   ProcessRequest request = script("sleep 60", folder);
   request.environment = {{"NAME", "a=b"}, {"NAMES", "c"}, {"EMPTY", ""}, {"PATH", "/usr/bin:/bin"}};
   Process process(request);

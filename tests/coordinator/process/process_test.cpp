@@ -38,7 +38,7 @@ class ProcessTest : public testing::Test {
  protected:
   void TearDown() override { EXPECT_THAT(own_children(), testing::IsEmpty()); }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   SignalWatch watch_;  // its presence has SIGPIPE ignored
 };
 
@@ -57,7 +57,7 @@ std::size_t open_descriptors() {
 }
 
 TEST_F(ProcessTest, AnswersLineByLine) {
-  Process cat({{"cat"}, current_environment(), folder_.path() / "error.log"});
+  Process cat({{"cat"}, current_environment(), folder_ / "error.log"});
   for (const std::string line : {"one", "", "three \"quoted\" words"}) {
     EXPECT_EQ(cat.write_line(line, kPlenty), Transfer::done);
     const ReadResult result = cat.read_line(kPlenty);
@@ -83,7 +83,7 @@ TEST_F(ProcessTest, HandsArgumentsOverUntouched) {
 TEST_F(ProcessTest, GivesOnlyTheEnvironmentAskedForAndTheMarker) {
   Process process({{"/usr/bin/env"},
                    {{"A", "x=y z"}, {"EMPTY", ""}, {"LINKGAIN_JOB", "old"}},
-                   folder_.path() / "error.log"});
+                   folder_ / "error.log"});
   std::vector<std::string> lines;
   for (auto result = process.read_line(kPlenty); result.outcome == Transfer::done;
        result = process.read_line(kPlenty)) {
@@ -98,7 +98,7 @@ TEST_F(ProcessTest, AppendsStandardErrorToTheFile) {
     Process process(script("echo $1 >&2", folder_, {word}));
     process.wait(kPlenty);
   }
-  EXPECT_EQ(read_file(folder_.path() / "error.log"), "first\nsecond\n");
+  EXPECT_EQ(read_text(folder_ / "error.log"), "first\nsecond\n");
 }
 
 TEST_F(ProcessTest, StartsWithDefaultSignalsInASessionOfItsOwn) {
@@ -129,7 +129,7 @@ TEST_F(ProcessTest, LeavesNoDescriptorOpen) {
     process.read_line(kPlenty);
     EXPECT_EQ(open_descriptors(), before + 3);  // two pipes, and what tells of its end
   }
-  EXPECT_THROW(Process({{"/no/such/program"}, {}, folder_.path() / "error.log"}), MachineError);
+  EXPECT_THROW(Process({{"/no/such/program"}, {}, folder_ / "error.log"}), MachineError);
   EXPECT_EQ(open_descriptors(), before);
 }
 
@@ -205,7 +205,7 @@ TEST_F(ProcessTest, NoticesADeathThatAnOpenPipeHides) {
 
 TEST_F(ProcessTest, NamesWhatCannotBeStarted) {
   try {
-    Process process({{"no-such-program-here"}, {}, folder_.path() / "error.log"});
+    Process process({{"no-such-program-here"}, {}, folder_ / "error.log"});
     FAIL() << "started";
   } catch (const MachineError& error) {
     EXPECT_THAT(error.what(), AllOf(StartsWith("cannot start 'no-such-program-here': "),
@@ -214,7 +214,7 @@ TEST_F(ProcessTest, NamesWhatCannotBeStarted) {
 }
 
 TEST_F(ProcessTest, RefusesAnErrorFileThatCannotBeWritten) {
-  EXPECT_THROW(Process({{"cat"}, {}, folder_.path() / "missing" / "error.log"}), UsageError);
+  EXPECT_THROW(Process({{"cat"}, {}, folder_ / "missing" / "error.log"}), UsageError);
 }
 
 TEST_F(ProcessTest, ASignalInterruptsReading) {
@@ -243,7 +243,7 @@ TEST_F(ProcessEndTest, AskingIsEnoughForAProgramThatListens) {
   process.read_line(kPlenty);
   EXPECT_THAT(process.end_tree(kPlenty), IsEmpty());
   EXPECT_EQ(process.wait(Seconds{0})->status, 0);
-  EXPECT_EQ(read_file(folder_.path() / "error.log"), "asked\n");
+  EXPECT_EQ(read_text(folder_ / "error.log"), "asked\n");
 }
 
 TEST_F(ProcessEndTest, AProgramThatIgnoresTheRequestIsKilledAfterTheGracePeriod) {
@@ -423,7 +423,7 @@ TEST(ProcessTree, AFileThatFailsWhileItIsReadIsEmpty) {
 }
 
 TEST(ProcessTree, ComparesVariablesWhole) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ProcessRequest request = script("echo ready; cat", folder);
   request.environment = {{"PATH", "/usr/bin:/bin"}, {"XNAME", "value"}, {"NAME", "value2"}};
   Process process(request);
@@ -433,7 +433,7 @@ TEST(ProcessTree, ComparesVariablesWhole) {
 }
 
 TEST(ProcessTree, FindsByMarkerByDescentAndByMemory) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ProcessRequest request = script("env -i sh -c 'echo $$; sleep 1000; :' & cat", folder);
   request.environment["LINKGAIN_TEST_MARK"] = "here";
   Process process(request);

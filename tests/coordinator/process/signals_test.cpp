@@ -173,12 +173,12 @@ TEST(JobReaper, EndsWithItsProgram) {
 /// when it is asked to. What is left of them comes to this program, as the next reaper.
 TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const TemporaryFolder folder;
-  const std::filesystem::path own = folder.path() / "own";
+  const ScratchFolder folder;
+  const std::filesystem::path own = folder / "own";
   const std::filesystem::path stops = own / "stops";
-  const std::filesystem::path ends = folder.path() / "ends";
-  const std::filesystem::path waits = folder.path() / "waits";
-  const std::filesystem::path asked = folder.path() / "asked";
+  const std::filesystem::path ends = folder / "ends";
+  const std::filesystem::path waits = folder / "waits";
+  const std::filesystem::path asked = folder / "asked";
   std::filesystem::create_directory(own);
   const pid_t program = fork();
   if (program == 0) {
@@ -207,9 +207,9 @@ TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
 /// before, as a shell's job where the shell became the program.
 TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const TemporaryFolder folder;
-  const std::filesystem::path daemon = folder.path() / "daemon";
-  const std::filesystem::path bare = folder.path() / "bare";
+  const ScratchFolder folder;
+  const std::filesystem::path daemon = folder / "daemon";
+  const std::filesystem::path bare = folder / "bare";
   const pid_t program = fork();
   if (program == 0) {
     for (const bool own_session : {false, true}) {
@@ -244,9 +244,9 @@ TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
 /// As in a TMPDIR whose name has a line break: its first line is the name of a folder of others.
 TEST(JobReaper, RemovesNoFolderThatItWasNotToldOf) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const TemporaryFolder folder;
-  const std::filesystem::path others = folder.path() / "others";
-  const std::filesystem::path own = folder.path() / "others\nown";
+  const ScratchFolder folder;
+  const std::filesystem::path others = folder / "others";
+  const std::filesystem::path own = folder / "others\nown";
   std::filesystem::create_directory(others);
   std::filesystem::create_directory(own);
   const pid_t program = fork();
@@ -269,7 +269,7 @@ using namespace std::chrono_literals;
 using Clock = ExitClock::Clock;
 
 TEST(ExitClock, KnowsWhenAProgramExitedHoweverLateItIsAsked) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ExitClock clock;
   Process process(script("sleep 0.1", folder));
   clock.watch(process.id());
@@ -282,7 +282,7 @@ TEST(ExitClock, KnowsWhenAProgramExitedHoweverLateItIsAsked) {
 }
 
 TEST(ExitClock, ShowsTheTimeWhileAProgramRuns) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ExitClock clock;
   const Process process(script("sleep 60", folder));
   const Clock::time_point before = Clock::now();

@@ -445,7 +445,7 @@ class UnfinishedRun : public testing::Test {
  protected:
   std::string refusal_of(const Record& record) {
     std::filesystem::create_directories(folder_.path());
-    write_file_atomically(folder_.path() / "record.json", to_json(record), Existing::replaced);
+    write_file_atomically(folder_ / "record.json", to_json(record), Existing::replaced);
     return refusal([&] { read_unfinished(folder_.path()); });
   }
   ScratchFolder folder_;
@@ -467,7 +467,7 @@ TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
   program.settings.program.emplace().command = {"true"};
   program.cases.clear();
   EXPECT_THAT(refusal_of(program), HasSubstr("linkgain exec"));
-  EXPECT_THAT(refusal([&] { read_unfinished(folder_.path() / "none"); }), HasSubstr("cannot read"));
+  EXPECT_THAT(refusal([&] { read_unfinished(folder_ / "none"); }), HasSubstr("cannot read"));
 }
 
 /// Whose command line would be carried out with this user's rights.
@@ -476,7 +476,7 @@ TEST_F(UnfinishedRun, IsNotAnotherUsers) {
   if (geteuid() != 0) GTEST_SKIP() << "files are given away by root only";
   const Record record = cut_record(Schedule::paired);
   ASSERT_EQ(refusal_of(record), "accepted");
-  const std::filesystem::path file = folder_.path() / "record.json";
+  const std::filesystem::path file = folder_ / "record.json";
   ASSERT_EQ(chown(file.c_str(), kOther, kOther), 0);
   EXPECT_THAT(refusal([&] { read_unfinished(folder_.path()); }), HasSubstr("another user's"));
 }

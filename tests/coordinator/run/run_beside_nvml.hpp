@@ -38,8 +38,8 @@ class RunBesideNvml : public ::testing::Test {
     bench_.record.settings.require_healthy = true;
   }
 
-  TemporaryFolder folder_;
-  std::filesystem::path file_ = folder_.path() / "errors";
+  ScratchFolder folder_;
+  std::filesystem::path file_ = folder_ / "errors";
   ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
   ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "rtx3090-nv4"};
   ScopedEnvironment errors_{"LINKGAIN_NVML_ERRORS", file_};

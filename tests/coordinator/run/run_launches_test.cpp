@@ -23,12 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-FakeScript taking(double seconds) {
-  FakeScript script;
-  script.seconds = seconds;
-  return script;
-}
-
 /// Jobs that were started and are not gone.
 int alive(const RunBench& bench) {
   return static_cast<int>(std::count_if(bench.traces.begin(), bench.traces.end(),

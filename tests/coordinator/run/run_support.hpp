@@ -15,6 +15,7 @@
 #include "linkgain/run/run.hpp"
 #include "support/fake_job.hpp"
 #include "support/full_record.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace linkgain::test {
 
@@ -25,8 +26,6 @@ inline constexpr const char* kFirst = "all_reduce/float32/sum/1KiB/np2";
 class RunBench : private RunWorld {
  public:
   explicit RunBench(std::vector<FakeScript> scripts) : scripts_(std::move(scripts)) {
-    std::string folder = std::filesystem::temp_directory_path() / "linkgain_run_XXXXXX";
-    folder_ = mkdtemp(folder.data());
     plan.backend = BackendKind::mpi;
     plan.profile = "quick";
     for (std::size_t i = 0; i < scripts_.size(); ++i) {
@@ -34,10 +33,6 @@ class RunBench : private RunWorld {
     }
     set_cases({1024, 65536});
   }
-
-  ~RunBench() override { std::filesystem::remove_all(folder_); }
-  RunBench(const RunBench&) = delete;
-  RunBench& operator=(const RunBench&) = delete;
 
   void set_cases(const std::vector<std::int64_t>& sizes) {
     plan.cases.clear();
@@ -116,7 +111,7 @@ class RunBench : private RunWorld {
   }
 
   std::vector<FakeScript> scripts_;
-  std::filesystem::path folder_;
+  const ScratchFolder folder_;
 };
 
 /// Measures all of it once more, as of a run that was ended and had no whole launch.

@@ -30,14 +30,14 @@ class HungProgram : public testing::Test {
     ProcessRequest result;
     result.arguments = std::move(arguments);
     result.environment = current_environment();
-    result.error_file = folder_.path() / "errors";
+    result.error_file = folder_ / "errors";
     return result;
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   ScopedEnvironment library_{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE};
   ScopedEnvironment scenario_{"LINKGAIN_NVML_SCENARIO", "h200x2"};
-  ScopedEnvironment use_{"LINKGAIN_NVML_USE", (folder_.path() / "use").string()};
+  ScopedEnvironment use_{"LINKGAIN_NVML_USE", (folder_ / "use").string()};
 };
 
 std::vector<ProcessEntry> trees_of(const std::vector<Process*>& processes) {
@@ -55,7 +55,7 @@ TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
         return !read_process_file(fmt::format("/proc/{0}/task/{0}/children", process.id())).empty();
       },
       60.0));
-  std::ofstream(folder_.path() / "use") << fmt::format("1 100 {}:64:sh\n", process.id());
+  std::ofstream(folder_ / "use") << fmt::format("1 100 {}:64:sh\n", process.id());
   const HangReport report = look_at_hang(process.remember_tree());
   ASSERT_EQ(report.processes.size(), 2);
   const bool first = report.processes[0].id == process.id();
@@ -75,7 +75,7 @@ TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
 TEST_F(HungProgram, MayBeSeveralTrees) {
   Process client(request({"sleep", "61"}));
   Process server(request({"sleep", "62"}));
-  std::ofstream(folder_.path() / "use") << fmt::format("1 100 {}:64:sleep\n", server.id());
+  std::ofstream(folder_ / "use") << fmt::format("1 100 {}:64:sleep\n", server.id());
   const HangReport report = look_at_hang(trees_of({&client, &server}));
   ASSERT_EQ(report.processes.size(), 2);
   EXPECT_EQ(report.processes[0].id, client.id());
@@ -161,14 +161,14 @@ class Mapping {
 };
 
 TEST(NcclFinder, FindsAlsoTheLibraryThatAProcessMapsLater) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::vector<ProcessEntry> own{read_process(::getpid()).value()};
   NcclFinder finder;
   finder.look(own);
   EXPECT_THAT(finder.found(), IsEmpty());
-  const Mapping torch(folder.path() / "torch", "2.27.5+cuda12.9");
+  const Mapping torch(folder / "torch", "2.27.5+cuda12.9");
   for (int i = 0; i < 20; ++i) finder.look(own);
-  const Mapping vllm(folder.path() / "vllm", "2.28.9+cuda13.0");
+  const Mapping vllm(folder / "vllm", "2.28.9+cuda13.0");
   for (int i = 0; i < 8; ++i) finder.look(own);
   EXPECT_THAT(
       finder.found(),

@@ -161,14 +161,14 @@ TEST(TestVariables, AreNoneWhereTheyAreEmpty) {
 
 /// Its exit status, and whether the journal of the run is still there.
 std::pair<int, bool> kept(Record record) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   RunDirectory directory = RunDirectory::begin(folder.path(), RunDirectory::kRuns);
   std::ofstream(directory.journal()) << "a journal\n";
   std::optional<SignalWatch> watch;
   testing::internal::CaptureStdout();
   const int status = keep_and_print(record, directory, {.json = true}, watch);
   testing::internal::GetCapturedStdout();
-  return {status, std::filesystem::exists(folder.path() / RunDirectory::kJournal)};
+  return {status, std::filesystem::exists(folder / RunDirectory::kJournal)};
 }
 
 TEST(KeepAndPrint, KeepsTheJournalOfARecordThatIsNone) {
@@ -205,8 +205,8 @@ void write_tokens(const std::filesystem::path& path, std::int32_t magic, std::in
 }
 
 TEST(TokenFiles, AreRefusedBeforeAnythingIsStarted) {
-  const TemporaryFolder folder;
-  const std::string path = (folder.path() / "tokens.bin").string();
+  const ScratchFolder folder;
+  const std::string path = (folder / "tokens.bin").string();
   Situations refusals;
   const auto add = [&](const std::string& situation, const std::string& tokens) {
     refusals.add(situation,
@@ -238,8 +238,8 @@ TEST(TokenFiles, NeedOneSequenceAndTheTokenAfterIt) {
 
 // Of so many tokens that they are read in more than one piece; the largest stands twice.
 TEST(TokenFiles, AreReadForTheirLargestToken) {
-  const TemporaryFolder folder;
-  const std::string path = (folder.path() / "tokens.bin").string();
+  const ScratchFolder folder;
+  const std::string path = (folder / "tokens.bin").string();
   std::vector<std::uint16_t> tokens(200'000, 7);
   tokens[3] = 49999;
   tokens[150'000] = 50256;

@@ -77,7 +77,7 @@ ProgramRequest two_ranks(const std::filesystem::path& record) {
 TEST(NcclFailure, WhileARankWaitsIsToldAndAbortedBeforeOthersAreEnded) {
   if (!is_on_path("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
   const ScratchFolder folder;
-  const std::filesystem::path record = folder.path() / "record";
+  const std::filesystem::path record = folder / "record";
   std::ofstream(record).flush();
   const Program program(two_ranks(record));
   const auto told = [&] { return program.error().find("Exit code:    6") != std::string::npos; };

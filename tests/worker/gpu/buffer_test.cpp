@@ -1,13 +1,22 @@
 #include "linkgain/gpu/buffer.hpp"
 
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "gpu_fixture.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/shared_memory.hpp"
 #include "support/memory_in_use.hpp"
 
 namespace linkgain::test {
@@ -125,6 +134,85 @@ TEST_F(PinnedCopyTest, moves_with_its_buffers) {
 TEST_F(PinnedCopyTest, says_so_when_memory_is_short) {
   EXPECT_THROW(PinnedBuffer(Bytes{std::int64_t{1} << 60}), CudaError);
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+}
+
+using namespace gpu;
+
+constexpr Bytes kSharedSize{1 << 20};
+
+class SharedHostMemoryTest : public GpuTest {
+ protected:
+  /// How many files of this process are in /dev/shm.
+  static int names() {
+    const std::string own = "linkgain-" + std::to_string(::getpid()) + "-";
+    int count = 0;
+    for (const auto& file : std::filesystem::directory_iterator("/dev/shm")) {
+      if (file.path().filename().string().starts_with(own)) ++count;
+    }
+    return count;
+  }
+};
+
+TEST_F(SharedHostMemoryTest, BeginsWithZeros) {
+  for (const auto make : {SharedHostMemory::make, SharedHostMemory::make_named}) {
+    const SharedHostMemory memory = make(kSharedSize);
+    const auto* bytes = static_cast<const std::uint8_t*>(memory.data());
+    for (std::int64_t i = 0; i < kSharedSize.value; ++i) ASSERT_EQ(bytes[i], 0);
+  }
+}
+
+TEST_F(SharedHostMemoryTest, WhoeverOpensItSeesWhatTheDeviceWrites) {
+  for (const auto make : {SharedHostMemory::make, SharedHostMemory::make_named}) {
+    const SharedHostMemory made = make(kSharedSize);
+    SharedHostMemory opened = SharedHostMemory::open(made.address(), kSharedSize);
+    const DeviceBuffer source(kSharedSize);
+    check(cudaMemset(source.data(), 7, static_cast<std::size_t>(kSharedSize.value)));
+    check(cudaMemcpy(made.data(), source.data(), static_cast<std::size_t>(kSharedSize.value),
+                     cudaMemcpyDeviceToHost));
+    check(cudaDeviceSynchronize());
+    const SharedHostMemory moved = std::move(opened);
+    EXPECT_EQ(static_cast<const std::uint8_t*>(moved.data())[kSharedSize.value - 1], 7);
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, moved.data()));
+    EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+    EXPECT_EQ(attributes.devicePointer, moved.data()) << "kernels use the process's own address";
+  }
+}
+
+TEST_F(SharedHostMemoryTest, LivesOnWithdrawnAndNobodyOpensIt) {
+  for (const auto make : {SharedHostMemory::make, SharedHostMemory::make_named}) {
+    SharedHostMemory memory = make(kSharedSize);
+    const std::string address = memory.address();
+    memory.withdraw();
+    EXPECT_EQ(memory.address(), "");
+    EXPECT_THROW(SharedHostMemory::open(address, kSharedSize), MachineError);
+    std::memset(memory.data(), 1, static_cast<std::size_t>(kSharedSize.value));
+  }
+}
+
+TEST_F(SharedHostMemoryTest, TakesAPlaceInTheFolderOnlyWithAName) {
+  const SharedHostMemory unnamed = SharedHostMemory::make(kSharedSize);
+  EXPECT_EQ(names(), 0);
+  {
+    const SharedHostMemory named = SharedHostMemory::make_named(kSharedSize);
+    EXPECT_EQ(names(), 1);
+  }
+  EXPECT_EQ(names(), 0);
+}
+
+TEST_F(SharedHostMemoryTest, AnotherFileAtTheAddressIsRefused) {
+  const SharedHostMemory first = SharedHostMemory::make(kSharedSize);
+  const std::string address = first.address();
+  const std::string other = address.substr(0, address.find(' ')) + " linkgain-1-1";
+  EXPECT_THROW(SharedHostMemory::open(other, kSharedSize), MachineError);
+}
+
+TEST_F(SharedHostMemoryTest, IsRefusedWhereThereIsNoRoom) {
+  constexpr Bytes kTooMuch{std::int64_t{1} << 50};
+  for (const auto make : {SharedHostMemory::make, SharedHostMemory::make_named}) {
+    EXPECT_THROW(make(kTooMuch), MachineError);
+  }
+  EXPECT_EQ(names(), 0) << "nothing is left of it";
 }
 
 }  // namespace

@@ -1,16 +1,23 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/random/model_random.hpp"
+#include "linkgain/model/reference_model.hpp"
 #include "model_steps.hpp"
+
+namespace linkgain::test {
+namespace {
 
 // The reference's loss against GPT-2's formulas, written down once more, a token and a number at a
 // time. It also says which number of the mask belongs to which element.
-namespace linkgain::test {
-namespace {
 
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
@@ -197,6 +204,164 @@ TEST(ReferenceForward, IsGpt2) {
     EXPECT_NEAR(loss, expected, 1e-12 * expected) << dropout;
   }
 }
+
+/// Elements of a tensor that are to be compared. A key's bias moves all scores of a query alike, so
+/// that its gradient is 0 in exact arithmetic, and what AdamW makes of it is rounding alone.
+bool counts(const ParameterTensor& tensor, std::int64_t element) {
+  if (!std::string_view(tensor.name).ends_with("attn.c_attn.bias")) return true;
+  return element < tensor.columns / 3 || element >= 2 * tensor.columns / 3;
+}
+
+double norm(const std::vector<double>& values, const ParameterTensor& tensor, bool all) {
+  double squares = 0.0;
+  for (std::int64_t i = 0; i < tensor.rows * tensor.columns; ++i) {
+    const double value = values[static_cast<std::size_t>(tensor.offset + i)];
+    if (all || counts(tensor, i)) squares += value * value;
+  }
+  return std::sqrt(squares);
+}
+
+// The file names the command that had PyTorch compute it, in float64.
+TEST(ReferenceAnswers, LossesGradientsAndStepsArePytorchs) {
+  std::ifstream file(TEST_DATA "/tiny_gpt2_pytorch.json");
+  const nlohmann::json answers = nlohmann::json::parse(file);
+  const BatchShape shape{answers.at("samples"), answers.at("length")};
+  const Gpt2Config config = gpt2_config(ModelSize::tiny);
+  const auto model = make_reference_model({.config = config, .shape = shape, .dropout = 0.0});
+  roughen(*model, answers.at("deviation"));
+  const std::vector<double> start = parameters_of(*model);
+
+  const std::vector<double> losses = answers.at("losses");
+  const auto steps = static_cast<std::int64_t>(losses.size());
+  std::vector<double> gradients;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const auto tokens = generated_batch(config, {step, 0, 1}, shape);
+    const double loss = run_gradients(*model, {.tokens = tokens, .step = step});
+    EXPECT_NEAR(loss, losses[static_cast<std::size_t>(step)], 1e-12 * loss) << "step " << step;
+    if (step == 0) gradients = gradients_of(*model);
+    run_norm(*model);
+    model->update(all_of(*model), optimizer_step({}, step, steps));
+  }
+  std::vector<double> change = parameters_of(*model);
+  for (std::size_t i = 0; i < change.size(); ++i) change[i] -= start[i];
+
+  const auto& tensors = answers.at("tensors");
+  ASSERT_EQ(tensors.size(), model->table().tensors().size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const ParameterTensor& tensor = model->table().tensors()[i];
+    EXPECT_EQ(tensors[i].at("name"), tensor.name);
+    const double gradient = tensors[i].at("gradient_norm");
+    EXPECT_NEAR(norm(gradients, tensor, true), gradient, 1e-12 * gradient) << tensor.name;
+    const double changed = tensors[i].at("change_norm");
+    EXPECT_NEAR(norm(change, tensor, false), changed, 1e-9 * changed) << tensor.name;
+  }
+}
+
+// The reference's gradients against differences of its loss.
+
+constexpr double kMostError = 1e-6;
+
+class ReferenceGradients : public ::testing::TestWithParam<double> {
+ protected:
+  ReferenceGradients() {
+    roughen(*model_, 0.15);
+    tokens_ = generated_batch(config_, {}, shape_);
+    run_gradients(*model_, input());
+    parameters_ = parameters_of(*model_);
+    gradients_ = gradients_of(*model_);
+  }
+
+  StepInput input() const { return {.tokens = tokens_, .step = 4, .first_sample = 6}; }
+
+  /// The loss with the parameters moved by `distance` along `direction`, which begins at `offset`.
+  double loss_at(std::int64_t offset, const std::vector<double>& direction, double distance) {
+    const ParameterRange range{offset, static_cast<std::int64_t>(direction.size())};
+    std::vector<double> moved(direction.size());
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      moved[i] = parameters_[static_cast<std::size_t>(offset) + i] + distance * direction[i];
+    }
+    model_->write_parameters(range, moved.data());
+    const double loss = run_forward(*model_, input());
+    model_->write_parameters(range, parameters_.data() + offset);
+    return loss;
+  }
+
+  /// By central differences of fourth order: their error is that of the fifth derivative.
+  double slope(std::int64_t offset, const std::vector<double>& direction) {
+    const auto difference = [&](double distance) {
+      return loss_at(offset, direction, distance) - loss_at(offset, direction, -distance);
+    };
+    constexpr double kDistance = 2e-3;
+    return (8.0 * difference(kDistance) - difference(2.0 * kDistance)) / (12.0 * kDistance);
+  }
+
+  const double* gradient_of(const ParameterTensor& tensor) const {
+    return gradients_.data() + tensor.offset;
+  }
+
+  const Gpt2Config config_ = gpt2_config(ModelSize::tiny);
+  // Shorter than the model's positions: the rest of wpe has no gradient.
+  const BatchShape shape_{2, 20};
+  const std::unique_ptr<TrainingModel> model_ =
+      make_reference_model({config_, shape_, GetParam(), 5});
+  std::vector<std::int32_t> tokens_;
+  std::vector<double> parameters_;
+  std::vector<double> gradients_;
+};
+
+/// A step of length 1 in which every element of the tensor has the same share, with random signs.
+std::vector<double> mixed_direction(const ParameterTensor& tensor) {
+  std::vector<double> direction(static_cast<std::size_t>(tensor.count()));
+  const double share = 1.0 / std::sqrt(static_cast<double>(tensor.count()));
+  for (std::size_t i = 0; i < direction.size(); ++i) {
+    const bool up = (kernels::random_word({3, 201, 0, 0}, i) & 1) != 0;
+    direction[i] = up ? share : -share;
+  }
+  return direction;
+}
+
+TEST_P(ReferenceGradients, OfWholeTensorsAreSlopesOfTheLoss) {
+  for (const ParameterTensor& tensor : model_->table().tensors()) {
+    const std::vector<double> direction = mixed_direction(tensor);
+    const double* gradient = gradient_of(tensor);
+    double expected = 0.0;
+    double squares = 0.0;
+    for (std::size_t i = 0; i < direction.size(); ++i) {
+      expected += gradient[i] * direction[i];
+      squares += gradient[i] * gradient[i];
+    }
+    // One element's share of the slope is its gradient over the root of the count.
+    const double size = std::sqrt(squares / static_cast<double>(tensor.count()));
+    ASSERT_GT(size, 0.0) << tensor.name;
+    EXPECT_NEAR(slope(tensor.offset, direction), expected, kMostError * size) << tensor.name;
+  }
+}
+
+TEST_P(ReferenceGradients, OfSingleElementsAreSlopesOfTheLoss) {
+  for (const ParameterTensor& tensor : model_->table().tensors()) {
+    const double* gradient = gradient_of(tensor);
+    const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
+    const auto largest = std::max_element(gradient, gradient + tensor.count(), smaller);
+    EXPECT_NEAR(slope(largest - gradients_.data(), {1.0}), *largest,
+                kMostError * std::abs(*largest))
+        << tensor.name;
+  }
+}
+
+TEST_P(ReferenceGradients, OfPositionsThatTheBatchDoesNotReachAreZero) {
+  const ParameterTensor& tensor = model_->table().tensor(TensorKind::position_embedding);
+  ASSERT_LT(shape_.length, config_.positions);
+  for (std::int64_t i = shape_.length * config_.channels; i < tensor.count(); ++i) {
+    ASSERT_EQ(gradient_of(tensor)[i], 0.0) << i;
+  }
+}
+
+TEST_P(ReferenceGradients, AreOverwrittenInEveryStep) {
+  run_gradients(*model_, input());
+  EXPECT_EQ(gradients_of(*model_), gradients_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dropout, ReferenceGradients, ::testing::Values(0.0, 0.1));
 
 }  // namespace
 }  // namespace linkgain::test

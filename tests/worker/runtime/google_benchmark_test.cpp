@@ -182,7 +182,7 @@ TEST(GoogleBenchmark, IsGivenNothingOfWhichItDies) {
 
 TEST(GoogleBenchmark, WritesRegularFilesOnly) {
   const ScratchFolder folder;
-  const std::string pipe = folder.path() / "pipe";
+  const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& file : {pipe, std::string("/dev/null")}) {
     expect_refusal("--benchmark_out=" + file, file);
@@ -197,7 +197,7 @@ TEST(GoogleBenchmark, AFileThatDoesNotFitOnTheDiskIsAnError) {
     {
       const FullDisk full(200);
       EXPECT_EQ(run_benchmarks(three_subjects(),
-                               {{"--benchmark_out=" + (folder.path() / format).string(),
+                               {{"--benchmark_out=" + (folder / format).string(),
                                  "--benchmark_out_format=" + format, "--benchmark_min_time=0.001"},
                                 {}}),
                 ExitCode::machine_cannot)
@@ -214,7 +214,7 @@ TEST(GoogleBenchmark, AFileThatDoesNotFitOnTheDiskIsAnError) {
 std::string run_to_file(std::vector<std::unique_ptr<BenchmarkSubject>> subjects, ExitCode expected,
                         const std::string& format) {
   const ScratchFolder folder;
-  const std::string file = folder.path() / "out";
+  const std::string file = folder / "out";
   const std::vector<std::string> arguments{
       "--benchmark_out=" + file, "--benchmark_out_format=" + format, "--benchmark_min_time=0.02"};
   const CapturedOutput output;

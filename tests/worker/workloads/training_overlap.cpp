@@ -1,10 +1,9 @@
-// Says how far a training's exposed communication is from what the bucket model gives, and why: not
-// a test, as what it prints depends on the GPUs. Started by mpirun. See usage().
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nccl.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -15,12 +14,12 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu_lane_marks.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "linkgain/model/gpu_model.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/statistics/statistics.hpp"
@@ -32,8 +31,41 @@
 #include "timed_communication.hpp"
 #include "training_run.hpp"
 
+// Says how far a training's exposed communication is from what the bucket model gives, and why: not
+// a test, as what it prints depends on the GPUs. Started by mpirun. See usage().
 namespace linkgain::test {
 namespace {
+
+/// Events on two streams of the current device, which must outlive it. Events are used again.
+class GpuLaneMarks : public LaneMarks {
+ public:
+  GpuLaneMarks(cudaStream_t model, cudaStream_t communication)
+      : model_(model), communication_(communication) {}
+
+ private:
+  std::size_t do_put(Lane lane) override {
+    if (used_ == events_.size()) events_.emplace_back();
+    events_[used_].record(lane == Lane::model ? model_ : communication_);
+    return used_++;
+  }
+
+  void do_hold_communication(std::size_t mark) override { events_[mark].hold(communication_); }
+
+  std::vector<double> do_read() override {
+    std::vector<double> times;
+    for (std::size_t i = 0; i < used_; ++i) {
+      events_[i].synchronize();
+      times.push_back(gpu::elapsed(events_[0], events_[i]).value);
+    }
+    used_ = 0;
+    return times;
+  }
+
+  cudaStream_t model_;
+  cudaStream_t communication_;
+  std::vector<gpu::Event> events_;
+  std::size_t used_ = 0;
+};
 
 constexpr double kSettling = 3e3;  // us: the host enqueues a round of all-reduces meanwhile
 

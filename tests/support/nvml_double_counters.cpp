@@ -1,5 +1,5 @@
-// The NVML double: errors on links, of the scenario and of the file that LINKGAIN_NVML_ERRORS
-// names.
+// The NVML double: what links counted, errors of the scenario and of the file that
+// LINKGAIN_NVML_ERRORS names, and what programs say that they moved, by LINKGAIN_NVML_TRAFFIC.
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -38,6 +38,17 @@ unsigned long long added(const Gpu& gpu, unsigned int link, std::string_view cou
   for (unsigned long long count = 0; file >> number >> of_link >> name >> count;) {
     const bool is_of_it = link == kAllLinks || link == of_link;
     if (number == gpu.index && is_of_it && name == counter) sum += count;
+  }
+  return sum;
+}
+
+unsigned long long traffic_of(const Gpu& gpu) {
+  const char* path = std::getenv("LINKGAIN_NVML_TRAFFIC");
+  std::ifstream file(path != nullptr ? path : "");
+  unsigned long long sum = 0;
+  int number = 0;
+  for (unsigned long long bytes = 0; file >> number >> bytes;) {
+    if (number == gpu.index) sum += bytes;
   }
   return sum;
 }
