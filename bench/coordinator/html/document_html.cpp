@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+#include <string_view>
+
 #include "linkgain/base/text.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -14,7 +17,7 @@ std::string with_breaks(const std::string& html) {
   return fmt::format("{}", fmt::join(split(html, '/'), "/<wbr/>"));
 }
 
-std::string run_html(const Text::Run& run) {
+std::string formed(const Text::Run& run) {
   const std::string html = xml_escaped(shown_line(run.text));
   switch (run.form) {
     case Text::Form::plain:
@@ -25,6 +28,14 @@ std::string run_html(const Text::Run& run) {
       return fmt::format("<code>{}</code>", with_breaks(html));
   }
   return {};
+}
+
+/// Gives what is not plain a class of its own, whose colour says no more than the words.
+std::string run_html(const Text::Run& run) {
+  constexpr std::array<std::string_view, 4> kClasses{"", "good", "doubtful", "bad"};
+  if (run.tone == Tone::plain) return formed(run);
+  return fmt::format("<span class=\"{}\">{}</span>", kClasses[static_cast<std::size_t>(run.tone)],
+                     formed(run));
 }
 
 std::string text_html(const Text& text) {

@@ -139,11 +139,11 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
     const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
     constexpr std::string_view kLead = "warning:";
     const std::size_t room = style.columns - kLead.size() - 1 - count.size();
-    const Color color = row_of(warnings[i]).weight == WarningWeight::wrong ? kRed : kYellow;
+    const Tone tone =
+        row_of(warnings[i]).weight == WarningWeight::wrong ? Tone::bad : Tone::doubtful;
     const bool is_known = !is(warnings[i], WarningCode::unknown);
     const std::string shown = (is_known ? "" : label_of(warnings[i]) + ": ") + warnings[i].text;
-    text +=
-        painted(std::string(kLead), color, style) + " " + cut(shown, room, style) + count + "\n";
+    text += painted(std::string(kLead), tone, style) + " " + cut(shown, room, style) + count + "\n";
   }
   return text;
 }

@@ -1,15 +1,60 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/tables/document.hpp"
-#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::size_t kNarrowest = 3;  // "--:" is the shortest separator that all readers accept
+
+/// Whether a "<" begins one of HTML's tags or comments, or a link, by what follows it; that of
+/// "<0.01" does not.
+bool begins_tag(std::string_view rest) {
+  if (rest.empty()) return false;
+  return std::isalpha(static_cast<unsigned char>(rest.front())) != 0 ||
+         std::string_view("/!?").find(rest.front()) != std::string_view::npos;
+}
+
+std::size_t longest_run(std::string_view text, char c) {
+  std::size_t longest = 0;
+  std::size_t run = 0;
+  for (const char each : text) {
+    run = each == c ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
+/// Makes text that is neither HTML nor a link or a picture.
+std::string markdown_text(std::string_view text) {
+  std::string result;
+  bool escaped = false;  // by a backslash of its own, which another one before it would take away
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool opens =
+        text[i] == '<' ? begins_tag(text.substr(i + 1)) : text[i] == '(' && result.ends_with(']');
+    if (opens && !escaped) result += '\\';
+    escaped = text[i] == '\\' && !escaped;
+    result += text[i];
+  }
+  return result;
+}
+
+/// Makes code of it, whatever backticks are in it.
+std::string markdown_code(std::string_view text) {
+  const std::string fence(longest_run(text, '`') + 1, '`');
+  const std::string_view space = fence.size() > 1 ? " " : "";
+  return fmt::format("{0}{1}{2}{1}{0}", fence, space, text);
+}
+
+/// Makes a block of lines of shell, ended by a newline, that nothing in them ends.
+std::string markdown_shell(std::string_view lines) {
+  const std::string fence(std::max<std::size_t>(3, longest_run(lines, '`') + 1), '`');
+  return fmt::format("{0}sh\n{1}{0}\n", fence, lines);
+}
 
 std::string run_text(const Text::Run& run) {
   const std::string text = shown_line(run.text);

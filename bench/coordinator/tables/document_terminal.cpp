@@ -9,20 +9,6 @@
 namespace linkgain {
 namespace {
 
-Color color_of(Tone tone) {
-  switch (tone) {
-    case Tone::plain:
-      return kNoColor;
-    case Tone::good:
-      return kGreen;
-    case Tone::doubtful:
-      return kYellow;
-    case Tone::bad:
-      return kRed;
-  }
-  return kNoColor;
-}
-
 /// The columns of a table as strings, in which colours are.
 struct Columns {
   std::vector<Table::Column> heads;
@@ -73,7 +59,7 @@ class TerminalBlocks {
   std::string line_of(const Text& text) const {
     std::string line;
     for (const Text::Run& run : text.runs()) {
-      line += painted(shown_line(run.text), color_of(run.tone), style_);
+      line += painted(shown_line(run.text), run.tone, style_);
     }
     return is_command(text.plain()) ? "'" + line : line;
   }

@@ -36,16 +36,6 @@ std::string replaced(std::string_view text, const std::array<Entity, N>& table) 
   return result;
 }
 
-std::size_t longest_run(std::string_view text, char c) {
-  std::size_t longest = 0;
-  std::size_t run = 0;
-  for (const char each : text) {
-    run = each == c ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  return longest;
-}
-
 /// Without the first of `characters` that it begins with; nothing where it begins with none.
 template <std::size_t N>
 std::optional<std::string_view> without_first(std::string_view text,
@@ -68,13 +58,6 @@ bool is_formula(const std::string& text) {
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
   return end == text.c_str() || *end != '\0';
-}
-
-/// HTML's tags and comments, and links, by what follows their "<"; "<0.01" is none.
-bool begins_tag(std::string_view rest) {
-  if (rest.empty()) return false;
-  return std::isalpha(static_cast<unsigned char>(rest.front())) != 0 ||
-         std::string_view("/!?").find(rest.front()) != std::string_view::npos;
 }
 
 /// Bytes of the escape sequence that begins at `place`, by ECMA-48: ESC [ … to a final byte, ESC ]
@@ -135,30 +118,6 @@ std::string valid_utf8(std::string_view text) {
     place += length == 0 ? 1 : length;
   }
   return result;
-}
-
-std::string markdown_text(std::string_view text) {
-  std::string result;
-  bool escaped = false;  // by a backslash of its own, which another one before it would take away
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool opens =
-        text[i] == '<' ? begins_tag(text.substr(i + 1)) : text[i] == '(' && result.ends_with(']');
-    if (opens && !escaped) result += '\\';
-    escaped = text[i] == '\\' && !escaped;
-    result += text[i];
-  }
-  return result;
-}
-
-std::string markdown_code(std::string_view text) {
-  const std::string fence(longest_run(text, '`') + 1, '`');
-  const std::string_view space = fence.size() > 1 ? " " : "";
-  return fmt::format("{0}{1}{2}{1}{0}", fence, space, text);
-}
-
-std::string markdown_shell(std::string_view lines) {
-  const std::string fence(std::max<std::size_t>(3, longest_run(lines, '`') + 1), '`');
-  return fmt::format("{0}sh\n{1}{0}\n", fence, lines);
 }
 
 std::string xml_escaped(std::string_view text) {

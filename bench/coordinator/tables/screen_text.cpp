@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "linkgain/tables/text_lines.hpp"
@@ -17,9 +18,10 @@ std::string shown(std::string_view text, const ScreenStyle& style) {
 
 }  // namespace
 
-std::string painted(const std::string& text, Color color, const ScreenStyle& style) {
-  if (!style.color || color.empty()) return text;
-  return fmt::format("{}{}\033[0m", color, text);
+std::string painted(const std::string& text, Tone tone, const ScreenStyle& style) {
+  constexpr std::array<std::string_view, 4> kColors{"", "\033[32m", "\033[33m", "\033[31m"};
+  if (!style.color || tone == Tone::plain) return text;
+  return fmt::format("{}{}\033[0m", kColors[static_cast<std::size_t>(tone)], text);
 }
 
 std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style) {
@@ -42,7 +44,7 @@ std::string in_lines(std::string_view text, const ScreenStyle& style) {
 std::string in_lines(std::string_view text, std::string_view alarm, const ScreenStyle& style) {
   const std::string lines = in_lines(text, style);
   if (alarm.empty()) return lines;
-  return painted(lines.substr(0, alarm.size()), kRed, style) + lines.substr(alarm.size());
+  return painted(lines.substr(0, alarm.size()), Tone::bad, style) + lines.substr(alarm.size());
 }
 
 std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style) {

@@ -14,9 +14,6 @@
 /// A renderer makes all text harmless, so text of others goes into a document as it is.
 namespace linkgain {
 
-/// What text says of what was measured. Renderers give it a colour, which never says it alone.
-enum class Tone { plain, good, doubtful, bad };
-
 /// Words within one line.
 class Text {
  public:

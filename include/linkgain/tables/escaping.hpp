@@ -19,15 +19,6 @@ std::string plain_text(std::string_view text);
 /// The bytes without a terminal's escape sequences, as those of colours.
 std::string without_escapes(std::string_view text);
 
-/// For Markdown, within a line: what is found in it is text, neither HTML nor a link or a picture.
-std::string markdown_text(std::string_view text);
-
-/// For Markdown: as code, whatever backticks are in it.
-std::string markdown_code(std::string_view text);
-
-/// For Markdown: lines of shell, ended by a newline, that nothing in them ends.
-std::string markdown_shell(std::string_view lines);
-
 /// For XML 1.0, in an attribute or an element: markup as entities; control characters and
 /// noncharacters, which XML cannot hold in any form, as U+FFFD; line breaks kept.
 std::string xml_escaped(std::string_view text);

@@ -20,13 +20,10 @@ struct ScreenStyle {
 /// The lines of the smallest terminal there is.
 inline constexpr std::size_t kMostScreenLines = 24;
 
-using Color = std::string_view;  ///< what switches it on
-inline constexpr Color kNoColor = "";
-inline constexpr Color kRed = "\033[31m";
-inline constexpr Color kGreen = "\033[32m";
-inline constexpr Color kYellow = "\033[33m";
+/// What text says of what was measured. Renderers give it a colour, which never says it alone.
+enum class Tone { plain, good, doubtful, bad };
 
-std::string painted(const std::string& text, Color color, const ScreenStyle& style);
+std::string painted(const std::string& text, Tone tone, const ScreenStyle& style);
 
 /// One line of the text, of at most so many columns.
 std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style);
@@ -34,7 +31,7 @@ std::string cut(const std::string& text, std::size_t columns, const ScreenStyle&
 /// Lines, each ended by a newline, that part no number from what follows it.
 std::string in_lines(std::string_view text, const ScreenStyle& style);
 
-/// The same of a text that begins with `alarm`, what went wrong, which is red. It may be empty.
+/// The same of a text that begins with `alarm`, what went wrong, which is bad. It may be empty.
 std::string in_lines(std::string_view text, std::string_view alarm, const ScreenStyle& style);
 
 /// `text` and, at the right edge of at most 80 columns, `end`; two lines where both do not fit.

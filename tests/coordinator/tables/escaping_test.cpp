@@ -157,16 +157,5 @@ TEST(PastedWord, IsTheSameToEveryShell) {
   EXPECT_EQ(pasted_word("\033[0m"), "\"$(printf '\\033')\"'[0m'");
 }
 
-TEST(Escaping, LeavesMarkdownNeitherHtmlNorLinks) {
-  EXPECT_EQ(markdown_text("<img src=x> [a](b) ![c](d) (e) [1] a < b <0.01"),
-            "\\<img src=x> [a]\\(b) ![c]\\(d) (e) [1] a < b <0.01");
-  EXPECT_EQ(markdown_text("\\<img> \\\\<img>"), "\\<img> \\\\\\<img>")
-      << "two backslashes are one, and what follows is not escaped";
-  EXPECT_EQ(markdown_code("A=1"), "`A=1`");
-  EXPECT_EQ(markdown_code("A=`x` ``y``"), "``` A=`x` ``y`` ```");
-  EXPECT_EQ(markdown_shell("a b\n"), "```sh\na b\n```\n");
-  EXPECT_EQ(markdown_shell("a '\n````\n'\n"), "`````sh\na '\n````\n'\n`````\n");
-}
-
 }  // namespace
 }  // namespace linkgain::test

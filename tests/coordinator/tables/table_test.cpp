@@ -152,5 +152,28 @@ TEST(Grouped, LeavesAloneWhatHasNoKey) {
   EXPECT_THAT(groups_of({"-1", "-2", "-3"}), ElementsAre("-1", "-2", "-3"));
 }
 
+std::string markdown_of(const Text& text) {
+  Document document;
+  document.paragraph(text);
+  return to_markdown(document);
+}
+
+std::string markdown_of_code(const std::string& lines) {
+  Document document;
+  document.code(lines);
+  return to_markdown(document);
+}
+
+TEST(Markdown, IsNeitherHtmlNorALink) {
+  EXPECT_EQ(markdown_of("<img src=x> [a](b) ![c](d) (e) [1] a < b <0.01"),
+            "\\<img src=x> [a]\\(b) ![c]\\(d) (e) [1] a < b <0.01\n");
+  EXPECT_EQ(markdown_of("\\<img> \\\\<img>"), "\\<img> \\\\\\<img>\n")
+      << "two backslashes are one, and what follows is not escaped";
+  EXPECT_EQ(markdown_of(code("A=1")), "`A=1`\n");
+  EXPECT_EQ(markdown_of(code("A=`x` ``y``")), "``` A=`x` ``y`` ```\n");
+  EXPECT_EQ(markdown_of_code("a b\n"), "```sh\na b\n```\n");
+  EXPECT_EQ(markdown_of_code("a '\n````\n'\n"), "`````sh\na '\n````\n'\n`````\n");
+}
+
 }  // namespace
 }  // namespace linkgain::test
