@@ -119,6 +119,12 @@ void Place::require_kind(const Node& node, Node::Kind kind) const {
 }
 
 std::optional<Node> Reader::find(const char* key) {
+  if (ahead_ && ahead_->first == key) {
+    named_.emplace_back(key);
+    const Node found = ahead_->second;
+    ahead_ = members_->next();
+    return found;
+  }
   std::optional<Node> found = object_.find(key);
   if (found) named_.emplace_back(key);
   return found;

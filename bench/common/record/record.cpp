@@ -12,7 +12,7 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/statistics/level_change.hpp"
+#include "linkgain/record/launch_times.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -29,26 +29,28 @@ double skew_of(const Sample& sample) {
   return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
 }
 
-/// Twice the half width of an interval that is narrow enough matters. What was asked for says what
-/// somebody wants to see, not what the machine does, so that the defaults decide.
+/// Returns the times of the samples by launch.
+LaunchTimes times_of(const std::vector<const Sample*>& samples) {
+  LaunchTimes times;
+  for (const Sample* sample : samples) times[sample->launch].push_back(sample->time().value);
+  return times;
+}
+
+/// What was asked for says what somebody wants to see, not what the machine does, so that the
+/// defaults decide.
 std::optional<LevelShift> level_shift_of(const Case& definition,
                                          const std::vector<const Sample*>& samples) {
-  std::map<int, std::vector<const Sample*>> by_launch;
-  for (const Sample* sample : samples) by_launch[sample->launch].push_back(sample);
-  std::vector<std::vector<double>> logs;
-  for (const auto& [launch, own] : by_launch) {
-    std::vector<double>& times = logs.emplace_back();
-    for (const Sample* sample : own) {
-      if (!(sample->time().value > 0.0)) return std::nullopt;  // of a record that was tampered with
-      times.push_back(std::log(sample->time().value));
-    }
-  }
-  const double least = std::log(1.0 + 2.0 * default_precision(definition));
-  const std::optional<LevelChange> found = find_level_change(logs, least);
+  if (is_program(definition.operation)) return std::nullopt;  // it may change as it runs
+  const LaunchTimes times = times_of(samples);
+  const std::optional<LevelChange> found =
+      level_change_of(times, 2.0 * default_precision(definition));
   if (!found) return std::nullopt;
-  const auto& [launch, own] =
-      *std::next(by_launch.begin(), static_cast<std::ptrdiff_t>(found->launch));
-  return LevelShift{launch, own[found->before]->round, std::exp(found->log)};
+  const int launch = std::next(times.begin(), static_cast<std::ptrdiff_t>(found->launch))->first;
+  std::vector<int> rounds;
+  for (const Sample* sample : samples) {
+    if (sample->launch == launch) rounds.push_back(sample->round);
+  }
+  return LevelShift{launch, rounds[found->before], std::exp(found->log)};
 }
 
 void summarise_variant(VariantResult& result, const Case& definition,
@@ -72,7 +74,6 @@ void summarise_variant(VariantResult& result, const Case& definition,
   if (times.empty()) return;
   result.time = launches.empty() ? Seconds{median(times)} : geometric_mean(launches);
   result.skew = median(skews);
-  if (is_program(definition.operation)) return;  // what it prints may change as it runs
   result.level_shift = level_shift_of(definition, samples);
   if (!moves_its_size(definition.operation)) return;
   result.algbw = algorithm_bandwidth(definition, *result.time);
@@ -221,7 +222,7 @@ std::optional<double> largest_difference(const Losses& first, const Losses& othe
 }
 
 std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t variant) {
-  std::map<int, std::vector<double>> times;
+  LaunchTimes times;
   std::map<int, std::vector<double>> resolutions;
   for (const Sample& sample : result.samples) {
     const double time = sample.time().value;
@@ -232,11 +233,10 @@ std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t v
   const OperationKind operation = result.definition.operation;
   const std::size_t fewest = is_training(operation) || is_program(operation) ? 1 : kFewestSamples;
   std::vector<LaunchMedian> medians;
-  for (const auto& [launch, values] : times) {
-    if (values.size() < fewest) continue;
+  for (const auto& [launch, time] : medians_of(times, fewest)) {
     const auto printed = resolutions.find(launch);
-    medians.push_back({launch, Seconds{median(values)},
-                       printed == resolutions.end() ? 0.0 : median(printed->second)});
+    medians.push_back(
+        {launch, Seconds{time}, printed == resolutions.end() ? 0.0 : median(printed->second)});
   }
   return medians;
 }

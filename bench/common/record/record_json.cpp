@@ -19,6 +19,7 @@ namespace {
 
 constexpr json::Source kRecordSource{"record",
                                      "give a record.json that `linkgain run` wrote, unchanged"};
+constexpr double kLongestTime = 1e100;
 constexpr std::string_view kBetweenMembers = ",\n";
 
 /// A line for each case and each of the samples' columns; machine and settings over several.
@@ -83,6 +84,116 @@ Record parse_record(std::string_view text, const std::string& origin) {
     throw json::NotARecord(about(origin, error.what()), error.advice());
   } catch (const UsageError& error) {
     throw UsageError(about(origin, error.what()), error.advice());
+  }
+}
+
+namespace {
+
+/// Reads a column that stands on a line of its own, or one of its ranks.
+template <typename T>
+void read_column(const json::Node& column, std::vector<T>& values) {
+  if (column.kind() == json::Node::Kind::array) column.append_numbers_to(values);
+}
+
+void read_column(const json::Node& column, std::vector<bool>& values) {
+  json::Items items(column);
+  while (const auto item = items.next()) {
+    if (item->kind() == json::Node::Kind::boolean) values.push_back(item->boolean());
+  }
+}
+
+template <typename T>
+void read_column(const json::Node& column, std::vector<std::vector<T>>& by_rank) {
+  json::Items ranks(column);
+  while (const auto rank = ranks.next()) read_column(*rank, by_rank.emplace_back());
+}
+
+void read_line(std::string_view key, std::string_view column, SampleTable& samples) {
+  const auto read_into = [&](auto& values) {
+    const json::Document document(column);
+    read_column(document.root(), values);
+  };
+  if (key == "case") read_into(samples.place);
+  if (key == "variant") read_into(samples.variant);
+  if (key == "launch") read_into(samples.launch);
+  if (key == "seconds_by_rank") read_into(samples.seconds_by_rank);
+  if (key == "clock_event_reasons_by_rank") read_into(samples.clock_event_reasons_by_rank);
+  if (key == "disturbed") read_into(samples.disturbed);
+}
+
+/// Reads the lines of columns, ` "launch": [0,0,1],`.
+void read_lines(std::string_view lines, SampleTable& samples) {
+  constexpr std::string_view kBeforeKey = " \"";
+  constexpr std::string_view kBehindKey = "\": ";
+  while (lines.starts_with(kBeforeKey)) {
+    std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    if (line.ends_with(',')) line.remove_suffix(1);
+    const std::size_t end = line.find(kBehindKey);
+    if (end == std::string_view::npos) return;
+    read_line(line.substr(kBeforeKey.size(), end - kBeforeKey.size()),
+              line.substr(end + kBehindKey.size()), samples);
+  }
+}
+
+bool are_possible(const std::vector<std::optional<double>>& times) {
+  return std::ranges::all_of(times, [](const std::optional<double>& time) {
+    return !time || (*time > 0.0 && *time <= kLongestTime);
+  });
+}
+
+/// Returns whether all columns have a value of each row, which is one of a variant that is there.
+bool fit(const SampleTable& samples, const Record& record) {
+  const std::size_t rows = samples.place.size();
+  const auto has_rows = [rows](const auto& column) { return column.size() == rows; };
+  if (!has_rows(samples.variant) || !has_rows(samples.launch)) return false;
+  if (!samples.disturbed.empty() && !has_rows(samples.disturbed)) return false;
+  if (!std::ranges::all_of(samples.seconds_by_rank, has_rows) ||
+      !std::ranges::all_of(samples.seconds_by_rank, are_possible) ||
+      !std::ranges::all_of(samples.clock_event_reasons_by_rank, has_rows)) {
+    return false;
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto place = static_cast<std::size_t>(samples.place[row]);
+    const auto variant = static_cast<std::size_t>(samples.variant[row]);
+    if (samples.place[row] < 0 || place >= record.cases.size()) return false;
+    if (samples.variant[row] < 0 || variant >= record.cases[place].variants.size()) return false;
+    if (samples.launch[row] < 0 || samples.launch[row] >= 2 * record.settings.launches)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<RecordDocument> read_as_written(std::string_view text) {
+  constexpr std::string_view kSamples = "\n\"samples\": {\n";
+  const std::size_t samples = text.find(kSamples);
+  const std::size_t end = text.rfind(",\n\"digest\": ");
+  if (samples == std::string_view::npos || samples == 0 || end == std::string_view::npos ||
+      end < samples) {
+    return std::nullopt;
+  }
+  Digest digest;
+  digest.add(text.substr(0, end));
+  if (text.substr(end) != fmt::format(",\n\"digest\": \"{}\"\n}}\n", digest.text())) {
+    return std::nullopt;
+  }
+  try {
+    const json::Document head(std::string(text.substr(0, samples - 1)) + "}");
+    const auto schema = head.root().find("schema");
+    if (!schema || schema->kind() != json::Node::Kind::text || schema->text() != kRecordSchema) {
+      return std::nullopt;
+    }
+    RecordDocument document{json::read<Record>(head.root(), kRecordSource), {}};
+    require_structure(document.record);
+    document.record.digest = digest.text();
+    const std::string_view lines = text.substr(0, end).substr(samples + kSamples.size());
+    read_lines(lines, document.samples);
+    if (!fit(document.samples, document.record)) return std::nullopt;
+    return document;
+  } catch (const UsageError&) {
+    return std::nullopt;
   }
 }
 

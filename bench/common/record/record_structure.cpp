@@ -87,17 +87,21 @@ void require_each_once(const Record& record) {
 
 }  // namespace
 
-void derive_results(Record& record) {
+void require_structure(const Record& record) {
   require_each_once(record);
   require_ranks(record.machine.ranks);
   require_links(record.machine);
-  for (CaseResult& result : record.cases) {
+  for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);
     require_launches(result, record.settings.launches);
     require_verifications(result);
-    summarise(result);
   }
+}
+
+void derive_results(Record& record) {
+  require_structure(record);
+  for (CaseResult& result : record.cases) summarise(result);
 }
 
 }  // namespace linkgain

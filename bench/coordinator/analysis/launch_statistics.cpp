@@ -366,6 +366,12 @@ double rounding_of(const CaseResult& result, const std::string& variant) {
                           resolution_of(launch_medians(result, place_of(result, variant))));
 }
 
+Path path_of(const Machine& machine, const Case& definition, const VariantResult& variant) {
+  const auto own = own_path(machine, definition, variant.execution);
+  const Path path = own && variant.time ? *own : variant.path;
+  return variant.evidence ? path_by_evidence(path, *variant.evidence) : path;
+}
+
 void summarise(Record& record) {
   const std::map<std::string, Path> programs = paths_of_programs(record);
   for (CaseResult& result : record.cases) {
@@ -374,9 +380,7 @@ void summarise(Record& record) {
     for (VariantResult& variant : result.variants) {
       const auto program = programs.find(variant.variant);
       if (program != programs.end()) variant.path = program->second;
-      const auto own = own_path(record.machine, result.definition, variant.execution);
-      if (own && variant.time) variant.path = *own;
-      if (variant.evidence) variant.path = path_by_evidence(variant.path, *variant.evidence);
+      variant.path = path_of(record.machine, result.definition, variant);
       note_limit(variant, result.definition, record.machine);
     }
   }

@@ -13,7 +13,10 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/visible_text.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/launch_times.hpp"
 #include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
+#include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
@@ -28,10 +31,108 @@ void require_document(std::string_view text) {
   if (text[first] == '[' && last == ']') throw json::NotARecord("not a record: a list");
 }
 
-/// What its samples give is taken from these.
+/// Returns what a record says besides its cases.
+FleetRecord head_of(const Record& record) {
+  FleetRecord own;
+  own.started = record.started;
+  own.status = record.status;
+  own.exit_code = record.exit_code;
+  own.launches = record.settings.launches;
+  if (const std::optional<ProgramPlan>& program = record.settings.program) {
+    own.program = shown_program(program->command, program->server);
+  }
+  if (record.neighbours) own.neighbours = static_cast<int>(record.neighbours->seen.size());
+  own.machine = record.machine;
+  return own;
+}
+
 FleetRecord fleet_record_of_whole(Record record, FleetNames& names) {
   summarise(record);
   return fleet_record_of(record, names);
+}
+
+/// What the samples of one variant of a case say.
+struct Gathered {
+  LaunchTimes times{};
+  int disturbed = 0;
+  int with_health = 0;
+  int throttled = 0;
+};
+
+/// Gathers the rows of each variant of each case, which stand in their order.
+std::vector<Gathered> gather(const Record& record, const SampleTable& samples) {
+  std::vector<std::size_t> begins;
+  std::size_t variants = 0;
+  for (const CaseResult& result : record.cases) {
+    begins.push_back(variants);
+    variants += result.variants.size();
+  }
+  std::vector<Gathered> all(variants);
+  for (std::size_t row = 0; row < samples.place.size(); ++row) {
+    Gathered& own = all[begins[static_cast<std::size_t>(samples.place[row])] +
+                        static_cast<std::size_t>(samples.variant[row])];
+    double time = 0.0;
+    for (const auto& rank : samples.seconds_by_rank) time = std::max(time, rank[row].value_or(0.0));
+    own.times[samples.launch[row]].push_back(time);
+    if (!samples.disturbed.empty() && samples.disturbed[row]) ++own.disturbed;
+    std::optional<std::uint64_t> reasons;
+    for (const auto& rank : samples.clock_event_reasons_by_rank) {
+      if (rank[row]) reasons = reasons.value_or(0) | *rank[row];
+    }
+    own.with_health += reasons ? 1 : 0;
+    own.throttled += reasons && unhealthy(*reasons) ? 1 : 0;
+  }
+  return all;
+}
+
+/// Returns the launches' medians; a training's sample is a mean of steps, of which one is enough.
+std::vector<LaunchMedian> launches_of(const Case& definition, const LaunchTimes& times) {
+  const std::size_t fewest = is_training(definition.operation) ? 1 : kFewestSamples;
+  std::vector<LaunchMedian> launches;
+  for (const auto& [launch, time] : medians_of(times, fewest)) {
+    launches.push_back({launch, Seconds{time}});
+  }
+  return launches;
+}
+
+Seconds time_of(const LaunchTimes& times, const std::vector<LaunchMedian>& launches) {
+  if (!launches.empty()) return geometric_mean(launches);
+  std::vector<double> all;
+  for (const auto& [launch, own] : times) all.insert(all.end(), own.begin(), own.end());
+  return Seconds{all.empty() ? 0.0 : median(all)};
+}
+
+/// Says what fleet_record_of_whole() does, without a record's samples.
+FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& names) {
+  const Record& record = document.record;
+  FleetRecord fleet = head_of(record);
+  const std::vector<Gathered> all = gather(record, document.samples);
+  auto own = all.begin();
+  for (const CaseResult& result : record.cases) {
+    const std::string name = case_name(result.definition);
+    const std::size_t first = fleet.values.size();
+    const bool sampled = std::any_of(own, own + std::ssize(result.variants),
+                                     [](const Gathered& each) { return !each.times.empty(); });
+    int first_launches = 0;
+    int launches = 0;
+    for (VariantResult variant : result.variants) {
+      const std::vector<LaunchMedian> medians = launches_of(result.definition, own->times);
+      const Seconds time = time_of(own->times, medians);
+      if (time.value > 0.0) variant.time = time;
+      if (sampled) variant.path = path_of(record.machine, result.definition, variant);
+      const int count = static_cast<int>(medians.size());
+      const bool is_first = fleet.values.size() == first;
+      if (is_first) first_launches = count;
+      if (!is_first) launches = std::max(launches, std::min(first_launches, count));
+      fleet.values.push_back(
+          {names.number_of(name, variant.variant), static_cast<float>(time.value), variant.path,
+           has_wrong_data(variant), own->with_health, own->throttled, 0, own->disturbed,
+           level_change_of(own->times, 2.0 * default_precision(result.definition)).has_value()});
+      ++own;
+    }
+    for (std::size_t i = first; i < fleet.values.size(); ++i) fleet.values[i].launches = launches;
+  }
+  return fleet;
 }
 
 FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
@@ -39,6 +140,10 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   if (!text.measured()) throw UsageError("cannot be read: " + text.reason());
   if (text.value().starts_with("{\"head\"")) {
     return fleet_record_of_whole(parse_journal(text.value(), {}), names);
+  }
+  const std::optional<RecordDocument> written = read_as_written(text.value());
+  if (written && !written->record.settings.program) {
+    return fleet_record_of_columns(*written, names);
   }
   require_document(text.value());
   return fleet_record_of_whole(parse_record(text.value(), {}), names);
@@ -88,16 +193,7 @@ std::uint32_t FleetNames::number_of(std::string_view case_name, std::string_view
 }
 
 FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
-  FleetRecord own;
-  own.started = record.started;
-  own.status = record.status;
-  own.exit_code = record.exit_code;
-  own.launches = record.settings.launches;
-  if (const std::optional<ProgramPlan>& program = record.settings.program) {
-    own.program = shown_program(program->command, program->server);
-  }
-  if (record.neighbours) own.neighbours = static_cast<int>(record.neighbours->seen.size());
-  own.machine = record.machine;
+  FleetRecord own = head_of(record);
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
     int launches = 0;

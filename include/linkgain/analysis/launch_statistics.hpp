@@ -83,6 +83,10 @@ LaunchMeans launch_means(const Record& record);
 /// rounding_between() a case's first variant and another one.
 double rounding_of(const CaseResult& result, const std::string& variant);
 
+/// Returns the path of what was measured, by the rules of this version: of what counters judge from
+/// these, of our own work as the run does (own_path()), else what is recorded.
+Path path_of(const Machine& machine, const Case& definition, const VariantResult& variant);
+
 /// Gives every ratio of the record its interval, by launch_means() of all its cases, and says of
 /// every case whether it converged: each interval within precision_of() the case. One that lost a
 /// job or was interrupted has not. Of every case that has samples, calls summarise() first, and

@@ -10,6 +10,9 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/record/digest.hpp"
+#include "linkgain/record/record_json.hpp"
+#include "linkgain/record/record_members.hpp"
 #include "support/full_record.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"
@@ -73,6 +76,48 @@ TEST(FleetRecord, IsWhatTheSamplesOfTheRecordSay) {
     EXPECT_EQ(read.problem, "");
     EXPECT_EQ(read.path, path);
     expect_same(read, parsed);
+  }
+}
+
+/// Records of the newest version, of which the samples' columns are read alone.
+TEST(FleetRecord, IsTheSameFromColumnsAlone) {
+  FleetNames names;
+  std::vector<Record> records{full_record()};
+  for (const char* folder : {"2xH200-default", "2xH200-training-strategies", "4xH200-kernels"}) {
+    records.push_back(parse_record(
+        content_of(std::filesystem::path(RESULTS_FOLDER) / folder / "record.json"), "r"));
+  }
+  for (const Record& record : records) {
+    const std::string text = to_json(record);
+    ASSERT_TRUE(read_as_written(text));
+    expect_same(read_as_file(text, names), fleet_record_of_samples(parse_record(text, "r"), names));
+    nlohmann::ordered_json document = nlohmann::ordered_json::parse(text);
+    document["cases"][0]["variants"][0]["time_s"] = 1.0;
+    EXPECT_FALSE(read_as_written(document.dump(1))) << "not as it was written";
+  }
+}
+
+/// What cannot be in a record that linkgain wrote is left to parse_record(), whatever its digest.
+TEST(FleetRecord, ReadsNoColumnsThatDoNotFit) {
+  const auto is_read = [](const std::string& column, const std::string& value) {
+    const std::string text = to_json(full_record());
+    const std::size_t begin = text.find("\n \"" + column + "\": ");
+    const std::size_t end = text.find('\n', begin + 1);
+    std::string changed =
+        text.substr(0, begin) + "\n \"" + column + "\": " + value + "," + text.substr(end);
+    changed.resize(changed.rfind(",\n\"digest\""));
+    Digest digest;
+    return read_as_written(with_digest(changed + "\n}\n", ",\n", digest)).has_value();
+  };
+  for (const auto& [column, value] :
+       std::vector<std::pair<std::string, std::string>>{{"case", "[0]"},
+                                                        {"launch", "[]"},
+                                                        {"launch", "\"a\""},
+                                                        {"variant", "7"},
+                                                        {"seconds_by_rank", "[[1.0]]"},
+                                                        {"seconds_by_rank", "[[-1.0"},
+                                                        {"launch", "[0,1"}}) {
+    EXPECT_FALSE(is_read(column, value)) << column << " " << value;
   }
 }
 
