@@ -1,4 +1,4 @@
-# Writes OUTPUT, the source of bench/common/base/commit.hpp, with COMMIT where that was given, else with the commit of SOURCE, none where
+# Writes OUTPUT, the source of commit_suffix(), with COMMIT where that was given, else with the commit of SOURCE, none where
 # SOURCE is no git checkout; only when it changes, so that nothing is compiled anew otherwise.
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=7 --exclude=*
   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
@@ -10,7 +10,7 @@ endif()
 if(commit)
   set(commit "+${commit}")
 endif()
-set(text "#include \"commit.hpp\"\n\nnamespace linkgain {\n\nstd::string_view commit_suffix() { return \"${commit}\"; }\n\n}  // namespace linkgain\n")
+set(text "#include \"linkgain/base/build_info.hpp\"\n\nnamespace linkgain {\n\nstd::string_view commit_suffix() { return \"${commit}\"; }\n\n}  // namespace linkgain\n")
 set(present "")
 if(EXISTS ${OUTPUT})
   file(READ ${OUTPUT} present)

@@ -1,6 +1,6 @@
 // An Open MPI hostfile.
 #include "fuzz_target.hpp"
-#include "linkgain/plan/hostfile.hpp"
+#include "linkgain/plan/site.hpp"
 
 namespace linkgain {
 namespace {

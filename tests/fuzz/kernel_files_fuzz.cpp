@@ -10,7 +10,7 @@
 #include "linkgain/telemetry/kernel_log.hpp"
 #include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
-#include "mapped_nccl.hpp"
+#include "linkgain/watch/program_evidence.hpp"
 
 namespace linkgain {
 namespace {

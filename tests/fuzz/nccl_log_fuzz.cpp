@@ -2,7 +2,6 @@
 // here.
 #include "fuzz_target.hpp"
 #include "linkgain/cases/traffic.hpp"
-#include "linkgain/telemetry/call_log.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {

@@ -2,9 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "fuzz_target.hpp"
-#include "linkgain/cases/option_file.hpp"
+#include "linkgain/cases/profile_file.hpp"
 #include "linkgain/cases/option_parsers.hpp"
-#include "linkgain/plan/profile_options.hpp"
 
 namespace linkgain {
 namespace {

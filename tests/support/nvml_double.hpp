@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "nvml_api.hpp"
+#include "nvml_library.hpp"
 
 /// What the NVML double answers. LINKGAIN_NVML_SCENARIO, read at nvmlInit_v2, names a scenario:
 ///

@@ -14,7 +14,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_document.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain::json {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain::json {
 namespace {

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <stdexcept>
 #include <utility>
+
+#include "linkgain/base/errors.hpp"
 
 namespace linkgain {
 namespace {
@@ -74,6 +77,21 @@ ParameterRange ParameterTable::segment_range(int segment) const {
 
 bool ParameterTable::reads_token_embedding(int segment) const {
   return segment == 0 || segment == segments() - 1;
+}
+
+ParameterRange shard_of(const ParameterRange& range, int rank, int ranks) {
+  if (range.count % ranks != 0) {
+    throw UsageError(fmt::format("{} parameters do not divide by {} ranks", range.count, ranks),
+                     "take 2, 4 or 8 ranks, or the strategy ddp");
+  }
+  const std::int64_t part = range.count / ranks;
+  return {range.offset + rank * part, part};
+}
+
+void FlatMemory::require(const ParameterRange& range) const {
+  if (has(range)) return;
+  throw std::logic_error(
+      fmt::format("{} elements from {} on, of a memory of {}", range.count, range.offset, count));
 }
 
 }  // namespace linkgain

@@ -12,7 +12,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/record/variants.hpp"
 
 namespace linkgain {

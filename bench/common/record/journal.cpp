@@ -10,11 +10,9 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/record/digest.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
 #include "linkgain/record/warning.hpp"
-#include "record_structure.hpp"
 
 namespace linkgain {
 namespace {

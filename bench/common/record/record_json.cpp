@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/base/visible_text.hpp"
-#include "linkgain/record/digest.hpp"
-#include "linkgain/record/record_json.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/record/record_members.hpp"
-#include "record_structure.hpp"
 
 namespace linkgain {
 namespace {
@@ -29,6 +32,90 @@ std::string pretty(const json::Out& document) {
       return json::Layout::rows;
     return key == "machine" || key == "settings" ? json::Layout::indented : json::Layout::line;
   });
+}
+
+constexpr const char* kTakeACopy = "take an unchanged copy; a record is not made to be edited";
+
+[[noreturn]] void refuse(const CaseResult& result, const std::string& what) {
+  throw UsageError(fmt::format("{}: {}", case_name(result.definition), what), kTakeACopy);
+}
+
+void require_variants(const CaseResult& result, const std::vector<Variant>& variants) {
+  const bool alike =
+      std::ranges::equal(result.variants, variants, {}, &VariantResult::variant, &Variant::name);
+  if (!alike) refuse(result, "its variants are not those of the settings, in their order");
+}
+
+/// Readers find a rank by its number and by its place.
+void require_ranks(const std::vector<RankInfo>& ranks) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].rank == static_cast<int>(i)) continue;
+    throw UsageError(
+        fmt::format("its machine has rank {} in the place of rank {}", ranks[i].rank, i),
+        kTakeACopy);
+  }
+}
+
+void require_links(const Machine& machine) {
+  const std::int64_t ranks = std::ssize(machine.ranks);
+  const auto is_rank = [&](int rank) { return rank >= 0 && rank < ranks; };
+  for (const PairLink& link : machine.links) {
+    if (is_rank(link.from) && is_rank(link.to) && link.from != link.to) continue;
+    throw UsageError(fmt::format("its machine has a link from rank {} to rank {}, of {}", link.from,
+                                 link.to, counted(ranks, "rank", "ranks")),
+                     kTakeACopy);
+  }
+}
+
+/// What prints programs' runs looks for nothing else among them.
+void require_kind(const CaseResult& result, bool of_program) {
+  if (is_program(result.definition.operation) == of_program) return;
+  refuse(result, of_program ? "it is no case of a program" : "no program was run");
+}
+
+void require_launches(const CaseResult& result, int planned) {
+  for (const Sample& sample : result.samples) {
+    // As many as planned may be added.
+    if (sample.launch >= 0 && sample.launch < 2 * planned) continue;
+    refuse(result, fmt::format("a sample is of launch {}, of {} planned", sample.launch, planned));
+  }
+}
+
+/// More wrong elements than were checked are none that a check found.
+void require_verifications(const CaseResult& result) {
+  for (const VariantResult& variant : result.variants) {
+    const auto& verification = variant.verification;
+    if (!verification || verification->wrong <= verification->checked) continue;
+    refuse(result, fmt::format("{} of {} verified elements of {} are wrong", verification->wrong,
+                               verification->checked, variant.variant));
+  }
+}
+
+/// Whoever counts a case twice has twice as many launches, which look more alike than they are.
+void require_each_once(const Record& record) {
+  std::set<std::string> names;
+  for (const Variant& variant : record.settings.variants) {
+    if (names.insert(variant.name).second) continue;
+    throw UsageError(fmt::format("variant {} is there twice", variant.name), kTakeACopy);
+  }
+  names.clear();
+  for (const CaseResult& result : record.cases) {
+    if (!names.insert(case_name(result.definition)).second) refuse(result, "it is there twice");
+  }
+}
+
+constexpr std::string_view kMember = "\"digest\": ";
+
+[[noreturn]] void refuse() {
+  throw UsageError("it is not as linkgain wrote it: its digest is of other bytes",
+                   "take an unchanged copy; a record is not made to be edited");
+}
+
+/// Up to its closing bracket, or the line break before that.
+std::string_view body_of(std::string_view document) {
+  std::string_view body = document.substr(0, document.rfind('}'));
+  if (body.ends_with('\n')) body.remove_suffix(1);
+  return body;
 }
 
 }  // namespace
@@ -195,6 +282,45 @@ std::optional<RecordDocument> read_as_written(std::string_view text) {
   } catch (const UsageError&) {
     return std::nullopt;
   }
+}
+
+void require_structure(const Record& record) {
+  require_each_once(record);
+  require_ranks(record.machine.ranks);
+  require_links(record.machine);
+  for (const CaseResult& result : record.cases) {
+    require_kind(result, record.settings.program.has_value());
+    require_variants(result, record.settings.variants);
+    require_launches(result, record.settings.launches);
+    require_verifications(result);
+  }
+}
+
+void derive_results(Record& record) {
+  require_structure(record);
+  for (CaseResult& result : record.cases) summarise(result);
+}
+
+std::string with_digest(std::string_view document, std::string_view before, Digest& so_far) {
+  const std::string_view body = body_of(document);
+  so_far.add(body);
+  const std::string end =
+      fmt::format("{}{}\"{}\"{}", before, kMember, so_far.text(), document.substr(body.size()));
+  so_far.add(end);
+  return std::string(body) + end;
+}
+
+std::string require_digest(std::string_view text, const json::Node& document,
+                           std::string_view before, Digest& so_far) {
+  if (!document.is_object() || !document.find("digest")) return {};
+  const std::string name = fmt::format("{}{}", before, kMember);
+  const std::size_t body = text.rfind(name);
+  if (body == std::string_view::npos) refuse();
+  so_far.add(text.substr(0, body));
+  std::string digest = so_far.text();
+  if (!text.substr(body + name.size()).starts_with('"' + digest + '"')) refuse();
+  so_far.add(text.substr(body));
+  return digest;
 }
 
 }  // namespace linkgain

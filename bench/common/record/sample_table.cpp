@@ -1,5 +1,3 @@
-#include "linkgain/record/sample_table.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/record/record_members.hpp"
 
 namespace linkgain {
 namespace {

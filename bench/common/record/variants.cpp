@@ -13,7 +13,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/whole_number.hpp"
 #include "linkgain/hardware/nccl_file.hpp"
 
 namespace linkgain {

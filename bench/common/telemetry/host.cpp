@@ -23,7 +23,6 @@
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/base/whole_number.hpp"
 
 namespace linkgain {
 namespace {

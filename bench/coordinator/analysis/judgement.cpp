@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "linkgain/statistics/false_discovery.hpp"
+#include "linkgain/statistics/distributions.hpp"
 
 namespace linkgain {
 namespace {

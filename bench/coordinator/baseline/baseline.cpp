@@ -10,7 +10,6 @@
 
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/glob.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/machines/machine_difference.hpp"

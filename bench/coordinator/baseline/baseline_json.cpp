@@ -9,10 +9,10 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/baseline/regression.hpp"
-#include "linkgain/record/digest.hpp"
+#include "linkgain/record/record_json.hpp"
 #include "linkgain/report/judgement_text.hpp"
 
 namespace linkgain {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "linkgain/analysis/variant_environment.hpp"
-#include "linkgain/base/glob.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/record/warning.hpp"

@@ -17,7 +17,6 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/journal.hpp"

@@ -20,7 +20,6 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/warning.hpp"

@@ -21,7 +21,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/exec/command_words.hpp"
-#include "linkgain/process/exit_clock.hpp"
+#include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/watch/hang_report.hpp"

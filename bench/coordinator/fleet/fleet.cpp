@@ -13,8 +13,8 @@
 
 #include "fleet_kinds.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/machine.hpp"
 
 namespace linkgain {

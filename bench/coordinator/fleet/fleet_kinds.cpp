@@ -10,7 +10,6 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/machines/machine_difference.hpp"
 #include "linkgain/statistics/statistics.hpp"

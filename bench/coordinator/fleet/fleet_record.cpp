@@ -11,7 +11,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/launch_times.hpp"
 #include "linkgain/record/record_json.hpp"

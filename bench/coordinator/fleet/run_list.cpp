@@ -9,7 +9,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/tables/escaping.hpp"

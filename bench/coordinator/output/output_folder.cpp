@@ -18,7 +18,6 @@
 #include "linkgain/base/reading.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {

@@ -1,5 +1,3 @@
-#include "linkgain/plan/case_order.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -7,6 +5,8 @@
 #include <set>
 #include <string>
 #include <utility>
+
+#include "linkgain/plan/run_plan.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,5 +1,3 @@
-#include "linkgain/plan/hostfile.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +14,8 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/plan/site.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {

@@ -38,25 +38,6 @@ constexpr std::int64_t kGpuRankThreads = 16;
 /// Whatever the machine holds: those of eight launches of four variants.
 constexpr int kMostJobs = 32;
 
-/// Jobs that should be up at once.
-struct JobNeeds {
-  int launches = 1;
-  int variants = 2;
-  int ranks = 2;  ///< of a job, on one host
-  BackendKind backend = BackendKind::nccl;
-  std::optional<std::int64_t> free_gpu_memory;  ///< in bytes, as free_gpu_memory() gives it
-  std::int64_t largest_case = 0;  ///< bytes of the one case that one job of every variant has open
-  bool may_be_sequential = true;  ///< `--schedule paired` was not asked for
-  std::optional<int> jobs_in_budget{};  ///< that it leaves the time to start together
-};
-
-/// How they can be.
-struct LaunchGroups {
-  bool sequential = false;         ///< not even one job of every variant may be started
-  std::optional<int> launches;     ///< that are up at once; absent: all
-  std::optional<Warning> warning;  ///< why not all are
-};
-
 /// Something of which every resident job takes some.
 struct Limit {
   std::optional<std::int64_t> available;
@@ -81,19 +62,35 @@ std::string bytes(std::optional<std::int64_t> amount) {
                                            : fmt::format("{:.1f} GiB", value / kGiB);
 }
 
-/// Returns the limits, in the order in which they are named if several are as tight.
-std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
-  const bool gpu = needs.backend == BackendKind::nccl;
-  const std::int64_t ranks = needs.ranks;
-  const std::int64_t variants = needs.variants;
+/// Returns how many jobs start in half of the budget; no fewer than those of kFewestLaunches.
+std::optional<int> jobs_in_budget(const RunPlan& plan) {
+  constexpr double kToStart = 0.5;
+  if (!plan.budget) return std::nullopt;
+  const auto variants = static_cast<int>(plan.variants.size());
+  int jobs = variants * kFewestLaunches;
+  while (jobs < variants * plan.launches &&
+         guessed_start_time(plan.backend, jobs + 1).value <= kToStart * plan.budget->value) {
+    ++jobs;
+  }
+  return jobs;
+}
+
+/// Returns the limits, in the order in which they are named if several are as tight. `free_gpu` is
+/// as free_gpu_memory() gives it, `largest_case` the bytes of the one case that one job of every
+/// variant has open.
+std::vector<Limit> limits_of(const Site& site, const RunPlan& plan,
+                             std::optional<std::int64_t> free_gpu, std::int64_t largest_case) {
+  const bool gpu = plan.backend == BackendKind::nccl;
+  const std::int64_t ranks = divide_up(plan.ranks, plan.hosts);
+  const auto variants = static_cast<std::int64_t>(plan.variants.size());
   std::vector<Limit> limits;
   if (gpu) {
-    limits.push_back({needs.free_gpu_memory, kIdleGpuBytes, needs.largest_case,
-                      bytes(needs.free_gpu_memory) + " of free GPU memory",
+    limits.push_back({free_gpu, kIdleGpuBytes, largest_case,
+                      bytes(free_gpu) + " of free GPU memory",
                       "end what else uses the GPUs to have all at once"});
   }
   limits.push_back({site.host_memory_bytes, ranks * (gpu ? kGpuRankBytes : kHostRankBytes),
-                    gpu ? 0 : needs.largest_case,
+                    gpu ? 0 : largest_case,
                     bytes(site.host_memory_bytes) + " of available host memory",
                     "free memory to have all at once"});
   // One variant may have P2P, and no segments of NCCL's then.
@@ -110,7 +107,7 @@ std::vector<Limit> limits_of(const Site& site, const JobNeeds& needs) {
                     "do not suffice"});
   limits.push_back({kMostJobs, 1, 0, fmt::format("the limit of {} resident jobs", kMostJobs),
                     "ask for fewer --launches or variants to have all at once", 0, "is too low"});
-  limits.push_back({needs.jobs_in_budget, 1, 0, "the budget",
+  limits.push_back({jobs_in_budget(plan), 1, 0, "the budget",
                     "give more time with --budget to have all at once", 0, "is too short"});
   std::erase_if(limits, [](const Limit& limit) { return !limit.available; });
   return limits;
@@ -131,34 +128,35 @@ std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<
   return least;
 }
 
-LaunchGroups launch_groups(const Site& site, const JobNeeds& needs) {
-  const std::vector<Limit> limits = limits_of(site, needs);
+/// Has the variants run one after the other where not even one job of each may be started, or the
+/// launches in groups where not all of their jobs may be up at once.
+void group_launches(const RunOptions& options, const std::vector<Limit>& limits, RunPlan& plan) {
+  const auto variants = static_cast<int>(plan.variants.size());
   for (const Limit& limit : limits) {
-    if (!needs.may_be_sequential || *limit.available >= limit.least) continue;
-    return {.sequential = true,
-            .launches = {},
-            .warning = Warning{
-                name_of(WarningCode::sequential),
-                fmt::format("the variants run one after the other: {} {} for {} jobs at once",
-                            limit.name, limit.too_little, needs.variants),
-                "drift between them is not cancelled; " + limit.advice}};
+    if (options.schedule == Schedule::paired || *limit.available >= limit.least) continue;
+    plan.schedule = Schedule::sequential;
+    plan.warnings.push_back(
+        {name_of(WarningCode::sequential),
+         fmt::format("the variants run one after the other: {} {} for {} jobs at once", limit.name,
+                     limit.too_little, variants),
+         "drift between them is not cancelled; " + limit.advice});
+    return;
   }
-  const auto launches = [&](const Limit& limit) { return limit.launches(needs.variants); };
+  const int wanted = plan.is_soak ? 1 : plan.launches;
+  const auto launches = [&](const Limit& limit) { return limit.launches(variants); };
   const auto tightest = std::ranges::min_element(limits, {}, launches);
-  if (tightest == limits.end() || launches(*tightest) >= needs.launches) return {};
-  const std::int64_t groups =
-      divide_up(needs.launches, std::max<std::int64_t>(1, launches(*tightest)));
-  const int at_once = static_cast<int>(divide_up(needs.launches, groups));
-  if (at_once >= needs.launches) return {};
-  return {.launches = at_once,
-          .warning = Warning{
-              name_of(WarningCode::launch_groups),
-              fmt::format("launches run {} at a time, not all {} at once: {} {} for {} jobs",
-                          at_once, needs.launches, tightest->name, tightest->too_little,
-                          needs.launches * needs.variants),
-              "each time with one job of every variant, so the comparison is as good and only "
-              "takes longer; " +
-                  tightest->advice}};
+  if (tightest == limits.end() || launches(*tightest) >= wanted) return;
+  const std::int64_t groups = divide_up(wanted, std::max<std::int64_t>(1, launches(*tightest)));
+  const int at_once = static_cast<int>(divide_up(wanted, groups));
+  if (at_once >= wanted) return;
+  plan.launches_at_once = at_once;
+  plan.warnings.push_back(
+      {name_of(WarningCode::launch_groups),
+       fmt::format("launches run {} at a time, not all {} at once: {} {} for {} jobs", at_once,
+                   wanted, tightest->name, tightest->too_little, wanted * variants),
+       "each time with one job of every variant, so the comparison is as good and only takes "
+       "longer; " +
+           tightest->advice});
 }
 
 // Which cases fit.
@@ -322,19 +320,6 @@ void MemoryFit::choose_schedule() {
                     "have them in turn"});
 }
 
-/// Returns how many jobs start in half of the budget; no fewer than those of kFewestLaunches.
-std::optional<int> jobs_in_budget(const RunPlan& plan) {
-  constexpr double kToStart = 0.5;
-  if (!plan.budget) return std::nullopt;
-  const auto variants = static_cast<int>(plan.variants.size());
-  int jobs = variants * kFewestLaunches;
-  while (jobs < variants * plan.launches &&
-         guessed_start_time(plan.backend, jobs + 1).value <= kToStart * plan.budget->value) {
-    ++jobs;
-  }
-  return jobs;
-}
-
 }  // namespace
 
 std::int64_t job_memory(const RunPlan& plan) {
@@ -353,23 +338,10 @@ void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
     fit.leave_out();
     fit.choose_schedule();
   }
-  std::int64_t largest = 0;
-  for (const Case& c : plan.cases) {
-    largest = std::max(largest, case_bytes(c, plan.backend) / (gpu ? 1 : plan.hosts));
-  }
   if (plan.schedule == Schedule::sequential) return;
-  const LaunchGroups groups =
-      launch_groups(site, {.launches = plan.is_soak ? 1 : plan.launches,
-                           .variants = static_cast<int>(plan.variants.size()),
-                           .ranks = static_cast<int>(divide_up(plan.ranks, plan.hosts)),
-                           .backend = plan.backend,
-                           .free_gpu_memory = free_gpu,
-                           .largest_case = largest,
-                           .may_be_sequential = options.schedule != Schedule::paired,
-                           .jobs_in_budget = jobs_in_budget(plan)});
-  if (groups.sequential) plan.schedule = Schedule::sequential;
-  plan.launches_at_once = groups.launches;
-  if (groups.warning) plan.warnings.push_back(*groups.warning);
+  const std::int64_t largest =
+      plan.cases.empty() ? 0 : job_memory(plan) - (gpu ? kJobOverheadBytes : 0);
+  group_launches(options, limits_of(site, plan, free_gpu, largest), plan);
 }
 
 }  // namespace linkgain

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -86,6 +88,19 @@ void reap(int told, std::optional<pid_t> program, Seconds grace, int first_signa
   }
 }
 
+using Clock = ExitClock::Clock;
+
+/// Takes no memory: another thread of the program may have been at that when this process began.
+void note_exit(int watched, int noted) {
+  pid_t id = -1;
+  if (::read(watched, &id, sizeof id) != sizeof id) return;
+  const int program = static_cast<int>(::syscall(SYS_pidfd_open, id, 0));
+  pollfd entry{program, POLLIN, 0};
+  if (program < 0 || ::poll(&entry, 1, -1) != 1) return;
+  const Clock::time_point exited = Clock::now();
+  [[maybe_unused]] const ssize_t written = ::write(noted, &exited, sizeof exited);
+}
+
 }  // namespace
 
 JobReaper::JobReaper(Seconds grace, int first_signal, Unmarked unmarked) {
@@ -101,6 +116,27 @@ JobReaper::JobReaper(Seconds grace, int first_signal, Unmarked unmarked) {
 void JobReaper::remember(const std::filesystem::path& folder) {
   const std::string name = folder.string() + kNameEnd;
   [[maybe_unused]] const ssize_t written = ::write(told_.get(), name.data(), name.size());
+}
+
+ExitClock::ExitClock() {
+  Pipe watched = make_pipe();
+  Pipe noted = make_pipe();
+  ::fcntl(noted.reading.get(), F_SETFL, O_NONBLOCK);
+  process_.emplace("linkgain-clock", std::set<int>{watched.reading.get(), noted.writing.get()},
+                   [&] { note_exit(watched.reading.get(), noted.writing.get()); });
+  watched_ = std::move(watched.writing);
+  noted_ = std::move(noted.reading);
+}
+
+void ExitClock::watch(pid_t id) {
+  [[maybe_unused]] const ssize_t written = ::write(watched_.get(), &id, sizeof id);
+}
+
+Clock::time_point ExitClock::exited_or_now() {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point exited = now;
+  if (!exited_ && ::read(noted_.get(), &exited, sizeof exited) == sizeof exited) exited_ = exited;
+  return std::min(now, exited_.value_or(now));
 }
 
 }  // namespace linkgain

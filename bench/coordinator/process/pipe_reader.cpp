@@ -1,5 +1,3 @@
-#include "linkgain/process/pipe_reader.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,6 +11,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/process_entry.hpp"
+#include "linkgain/process/process.hpp"
 
 namespace linkgain {
 namespace {

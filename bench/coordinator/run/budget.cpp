@@ -1,5 +1,4 @@
 // What a RunPace does about a budget that does not hold everything.
-
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +23,6 @@ bool RunPace::admits(int case_index) {
   if (left_out || times_.done(index).steps > 0 || !plan_.budget || step() == 0) return !left_out;
   const int fewest = plan_.is_soak ? 1 : kFewestLaunches;
   left_out = seconds_for(std::min(launches_, fewest), index) > seconds_of_budget_left();
-  if (left_out) plan_steps();
   return !left_out;
 }
 
@@ -41,7 +39,6 @@ bool RunPace::lower_launches() {
     if (launches_ > 1 && more > room && index != order_.front()) cases_[place].left_out = true;
     if (!cases_[place].left_out) room -= more;
   }
-  plan_steps();
   return launches_ < before;
 }
 
@@ -58,6 +55,31 @@ int RunPace::holds(const std::vector<int>& cases, int launches) const {
   const double left = seconds_of_budget_left() / passes_of(plan_) - group_seconds_;
   if (!all || left <= 0.0) return 0;
   return static_cast<int>(std::min<double>(launches, std::floor(left / std::max(seconds, 1e-9))));
+}
+
+SoakPace::SoakPace(const RunPlan& plan, RunWorld& world, Record& record, const RunObserver& run)
+    : plan_(plan), world_(world), record_(record), run_(run), start_(world.now().value) {}
+
+bool SoakPace::begins(int launch) {
+  if (!plan_.budget) return true;
+  if (first_) longest_ = std::max(longest_, elapsed() - begun_);
+  const double interval = plan_.budget->value / plan_.launches;
+  if (!first_) first_ = launch;
+  const double due = (launch - *first_) * interval;
+  if (due > elapsed()) world_.rest(Seconds{due - elapsed()});
+  if (elapsed() + longest_ > plan_.budget->value) return false;
+  begun_ = elapsed();
+  begin_in_run_ = run_.run_time().value;
+  return true;
+}
+
+void SoakPace::note_begin(int launch) {
+  std::vector<double>& begins = record_.launch_begins_s;
+  const auto place = static_cast<std::size_t>(launch);
+  // An older journal does not tell when a launch that is kept began.
+  const double unknown = begins.empty() ? 0.0 : begins.back();
+  begins.resize(std::max(begins.size(), place + 1), unknown);
+  begins[place] = begin_in_run_;
 }
 
 }  // namespace linkgain

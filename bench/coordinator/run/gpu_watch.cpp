@@ -1,5 +1,3 @@
-#include "gpu_watch.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/warning.hpp"
+#include "watches.hpp"
 
 namespace linkgain {
 namespace {

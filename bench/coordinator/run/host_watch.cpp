@@ -1,5 +1,3 @@
-#include "host_watch.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,7 @@
 
 #include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "watches.hpp"
 
 namespace linkgain {
 namespace {

@@ -80,6 +80,16 @@ class CaseRun {
   TrafficCount count_by(std::size_t place, const TransferPlan& plan) const;
   VariantResult& result_of(std::size_t place);
   void lose(std::size_t place, const Error& loss);
+  /// Does a step in a job; one that refuses it, too, is lost to the case.
+  void or_lose(std::size_t place, const auto& step) {
+    try {
+      step();
+    } catch (const JobLost& loss) {
+      lose(place, loss);
+    } catch (const JobRefused& refusal) {
+      lose(place, refusal);
+    }
+  }
 
   std::vector<VariantJob>& jobs_;
   CaseResult& result_;
@@ -294,13 +304,7 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
   for (int index : order.next()) {
     if (is_cut()) break;
     const Opened& one = opened[static_cast<std::size_t>(index)];
-    try {
-      sample_one(one, {round, position++});
-    } catch (const JobLost& loss) {
-      lose(one.place, loss);
-    } catch (const JobRefused& refusal) {
-      lose(one.place, refusal);
-    }
+    or_lose(one.place, [&] { sample_one(one, {round, position++}); });
   }
   return opened_.size() == opened.size();
 }
@@ -368,18 +372,14 @@ void CaseRun::finish() {
     const double operations =
         std::max(protocol::kVerifiedOperations, one.reply.execution.operations_per_graph);
     const Seconds deadline{deadline_for(one, operations).value + time_for_memory().value};
-    try {
+    or_lose(one.place, [&] {
       if (sampled_[one.place]) {
         const Verification verification = job.verify(one.reply.handle, deadline);
         worked();
         verified(one.place, verification);
       }
       job.close(one.reply.handle, deadline);
-    } catch (const JobLost& loss) {
-      lose(one.place, loss);
-    } catch (const JobRefused& refusal) {
-      lose(one.place, refusal);
-    }
+    });
   }
 }
 

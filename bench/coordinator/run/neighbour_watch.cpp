@@ -1,9 +1,8 @@
-#include "neighbour_watch.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "linkgain/record/warning.hpp"
+#include "watches.hpp"
 
 namespace linkgain {
 namespace {

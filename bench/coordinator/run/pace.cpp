@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/plan/case_order.hpp"
+#include "linkgain/plan/run_plan.hpp"
 
 namespace linkgain {
 
@@ -14,25 +14,12 @@ RunPace::RunPace(const RunPlan& plan, const RunObserver& clock)
       launches_(plan.launches),
       order_(order_within(plan.cases, plan.budget.has_value())),
       cases_(plan.cases.size()),
-      times_(plan) {
-  plan_steps();
-}
+      times_(plan) {}
 
 int RunPace::rounds(int case_index, int launch) const {
   const auto index = static_cast<std::size_t>(case_index);
   if (cases_[index].left_out) return 0;
   return rounds_in_launch(plan_, plan_.cases[index], launch, launches_);
-}
-
-void RunPace::plan_steps() {
-  for (std::size_t i = 0; i < cases_.size(); ++i) {
-    Planned& own = cases_[i];
-    own.steps = own.added * passes_of(plan_);
-    for (int launch = 0; launch < launches_; ++launch) {
-      if (rounds(static_cast<int>(i), launch) > 0) own.steps += passes_of(plan_);
-    }
-    own.steps = own.left_out ? times_.done(i).steps : own.steps - own.kept.steps;
-  }
 }
 
 void RunPace::keeps(int case_index, int launch) {
@@ -41,7 +28,6 @@ void RunPace::keeps(int case_index, int launch) {
   if (kept_now == 0) return;
   ++kept.steps;
   kept.rounds += kept_now;
-  plan_steps();
 }
 
 ToGo RunPace::to_go(std::size_t index, int launches) const {
@@ -68,7 +54,6 @@ void RunPace::add_group(const std::vector<int>& cases, int launches) {
   added_ += launches;
   added_groups_ += static_cast<int>(divide_up(launches, launches_at_once(plan_)));
   for (const int index : cases) cases_[static_cast<std::size_t>(index)].added += launches;
-  plan_steps();
 }
 
 int RunPace::step() const {
@@ -78,8 +63,8 @@ int RunPace::step() const {
 }
 
 int RunPace::steps() const {
-  int planned = 0;
-  for (const Planned& each : cases_) planned += each.steps;
+  int planned = step();
+  for (std::size_t i = 0; i < cases_.size(); ++i) planned += to_go(i, launches_).steps;
   return planned;
 }
 

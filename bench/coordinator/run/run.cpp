@@ -10,16 +10,14 @@
 #include <utility>
 
 #include "costs.hpp"
-#include "gpu_watch.hpp"
-#include "host_watch.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/warning.hpp"
+#include "linkgain/run/pace.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
-#include "neighbour_watch.hpp"
-#include "soak_pace.hpp"
+#include "watches.hpp"
 
 namespace linkgain {
 namespace {
@@ -70,7 +68,7 @@ class Run : private RunCosts {
   void shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
   void tell_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   void accept(const std::vector<Launch>& group);
-  void take_settings(const VariantJob& job);
+  void greet(VariantJob& job, Seconds deadline);
   void look_around();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
   void start_lost(Launch& launch);
@@ -373,10 +371,7 @@ void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Mi
       if (!job.job) continue;
       const double left = kToStart + plan_.timeout.value - (world_.now().value - started);
       try {
-        job.hello = job.job->hello(Seconds{std::max(kLeast, left)});
-        neighbours_.add_own(job.hello.machine);
-        host_.add_own(job.hello.machine);
-        take_settings(job);
+        greet(job, Seconds{std::max(kLeast, left)});
       } catch (const Interrupted&) {
         throw;
       } catch (const Error& error) {
@@ -421,8 +416,12 @@ void Run::accept(const std::vector<Launch>& group) {
   if (plan_.is_soak) soak_.note_begin(group.front().number);
 }
 
-void Run::take_settings(const VariantJob& job) {
+/// Waits for the hello of a job that was started and takes what it says of itself.
+void Run::greet(VariantJob& job, Seconds deadline) {
+  job.hello = job.job->hello(deadline);
   const protocol::HelloReply& reply = job.hello;
+  neighbours_.add_own(reply.machine);
+  host_.add_own(reply.machine);
   started(reply);
   const auto variant = static_cast<std::size_t>(job.variant);
   failed_starts_[variant] = 0;
@@ -539,10 +538,7 @@ void Run::start_lost(Launch& launch) {
 void Run::start_again(VariantJob& job, int launch) {
   try {
     job.job = world_.start_job(job.variant, launch);
-    job.hello = job.job->hello(plan_.timeout);
-    neighbours_.add_own(job.hello.machine);
-    host_.add_own(job.hello.machine);
-    take_settings(job);
+    greet(job, plan_.timeout);
     settings_.traffic.same_gpus =
         settings_.traffic.same_gpus && same_gpus(job.hello.machine, record_.machine);
   } catch (const Interrupted&) {

@@ -1,10 +1,10 @@
-#include "linkgain/run/time_left.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+
+#include "linkgain/run/pace.hpp"
 
 namespace linkgain {
 namespace {

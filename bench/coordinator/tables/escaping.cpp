@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 

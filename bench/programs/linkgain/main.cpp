@@ -8,7 +8,7 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/stack_limit.hpp"
 #include "linkgain/base/standard_streams.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 

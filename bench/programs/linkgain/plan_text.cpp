@@ -11,7 +11,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/cases/option_words.hpp"
+#include "linkgain/cases/completion.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"

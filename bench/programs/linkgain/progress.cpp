@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"

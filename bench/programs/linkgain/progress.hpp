@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/run/progress.hpp"
+#include "linkgain/run/run.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/html/run_page.hpp"

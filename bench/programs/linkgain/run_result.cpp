@@ -13,7 +13,6 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "linkgain/html/run_page.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/journal.hpp"

@@ -18,8 +18,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/runtime/fault.hpp"
-#include "linkgain/runtime/time_bound.hpp"
-#include "rank_start.hpp"
+#include "linkgain/runtime/watchdog.hpp"
 
 namespace {
 

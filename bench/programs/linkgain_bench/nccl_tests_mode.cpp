@@ -15,7 +15,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/stopwatch.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/nccl_tests/nccl_tests_cases.hpp"
+#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "linkgain/nccl_tests/nccl_tests_output.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/runtime/engine.hpp"

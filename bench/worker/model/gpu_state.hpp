@@ -12,7 +12,7 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
-#include "linkgain/model/gpu_options.hpp"
+#include "linkgain/model/gpu_model.hpp"
 
 namespace linkgain::on_gpu {
 

@@ -1,5 +1,3 @@
-#include "linkgain/model/reference_model.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include "kernels/random/model_random.hpp"
 #include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/model/tokens.hpp"
+#include "linkgain/model/training_model.hpp"
 #include "reference_layers.hpp"
 
 namespace linkgain {

@@ -1,10 +1,9 @@
-#include "calibration.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "linkgain/base/stopwatch.hpp"
+#include "linkgain/runtime/engine.hpp"
 
 namespace linkgain {
 namespace {

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "calibration.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"

@@ -20,8 +20,6 @@
 #include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/visible_text.hpp"
-#include "linkgain/base/whole_number.hpp"
 #include "linkgain/cases/operation.hpp"
 
 namespace linkgain {

@@ -1,5 +1,3 @@
-#include "linkgain/runtime/serve.hpp"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 #include <cerrno>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/runtime/engine.hpp"
 
 namespace linkgain {
 

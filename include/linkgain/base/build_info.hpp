@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace linkgain {
 
@@ -11,6 +12,12 @@ struct BuildInfo {
   bool has_nccl = false;     ///< the nccl backend was built
   std::string nccl_missing;  ///< why it was not built; empty when it was
 };
+/// Returns the facts of this build.
 const BuildInfo& build_info();
+
+/// Returns "+04a4051" of the sources this was built from, "-dirty" where they differ from the
+/// commit; empty where it is not known. scripts/cmake/WriteCommit.cmake writes its source at every
+/// build.
+std::string_view commit_suffix();
 
 }  // namespace linkgain

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +76,34 @@ Enum parse_name(std::string_view what, std::string_view name,
     if (name_of(value) == name) return value;
   }
   throw UsageError(unknown_name(what, name, names_of(values)));
+}
+
+/// Whether a whole text fits a pattern, in which `*` stands for any characters, slashes too, and
+/// `?` for one.
+bool matches_glob(std::string_view pattern, std::string_view text);
+
+// Text of others, as a file or a program gave it, in which nothing acts on a terminal.
+
+/// Bytes of the UTF-8 character that begins at `place`; 0 where none does. By table 3-7 of the
+/// Unicode Standard, which leaves out overlong forms, surrogates and what lies beyond U+10FFFF.
+std::size_t length_of_character(std::string_view text, std::size_t place);
+
+/// Control characters (C0, C1, DEL), line breaks included, those that change the direction of text
+/// or separate its lines, and bytes that are no UTF-8 as "\x1b" and "\u202e". All else stays as it
+/// is.
+std::string visible(std::string_view text);
+
+/// The same but for line breaks and tabs, which stay.
+std::string visible_lines(std::string_view text);
+
+/// The whole text as a number, without blanks or a + before it; absent where it is none, or one
+/// that `Number` does not hold.
+template <typename Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace linkgain

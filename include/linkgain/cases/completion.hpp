@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -23,5 +24,12 @@ using WordsOf = std::function<std::vector<std::string>(const CLI::Option& option
 /// "--option=value" it is the value, and of a list with commas the whole of it.
 std::string completions(const CLI::App& program, std::vector<std::string> words,
                         const WordsOf& words_of);
+
+/// Returns the names that an option takes, "--only" with a value "OP,..."; empty where there are
+/// others, or where it takes something else.
+std::vector<std::string_view> words_of_option(std::string_view option, std::string_view value);
+
+/// Returns words_of_option() of an option as it is declared.
+std::vector<std::string> words_of_declared(const CLI::Option& option);
 
 }  // namespace linkgain

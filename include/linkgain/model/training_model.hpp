@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "linkgain/gpt2/flat_memory.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/parameter_table.hpp"
 #include "linkgain/model/optimizer.hpp"
@@ -177,5 +177,17 @@ class TrainingModel {
 
 /// Throws UsageError where `probability` is not from 0 on and below 1.
 void validate_dropout(double probability);
+
+struct ReferenceOptions {
+  Gpt2Config config;
+  BatchShape shape;
+  double dropout = 0.1;    ///< probability at every place, 0 … 1, 1 excluded
+  std::uint64_t seed = 0;  ///< of initial weights and dropout
+};
+
+/// Makes GPT-2 in double precision on one CPU core, in plain loops: what every other implementation
+/// is compared with, and what trains if there is no GPU. Deterministic; gradients of one sample
+/// count once whatever the batch. Throws UsageError for options that do not fit.
+std::unique_ptr<TrainingModel> make_reference_model(const ReferenceOptions& options);
 
 }  // namespace linkgain

@@ -9,9 +9,12 @@
 
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/backend.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/cases/operation.hpp"
 
-/// nccl-tests' command line, as of its version 2.19.6.
+/// nccl-tests' command line, as of its version 2.19.6, and what it measures for its options, in its
+/// order.
 namespace linkgain {
 
 /// One of nccl-tests' programs, and what it does with its operation.
@@ -95,5 +98,46 @@ std::string nccl_tests_help();
 /// A message of what both modes of linkgain-bench share, with the flags of nccl-tests in the place
 /// of options that its mode lacks: "--sizes" as "-e".
 std::string with_nccl_tests_flags(std::string message);
+
+/// Rows of one type, reduction and root. The definition's size is still open.
+struct NcclTestsCurve {
+  Case definition;
+  std::string reduction;  ///< as the table names it
+  int root = -1;
+};
+
+/// The machine, as far as `-d all`, `-o all` and `-r -1` depend on it.
+struct NcclTestsMachine {
+  BackendKind backend = BackendKind::mpi;
+  int ranks = 2;
+  bool has_float8 = false;
+};
+
+/// Throws UsageError where the backend lacks what was asked for.
+std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
+                                              const NcclTestsProgram& program,
+                                              const NcclTestsMachine& machine);
+
+/// Whether rows have an in-place half: NCCL takes any call so, MPI forbids what it has no form of.
+bool has_nccl_tests_in_place(BackendKind backend, OperationKind operation);
+
+/// What of `all` nccl_tests_curves() leaves out, and of the rows, as a comment says it; none where
+/// it is all there.
+std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
+                                             const NcclTestsProgram& program,
+                                             const NcclTestsMachine& machine);
+
+/// What one row is about: the count column, and the size that linkgain and the size column take.
+struct NcclTestsSize {
+  std::int64_t elements = 0;
+  Bytes size{};
+};
+
+/// As much of `size` as is whole elements, a share of 16 bytes for each rank where elements are
+/// counted so; may be nothing.
+NcclTestsSize nccl_tests_size(const NcclTestsProgram& program, const Case& c, Bytes size);
+
+/// The size after this one on the way to -e, by -f or -i; zero where it was the last.
+Bytes next_nccl_tests_size(const NcclTestsOptions& options, Bytes size);
 
 }  // namespace linkgain

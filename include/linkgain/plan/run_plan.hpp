@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/cases/case.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
@@ -104,5 +105,12 @@ void require_usable(const RunOptions& options);
 /// Decides everything, or throws: UsageError for what cannot be meant, MachineError for what this
 /// machine cannot do. Looks at nothing but its arguments, and the files that variants name.
 RunPlan make_plan(const RunOptions& options, const Site& site);
+
+/// Returns indices of `cases` in the order in which they are to be measured: their own, or, where
+/// time is `limited`, so that most is known at whatever moment it ends. Then the largest size of
+/// each operation comes first, then that of its other curves, then the smallest size of every
+/// curve, and those between from the largest down. Launch modes are no curves of their own: small
+/// sizes are launched otherwise than large ones.
+std::vector<int> order_within(const std::vector<Case>& cases, bool limited);
 
 }  // namespace linkgain

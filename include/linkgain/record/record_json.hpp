@@ -1,10 +1,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_node.hpp"
+#include "linkgain/record/record.hpp"
 
 namespace linkgain {
 
@@ -16,6 +19,25 @@ struct RecordDocument;
 /// length, each row of a variant that is there. Returns nothing of any other file than one of the
 /// newest schema that is as linkgain wrote it, which its digest says; parse_record() then says why.
 std::optional<RecordDocument> read_as_written(std::string_view text);
+
+/// The document, one object, with the digest of all that stands before it as its last member.
+/// `before` is what stands between two of its members, `so_far` the digest of what was written in
+/// front of it, to which all of this is added.
+std::string with_digest(std::string_view document, std::string_view before, Digest& so_far);
+
+/// The digest that `text`, parsed as `document`, has; empty for none. Throws UsageError where that
+/// is not the one that with_digest() gives it. Adds the text to `so_far`.
+std::string require_digest(std::string_view text, const json::Node& document,
+                           std::string_view before, Digest& so_far);
+
+/// Throws UsageError where a record's parts do not belong together: a program's cases among those
+/// of linkgain or the other way round, ranks or variants in another order or there twice, a link of
+/// a rank that is not there, a launch that was not planned, more wrong elements than checked ones.
+void require_structure(const Record& record);
+
+/// Gives each case of a record that was read what its samples give, by summarise(), after
+/// require_structure().
+void derive_results(Record& record);
 
 }  // namespace linkgain
 

@@ -5,10 +5,59 @@
 #include <vector>
 
 #include "linkgain/plan/run_plan.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/run/observer.hpp"
-#include "linkgain/run/time_left.hpp"
+#include "linkgain/run/world.hpp"
 
 namespace linkgain {
+
+/// What is to come of a case.
+struct ToGo {
+  int steps = 0;
+  int rounds = 0;
+};
+
+/// What the cases of a run took so far, and by that how long the rest of them will take.
+class TimeLeft {
+ public:
+  /// Knows of no case what it takes yet. The plan must outlive it.
+  explicit TimeLeft(const RunPlan& plan) : plan_(plan), took_(plan.cases.size()) {}
+
+  /// Notes a step of a case, of so many rounds; `rounds_seconds` of its time passed in batches.
+  void took(std::size_t index, int rounds, double seconds, double rounds_seconds);
+  /// Returns the steps of a case that took() was told of, and their rounds.
+  const ToGo& done(std::size_t index) const { return took_[index].done; }
+
+  /// Returns what a case takes, by what it took so far, else what those of the nearest size did;
+  /// nothing if none was measured. A training and a case without one tell nothing of each other,
+  /// and with a budget neither does a far larger case: of one that is small the time is found by
+  /// measuring it.
+  std::optional<double> seconds_of(std::size_t index, ToGo part) const;
+  /// Returns the same, with a guess for what is not known yet.
+  double expected_seconds(std::size_t index, ToGo part) const;
+  /// Guesses by what such cases take on usual machines.
+  double guessed_seconds(std::size_t index, ToGo part) const;
+
+ private:
+  struct Took {
+    ToGo done;
+    double seconds = 0.0;
+    double rounds_seconds = 0.0;
+  };
+
+  /// Returns how many times as large a case is as the nearest one below it that was measured;
+  /// infinite where none was.
+  double growth_to(std::size_t index) const;
+
+  const RunPlan& plan_;
+  std::vector<Took> took_;
+};
+
+/// Returns in how many passes all cases of a launch are measured: one for each variant where they
+/// run one after the other.
+inline int passes_of(const RunPlan& plan) {
+  return plan.schedule == Schedule::sequential ? static_cast<int>(plan.variants.size()) : 1;
+}
 
 /// How far a run is, what its budget holds, and what time is left. A step is one case in one launch
 /// (and, run one after the other, of one variant). A budget that is too short for all lowers the
@@ -66,13 +115,11 @@ class RunPace {
 
  private:
   struct Planned {
-    int steps = 0;
-    int added = 0;  ///< launches, of those in `steps`
+    int added = 0;  ///< launches, beside those planned
     bool left_out = false;
     ToGo kept{};  ///< of an earlier part of the run, which no other member counts
   };
 
-  void plan_steps();
   ToGo to_go(std::size_t index, int launches) const;
   int groups_to_go(int launches) const;
   /// Returns the time of the rest of the run in so many launches, as far as it is known; of the
@@ -96,6 +143,34 @@ class RunPace {
   std::optional<int> measuring_{};  ///< that case
   std::vector<Planned> cases_;
   TimeLeft times_;
+};
+
+/// When the launches of a soak begin: evenly over the budget, one after the other, and none that
+/// the rest of the budget does not hold.
+class SoakPace {
+ public:
+  /// Paces a soak; the budget counts from now on. All must outlive it.
+  SoakPace(const RunPlan& plan, RunWorld& world, Record& record, const RunObserver& run);
+
+  /// Rests until it is time for the launch; false where the budget does not hold another one as
+  /// long as the longest so far. Throws Interrupted.
+  bool begins(int launch);
+
+  /// Writes when that launch began into the record, in the time of the run: jobs of it are up.
+  void note_begin(int launch);
+
+ private:
+  double elapsed() const { return world_.now().value - start_; }
+
+  const RunPlan& plan_;
+  RunWorld& world_;
+  Record& record_;
+  const RunObserver& run_;
+  double start_;
+  std::optional<int> first_{};  ///< that is not kept
+  double begun_ = 0.0;
+  double begin_in_run_ = 0.0;  ///< of the same launch
+  double longest_ = 0.0;
 };
 
 }  // namespace linkgain

@@ -10,7 +10,7 @@
 #include "linkgain/record/record.hpp"
 #include "linkgain/runtime/operation.hpp"
 #include "linkgain/runtime/training_communication.hpp"
-#include "linkgain/telemetry/call_log.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,15 +9,27 @@
 #include <variant>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/runtime/backend.hpp"
 #include "linkgain/runtime/device_monitor.hpp"
 #include "linkgain/runtime/fault.hpp"
+#include "linkgain/runtime/operation.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/runtime/watchdog.hpp"
-#include "linkgain/telemetry/call_log.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
+
+/// How many operations make a batch, which is a sample, and how long one of them takes.
+struct SampleSize {
+  std::int64_t operations;
+  Seconds per_operation;
+};
+
+/// Finds how many operations a batch needs to last as long as the command asks for. Every rank must
+/// call it; the result is the same on all.
+SampleSize size_of_sample(Session& session, Operation& operation, const protocol::Open& command);
 
 /// Makes the operation of a case: a backend's own, or what is built on it. Local to the rank;
 /// throws what Backend::open() throws. `products` as in Execution, or none.
@@ -91,5 +104,30 @@ class Engine {
   int next_handle_ = 1;
   std::int64_t batches_ = 0;
 };
+
+/// The worker's own channel to the coordinator. Taken before anything else runs: from then on file
+/// descriptor 1 is standard error, so that no library's print gets into the protocol.
+class ProtocolChannel {
+ public:
+  /// Moves descriptor 1 away and points it at descriptor 2.
+  ProtocolChannel();
+  ~ProtocolChannel();
+  ProtocolChannel(const ProtocolChannel&) = delete;
+  ProtocolChannel& operator=(const ProtocolChannel&) = delete;
+
+  /// Reads the next line from standard input, without the newline; nothing at its end. Sleeps
+  /// meanwhile.
+  std::optional<std::string> read_line();
+  void write_line(const std::string& line);
+
+ private:
+  int output_ = -1;
+  std::string pending_;
+};
+
+/// Answers the coordinator until shutdown or end of input. Collective: rank 0 reads and leads, the
+/// others follow. `fault` is for tests: what becomes of rank 0 at its replies.
+void serve(Session& session, Engine& engine, ProtocolChannel& channel,
+           const std::optional<Fault>& fault = {});
 
 }  // namespace linkgain

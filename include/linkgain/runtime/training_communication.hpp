@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "linkgain/gpt2/flat_memory.hpp"
+#include "linkgain/gpt2/parameter_table.hpp"
 
 namespace linkgain {
 

@@ -1,7 +1,14 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -12,6 +19,38 @@
 #include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {
+
+/// The files of NCCL that /proc/PID/maps lists, each once, without processes and version. Plugins
+/// (libnccl-net.so) are not NCCL.
+std::vector<MappedNccl> nccl_in_maps(std::string_view maps);
+
+/// Finds the libraries that processes have mapped while they run. A process is looked at each time
+/// until it has NCCL mapped, for programs load it when they need it. Afterwards it is looked at
+/// ever more seldom, down to each eighth time: a package may bring a second NCCL.
+class NcclFinder {
+ public:
+  void look(const std::vector<ProcessEntry>& processes);
+
+  /// Processes whose mappings could be read at least once.
+  int processes_looked() const { return static_cast<int>(looked_.size()); }
+  /// Every library that any process had mapped, in the order of their paths.
+  std::vector<MappedNccl> found() const;
+
+ private:
+  using Identity = std::pair<pid_t, std::uint64_t>;  ///< with its start
+
+  /// Of a process whose mappings could be read.
+  struct Looked {
+    std::set<std::string> paths{};  ///< of the libraries that were found in it
+    int pause = 0;                  ///< looks that leave it out after one that does not
+    int left = 0;                   ///< of these, still to come
+  };
+
+  void count(pid_t process, const MappedNccl& found);
+
+  std::map<Identity, Looked> looked_;
+  std::map<std::pair<std::string, bool>, MappedNccl> libraries_;
+};
 
 /// Watches the GPUs of this host, and what a command does with them, from outside. The GPUs of a
 /// run are those that its variant's CUDA_VISIBLE_DEVICES leaves; all where it is not set or names a

@@ -5,9 +5,7 @@
 #include <array>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/glob.hpp"
 #include "linkgain/base/hostlist.hpp"
-#include "linkgain/base/visible_text.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {

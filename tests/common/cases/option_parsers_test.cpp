@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/option_words.hpp"
+#include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/program_metric.hpp"
 #include "linkgain/cases/schedule.hpp"

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/gpt2/flat_memory.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
-#include "linkgain/gpt2/gradient_buckets.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
+#include "linkgain/gpt2/training_strategy.hpp"
 
 namespace linkgain::test {
 namespace {

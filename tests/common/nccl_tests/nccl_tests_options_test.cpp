@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/nccl_tests/nccl_tests_cases.hpp"
+#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 

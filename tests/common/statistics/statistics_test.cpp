@@ -14,7 +14,6 @@
 
 #include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/statistics/distributions.hpp"
-#include "linkgain/statistics/false_discovery.hpp"
 #include "linkgain/statistics/level_change.hpp"
 
 namespace linkgain::test {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "linkgain/telemetry/error_counters.hpp"
-#include "linkgain/telemetry/gpu_fault.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
 #include "nvml_library.hpp"
 #include "support/nvml_scenario.hpp"

@@ -11,7 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include "linkgain/telemetry/call_log.hpp"
 #include "support/call_log_double.hpp"
 #include "support/scratch_folder.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "linkgain/baseline/regression.hpp"
-#include "linkgain/statistics/false_discovery.hpp"
+#include "linkgain/statistics/distributions.hpp"
 #include "support/simulated_launches.hpp"
 
 namespace linkgain::test {

@@ -1,11 +1,10 @@
-#include "linkgain/jobs/program_inquiry.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "linkgain/jobs/job.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"

@@ -1,5 +1,3 @@
-#include "linkgain/plan/hostfile.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,8 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/plan/site.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/golden.hpp"
 #include "support/process_support.hpp"

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "linkgain/cases/sizes.hpp"
-#include "linkgain/plan/case_order.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"

@@ -1,5 +1,3 @@
-#include "linkgain/plan/profile_options.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -7,7 +5,8 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/cases/profile_file.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/plan/site.hpp"
 #include "support/golden.hpp"

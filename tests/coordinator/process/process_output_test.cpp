@@ -9,7 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "linkgain/process/pipe_reader.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/signals.hpp"
 #include "support/process_support.hpp"

@@ -12,7 +12,6 @@
 #include <semaphore>
 #include <thread>
 
-#include "linkgain/process/exit_clock.hpp"
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/process.hpp"
 #include "support/process_support.hpp"

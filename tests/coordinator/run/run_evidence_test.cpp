@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "gpu_watch.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/record/limits.hpp"
@@ -12,6 +11,7 @@
 #include "run_beside_nvml.hpp"
 #include "run_support.hpp"
 #include "support/golden.hpp"
+#include "watches.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/base/visible_text.hpp"
+#include "linkgain/base/text.hpp"
 #include "support/program.hpp"
 
 namespace linkgain::test {

@@ -12,7 +12,7 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/process/process.hpp"
-#include "mapped_nccl.hpp"
+#include "linkgain/watch/program_evidence.hpp"
 #include "support/golden.hpp"
 #include "support/process_support.hpp"
 #include "support/program.hpp"

@@ -6,7 +6,7 @@
 
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/model/gpu_model.hpp"
-#include "linkgain/model/reference_model.hpp"
+#include "linkgain/model/training_model.hpp"
 #include "model_steps.hpp"
 #include "support/training_precisions.hpp"
 #include "worker/gpu/gpu_fixture.hpp"

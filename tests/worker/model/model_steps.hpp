@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/random/philox.hpp"
-#include "linkgain/model/reference_model.hpp"
 #include "linkgain/model/tokens.hpp"
+#include "linkgain/model/training_model.hpp"
 
 /// Steps of a training model without any communication.
 namespace linkgain::test {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/random/model_random.hpp"
-#include "linkgain/model/reference_model.hpp"
+#include "linkgain/model/training_model.hpp"
 #include "model_steps.hpp"
 
 namespace linkgain::test {

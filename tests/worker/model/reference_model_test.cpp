@@ -1,5 +1,3 @@
-#include "linkgain/model/reference_model.hpp"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,6 +9,7 @@
 
 #include "final_gradients.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/model/training_model.hpp"
 #include "tiny_steps.hpp"
 
 namespace linkgain::test {

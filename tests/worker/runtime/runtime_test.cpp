@@ -3,7 +3,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/runtime/device_monitor.hpp"
 #include "linkgain/runtime/fault.hpp"
-#include "linkgain/runtime/rank_board.hpp"
+#include "linkgain/runtime/session.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/golden.hpp"
 #include "support/scoped_environment.hpp"

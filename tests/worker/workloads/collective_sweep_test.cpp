@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linkgain/cases/case.hpp"
+#include "linkgain/workloads/training_operation.hpp"
 #include "support/situations.hpp"
-#include "training_run.hpp"
 
 namespace linkgain::test {
 namespace {

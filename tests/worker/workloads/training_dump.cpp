@@ -16,8 +16,8 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpt2/training_case.hpp"
-#include "linkgain/model/reference_model.hpp"
-#include "training_run.hpp"
+#include "linkgain/model/training_model.hpp"
+#include "linkgain/workloads/training_operation.hpp"
 #include "worker/model/model_steps.hpp"
 #ifdef LINKGAIN_HAVE_GPU
 #include "linkgain/gpu/device.hpp"

@@ -15,10 +15,10 @@
 
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/model/gpu_model.hpp"
+#include "linkgain/workloads/training_operation.hpp"
 #include "support/nccl_rank_backend.hpp"
 #include "support/rank_test.hpp"
 #include "thread_communication.hpp"
-#include "training_run.hpp"
 #include "worker/model/model_steps.hpp"
 
 namespace linkgain::test {

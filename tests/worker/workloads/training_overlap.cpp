@@ -23,13 +23,13 @@
 #include "linkgain/model/gpu_model.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/workloads/training_operation.hpp"
 #include "nccl/api.hpp"
 #include "nccl/nccl_calls.hpp"
 #include "overlap_options.hpp"
 #include "overlap_table.hpp"
 #include "support/gpu_rank_program.hpp"
 #include "timed_communication.hpp"
-#include "training_run.hpp"
 
 // Says how far a training's exposed communication is from what the bucket model gives, and why: not
 // a test, as what it prints depends on the GPUs. Started by mpirun. See usage().

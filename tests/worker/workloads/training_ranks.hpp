@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/model/reference_model.hpp"
+#include "linkgain/model/training_model.hpp"
+#include "linkgain/workloads/training_operation.hpp"
 #include "thread_communication.hpp"
-#include "training_run.hpp"
 #include "worker/model/model_steps.hpp"
 
 namespace linkgain::test {

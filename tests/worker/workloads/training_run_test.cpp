@@ -1,5 +1,3 @@
-#include "training_run.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/workloads/training_operation.hpp"
 #include "training_ranks.hpp"
 
 namespace linkgain::test {

@@ -1,4 +1,4 @@
-#include "linkgain/cases/option_file.hpp"
+#include "linkgain/cases/profile_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

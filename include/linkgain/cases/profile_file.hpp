@@ -23,4 +23,9 @@ std::string read_option_file(
     CLI::App& app, const std::filesystem::path& file, std::string_view own,
     const std::function<void(std::string_view name, std::string_view value)>& require);
 
+/// Throws UsageError for what a profile's file, which anybody may have written, may not say: which
+/// programs and libraries are started or opened, and where files are written. The command line may.
+/// `name` is an option without "--", `value` one of its values.
+void require_harmless(std::string_view name, std::string_view value);
+
 }  // namespace linkgain
