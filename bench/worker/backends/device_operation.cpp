@@ -13,7 +13,7 @@
 #include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/graph.hpp"
+#include "linkgain/gpu/stream.hpp"
 
 namespace linkgain {
 namespace {

@@ -10,7 +10,6 @@
 
 #ifdef LINKGAIN_HAVE_NCCL
 #include "linkgain/gpu/device.hpp"
-#include "linkgain/gpu/peer_copies.hpp"
 #endif
 
 namespace linkgain {

@@ -1,5 +1,3 @@
-#include "linkgain/gpu/peer_copies.hpp"
-
 #include <cuda_runtime_api.h>
 
 #include <chrono>

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "gpu_products.hpp"
 #include "gpu_state.hpp"
 #include "kernels/gpt2/adamw.hpp"
 #include "kernels/gpt2/column_sums.hpp"

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/peer_copies.hpp"
 
 namespace linkgain::gpu {
 
@@ -53,5 +55,13 @@ std::string pci_bus_id_text(int domain, int bus, int device);
 /// Returns the driver's function of that name, as of CUDA 12.0, null where there is none: the
 /// driver's library is not linked, as programs must start without it.
 void* driver_function(const char* name) noexcept;
+
+/// Copies by copy engine between all visible GPUs that reach each other's memory, one after the
+/// other, some milliseconds each.
+std::vector<PeerCopy> measure_peer_copies();
+
+/// Copies between pinned host memory and every visible GPU, both ways at once, for about that long,
+/// so that their PCIe links are at work. Returns how many GPUs took part. Throws CudaError.
+int load_links(Seconds time);
 
 }  // namespace linkgain::gpu

@@ -12,7 +12,7 @@
 
 #include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/buffer.hpp"
-#include "linkgain/gpu/graph.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 
 namespace linkgain::kernels {

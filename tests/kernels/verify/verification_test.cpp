@@ -11,7 +11,7 @@
 
 #include "all_patterns.hpp"
 #include "kernels/verify/simulated_reduction.hpp"
-#include "linkgain/gpu/graph.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "simulated_reduction.hpp"
 #include "worker/gpu/gpu_fixture.hpp"
 

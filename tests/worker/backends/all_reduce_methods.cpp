@@ -22,7 +22,6 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/graph.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/statistics/statistics.hpp"

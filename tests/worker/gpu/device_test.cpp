@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gpu_fixture.hpp"
-#include "linkgain/gpu/graph.hpp"
+#include "linkgain/gpu/stream.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <utility>
 
-#include "library_search.hpp"
 #include "linkgain/base/errors.hpp"
 #include "support/program.hpp"
 

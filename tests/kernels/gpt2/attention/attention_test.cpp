@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/gpt2/attention/attention_batch.hpp"
-#include "linkgain/gpu/graph.hpp"
+#include "linkgain/gpu/stream.hpp"
 #include "reference_layers.hpp"
 
 namespace linkgain::kernels {
