@@ -6,7 +6,7 @@
 
 namespace linkgain {
 
-/// Odd factors and shifts are bijections of 64 bits.
+/// Mixes a word in: odd factors and shifts are bijections of 64 bits.
 void Digest::mix(std::uint64_t word) {
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15U;
   state_ = (state_ ^ word) * kFactor;

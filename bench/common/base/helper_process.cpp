@@ -10,8 +10,8 @@
 namespace linkgain {
 namespace {
 
-/// Nothing of the program's may stay open because of this process: locks, or pipes that others
-/// read to their end.
+/// Closes all other descriptors: nothing of the program's may stay open because of this process:
+/// locks, or pipes that others read to their end.
 void close_all_but(const std::set<int>& kept) {
   int next = 0;
   for (const int each : kept) {

@@ -34,7 +34,7 @@ std::optional<std::int64_t> number_of(std::string_view digits) {
   return value;
 }
 
-/// "01-03" as 01, 02, 03; "7" as 7.
+/// Expands "01-03" to 01, 02, 03; "7" as 7.
 std::vector<std::string> expand_range(std::string_view item, std::string_view range) {
   const std::size_t dash = range.find('-');
   const std::string_view from = range.substr(0, dash);
@@ -52,7 +52,7 @@ std::vector<std::string> expand_range(std::string_view item, std::string_view ra
   return numbers;
 }
 
-/// One item, of which every bracket multiplies the names.
+/// Expands one item, of which every bracket multiplies the names.
 std::vector<std::string> expand_item(std::string_view item) {
   const std::size_t open = item.find('[');
   const std::size_t close = item.find(']');
@@ -92,7 +92,7 @@ NumberedName cut(const std::string& name) {
   return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
 }
 
-/// Ascending numbers of one width as "01-03,07".
+/// Writes ascending numbers of one width as "01-03,07".
 std::string ranges_of(const std::vector<std::int64_t>& numbers, std::size_t width) {
   std::vector<std::string> ranges;
   for (std::size_t i = 0; i < numbers.size();) {

@@ -176,8 +176,8 @@ void JsonSchema::require(const json::In& document, const std::string& kind,
   throw UsageError("not a valid " + kind + ": at " + found, advice);
 }
 
-// The failed checks come from the inside out: the first names the member at fault, the others the
-// objects around it.
+// Says what departs from the schema. The failed checks come from the inside out: the first names
+// the member at fault, the others the objects around it.
 std::string JsonSchema::departure(const json::In& document, const std::string& root) const {
   valijson::ValidationResults problems;
   valijson::Validator validator;

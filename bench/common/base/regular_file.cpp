@@ -22,7 +22,7 @@ namespace {
 
 using Text = Reading<std::string>;
 
-/// Files of /proc and /sys state no size, or one that is not theirs.
+/// Reads to the end, for files of /proc and /sys state no size, or one that is not theirs.
 Text read_all(int descriptor, std::size_t size, std::size_t limit) {
   std::string text;
   text.reserve(std::min(size, limit));

@@ -44,7 +44,7 @@ bool is_escaped_blank(std::string_view text) {
   return text.starts_with("\\ ") || text.starts_with("\\\t") || text.starts_with("\\\n");
 }
 
-/// Where a blank, or a line that a backslash continues, is followed by something else.
+/// Returns where a blank, or a line that a backslash continues, is followed by something else.
 std::size_t behind_blanks(std::string_view text, std::size_t place, std::string_view blanks) {
   while (place < text.size()) {
     if (text.substr(place).starts_with("\\\n")) {
@@ -58,8 +58,8 @@ std::size_t behind_blanks(std::string_view text, std::size_t place, std::string_
   return std::string_view::npos;
 }
 
-/// Where the value that begins at `begin` ends: as a shell's word, parts of it in quotes, at one of
-/// these characters. What begins with a quote that is not closed is all of the rest.
+/// Returns where the value that begins at `begin` ends: as a shell's word, parts of it in quotes,
+/// at one of these characters. What begins with a quote that is not closed is all of the rest.
 std::size_t end_of_value(std::string_view text, std::size_t begin, std::string_view separators) {
   std::size_t place = begin;
   while (place < text.size() && separators.find(text[place]) == std::string_view::npos) {
@@ -74,7 +74,8 @@ std::size_t end_of_value(std::string_view text, std::size_t begin, std::string_v
   return place;
 }
 
-/// Of a line as `Authorization: Bearer VALUE`: at the end of the quotes around it, or of the line.
+/// Returns where the value of a line as `Authorization: Bearer VALUE` ends: at the end of the
+/// quotes around it, or of the line.
 std::size_t end_of_line(std::string_view text, std::size_t name, std::size_t begin) {
   const bool is_in_quotes = name > 0 && is_quote(text[name - 1]);
   return std::min(text.find(is_in_quotes ? text[name - 1] : '\n', begin), text.size());
@@ -85,7 +86,7 @@ struct Part {
   std::size_t end = 0;
 };
 
-/// The value of the name that is there; empty where it has none.
+/// Returns the value of the name that is there; empty where it has none.
 Part value_behind(std::string_view text, Part name) {
   const bool is_option = text[name.begin] == '-';
   const std::size_t quote = text.find_first_not_of('\\', name.end);
@@ -109,8 +110,8 @@ Part value_behind(std::string_view text, Part name) {
   return {begin, end_of_value(text, begin, separators)};
 }
 
-/// The password of the URL whose "://" is there, of scheme://user:password@host; empty where it has
-/// none.
+/// Returns the password of the URL whose "://" is there, of scheme://user:password@host; empty
+/// where it has none.
 Part password_of_url(std::string_view text, std::size_t scheme_end) {
   const std::size_t begin = scheme_end + 3;
   const std::size_t end = std::min(text.find_first_of("/?# \t\n'\"", begin), text.size());
@@ -133,8 +134,8 @@ std::string without_passwords_of_urls(std::string text, Found& found) {
   return text;
 }
 
-/// A variant as the command line has it, name:VARIABLE=value,…, whose values may hold commas and
-/// blanks.
+/// Masks a variant as the command line has it, name:VARIABLE=value,…, whose values may hold commas
+/// and blanks.
 std::string variant_without_secrets(std::string_view text, Found& found) {
   const std::size_t parts = text.find(':') + 1;
   std::string result(text.substr(0, parts));
@@ -214,7 +215,7 @@ std::vector<std::string> mask(std::vector<std::string> words, Found& found) {
   return words;
 }
 
-/// As the program gets it from a shell.
+/// Returns the text as the program gets it from a shell.
 std::string unquoted(std::string_view text) {
   std::string result;
   for (std::size_t place = 0; place < text.size(); ++place) {
@@ -273,7 +274,7 @@ void KnownSecrets::add(const std::vector<std::string>& words) {
 void KnownSecrets::keep(const std::vector<std::string>& values) {
   for (const std::string& each : values) {
     const std::string value = unquoted(each);
-    // Of a header, "Bearer VALUE".
+    // A header has "Bearer VALUE".
     for (const std::string& part : {value, value.substr(value.find_last_of(" \t") + 1)}) {
       if (part.size() >= kShortest && !part.starts_with('$')) values_.insert(part);
     }

@@ -49,7 +49,7 @@ bool is_ready(int descriptor, int milliseconds) {
   return ::poll(&entry, 1, milliseconds) == 1;
 }
 
-/// A file waits for nobody.
+/// Returns what may be written at once; a file waits for nobody.
 std::size_t bytes_at_once(int descriptor) {
   struct stat found {};
   const bool is_file = ::fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);

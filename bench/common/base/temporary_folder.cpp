@@ -22,13 +22,13 @@ namespace {
 
 constexpr std::string_view kNameEnd = "XXXXXX";
 
-/// The first digits of what the kernel drew when it started; empty where it does not tell.
+/// Returns the first digits of what the kernel drew when it started; empty where it does not tell.
 std::string kernel_id() {
   constexpr std::size_t kDigits = 8;
   return read_regular_file("/proc/sys/kernel/random/boot_id").value_or("").substr(0, kDigits);
 }
 
-/// As much of the host's name as tells people whose folder it is, and no dot.
+/// Returns as much of the host's name as tells people whose folder it is, and no dot.
 std::string short_host_name() {
   constexpr std::size_t kMost = 15;
   std::array<char, 256> name{};
@@ -38,8 +38,8 @@ std::string short_host_name() {
   return result.substr(0, kMost);
 }
 
-/// "linkgain-job.node1-f78d558a.": nobody gives a folder of results such a name. Locks need not
-/// reach beyond the kernel that gave them, as on NFS, so another one never removes the folder.
+/// Returns "linkgain-job.node1-f78d558a.": nobody gives a folder of results such a name. Locks need
+/// not reach beyond the kernel that gave them, as on NFS, so another one never removes the folder.
 std::string name_begin() { return "linkgain-job." + short_host_name() + '-' + kernel_id() + '.'; }
 
 Descriptor open_folder(const std::filesystem::path& path) {
@@ -48,7 +48,8 @@ Descriptor open_folder(const std::filesystem::path& path) {
 
 bool locks(const Descriptor& folder) { return ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0; }
 
-/// As mkdtemp() made it for this user, and not so new that it may not be locked yet.
+/// Returns whether it is as mkdtemp() made it for this user, and not so new that it may not be
+/// locked yet.
 bool may_be_left(const Descriptor& folder) {
   constexpr std::time_t kNew = 60;  // seconds
   struct stat found {};

@@ -10,8 +10,8 @@
 namespace linkgain {
 namespace {
 
-/// Damerau-Levenshtein distance in its optimal string alignment form: insertions, deletions,
-/// substitutions and swaps of neighbours each count one.
+/// Counts edits: Damerau-Levenshtein distance in its optimal string alignment form: insertions,
+/// deletions, substitutions and swaps of neighbours each count one.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last;
   std::vector<std::size_t> last(b.size() + 1);
@@ -36,7 +36,7 @@ unsigned byte_at(std::string_view text, std::size_t place) {
   return place < text.size() ? static_cast<unsigned char>(text[place]) : 0U;
 }
 
-/// Of a character of `length` bytes.
+/// Returns the code point of a character.
 char32_t code_of(std::string_view character) {
   static constexpr unsigned kFirstBits[] = {0U, 0x7FU, 0x1FU, 0x0FU, 0x07U};
   char32_t code = byte_at(character, 0) & kFirstBits[character.size()];
@@ -48,8 +48,8 @@ char32_t code_of(std::string_view character) {
 
 bool is_control(char32_t code) { return code < 0x20U || (code >= 0x7FU && code <= 0x9FU); }
 
-/// Marks of direction, embeddings, overrides and isolates; separators of lines and paragraphs, at
-/// which some programs begin a line.
+/// Finds marks of direction, embeddings, overrides and isolates; separators of lines and
+/// paragraphs, at which some programs begin a line.
 bool moves_text(char32_t code) {
   return code == 0x061CU || code == 0x2028U || code == 0x2029U || code == 0x200EU ||
          code == 0x200FU || (code >= 0x202AU && code <= 0x202EU) ||
@@ -208,8 +208,8 @@ std::string go_with(std::span<const std::string_view> options) {
   return fmt::format("{} {} with", listed(options), options.size() > 1 ? "go" : "goes");
 }
 
-// A star first takes nothing; where what follows does not fit, the last star takes one character
-// more. Going back to earlier stars finds nothing that the last one cannot.
+// Matches a star with nothing first; where what follows does not fit, the last star takes one
+// character more. Going back to earlier stars finds nothing that the last one cannot.
 bool matches_glob(std::string_view pattern, std::string_view text) {
   std::size_t at = 0;
   std::size_t in_text = 0;

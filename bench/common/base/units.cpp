@@ -42,7 +42,7 @@ constexpr std::array kTimeUnits{TimeUnit{"ns", 1e-9}, TimeUnit{"us", 1e-6}, Time
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// The bytes that a suffix stands for; 0 where it is none.
+/// Returns the bytes that a suffix stands for; 0 where it is none.
 std::int64_t suffix_bytes(std::string_view suffix) {
   std::string folded;
   for (const char c : suffix) folded += lower(c);
@@ -64,7 +64,8 @@ std::string format_bytes(Bytes bytes, std::string_view gap) {
   return fmt::format("{}{}B", bytes.value, gap);
 }
 
-/// Fixed notation with three significant digits, counted after rounding, of a value below 1.
+/// Writes in fixed notation with three significant digits, counted after rounding, of a value below
+/// 1.
 std::string three_digits(double value) {
   const std::string scientific = fmt::format("{:.2e}", value);
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
@@ -92,9 +93,9 @@ std::string exact_bytes(Bytes bytes) { return format_bytes(bytes, ""); }
 
 std::string readable_bytes(Bytes bytes) { return format_bytes(bytes, " "); }
 
-// Two decimals below 100 and one from there on: a column of times keeps three to four significant
-// digits, so that a difference of 1 % always shows. The borders are compared after rounding: what
-// would print as 1000.0 us is 1.00 ms.
+// Writes two decimals below 100 and one from there on: a column of times keeps three to four
+// significant digits, so that a difference of 1 % always shows. The borders are compared after
+// rounding: what would print as 1000.0 us is 1.00 ms.
 std::string readable_time(Seconds time) {
   if (time.value == 0.0) return "0 s";
   std::size_t unit = 0;
@@ -107,7 +108,7 @@ std::string readable_time(Seconds time) {
   return fmt::format("{:.{}f} {}", scaled, decimals, kTimeUnits[unit].name);
 }
 
-// One decimal from 10 up, where it is 1 % or finer; two from 1; below that three significant
+// Writes one decimal from 10 up, where it is 1 % or finer; two from 1; below that three significant
 // digits, because small messages reach milligigabytes and a fixed number of decimals would show
 // zero.
 std::string readable_bandwidth(double gb_per_s) {

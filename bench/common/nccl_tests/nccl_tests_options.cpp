@@ -64,8 +64,8 @@ char lower(char letter) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
 }
 
-/// How often a size is multiplied by 2 for the unit that `rest` begins with; absent where it is
-/// none.
+/// Returns how often a size is multiplied by 2 for the unit that `rest` begins with; absent where
+/// it is none.
 std::optional<int> exponent_of_unit(std::string_view rest) {
   const std::size_t first = rest.find_first_not_of(" \t\n\v\f\r");
   if (first == std::string_view::npos) return 0;
@@ -74,10 +74,10 @@ std::optional<int> exponent_of_unit(std::string_view rest) {
   return 10 * (static_cast<int>(unit) + 1);
 }
 
-/// A number as C reads it, then the first letter of a unit: K, M or G, powers of 1024. What follows
-/// that letter does not count, and bytes are cut to whole ones. Throws UsageError, which names
-/// `flag`, for what nccl-tests refuses, for what is no number of bytes (nan) and for less than
-/// `least`.
+/// Reads a number as C does, then the first letter of a unit: K, M or G, powers of 1024. What
+/// follows that letter does not count, and bytes are cut to whole ones. Throws UsageError, which
+/// names `flag`, for what nccl-tests refuses, for what is no number of bytes (nan) and for less
+/// than `least`.
 Bytes parse_nccl_tests_size(std::string_view flag, const std::string& text, Bytes least) {
   constexpr auto kMostSize = static_cast<double>(kLargestSize.value);
   char* rest = nullptr;
@@ -94,8 +94,8 @@ Bytes parse_nccl_tests_size(std::string_view flag, const std::string& text, Byte
                   flag, text, least.value));
 }
 
-/// Those of `flags` ("--minbytes") that a long argument ("--min", "--min=8") may stand for: the one
-/// of that very name, else all that begin so.
+/// Returns those of `flags` ("--minbytes") that a long argument ("--min", "--min=8") may stand for:
+/// the one of that very name, else all that begin so.
 std::vector<std::string> flags_meant_by(std::string_view argument,
                                         const std::vector<std::string>& flags) {
   const std::string_view name = argument.substr(0, argument.find('='));
@@ -108,8 +108,8 @@ std::vector<std::string> flags_meant_by(std::string_view argument,
   return meant;
 }
 
-/// The arguments with those of `flags` that are shortened written in full. Throws UsageError where
-/// one may stand for several.
+/// Returns the arguments with those of `flags` that are shortened written in full. Throws
+/// UsageError where one may stand for several.
 std::vector<std::string> with_flags_in_full(const std::vector<std::string>& arguments,
                                             const std::vector<std::string>& flags) {
   std::vector<std::string> full;
@@ -125,7 +125,7 @@ std::vector<std::string> with_flags_in_full(const std::vector<std::string>& argu
   return full;
 }
 
-/// Whether nccl-tests would write JSON to a file of this name: capitals or not.
+/// Returns whether nccl-tests would write JSON to a file of this name: capitals or not.
 bool has_json_extension(std::string_view file) {
   constexpr std::string_view kExtension = ".json";
   if (file.size() < kExtension.size()) return false;
@@ -219,7 +219,7 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
   add_job_options(shared, texts.shared);
 }
 
-/// nccl-tests' long flags, which may be shortened; those of our own may not.
+/// Lists nccl-tests' long flags, which may be shortened; those of our own may not.
 std::vector<std::string> long_flags(const CLI::App& parser) {
   constexpr std::array kNotShortened{"only", "format", "backend", "gpus", "np", "help"};
   std::vector<std::string> flags;
@@ -302,8 +302,8 @@ std::optional<double> least_bandwidth() {
 /// What a rank's share is a multiple of where elements are counted for one rank.
 constexpr std::int64_t kShareBytes = 16;
 
-/// What -R 0, 1 and 2 stand for: nccl-tests has NCCL allocate all its buffers. Memory of MPI's is
-/// plain.
+/// Returns what -R 0, 1 and 2 stand for: nccl-tests has NCCL allocate all its buffers. Memory of
+/// MPI's is plain.
 Buffers buffers_of(int registration, BackendKind backend) {
   constexpr std::array kKinds{Buffers::allocated, Buffers::registered, Buffers::symmetric};
   const bool plain = registration == 0 && backend == BackendKind::mpi;
@@ -323,7 +323,7 @@ std::vector<DataType> types_of(const NcclTestsOptions& options, const NcclTestsM
   return types;
 }
 
-/// Absent where the program has none.
+/// Returns the reductions; an absent one where the program has none.
 std::vector<std::optional<Reduction>> reductions_of(const NcclTestsOptions& options,
                                                     const NcclTestsProgram& program,
                                                     BackendKind backend) {

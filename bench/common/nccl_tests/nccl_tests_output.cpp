@@ -18,7 +18,7 @@
 namespace linkgain {
 namespace {
 
-/// Of the library that is measured, which is not always NCCL.
+/// Names the versions of the library that is measured, which is not always NCCL.
 std::string versions(const protocol::HelloReply& hello) {
   const Software& software = hello.machine.software;
   const auto header = nccl_version_code(software.nccl_header.value_or(""));
@@ -36,7 +36,7 @@ std::string device_line(const RankInfo& rank) {
          "\n";
 }
 
-/// Two decimals, or as many as fit.
+/// Writes two decimals, or as many as fit.
 std::string number(double value, std::size_t width) {
   for (const int decimals : {2, 1, 0}) {
     std::string text = fmt::format("{:{}.{}f}", value, width, decimals);

@@ -13,8 +13,8 @@ namespace {
 /// going out of GPUs through host memory at 1 GiB.
 constexpr double kPcieOverhead = 1.5;
 
-/// Whether one GPU's messages may have brought its PCIe counters round, so that their growth says
-/// nothing.
+/// Returns whether one GPU's messages may have brought its PCIe counters round, so that their
+/// growth says nothing.
 bool pcie_may_wrap(const Case& c, const TransferPlan& plan, std::int64_t operations) {
   const double link_bytes =
       link_bytes_per_byte(protocol_called(plan.protocol)).value_or(2.0) * kPcieOverhead;
@@ -35,7 +35,7 @@ std::optional<std::int64_t> sum(const std::vector<LinkCounters>& ranks, Counter 
   return total;
 }
 
-/// Which ranks lack a counter of `kind`; empty where none does.
+/// Says which ranks lack a counter of `kind`; empty where none does.
 std::string who_lacks(const Case& c, const std::vector<LinkCounters>& ranks, std::string_view kind,
                       const std::vector<Counter>& counters) {
   if (ranks.size() != static_cast<std::size_t>(c.ranks)) {
@@ -56,7 +56,7 @@ std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ran
   return who_lacks(c, ranks, "NVLink", {&LinkCounters::nvlink_sent});
 }
 
-/// Why PCIe bytes are not known; empty where they are.
+/// Says why PCIe bytes are not known; empty where they are.
 std::string why_no_pcie(const Case& c, const TransferPlan& plan, std::int64_t operations,
                         const std::vector<LinkCounters>& ranks) {
   std::string absent =
@@ -66,13 +66,13 @@ std::string why_no_pcie(const Case& c, const TransferPlan& plan, std::int64_t op
                      readable_bytes(Bytes{kPcieModulus}));
 }
 
-/// What message_size() is the size of, where that is not the case's own.
+/// Says what message_size() is the size of, where that is not the case's own.
 std::string_view what_is_small(const Case& c) {
   if (c.operation == OperationKind::load_latency) return "loads ";
   return is_exchange(c.operation) ? "messages " : "";
 }
 
-/// Why nothing is expected of NVLink, or the share is not judged; empty where it is.
+/// Says why nothing is expected of NVLink, or the share is not judged; empty where it is.
 std::string why_not_judged(const Case& c, const TransferPlan& plan,
                            std::string_view why_no_algorithm) {
   const bool small = message_size(c) < kJudgedSize;

@@ -69,7 +69,7 @@ void apply_line(JournalLine line, Record& record, int& sequence) {
   }
 }
 
-/// What the run took and saw so far, as the record has it.
+/// Adds what the run took and saw so far, as the record has it.
 void add_course(json::Out& line, const Record& record) {
   if (record.wall_seconds) line["wall_s"] = *record.wall_seconds;
   if (record.time_spent) line["time_spent"] = json::write(*record.time_spent);
@@ -134,7 +134,8 @@ void JournalWriter::leave_place() {
   place_.clear();
 }
 
-/// A line that is cut ends the journal for its readers, so nothing is written after it.
+/// Appends a line. One that is cut ends the journal for its readers, so nothing is written after
+/// it.
 void JournalWriter::append(const std::string& line) {
   if (failure_) return;
   try {

@@ -24,7 +24,7 @@ struct Port {
   bool out = true;
 };
 
-/// Empty where a rank that the case names is not there.
+/// Returns the ports of a case's ranks; none where a rank that it names is not there.
 std::vector<Port> ports_of(const Machine& machine, const Case& c) {
   if (c.pair) {
     const RankInfo* from = find_rank(machine, c.pair->from);
@@ -58,7 +58,7 @@ std::optional<Limit> copy_limit(const Port& port, bool alone) {
   return Limit{std::min(in, out), alone ? LimitKind::copy_alone : LimitKind::copy_at_once};
 }
 
-/// Of all ports; absent where one has none.
+/// Returns the least of all ports; nothing where one has none.
 template <typename LimitOf>
 std::optional<Limit> slowest_of(const std::vector<Port>& ports, LimitOf limit_of) {
   std::optional<Limit> slowest;

@@ -36,8 +36,8 @@ LaunchTimes times_of(const std::vector<const Sample*>& samples) {
   return times;
 }
 
-/// What was asked for says what somebody wants to see, not what the machine does, so that the
-/// defaults decide.
+/// Returns what was asked for says what somebody wants to see, not what the machine does, so that
+/// the defaults decide.
 std::optional<LevelShift> level_shift_of(const Case& definition,
                                          const std::vector<const Sample*>& samples) {
   if (is_program(definition.operation)) return std::nullopt;  // it may change as it runs
@@ -80,7 +80,7 @@ void summarise_variant(VariantResult& result, const Case& definition,
   result.busbw = bus_bandwidth(definition, *result.time);
 }
 
-/// `first` are the first variant's samples, which may be `samples`.
+/// Makes a training's result; `first` are the first variant's samples, which may be `samples`.
 TrainingResult training_result(const std::vector<const Sample*>& samples,
                                const std::vector<const Sample*>& first) {
   TrainingResult result;
@@ -107,7 +107,7 @@ double relative_difference(double first, double other) {
 constexpr const char* kJobWasLost = "the job was lost";
 constexpr const char* kBudgetUsedUp = "the time budget was used up";
 
-/// Whether a lost job or an interrupt ended sampling.
+/// Returns whether a lost job or an interrupt ended sampling.
 bool broke_off(const CaseResult& result) {
   return result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
 }

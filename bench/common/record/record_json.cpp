@@ -25,7 +25,7 @@ constexpr json::Source kRecordSource{"record",
 constexpr double kLongestTime = 1e100;
 constexpr std::string_view kBetweenMembers = ",\n";
 
-/// A line for each case and each of the samples' columns; machine and settings over several.
+/// Writes a line for each case and each of the samples' columns; machine and settings over several.
 std::string pretty(const json::Out& document) {
   return json::laid_out(document, [](const std::string& key, const json::Out& value) {
     if ((key == "cases" || key == "samples" || key == "runs") && !value.empty())
@@ -46,7 +46,7 @@ void require_variants(const CaseResult& result, const std::vector<Variant>& vari
   if (!alike) refuse(result, "its variants are not those of the settings, in their order");
 }
 
-/// Readers find a rank by its number and by its place.
+/// Requires ranks in their order: readers find a rank by its number and by its place.
 void require_ranks(const std::vector<RankInfo>& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].rank == static_cast<int>(i)) continue;
@@ -67,7 +67,7 @@ void require_links(const Machine& machine) {
   }
 }
 
-/// What prints programs' runs looks for nothing else among them.
+/// Requires cases of one kind: what prints programs' runs looks for nothing else among them.
 void require_kind(const CaseResult& result, bool of_program) {
   if (is_program(result.definition.operation) == of_program) return;
   refuse(result, of_program ? "it is no case of a program" : "no program was run");
@@ -81,7 +81,7 @@ void require_launches(const CaseResult& result, int planned) {
   }
 }
 
-/// More wrong elements than were checked are none that a check found.
+/// Refuses more wrong elements than were checked, which are none that a check found.
 void require_verifications(const CaseResult& result) {
   for (const VariantResult& variant : result.variants) {
     const auto& verification = variant.verification;
@@ -91,7 +91,8 @@ void require_verifications(const CaseResult& result) {
   }
 }
 
-/// Whoever counts a case twice has twice as many launches, which look more alike than they are.
+/// Refuses a case that is there twice: whoever counts it so has twice as many launches, which look
+/// more alike than they are.
 void require_each_once(const Record& record) {
   std::set<std::string> names;
   for (const Variant& variant : record.settings.variants) {
@@ -111,7 +112,7 @@ constexpr std::string_view kMember = "\"digest\": ";
                    "take an unchanged copy; a record is not made to be edited");
 }
 
-/// Up to its closing bracket, or the line break before that.
+/// Returns the document up to its closing bracket, or the line break before that.
 std::string_view body_of(std::string_view document) {
   std::string_view body = document.substr(0, document.rfind('}'));
   if (body.ends_with('\n')) body.remove_suffix(1);

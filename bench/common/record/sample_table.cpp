@@ -17,7 +17,8 @@ struct Row {
 };
 using Rows = std::vector<Row>;
 
-/// A value of every sample's rank as one column for each rank; absent where the rank has none.
+/// Makes of a value of every sample's rank one column for each rank; absent where the rank has
+/// none.
 template <typename T, typename Value>
 void add_columns(const Rows& rows, std::size_t ranks, std::vector<std::vector<T>>& columns,
                  Value value) {
@@ -27,7 +28,7 @@ void add_columns(const Rows& rows, std::size_t ranks, std::vector<std::vector<T>
   }
 }
 
-/// The same of a member of the rank's health.
+/// Makes the same of a member of the rank's health.
 template <typename T>
 void add_health(const Rows& rows, std::size_t ranks, std::vector<std::vector<T>>& columns,
                 T Health::*member) {
@@ -36,7 +37,7 @@ void add_health(const Rows& rows, std::size_t ranks, std::vector<std::vector<T>>
   });
 }
 
-/// A member of every sample; nothing where all have its default.
+/// Makes a column of a member of every sample; none where all have its default.
 template <typename T>
 void add_sparse(const Rows& rows, std::vector<T>& column, T Sample::*member) {
   const auto has_value = [member](const Row& row) { return row.sample->*member != T(); };
@@ -131,7 +132,8 @@ Sample sample_at(const SampleTable& table, std::size_t row) {
   return sample;
 }
 
-/// The case that a sample is of. Throws UsageError where there is no such case, or no such variant.
+/// Returns the case that a sample is of. Throws UsageError where there is no such case, or no such
+/// variant.
 CaseResult& owner_of(const Sample& sample, std::int64_t place, std::vector<CaseResult>& cases) {
   const auto variant = static_cast<std::size_t>(sample.variant);
   if (place < std::ssize(cases)) {

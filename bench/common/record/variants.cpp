@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 /// Files are named by it, of at most 255 bytes with what else is in their names.
 constexpr std::size_t kLongestName = 64;
 
-/// P2P off, and every other path to NVLink shut: NVLS and, from 2.28.7 on, symmetric windows ignore
-/// NCCL_P2P_DISABLE. Which NCCL there will be is not known before workers run; an older one ignores
-/// what it does not know.
+/// Returns the variables that turn P2P off and shut every other path to NVLink: NVLS and, from
+/// 2.28.7 on, symmetric windows ignore NCCL_P2P_DISABLE. Which NCCL there will be is not known
+/// before workers run; an older one ignores what it does not know.
 Environment without_nvlink() {
   return {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}, {"NCCL_WIN_ENABLE", "0"}};
 }
@@ -43,8 +43,8 @@ bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
-/// What stands behind a variant's colon. `known`: the built-in ones, of which the first part may
-/// name one; the variant has its name then.
+/// Parses what stands behind a variant's colon. `known`: the built-in ones, of which the first part
+/// may name one; the variant has its name then.
 Variant parse_parts(std::string_view text, std::string_view whole,
                     const std::vector<Variant>& known) {
   Variant variant;
@@ -91,7 +91,8 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// The folder that makes the loader find `file`, which `named` leads to: it asks for kNcclFile.
+/// Returns the folder that makes the loader find `file`, which `named` leads to: it asks for
+/// kNcclFile.
 fs::path loader_folder(const fs::path& named, const fs::path& file) {
   for (const fs::path& each : {named.parent_path(), file.parent_path()}) {
     if (without_links(each / kNcclFile) == file) return each;
@@ -102,7 +103,8 @@ fs::path loader_folder(const fs::path& named, const fs::path& file) {
                                file.string(), kNcclFile));
 }
 
-/// `nccl=PATH` as the variable that has it opened: by workers their own, by programs the loader's.
+/// Sets `nccl=PATH` as the variable that has it opened: by workers their own, by programs the
+/// loader's.
 void set_nccl(Variant& variant, const VariantContext& context) {
   if (context.backend == BackendKind::mpi) {
     throw UsageError("a variant's nccl=PATH goes with the nccl backend");

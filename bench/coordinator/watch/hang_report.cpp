@@ -37,7 +37,7 @@ std::string waits_in(pid_t id) {
   return name == "0" ? std::string() : name;
 }
 
-/// Who uses what: fills in `gpus` of the processes, and the report's own.
+/// Finds who uses what: fills in `gpus` of the processes, and the report's own.
 void look_at_gpus(HangReport& report) {
   const std::shared_ptr<Nvml> nvml = Nvml::open(&report.no_gpus);
   if (!nvml) return;

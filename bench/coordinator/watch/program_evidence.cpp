@@ -42,8 +42,8 @@ constexpr const char* kUnknownIds =
 
 Clock::duration ticks(Span span) { return std::chrono::duration_cast<Clock::duration>(span); }
 
-/// In this namespace of process ids. /proc may hide those of other users; 0, which kill(2) takes
-/// for this process's group, is none.
+/// Returns whether a process lives, in this namespace of process ids. /proc may hide those of other
+/// users; 0, which kill(2) takes for this process's group, is none.
 bool is_alive(std::int64_t pid) {
   return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
@@ -112,7 +112,7 @@ bool is_nccl(std::string_view file) {
                      [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
-/// The sixth field of a line of maps, which may hold spaces; empty where there is none.
+/// Returns the sixth field of a line of maps, which may hold spaces; empty where there is none.
 std::string_view mapped_path(std::string_view line) {
   const std::size_t slash = line.find('/');
   return slash == std::string_view::npos ? std::string_view() : line.substr(slash);
@@ -170,7 +170,7 @@ class ProgramWatch::Impl {
   Seconds made_{Span(Clock::now().time_since_epoch()).count()};
   std::set<std::int64_t> own_;  ///< ids of processes that were found in a tree
 
-  // Of one run. Written by begin() and end() while no thread runs, and by the thread.
+  // These are one run's, written by begin() and end() while no thread runs, and by the thread.
   Clock::time_point start_{};
   std::vector<WatchedGpu> gpus_;  ///< that its variant sees
   std::set<int> used_;            ///< GPUs that a process of the command was listed on
@@ -197,7 +197,7 @@ std::vector<WatchedGpu> ProgramWatch::Impl::gpus_at(const Positions& positions) 
   return gpus;
 }
 
-/// Those that the variant sees, or why there are none.
+/// Chooses the GPUs that the variant sees, or says why there are none.
 void ProgramWatch::Impl::choose_gpus(std::size_t variant) {
   if (!nvml_) return;
   gpus_ = gpus_at(visible_.at(variant));
@@ -360,7 +360,8 @@ ProgramWatch::Impl::Listed ProgramWatch::Impl::list_processes_of_gpus() {
   return listed;
 }
 
-/// Before a run all that is listed is others'. Later only ids of this namespace tell anything.
+/// Finds others' processes. Before a run all that is listed is others'. Later only ids of this
+/// namespace tell anything.
 void ProgramWatch::Impl::find_neighbours(bool before) {
   const Clock::time_point now = Clock::now();
   const Listed listed = list_processes_of_gpus();

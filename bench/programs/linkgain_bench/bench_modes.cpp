@@ -47,7 +47,7 @@ void refuse(Session& session, ProtocolChannel& channel, const Error& error) {
       protocol::ErrorReply{error.what(), error.advice(), static_cast<int>(error.exit_code())}));
 }
 
-/// The backend's operations, and those that are built on it.
+/// Makes the backend's operations, and those that are built on it.
 OperationMaker operation_maker(Session& session, const WorkerOptions& options) {
   return [&session, training = options.training](Backend& backend, const Case& c,
                                                  const std::vector<std::string>& products) {

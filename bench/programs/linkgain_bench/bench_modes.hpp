@@ -33,8 +33,8 @@ class AgreedError : public MachineError {
   using MachineError::MachineError;
 };
 
-/// Collective: what `make` returns on this rank. Throws AgreedError on every rank where `make`
-/// threw an Error on one of them.
+/// Returns, collectively, what `make` returns on this rank. Throws AgreedError on every rank where
+/// `make` threw an Error on one of them.
 template <typename Make>
 auto make_agreed(Session& session, Make make) {
   decltype(make()) made{};
@@ -54,13 +54,15 @@ auto make_agreed(Session& session, Make make) {
 /// Throws UsageError where there is one rank only.
 void require_two_ranks(const Session& session);
 
-/// Collective: throws AgreedError on every rank where one of them cannot make the backend.
+/// Makes the backend, collectively: throws AgreedError on every rank where one of them cannot make
+/// the backend.
 BoundBackend make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options);
 
-/// Rank 0 answers the coordinator through `channel`, that the backend cannot be made included.
+/// Serves: rank 0 answers the coordinator through `channel`, that the backend cannot be made
+/// included.
 void serve_mode(Watchdog& watchdog, const WorkerOptions& options, ProtocolChannel& channel);
 
-/// Rank 0 runs Google Benchmark's loop; returns the exit status. Throws AgreedError where one of
+/// Runs Google Benchmark's loop on rank 0; returns the exit status. Throws AgreedError where one of
 /// the ranks cannot make the backend, UsageError on all ranks or on rank 0 after the others left.
 int benchmark_mode(Watchdog& watchdog, const WorkerOptions& options);
 
@@ -69,12 +71,12 @@ int benchmark_mode(Watchdog& watchdog, const WorkerOptions& options);
 /// UsageError and AgreedError on all ranks alike.
 int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options);
 
-/// Of two ranks: rank 0 prints what arrived of what they sent each other, as a line of JSON. A rank
-/// that still waits after 12 s ends by SIGALRM. Throws what prove_peer_writes() throws, UsageError
-/// on all ranks where there are not two.
+/// Proves delivery between two ranks: rank 0 prints what arrived of what they sent each other, as a
+/// line of JSON. A rank that still waits after 12 s ends by SIGALRM. Throws what
+/// prove_peer_writes() throws, UsageError on all ranks where there are not two.
 void prove_mode(Watchdog& watchdog, const WorkerOptions& options);
 
-/// Versions, GPUs and capabilities of this build and machine as one line of JSON.
+/// Returns versions, GPUs and capabilities of this build and machine as one line of JSON.
 std::string describe();
 
 /// Has mpirun start the ranks asked for of this program on this host, with the same `arguments`,

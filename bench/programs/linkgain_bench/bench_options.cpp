@@ -107,7 +107,7 @@ RanksToStart parse_ranks(const std::string& text) {
       "a link has two ends: take two ranks or more");
 }
 
-/// What -g and -t ask for together: a rank drives one GPU, so that there are as many ranks.
+/// Returns what -g and -t ask for together: a rank drives one GPU, so that there are as many ranks.
 std::optional<RanksToStart> ranks_of(const NcclTestsOptions& options,
                                      std::optional<RanksToStart> named) {
   const std::int64_t ranks = std::int64_t{options.gpus} * options.threads;
@@ -144,7 +144,7 @@ Selection choose_selection(const SelectionOptions& options) {
   return with_options(selection, options);
 }
 
-/// Whether nccl-tests is meant: by a flag of its own, by --format or by the name of a link.
+/// Returns whether nccl-tests is meant: by a flag of its own, by --format or by the name of a link.
 bool means_nccl_tests(const std::string& format, const std::vector<std::string>& unknown,
                       const char* path) {
   if (!format.empty() && format != "nccl-tests") {
@@ -162,7 +162,7 @@ void require_known(const std::vector<std::string>& extras) {
   }
 }
 
-/// Google Benchmark reads these from variables, too: BENCHMARK_OUT. They are seen to as options
+/// Adds what Google Benchmark reads from variables, too: BENCHMARK_OUT. They are seen to as options
 /// are, which count where both are given.
 std::vector<std::string> with_variables(const std::vector<std::string>& arguments) {
   static constexpr std::array kNames{"filter",
@@ -197,7 +197,7 @@ TrainingPlan choose_training(const SelectionOptions& options) {
   return training;
 }
 
-/// The file that Google Benchmark is to write.
+/// Returns the file that Google Benchmark is to write.
 std::optional<std::filesystem::path> benchmark_output(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kName = "--benchmark_out=";
   std::optional<std::filesystem::path> file;
@@ -207,7 +207,7 @@ std::optional<std::filesystem::path> benchmark_output(const std::vector<std::str
   return file;
 }
 
-/// Of what the cases cannot say. Serving, the coordinator has seen to it.
+/// Checks what the cases cannot say. Serving, the coordinator has seen to it.
 void require_training(const WorkerOptions& options) {
   const TrainingPlan& training = options.training;
   if (training.steps < 1 || training.steps > 1'000'000) {

@@ -22,7 +22,7 @@ struct WorkerOptions {
   std::string text;               ///< of Mode::text
   Seconds load_time{};            ///< of Mode::load
   std::optional<ProofRung> rung;  ///< of Mode::prove
-  /// Of itself that are to be started before anything else; absent: none.
+  /// Ranks of itself that are to be started before anything else; absent: none.
   std::optional<RanksToStart> ranks_to_start;
   BackendKind backend = BackendKind::mpi;
   std::vector<int> gpus;

@@ -39,7 +39,7 @@ int report(const linkgain::Error& error, bool speaks) {
 
 using linkgain::Fault;
 
-/// The same of ranks in a mode, whose options it names.
+/// Reports the same of ranks in a mode, whose options it names.
 int report(const linkgain::Error& error, bool speaks, WorkerOptions::Mode mode) {
   if (mode != WorkerOptions::Mode::nccl_tests) return report(error, speaks);
   return report(linkgain::Error(linkgain::with_nccl_tests_flags(error.what()),
@@ -47,7 +47,7 @@ int report(const linkgain::Error& error, bool speaks, WorkerOptions::Mode mode) 
                 speaks);
 }
 
-/// What `work` returns of a session whose start and end take `limit` at most.
+/// Returns what `work` returns of a session whose start and end take `limit` at most.
 template <typename Work>
 int in_session(int argc, char** argv, linkgain::Seconds limit, const std::optional<Fault>& fault,
                Work work) {
@@ -64,8 +64,8 @@ int in_session(int argc, char** argv, linkgain::Seconds limit, const std::option
   return status;
 }
 
-/// The modes in which ranks work together. What one rank alone runs into ends them all, so that
-/// none waits for ever for a rank that is gone.
+/// Runs the modes in which ranks work together. What one rank alone runs into ends them all, so
+/// that none waits for ever for a rank that is gone.
 int run_ranks(linkgain::Session& session, const WorkerOptions& options,
               linkgain::ProtocolChannel* channel) {
   linkgain::Watchdog watchdog(session, options.timeout);
@@ -95,8 +95,8 @@ int run_ranks(linkgain::Session& session, const WorkerOptions& options,
   }
 }
 
-/// A wrong command line, which all ranks have read. A launcher ends its job with the first rank
-/// that fails, so none may leave before rank 0 has spoken.
+/// Refuses a wrong command line, which all ranks have read. A launcher ends its job with the first
+/// rank that fails, so none may leave before rank 0 has spoken.
 int refuse(int argc, char** argv, const linkgain::UsageError& error) {
   if (!linkgain::launched_rank()) return report(error, true);
   return in_session(argc, argv, WorkerOptions{}.timeout, {}, [&](linkgain::Session& session) {
@@ -106,7 +106,7 @@ int refuse(int argc, char** argv, const linkgain::UsageError& error) {
   });
 }
 
-/// The folder of this job's shared memory, which `linkgain run` made, where it is empty: a
+/// Removes the folder of this job's shared memory, which `linkgain run` made, where it is empty: a
 /// coordinator that was killed removes it no more.
 void leave_segments_folder() {
   const char* const folder = std::getenv("OMPI_MCA_btl_vader_backing_directory");

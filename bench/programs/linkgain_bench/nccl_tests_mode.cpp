@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kFirstNcclWithFloat8 = 22400;
 
-/// NCCL reduces float8 from compute capability 9.0 on. Collective.
+/// Returns whether NCCL reduces float8, as it does from compute capability 9.0 on. Collective.
 bool has_float8(Session& session, const Backend& backend) {
   Software software;
   backend.describe(software);
@@ -48,7 +48,7 @@ class HostClock {
         options_(options),
         fault_(fault_from_environment()) {}
 
-  /// -w operations, on a stream and out of place.
+  /// Runs -w operations, on a stream and out of place.
   void warm_up(Case c) {
     c.launch = LaunchMode::stream;
     Watchdog::Command current(watchdog_, "warming up " + case_name(c));
@@ -91,7 +91,7 @@ class HostClock {
   int failed_checks() const { return failed_checks_; }
 
  private:
-  /// Successive operations walk through a buffer of the largest size.
+  /// Counts the slots that successive operations walk through in a buffer of the largest size.
   std::int64_t slots(const Case& c) const {
     const std::int64_t operations = std::max(options_.iterations, options_.warm_ups);
     return std::clamp<std::int64_t>(options_.largest.value / c.size.value, 1, operations);
@@ -101,14 +101,14 @@ class HostClock {
     return std::int64_t{options_.iterations} * std::max(1, options_.graph_launches);
   }
 
-  /// Of what `command` does more than once: the first time says how long the `others` take. Where
-  /// many are asked for they are no hang, unless -T says so.
+  /// Expects of what `command` does more than once: the first time says how long the `others` take.
+  /// Where many are asked for they are no hang, unless -T says so.
   void expect(Watchdog::Command& command, Seconds first, std::int64_t others) const {
     if (options_.timeout) return;
     command.expect(Seconds{first.value * static_cast<double>(others)});
   }
 
-  /// LINKGAIN_TEST_FAULT; what it counts as a batch is what is timed of a row.
+  /// Suffers LINKGAIN_TEST_FAULT; what that counts as a batch is what is timed of a row.
   void suffer(Fault::Place place) const {
     const bool counts = place == Fault::Place::batch || place == Fault::Place::operation;
     obey(fault_, session_.rank(), place, counts ? rows_ : 1);
@@ -137,7 +137,7 @@ class HostClock {
     return nccl_tests_time(options_.time, session_.gather(std::vector<double>{own}));
   }
 
-  /// Wrong elements of all ranks; the first check that finds some is the last.
+  /// Counts wrong elements of all ranks; the first check that finds some is the last.
   std::int64_t count_wrong(Operation& operation) {
     suffer(Fault::Place::verify);
     for (int i = 0; i < options_.checks; ++i) {
@@ -162,7 +162,8 @@ class HostClock {
   int failed_checks_ = 0;
 };
 
-/// The file of -J on rank 0, where it is asked for. Collective. Throws UsageError on all ranks.
+/// Opens the file of -J on rank 0, where it is asked for. Collective. Throws UsageError on all
+/// ranks.
 std::unique_ptr<NcclTestsFile> open_file(Session& session, const std::string& path) {
   try {
     auto file = make_agreed(session, [&] {
@@ -176,8 +177,8 @@ std::unique_ptr<NcclTestsFile> open_file(Session& session, const std::string& pa
   }
 }
 
-/// The largest size for which every GPU has memory, by nccl-tests' rule: for two buffers, and for a
-/// third with the expected data, beside a reserve. Collective.
+/// Returns the largest size for which every GPU has memory, by nccl-tests' rule: for two buffers,
+/// and for a third with the expected data, beside a reserve. Collective.
 Bytes largest_size(Session& session, const Backend& backend, const NcclTestsOptions& options) {
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   std::int64_t most = options.largest.value;
@@ -192,8 +193,8 @@ Bytes largest_size(Session& session, const Backend& backend, const NcclTestsOpti
 /// The table of one program.
 class Table {
  public:
-  /// Collective. `hello` means something on rank 0 only. Throws UsageError on all ranks where the
-  /// options ask for what there is not.
+  /// Makes a table, collectively. `hello` means something on rank 0 only. Throws UsageError on all
+  /// ranks where the options ask for what there is not.
   Table(Watchdog& watchdog, Backend& backend, const NcclTestsProgram& program,
         const NcclTestsOptions& options, const protocol::HelloReply& hello)
       : session_(watchdog.session()),
@@ -219,7 +220,7 @@ class Table {
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  /// Collective. Prints on rank 0, and returns what was measured there.
+  /// Measures, collectively. Prints on rank 0, and returns what was measured there.
   const NcclTestsReport& measure() {
     report_.start_time = nccl_tests_now();
     print(nccl_tests_head(report_));

@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kMostSeconds = 12;
 constexpr Seconds kShortSample{1e-4};
 
-/// Absent where a test wants another rung to have it.
+/// Returns the fault of a test; none where it wants another rung to have it.
 std::optional<Fault> fault_of(ProofRung rung) {
   auto fault = fault_from_environment();
   if (!fault || fault->rung.value_or(rung) != rung) return std::nullopt;
@@ -34,7 +34,7 @@ Case all_reduce_of(Bytes size) {
   return c;
 }
 
-/// What the engine replied; throws MachineError where it could not.
+/// Returns what the engine replied; throws MachineError where it could not.
 template <typename Expected>
 Expected led(Engine& engine, const protocol::Command& command) {
   const protocol::Reply reply = engine.lead(command);
@@ -44,7 +44,7 @@ Expected led(Engine& engine, const protocol::Command& command) {
   return std::get<Expected>(reply);
 }
 
-/// Rank 0: one all-reduce and its verification.
+/// Runs on rank 0 one all-reduce and its verification.
 Delivery all_reduce_once(Engine& engine, Bytes size) {
   const std::string name = case_name(all_reduce_of(size));
   const auto opened = led<protocol::OpenReply>(engine, protocol::Open{name, kShortSample});
@@ -59,7 +59,7 @@ Delivery all_reduce_once(Engine& engine, Bytes size) {
                       readable_bytes(size), seen.first_wrong)};
 }
 
-/// By NCCL, or by MPI in CPU memory for tests of the rung itself.
+/// Proves an all-reduce by NCCL, or by MPI in CPU memory for tests of the rung itself.
 Delivery prove_all_reduce(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
   const BoundBackend backend = make_agreed_backend(watchdog, options);

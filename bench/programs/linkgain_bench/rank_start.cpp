@@ -33,7 +33,6 @@
 #include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/runtime/watchdog.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "mpirun_process.hpp"
 
 namespace linkgain {
 namespace {
@@ -43,13 +42,13 @@ namespace {
 constexpr std::array kSizeVariables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                     "SLURM_STEP_NUM_TASKS"};
 
-/// Whether a launcher of one rank left this variable, by which an mpirun within would take itself
-/// for a part of that job and refuse to start. Other OMPI_MCA_* are the user's.
+/// Returns whether a launcher of one rank left this variable, by which an mpirun within would take
+/// itself for a part of that job and refuse to start. Other OMPI_MCA_* are the user's.
 bool is_of_outer_job(std::string_view name) {
   static constexpr std::array<std::string_view, 12> kStarts{
       "PMIX_", "PMI_", "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
       "OMPI_MCA_mpi_oversubscribe",
-      // Of Open MPI 5.
+      // Open MPI 5 has these.
       "PRTE_", "OMPI_MCA_PREFIXES", "OMPI_MCA_mca_base_component_path", "OMPI_MCA_num_procs",
       "OMPI_MCA_cpu_type"};
   if (name.starts_with("OMPI_") && !name.starts_with("OMPI_MCA_")) return true;
@@ -80,7 +79,8 @@ void require_no_ranks_yet(const Environment& environment, const WorkerOptions& o
                     : "leave it out, or leave the launcher out");
 }
 
-/// mpirun binds a rank that it starts alone to one core, on which all would then run.
+/// Undoes a binding: mpirun binds a rank that it starts alone to one core, on which all would then
+/// run.
 void forget_outer_binding(const Environment& environment) {
   if (!environment.contains("OMPI_COMM_WORLD_SIZE")) return;
   cpu_set_t all;
@@ -101,8 +101,8 @@ int usual_ranks(const WorkerOptions& options) {
                      "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or use --backend mpi");
 }
 
-/// Kept on this host, whatever allocation there is around it; ranks bind themselves near their
-/// GPUs.
+/// Returns mpirun's command line: ranks are kept on this host, whatever allocation there is around
+/// it; ranks bind themselves near their GPUs.
 std::vector<std::string> mpirun_line(int ranks) {
   std::vector<std::string> line{
       "mpirun", "-np", fmt::to_string(ranks),          "--bind-to", "none",
@@ -112,14 +112,14 @@ std::vector<std::string> mpirun_line(int ranks) {
   return line;
 }
 
-/// The name that this program was called by, which may be that of a link, as a path.
+/// Returns the name that this program was called by, which may be that of a link, as a path.
 std::string own_path(const std::string& name, const Environment& environment) {
   if (name.find('/') != std::string::npos) return name;
   const auto found = find_program(name, environment);
   return found ? found->string() : "/proc/self/exe";
 }
 
-/// Without --np and its value.
+/// Returns the arguments without --np and its value.
 std::vector<std::string> without_ranks(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
@@ -221,22 +221,22 @@ class MpirunOutput {
   MpirunOutput(const MpirunOutput&) = delete;
   MpirunOutput& operator=(const MpirunOutput&) = delete;
 
-  /// In mpirun's process.
+  /// Makes this the standard output, in mpirun's process.
   void become_output() const { ::dup2(ends_[1], STDOUT_FILENO); }
 
-  /// In this one, when that is there.
+  /// Begins to read in this process, when mpirun is there.
   void begin() {
     ::close(std::exchange(ends_[1], -1));
     std::signal(SIGPIPE, SIG_IGN);  // what nobody reads is told
   }
 
-  /// More text, or room for what came.
+  /// Awaits more text, or room for what came.
   pollfd awaited() const {
     return text_.empty() ? pollfd{ends_[0], POLLIN, 0} : pollfd{STDOUT_FILENO, POLLOUT, 0};
   }
 
-  /// What has come, as far as it goes without waiting for its reader: a signal must end the program
-  /// meanwhile. False where some is left.
+  /// Passes on what has come, as far as it goes without waiting for its reader: a signal must end
+  /// the program meanwhile. False where some is left.
   bool pass_on() {
     while (!text_.empty() || read_on()) {
       std::string_view left = text_;
@@ -257,7 +257,7 @@ class MpirunOutput {
   }
 
  private:
-  /// Whether more had come.
+  /// Reads on; returns whether more had come.
   bool read_on() {
     std::array<char, 4096> more{};
     const ssize_t count = ::read(ends_[0], more.data(), more.size());
@@ -271,7 +271,8 @@ class MpirunOutput {
   int error_ = 0;     ///< of a write, the last one
 };
 
-/// mpirun is quiet, so that it does not tell of a rank that a signal ended either.
+/// Tells of a signal: mpirun is quiet, so that it does not tell of a rank that a signal ended
+/// either.
 void tell_of_signal(std::string_view who, int status) {
   constexpr int kSignalBase = 128;
   const char* name = status > kSignalBase ? sigabbrev_np(status - kSignalBase) : nullptr;
@@ -284,7 +285,8 @@ void tell_of_signal(std::string_view who, int status) {
 /// end: Open MPI 4.1 does now and then where a rank left without MPI_Finalize.
 class RanksWatch {
  public:
-  /// `is_read` says that mpirun does not wait for a reader of its output.
+  /// Returns whether all ranks are long gone; `is_read` says that mpirun does not wait for a reader
+  /// of its output.
   bool are_long_gone(pid_t mpirun, bool is_read) {
     constexpr std::chrono::seconds kLong{10};
     const Clock::time_point now = Clock::now();
@@ -298,7 +300,7 @@ class RanksWatch {
   std::optional<Clock::time_point> seen_;
 };
 
-/// mpirun's status, or 128 and the signal that ended it; absent while it goes on.
+/// Returns mpirun's status, or 128 and the signal that ended it; absent while it goes on.
 std::optional<int> status_of(pid_t mpirun, bool was_asked, bool is_read, RanksWatch& ranks) {
   int status = 0;
   if (::waitpid(mpirun, &status, WNOHANG) == mpirun) {
@@ -314,44 +316,10 @@ std::optional<int> status_of(pid_t mpirun, bool was_asked, bool is_read, RanksWa
   return static_cast<int>(ExitCode::incomplete);
 }
 
-}  // namespace
-
-int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
-  Environment environment = current_environment();
-  require_no_ranks_yet(environment, options);
-  const auto mpirun = find_program("mpirun", environment);
-  if (!mpirun) {
-    throw MachineError("'mpirun' is not on PATH",
-                       "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
-  }
-  forget_outer_binding(environment);
-  const RanksToStart asked = options.ranks_to_start.value_or(std::nullopt);
-  std::vector<std::string> line = mpirun_line(asked ? *asked : usual_ranks(options));
-  line.push_back(own_path(arguments.front(), environment));
-  const std::vector<std::string> kept = without_ranks(arguments);
-  line.insert(line.end(), kept.begin(), kept.end());
-  if (options.mode == WorkerOptions::Mode::nccl_tests) {
-    line.insert(line.end(), {"-t", "1", "-g", "1"});  // of a flag given twice the last counts
-  }
-  if (ranks_of_launcher(environment) > 0) {
-    std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
-  }
-  prepare_for_mpirun(environment);
-  remove_left_segments();
-  const std::unique_ptr<TemporaryFolder> segments = folder_for_segments();
-  std::optional<FolderRemover> remover;
-  if (segments) {
-    name_segments_folder(segments->path(), environment);
-    remover.emplace(segments->path());
-  }
-  // A rank that refuses says why itself; mpirun's twelve lines would follow. Open MPI 5 knows
-  // neither this nor --quiet.
-  environment["OMPI_MCA_orte_execute_quiet"] = "1";
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-  return run_to_end(*mpirun, pointers(line), pointers(variables));
-}
-
+/// Runs mpirun with these arguments and variables, both ended by null. It gets the signals that
+/// this program is sent, and ends with it; what it prints goes to standard output. Returns its
+/// status, or 128 and the signal that ended it or this program. Throws MachineError where it cannot
+/// be started, UsageError where not all that it printed could be written.
 int run_to_end(const std::string& program, const std::vector<char*>& line,
                const std::vector<char*>& variables) {
   std::signal(SIGCHLD, SIG_DFL);  // where it was ignored the system would keep no status
@@ -392,6 +360,44 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
     if (ended) return 128 + asked;  // nobody reads what is left
     if (!signal.of_group) ::kill(child, signal.number);
   }
+}
+
+}  // namespace
+
+int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
+  Environment environment = current_environment();
+  require_no_ranks_yet(environment, options);
+  const auto mpirun = find_program("mpirun", environment);
+  if (!mpirun) {
+    throw MachineError("'mpirun' is not on PATH",
+                       "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
+  }
+  forget_outer_binding(environment);
+  const RanksToStart asked = options.ranks_to_start.value_or(std::nullopt);
+  std::vector<std::string> line = mpirun_line(asked ? *asked : usual_ranks(options));
+  line.push_back(own_path(arguments.front(), environment));
+  const std::vector<std::string> kept = without_ranks(arguments);
+  line.insert(line.end(), kept.begin(), kept.end());
+  if (options.mode == WorkerOptions::Mode::nccl_tests) {
+    line.insert(line.end(), {"-t", "1", "-g", "1"});  // of a flag given twice the last counts
+  }
+  if (ranks_of_launcher(environment) > 0) {
+    std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
+  }
+  prepare_for_mpirun(environment);
+  remove_left_segments();
+  const std::unique_ptr<TemporaryFolder> segments = folder_for_segments();
+  std::optional<FolderRemover> remover;
+  if (segments) {
+    name_segments_folder(segments->path(), environment);
+    remover.emplace(segments->path());
+  }
+  // A rank that refuses says why itself; mpirun's twelve lines would follow. Open MPI 5 knows
+  // neither this nor --quiet.
+  environment["OMPI_MCA_orte_execute_quiet"] = "1";
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  return run_to_end(*mpirun, pointers(line), pointers(variables));
 }
 
 }  // namespace linkgain

@@ -35,17 +35,18 @@ inline constexpr std::array kDataTypes{
 inline constexpr std::array kReductions{Reduction::sum, Reduction::prod, Reduction::min,
                                         Reduction::max, Reduction::avg,  Reduction::mulsum};
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 int size_of(DataType type);
 
 std::string_view name_of(DataType type);
 std::string_view name_of(Reduction reduction);
 
-/// Exact names as name_of() gives them; anything else throws UsageError with the nearest name.
+/// Parses exact names as name_of() gives them; anything else throws UsageError with the nearest
+/// name.
 DataType parse_data_type(std::string_view name);
 Reduction parse_reduction(std::string_view name);
 
-/// nccl-tests' names: half, bfloat16, float, f8e4m3, …
+/// Returns nccl-tests' names: half, bfloat16, float, f8e4m3, …
 std::string_view nccl_tests_name(DataType type);
 /// Throws UsageError for any other.
 DataType parse_nccl_tests_type(std::string_view name);

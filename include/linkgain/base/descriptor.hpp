@@ -21,7 +21,7 @@ class Descriptor {
   }
   ~Descriptor() { reset(); }
 
-  /// -1 when nothing is owned.
+  /// Returns the descriptor; -1 when nothing is owned.
   int get() const noexcept { return value_; }
   explicit operator bool() const noexcept { return value_ >= 0; }
 

@@ -10,10 +10,10 @@ namespace linkgain {
 /// changed is always found; it proves nothing against who means to deceive.
 class Digest {
  public:
-  /// The same bytes in other pieces give another digest, unless all pieces but the last are of
-  /// whole words of 8 bytes.
+  /// Adds bytes. The same ones in other pieces give another digest, unless all pieces but the last
+  /// are of whole words of 8 bytes.
   void add(std::string_view piece);
-  /// "mix64:0123456789abcdef", of all bytes so far.
+  /// Returns "mix64:0123456789abcdef", of all bytes so far.
   std::string text() const;
 
  private:

@@ -9,13 +9,13 @@ namespace linkgain {
 /// Environment variables by name.
 using Environment = std::map<std::string, std::string>;
 
-/// The value of a variable, empty where it is not set.
+/// Returns the value of a variable, empty where it is not set.
 std::string value_of(const Environment& environment, const std::string& name);
 
-/// This process's environment.
+/// Returns this process's environment.
 Environment current_environment();
 
-/// Whether a text begins like VARIABLE=, with a name that a shell takes.
+/// Returns whether a text begins like VARIABLE=, with a name that a shell takes.
 bool is_assignment(std::string_view text);
 
 }  // namespace linkgain

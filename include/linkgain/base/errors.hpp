@@ -28,7 +28,7 @@ class Error : public std::runtime_error {
   Error(const std::string& text, std::string advice, ExitCode exit_code)
       : std::runtime_error(text), advice_(std::move(advice)), exit_code_(exit_code) {}
 
-  /// What the reader can do about it; may be empty.
+  /// Returns what the reader can do about it; may be empty.
   const std::string& advice() const noexcept { return advice_; }
   ExitCode exit_code() const noexcept { return exit_code_; }
 

@@ -13,13 +13,14 @@ namespace linkgain {
 /// moved.
 class HelperProcess {
  public:
-  /// It is called `name`, has the descriptors `kept` alone, and does `work`, which is a copy of
-  /// this program's memory: nothing may wait there for another thread. What `work` throws ends it.
+  /// Starts a process that is called `name`, has the descriptors `kept` alone, and does `work`,
+  /// which is a copy of this program's memory: nothing may wait there for another thread. What
+  /// `work` throws ends it.
   HelperProcess(const char* name, const std::set<int>& kept, const std::function<void()>& work);
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
-  /// Until its work is done.
+  /// Waits until its work is done.
   void wait();
 
  private:

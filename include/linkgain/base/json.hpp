@@ -11,7 +11,7 @@
 /// Absent optionals are null.
 namespace linkgain::json {
 
-/// A document of its own, a member a line.
+/// Returns a document of its own, a member a line.
 inline std::string document_text(const Out& members) { return text_of(members, 1) + "\n"; }
 
 template <typename T>
@@ -26,7 +26,7 @@ std::optional<T> optional_at(const In& object, const char* key) {
   return found->get<T>();
 }
 
-/// A member that is there and not null, or nothing.
+/// Returns a member that is there and not null, or nothing.
 inline const In* member_of(const In& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;

@@ -27,16 +27,16 @@ struct DocumentLimits {
 /// object has a member twice or one whose name holds control characters.
 In parse(std::string_view text, const DocumentLimits& most = {});
 
-/// `indent` -1: one line. Bytes that are no UTF-8, as arguments and variables may hold, are
-/// replaced.
+/// Writes JSON; `indent` -1: on one line. Bytes that are no UTF-8, as arguments and variables may
+/// hold, are replaced.
 std::string text_of(const Out& value, int indent = -1);
 
 /// How a member of a document is written: on its own line, over several with a step of one space,
 /// or with a line for each of its elements or members.
 enum class Layout { line, indented, rows };
 
-/// A document with every member on a line of its own, its value as `layout_of` says of name and
-/// value. Rows are for arrays and objects that are not empty.
+/// Lays a document out with every member on a line of its own, its value as `layout_of` says of
+/// name and value. Rows are for arrays and objects that are not empty.
 std::string laid_out(const Out& document,
                      const std::function<Layout(const std::string&, const Out&)>& layout_of);
 
@@ -60,7 +60,7 @@ class JsonSchema {
  private:
   struct Parsed;
 
-  /// Empty where there is none.
+  /// Says what departs from the schema; empty where nothing does.
   std::string departure(const json::In& document, const std::string& root) const;
 
   std::unique_ptr<Parsed> parsed_;

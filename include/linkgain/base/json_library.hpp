@@ -11,7 +11,7 @@ namespace linkgain::json {
 template <typename T>
 concept WholeNumber = std::integral<T> && !std::same_as<T, bool>;
 
-/// Whether it is a whole number that T holds.
+/// Returns whether it is a whole number that T holds.
 template <WholeNumber T>
 bool holds(double value) {
   // A power of two, which a double holds exactly: one past the largest T.
@@ -20,7 +20,7 @@ bool holds(double value) {
   return value >= least && value < end && std::trunc(value) == value;
 }
 
-/// The same of a JSON value. True of what is no number and no truth value either.
+/// Returns the same of a JSON value. True of what is no number and no truth value either.
 template <WholeNumber T, typename Json>
 bool holds_number(const Json& json) {
   using Unsigned = const typename Json::number_unsigned_t*;
@@ -34,7 +34,7 @@ bool holds_number(const Json& json) {
 
 }  // namespace linkgain::json
 
-/// Of itself the library makes a whole number of any number: what the type does not hold is cut
+/// By itself the library makes a whole number of any number: what the type does not hold is cut
 /// off, or undefined where it is a double. With this it refuses what is no whole number and what
 /// the type does not hold. All of linkgain includes the library by way of this header.
 template <linkgain::json::WholeNumber T>

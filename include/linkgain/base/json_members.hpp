@@ -59,12 +59,12 @@ struct Rule {
 inline constexpr Rule kAnyNumber{.least = -std::numeric_limits<double>::infinity()};
 inline constexpr Rule kPositive{.above = 0.0};
 
-/// What is wrong with it; empty where nothing is.
+/// Says what is wrong with it; empty where nothing is.
 std::string departure(double value, const Rule& rule);
 std::string departure(std::string_view value, const Rule& rule);
-/// Whether it can be shown as it is.
+/// Returns whether it can be shown as it is.
 bool is_plain(std::string_view name);
-/// The form as a regular expression.
+/// Returns the form as a regular expression.
 std::string_view pattern_of(Form form);
 
 /// The text that stands for a value: static text(value) and parse(text), which throws UsageError.
@@ -225,7 +225,7 @@ class Place {
   const Source& source() const { return source_; }
   /// Throws a UsageError, "not a valid record: at the record[cases][0]: ...".
   [[noreturn]] void refuse(const std::string& what) const;
-  /// The same for a departure from a rule, where there is one.
+  /// Throws the same for a departure from a rule, where there is one.
   void require(const std::string& departure) const {
     if (!departure.empty()) refuse(departure);
   }
@@ -296,7 +296,7 @@ class Reader {
   }
   void section(const char*, const char* = "") {}
 
-  /// After all members.
+  /// Ends, after all members.
   void end() const;
 
  private:
@@ -323,7 +323,7 @@ void read_plain(const Node& node, double& value, const Rule& rule, const Place& 
 void read_plain(const Node& node, bool& value, const Rule& rule, const Place& place);
 void read_plain(const Node& node, std::string& value, const Rule& rule, const Place& place);
 
-/// A whole number in T, within the rule.
+/// Reads a whole number in T, within the rule.
 template <WholeNumber T>
 void read_whole(const Node& node, T& value, const Rule& rule, const Place& place) {
   const std::optional<T> whole = node.whole<T>();
@@ -418,7 +418,7 @@ void read_value(const Node& node, T& value, const Rule& rule, Place& place) {
   }
 }
 
-/// What a document says of a T.
+/// Reads what a document says of a T.
 template <typename T>
 T read(const Node& node, const Source& source) {
   T value{};

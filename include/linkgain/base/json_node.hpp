@@ -28,7 +28,7 @@ class Node {
   bool boolean() const;
   double number() const;
   std::string_view text() const;
-  /// Absent where it is no whole number, or none that T holds.
+  /// Returns the whole number; nothing where it is none, or none that T holds.
   template <typename T>
   std::optional<T> whole() const {
     std::int64_t value = 0;
@@ -37,13 +37,13 @@ class Node {
     return holds(large) && std::in_range<T>(large) ? std::optional<T>(large) : std::nullopt;
   }
 
-  /// Items of an array, members of an object.
+  /// Counts the items of an array or the members of an object.
   std::size_t size() const;
   /// Appends the items of an array up to the first that is none of T, which is a number, or an
   /// optional one that is null where it is absent. For columns of many thousands.
   template <typename T>
   void append_numbers_to(std::vector<T>& values) const;
-  /// A member of an object; absent where it has none of this name.
+  /// Returns a member of an object; absent where it has none of this name.
   std::optional<Node> find(std::string_view key) const;
 
  private:
@@ -64,7 +64,7 @@ class Node {
 class Items {
  public:
   explicit Items(const Node& array);
-  /// Absent after the last one.
+  /// Returns the next one; nothing after the last.
   std::optional<Node> next();
 
  private:

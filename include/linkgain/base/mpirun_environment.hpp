@@ -14,9 +14,9 @@ namespace linkgain {
 /// Takes an empty TMPDIR away, where mpirun would make its folders in the root.
 void prepare_for_mpirun(Environment& environment);
 
-/// A folder for the shared memory of one job's ranks, of which nobody else would remove the files
-/// where they or their mpirun are killed. Null where there can be none: Open MPI then has its own
-/// ways.
+/// Makes a folder for the shared memory of one job's ranks, of which nobody else would remove the
+/// files where they or their mpirun are killed. Null where there can be none: Open MPI then has its
+/// own ways.
 std::unique_ptr<TemporaryFolder> folder_for_segments();
 
 /// Removes such folders whose owners were killed, as remove_left_folders() does.

@@ -24,7 +24,7 @@ struct ProcessEntry {
   std::string name{};       ///< of its program, 15 characters of it, whatever they are
 };
 
-/// By a signal or a debugger.
+/// Returns whether a signal or a debugger stopped it.
 inline bool is_stopped(const ProcessEntry& process) {
   return process.state == 'T' || process.state == 't';
 }
@@ -32,17 +32,17 @@ inline bool is_stopped(const ProcessEntry& process) {
 /// Reads the text of /proc/<id>/stat; nothing where it is no such text.
 std::optional<ProcessEntry> parse_process(std::string_view stat);
 
-/// Absent where there is none. `proc` is where /proc is.
+/// Reads a process; nothing where there is none. `proc` is where /proc is.
 std::optional<ProcessEntry> read_process(pid_t id, const std::filesystem::path& proc = "/proc");
 
-/// Of all its threads, as the kernel lists them; nothing where it does not tell, as of a process
-/// that is gone.
+/// Returns the children of all its threads, as the kernel lists them; nothing where it does not
+/// tell, as of a process that is gone.
 std::optional<std::vector<pid_t>> children_of(pid_t process);
 
-/// What the calling thread has used of processors so far.
+/// Returns what the calling thread has used of processors so far.
 Seconds thread_processor_time();
 
-/// Of the kernel's clock ticks, in which /proc states processor time.
+/// Returns the time of the kernel's clock ticks, in which /proc states processor time.
 Seconds seconds_of_ticks(double ticks);
 
 }  // namespace linkgain

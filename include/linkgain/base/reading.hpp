@@ -22,27 +22,27 @@ class Reading {
   Reading() : reason_("not looked for") {}
   Reading(T value) : value_(std::move(value)) {}
 
-  /// `reason` completes "not measured: ...".
+  /// Makes a missing value; `reason` completes "not measured: ...".
   static Reading missing(std::string reason, WhyMissing why = WhyMissing::other) {
     Reading reading;
     reading.reason_ = std::move(reason);
     reading.why_ = why;
     return reading;
   }
-  /// For the reason that another value is.
+  /// Makes one that is missing for the reason that another value is.
   template <typename Other>
   static Reading missing(const Reading<Other>& other) {
     return missing(other.reason(), other.why());
   }
 
   bool measured() const { return value_.has_value(); }
-  /// Only where it was measured.
+  /// Returns the value; only where it was measured.
   const T& value() const { return value_.value(); }
   T value_or(T other) const { return value_.value_or(std::move(other)); }
   const std::optional<T>& optional() const { return value_; }
-  /// Empty where it was measured.
+  /// Says why it was not measured; empty where it was.
   const std::string& reason() const { return reason_; }
-  /// For decisions; the reason is for people.
+  /// Says why for decisions; the reason is for people.
   WhyMissing why() const { return why_; }
 
   bool operator==(const Reading&) const = default;

@@ -14,13 +14,13 @@ namespace linkgain {
 /// More than any record, journal or log has; a device, as /dev/zero, has no end.
 inline constexpr std::size_t kMostFileBytes = std::size_t{2} << 30;
 
-/// The bytes of a regular file of at most `limit`; else why there are none. Waits for nobody: a
-/// pipe, a device or a folder is no regular file.
+/// Returns the bytes of a regular file of at most `limit`; else why there are none. Waits for
+/// nobody: a pipe, a device or a folder is no regular file.
 Reading<std::string> read_regular_file(const std::filesystem::path& path,
                                        std::size_t limit = kMostFileBytes);
 
-/// A regular file opened for reading, else why it is not. The descriptor is the caller's, and
-/// closed on exec.
+/// Returns a regular file opened for reading, else why it is not. The descriptor is the caller's,
+/// and closed on exec.
 Reading<int> open_regular_file(const std::filesystem::path& path);
 
 /// Whether a file is opened to be written anew, or to be added to.
@@ -31,7 +31,7 @@ enum class WriteMode { anew, append };
 /// closed on exec; -1 where it cannot be opened, which errno says.
 int open_to_write(const std::filesystem::path& path, WriteMode mode);
 
-/// The same; throws UsageError where it cannot be opened.
+/// Opens the same; throws UsageError where it cannot be opened.
 int must_open_to_write(const std::filesystem::path& path, WriteMode mode);
 
 /// What becomes of a file that has the name already.
@@ -50,13 +50,13 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 /// Writes all of `text` and syncs it; throws UsageError naming `what` on failure.
 void write_fully(int descriptor, std::string_view text, const std::string& what);
 
-/// How people know a path below /proc/self/fd: by the name that the open folder has now. Any other
-/// path is itself.
+/// Returns how people know a path below /proc/self/fd: by the name that the open folder has now.
+/// Any other path is itself.
 std::filesystem::path path_of_held(const std::filesystem::path& path);
 
-/// From now on a write beyond the limit of a file's size (`ulimit -f`) is an error, EFBIG, as it is
-/// on a full disk, and not the program's end. Programs that this one becomes or starts have the
-/// default. To be called first in main().
+/// Makes a write beyond the limit of a file's size (`ulimit -f`) an error, EFBIG, as it is on a
+/// full disk, and not the program's end. Programs that this one becomes or starts have the default.
+/// To be called first in main().
 void make_file_size_limit_an_error() noexcept;
 
 }  // namespace linkgain

@@ -20,19 +20,18 @@ inline constexpr std::string_view kMasked = "***";
 /// are secret, and key_size, NCCL_IB_PKEY, tokenizer, max-tokens and monkey are not.
 bool is_secret(std::string_view name);
 
-/// The variables with the values of secret ones, and passwords in URLs, masked.
+/// Returns the variables with the values of secret ones, and passwords in URLs, masked.
 Environment without_secrets(Environment environment);
 
-/// The words with the values of secret names (is_secret()) masked.
-///
-/// The value is behind `=` or `:`, and of an option, which begins with -, also the next word.
-/// Behind `name:` it is the rest of the line, or of the quotes around it, as of `Authorization:
-/// Bearer x`; of a name in quotes, as in JSON, one value. Else it is a word as a shell takes it,
-/// which of a name that is no option ends at a comma, too; a backslash at a line's end is a blank.
-/// An option's value in the same word is all of the word. In a word that is --variant's, every
-/// secret variable's value is masked. So is a password in a URL, scheme://user:password@host.
+/// Returns the words with the values of secret names (is_secret()) masked.  The value is behind `=`
+/// or `:`, and of an option, which begins with -, also the next word. Behind `name:` it is the rest
+/// of the line, or of the quotes around it, as of `Authorization: Bearer x`; of a name in quotes,
+/// as in JSON, one value. Else it is a word as a shell takes it, which of a name that is no option
+/// ends at a comma, too; a backslash at a line's end is a blank. An option's value in the same word
+/// is all of the word. In a word that is --variant's, every secret variable's value is masked. So
+/// is a password in a URL, scheme://user:password@host.
 std::vector<std::string> without_secrets(std::vector<std::string> words);
-/// The same of a command that is one text.
+/// Returns the same of a command that is one text.
 std::string without_secrets(std::string_view command);
 
 /// The values that without_secrets() hides, to be hidden wherever else they stand: in what a

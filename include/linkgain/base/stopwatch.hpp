@@ -9,7 +9,7 @@ namespace linkgain {
 /// Runs from when it is made, by a clock that nobody sets.
 class Stopwatch {
  public:
-  /// Since it was made, or since the last lap.
+  /// Returns the time since it was made, or since the last lap.
   Seconds lap() {
     const auto now = std::chrono::steady_clock::now();
     const std::chrono::duration<double> time = now - start_;

@@ -6,7 +6,8 @@
 
 namespace linkgain {
 
-/// $TMPDIR, or /tmp where that is unset or empty. Throws UsageError where it names no folder.
+/// Returns $TMPDIR, or /tmp where that is unset or empty. Throws UsageError where it names no
+/// folder.
 std::filesystem::path folder_for_temporary_files();
 
 /// A folder of this process's own, removed with all that is in it at the end. It is locked while
@@ -14,9 +15,9 @@ std::filesystem::path folder_for_temporary_files();
 /// copied nor moved.
 class TemporaryFolder {
  public:
-  /// In the folder for temporary files. Throws UsageError where none can be made.
+  /// Makes one in the folder for temporary files. Throws UsageError where none can be made.
   TemporaryFolder();
-  /// In this one.
+  /// Makes one in this folder.
   explicit TemporaryFolder(const std::filesystem::path& parent);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -26,13 +26,13 @@ inline std::optional<double> seconds_of(const std::optional<Seconds>& time) {
   return time ? std::optional(time->value) : std::nullopt;
 }
 
-/// value / divisor rounded up; neither is negative, the divisor not zero.
+/// Returns value / divisor rounded up; neither is negative, the divisor not zero.
 template <std::integral Value, std::integral Divisor>
 constexpr std::common_type_t<Value, Divisor> divide_up(Value value, Divisor divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-/// The least multiple of `multiple` that is `value`, which is not negative, or more.
+/// Returns the least multiple of `multiple` that is `value`, which is not negative, or more.
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return divide_up(value, multiple) * multiple;
 }
@@ -46,23 +46,23 @@ inline constexpr Bytes kLargestSize{std::int64_t{1} << 46};
 /// so is more than kLargestSize.
 Bytes parse_bytes(std::string_view text);
 
-/// Exact and short, as case names have it: the largest binary unit that divides the value, without
-/// a space ("256MiB", "1000B"). parse_bytes() reads it back.
+/// Writes it exact and short, as case names have it: the largest binary unit that divides the
+/// value, without a space ("256MiB", "1000B"). parse_bytes() reads it back.
 std::string exact_bytes(Bytes bytes);
 
-/// The same with a space between number and unit ("256 MiB"), for tables.
+/// Writes the same with a space between number and unit ("256 MiB"), for tables.
 std::string readable_bytes(Bytes bytes);
 
-/// Three to four significant digits and a fitting unit: "6.51 us", "39.00 ms", "101.9 s".
+/// Writes three to four significant digits and a fitting unit: "6.51 us", "39.00 ms", "101.9 s".
 std::string readable_time(Seconds time);
 
-/// Gigabytes (1e9 bytes) per second: "329.1 GB/s", "0.00122 GB/s".
+/// Writes gigabytes (1e9 bytes) per second: "329.1 GB/s", "0.00122 GB/s".
 std::string readable_bandwidth(double gb_per_s);
 
-/// "1 round", "2 rounds"
+/// Returns "1 round", "2 rounds"
 std::string counted(std::int64_t count, std::string_view one, std::string_view many);
 
-/// Bytes over time in units of 1e9 bytes per second. Zero time gives zero.
+/// Returns bytes over time in units of 1e9 bytes per second. Zero time gives zero.
 double gigabytes_per_second(Bytes bytes, Seconds time);
 
 }  // namespace linkgain

@@ -81,11 +81,12 @@ inline constexpr std::array kNcclTestsReductions{Reduction::sum, Reduction::prod
                                                  Reduction::max, Reduction::min,
                                                  Reduction::avg, Reduction::mulsum};
 
-/// The program that `path`, the worker's own, is a link's name for ("./all_reduce_perf"); absent
-/// where the name is none of that kind. Throws UsageError for another "..._perf".
+/// Returns the program that `path`, the worker's own, is a link's name for ("./all_reduce_perf");
+/// absent where the name is none of that kind. Throws UsageError for another "..._perf".
 std::optional<NcclTestsProgram> nccl_tests_program_called(std::string_view path);
 
-/// Whether one of `arguments`, those that linkgain-bench does not know, is a flag of nccl-tests.
+/// Returns whether one of `arguments`, those that linkgain-bench does not know, is a flag of
+/// nccl-tests.
 bool has_nccl_tests_flag(const std::vector<std::string>& arguments);
 
 /// Throws UsageError, also for what nccl-tests can and linkgain-bench cannot. The options
@@ -95,8 +96,8 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv);
 
 std::string nccl_tests_help();
 
-/// A message of what both modes of linkgain-bench share, with the flags of nccl-tests in the place
-/// of options that its mode lacks: "--sizes" as "-e".
+/// Returns a message of what both modes of linkgain-bench share, with the flags of nccl-tests in
+/// the place of options that its mode lacks: "--sizes" as "-e".
 std::string with_nccl_tests_flags(std::string message);
 
 /// Rows of one type, reduction and root. The definition's size is still open.
@@ -118,11 +119,12 @@ std::vector<NcclTestsCurve> nccl_tests_curves(const NcclTestsOptions& options,
                                               const NcclTestsProgram& program,
                                               const NcclTestsMachine& machine);
 
-/// Whether rows have an in-place half: NCCL takes any call so, MPI forbids what it has no form of.
+/// Returns whether rows have an in-place half: NCCL takes any call so, MPI forbids what it has no
+/// form of.
 bool has_nccl_tests_in_place(BackendKind backend, OperationKind operation);
 
-/// What of `all` nccl_tests_curves() leaves out, and of the rows, as a comment says it; none where
-/// it is all there.
+/// Returns what of `all` nccl_tests_curves() leaves out, and of the rows, as a comment says it;
+/// none where it is all there.
 std::vector<std::string> nccl_tests_left_out(const NcclTestsOptions& options,
                                              const NcclTestsProgram& program,
                                              const NcclTestsMachine& machine);
@@ -133,11 +135,11 @@ struct NcclTestsSize {
   Bytes size{};
 };
 
-/// As much of `size` as is whole elements, a share of 16 bytes for each rank where elements are
-/// counted so; may be nothing.
+/// Returns as much of `size` as is whole elements, a share of 16 bytes for each rank where elements
+/// are counted so; may be nothing.
 NcclTestsSize nccl_tests_size(const NcclTestsProgram& program, const Case& c, Bytes size);
 
-/// The size after this one on the way to -e, by -f or -i; zero where it was the last.
+/// Returns the size after this one on the way to -e, by -f or -i; zero where it was the last.
 Bytes next_nccl_tests_size(const NcclTestsOptions& options, Bytes size);
 
 }  // namespace linkgain

@@ -43,30 +43,30 @@ struct NcclTestsReport {
   int failed_checks = 0;  ///< checks that found wrong data, each rank's for itself
 };
 
-/// A host's name as far as its first dot.
+/// Returns a host's name as far as its first dot.
 std::string nccl_tests_host(const std::string& host);
-/// "00000000:00:06.0" as "0000:00:06".
+/// Writes "00000000:00:06.0" as "0000:00:06".
 std::string nccl_tests_pci_id(const std::string& id);
 
-/// Of all rows, out of place and in place alike, as far as they were measured.
+/// Averages over all rows, out of place and in place alike, as far as they were measured.
 double mean_bus_bandwidth(const NcclTestsReport& report);
 
-/// Whether it falls short of NCCL_TESTS_MIN_BW, which nccl-tests lets by with a tenth less.
+/// Returns whether it falls short of NCCL_TESTS_MIN_BW, which nccl-tests lets by with a tenth less.
 bool is_below_least_bandwidth(const NcclTestsReport& report);
 
-/// The time that -a asks for of those of all ranks; zero for no ranks.
+/// Returns the time that -a asks for of those of all ranks; zero for no ranks.
 Seconds nccl_tests_time(NcclTestsTime which, const std::vector<double>& seconds_of_ranks);
 
-/// What stands before the rows, what is one of them, and what follows.
+/// Writes what stands before the rows, what is one of them, and what follows.
 std::string nccl_tests_head(const NcclTestsReport& report);
 std::string nccl_tests_line(const NcclTestsRow& row);
 std::string nccl_tests_foot(const NcclTestsReport& report);
 
-/// Local time: "2026-11-21 17:07:19".
+/// Returns the local time: "2026-11-21 17:07:19".
 std::string nccl_tests_now();
 
-/// nccl-tests' JSON, version 3. Of the environment it has the variables that may be recorded, not
-/// all.
+/// Writes nccl-tests' JSON, version 3. Of the environment it has the variables that may be
+/// recorded, not all.
 std::string nccl_tests_json(const NcclTestsReport& report, const std::string& end_time);
 
 /// The file of -J.
@@ -77,7 +77,7 @@ class NcclTestsFile {
   explicit NcclTestsFile(const std::string& path);
 
   const std::string& name() const { return name_; }
-  /// Once. Throws MachineError where not all could be written.
+  /// Writes it, once. Throws MachineError where not all could be written.
   void write(const std::string& text);
 
  private:

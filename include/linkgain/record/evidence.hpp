@@ -31,12 +31,12 @@ struct TrafficEvidence {
   /// Why pcie_sent or pcie_received is absent; empty where both are there, and in older records.
   std::string pcie_reason;
 
-  /// nvlink_sent / expected.
+  /// Returns nvlink_sent / expected.
   std::optional<double> nvlink_share() const;
   /// Whether the share may be compared with the bands below: both known, and messages large enough
   /// that headers, flags and neighbours' barriers do not count.
   bool judged = false;
-  /// The share, where it may be compared with the bands.
+  /// Returns the share, where it may be compared with the bands.
   std::optional<double> judged_share() const;
   bool operator==(const TrafficEvidence&) const = default;
 };
@@ -54,8 +54,8 @@ inline constexpr std::string_view kNoAlgorithmNamed = "NCCL's log named no algor
 /// Within a process such an NCCL cannot be made to log its calls (has_log_switch()).
 inline constexpr std::string_view kCallsNotLogged = "NCCL before 2.24";
 
-/// The protocol that NCCL uses for the messages of an operation that is made of such, of which its
-/// log says nothing: Simple where each is of kJudgedSize or more, else unknown (empty).
+/// Returns the protocol that NCCL uses for the messages of an operation that is made of such, of
+/// which its log says nothing: Simple where each is of kJudgedSize or more, else unknown (empty).
 TransferPlan default_plan(const Case& c);
 
 /// Puts the growth of every rank's counters over batches of `operations` together with what they
@@ -66,12 +66,12 @@ TrafficEvidence assess(const Case& c, const TransferPlan& plan, std::int64_t ope
                        const std::vector<LinkCounters>& growth_by_rank, bool several_hosts,
                        std::string_view why_no_algorithm = kNoAlgorithmNamed);
 
-/// The sum of two sets of counted batches of one variant of a case; a default TrafficEvidence adds
-/// nothing. What only one of them knows is absent, judged is what both are.
+/// Returns the sum of two sets of counted batches of one variant of a case; a default
+/// TrafficEvidence adds nothing. What only one of them knows is absent, judged is what both are.
 TrafficEvidence combine(const TrafficEvidence& a, const TrafficEvidence& b);
 
-/// The path that the transport lines spoke of, corrected by the counters where they may judge:
-/// all over NVLink → nvlink; none → pcie_p2p where the lines said nvlink; some → mixed.
+/// Returns the path that the transport lines spoke of, corrected by the counters where they may
+/// judge: all over NVLink → nvlink; none → pcie_p2p where the lines said nvlink; some → mixed.
 Path path_by_evidence(Path by_transport, const TrafficEvidence& evidence);
 
 }  // namespace linkgain

@@ -34,22 +34,24 @@ class JournalWriter {
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  /// In place of the file that is there. Does nothing where it has it, or none could be written.
+  /// Takes the place of the file that is there. Does nothing where it has it, or none could be
+  /// written.
   void take_place();
 
-  /// Machine, settings, and what the run took and saw so far; cases and warnings of `record` are
-  /// not written.
+  /// Writes machine, settings, and what the run took and saw so far; cases and warnings of `record`
+  /// are not written.
   void write_head(const Record& record);
-  /// The latest state of case `index` with all its samples; a later line replaces an earlier one.
+  /// Writes the latest state of case `index` with all its samples; a later line replaces an earlier
+  /// one.
   void write_case(int index, const CaseResult& result);
-  /// The same of the record's case, with what the run took and saw so far, where the samples that
-  /// were written before stand as they were: only later ones are written, so that a journal grows
-  /// with the samples, however many launches they come in.
+  /// Writes the same of the record's case, with what the run took and saw so far, where the samples
+  /// that were written before stand as they were: only later ones are written, so that a journal
+  /// grows with the samples, however many launches they come in.
   void extend_case(const Record& record, int index);
   void write_program_run(const ProgramRun& run);
   void write_warning(const Warning& warning);
 
-  /// The first thing that could not be written; absent while all was.
+  /// Returns the first thing that could not be written; absent while all was.
   const std::optional<Warning>& failure() const { return failure_; }
 
  private:
@@ -64,8 +66,8 @@ class JournalWriter {
   std::optional<Warning> failure_;
 };
 
-/// What the complete lines of a journal hold; a cut last line is dropped. Throws UsageError where
-/// not even the head is there, or a complete line is no line of a journal.
+/// Reads what the complete lines of a journal hold; a cut last line is dropped. Throws UsageError
+/// where not even the head is there, or a complete line is no line of a journal.
 Record parse_journal(std::string_view text, const std::string& origin);
 
 /// Reads a record or a journal, or of a run's directory the journal, which only an unfinished run

@@ -64,10 +64,10 @@ struct Sample {
   bool disturbed = false;
   /// Its launch's data were not checked: the job was lost, or the run was ended, before they were.
   bool unverified = false;
-  /// Of a number that a program printed: what a unit of its last digit is of it. 0 of all else.
+  /// For a number that a program printed: what a unit of its last digit is of it. 0 of all else.
   double resolution = 0.0;
 
-  /// The sample's value: the maximum over ranks.
+  /// Returns the sample's value: the maximum over ranks.
   Seconds time() const;
 };
 
@@ -92,14 +92,14 @@ struct Execution {
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   std::int64_t buffer_slots = 1;
   bool cold_data = false;  ///< successive operations walk at least twice the last-level cache
-  /// Of what calls an operation is made where it is not the library's one; "grouped send/recv",
+  /// What calls an operation is made of where it is not the library's one; "grouped send/recv",
   /// with an NCCL that has no alltoall, gather and scatter.
   std::string form{};
   /// Whether our own work went through host memory instead of straight to other GPUs' memory;
   /// absent where the library chose.
   std::optional<bool> through_host{};
-  /// Of a training: its matrix products' algorithms, in the library's numbers, by the order in
-  /// which the model plans them; all variants take those of the first job.
+  /// A training's matrix products' algorithms, in the library's numbers, by the order in which the
+  /// model plans them; all variants take those of the first job.
   std::vector<std::string> products{};
 };
 
@@ -109,8 +109,8 @@ struct TrainingResult {
   Seconds sum{};                       ///< of their times
   std::optional<double> first_loss{};  ///< of the first launch's first sample
   std::optional<double> last_loss{};   ///< of its last one
-  /// Of samples of the same launch and round: the largest |difference to the first variant's loss|
-  /// over that; absent for the first variant.
+  /// Among samples of the same launch and round the largest |difference to the first variant's
+  /// loss| over that; absent for the first variant.
   std::optional<double> loss_difference{};
   /// exposed_communication() of a run that is over, in seconds; absent while it goes on.
   std::optional<Estimate> exposed{};
@@ -149,7 +149,7 @@ enum class LimitKind {
   copy,          ///< in records of before these two were told apart: at once
 };
 
-/// "", "NVLink payload", "NVLink rate", "pinned host copy of all ranks at once", ...
+/// Returns "", "NVLink payload", "NVLink rate", "pinned host copy of all ranks at once", ...
 std::string_view name_of(LimitKind kind);
 LimitKind parse_limit_kind(std::string_view name);
 
@@ -176,17 +176,18 @@ struct VariantResult {
 
 bool has_wrong_data(const VariantResult& variant);
 
-/// "the job was lost", "the time budget was used up", or the refusal; empty where the variant was
-/// not skipped.
+/// Returns "the job was lost", "the time budget was used up", or the refusal; empty where the
+/// variant was not skipped.
 std::string why_skipped(const VariantResult& variant);
-/// What why_skipped() gives these words for.
+/// Finds what why_skipped() gives these words for.
 Skip parse_skip(const std::string& why);
 
-/// How much a check of `definition` found wrong, in the words of every report and warning: "12 of
-/// 64 elements are wrong", of a training "1 of 2 ranks has wrong data".
+/// Says how much a check of `definition` found wrong, in the words of every report and warning: "12
+/// of 64 elements are wrong", of a training "1 of 2 ranks has wrong data".
 std::string count_of_wrong(const Case& definition, const Verification& verification);
 
-/// The same and the first of it: "12 of 64 elements are wrong, first: rank 1, element 17: ...".
+/// Says the same and the first of it: "12 of 64 elements are wrong, first: rank 1, element 17:
+/// ...".
 std::string describe_wrong(const Case& definition, const Verification& verification);
 
 /// A variant's time compared with the first variant's.
@@ -208,7 +209,7 @@ enum class StopReason {
   interrupted,
 };
 
-/// "converged", "out of rounds", "out of time", "launches differ", ...
+/// Returns "converged", "out of rounds", "out of time", "launches differ", ...
 std::string_view name_of(StopReason reason);
 StopReason parse_stop_reason(std::string_view name);
 
@@ -224,7 +225,7 @@ struct CaseResult {
 /// Leaves out what is refused.
 std::vector<RatioResult> shown_ratios(const CaseResult& result);
 
-/// What the variant of that name gave; null where the case has none.
+/// Finds what the variant of that name gave; null where the case has none.
 const VariantResult* find_variant(const CaseResult& result, std::string_view name);
 
 /// A launch's median over its samples, each the slowest rank's.
@@ -239,18 +240,19 @@ struct LaunchMedian {
 /// itself the mean of a block of steps, and a program's is a whole run: one is enough of these.
 inline constexpr int kFewestSamples = 3;
 
-/// Of one variant, by its place: the launches with enough samples, in their order. They are the
-/// replicates of a measurement, so samples go no further than this.
+/// Returns, for one variant by its place, the launches with enough samples, in their order. They
+/// are the replicates of a measurement, so samples go no further than this.
 std::vector<LaunchMedian> launch_medians(const CaseResult& result, std::size_t variant);
 
-/// Mean of the logarithms of the launches' medians; there must be one.
+/// Returns the mean of the logarithms of the launches' medians; there must be one.
 double mean_log(std::span<const LaunchMedian> launches);
 
-/// The median of the launches' resolutions: a program that leaves out zeros at the end prints some
-/// numbers in fewer digits than it has. 0 where there are none.
+/// Returns the median of the launches' resolutions: a program that leaves out zeros at the end
+/// prints some numbers in fewer digits than it has. 0 where there are none.
 double resolution_of(std::span<const LaunchMedian> launches);
 
-/// What stands for several launches: its logarithm is mean_log(). That of one launch is its median.
+/// Returns what stands for several launches: its logarithm is mean_log(). That of one launch is its
+/// median.
 Seconds geometric_mean(std::span<const LaunchMedian> launches);
 
 /// Losses of one variant by launch and round.
@@ -258,8 +260,8 @@ using Losses = std::map<std::pair<int, int>, double>;
 
 Losses losses_of(const std::vector<const Sample*>& samples);
 
-/// Of samples that both have, the largest |other - first| over |first|: infinite where only one is
-/// a number, absent where they have none in common.
+/// Returns, of samples that both have, the largest |other - first| over |first|: infinite where
+/// only one is a number, absent where they have none in common.
 std::optional<double> largest_difference(const Losses& first, const Losses& other);
 
 /// What all trainings of a run have in common.
@@ -320,12 +322,12 @@ struct EvidenceCost {
 /// wrote.
 struct TimeSpent {
   double starting_s = 0.0;  ///< jobs, until all that are to be up together are
-  // Of starting, in the slowest of the jobs that start together.
+  // Parts of starting, in the slowest of the jobs that start together.
   double ranks_s = 0.0;       ///< MPI's start
   double gpus_s = 0.0;        ///< taking the GPUs
   double connecting_s = 0.0;  ///< the communicator
   double opening_s = 0.0;     ///< cases
-  // Of opening.
+  // Parts of opening.
   double buffers_s = 0.0;           ///< allocating and filling
   double clocks_s = 0.0;            ///< working until the GPUs have left their idle clock
   double first_operations_s = 0.0;  ///< connections that are made when needed, and graphs
@@ -344,7 +346,7 @@ enum class RunStatus {
   incomplete,  ///< read from a cut journal, or nothing was measured of what was asked for
 };
 
-/// "complete", "interrupted", "job lost", "incomplete".
+/// Returns "complete", "interrupted", "job lost", "incomplete".
 std::string_view name_of(RunStatus status);
 RunStatus parse_run_status(std::string_view name);
 
@@ -369,7 +371,7 @@ struct Record {
   std::optional<TimeSpent> time_spent{};      ///< absent in older records, and of programs' runs
   std::optional<Neighbours> neighbours{};   ///< absent of a run without GPUs, and in older records
   std::optional<LinkErrors> link_errors{};  ///< absent where no counter of them could be read
-  /// Of a soak: when each launch began, in seconds since the run did; empty of others, whose
+  /// When each launch of a soak began, in seconds since the run did; empty of others, whose
   /// launches are up at once.
   std::vector<double> launch_begins_s{};
   std::vector<ProgramRun> runs{};  ///< of `linkgain exec`, in their order
@@ -377,27 +379,29 @@ struct Record {
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
-  /// Of the file that it was read from; empty of journals, older records and one not yet written.
+  /// The digest of the file that it was read from; empty of journals, older records and one not yet
+  /// written.
   std::string digest{};
 };
 
-/// Samples of all cases.
+/// Counts the samples of all cases.
 int count_samples(const Record& record);
 /// Launches that any case was sampled in.
 int count_launches(const Record& record);
 
-/// Everything a case's table row shows but intervals, from its samples: times, bandwidths, ratios.
-/// `result` keeps its definition, execution, verification, path and samples; the numbers are
-/// written anew, and a variant without samples has none. Where no launch has enough samples the
-/// time is their median, without a ratio's interval to come.
+/// Derives everything that a case's table row shows but intervals from its samples: times,
+/// bandwidths, ratios. `result` keeps its definition, execution, verification, path and samples;
+/// the numbers are written anew, and a variant without samples has none. Where no launch has enough
+/// samples the time is their median, without a ratio's interval to come.
 void summarise(CaseResult& result);
 
-/// Half width, as a share of the ratio, that a case's interval is to have where none was asked for:
-/// 1 % from 16 MiB on and for trainings, 2 % from 1 MiB on and for programs, 5 % below. That is
-/// what six launches reach on a quiet machine: placement decides more of a small operation's time.
+/// Returns the half width, as a share of the ratio, that a case's interval is to have where none
+/// was asked for: 1 % from 16 MiB on and for trainings, 2 % from 1 MiB on and for programs, 5 %
+/// below. That is what six launches reach on a quiet machine: placement decides more of a small
+/// operation's time.
 double default_precision(const Case& definition);
 
-/// That of `settings`, or the default.
+/// Returns that of `settings`, or the default.
 double precision_of(const Settings& settings, const Case& definition);
 
 /// What a run must be given more of for a ratio to come as close as was asked for.
@@ -406,17 +410,17 @@ enum class Remedy {
   launches,  ///< they differ: each counts once, however much time it has
 };
 
-/// The option that gives more of it: "--budget", "--launches".
+/// Returns the option that gives more of it: "--budget", "--launches".
 std::string_view option_of(Remedy remedy);
 
-/// The remedy for a case that did not converge. Absent where it did, where it has no ratio, and
-/// where the run broke off (a job lost, an interrupt).
+/// Returns the remedy for a case that did not converge. Absent where it did, where it has no ratio,
+/// and where the run broke off (a job lost, an interrupt).
 std::optional<Remedy> remedy_for(const CaseResult& result);
 
-/// One JSON document, samples last and in columns. Not measured is null.
+/// Writes one JSON document, samples last and in columns. Not measured is null.
 std::string to_json(const Record& record);
 
-/// The same without the samples, for `--json`.
+/// Writes the same without the samples, for `--json`.
 std::string to_json_without_samples(const Record& record);
 
 /// Throws UsageError, which begins with `origin` unless that is empty, where it is no record that

@@ -76,7 +76,7 @@ void describe_members(auto& visit, json::Is<SampleTable> auto& samples) {
                "or the run was ended before; absent where it is false of all");
 }
 
-/// The samples of all cases, and of one alone.
+/// Makes the table of the samples of all cases, and of one alone.
 SampleTable table_of(const std::vector<CaseResult>& cases);
 SampleTable table_of(std::size_t place, std::span<const Sample> samples);
 /// Gives every sample to its case, numbered from `first_sequence` on. Throws UsageError where

@@ -113,7 +113,7 @@ enum class WarningCode {
   idle_override,
   other_selection,
   other_program,
-  // Of a record that a newer linkgain wrote
+  // In a record that a newer linkgain wrote
   unknown,
 };
 
@@ -141,7 +141,7 @@ std::span<const WarningRow> warning_rows();
 /// Finds the row of a warning; that of WarningCode::unknown where this version has no such code.
 const WarningRow& row_of(const Warning& warning);
 
-/// "job-lost", as in records.
+/// Returns "job-lost", as in records.
 std::string name_of(WarningCode code);
 
 /// Says what to do, where the machine and what was asked for need not be known for that.

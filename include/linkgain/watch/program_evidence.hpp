@@ -20,8 +20,8 @@
 
 namespace linkgain {
 
-/// The files of NCCL that /proc/PID/maps lists, each once, without processes and version. Plugins
-/// (libnccl-net.so) are not NCCL.
+/// Returns the files of NCCL that /proc/PID/maps lists, each once, without processes and version.
+/// Plugins (libnccl-net.so) are not NCCL.
 std::vector<MappedNccl> nccl_in_maps(std::string_view maps);
 
 /// Finds the libraries that processes have mapped while they run. A process is looked at each time
@@ -31,15 +31,15 @@ class NcclFinder {
  public:
   void look(const std::vector<ProcessEntry>& processes);
 
-  /// Processes whose mappings could be read at least once.
+  /// Counts the processes whose mappings could be read at least once.
   int processes_looked() const { return static_cast<int>(looked_.size()); }
-  /// Every library that any process had mapped, in the order of their paths.
+  /// Returns every library that any process had mapped, in the order of their paths.
   std::vector<MappedNccl> found() const;
 
  private:
   using Identity = std::pair<pid_t, std::uint64_t>;  ///< with its start
 
-  /// Of a process whose mappings could be read.
+  /// A process whose mappings could be read.
   struct Looked {
     std::set<std::string> paths{};  ///< of the libraries that were found in it
     int pause = 0;                  ///< looks that leave it out after one that does not
@@ -65,29 +65,29 @@ class NcclFinder {
 /// Calls are for one thread. Nothing throws for what cannot be read.
 class ProgramWatch {
  public:
-  /// What decides which GPUs each variant of the command sees.
+  /// Watches the GPUs that each variant of the command sees, which these decide.
   explicit ProgramWatch(const std::vector<CudaSettings>& variants);
   /// Ends a run that is being watched.
   ~ProgramWatch();
   ProgramWatch(const ProgramWatch&) = delete;
   ProgramWatch& operator=(const ProgramWatch&) = delete;
 
-  /// What others do on the GPUs that any variant sees, for before the first run: waits for
+  /// Tells what others do on the GPUs that any variant sees, for before the first run: waits for
   /// `window`, while nothing of ours may run. A GPU without work and processes of others has no
   /// element.
   std::vector<GpuNeighbour> watch_idle(Seconds window) const;
 
-  /// Of the GPUs that any variant sees: ErrorCounterReader::read() and gpu_faults(). Xid errors
-  /// count since this was made.
+  /// Reads what ErrorCounterReader::read() and gpu_faults() do, of the GPUs that any variant sees.
+  /// Xid errors count since this was made.
   ErrorCounts error_counts();
   std::vector<GpuFault> faults() const;
 
-  /// Just before a run of a variant is started. Takes about 1 ms a GPU.
+  /// Begins to watch, just before a run of a variant is started. Takes about 1 ms a GPU.
   void begin(std::size_t variant);
-  /// After a process of the run was started. May be called for several, as for a server and its
-  /// client. Keeps no reference.
+  /// Follows a process of the run after it was started. May be called for several, as for a server
+  /// and its client. Keeps no reference.
   void follow(const Process& process);
-  /// After the last tree of the run has ended.
+  /// Ends, after the last tree of the run has.
   RunEvidence end();
 
  private:
