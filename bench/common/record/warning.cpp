@@ -242,11 +242,6 @@ std::string label_of(const Warning& warning) {
 
 bool is(const Warning& warning, WarningCode code) { return row_of(warning).code == code; }
 
-bool has_warning(const Record& record, WarningCode code) {
-  return std::ranges::any_of(record.warnings,
-                             [code](const Warning& warning) { return is(warning, code); });
-}
-
 bool has_warning(const Record& record, ExitCode exit_code) {
   return std::ranges::any_of(record.warnings, [exit_code](const Warning& warning) {
     return row_of(warning).exit_code == exit_code;

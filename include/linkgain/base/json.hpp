@@ -26,12 +26,6 @@ std::optional<T> optional_at(const In& object, const char* key) {
   return found->get<T>();
 }
 
-/// Returns a member that is there and not null, or nothing.
-inline const In* member_of(const In& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
 template <typename T, typename Write>
 Out array_of(const std::vector<T>& values, Write write) {
   Out array = Out::array();

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/base/json_document.hpp"
 
 /// Errors on the links of a run's GPUs: what the driver counted when the run began, and what was
 /// added meanwhile.
@@ -99,13 +98,5 @@ std::string link_errors_line(const std::optional<LinkErrors>& errors);
 inline constexpr const char* kLinkErrorsAdvice =
     "run linkgain doctor: it says what each counter means; reseat bridge or card, and have a part "
     "replaced whose errors go on";
-
-namespace json {
-
-/// Writes a run's errors on its links, as a record has them.
-Out write_link_errors(const LinkErrors& errors);
-LinkErrors read_link_errors(const In& json);
-
-}  // namespace json
 
 }  // namespace linkgain

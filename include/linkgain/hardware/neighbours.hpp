@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/base/json_document.hpp"
 
 namespace linkgain {
 
@@ -68,13 +67,5 @@ struct Neighbours {
   std::vector<GpuNeighbour> seen{};
   bool operator==(const Neighbours&) const = default;
 };
-
-namespace json {
-
-/// Writes what a run saw of others' work, as a record has it.
-Out write_neighbours(const Neighbours& neighbours);
-Neighbours read_neighbours(const In& json);
-
-}  // namespace json
 
 }  // namespace linkgain

@@ -152,7 +152,6 @@ std::string advice_of(WarningCode code);
 std::string label_of(const Warning& warning);
 
 bool is(const Warning& warning, WarningCode code);
-bool has_warning(const Record& record, WarningCode code);
 
 /// Tells whether there is one that the run ends with this status for.
 bool has_warning(const Record& record, ExitCode exit_code);
