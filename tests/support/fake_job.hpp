@@ -236,12 +236,12 @@ class FakeJob : public Job {
       const auto& pair = opened.definition.pair;
       const bool takes_part = !pair || rank == pair->from || rank == pair->to;
       const double own = reply.seconds.empty() ? seconds : seconds * (1.0 - script_.skew);
-      reply.seconds.push_back(takes_part ? std::optional<double>(own) : std::nullopt);
+      reply.times.push_back(takes_part ? std::optional(Seconds{own}) : std::nullopt);
       reply.health.push_back({40 + rank, std::nullopt, 1980, std::nullopt});
     }
     if (!script_.health.empty()) reply.health = script_.health;
     clock_.advance(script_.health_time);
-    reply.health_seconds = script_.health_time.value;
+    reply.health_time = script_.health_time;
     return reply;
   }
 

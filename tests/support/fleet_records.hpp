@@ -148,7 +148,7 @@ inline void add_fleet_samples(Record& record, int rounds) {
       sample.operations = 12;
       const double time = result.variants[static_cast<std::size_t>(sample.variant)].time->value;
       for (std::size_t rank = 0; rank < record.machine.ranks.size(); ++rank) {
-        sample.seconds.emplace_back(time * std::exp(0.001 * noise.normal()));
+        sample.times.emplace_back(Seconds{time * std::exp(0.001 * noise.normal())});
         sample.health.push_back({41, 300.5, 1980, 0});
       }
       result.samples.push_back(std::move(sample));

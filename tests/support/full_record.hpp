@@ -157,7 +157,7 @@ inline void add_full_samples(Record& record) {
         sample.round = round;
         sample.position = (index + round) % 2;
         sample.operations = 5 + index;
-        sample.seconds = {time, time / 3, std::nullopt};
+        sample.times = {Seconds{time}, Seconds{time / 3}, std::nullopt};
         sample.health = {{40 + round, 512.25, 1980, 0x8000000000000000ULL}, {{}, {}, 345, {}}, {}};
         sample.disturbed = launch == 1 && round > 5;
         sample.unverified = launch == 1 && index == 3;

@@ -37,7 +37,7 @@ inline void add_samples(CaseResult& result, int variant, int launch, double medi
     sample.launch = launch;
     sample.round = round;
     const double factor = round == 0 ? 0.99 : round == 1 ? 1.0 : 1.5;
-    sample.seconds = {0.5 * median, factor * median};
+    sample.times = {Seconds{0.5 * median}, Seconds{factor * median}};
     sample.health.resize(2);
     result.samples.push_back(sample);
   }

@@ -47,7 +47,7 @@ inline Record profile_record(Profile profile, int gpus, int launches, int rounds
           sample.launch = launch;
           sample.round = round;
           for (int rank = 0; rank < gpus; ++rank) {
-            sample.seconds.emplace_back(seconds);
+            sample.times.emplace_back(Seconds{seconds});
             sample.health.push_back({.temperature_c = 45 + rank,
                                      .power_w = 200.0 + 5.0 * noise.normal(),
                                      .sm_clock_mhz = 1980,

@@ -140,7 +140,7 @@ class SimulatedRun {
       result.samples.push_back({.variant = variant,
                                 .launch = launch,
                                 .round = round,
-                                .seconds = {time * std::exp(normal(0.001))},
+                                .times = {Seconds{time * std::exp(normal(0.001))}},
                                 .health = {}});
     }
   }

@@ -87,10 +87,10 @@ void describe_members(auto& visit, json::Is<OpenReply> auto& reply) {
 void describe_members(auto& visit, json::Is<RunReply> auto& reply) {
   // A nanosecond is the least that a clock tells, of the longest batch.
   constexpr double kShortest = 1e-9 / static_cast<double>(kMostOperations);
-  visit("seconds", reply.seconds, "", {.least = kShortest, .most = kTime.most});
+  visit("seconds", reply.times, "", {.least = kShortest, .most = kTime.most});
   visit("health", reply.health);
   visit.later("loss", reply.loss, "", json::kAnyNumber);
-  visit("health_seconds", reply.health_seconds, "", kTime);
+  visit("health_seconds", reply.health_time, "", kTime);
 }
 
 void describe_members(auto& visit, json::Is<VerifyReply> auto& reply) {
@@ -254,7 +254,7 @@ void require_possible(const Reply& reply, std::optional<int> ranks) {
                         },
                         [](const OpenReply& open) { require_batch(open); },
                         [&](const RunReply& run) {
-                          require_of_each("times", run.seconds.size(), ranks);
+                          require_of_each("times", run.times.size(), ranks);
                           require_of_each("health", run.health.size(), ranks);
                         },
                         [](const VerifyReply& verify) { require_checked(verify.verification); },

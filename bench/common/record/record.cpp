@@ -19,12 +19,10 @@ namespace linkgain {
 namespace {
 
 double skew_of(const Sample& sample) {
-  double fastest = 0.0;
-  double slowest = 0.0;
-  for (const auto& seconds : sample.seconds) {
-    if (!seconds) continue;
-    fastest = fastest == 0.0 ? *seconds : std::min(fastest, *seconds);
-    slowest = std::max(slowest, *seconds);
+  const double slowest = sample.time().value;
+  double fastest = slowest;
+  for (const std::optional<Seconds>& time : sample.times) {
+    if (time) fastest = std::min(fastest, time->value);
   }
   return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
 }
@@ -115,9 +113,10 @@ bool broke_off(const CaseResult& result) {
 }  // namespace
 
 Seconds Sample::time() const {
-  double slowest = 0.0;
-  for (const auto& rank : seconds) slowest = std::max(slowest, rank.value_or(0.0));
-  return {slowest};
+  Seconds slowest;
+  for (const std::optional<Seconds>& time : times)
+    slowest = std::max(slowest, time.value_or(Seconds{}));
+  return slowest;
 }
 
 std::string_view name_of(StopReason reason) {

@@ -49,7 +49,7 @@ SampleTable table_of(const Rows& rows) {
   SampleTable table;
   std::size_t ranks = 0;
   for (const auto& [place, sample] : rows) {
-    ranks = std::max(ranks, sample->seconds.size());
+    ranks = std::max(ranks, sample->times.size());
     table.place.push_back(static_cast<std::int64_t>(place));
     table.variant.push_back(sample->variant);
     table.launch.push_back(sample->launch);
@@ -58,7 +58,7 @@ SampleTable table_of(const Rows& rows) {
     table.operations.push_back(sample->operations);
   }
   add_columns(rows, ranks, table.seconds_by_rank, [](const Sample& sample, std::size_t rank) {
-    return rank < sample.seconds.size() ? sample.seconds[rank] : std::nullopt;
+    return rank < sample.times.size() ? seconds_of(sample.times[rank]) : std::nullopt;
   });
   add_health(rows, ranks, table.temperature_c_by_rank, &Health::temperature_c);
   add_health(rows, ranks, table.power_w_by_rank, &Health::power_w);
@@ -116,10 +116,11 @@ Sample sample_at(const SampleTable& table, std::size_t row) {
   sample.position = table.position[row];
   sample.operations = table.operations[row];
   const std::size_t ranks = table.seconds_by_rank.size();
-  sample.seconds.reserve(ranks);
+  sample.times.reserve(ranks);
   sample.health.reserve(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    sample.seconds.push_back(table.seconds_by_rank[rank][row]);
+    const std::optional<double>& time = table.seconds_by_rank[rank][row];
+    sample.times.push_back(time ? std::optional(Seconds{*time}) : std::nullopt);
     sample.health.push_back({cell(table.temperature_c_by_rank, rank, row),
                              cell(table.power_w_by_rank, rank, row),
                              cell(table.sm_clock_mhz_by_rank, rank, row),

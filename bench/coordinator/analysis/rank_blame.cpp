@@ -28,8 +28,9 @@ std::map<int, double> medians_by_rank(const Record& record, std::pair<int, int> 
   std::map<int, std::vector<double>> times;
   for (const Sample& sample : record.cases[static_cast<std::size_t>(place.first)].samples) {
     if (sample.variant != place.second) continue;
-    for (std::size_t rank = 0; rank < sample.seconds.size(); ++rank) {
-      if (sample.seconds[rank]) times[static_cast<int>(rank)].push_back(*sample.seconds[rank]);
+    for (std::size_t rank = 0; rank < sample.times.size(); ++rank) {
+      const std::optional<Seconds>& time = sample.times[rank];
+      if (time) times[static_cast<int>(rank)].push_back(time->value);
     }
   }
   std::map<int, double> medians;

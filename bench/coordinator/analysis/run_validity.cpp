@@ -335,11 +335,11 @@ std::string advice_for(const std::vector<ThrottledRank>& ranks) {
 
 /// Ranks that gave a time and no clock events make a sample one of unknown health.
 bool is_measured(const Sample& sample) {
-  for (std::size_t rank = 0; rank < sample.seconds.size(); ++rank) {
+  for (std::size_t rank = 0; rank < sample.times.size(); ++rank) {
     const bool told = rank < sample.health.size() && sample.health[rank].clock_event_reasons;
-    if (sample.seconds[rank] && !told) return false;
+    if (sample.times[rank] && !told) return false;
   }
-  return !sample.seconds.empty();
+  return !sample.times.empty();
 }
 
 HealthSummary summary_of(const Record& record) {

@@ -150,7 +150,7 @@ void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const R
     sample.position = position;
     sample.operations = values.count;
     sample.resolution = values.resolution;
-    sample.seconds = {to_sample(*result.definition.metric, number)};
+    sample.times = {Seconds{to_sample(*result.definition.metric, number)}};
     sample.health.resize(1);
     result.samples.push_back(std::move(sample));
   }

@@ -37,16 +37,16 @@ Record& RunCosts::record_until_now() {
   return record_;
 }
 
-void RunCosts::probing_took(double seconds) {
-  if (looking_ != nullptr) looking_->probes_s += seconds;
+void RunCosts::probing_took(Seconds time) {
+  if (looking_ != nullptr) looking_->probes_s += time.value;
 }
 
-void RunCosts::counting_took(double seconds) {
-  if (looking_ != nullptr) looking_->counters_s += seconds;
+void RunCosts::counting_took(Seconds time) {
+  if (looking_ != nullptr) looking_->counters_s += time.value;
 }
 
-void RunCosts::health_took(double seconds) {
-  if (looking_ != nullptr) *looking_->health_s += seconds;
+void RunCosts::health_took(Seconds time) {
+  if (looking_ != nullptr) *looking_->health_s += time.value;
 }
 
 std::optional<Seconds> RunCosts::rested() const {

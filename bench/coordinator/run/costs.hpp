@@ -16,9 +16,9 @@ class RunCosts : public RunObserver {
   RunCosts(Record& record, bool counts_links, Seconds start);
 
   Seconds run_time() const override { return {now().value - start_}; }
-  void probing_took(double seconds) override;
-  void counting_took(double seconds) override;
-  void health_took(double seconds) override;
+  void probing_took(Seconds time) override;
+  void counting_took(Seconds time) override;
+  void health_took(Seconds time) override;
   void spent(double TimeSpent::*what, Seconds time) override { spent_.*what += time.value; }
   void worked() override { last_work_ = now(); }
   std::optional<Seconds> rested() const override;

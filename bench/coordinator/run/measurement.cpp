@@ -155,7 +155,7 @@ void CaseRun::open_in(std::size_t place) {
     took(reply);
     if (reply.plan) {
       traffic_[place] = count_by(place, *reply.plan);
-      settings_.observer.probing_took(reply.plan_cost.value);
+      settings_.observer.probing_took(reply.plan_cost);
     }
     result_of(place).execution = reply.execution;
     result_of(place).skipped.reset();
@@ -264,7 +264,7 @@ protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operati
 protocol::CountersReply CaseRun::read_counters(Job& job) const {
   const double start = settings_.observer.now().value;
   protocol::CountersReply reply = job.counters(settings_.plan.timeout);
-  settings_.observer.counting_took(settings_.observer.now().value - start);
+  settings_.observer.counting_took(Seconds{settings_.observer.now().value - start});
   return reply;
 }
 
@@ -272,7 +272,7 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   const std::int64_t operations = opened.reply.execution.operations_per_sample;
   const protocol::RunReply reply = run_batch(opened, operations);
   worked();
-  settings_.observer.health_took(reply.health_seconds);
+  settings_.observer.health_took(reply.health_time);
   Sample sample;
   sample.sequence = next_sequence_++;
   sample.variant = jobs_[opened.place].variant;
@@ -280,7 +280,7 @@ void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
   sample.round = turn.round;
   sample.position = turn.position;
   sample.operations = operations;
-  sample.seconds = reply.seconds;
+  sample.times = reply.times;
   sample.health = reply.health;
   sample.loss = reply.loss;
   sample.unverified = true;

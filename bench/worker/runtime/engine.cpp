@@ -110,19 +110,15 @@ std::optional<T> present(double value) {
   return static_cast<T>(value);
 }
 
+std::optional<Seconds> present_time(double value) {
+  return std::isnan(value) ? std::nullopt : std::optional(Seconds{value});
+}
+
 /// Returns infinity for a loss that is no number, which must not look like one that is absent.
 double present_or_infinite(const std::optional<double>& loss) {
   if (!loss) return kAbsent;
   return std::isnan(*loss) ? std::numeric_limits<double>::infinity() : *loss;
 }
-
-/// One rank's figures of a batch.
-struct RankBatch {
-  std::optional<double> seconds_per_operation;
-  std::optional<double> loss;
-  Health health;
-  double health_seconds = 0.0;  ///< what reading it took
-};
 
 std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
   // The protocol's own encoding carries a rank's description: a hello with one rank in it.
@@ -136,26 +132,27 @@ std::vector<RankInfo> gather_ranks(Session& session, const RankInfo& own) {
   return ranks;
 }
 
-/// Gathers a batch's results: the loss is the mean over the ranks that have one, what reading
-/// health took that of the slowest.
-protocol::RunReply gather_run(Session& session, const RankBatch& own) {
+/// Gathers a batch's results, of which `own` has this rank's: the loss is the mean over the ranks
+/// that have one, what reading health took that of the slowest.
+protocol::RunReply gather_run(Session& session, const protocol::RunReply& own) {
   constexpr std::size_t kFields = 7;
-  const Health& health = own.health;
+  const Health& health = own.health.front();
+  const std::optional<Seconds>& time = own.times.front();
   const std::vector<double> all = session.gather(std::vector<double>{
-      own.seconds_per_operation.value_or(kAbsent), present_or_infinite(own.loss),
+      time ? time->value : kAbsent, present_or_infinite(own.loss),
       health.temperature_c ? static_cast<double>(*health.temperature_c) : kAbsent,
       health.power_w.value_or(kAbsent),
       health.sm_clock_mhz ? static_cast<double>(*health.sm_clock_mhz) : kAbsent,
       health.clock_event_reasons ? static_cast<double>(*health.clock_event_reasons) : kAbsent,
-      own.health_seconds});
+      own.health_time.value});
   protocol::RunReply reply;
   std::vector<double> losses;
   for (std::size_t i = 0; i + kFields <= all.size(); i += kFields) {
-    reply.seconds.push_back(present<double>(all[i]));
+    reply.times.push_back(present_time(all[i]));
     if (!std::isnan(all[i + 1])) losses.push_back(all[i + 1]);
     reply.health.push_back({present<int>(all[i + 2]), present<double>(all[i + 3]),
                             present<int>(all[i + 4]), present<std::uint64_t>(all[i + 5])});
-    reply.health_seconds = std::max(reply.health_seconds, all[i + 6]);
+    reply.health_time = std::max(reply.health_time, Seconds{all[i + 6]});
   }
   const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
   if (!losses.empty()) reply.loss = sum / static_cast<double>(losses.size());
@@ -466,14 +463,13 @@ protocol::Reply Engine::run(const protocol::Run& command) {
     const InState state(session_.board(), RankState::in_operation);
     return target.operation->time_batch(command.operations);
   }();
-  const auto per_operation = [&]() -> std::optional<double> {
-    if (!time) return std::nullopt;
-    return time->value / static_cast<double>(command.operations);
-  }();
+  protocol::RunReply own{.times = {time}, .health = {}};
+  if (time) own.times = {Seconds{time->value / static_cast<double>(command.operations)}};
   Stopwatch reading;
-  const Health health = monitor_.health();
-  return gather_run(session_,
-                    {per_operation, target.operation->loss(), health, reading.lap().value});
+  own.health = {monitor_.health()};
+  own.health_time = reading.lap();
+  own.loss = target.operation->loss();
+  return gather_run(session_, own);
 }
 
 protocol::Reply Engine::verify(const protocol::Verify& command) {

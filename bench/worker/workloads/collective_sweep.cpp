@@ -62,7 +62,7 @@ class CaseSubject : public BenchmarkSubject {
     const auto reply =
         expect<protocol::RunReply>(open_->engine().lead(protocol::Run{opened.handle, operations}));
     Sample sample;
-    sample.seconds = reply.seconds;
+    sample.times = reply.times;
     return Seconds{sample.time().value * static_cast<double>(operations)};
   }
 

@@ -109,10 +109,10 @@ struct OpenReply {
   Seconds calibrating_time{};
 };
 struct RunReply {
-  std::vector<std::optional<double>> seconds;  ///< per operation, per rank
+  std::vector<std::optional<Seconds>> times;  ///< per operation, per rank
   std::vector<Health> health;
   std::optional<double> loss{};  ///< of a training's last step: the mean over ranks
-  double health_seconds = 0.0;   ///< what reading `health` took on the slowest rank
+  Seconds health_time{};         ///< what reading `health` took on the slowest rank
 };
 struct VerifyReply {
   Verification verification;

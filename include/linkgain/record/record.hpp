@@ -55,8 +55,8 @@ struct Sample {
   /// Place of this variant within its round, 0 = first; of a program's run, among all runs.
   int position = 0;
   std::int64_t operations = 1;
-  /// Seconds per operation on each rank; absent on ranks that take no part.
-  std::vector<std::optional<double>> seconds;
+  /// Per operation, on each rank; absent on ranks that take no part.
+  std::vector<std::optional<Seconds>> times;
   std::vector<Health> health;  ///< per rank
   /// What a training's last step of the batch gave, over all ranks; absent of other operations.
   std::optional<double> loss{};

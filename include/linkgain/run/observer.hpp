@@ -22,10 +22,10 @@ class RunObserver {
   virtual void disturbed_since(int /*sequence*/) {}
   /// Notes what looking took: asking a job for its algorithms, a reading of the links' counters,
   /// health.
-  virtual void probing_took(double /*seconds*/) {}
+  virtual void probing_took(Seconds /*time*/) {}
   virtual void sampled() {}  ///< each variant once more, or a part of a training
-  virtual void counting_took(double /*seconds*/) {}
-  virtual void health_took(double /*seconds*/) {}
+  virtual void counting_took(Seconds /*time*/) {}
+  virtual void health_took(Seconds /*time*/) {}
   /// Notes what some of the run's time went into.
   virtual void spent(double TimeSpent::* /*what*/, Seconds /*time*/) {}
   virtual void worked() {}  ///< a job, until now

@@ -131,7 +131,8 @@ TEST(Protocol, OtherRepliesRoundTrip) {
   EXPECT_EQ(open.plan, (TransferPlan{"RING", "LL"}));
   EXPECT_EQ(open.plan_cost, Seconds{0.25});
   EXPECT_FALSE(reply_back(OpenReply{}).plan);
-  const RunReply run = reply_back(RunReply{{1.0 / 3, std::nullopt}, {{40, 1.5, {}, 4}, {}}, 9.25});
+  const RunReply run =
+      reply_back(RunReply{{Seconds{1.0 / 3}, std::nullopt}, {{40, 1.5, {}, 4}, {}}, 9.25});
   EXPECT_EQ(run.loss, 9.25);
   EXPECT_THAT(run.seconds, ElementsAre(1.0 / 3, std::nullopt));
   EXPECT_THAT(run.health, ElementsAre(Health{40, 1.5, {}, 4}, Health{}));
@@ -148,7 +149,7 @@ TEST(Protocol, RefusesLinesCutShort) {
   EXPECT_EQ(std::get<protocol::Run>(cut_short(decode_command, encode(Command{protocol::Run{3, 8}})))
                 .operations,
             8);
-  cut_short(decode_reply, encode(Reply{RunReply{{0.5}, {{40, 1.5, {}, 4}}}}));
+  cut_short(decode_reply, encode(Reply{RunReply{{Seconds{0.5}}, {{40, 1.5, {}, 4}}}}));
 }
 
 TEST(Protocol, RefusesWhatIsNoMessage) {
@@ -216,7 +217,7 @@ OpenReply opened() {
 }
 
 RunReply timed(double first, double second) {
-  return {.seconds = {first, second}, .health = {{}, {}}};
+  return {.times = {Seconds{first}, Seconds{second}}, .health = {{}, {}}};
 }
 
 VerifyReply verified(std::int64_t checked, std::int64_t wrong, double largest_error = 0.0) {
@@ -250,7 +251,8 @@ TEST(RequirePossible, TakesWhatJobsMeasure) {
   EXPECT_NO_THROW(require_possible_line(two_ranks(), 2));
   EXPECT_NO_THROW(require_possible_line(opened(), 2));
   EXPECT_NO_THROW(require_possible_line(timed(1e-9 / 1e6, 1e6), 2));
-  EXPECT_NO_THROW(require_possible_line(RunReply{{0.5, std::nullopt}, {{40, 0.0, 0, {}}, {}}}, 2));
+  EXPECT_NO_THROW(
+      require_possible_line(RunReply{{Seconds{0.5}, std::nullopt}, {{40, 0.0, 0, {}}, {}}}, 2));
   EXPECT_NO_THROW(require_possible_line(verified(1, 1, kInfinite), 2));
   EXPECT_NO_THROW(require_possible_line(CountersReply{{{0, kMost, {}, {}}, {}}, "", ""}, 2));
   EXPECT_NO_THROW(
@@ -289,10 +291,11 @@ TEST(RequirePossible, RefusesWhatNoJobMeasures) {
   refusals.add("zero", timed(0.0, 1e-6));
   refusals.add("endless", timed(1e308, 1e308));
   refusals.add("subnormal", timed(1e-320, 1e-6));
-  refusals.add("one time", RunReply{.seconds = {0.5}, .health = {{}, {}}});
-  refusals.add("one health", RunReply{.seconds = {0.5, 0.5}, .health = {{}}});
+  refusals.add("one time", RunReply{.times = {Seconds{0.5}}, .health = {{}, {}}});
+  refusals.add("one health", RunReply{.times = {Seconds{0.5}, Seconds{0.5}}, .health = {{}}});
   refusals.add<RunReply>("power", timed(0.5, 0.5), [](auto& r) { r.health[1].power_w = -1.0; });
-  refusals.add<RunReply>("reading", timed(0.5, 0.5), [](auto& r) { r.health_seconds = -1.0; });
+  refusals.add<RunReply>("reading", timed(0.5, 0.5),
+                         [](auto& r) { r.health_time = Seconds{-1.0}; });
   refusals.all().about("verify");
   refusals.add("negative", verified(10, -7));
   refusals.add("more than all", verified(3, 7));

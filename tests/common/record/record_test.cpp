@@ -29,12 +29,15 @@ using testing::IsEmpty;
 using testing::Optional;
 using testing::SizeIs;
 
-Sample sample(int variant, int launch, int round, std::vector<std::optional<double>> seconds) {
+Sample sample(int variant, int launch, int round,
+              const std::vector<std::optional<double>>& seconds) {
   Sample result;
   result.variant = variant;
   result.launch = launch;
   result.round = round;
-  result.seconds = std::move(seconds);
+  for (const std::optional<double>& rank : seconds) {
+    result.times.push_back(rank ? std::optional(Seconds{*rank}) : std::nullopt);
+  }
   return result;
 }
 

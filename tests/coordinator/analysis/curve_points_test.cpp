@@ -59,10 +59,11 @@ TEST(CurvePoints, AreThoseOfOneCurveAndVariant) {
 TEST(CurvePoints, HaveTheQuartilesOfTheirSamples) {
   Record record = stepping_record();
   for (const double time : {28.0, 30.0, 30.0, 34.0, 30.0}) {
-    record.cases[2].samples.push_back({.variant = 0, .seconds = {1e-9, time}, .health = {}});
-    record.cases[2].samples.push_back({.variant = 1, .seconds = {1.0}, .health = {}});
+    record.cases[2].samples.push_back(
+        {.variant = 0, .times = {Seconds{1e-9}, Seconds{time}}, .health = {}});
+    record.cases[2].samples.push_back({.variant = 1, .times = {Seconds{1.0}}, .health = {}});
   }
-  record.cases[2].samples.push_back({.variant = 0, .seconds = {32.0, {}}, .health = {}});
+  record.cases[2].samples.push_back({.variant = 0, .times = {Seconds{32.0}, {}}, .health = {}});
   const std::vector<CurvePoint> points = curve_points(record, kCurve, "p2p");
   EXPECT_EQ(points[2].middle_half, (Interval{30.0, 31.5}));
   EXPECT_EQ(points[1].middle_half, (Interval{points[1].time.value, points[1].time.value}));

@@ -25,7 +25,7 @@ Record counted_run() {
     sample.sequence = variant;
     sample.variant = variant;
     sample.operations = 1;
-    sample.seconds = {1e-3, 1e-3};
+    sample.times = {Seconds{1e-3}, Seconds{1e-3}};
     counted.samples.push_back(sample);
   }
   return record;

@@ -28,7 +28,7 @@ void add(Record& record, int place, int variant, int launch, const std::vector<d
     Sample sample;
     sample.variant = variant;
     sample.launch = launch;
-    sample.seconds = {time / 2, time};
+    sample.times = {Seconds{time / 2}, Seconds{time}};
     record.cases[static_cast<std::size_t>(place)].samples.push_back(sample);
   }
 }

@@ -12,8 +12,9 @@ Record record_with(int slow, double factor) {
   Record record = fleet_node("node", 1, 4, 1);
   add_fleet_samples(record, 8);
   for (Sample& sample : record.cases[0].samples) {
-    for (auto& seconds : sample.seconds) seconds = 1e-3;
-    if (sample.variant == 0) sample.seconds.at(static_cast<std::size_t>(slow)) = 1e-3 * factor;
+    for (auto& time : sample.times) time = Seconds{1e-3};
+    if (sample.variant == 0)
+      sample.times.at(static_cast<std::size_t>(slow)) = Seconds{1e-3 * factor};
   }
   return record;
 }
@@ -32,7 +33,7 @@ TEST(SlowestRank, IsAbsentWhereNothingIsKnown) {
   EXPECT_FALSE(slowest_rank(record, "another", "p2p", 0.05));
   EXPECT_FALSE(slowest_rank(record, name, "another", 0.05));
   for (Sample& sample : record.cases[0].samples)
-    sample.seconds.erase(sample.seconds.begin(), sample.seconds.begin() + 2);
+    sample.times.erase(sample.times.begin(), sample.times.begin() + 2);
   EXPECT_FALSE(slowest_rank(record, name, "p2p", 0.05)) << "two ranks";
   record.cases[0].samples.clear();
   EXPECT_FALSE(slowest_rank(record, name, "p2p", 0.05)) << "no samples";

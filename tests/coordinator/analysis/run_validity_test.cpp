@@ -52,7 +52,7 @@ TEST(Judge, SaysOfCasesWhatIsWrongWithThem) {
   add("launches beyond those asked for are no matter of the budget", [](Record& record) {
     record.settings.budget = Seconds{10.0};
     for (int launch = 0; launch < 2; ++launch) {
-      record.cases[0].samples.push_back({.launch = launch, .seconds = {}, .health = {}});
+      record.cases[0].samples.push_back({.launch = launch, .times = {}, .health = {}});
     }
   });
   add("the budget was used up after one launch of three", [](Record& record) {

@@ -40,7 +40,7 @@ Record trained_record() {
           sample.launch = launch;
           sample.round = round;
           sample.operations = 10;
-          sample.seconds = {steps[c][variant] + launch};
+          sample.times = {Seconds{steps[c][variant] + launch}};
           sample.loss = 10.0 - round;
           record.cases[static_cast<std::size_t>(c)].samples.push_back(sample);
         }

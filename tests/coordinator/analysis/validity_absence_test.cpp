@@ -62,7 +62,7 @@ TEST(JudgeAbsence, IsIncompleteWhereDataWereNotVerified) {
   Record unchecked = good_record();
   unchecked.cases[1].variants[1].verification.reset();
   Record in_one_launch = good_record();
-  in_one_launch.cases[1].samples.push_back({.variant = 1, .seconds{}, .health{}});
+  in_one_launch.cases[1].samples.push_back({.variant = 1, .times{}, .health{}});
   EXPECT_EQ(judge(in_one_launch), ExitCode::success);
   in_one_launch.cases[1].samples.back().unverified = true;
   for (Record& record : {std::ref(unchecked), std::ref(in_one_launch)}) {

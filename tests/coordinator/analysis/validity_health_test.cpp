@@ -22,7 +22,7 @@ Record sampled_record(const std::vector<std::vector<std::optional<std::uint64_t>
   record.machine.ranks = {rank_on("node1", 0), rank_on("node1", 1)};
   for (const auto& of_ranks : reasons) {
     Sample sample;
-    sample.seconds = {1e-3, 1e-3};
+    sample.times = {Seconds{1e-3}, Seconds{1e-3}};
     for (const auto& reason : of_ranks) sample.health.push_back({40, 300.0, 1980, reason});
     record.cases[0].samples.push_back(sample);
   }
@@ -47,7 +47,7 @@ TEST(JudgeHealth, WarnsAndDecidesTheExitCodeWhereAsked) {
   add("no rank known in 1 of 2 samples", sampled_record({{0, 0}, {}}));
   add("no samples", good_record());
   Record absent = sampled_record({{0, std::nullopt}});
-  absent.cases[0].samples[0].seconds[1].reset();
+  absent.cases[0].samples[0].times[1].reset();
   add("a rank that takes no part is not measured", absent);
   expect_golden(text, "warnings_of_health.txt");
 }

@@ -89,7 +89,7 @@ Estimate ratio_of(const ExecPlan& plan, const Program& program) {
     Sample sample;
     sample.variant = place.variant;
     sample.launch = place.round - 1;
-    sample.seconds = {printed.number};
+    sample.times = {Seconds{printed.number}};
     sample.health.resize(1);
     sample.resolution = printed.resolution;
     result.samples.push_back(std::move(sample));

@@ -82,8 +82,10 @@ TEST(Job, OpenSendsTheCaseByName) {
 }
 
 TEST(Job, RunGivesEveryRanksTime) {
-  CannedJob job(protocol::RunReply{.seconds = {0.5, std::nullopt, 0.25}, .health = {}});
-  EXPECT_THAT(job.run({7, 100}, kDeadline).seconds, testing::ElementsAre(0.5, std::nullopt, 0.25));
+  CannedJob job(
+      protocol::RunReply{.times = {Seconds{0.5}, std::nullopt, Seconds{0.25}}, .health = {}});
+  EXPECT_THAT(job.run({7, 100}, kDeadline).times,
+              testing::ElementsAre(Seconds{0.5}, std::nullopt, Seconds{0.25}));
   const auto sent = std::get<protocol::Run>(last_command(job));
   EXPECT_EQ(sent.handle, 7);
   EXPECT_EQ(sent.operations, 100);
@@ -186,8 +188,8 @@ TEST(Job, AReplyThatTellsOfOtherRanksLosesTheJob) {
   hello.machine.ranks[1].rank = 1;
   EXPECT_EQ(CannedJob(hello, 2).hello(kDeadline).machine.ranks.size(), 2U);
   EXPECT_THROW(CannedJob(hello, 3).hello(kDeadline), JobLost);
-  const protocol::RunReply run{.seconds = {0.5, 0.25}, .health = {{}, {}}};
-  EXPECT_EQ(CannedJob(run, 2).run({1, 1}, kDeadline).seconds.size(), 2U);
+  const protocol::RunReply run{.times = {Seconds{0.5}, Seconds{0.25}}, .health = {{}, {}}};
+  EXPECT_EQ(CannedJob(run, 2).run({1, 1}, kDeadline).times.size(), 2U);
   EXPECT_THROW(CannedJob(run, 1).run({1, 1}, kDeadline), JobLost);
 }
 

@@ -184,8 +184,11 @@ TEST(KernelTable, HasIntervalsOverLaunches) {
   Record record = with_kernels(4.0);
   const auto add = [&](std::size_t place, int launch, double seconds) {
     for (int round = 0; round < kFewestSamples; ++round) {
-      record.cases[place].samples.push_back(
-          {.variant = 0, .launch = launch, .round = round, .seconds = {seconds}, .health = {}});
+      record.cases[place].samples.push_back({.variant = 0,
+                                             .launch = launch,
+                                             .round = round,
+                                             .times = {Seconds{seconds}},
+                                             .health = {}});
     }
   };
   for (int launch = 0; launch < 4; ++launch) {

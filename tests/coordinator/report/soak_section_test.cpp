@@ -34,7 +34,7 @@ void slow_down(Record& record, int launch) {
     if (result.definition.operation != OperationKind::copy_push) continue;
     for (Sample& sample : result.samples) {
       if (sample.launch < launch || sample.variant != 0) continue;
-      for (std::optional<double>& seconds : sample.seconds) *seconds *= 1.25;
+      for (std::optional<Seconds>& time : sample.times) time->value *= 1.25;
     }
     summarise(result);
   }

@@ -19,7 +19,7 @@ inline void add_blocks(Record& record, int place, int variant, double step, doub
     sample.round = block % 5;
     sample.operations = 10;
     const double own = step * (sample.launch % 3 == 0 ? 1.0005 : 1.0 / 1.0005);
-    sample.seconds = {own, own * 0.999};
+    sample.times = {Seconds{own}, Seconds{own * 0.999}};
     sample.loss = loss - 0.1 * sample.round;
     record.cases.at(static_cast<std::size_t>(place)).samples.push_back(sample);
   }

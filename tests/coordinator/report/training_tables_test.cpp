@@ -143,8 +143,8 @@ template <typename Change>
 void change_blocks(Record& record, int place, Change change) {
   for (Sample& sample : record.cases.at(static_cast<std::size_t>(place)).samples) {
     if (sample.variant != 0) continue;
-    for (std::optional<double>& seconds : sample.seconds)
-      *seconds = change(*seconds, sample.launch);
+    for (std::optional<Seconds>& time : sample.times)
+      time->value = change(time->value, sample.launch);
   }
   finish(record);
 }
@@ -316,7 +316,7 @@ void add_straying_blocks(Record& record, int place, int variant, int launch, dou
     sample.launch = launch;
     sample.round = round;
     sample.operations = 10;
-    sample.seconds = {step * factor, step * factor * 0.999};
+    sample.times = {Seconds{step * factor}, Seconds{step * factor * 0.999}};
     sample.loss = 10.98 - 0.1 * round;
     record.cases.at(static_cast<std::size_t>(place)).samples.push_back(sample);
   }

@@ -44,7 +44,8 @@ TEST(MeasureCase, RecordsSamplesAsTheJobsGaveThem) {
   script.skew = 0.25;
   Bench bench({taking(2e-4), script});
   bench.plan.sample_target = Seconds{0.01};
-  bench.result.samples.push_back({.sequence = 7, .variant = 0, .seconds = {1.0}, .health = {}});
+  bench.result.samples.push_back(
+      {.sequence = 7, .variant = 0, .times = {Seconds{1.0}}, .health = {}});
   bench.measure(3);
   const std::vector<Sample> samples = bench.of_variant(1);
   ASSERT_EQ(samples.size(), 20U);
@@ -53,7 +54,7 @@ TEST(MeasureCase, RecordsSamplesAsTheJobsGaveThem) {
     EXPECT_EQ(sample.launch, 3);
     EXPECT_EQ(sample.round, round);
     EXPECT_EQ(sample.operations, 100);
-    EXPECT_THAT(sample.seconds, ElementsAre(1e-4, 1e-4 * (1.0 - 0.25)));
+    EXPECT_THAT(sample.times, ElementsAre(Seconds{1e-4}, Seconds{1e-4 * (1.0 - 0.25)}));
     EXPECT_EQ(sample.health.at(1).temperature_c, 41);
   }
   EXPECT_EQ(bench.result.variants[1].execution.operations_per_sample, 100);

@@ -252,7 +252,7 @@ TEST_F(Soak, FindsADriftInTheOrderOfTime) {
     begins[static_cast<std::size_t>(launch)] = begins.back() + launch;
     for (Sample& sample : bench_.record.cases[1].samples) {
       if (sample.launch != launch || sample.variant != 0) continue;
-      for (std::optional<double>& seconds : sample.seconds) *seconds *= 1.3;
+      for (std::optional<Seconds>& time : sample.times) time->value *= 1.3;
     }
   }
   for (const SoakColumn& each : summary().columns) {
