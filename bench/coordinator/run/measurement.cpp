@@ -330,7 +330,7 @@ void CaseRun::sample(int rounds) {
     result_.stopped = why_none_is_open();
   BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
   for (int round = 0; round < rounds && !opened_.empty() && !is_cut(); ++round) {
-    settings_.observer.sampled();
+    settings_.observer.sampled(place_.launch, result_.definition);
     if (sample_round(order, round)) continue;
     order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
   }

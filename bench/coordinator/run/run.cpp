@@ -89,7 +89,7 @@ class Run : private RunCosts {
   void note(const std::string& text) override { progress_.note(text); }
   void warn(const Warning& said) override;
   void disturbed_since(int sequence) override;
-  void sampled() override { progress_.measuring(pace_, launch_, *measured_); }
+  void sampled(int launch, const Case& c) override { progress_.measuring(pace_, launch, c); }
   bool may_count_again() const override { return looking_costs_within(kAffordableEvidence); }
   /// Returns whether the budget is used up; a soak's launches keep to it as wholes.
   bool out_of_budget() const override { return !plan_.is_soak && pace_.out_of_budget(); }
@@ -112,8 +112,6 @@ class Run : private RunCosts {
   bool described_ = false;     ///< what is found once, by the first jobs that are up
   bool journal_told_ = false;  ///< that it could not be written
   RunPace pace_;
-  int launch_ = 0;
-  const Case* measured_ = nullptr;  ///< in that launch, now
   NeighbourWatch neighbours_;
   HostWatch host_;
   GpuWatch gpus_;
@@ -560,9 +558,7 @@ void Run::measure(Launch& launch, int index) {
   const double before = world_.now().value;
   const int samples_before = count_samples(record_);
   look_around();
-  launch_ = launch.number;
-  measured_ = &result.definition;
-  progress_.measuring(pace_, launch_, *measured_);
+  sampled(launch.number, result.definition);
   try {
     measure_case(
         launch.jobs, result,

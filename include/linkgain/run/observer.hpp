@@ -23,7 +23,8 @@ class RunObserver {
   /// Notes what looking took: asking a job for its algorithms, a reading of the links' counters,
   /// health.
   virtual void probing_took(Seconds /*time*/) {}
-  virtual void sampled() {}  ///< each variant once more, or a part of a training
+  /// Says that each variant is measured once more, or a part of a training.
+  virtual void sampled(int /*launch*/, const Case&) {}
   virtual void counting_took(Seconds /*time*/) {}
   virtual void health_took(Seconds /*time*/) {}
   /// Notes what some of the run's time went into.
