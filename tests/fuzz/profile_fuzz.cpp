@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "fuzz_target.hpp"
-#include "linkgain/cases/profile_file.hpp"
 #include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/cases/profile_file.hpp"
 
 namespace linkgain {
 namespace {

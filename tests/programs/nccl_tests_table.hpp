@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/nccl_tests/nccl_tests_output.hpp"
+#include "linkgain/nccl_tests/nccl_tests.hpp"
 
 namespace linkgain::test {
 

@@ -235,7 +235,7 @@ class FakeJob : public Job {
     for (int rank = 0; rank < opened.definition.ranks; ++rank) {
       const auto& pair = opened.definition.pair;
       const bool takes_part = !pair || rank == pair->from || rank == pair->to;
-      const double own = reply.seconds.empty() ? seconds : seconds * (1.0 - script_.skew);
+      const double own = reply.times.empty() ? seconds : seconds * (1.0 - script_.skew);
       reply.times.push_back(takes_part ? std::optional(Seconds{own}) : std::nullopt);
       reply.health.push_back({40 + rank, std::nullopt, 1980, std::nullopt});
     }

@@ -1,5 +1,3 @@
-#include "linkgain/nccl_tests/nccl_tests_options.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,6 +21,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
+#include "linkgain/nccl_tests/nccl_tests.hpp"
 
 namespace linkgain {
 namespace {

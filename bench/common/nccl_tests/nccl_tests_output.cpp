@@ -1,5 +1,3 @@
-#include "linkgain/nccl_tests/nccl_tests_output.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/nccl_tests/nccl_tests.hpp"
 #include "linkgain/record/variants.hpp"
 
 namespace linkgain {

@@ -13,7 +13,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/hardware/nccl_file.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 
 namespace linkgain {
 namespace {

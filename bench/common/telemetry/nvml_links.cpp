@@ -1,6 +1,4 @@
 // Nvml::Device: the GPU's links, what they counted, and what lies between two GPUs.
-#include "nvml_links.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "linkgain/telemetry/nvml.hpp"
 #include "linkgain/telemetry/pci.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
 #include "nvml_library.hpp"
 
 namespace linkgain {

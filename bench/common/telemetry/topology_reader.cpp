@@ -6,7 +6,6 @@
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/pci.hpp"
-#include "nvml_links.hpp"
 
 namespace linkgain {
 namespace {

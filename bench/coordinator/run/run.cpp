@@ -68,7 +68,7 @@ class Run : private RunCosts {
   void shake_hands(std::vector<Launch>& group, double started, std::vector<Missing>& missing);
   void tell_missing(const std::vector<Launch>& group, const std::vector<Missing>& missing);
   void accept(const std::vector<Launch>& group);
-  void greet(VariantJob& job, Seconds deadline);
+  void handshake(VariantJob& job, Seconds deadline);
   void look_around();
   void measure_launch(Launch& launch, const std::vector<int>& cases);
   void start_lost(Launch& launch);
@@ -369,7 +369,7 @@ void Run::shake_hands(std::vector<Launch>& group, double started, std::vector<Mi
       if (!job.job) continue;
       const double left = kToStart + plan_.timeout.value - (world_.now().value - started);
       try {
-        greet(job, Seconds{std::max(kLeast, left)});
+        handshake(job, Seconds{std::max(kLeast, left)});
       } catch (const Interrupted&) {
         throw;
       } catch (const Error& error) {
@@ -415,7 +415,7 @@ void Run::accept(const std::vector<Launch>& group) {
 }
 
 /// Waits for the hello of a job that was started and takes what it says of itself.
-void Run::greet(VariantJob& job, Seconds deadline) {
+void Run::handshake(VariantJob& job, Seconds deadline) {
   job.hello = job.job->hello(deadline);
   const protocol::HelloReply& reply = job.hello;
   neighbours_.add_own(reply.machine);
@@ -536,7 +536,7 @@ void Run::start_lost(Launch& launch) {
 void Run::start_again(VariantJob& job, int launch) {
   try {
     job.job = world_.start_job(job.variant, launch);
-    greet(job, plan_.timeout);
+    handshake(job, plan_.timeout);
     settings_.traffic.same_gpus =
         settings_.traffic.same_gpus && same_gpus(job.hello.machine, record_.machine);
   } catch (const Interrupted&) {

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "linkgain/base/process_entry.hpp"
-#include "linkgain/hardware/nccl_file.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/nvml.hpp"

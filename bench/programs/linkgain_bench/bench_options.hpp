@@ -7,7 +7,7 @@
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/hardware/delivery.hpp"
-#include "linkgain/nccl_tests/nccl_tests_options.hpp"
+#include "linkgain/nccl_tests/nccl_tests.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {

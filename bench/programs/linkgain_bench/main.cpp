@@ -16,7 +16,7 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/stack_limit.hpp"
 #include "linkgain/base/standard_streams.hpp"
-#include "linkgain/nccl_tests/nccl_tests_options.hpp"
+#include "linkgain/nccl_tests/nccl_tests.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/watchdog.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/hardware/nccl_file.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 namespace linkgain::gpu {

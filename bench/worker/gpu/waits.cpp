@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/timing/stream_gate.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {
 namespace {
@@ -61,6 +64,18 @@ void DeviceWaits::require_none() const {
   if (const auto found = failure()) {
     throw MachineError(*found, "see what ended or delayed that rank: its log, linkgain doctor");
   }
+}
+
+StreamGate::StreamGate() : memory_(Bytes{sizeof(std::uint32_t)}) { *unblocked() = 0; }
+
+void StreamGate::block_stream(const Stream& stream) {
+  constexpr double kMostMicroseconds = 1000.0;
+  ++blocks_;
+  check(kernels::block_stream(stream.get(), unblocked(), blocks_, kMostMicroseconds));
+}
+
+void StreamGate::unblock() {
+  std::atomic_ref<std::uint32_t>(*unblocked()).store(blocks_, std::memory_order_release);
 }
 
 }  // namespace linkgain::gpu

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "linkgain/base/errors.hpp"
@@ -85,6 +87,24 @@ void validate_dropout(double probability) {
   if (probability >= 0.0 && probability < 1.0) return;
   throw UsageError(fmt::format("dropout of {} is no probability", probability),
                    "take one from 0 on, below 1; 0.1 is GPT-2's");
+}
+
+OptimizerStep optimizer_step(const OptimizerSettings& settings, std::int64_t step,
+                             std::int64_t steps) {
+  const auto count = static_cast<double>(step + 1);
+  const double left = static_cast<double>(steps - step) / static_cast<double>(steps);
+  return {.learning_rate = settings.learning_rate * std::clamp(left, 0.0, 1.0),
+          .beta1 = settings.beta1,
+          .beta2 = settings.beta2,
+          .correction1 = 1.0 - std::pow(settings.beta1, count),
+          .correction2 = 1.0 - std::pow(settings.beta2, count),
+          .epsilon = settings.epsilon,
+          .largest_norm = settings.largest_norm};
+}
+
+double clip_factor(double squared_norm, double largest_norm) {
+  constexpr double kGuard = 1e-6;  // against division by zero
+  return std::min(1.0, largest_norm / (std::sqrt(squared_norm) + kGuard));
 }
 
 }  // namespace linkgain

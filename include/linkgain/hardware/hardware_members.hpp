@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_members.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/link_counters.hpp"
@@ -30,8 +32,17 @@ struct AsText<ErrorKind> : NamedEnum<ErrorKind, kErrorKinds, parse_error_kind> {
 template <>
 struct AsText<Ancestor> {
   static std::string text(Ancestor ancestor) { return std::string(label_of(ancestor)); }
-  static Ancestor parse(const std::string& label);
-  static std::vector<std::string> words();
+  static Ancestor parse(const std::string& label) {
+    const auto found =
+        std::ranges::find(kAncestors, label, [](Ancestor each) { return label_of(each); });
+    if (found == kAncestors.end()) throw UsageError("no such ancestor: " + label);
+    return *found;
+  }
+  static std::vector<std::string> words() {
+    std::vector<std::string> labels;
+    for (const Ancestor each : kAncestors) labels.emplace_back(label_of(each));
+    return labels;
+  }
 };
 
 inline constexpr Rule kLinkRate{.least = 0.001, .most = 1e6};

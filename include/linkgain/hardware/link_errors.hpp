@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-
 /// Errors on the links of a run's GPUs: what the driver counted when the run began, and what was
 /// added meanwhile.
 namespace linkgain {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-
 namespace linkgain {
 
 /// A process that has a compute context on a GPU.

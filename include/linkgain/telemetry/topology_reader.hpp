@@ -1,11 +1,42 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "linkgain/base/reading.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
+
+/// Returns the rate of a link, one direction, in 1e9 B/s, from the driver's MB/s. Link rates are
+/// multiples of 1/32 GB/s (GA102's 14.0625, Turing's 25.78125, Hopper's 26.5625), of which the
+/// driver cuts off the fraction of a MB/s; where no such multiple fits, its number is taken as it
+/// is.
+double nvlink_rate_gb_per_s(std::int64_t megabytes_per_second);
+
+using NvlinkStates = std::vector<Reading<NvlinkState>>;
+
+/// Returns every link of a GPU whose nvlink_count() is `count`; none where that is missing.
+NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count);
+
+/// Returns the first reason why a link could not be read.
+std::optional<std::string> unreadable(const NvlinkStates& links);
+
+/// Returns whether the active links lead to a switch; not known if one of them does not report.
+Reading<bool> leads_to_switch(const NvlinkStates& links);
+
+/// Returns those of `from` that join it to the GPU with the links `to` at this PCI id: the active
+/// ones that lead there, and those to a switch where both have such.
+Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
+                           const std::string& to_pci_bus_id);
+
+/// Returns the links taken together: the version of the first active one, the rate of the slowest.
+/// A link that cannot be read leaves open how many are active and where they lead.
+NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links);
 
 /// Surveys the devices of this machine: GPUs from NVML, NICs and what NVML does not report from the
 /// kernel's folder `sys` ("/sys"; tests give another). Never throws for what is missing.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/model/optimizer.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "linkgain/model/training_model.hpp"
 #include "linkgain/record/record.hpp"

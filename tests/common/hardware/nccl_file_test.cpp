@@ -1,9 +1,8 @@
-#include "linkgain/hardware/nccl_file.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "support/program.hpp"
 
 namespace linkgain::test {

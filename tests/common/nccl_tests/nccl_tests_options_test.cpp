@@ -1,4 +1,3 @@
-#include "linkgain/nccl_tests/nccl_tests_options.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/nccl_tests/nccl_tests_options.hpp"
+#include "linkgain/nccl_tests/nccl_tests.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
 

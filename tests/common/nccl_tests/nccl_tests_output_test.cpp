@@ -1,5 +1,3 @@
-#include "linkgain/nccl_tests/nccl_tests_output.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/nccl_tests/nccl_tests.hpp"
 #include "programs/nccl_tests_table.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"

@@ -134,7 +134,7 @@ TEST(Protocol, OtherRepliesRoundTrip) {
   const RunReply run =
       reply_back(RunReply{{Seconds{1.0 / 3}, std::nullopt}, {{40, 1.5, {}, 4}, {}}, 9.25});
   EXPECT_EQ(run.loss, 9.25);
-  EXPECT_THAT(run.seconds, ElementsAre(1.0 / 3, std::nullopt));
+  EXPECT_THAT(run.times, ElementsAre(Seconds{1.0 / 3}, std::nullopt));
   EXPECT_THAT(run.health, ElementsAre(Health{40, 1.5, {}, 4}, Health{}));
   const Verification found{10, 2, std::numeric_limits<double>::infinity(), 0.5, "rank 1"};
   EXPECT_TRUE(same(reply_back(VerifyReply{found}).verification, found));

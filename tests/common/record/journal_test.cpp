@@ -131,7 +131,7 @@ TEST(Journal, LinesThatAddSamplesGiveAllOfThem) {
   ASSERT_EQ(read.cases.size(), 1U);
   ASSERT_EQ(read.cases[0].samples.size(), 16U);
   for (std::size_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(read.cases[0].samples[i].seconds, result.samples[i].seconds) << i;
+    EXPECT_EQ(read.cases[0].samples[i].times, result.samples[i].times) << i;
     EXPECT_EQ(read.cases[0].samples[i].sequence, static_cast<int>(i));
   }
 }

@@ -1,11 +1,10 @@
-#include "nvml_links.hpp"
-
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
 
 #include "linkgain/telemetry/nvml.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
 #include "support/nvml_scenario.hpp"
 #include "support/situations.hpp"
 

@@ -12,7 +12,6 @@
 #include "gpu_fixture.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/gpu/stream_gate.hpp"
 #include "linkgain/gpu/waits.hpp"
 #include "support/golden.hpp"
 #include "worker/gpu/gpu_fixture.hpp"

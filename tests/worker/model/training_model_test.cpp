@@ -15,7 +15,6 @@
 
 #include "initial_weights.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/model/optimizer.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "model_steps.hpp"
 #include "support/golden.hpp"

@@ -9,7 +9,7 @@
 
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/hardware/nccl_file.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 
 #ifdef LINKGAIN_HAVE_DEVICE_API
 #include "kernels/peer/lsa_pointers.hpp"

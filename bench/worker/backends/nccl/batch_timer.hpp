@@ -7,7 +7,6 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
-#include "linkgain/gpu/stream_gate.hpp"
 #include "linkgain/gpu/waits.hpp"
 
 namespace linkgain {
