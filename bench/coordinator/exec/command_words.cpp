@@ -71,7 +71,7 @@ class WordReader {
   std::vector<std::string> words_;
 };
 
-/// Quoted for the POSIX shell that runs them.
+/// Quotes words for the POSIX shell that runs them.
 std::string quoted_words(const std::vector<std::string>& words) {
   std::vector<std::string> quoted;
   for (const std::string& word : words) quoted.push_back(shell_quoted(word));
@@ -92,8 +92,8 @@ bool has_option(Words words, std::string_view options) {
   });
 }
 
-/// "-d", "-itd", "--detach" among the options of docker itself: behind the image stands another
-/// program. What follows an option may be its value.
+/// Finds "-d", "-itd", "--detach" among the options of docker itself: behind the image stands
+/// another program. What follows an option may be its value.
 bool is_container_in_background(Words words) {
   static constexpr std::array<std::string_view, 5> kSubcommands{"run", "up", "exec", "container",
                                                                 "compose"};

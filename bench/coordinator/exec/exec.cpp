@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "exec_verdicts.hpp"
-#include "exec_warnings.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
@@ -33,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether what is said of a failed program names a signal, CUDA or NCCL.
+/// Tells whether what is said of a failed program names a signal, CUDA or NCCL.
 bool may_be_of_gpus(std::string_view said) {
   static constexpr std::array<std::string_view, 4> kWords{"SIGNAL", "CUDA", "NCCL", "GPU"};
   const std::string text = upper(said);
@@ -156,7 +155,7 @@ void Rounds::keep_sample(CaseResult& result, const MetricValues& values, const R
   }
 }
 
-/// One warning for all runs of one reason.
+/// Gives one warning for all runs of one reason.
 void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
                              const std::string& why) {
   std::vector<std::string>& runs = missing_[{metric, why}];
@@ -171,7 +170,8 @@ void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
   journal_.write_warning(warning());
 }
 
-/// One warning for all runs whose time has more of linkgain's own in it than a difference may be.
+/// Gives one warning for all runs whose time has more of linkgain's own in it than a difference may
+/// be.
 void Rounds::warn_of_waiting(const RunReport& report) {
   constexpr double kMostShare = 0.01;
   const auto time = report.values.find(std::string(ProgramMetric::kTime));
@@ -192,7 +192,7 @@ void Rounds::warn_of_waiting(const RunReport& report) {
   journal_.write_warning(warning());
 }
 
-/// That it failed, with what the GPUs say. That they could not be asked concerns nobody whose
+/// Says that it failed, with what the GPUs say. That they could not be asked concerns nobody whose
 /// program has a name misspelt.
 Warning Rounds::warning_of(const RunReport& report) const {
   const std::string last =
@@ -268,7 +268,8 @@ void Rounds::run(const RunPlace& place, int position) {
   }
 }
 
-/// Before the first run and after each; what grew is told at once. Whether something did.
+/// Reads them before the first run and after each; tells at once what grew, and returns whether
+/// something did.
 bool Rounds::read_errors() {
   const std::vector<std::string> grown =
       errors_.add(record_.link_errors, world_.error_counts(), elapsed());
@@ -276,7 +277,7 @@ bool Rounds::read_errors() {
   return !grown.empty();
 }
 
-/// Whether the budget leaves time for so many runs as long as the longest one.
+/// Tells whether the budget leaves time for so many runs as long as the longest one.
 bool Rounds::fits(int runs) const {
   return !plan_.budget || elapsed() + longest_ * runs <= plan_.budget->value;
 }
@@ -301,7 +302,8 @@ int Rounds::variants_left() const {
   return left;
 }
 
-/// Whether there is time for another run of the variant. Each has a first one, whatever the budget.
+/// Tells whether there is time for another run of the variant. Each has a first one, whatever the
+/// budget.
 bool Rounds::is_due(int variant) const {
   if (runs_[static_cast<std::size_t>(variant)] == 0) return true;
   return fits(1 + static_cast<int>(std::ranges::count(runs_, 0)));
@@ -326,8 +328,8 @@ StopReason Rounds::run_rounds(int first, int last) {
   return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
 }
 
-/// Whether runs ended well and none gave a metric that was asked for, so that more of them would
-/// not either.
+/// Tells whether runs ended well and none gave a metric that was asked for, so that more of them
+/// would not either.
 bool Rounds::lacks_metric() const {
   if (record_.cases.front().samples.empty()) return false;
   const auto lacking = std::ranges::find_if(record_.cases, [](const CaseResult& result) {
@@ -339,7 +341,8 @@ bool Rounds::lacks_metric() const {
   return true;
 }
 
-/// The half width of an interval falls as one over the square root of the runs, at least.
+/// Counts them by the half width of an interval, which falls as one over the square root of the
+/// runs, at least.
 int Rounds::rounds_worth_more() const {
   Record copy = record_;
   summarise(copy);
@@ -363,7 +366,7 @@ bool has_samples(const CaseResult& result, std::size_t variant) {
   });
 }
 
-/// Of an NCCL that programs had mapped; nothing where they had several.
+/// Notes an NCCL that programs had mapped; nothing where they had several.
 void note_nccl(Software& software, const std::set<std::pair<std::string, std::string>>& mapped) {
   if (mapped.size() != 1) return;
   const auto& [path, build] = *mapped.begin();
@@ -373,7 +376,7 @@ void note_nccl(Software& software, const std::set<std::pair<std::string, std::st
   software.nccl_library = build.substr(0, build.find('+'));
 }
 
-/// The library of each variant's runs, and of the machine where all runs had the same.
+/// Notes the library of each variant's runs, and of the machine where all runs had the same.
 void note_software(Record& record) {
   std::set<std::pair<std::string, std::string>> all;
   std::vector<Software>& in_force = record.settings.software_in_force;

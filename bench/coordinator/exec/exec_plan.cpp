@@ -25,7 +25,7 @@ namespace {
 
 constexpr VariantContext kContext{.backend = BackendKind::exec, .several_hosts = false};
 
-/// "NAME:rest" of an option that belongs to a variant.
+/// Splits "NAME:rest" of an option that belongs to a variant.
 std::pair<std::string, std::string> named_value(const std::string& text,
                                                 const std::string& option) {
   const std::size_t colon = text.find(':');
@@ -41,7 +41,7 @@ bool is_built_in(std::string_view name) {
                              [=](const Variant& each) { return each.name == name; });
 }
 
-/// Names of variants that --args or --gpus-of speak of; such a one needs no variables.
+/// Tells whether --args or --gpus-of speak of the variant; such a one needs no variables.
 bool is_named(const ExecOptions& options, const std::string& name) {
   const auto names = [&](const std::string& text) { return text.starts_with(name + ":"); };
   return std::ranges::any_of(options.arguments, names) || std::ranges::any_of(options.gpus, names);
@@ -102,7 +102,7 @@ std::vector<Variant> read_variants(const ExecOptions& options) {
   return variants;
 }
 
-/// What a script names behind "#!"; empty where the file is none.
+/// Finds what a script names behind "#!"; empty where the file is none.
 std::string interpreter_of(const std::filesystem::path& file) {
   constexpr std::size_t kMost = 256;  // that Linux looks at
   std::string line(kMost, '\0');
@@ -115,7 +115,7 @@ std::string interpreter_of(const std::filesystem::path& file) {
   return line.substr(begin, line.find_first_of(" \t", begin) - begin);
 }
 
-/// What the system says of such a script is "No such file".
+/// Names the interpreter that is missing, where the system says "No such file".
 void require_interpreter(const std::filesystem::path& program, const std::string& what) {
   const std::string interpreter = interpreter_of(program);
   if (interpreter.empty() || is_executable(interpreter)) return;
@@ -126,7 +126,7 @@ void require_interpreter(const std::filesystem::path& program, const std::string
                        : "install that, or name another in its first line");
 }
 
-/// What posix_spawnp would find.
+/// Requires a program that posix_spawnp would find.
 void require_program(const std::string& program, const Environment& environment,
                      const std::string& what) {
   const bool path = program.find('/') != std::string::npos;
@@ -216,7 +216,7 @@ std::optional<ServerPlan> read_server(const ExecOptions& options, const Environm
   return server;
 }
 
-/// "loss: last of 'loss=([0-9.]+)', 10 skipped, higher is better".
+/// Says "loss: last of 'loss=([0-9.]+)', 10 skipped, higher is better".
 std::vector<std::string> metric_texts(const OutputRequest& output) {
   const std::string skipped = output.skip > 0 ? fmt::format(", {} skipped", output.skip) : "";
   std::vector<std::string> texts;
@@ -232,7 +232,7 @@ std::vector<std::string> metric_texts(const OutputRequest& output) {
   return texts;
 }
 
-/// What exec sets for a command of the variant where `environment` is there already.
+/// Lists what exec sets for a command of the variant where `environment` is there already.
 Environment variables_set(const Variant& variant, const Environment& environment) {
   constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
   Environment variables = variant.environment;
@@ -240,7 +240,7 @@ Environment variables_set(const Variant& variant, const Environment& environment
   return variables;
 }
 
-/// "NCCL_P2P_DISABLE=1 CUDA_VISIBLE_DEVICES=0,1 ", or nothing.
+/// Says "NCCL_P2P_DISABLE=1 CUDA_VISIBLE_DEVICES=0,1 ", or nothing.
 std::string assignments_before(const Environment& environment) {
   std::string text;
   for (const auto& [name, value] : environment) {
@@ -350,7 +350,7 @@ KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment) {
 
 namespace {
 
-/// Where they stand a second time, behind no name that tells.
+/// Masks values where they stand a second time, behind no name that tells.
 void mask_again(Settings& settings, const KnownSecrets& secrets) {
   const auto mask = [&](std::string& text) { text = secrets.masked(std::move(text)); };
   const auto mask_values = [&](Environment& environment) {

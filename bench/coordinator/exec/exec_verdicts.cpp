@@ -41,7 +41,7 @@ bool moved_the_same(const ArmEvidence& a, double bytes_a, const ArmEvidence& b, 
   return std::abs(bytes_a - bytes_b) <= std::max(deviation, kSameShare * larger);
 }
 
-/// Why NVLink traffic of an arm is not known; empty where all of it is.
+/// Says why NVLink traffic of an arm is not known; empty where all of it is.
 std::string why_unseen(const ArmEvidence& arm) {
   for (const RunEvidence& run : arm.runs) {
     if (!run.no_gpus.empty()) return run.no_gpus;
@@ -52,7 +52,7 @@ std::string why_unseen(const ArmEvidence& arm) {
   return nvlink_bytes(arm) ? "" : "no GPU was seen";
 }
 
-/// The most that an arm with P2P moved.
+/// Finds the most that an arm with P2P moved.
 double most_with_p2p(const std::vector<ArmEvidence>& arms) {
   double most = 0.0;
   for (const ArmEvidence& arm : arms) {
@@ -61,7 +61,7 @@ double most_with_p2p(const std::vector<ArmEvidence>& arms) {
   return most;
 }
 
-/// One warning for all arms of one reason.
+/// Gives one warning for all arms of one reason.
 void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
   for (const ArmEvidence& arm : arms) {
@@ -83,7 +83,7 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
 
 bool is_use(double bytes) { return bytes > static_cast<double>(kNvlinkFloor); }
 
-/// "2 GB went over NVLink in a run" where all did, else "up to 2 GB went over NVLink in 2 of 6
+/// Says "2 GB went over NVLink in a run" where all did, else "up to 2 GB went over NVLink in 2 of 6
 /// runs".
 std::string use_text(const std::vector<double>& used, std::size_t runs) {
   const std::string most = readable_traffic(std::ranges::max(used));
@@ -91,8 +91,8 @@ std::string use_text(const std::vector<double>& used, std::size_t runs) {
   return fmt::format("up to {} went over NVLink in {} of {} runs", most, used.size(), runs);
 }
 
-/// Of an arm without P2P, beside the most that one with it moved. One run is enough: a median would
-/// hide that fewer than half of them took NVLink.
+/// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median
+/// would hide that fewer than half of them took NVLink.
 void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) {
   const auto wrong_runs = [&](SharedGpus shared) {
     std::vector<double> runs = nvlink_bytes_of(arm.runs, shared);
@@ -144,7 +144,7 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   }
 }
 
-/// Of arms that moved the same over NVLink; nothing where that is as it should be.
+/// Warns of arms that moved the same over NVLink; nothing where that is as it should be.
 std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvidence& other,
                                           const std::string& seen) {
   if (first.p2p_off() != other.p2p_off()) {
@@ -196,7 +196,7 @@ void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<Gp
       {name_of(WarningCode::exec_neighbours), first_named(seen), kNeighbourAdvice});
 }
 
-/// One warning for all arms of one reason. Of runs without GPUs exec-unseen has said it.
+/// Gives one warning for all arms of one reason. Of runs without GPUs exec-unseen has said it.
 void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   std::map<std::string, std::vector<std::string>> unknown;
   for (const ArmEvidence& arm : arms) {
@@ -252,7 +252,7 @@ void judge_health(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   }
 }
 
-/// "2.28.9+cuda13.0 (/usr/lib/libnccl.so.2)" of every library that an arm had mapped.
+/// Names "2.28.9+cuda13.0 (/usr/lib/libnccl.so.2)" of every library that an arm had mapped.
 std::set<std::string> libraries_of(const ArmEvidence& arm) {
   std::set<std::string> names;
   for (const RunEvidence& run : arm.runs) {
@@ -284,7 +284,7 @@ bool looked(const ArmEvidence& arm) {
                      [](const RunEvidence& run) { return run.processes_looked > 0; });
 }
 
-/// Of variants that name a library of their own.
+/// Judges variants that name a library of their own.
 void judge_own_nccl(const ArmEvidence& arm, ExecVerdict& verdict) {
   if (arm.nccl.empty() || !looked(arm)) return;
   const std::set<std::string> libraries = libraries_of(arm);
@@ -328,7 +328,7 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   }
 }
 
-/// Whether metrics were compared with the first variant's and none is shown to differ.
+/// Tells whether metrics were compared with the first variant's and none is shown to differ.
 bool no_metric_differs(const Record& record, const std::string& variant) {
   bool compared = false;
   for (const CaseResult& result : record.cases) {

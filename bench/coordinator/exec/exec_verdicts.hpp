@@ -23,12 +23,12 @@ struct ArmEvidence {
   bool p2p_off() const { return !forbidding.empty(); }
 };
 
-/// Those of a record of `linkgain exec`, by its variants.
+/// Lists those of a record of `linkgain exec`, by its variants.
 std::vector<ArmEvidence> arms_of(const Record& record);
 
-/// What GPUs sent over NVLink in a run, in bytes: the median over the arm's runs. The GPUs are
-/// those that its processes were on in any run, all that it sees where the driver listed none of
-/// them; those without a counter are left out. Absent where none has one.
+/// Gives what GPUs sent over NVLink in a run, in bytes: the median over the arm's runs. The GPUs
+/// are those that its processes were on in any run, all that it sees where the driver listed none
+/// of them; those without a counter are left out. Absent where none has one.
 std::optional<double> nvlink_bytes(const ArmEvidence& arm);
 
 /// What the evidence says against the comparison.
@@ -64,5 +64,12 @@ struct ExecVerdict {
 ///
 /// `idle`: ProgramWatch::watch_idle() before the first run.
 ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms, const std::vector<GpuNeighbour>& idle);
+
+/// Tells whether the case is the time from a server's start to its being ready.
+bool is_start_up(const Case& definition);
+
+/// Adds what is to be known of runs that are over and summarised: why they claim less than their
+/// intervals say, or why these are wide.
+void warn_of_runs(Record& record);
 
 }  // namespace linkgain

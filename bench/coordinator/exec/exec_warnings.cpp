@@ -1,5 +1,3 @@
-#include "exec_warnings.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/variant_judgement.hpp"
@@ -21,7 +20,7 @@
 namespace linkgain {
 namespace {
 
-/// A variable of the caller's that takes P2P from the variant that should have it.
+/// Warns of a variable of the caller's that takes P2P from the variant that should have it.
 void warn_of_inherited(Record& record) {
   const Settings& settings = record.settings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
@@ -37,8 +36,8 @@ void warn_of_inherited(Record& record) {
   }
 }
 
-/// Whether printed digits, not runs, make the ratio's interval so wide that it is not what was
-/// asked for, or that it does not tell whether there is a difference.
+/// Tells whether printed digits, not runs, make the ratio's interval so wide that it is not what
+/// was asked for, or that it does not tell whether there is a difference.
 bool is_of_few_digits(const Record& record, const CaseResult& result, const RatioResult& each) {
   const std::optional<double> width = relative_half_width(each.ratio);
   constexpr double kDecides = 0.99;
@@ -64,7 +63,7 @@ void warn_of_few_digits(Record& record) {
   }
 }
 
-/// Orders of so many runs of two variants.
+/// Counts the orders of so many runs of two variants.
 double orders_of(std::size_t own, std::size_t other) {
   double orders = 1.0;
   for (std::size_t i = 1; i <= other; ++i) {
@@ -73,9 +72,9 @@ double orders_of(std::size_t own, std::size_t other) {
   return orders;
 }
 
-/// Two orders put all that is slowed into one variant. An interval of 95 % is of runs that do not
-/// depend on each other; where these are more than 5 % of all orders, something periodic may be
-/// what it shows.
+/// Warns where two orders of few put all that is slowed into one variant. An interval of 95 % is of
+/// runs that do not depend on each other; where these are more than 5 % of all orders, something
+/// periodic may be what it shows.
 void warn_of_few_runs(Record& record) {
   constexpr double kEnough = 40.0;
   for (const CaseResult& result : record.cases) {
@@ -107,7 +106,7 @@ std::optional<double> matches_in_a_run(const CaseResult& result, std::size_t var
   return runs.empty() ? std::nullopt : std::optional(matches / static_cast<double>(runs.size()));
 }
 
-/// Sums and medians of other numbers of matches are of other work.
+/// Warns where variants matched unequally often: sums and medians are of other work then.
 void warn_of_matches(Record& record) {
   constexpr double kAllowed = 0.01;
   for (const CaseResult& result : record.cases) {

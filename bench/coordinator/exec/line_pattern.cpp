@@ -60,8 +60,8 @@ struct LinePattern::Compiled {
     pcre2_pattern_info(code.get(), PCRE2_INFO_MINLENGTH, &shortest);
   }
 
-  /// Where the first match from `start` on begins and ends, and its groups; null for none. Throws
-  /// SearchGivenUp.
+  /// Finds where the first match from `start` on begins and ends, and its groups; null for none.
+  /// Throws SearchGivenUp.
   const PCRE2_SIZE* find(std::string_view line, PCRE2_SIZE start) const {
     if (line.size() - start < shortest) return nullptr;
     const int found = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(line.data()),

@@ -24,13 +24,13 @@ namespace linkgain {
 namespace {
 
 constexpr std::size_t kColumnsKept = 400;
-/// Of numbers between these ratios are finite, and so are their reciprocals.
+/// Bounds numbers of which ratios are finite, and so are their reciprocals.
 constexpr double kLeastNumber = 1e-100;
 constexpr double kGreatestNumber = 1e100;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// The text without commas between groups of three digits; absent where some stand elsewhere.
+/// Takes out commas between groups of three digits; absent where some stand elsewhere.
 std::optional<std::string> without_separators(std::string_view text) {
   const std::size_t end = std::min(text.find('.'), text.size());
   const std::size_t first = text.find(',');
@@ -53,7 +53,7 @@ std::optional<std::string> without_separators(std::string_view text) {
   return digits == 3 ? std::optional(plain) : std::nullopt;
 }
 
-/// The letters, digits and underscores that it begins with, a separator at the end left out.
+/// Takes the letters, digits and underscores that it begins with, a separator at the end left out.
 std::string literal_prefix(std::string_view pattern) {
   const auto* const end = std::ranges::find_if_not(
       pattern, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
@@ -66,8 +66,8 @@ std::string literal_prefix(std::string_view pattern) {
   return prefix;
 }
 
-/// All words that stand before the first of its signs that is none of a word, blanks and "=" as
-/// "-": "decode-b-64" of "decode b=64 .*ms=([0-9.]+)".
+/// Joins all words that stand before the first of its signs that is none of a word, blanks and "="
+/// as "-": "decode-b-64" of "decode b=64 .*ms=([0-9.]+)".
 std::string spelt_out(std::string_view pattern) {
   const std::size_t end = std::min(pattern.find_first_of("(){}[]*+?.|^$\\"), pattern.size());
   std::string spelt;
@@ -79,7 +79,7 @@ std::string spelt_out(std::string_view pattern) {
   return spelt;
 }
 
-/// Where "NAME=" ends; 0 where the text does not begin so.
+/// Finds where "NAME=" ends; 0 where the text does not begin so.
 std::size_t name_length(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) return 0;
@@ -95,9 +95,9 @@ bool is_letter(char c) {
   return std::isalpha(byte) != 0 || byte >= 0x80;
 }
 
-/// Whether it finds its number by words: a letter stands outside of classes, escapes and the group
-/// of the number, and a letter or "." before that group. Else a "NAME=" in front is the key of a
-/// value: of "loss=([0-9.]+)ms" the rest alone would find other keys' values, too.
+/// Tells whether it finds its number by words: a letter stands outside of classes, escapes and the
+/// group of the number, and a letter or "." before that group. Else a "NAME=" in front is the key
+/// of a value: of "loss=([0-9.]+)ms" the rest alone would find other keys' values, too.
 bool finds_by_words(std::string_view regex) {
   bool has_letter = false;
   bool has_beginning = false;
@@ -127,8 +127,8 @@ bool finds_by_words(std::string_view regex) {
   return has_letter && has_beginning;
 }
 
-/// What a metric that nobody named may be called by its pattern, the shorter name first. A number
-/// says nothing of what is measured, and some names are linkgain's own.
+/// Lists what a metric that nobody named may be called by its pattern, the shorter name first. A
+/// number says nothing of what is measured, and some names are linkgain's own.
 std::vector<std::string> names_by_pattern(const MetricRequest& request) {
   constexpr std::size_t kLongest = 40;
   std::vector<std::string> names;
@@ -147,7 +147,7 @@ class LineEnds {
   explicit LineEnds(std::string_view text)
       : text_(text), line_feed_(place_of('\n', 0)), carriage_return_(place_of('\r', 0)) {}
 
-  /// From `start` on; the text's size where none does.
+  /// Finds the next one from `start` on; the text's size where there is none.
   std::size_t next(std::size_t start) {
     if (line_feed_ < start) line_feed_ = place_of('\n', start);
     if (carriage_return_ < start) carriage_return_ = place_of('\r', start);
@@ -164,7 +164,7 @@ class LineEnds {
   std::size_t carriage_return_;
 };
 
-/// As much of a line, or of a part of it, as is shown.
+/// Cuts a line, or a part of it, to what is shown.
 std::string shown(std::string_view text) { return first_columns(plain_text(text), kColumnsKept); }
 
 double seconds_from_to(OutputReader::Clock::time_point from, OutputReader::Clock::time_point to) {
@@ -397,7 +397,7 @@ MetricValues OutputReader::step_values() const {
   if (!(total > 0.0)) {
     return {.missing = "all lines came at once: the program buffers what it writes"};
   }
-  // Of lines that came at once, from a buffer that was full, the last had just been written: the
+  // Among lines that came at once, from a buffer that was full, the last had just been written: the
   // time from there on is that of the lines behind it.
   const int steps = counted_steps - first_steps_;
   return {.samples = {total / steps}, .count = steps, .missing = {}};

@@ -70,7 +70,7 @@ Log open_log(const std::filesystem::path& path) {
   return log;
 }
 
-/// The last ones that are worth showing, of what a program wrote into a file.
+/// Finds the last lines that are worth showing of what a program wrote into a file.
 std::vector<std::string> last_lines_of(const std::filesystem::path& path) {
   constexpr std::streamoff kMostBytes = 1 << 16;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -91,14 +91,14 @@ void end_whole(Process& process, const std::string& what, std::vector<std::strin
       fmt::format("{} left processes that nothing ends: {}", what, fmt::join(survivors, ", ")));
 }
 
-/// How long after its command a process may end by itself: helpers see a moment late that they are
-/// needed no more. What goes on for longer is work that the command's time does not have.
+/// Says how long after its command a process may end by itself: helpers see a moment late that they
+/// are needed no more. What goes on for longer is work that the command's time does not have.
 Seconds time_to_follow(double seconds) {
   constexpr double kShare = 0.05;
   return Seconds{std::clamp(kShare * seconds, 0.05, 2.0)};
 }
 
-/// Who of the tree goes on for longer than that after a command that took so many seconds.
+/// Finds who of the tree goes on for longer than that after a command that took so many seconds.
 std::vector<ProcessEntry> processes_left_by(Process& command, double seconds) {
   constexpr std::chrono::milliseconds kBetweenLooks{5};
   const Deadline deadline(time_to_follow(seconds));
@@ -110,7 +110,7 @@ std::vector<ProcessEntry> processes_left_by(Process& command, double seconds) {
   }
 }
 
-/// "left 3 processes, which were ended: python3, sleep".
+/// Says "left 3 processes, which were ended: python3, sleep".
 std::string left_text(const std::vector<ProcessEntry>& left) {
   std::set<std::string> names;
   for (const ProcessEntry& each : left) names.insert(plain_text(each.name));
@@ -175,7 +175,7 @@ class Run {
   }
 
  private:
-  /// Everything but the shell commands.
+  /// Runs everything but the shell commands.
   void measure() {
     gpus_.begin(static_cast<std::size_t>(report_.place.variant));
     watched_ = true;
@@ -224,13 +224,13 @@ class Run {
   bool line_open_ = false;  ///< what was shown last has no end
 };
 
-/// What is said of the command, or of one before or after it.
+/// Says what passed its limit: the command, or one before or after it.
 std::string Run::too_long(Seconds limit) const {
   return fmt::format("had not ended after {:g} s{}", limit.value,
                      plan_.timeout ? " (--timeout)" : "");
 }
 
-/// Until it ends, for --timeout at most; once an interrupt was caught it may take
+/// Waits until it ends, for --timeout at most; once an interrupt was caught it may take
 /// kHurriedShellLimit more. Throws Interrupted while nothing was measured that could be lost.
 std::optional<ProcessEnd> Run::wait_for(Process& shell, const SignalWatch* watch) const {
   if (watch == nullptr) return shell.wait(kHurriedShellLimit);
@@ -242,7 +242,7 @@ std::optional<ProcessEnd> Run::wait_for(Process& shell, const SignalWatch* watch
   }
 }
 
-/// False where it failed, which the report then says.
+/// Returns false where it failed, which the report then says.
 bool Run::run_shell(const char* option, const std::string& text, const SignalWatch* watch) {
   if (text.empty()) return true;
   try {
@@ -293,7 +293,7 @@ bool Run::is_ready(std::ifstream& log, std::string& line) const {
   return !line.empty() && plan_.server->ready.matches(line);
 }
 
-/// Before anything is ended: for the report, and at the end of `log`.
+/// Looks before anything is ended, for the report and at the end of `log`.
 void Run::look_who_hangs(Process* client, std::FILE* log) {
   std::vector<ProcessEntry> all;
   for (Process* process : {client, server_.get()}) {
@@ -305,7 +305,7 @@ void Run::look_who_hangs(Process* client, std::FILE* log) {
   }
 }
 
-/// False where it failed, which the report then says.
+/// Returns false where it failed, which the report then says.
 bool Run::start_server() {
   const Clock::time_point start = Clock::now();
   server_ = std::make_unique<Process>(ProcessRequest{.arguments = server_of(plan_, report_.place),
@@ -344,7 +344,7 @@ bool Run::start_server() {
   return true;
 }
 
-/// What tells more is then in the server's log.
+/// Points to the server's log, where more is; what tells more is then in the server's log.
 void Run::blame_server(std::string failure) {
   report_.failure = std::move(failure);
   report_.log = server_log_;
@@ -381,7 +381,7 @@ double Run::seconds_to_wait(double elapsed, double silent) const {
   return seconds;
 }
 
-/// It counts as having arrived at `latest` at the latest.
+/// Keeps what came; it counts as having arrived at `latest` at the latest.
 void Run::keep(const Output& output, OutputReader& reader, std::FILE* log,
                Clock::time_point latest) {
   print_message(log, output.text);
@@ -394,7 +394,8 @@ void Run::keep(const Output& output, OutputReader& reader, std::FILE* log,
   reader.read(output.is_error, output.text, std::min(output.arrived, latest));
 }
 
-/// What lies in the pipes now, and what came before and waits to be searched. Throws Interrupted.
+/// Keeps what lies in the pipes now, and what came before and waits to be searched. Throws
+/// Interrupted.
 void Run::keep_rest(Process& process, OutputReader& reader, std::FILE* log,
                     Clock::time_point latest, std::size_t most_bytes) {
   Output output;
@@ -405,7 +406,7 @@ void Run::keep_rest(Process& process, OutputReader& reader, std::FILE* log,
   }
 }
 
-/// Until it exits or passes a limit, or its server ends.
+/// Follows it until it exits or passes a limit, or its server ends.
 Ending Run::follow(Process& process, ExitClock& clock, OutputReader& reader, std::FILE* log,
                    Clock::time_point start) {
   double absent = 0.0;
@@ -490,7 +491,7 @@ void Run::run_command() {
   report_.values.merge(reader.values());
 }
 
-/// In all that the program or its processes said.
+/// Masks secrets in all that the program or its processes said.
 void mask(RunReport& report, const KnownSecrets& secrets) {
   const auto mask_text = [&](std::string& text) { text = secrets.masked(std::move(text)); };
   if (report.failure) mask_text(*report.failure);

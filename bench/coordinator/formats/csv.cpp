@@ -118,7 +118,7 @@ void add_form_fields(std::vector<std::string>& fields, const Case& definition,
   fields.push_back(csv_field(std::string_view(variant.execution.form)));
 }
 
-/// What was trained.
+/// Adds what was trained.
 void add_training_fields(std::vector<std::string>& fields, const TrainingParameters& training) {
   const bool buckets = has_buckets(training.strategy);
   fields.emplace_back(name_of(training.model));
@@ -132,7 +132,7 @@ void add_training_fields(std::vector<std::string>& fields, const TrainingParamet
   fields.push_back(csv_field(std::optional(training.dropout)));
 }
 
-/// What came of it: the time of all steps that were asked for, and of those that were timed.
+/// Adds what came of it: the time of all steps that were asked for, and of those that were timed.
 void add_trained_fields(std::vector<std::string>& fields, const Settings& settings,
                         const VariantSummary& summary) {
   const VariantResult& variant = *summary.result;

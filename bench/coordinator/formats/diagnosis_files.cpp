@@ -46,7 +46,7 @@ std::ptrdiff_t count_of(const Diagnosis& diagnosis, CheckVerdict verdict) {
   return std::ranges::count(diagnosis.findings, verdict, &Finding::verdict);
 }
 
-/// Absent where nobody looked for the driver.
+/// Counts them; absent where nobody looked for the driver.
 std::optional<double> gpus_that_respond(const Diagnosis& diagnosis) {
   const std::vector<Finding>& findings = diagnosis.findings;
   if (std::ranges::find(findings, "gpu-driver", &Finding::id) == findings.end()) {
@@ -57,7 +57,7 @@ std::optional<double> gpus_that_respond(const Diagnosis& diagnosis) {
   }));
 }
 
-/// "problem: NV4, reads refused; why: ...; do: ..."
+/// Says "problem: NV4, reads refused; why: ...; do: ..."
 std::string sentence(const Finding& finding) {
   std::string text = fmt::format("{}: {}", name_of(finding.verdict), finding.value.text());
   if (!finding.why.empty()) text += "; why: " + finding.why;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kRoom = 0.04;  ///< beyond the outermost values, as a share of the range
 
-/// Without zeros at the end: "0.001", "200", "1.5"; "24k", "1.5M" where there is little room.
+/// Writes no zeros at the end: "0.001", "200", "1.5"; "24k", "1.5M" where there is little room.
 std::string short_number(double value) {
   constexpr double kLong = 1e4;
   static constexpr std::array<std::pair<double, const char*>, 3> kParts{
@@ -28,7 +28,7 @@ std::string short_number(double value) {
   return fmt::format("{:.4g}", value);
 }
 
-/// "10 us", "500 ns", "2 s".
+/// Says "10 us", "500 ns", "2 s".
 std::string round_time(double seconds) {
   static constexpr std::array<std::pair<double, const char*>, 4> kUnits{
       {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
@@ -53,7 +53,7 @@ std::string tick_label(Quantity quantity, double value) {
   return {};
 }
 
-/// The least of 1, 2, 5, 10, … that is `least` or more.
+/// Finds the least of 1, 2, 5, 10, … that is `least` or more.
 double round_step(double least) {
   const double decade = std::pow(10.0, std::floor(std::log10(least)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -74,7 +74,7 @@ std::vector<double> linear_values(double low, double high, int most) {
   return values;
 }
 
-/// Powers of `base` whose exponents are multiples of the least step that leaves few enough.
+/// Lists powers of `base` whose exponents are multiples of the least step that leaves few enough.
 std::vector<double> powers(double base, double low, double high, int most) {
   const auto first = static_cast<int>(std::ceil(low / std::log10(base) - 1e-9));
   const auto last = static_cast<int>(std::floor(high / std::log10(base) + 1e-9));
@@ -87,7 +87,7 @@ std::vector<double> powers(double base, double low, double high, int most) {
   return values;
 }
 
-/// 1, 2 and 5 of every decade.
+/// Lists 1, 2 and 5 of every decade.
 std::vector<double> thirds_of_decades(double low, double high) {
   std::vector<double> values;
   for (auto decade = static_cast<int>(std::floor(low)); decade <= high; ++decade) {

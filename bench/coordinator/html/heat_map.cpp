@@ -32,7 +32,7 @@ ShadeRange range_of(const HeatMap& map) {
   return {none, std::max(most.value_or(none), map.full.value_or(none))};
 }
 
-/// From 0 to kShades.
+/// Chooses a shade, from 0 to kShades.
 int shade_of(double value, const ShadeRange& range) {
   if (range.full <= range.none) return 0;
   const double share = (value - range.none) / (range.full - range.none);

@@ -1,5 +1,3 @@
-#include "machine_picture.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "run_pictures.hpp"
 #include "svg.hpp"
 
 namespace linkgain {
@@ -58,13 +57,13 @@ std::vector<std::vector<const RankInfo*>> by_host(const Machine& machine) {
   return hosts;
 }
 
-/// "gen 5 x16"; empty where it is not known.
+/// Says "gen 5 x16"; empty where it is not known.
 std::string pcie_text(const RankInfo& rank) {
   if (!rank.gpu || !rank.gpu->pcie_generation || !rank.gpu->pcie_width) return {};
   return fmt::format("gen {} x{}", *rank.gpu->pcie_generation, *rank.gpu->pcie_width);
 }
 
-/// "18 of 18 links"; `brief`: "18/18".
+/// Says "18 of 18 links"; `brief`: "18/18".
 std::string links_text(const RankInfo& rank, bool brief) {
   if (!rank.gpu || !rank.gpu->nvlink_links || *rank.gpu->nvlink_links == 0) return {};
   const std::string active =
@@ -78,7 +77,8 @@ bool has_dark_links(const RankInfo& rank) {
          *rank.gpu->nvlink_links_active < *rank.gpu->nvlink_links;
 }
 
-/// The rate of a GPU's active links, of all GPUs alike; empty where they differ or are not known.
+/// Says the rate of a GPU's active links, of all GPUs alike; empty where they differ or are not
+/// known.
 std::string rate_text(const std::vector<const RankInfo*>& ranks) {
   std::set<std::string> rates;
   for (const RankInfo* rank : ranks) {
@@ -88,7 +88,7 @@ std::string rate_text(const std::vector<const RankInfo*>& ranks) {
   return rates.size() == 1 ? *rates.begin() : "";
 }
 
-/// Pairs of these ranks that NVLink joins, by how.
+/// Finds pairs of these ranks that NVLink joins, by how.
 std::map<std::string, std::vector<const PairLink*>> nvlinks_of(
     const Machine& machine, const std::vector<const RankInfo*>& ranks) {
   std::map<std::string, std::vector<const PairLink*>> links;
@@ -147,7 +147,7 @@ class HostPicture {
                                     ordered_.begin());
   }
 
-  /// Whether every pair is joined by as many links: then one line stands for all of them.
+  /// Tells whether every pair is joined by as many links: then one line stands for all of them.
   bool are_alike() const {
     return links_.size() == 1 &&
            links_.begin()->second.size() == ordered_.size() * (ordered_.size() - 1) / 2;
@@ -166,7 +166,7 @@ class HostPicture {
     return are_alike() ? bus(y) : arcs();
   }
 
-  /// A line above all GPUs that joins each with each.
+  /// Draws a line above all GPUs that joins each with each.
   std::string bus(double y) const {
     const std::string& label = links_.begin()->first;
     const std::string rate = rate_text(ranks_);
@@ -183,7 +183,7 @@ class HostPicture {
     return text;
   }
 
-  /// A bow for each pair, its dashes by the number of links.
+  /// Draws a bow for each pair, its dashes by the number of links.
   std::string arcs() const {
     std::string text;
     std::string legend;
@@ -259,7 +259,7 @@ class HostPicture {
     return text;
   }
 
-  /// "CPUs 0-31", of all ranks of the group alike.
+  /// Says "CPUs 0-31", of all ranks of the group alike.
   static std::string cpus_of(const Group& group) {
     std::set<std::string> lists;
     for (const RankInfo* rank : group) lists.insert(rank->cpus);
@@ -308,7 +308,7 @@ std::string yes_or_no(std::optional<bool> known) {
   return !known ? "not known" : *known ? "yes" : "no";
 }
 
-/// What the picture shows, in sentences.
+/// Says what the picture shows, in sentences.
 std::string description_of(const Machine& machine) {
   std::vector<std::string> sentences;
   for (const auto& ranks : by_host(machine)) {
@@ -333,7 +333,7 @@ std::string description_of(const Machine& machine) {
   return fmt::format("{}", fmt::join(sentences, " "));
 }
 
-/// What joins each pair, as `linkgain topo` names it.
+/// Shows what joins each pair, as `linkgain topo` names it.
 std::string link_table(const Machine& machine) {
   if (machine.links.empty()) return {};
   std::vector<Table::Column> columns{{"from \\ to"}};

@@ -34,7 +34,7 @@ struct Range {
 
 bool fits(const Axis& axis, double value) { return axis.spacing == Spacing::linear || value > 0.0; }
 
-/// Points that both axes have a place for.
+/// Keeps points that both axes have a place for.
 Plot shown_part(Plot plot) {
   for (Plot::Series& series : plot.series) {
     std::erase_if(series.points, [&](const Plot::Point& point) {
@@ -88,7 +88,7 @@ class Frame {
   Scale y_;
 };
 
-/// Lines and names of round values, and what the axes are.
+/// Draws lines and names of round values, and what the axes are.
 std::string axes(const Plot& plot, const Frame& frame) {
   const double bottom = kPlotTop + kPlotHeight;
   std::string text;
@@ -111,8 +111,8 @@ std::string axes(const Plot& plot, const Frame& frame) {
   return text;
 }
 
-/// Values stand above their lines, by turns at the left and the right end where they are near; the
-/// legend has the names.
+/// Draws limits: values stand above their lines, by turns at the left and the right end where they
+/// are near; the legend has the names.
 std::string limits(const Plot& plot, const Frame& frame) {
   std::string text;
   std::optional<double> last;
@@ -133,7 +133,7 @@ std::string limits(const Plot& plot, const Frame& frame) {
   return text;
 }
 
-/// The intervals that can be seen, as bars with ends.
+/// Draws the intervals that can be seen, as bars with ends.
 std::string intervals(const Plot& plot, const Plot::Series& series, std::size_t style,
                       const Frame& frame) {
   constexpr double kVisible = 2.0;

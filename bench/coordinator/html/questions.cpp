@@ -1,5 +1,3 @@
-#include "questions.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,29 +9,30 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/html/page.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "run_pictures.hpp"
 
 namespace linkgain {
 namespace {
 
-std::string paragraph(const std::string& text) {
-  return fmt::format("<p>{}</p>\n", xml_escaped(one_line(text)));
+Document paragraph(const std::string& text) {
+  Document document;
+  document.paragraph(text);
+  return document;
 }
 
-std::string list(const std::vector<std::string>& items) {
-  if (items.empty()) return {};
-  std::string html;
-  for (const std::string& item : items)
-    html += fmt::format("<li>{}</li>\n", xml_escaped(one_line(item)));
-  return fmt::format("<ul>\n{}</ul>\n", html);
+Document with_items(Document document, const std::vector<std::string>& items) {
+  for (const std::string& item : items) document.item(item);
+  return document;
 }
 
-/// "all_reduce 1 GiB takes 3.31 ms instead of 41.85 ms: 12.6x (12.4x to 12.9x)."
+/// Says "all_reduce 1 GiB takes 3.31 ms instead of 41.85 ms: 12.6x (12.4x to 12.9x)."
 std::string times_text(const CaseSummary& each, const Comparison& comparison) {
   const RatioText text = readable_ratio(*comparison.ratio);
   return fmt::format("{} takes {} instead of {}: {} as fast{}.", answer_label(each.definition()),
@@ -42,7 +41,7 @@ std::string times_text(const CaseSummary& each, const Comparison& comparison) {
                      text.low ? fmt::format(", between {} and {}", *text.low, *text.high) : "");
 }
 
-std::string how_much(const RunSummary& summary, const Answer& shown) {
+Document how_much(const RunSummary& summary, const Answer& shown) {
   std::vector<std::string> items;
   if (shown.comparison != nullptr && shown.comparison->has_speed_up()) {
     items.push_back(times_text(*shown.main, *shown.comparison));
@@ -55,10 +54,10 @@ std::string how_much(const RunSummary& summary, const Answer& shown) {
     items.push_back(times_text(*training, training->comparisons.front()));
     break;
   }
-  return items.empty() ? paragraph(answer_sentence(summary, shown)) : list(items);
+  return items.empty() ? paragraph(answer_sentence(summary, shown)) : with_items({}, items);
 }
 
-std::string which_path(const CaseSummary* shown) {
+Document which_path(const CaseSummary* shown) {
   return paragraph(shown == nullptr ? "Nothing was measured with two variants."
                                     : path_sentence(*shown));
 }
@@ -81,7 +80,7 @@ Evidence evidence_of(const RunSummary& summary) {
   return evidence;
 }
 
-/// Of the codes of such warnings the first one's text, and how many more there are.
+/// Lists of each code of such warnings the first one's text, and how many more there are.
 std::vector<std::string> texts_of(const Record& record, WarningWeight weight) {
   std::vector<std::string> texts;
   std::set<std::string> codes;
@@ -94,7 +93,7 @@ std::vector<std::string> texts_of(const Record& record, WarningWeight weight) {
   return texts;
 }
 
-/// What is certain, besides warnings.
+/// Lists what is certain, besides warnings.
 std::vector<std::string> facts_of(const RunSummary& summary) {
   const Record& record = summary.record;
   std::vector<std::string> wrong;
@@ -115,9 +114,9 @@ std::vector<std::string> facts_of(const RunSummary& summary) {
   return wrong;
 }
 
-/// By their codes, those whose texts were not shown.
+/// Names by their codes those whose texts were not shown.
 std::string other_warnings(const Record& record) {
-  if (record.warnings.empty()) return paragraph("There is no warning.");
+  if (record.warnings.empty()) return "<p>There is no warning.</p>\n";
   std::int64_t others = 0;
   std::set<std::string> codes;
   for (const Warning& warning : record.warnings) {
@@ -133,7 +132,7 @@ std::string other_warnings(const Record& record) {
                      fmt::join(codes, ", "));
 }
 
-std::string what_is_wrong(const RunSummary& summary) {
+Document what_is_wrong(const RunSummary& summary) {
   std::vector<std::string> items = facts_of(summary);
   const auto add = [&](WarningWeight weight) {
     std::ranges::move(texts_of(summary.record, weight), std::back_inserter(items));
@@ -148,7 +147,9 @@ std::string what_is_wrong(const RunSummary& summary) {
             "throttled."
       : is_certain ? "Yes."
                    : "Perhaps.";
-  return paragraph(answer) + list(items) + other_warnings(summary.record);
+  Document document = with_items(paragraph(answer), items);
+  document.figure(other_warnings(summary.record));
+  return document;
 }
 
 /// A size at which the first variant and another one were measured.
@@ -164,7 +165,7 @@ struct SizeOfCurve {
   }
 };
 
-/// Of the first curve of the operation that stands for the run.
+/// Lists those of the first curve of the operation that stands for the run.
 std::vector<SizeOfCurve> sizes_of(const RunSummary& summary, const CaseSummary& shown) {
   std::vector<SizeOfCurve> sizes;
   for (const Curve& curve : summary.curves_by_size) {
@@ -178,7 +179,7 @@ std::vector<SizeOfCurve> sizes_of(const RunSummary& summary, const CaseSummary& 
   return sizes;
 }
 
-/// The place from which on `holds` does up to the largest size.
+/// Finds the place from which on `holds` does up to the largest size.
 template <typename Holds>
 std::size_t from_which_on(const std::vector<SizeOfCurve>& sizes, Holds holds) {
   std::size_t place = sizes.size();
@@ -186,7 +187,7 @@ std::size_t from_which_on(const std::vector<SizeOfCurve>& sizes, Holds holds) {
   return place;
 }
 
-std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
+Document at_which_size(const RunSummary& summary, const CaseSummary* shown) {
   const std::vector<SizeOfCurve> sizes =
       shown == nullptr ? std::vector<SizeOfCurve>{} : sizes_of(summary, *shown);
   if (sizes.empty()) {
@@ -213,14 +214,14 @@ std::string at_which_size(const RunSummary& summary, const CaseSummary* shown) {
   constexpr double kTwice = 2.0;
   const std::size_t twice =
       from_which_on(sizes, [](const SizeOfCurve& size) { return size.ratio() >= kTwice; });
-  std::string html = paragraph(text);
+  Document document = paragraph(text);
   if (twice > first && twice < sizes.size()) {
-    html += paragraph(fmt::format("At least twice as fast from {} on.", sizes[twice].text()));
+    document.paragraph(fmt::format("At least twice as fast from {} on.", sizes[twice].text()));
   }
-  return html;
+  return document;
 }
 
-/// How much of the output was checked.
+/// Says how much of the output was checked.
 std::string checked_text(const RunSummary& summary) {
   std::int64_t results = 0;
   std::int64_t checked = 0;
@@ -254,7 +255,7 @@ Convergence convergence_of(const RunSummary& summary) {
   return convergence;
 }
 
-/// In a sentence, before what it rests on.
+/// Says it in a sentence, before what it rests on.
 std::string verdict(const RunSummary& summary) {
   const Record& record = summary.record;
   const bool is_wrong = std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data) ||
@@ -290,13 +291,13 @@ std::string evidence_text(const RunSummary& summary) {
       disagree == 0 ? "all agree with the path" : fmt::format("{} disagree", disagree));
 }
 
-std::string can_be_trusted(const RunSummary& summary) {
+Document can_be_trusted(const RunSummary& summary) {
   std::vector<std::string> items{checked_text(summary), launches_text(summary)};
   if (summary.record.settings.backend == BackendKind::nccl) {
     items.push_back(evidence_text(summary));
   }
   for (const std::string& line : health_lines(summary)) items.push_back(line + ".");
-  return paragraph(verdict(summary)) + list(items);
+  return with_items(paragraph(verdict(summary)), items);
 }
 
 }  // namespace
@@ -305,8 +306,9 @@ std::string questions(const RunSummary& summary) {
   const Answer answered = answer_of(summary);
   const CaseSummary* const shown = answered.main;
   std::string cards;
-  const auto add = [&](std::string_view question, const std::string& answer) {
-    cards += fmt::format("<div class=\"card\">\n<h3>{}</h3>\n{}</div>\n", question, answer);
+  const auto add = [&](std::string_view question, const Document& answer) {
+    cards +=
+        fmt::format("<div class=\"card\">\n<h3>{}</h3>\n{}</div>\n", question, to_html(answer));
   };
   add("How much faster?", how_much(summary, answered));
   add("Which path?", which_path(shown));

@@ -26,7 +26,7 @@ double end_of(const RowChart::Row& row) {
   return end;
 }
 
-/// Where it is drawn: of the value, or of where the last part begins.
+/// Finds where it is drawn: of the value, or of where the last part begins.
 std::optional<Interval> drawn_interval(const RowChart::Row& row) {
   if (row.parts.empty() || !row.parts.back().interval) return row.interval;
   const Interval& size = *row.parts.back().interval;
@@ -34,7 +34,7 @@ std::optional<Interval> drawn_interval(const RowChart::Row& row) {
   return Interval{end - size.high, end - size.low};
 }
 
-/// Bars begin at 0; values need not have it in sight.
+/// Makes bars begin at 0; values need not have it in sight.
 Scale scale_of(const RowChart& chart) {
   std::vector<double> values;
   if (chart.reference) values.push_back(*chart.reference);
@@ -53,7 +53,7 @@ Scale scale_of(const RowChart& chart) {
   return {chart.axis, least, most, kChartWidth};
 }
 
-/// Names of parts, in order of appearance: the places of their styles.
+/// Lists the names of parts, in order of appearance: the places of their styles.
 std::vector<std::string> part_names(const RowChart& chart) {
   std::vector<std::string> names;
   for (const RowChart::Row& row : chart.rows) {

@@ -9,19 +9,16 @@
 #include <vector>
 
 #include "linkgain/html/page.hpp"
-#include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "machine_picture.hpp"
-#include "questions.hpp"
 #include "run_pictures.hpp"
 
 namespace linkgain {
 namespace {
 
-/// "p2p (sets nothing) and host (NCCL_P2P_DISABLE=1)".
+/// Says "p2p (sets nothing) and host (NCCL_P2P_DISABLE=1)".
 std::string variants_text(const Settings& settings) {
   std::vector<std::string> parts;
   for (const Variant& variant : settings.variants) {
@@ -60,20 +57,6 @@ std::string answer_html(const RunSummary& summary) {
                 summary.launches.most > 1 ? "Each operation, 95 % intervals" : "Each operation"));
   }
   return html + introduction(summary.record) + questions(summary);
-}
-
-/// Each with what is to be done about it; `run` in front where there are several.
-std::string warnings_html(const std::string& run, const Record& record) {
-  std::string items;
-  for (const Warning& warning : record.warnings) {
-    items += fmt::format(
-        "<li><strong>{}{}</strong>: {}{}</li>\n", run.empty() ? "" : xml_escaped(run + ", "),
-        xml_escaped(label_of(warning)), xml_escaped(one_line(warning.text)),
-        warning.advice.empty()
-            ? ""
-            : fmt::format("<br/>Advice: {}", xml_escaped(one_line(warning.advice))));
-  }
-  return items.empty() ? items : fmt::format("<ul class=\"warnings\">\n{}</ul>\n", items);
 }
 
 /// Takes what stands below the heading of a section.
@@ -131,7 +114,7 @@ std::string training_html(const RunSummary& summary, const ShownRun& run) {
          folded("All figures of trainings and of the largest sizes", to_html(headline(summary)));
 }
 
-/// A row for each run: what it is of and what it says.
+/// Shows a row for each run: what it is of and what it says.
 std::string runs_table(std::span<const ShownRun> runs) {
   Table table({{"Run"}, {"Machine"}, {"Measured"}, {"Answer"}}, "Runs on this page");
   for (const ShownRun& run : runs) {
@@ -164,7 +147,7 @@ std::string run_page(const RunSummary& summary) {
   const ShownRun run{{}, &summary};
   HtmlPage page = page_of(report_head(record));
   page.add("answer", "The answer", answer_html(summary));
-  page.add("warnings", "Warnings", warnings_html({}, record));
+  page.add("warnings", "Warnings", body_of(warnings_section(record)));
   page.add("soak", "Over time", body_of(soak_section(summary)));
   page.add("machine", "Machine", machine_html(record, "gpus"));
   page.add("sizes", "By size", size_pictures({&run, 1}) + size_tables_html(summary));
@@ -192,7 +175,9 @@ std::string runs_page(std::span<const NamedRecord> records) {
   std::string circumstances;
   for (const ShownRun& run : runs) {
     const Record& record = run.summary->record;
-    warnings += warnings_html(run.name, record);
+    if (const std::string own = body_of(warnings_section(record)); !own.empty()) {
+      warnings += fmt::format("<h3>{}</h3>\n{}", xml_escaped(run.name), own);
+    }
     machines += fmt::format("<div>\n<h3>{}</h3>\n{}</div>\n", xml_escaped(run.name),
                             machine_html(record, fmt::format("gpus-{}", machines.size())));
     circumstances +=

@@ -50,7 +50,8 @@ std::string heat_map_of(const RunSummary& summary, const PairsSummary& pairs,
   return heat_map_table(map);
 }
 
-/// Parts of a step; of a training without communication, and where none is left to be hidden, one.
+/// Shows the parts of a step; of a training without communication, and where none is left to be
+/// hidden, one.
 RowChart::Row training_row(const ShownRun& run, const CaseSummary& each,
                            const VariantSummary& variant) {
   const double step = variant.result->time->value;

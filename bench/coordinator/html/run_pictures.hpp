@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "linkgain/summary/run_summary.hpp"
 
@@ -14,21 +15,30 @@ struct ShownRun {
   const RunSummary* summary = nullptr;
 };
 
-/// For each curve of two sizes or more bus bandwidth, time and speed-up over size; NCCL's operation
-/// and our kernel share theirs. Empty where there is none.
+/// Shows for each curve of two sizes or more bus bandwidth, time and speed-up over size; NCCL's
+/// operation and our kernel share theirs. Empty where there is none.
 std::string size_pictures(std::span<const ShownRun> runs);
 
-/// A heat map for each variant of the pairs' first family of each operation; where the summary is
-/// not condensed of all. Empty without pairs.
+/// Shows a heat map for each variant of the pairs' first family of each operation; where the
+/// summary is not condensed of all. Empty without pairs.
 std::string pair_pictures(const RunSummary& summary);
 
-/// What a step of each training computes, and what of its communication that does not hide.
+/// Shows what a step of each training computes, and what of its communication that does not hide.
 std::string training_picture(std::span<const ShownRun> runs);
 
 /// Shows of each metric of a program the variants' means with their intervals, and every run.
 std::string metric_pictures(const RunSummary& summary);
 
-/// Temperature, power and SM clock of every GPU from the first sample to the last.
+/// Shows temperature, power and SM clock of every GPU from the first sample to the last.
 std::string health_pictures(const RunSummary& summary);
+
+/// Answers the five questions that a reader has, each with its answer, as HTML: how much faster, by
+/// which path, whether anything is wrong, at which size it pays, and whether it can be trusted.
+std::string questions(const RunSummary& summary);
+
+/// Shows the machine of a run as a picture and, folded, as tables: for each host its GPUs and what
+/// joins them, the links to the host's processors, and which processors the GPUs share. Without
+/// GPUs the ranks stand in their place. Empty where the record has no ranks.
+std::string machine_figure(const Record& record, std::string_view id);
 
 }  // namespace linkgain

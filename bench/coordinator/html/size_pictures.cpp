@@ -83,7 +83,7 @@ std::string library_of(const Family& family) {
   return record.settings.backend == BackendKind::mpi ? "MPI" : "NCCL";
 }
 
-/// "p2p", "node1: our kernel, p2p".
+/// Says "p2p", "node1: our kernel, p2p".
 std::string series_name(const Family& family, const Family::Member& member,
                         const std::string& variant) {
   const std::string run = member.run->name.empty() ? "" : member.run->name + ": ";
@@ -92,7 +92,7 @@ std::string series_name(const Family& family, const Family::Member& member,
   return fmt::format("{}{}, {}", run, is_kernel ? "our kernel" : library_of(family), variant);
 }
 
-/// Where each series begins and ends.
+/// Says where each series begins and ends.
 std::string description_of(const Plot& plot) {
   std::string text;
   for (const Plot::Series& series : plot.series) {
@@ -151,7 +151,7 @@ void add_variants(Plot& plot, const Family& family, Shown shown) {
   }
 }
 
-/// What the paths of the largest size can carry, each once.
+/// Draws what the paths of the largest size can carry, each once.
 void add_limits(Plot& plot, const Family& family) {
   std::set<LimitKind> known;
   for (const Family::Member& member : family.members) {
@@ -161,7 +161,7 @@ void add_limits(Plot& plot, const Family& family) {
       const std::optional<Limit> limit =
           limit_of(member.run->summary->record.machine, largest.definition(), variant.result->path);
       if (!limit) continue;
-      // Of several runs the first one's: the same path differs by little between like machines.
+      // The first one's of several runs: the same path differs by little between like machines.
       if (known.insert(limit->kind).second) {
         plot.limits.push_back({fmt::format("limit, {}", name_of(limit->kind)), limit->gb_per_s});
       }

@@ -15,13 +15,13 @@ inline constexpr double kTextHeight = 13.0;
 /// Series of one plot differ in colour, mark and dash; behind so many they repeat.
 inline constexpr std::size_t kSeriesStyles = 8;
 
-/// How wide a text is at most, in a font of this size.
+/// Bounds how wide a text is at most, in a font of this size.
 double text_width(std::string_view text, double height = kTextHeight);
 
-/// As much of the text as `width` holds.
+/// Cuts the text to what `width` holds.
 std::string fitted(std::string_view text, double width, double height = kTextHeight);
 
-/// A picture of kPictureWidth with its title and description; `id` is unique on the page.
+/// Makes a picture of kPictureWidth with its title and description; `id` is unique on the page.
 std::string svg_picture(std::string_view id, std::string_view title, std::string_view description,
                         double height, const std::string& content);
 
@@ -31,7 +31,7 @@ std::string svg_text(double x, double y, Anchor anchor, std::string_view text,
                      std::string_view style = "");
 std::string svg_line(double x1, double y1, double x2, double y2, std::string_view style);
 
-/// The mark of a style, a shape of its own; `title` is shown when a pointer rests on it.
+/// Draws the mark of a style, a shape of its own; `title` is shown when a pointer rests on it.
 std::string svg_mark(double x, double y, std::size_t style, std::string_view title = "");
 
 }  // namespace linkgain

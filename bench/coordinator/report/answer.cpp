@@ -31,14 +31,6 @@ constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_r
                                 OperationKind::copy_push, OperationKind::copy_pull,
                                 OperationKind::latency};
 
-/// What stands for the curve, of its cases that `has` is true of: the largest size, of latencies
-/// the smallest; null where there is none.
-const CaseSummary* case_for(const Curve& curve, bool CaseSummary::*has) {
-  if (!is_latency(curve.definition().operation)) return curve.largest(has);
-  const auto smallest = std::ranges::find(curve.cases, true, has);
-  return smallest == curve.cases.end() ? nullptr : *smallest;
-}
-
 /// Finds the variant; every case has all of them in one order.
 std::size_t place_of(const CaseSummary& each, const std::string& variant) {
   const auto& variants = each.result->variants;
@@ -56,7 +48,7 @@ std::string answer_value(const Case& definition, const VariantResult& variant) {
   return variant.time ? readable_time(*variant.time) : "";
 }
 
-/// "all-reduce of 1 GiB", or the label of one that has more to it: "all_reduce bf16 1 GiB".
+/// Says "all-reduce of 1 GiB", or the label of one that has more to it: "all_reduce bf16 1 GiB".
 std::string spoken_case(const Case& definition) {
   if (is_training(definition.operation)) {
     constexpr std::string_view kStep = "GPT-2 step ";
@@ -72,8 +64,8 @@ std::string spoken_case(const Case& definition) {
                : answer_label(definition);
 }
 
-/// "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4x to
-/// 12.9x over 6 launches)."
+/// Says "NVLink makes all-reduce of 1 GiB 12.6 times faster (324.3 against 25.7 GB/s; 95 % CI 12.4x
+/// to 12.9x over 6 launches)."
 std::string speed_up_sentence(const CaseSummary& each, const Comparison& comparison) {
   const bool named = each.contrast == Contrast::variant;
   const std::string subject =
@@ -144,7 +136,7 @@ bool may_be_spoken_of(const Case& definition) {
          (!is_training(definition.operation) || may_stand_for_run(definition));
 }
 
-/// What is wrong in the case, in the first variant with wrong data.
+/// Says what is wrong in the case, in the first variant with wrong data.
 std::string wrong_data(const CaseSummary& each) {
   const auto variant = std::ranges::find_if(
       each.result->variants, [](const VariantResult& one) { return has_wrong_data(one); });
@@ -172,7 +164,7 @@ class RowChoice {
   Answer take() {
     Answer answer{.rows = std::move(rows_)};
     for (const Curve& curve : summary_.headline) {
-      const CaseSummary* const each = case_for(curve, has_);
+      const CaseSummary* const each = summary_.main_case(curve, has_);
       if (each == nullptr || std::ranges::count(answer.rows, each) > 0) continue;
       answer.left_out.push_back(curve_label(curve.definition()));
     }
@@ -192,7 +184,7 @@ class RowChoice {
 
  private:
   bool add(const Curve& curve) {
-    const CaseSummary* const each = case_for(curve, has_);
+    const CaseSummary* const each = summary_.main_case(curve, has_);
     if (each == nullptr) return false;
     const bool has_room = rows_.size() + reserved_ < most_;
     if (has_room && std::ranges::count(rows_, each) == 0) rows_.push_back(each);
@@ -268,7 +260,7 @@ const CaseSummary* main_metric(const RunSummary& summary) {
   return main;
 }
 
-/// Answers with all variants of the metrics that some run gave.
+/// Shows all variants of the metrics that some run gave.
 Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
   Answer answer;
   for (const CaseSummary& each : summary.cases) {
@@ -405,7 +397,7 @@ Table card_table(const Answer& answer) {
 
 namespace {
 
-/// "with P2P on", "in variant tcp".
+/// Says "with P2P on", "in variant tcp".
 std::string words_for(const CaseSummary& each, std::size_t variant) {
   const std::string title = variant_title(each, variant);
   const bool is_name = title == each.result->variants[variant].variant;
@@ -486,7 +478,7 @@ Table metrics_table(const std::vector<const CaseSummary*>& metrics) {
                                   ? fmt::format("{} of {}", variant.launches, variant.ended.all)
                                   : fmt::to_string(variant.launches);
                      }});
-  // Of the first against the row's: with names alone one would take it for the row's own.
+  // The first one's against the row's: with names alone one would take it for the row's own.
   columns.push_back(speed_up_column(by_name ? "Speed-up of " + row_name(first, 0) : "Speed-up", 3));
   columns.push_back(interval_column(2));
   columns.front().column.too_long = Table::TooLong::cut;

@@ -141,7 +141,7 @@ void CaseTable::add_ratio_columns(RunColumns& columns) {
       with_ratio([](const Estimate& ratio) { return readable_percent(less_time(ratio.value)); }));
 }
 
-/// Where some ratio that is shown is less certain than was asked for.
+/// Marks where some ratio that is shown is less certain than was asked for.
 std::string CaseTable::convergence_mark(const CaseSummary& each) {
   const bool shown = std::any_of(each.comparisons.begin(), each.comparisons.end(),
                                  [](const Comparison& entry) { return entry.has_speed_up(); });
@@ -155,7 +155,7 @@ std::string CaseTable::convergence_mark(const CaseSummary& each) {
                                           precision_text(summary_.record.settings)));
 }
 
-/// Where the link is not what was measured most.
+/// Marks where the link is not what was measured most.
 std::string CaseTable::launch_mark(const CaseSummary& each) {
   if (!each.is_measured || !is_launch_bound(summary_.record.settings.backend, each.definition())) {
     return {};
@@ -189,7 +189,7 @@ std::string CaseTable::marks_cell(const RunRow& row) {
   return fmt::format("{}", fmt::join(marks, " "));
 }
 
-/// "100.4", what NVLink carried in percent of what was expected; empty where it is not judged.
+/// Says "100.4", what NVLink carried in percent of what was expected; empty where it is not judged.
 std::string nvlink_percent(const VariantSummary& variant) {
   if (!variant.nvlink_share) return {};
   const std::string percent = rounded_percent(*variant.nvlink_share, 1);
@@ -235,7 +235,8 @@ RunColumns CaseTable::columns() {
   return columns;
 }
 
-/// "NVLink with p2p, host memory with host", "host memory with both"; empty where no path is known.
+/// Says "NVLink with p2p, host memory with host", "host memory with both"; empty where no path is
+/// known.
 std::string usual_paths_text(const Curve& curve) {
   std::vector<std::string> parts;
   bool known = false;

@@ -15,7 +15,7 @@
 namespace linkgain {
 namespace {
 
-/// curve_label(), or "send_recv between pairs, both ways".
+/// Says curve_label(), or "send_recv between pairs, both ways".
 std::string curve_or_pairs_label(const Curve& curve) {
   Case definition = curve.definition();
   if (!curve.has_pairs()) {
@@ -66,7 +66,7 @@ Document largest_sizes(const RunSummary& summary) {
   std::vector<const CaseSummary*> cases;
   Document sentences;
   for (const Curve& curve : summary.headline) {
-    const CaseSummary* const largest = curve.largest(&CaseSummary::is_compared);
+    const CaseSummary* const largest = summary.main_case(curve, &CaseSummary::is_compared);
     if (largest == nullptr) {
       sentences.paragraph(not_compared(curve));
     } else {
@@ -78,9 +78,12 @@ Document largest_sizes(const RunSummary& summary) {
   }
   Document document;
   if (!cases.empty()) {
+    const bool has_latency = std::ranges::any_of(
+        cases, [](const CaseSummary* each) { return is_latency(each->definition().operation); });
     document.add(case_table(summary, curve_of("", std::move(cases)),
                             {.title = {"Case"}, .label = case_label, .place = "in this case"},
-                            "The largest size of each operation"));
+                            fmt::format("The largest size of each operation{}",
+                                        has_latency ? ", of latencies the smallest" : "")));
   }
   document.add(sentences);
   return document;

@@ -30,7 +30,7 @@ Source source_of(const Case& definition) {
   return is_own_work(definition) ? Source::own_work : Source::log;
 }
 
-/// Where the algorithms are from that the table shows.
+/// Says where the algorithms are from that the table shows.
 std::string source_of_algorithms(const Record& record) {
   const auto has = [&](Source source) {
     return std::any_of(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
@@ -59,7 +59,7 @@ std::string cost_of(const Record& record) {
       readable_time(Seconds{cost.counters_s}), health, readable_time(Seconds{cost.probes_s}));
 }
 
-/// Without what the first variant's words have said already where `short_form`.
+/// Leaves out what the first variant's words have said already where `short_form`.
 std::string phrase(const VariantSummary& variant, bool short_form) {
   if (!variant.result->evidence) {
     return "nothing was counted";
@@ -78,7 +78,8 @@ std::string phrase(const VariantSummary& variant, bool short_form) {
                      counted(evidence.operations, "operation", "operations"), why);
 }
 
-/// The reason that keeps every variant from being judged; empty where one is, or reasons differ.
+/// Finds the reason that keeps every variant from being judged; empty where one is, or reasons
+/// differ.
 std::string common_reason(const std::vector<const VariantSummary*>& variants) {
   const auto reason = [](const VariantSummary& variant) {
     return variant.result->evidence && !variant.nvlink_share ? variant.result->evidence->reason
@@ -90,7 +91,7 @@ std::string common_reason(const std::vector<const VariantSummary*>& variants) {
   return same ? first : std::string{};
 }
 
-/// "with P2P", then "without"; the variants' names where there is no other word.
+/// Says "with P2P", then "without"; the variants' names where there is no other word.
 std::string subject_of(Contrast contrast, const VariantResult& variant, bool first) {
   const std::string_view word = words_of(contrast).subject;
   if (word.empty()) {
@@ -99,7 +100,7 @@ std::string subject_of(Contrast contrast, const VariantResult& variant, bool fir
   return first ? fmt::format("with {}", word) : "without";
 }
 
-/// Of all GPUs together, for one operation; empty where it was not measured.
+/// Says bytes of all GPUs together, for one operation; empty where it was not measured.
 template <typename Value>
 std::string per_operation(const std::optional<Value>& bytes, const TrafficEvidence& evidence) {
   if (!bytes || evidence.operations <= 0) {
@@ -108,7 +109,7 @@ std::string per_operation(const std::optional<Value>& bytes, const TrafficEviden
   return rounded_bytes(static_cast<double>(*bytes) / static_cast<double>(evidence.operations));
 }
 
-/// "(1) (2)": of the share, and of PCIe bytes where their columns are shown.
+/// Says "(1) (2)": of the share, and of PCIe bytes where their columns are shown.
 std::string notes_of(const VariantResult& variant, bool pcie, Footnotes& reasons) {
   std::string marks;
   const auto add = [&](const std::string& reason) {
@@ -121,12 +122,12 @@ std::string notes_of(const VariantResult& variant, bool pcie, Footnotes& reasons
   return marks;
 }
 
-/// Nothing where nothing is sent between GPUs, whatever older records say of it.
+/// Says nothing where nothing is sent between GPUs, whatever older records say of it.
 std::string algorithm_cell(const Case& definition, const TrafficEvidence& evidence) {
   return definition.training && !uses_link(definition) ? "" : readable_plan(evidence.plan);
 }
 
-/// Whether a counted variant of the record has what `holds` asks for.
+/// Tells whether a counted variant of the record has what `holds` asks for.
 template <typename Holds>
 bool any_evidence(const Record& record, Holds holds) {
   return std::any_of(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
@@ -136,7 +137,7 @@ bool any_evidence(const Record& record, Holds holds) {
   });
 }
 
-/// What there is to say of PCIe bytes; empty where nothing is known of them.
+/// Says what there is to say of PCIe bytes; empty where nothing is known of them.
 std::string words_on_pcie(const Record& record, bool pcie) {
   if (pcie) {
     return " PCIe bytes, out of the GPUs and into them, count everything, packet headers included.";
@@ -217,7 +218,7 @@ struct TrafficTotals {
   }
 };
 
-/// "100.4 % (all_reduce 1 GiB)"; without the case where the other end looks the same.
+/// Says "100.4 % (all_reduce 1 GiB)"; without the case where the other end looks the same.
 std::string share_cell(double share, const CaseSummary* of, double other) {
   if (of == nullptr) return {};
   const std::string text = rounded_percent(share, 1);
@@ -258,7 +259,7 @@ void add_totals(Document& document, const RunSummary& summary) {
   for (const std::string& each : reasons) document.item(each);
 }
 
-/// Of a condensed summary.
+/// Adds them of a condensed summary.
 void add_condensed(Document& document, const RunSummary& summary, bool pcie) {
   document.paragraph(
       with_code(

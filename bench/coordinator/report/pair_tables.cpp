@@ -16,7 +16,7 @@ namespace {
 /// A pair that is not the weakest of all is named where it is this far from its like.
 constexpr double kWeakForItsKind = 0.1;
 
-/// "GPU1" where ranks and GPUs have the same numbers; else "rank 1".
+/// Says "GPU1" where ranks and GPUs have the same numbers; else "rank 1".
 std::string end_label(const RunSummary& summary, int rank) {
   return fmt::format("{}{}", summary.ranks_are_gpus ? "GPU" : "rank ", rank);
 }
@@ -73,7 +73,7 @@ std::string readable_value(const PairMatrix& matrix, double value) {
   return matrix.by_bandwidth ? readable_bandwidth(value) : readable_time(Seconds{value});
 }
 
-/// ", 33 % below the median of the 3 other NV4 pairs"; empty where there is no other.
+/// Says ", 33 % below the median of the 3 other NV4 pairs"; empty where there is no other.
 std::string beside_others(const RunSummary& summary, const PairMatrix& matrix,
                           const WeakestPair& pair) {
   const std::optional<double> shortfall = pair.shortfall(matrix.by_bandwidth);
@@ -101,7 +101,7 @@ std::string no_difference_line(const RunSummary& summary, const PairMatrixSummar
                      low == high ? "" : " to " + high);
 }
 
-/// "Weakest with p2p: GPU1 → GPU0, 36.6 GB/s (NV18), 2.6 % below …".
+/// Says "Weakest with p2p: GPU1 → GPU0, 36.6 GB/s (NV18), 2.6 % below …".
 std::string weak_pair_text(const RunSummary& summary, const PairMatrixSummary& each,
                            const WeakestPair& pair, std::string_view what, bool is_symmetric) {
   const std::string label = pair.label.empty() ? "" : fmt::format(" ({})", pair.label);
@@ -132,7 +132,7 @@ void add_weakest(Document& document, const RunSummary& summary, const PairMatrix
   }
 }
 
-/// The family without its ranks: "copy_push/256MiB/np2, every pair".
+/// Names the family without its ranks: "copy_push/256MiB/np2, every pair".
 std::string name_of(const PairsSummary& shown) {
   Case definition = shown.cases.definition();
   definition.pair.reset();
@@ -140,7 +140,7 @@ std::string name_of(const PairsSummary& shown) {
                      shown.is_symmetric ? " both ways at once" : "");
 }
 
-/// "0 → 1 NV18".
+/// Says "0 → 1 NV18".
 std::string pair_label(const Case& definition, const Machine& machine) {
   const Pair& pair = *definition.pair;
   const PairLink* const link = find_link(machine, pair.from, pair.to);
@@ -160,8 +160,8 @@ void add_pairs(Document& document, const RunSummary& summary, const PairsSummary
                           {.title = {"Pair"}, .label = label, .place = "between these"}));
 }
 
-/// "359.8 GB/s (GPU1 → GPU0)", without the pair where values do not tell which one it is; empty
-/// where `entry` is null.
+/// Says "359.8 GB/s (GPU1 → GPU0)", without the pair where values do not tell which one it is;
+/// empty where `entry` is null.
 std::string extreme_cell(const RunSummary& summary, const PairsSummary& shown,
                          const PairMatrixSummary& each, const PairEntry* entry) {
   if (entry == nullptr) return {};
@@ -195,9 +195,9 @@ Cells extremes_row(const RunSummary& summary, const PairsSummary& shown,
           cell(counts[PairState::skipped] + counts[PairState::not_measured])};
 }
 
-/// Of a condensed summary: a matrix of the first variant for the first family of each operation,
-/// for every family and variant a row with the weakest and the strongest pair, and the pairs that
-/// are weak for their kind.
+/// Shows of a condensed summary a matrix of the first variant for the first family of each
+/// operation, for every family and variant a row with the weakest and the strongest pair, and the
+/// pairs that are weak for their kind.
 Document condensed_pairs(const RunSummary& summary) {
   Table table({{.title = "Pairs", .too_long = Table::TooLong::cut},
                {"Variant"},

@@ -20,7 +20,7 @@ constexpr std::array kRenamed{std::pair{"--launch", "--launch-mode"},
                               std::pair{"--precision", "--ci-width"},
                               std::pair{"--deadline", "--timeout"}};
 
-/// Whether a word is this option, alone or with its value behind '='.
+/// Tells whether a word is this option, alone or with its value behind '='.
 bool is_option(std::string_view word, std::string_view option) {
   return word.substr(0, word.find('=')) == option;
 }
@@ -32,7 +32,7 @@ std::string with_todays_name(const std::string& word) {
   return word;
 }
 
-/// Names of the variants where they are the default; others that no option names are in a file.
+/// Names the variants where they are the default; others that no option names are in a file.
 std::vector<std::string> default_names(const Settings& settings) {
   const auto same = [](const Variant& variant, const Variant& usual) {
     return variant.name == usual.name && variant.nccl.empty() && variant.worker.empty();
@@ -47,7 +47,7 @@ std::vector<std::string> default_names(const Settings& settings) {
 
 }  // namespace
 
-// With what was in force by default, and may be another default elsewhere.
+// Adds what was in force by default, and may be another default elsewhere.
 std::string repetition(const Settings& settings, std::size_t ranks) {
   if (settings.program) return shown_command(settings.argv);
   std::vector<std::string> words;

@@ -22,7 +22,7 @@
 namespace linkgain {
 namespace {
 
-/// "34–48 °C", or "SM 1980 MHz" where both ends are alike.
+/// Says "34–48 °C", or "SM 1980 MHz" where both ends are alike.
 template <typename T>
 void add_range(std::vector<std::string>& parts, std::string_view before,
                const std::optional<T>& least, const std::optional<T>& most, std::string_view unit) {
@@ -51,7 +51,7 @@ void add_events(std::vector<std::string>& parts, const HealthSummary& summary) {
   }
 }
 
-/// What a variant's samples show of themselves.
+/// Says what a variant's samples show of themselves.
 std::string describe_variant(const HealthSummary& summary) {
   std::vector<std::string> parts;
   add_range(parts, "SM ", summary.lowest_sm_clock_mhz, summary.highest_sm_clock_mhz, "MHz");
@@ -70,7 +70,7 @@ std::string describe(const HealthSummary& summary) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// "Neighbours: none on the GPUs in 12 looks", or what was seen; empty where nobody looked.
+/// Says "Neighbours: none on the GPUs in 12 looks", or what was seen; empty where nobody looked.
 std::string neighbours_line(const Record& record) {
   if (!record.neighbours) return {};
   const Neighbours& neighbours = *record.neighbours;
@@ -90,7 +90,7 @@ std::string neighbours_line(const Record& record) {
   return fmt::format("Neighbours: {}", fmt::join(parts, "; "));
 }
 
-/// health_lines(), and SM clock and what held samples back for each variant; or empty.
+/// Shows health_lines(), and SM clock and what held samples back for each variant; or empty.
 Document health_section(const RunSummary& summary) {
   const std::vector<std::string> lines = health_lines(summary);
   if (lines.empty()) return {};
@@ -111,7 +111,7 @@ Document health_section(const RunSummary& summary) {
   return document;
 }
 
-/// What a time and its interval are of: "the mean of 6 launches' medians, intervals over these
+/// Says what a time and its interval are of: "the mean of 6 launches' medians, intervals over these
 /// launches".
 std::string launches_text(const RunSummary& summary) {
   const LaunchRange& launches = summary.launches;
@@ -171,10 +171,10 @@ std::string assignments(const Environment& environment) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-/// Whether there are bytes to take some path: none of a training without communication.
+/// Tells whether there are bytes to take some path: none of a training without communication.
 bool carries(const Case& definition) { return !definition.training || uses_link(definition); }
 
-/// "NVLink (28 cases), unknown (1 case)", in order of appearance.
+/// Says "NVLink (28 cases), unknown (1 case)", in order of appearance.
 std::string paths_of(const Record& record, const std::string& variant) {
   std::vector<std::pair<Path, int>> counts;
   for (const CaseResult& result : record.cases) {
@@ -237,8 +237,8 @@ std::string pcie_cell(const GpuInfo& gpu) {
              : std::string{};
 }
 
-/// "26.6 GB/s for each link and direction", of all GPUs alike; empty where they differ or none is
-/// known. Of a GPU whose links differ it is the slowest link's.
+/// Says "26.6 GB/s for each link and direction", of all GPUs alike; empty where they differ or none
+/// is known. Of a GPU whose links differ it is the slowest link's.
 std::string nvlink_rate(const Machine& machine) {
   std::optional<double> rate;
   bool unequal = false;
@@ -261,7 +261,7 @@ CopyRates slower_of(const std::optional<CopyRates>& a, const CopyRates& b) {
            : b;
 }
 
-/// The slowest rank's each way; empty where some rank's was not measured.
+/// Says the slowest rank's each way; empty where some rank's was not measured.
 std::string host_copy(const Machine& machine) {
   std::optional<CopyRates> at_once;
   std::optional<CopyRates> alone;
@@ -289,7 +289,7 @@ std::string host_copy(const Machine& machine) {
   return text;
 }
 
-/// Columns that no rank fills are not there on a machine without GPUs.
+/// Leaves out columns that no rank fills, as on a machine without GPUs.
 Table ranks_table(const Machine& machine) {
   const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
                                 [](const RankInfo& rank) { return rank.gpu.has_value(); });
@@ -349,7 +349,7 @@ Document warnings_section(const Record& record) {
   return document;
 }
 
-/// "0.1.0 (nccl+mpi, sm_90)".
+/// Says "0.1.0 (nccl+mpi, sm_90)".
 std::string build_text(const Software& software) {
   return software.build.empty() ? software.linkgain
                                 : fmt::format("{} ({})", software.linkgain, software.build);
@@ -427,7 +427,7 @@ Document machine_section(const Record& record) {
   return section;
 }
 
-/// What the run's time went into, the parts of starting and opening in brackets.
+/// Says what the run's time went into, the parts of starting and opening in brackets.
 std::string time_text(const Record& record) {
   if (!record.time_spent || !record.wall_seconds) return {};
   const TimeSpent& spent = *record.time_spent;

@@ -22,7 +22,7 @@ struct RunRow {
   const Case& definition() const { return of->definition(); }
   const VariantSummary& summary() const { return of->variants[variant]; }
   const VariantResult& result() const { return *summary().result; }
-  /// The first variant beside the row's; of the first one's own row nothing to show.
+  /// Compares the first variant with the row's; of the first one's own row nothing to show.
   const Comparison& comparison() const;
 };
 
@@ -59,17 +59,17 @@ Table variants_table(const CaseSummary& each, const std::vector<std::size_t>& va
                      RunColumns columns);
 Table variants_table(const CaseSummary& each, RunColumns columns);
 
-/// "11.8–12.0x"; "one launch" without an interval.
+/// Says "11.8–12.0x"; "one launch" without an interval.
 std::string interval_cell(const Estimate& ratio);
 
 /// Writes the share of the limit beside bus bandwidths and remembers which limits those were.
 class LimitLegend {
  public:
-  /// " (73 %)", or empty where it is not known.
+  /// Says " (73 %)", or empty where it is not known.
   std::string share(const VariantSummary& variant);
 
-  /// "NVLink payload 450 GB/s, pinned host copy of a rank alone 54.9 to 55.3 GB/s", in order of
-  /// appearance.
+  /// Says "NVLink payload 450 GB/s, pinned host copy of a rank alone 54.9 to 55.3 GB/s", in order
+  /// of appearance.
   std::string text() const;
 
  private:

@@ -18,17 +18,15 @@ namespace {
 
 bool is_named(const CaseSummary& each) { return each.contrast == Contrast::variant; }
 
-/// Names what the first variant has, as the guide does of whole programs.
+/// Names what the first variant has.
 std::string subject_of(const CaseSummary& each, const Comparison& comparison) {
   if (is_named(each)) return comparison.first->variant;
-  const OperationKind operation = each.definition().operation;
-  const bool as_guide = is_training(operation) || is_program(operation);
   const Words words = words_of(each.contrast);
-  return std::string(as_guide && each.contrast == Contrast::nvlink ? words.title : words.subject);
+  return std::string(each.contrast == Contrast::nvlink ? words.title : words.subject);
 }
 
-/// "with P2P and without", "with a and with b"; of a program "runs with and without P2P", "a and
-/// b".
+/// Says "with P2P and without", "with a and with b"; of a program "runs with and without P2P", "a
+/// and b".
 std::string sides_of(const CaseSummary& each, const Comparison& comparison) {
   const std::string subject = subject_of(each, comparison);
   const std::string& other = comparison.other->variant;
@@ -40,7 +38,7 @@ std::string sides_of(const CaseSummary& each, const Comparison& comparison) {
                         : fmt::format("with {} and without", subject);
 }
 
-/// "6 launches"; of a program "6 runs each", "5 and 6 runs".
+/// Says "6 launches"; of a program "6 runs each", "5 and 6 runs".
 std::string replicates_text(const CaseSummary& each, const Comparison& comparison) {
   if (!each.definition().metric) return fmt::format("{} launches", comparison.ratio->replicates);
   const std::size_t own = each.find(comparison.first->variant)->launches;
@@ -56,7 +54,7 @@ std::string figures_of(const CaseSummary& each, const Comparison& comparison) {
   return fmt::format("({} over {})", text.with_interval(), replicates_text(each, comparison));
 }
 
-/// "the same all-reduce takes 92 % less time", "it is 5.1 % slower", "loss is 23 % lower".
+/// Says "the training takes 23 % less time", "it is 5.1 % slower", "loss is 23 % lower".
 std::string change_text(const Case& definition, double ratio) {
   const std::optional<ProgramMetric>& metric = definition.metric;
   if (metric && !is_timed(*metric)) {
@@ -65,11 +63,9 @@ std::string change_text(const Case& definition, double ratio) {
                        readable_percent(std::abs(now - 1.0), now > 1.0 ? Whole::no : Whole::yes),
                        now > 1.0 ? "higher" : "lower");
   }
-  const std::string what =
-      !metric ? fmt::format("the {}{}", is_training(definition.operation) ? "" : "same ",
-                            spoken_operation(definition))
-      : metric->name == ProgramMetric::kTime ? "it"
-                                             : "a " + metric->name;
+  const std::string what = !metric                                ? "the training"
+                           : metric->name == ProgramMetric::kTime ? "it"
+                                                                  : "a " + metric->name;
   return ratio >= 1.0
              ? fmt::format("{} takes {} less time", what, readable_percent(less_time(ratio)))
              : fmt::format("{} is {} slower", what, readable_percent(-less_time(ratio), Whole::no));
@@ -166,14 +162,13 @@ std::string no_change_sentence(const CaseSummary& each, const Comparison& compar
     const std::string what = metric == ProgramMetric::kTime ? "" : " in " + metric;
     return fmt::format("No difference shown between {}{} {}.", sides, what, figures);
   }
-  const std::string what = spoken_operation(each.definition());
   return comparison.verdict == Verdict::same
-             ? fmt::format("No difference was found between the same {} {} {}.", what, sides,
+             ? fmt::format("No difference was found between the same training {} {}.", sides,
                            figures)
              : fmt::format(
-                   "Inconclusive: whether the same {} differs {} takes more launches to "
-                   "tell {}.",
-                   what, sides, figures);
+                   "Inconclusive: whether the same training differs {} takes more launches "
+                   "to tell {}.",
+                   sides, figures);
 }
 
 std::string change_sentence(const CaseSummary& each, const Comparison& comparison) {
@@ -188,7 +183,7 @@ std::string change_sentence(const CaseSummary& each, const Comparison& compariso
                      change, readable_ratio(*comparison.ratio).estimate);
 }
 
-/// A half width above `precision`, with as many digits as it takes to see that.
+/// Writes a half width above `precision`, with as many digits as it takes to see that.
 std::string wider_percent(double half_width, double precision) {
   std::string text = readable_percent(half_width);
   const std::string asked_for = readable_percent(precision);
@@ -198,7 +193,7 @@ std::string wider_percent(double half_width, double precision) {
   return text;
 }
 
-/// "±5.1 % of the ratio"; as a factor where a share would not be as much either way.
+/// Says "±5.1 % of the ratio"; as a factor where a share would not be as much either way.
 std::string half_width_text(double half_width, double precision) {
   constexpr double kMostShare = 0.2;
   if (half_width <= kMostShare) {

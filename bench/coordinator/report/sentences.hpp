@@ -21,8 +21,8 @@ Words words_of(Contrast contrast);
 /// Names the case's variant below that title: "Y" and "N", or by its name.
 std::string row_name(const CaseSummary& each, std::size_t variant);
 
-/// Says what holding one variant of the case against the first came to: "With NVLink the same
-/// all-reduce takes 92 % less time (11.9x, 95 % CI 11.8x to 12.0x)."
+/// Says what holding one variant of a training or a program against the first came to: "With NVLink
+/// the training takes 23 % less time (1.29x, 95 % CI 1.28x to 1.30x over 6 launches)."
 Text outcome_sentence(const CaseSummary& each, const Comparison& comparison);
 
 /// Stands in the place of figures: "WRONG DATA".

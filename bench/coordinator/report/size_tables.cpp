@@ -13,7 +13,7 @@
 namespace linkgain {
 namespace {
 
-/// What NCCL or our kernel does at either end; empty where that is not known of both.
+/// Says what NCCL or our kernel does at either end; empty where that is not known of both.
 std::string plan_change(const TransferPlan& from, const TransferPlan& to, bool kernel) {
   if (from.protocol.empty() || to.protocol.empty()) {
     return {};
@@ -87,7 +87,7 @@ void add_labelled_steps(std::vector<Text>& items, const Curve& curve) {
   add_steps(items, curve, curve_label(curve.definition()) + ": ");
 }
 
-/// The first curve of each operation in one table.
+/// Shows the first curve of each operation in one table.
 Document first_curves(const RunSummary& summary) {
   RowLabels rows{.title = {"Case"}, .label = case_label, .place = "in this case"};
   std::vector<const CaseSummary*> cases;
@@ -114,7 +114,7 @@ struct Ends {
   }
 };
 
-/// "1.95x (int8 min 64 KiB)": of a single curve the size is enough. Empty where there is none.
+/// Says "1.95x (int8 min 64 KiB)": of a single curve the size is enough. Empty where there is none.
 std::string end_cell(const Ends::End& end, const CurveGroup& group) {
   if (end.of == nullptr) return {};
   const Case& definition = end.of->definition();
@@ -143,7 +143,7 @@ struct GroupRow {
 
 std::string count_cell(int count) { return count == 0 ? "" : std::to_string(count); }
 
-/// By variant, all but the first.
+/// Counts by variant, all but the first.
 std::map<std::string, GroupRow> rows_of(const CurveGroup& group) {
   std::map<std::string, GroupRow> rows;
   for (const Curve& curve : group.curves) {
@@ -160,7 +160,7 @@ std::map<std::string, GroupRow> rows_of(const CurveGroup& group) {
   return rows;
 }
 
-/// Sizes that the group's curves have, "64 KiB to 16 MiB".
+/// Names the sizes that the group's curves have, "64 KiB to 16 MiB".
 std::string sizes_of(const CurveGroup& group) {
   Bytes least = group.curves.front().cases.front()->definition().size;
   Bytes most = least;
@@ -172,7 +172,7 @@ std::string sizes_of(const CurveGroup& group) {
                        : fmt::format("{} to {}", readable_bytes(least), readable_bytes(most));
 }
 
-/// With the first variant, how many times longer NCCL's operation or the copy engine takes.
+/// Says, with the first variant, how many times longer NCCL's operation or the copy engine takes.
 std::string library_cell(const CurveGroup& group) {
   Ends ends;
   for (const Curve& curve : group.curves) {
@@ -187,7 +187,8 @@ std::string library_cell(const CurveGroup& group) {
                                        : fmt::format("{} to {}", least, end_cell(ends.most, group));
 }
 
-/// A row for each group of curves; where there are more variants than two, for each but the first.
+/// Shows a row for each group of curves; where there are more variants than two, for each but the
+/// first.
 Table group_table(const RunSummary& summary) {
   std::vector<Table::Column> columns{{"Curves"},
                                      {"Number", kRight},
@@ -228,7 +229,7 @@ Table group_table(const RunSummary& summary) {
   return table;
 }
 
-/// Of a run with more curves than anybody reads.
+/// Shows a run with more curves than anybody reads.
 Document condensed_tables(const RunSummary& summary) {
   const std::string first =
       summary.record.settings.variants.empty() ? "" : summary.record.settings.variants.front().name;

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t kMostColumns = 6;
 constexpr std::size_t kMostLaunchRows = 24;
-/// Of rows with errors, beside those.
+/// Rows with errors, beside those.
 constexpr std::size_t kMostErrorRows = 24;
 
-/// What drifted first, then the first variant's in their order.
+/// Chooses what drifted first, then the first variant's in their order.
 std::vector<const SoakColumn*> shown_columns(const SoakSummary& soak) {
   std::vector<const SoakColumn*> shown;
   for (const SoakColumn& each : soak.columns) shown.push_back(&each);
@@ -27,7 +27,7 @@ std::vector<const SoakColumn*> shown_columns(const SoakSummary& soak) {
   return shown;
 }
 
-/// Evenly over the run, the last one included, and those in which errors were counted.
+/// Chooses them evenly over the run, the last one included, and those in which errors were counted.
 std::vector<std::size_t> shown_rows(const SoakSummary& soak) {
   const std::size_t count = soak.rows.size();
   const std::size_t step = divide_up(count, kMostLaunchRows);
@@ -40,7 +40,7 @@ std::vector<std::size_t> shown_rows(const SoakSummary& soak) {
   return shown;
 }
 
-/// "1:02:05" of hours, minutes and seconds.
+/// Says "1:02:05" of hours, minutes and seconds.
 std::string clock_time(double seconds) {
   const auto whole = static_cast<std::int64_t>(seconds);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);

@@ -30,7 +30,7 @@ RunColumn time_column(const Settings& settings, std::string title) {
           }};
 }
 
-/// Whether exposed communication is known and to be shown: not of wrong data.
+/// Tells whether exposed communication is known and to be shown: not of wrong data.
 bool shows_exposed(const VariantSummary& variant) { return variant.exposed && !variant.wrong_data; }
 
 /// Says why others were not measured, and what a step without communication takes where it alone
@@ -57,8 +57,8 @@ void add_missing(Document& document, const RunSummary& summary) {
   }
 }
 
-/// "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not significantly different from 0 (-0.40 to 0.90)
-/// of 80.2 ms"; empty where it is not known.
+/// Says "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not significantly different from 0 (-0.40 to
+/// 0.90) of 80.2 ms"; empty where it is not known.
 std::string exposed_text(const VariantSummary& variant, bool is_first) {
   const std::optional<Estimate>& exposed = variant.exposed;
   const std::optional<Seconds>& step = variant.result->time;
@@ -92,7 +92,7 @@ std::string exposed_sentence(const CaseSummary& each) {
                      lacks_interval ? "; one launch has no interval" : "");
 }
 
-/// What the time is made of: by whom the steps were really run, and for how long.
+/// Says what the time is made of: by whom the steps were really run, and for how long.
 std::string steps_text(const Settings& settings, const CaseResult& result) {
   std::vector<std::string> runs;
   for (const VariantResult& variant : result.variants) {
@@ -107,7 +107,7 @@ std::string steps_text(const Settings& settings, const CaseResult& result) {
       fmt::join(runs, runs.size() > 2 ? ", " : " and "));
 }
 
-/// Behind how far the losses differ: that it is too far, where it is.
+/// Says, behind how far the losses differ, that it is too far, where it is.
 std::string parted_text(const CaseSummary& each) {
   const bool parted =
       std::any_of(each.variants.begin(), each.variants.end(),
@@ -178,13 +178,13 @@ struct Legend {
 
 constexpr const char* kSharded = "†";
 
-/// Whether a row's exposed communication is less what sharding saves.
+/// Tells whether a row's exposed communication is less what sharding saves.
 bool shows_sharded(const CaseSummary& each) {
   return shards_optimizer(each.definition().training->strategy) &&
          std::any_of(each.variants.begin(), each.variants.end(), shows_exposed);
 }
 
-/// "fp32 ddp"; with the model where it is not that of the first row.
+/// Says "fp32 ddp"; with the model where it is not that of the first row.
 std::string label_of(const CaseSummary& each, ModelSize usual_model, Legend& legend) {
   const TrainingParameters& training = *each.definition().training;
   std::string label = fmt::format("{} {}", name_of(training.precision), strategy_text(training));
@@ -194,7 +194,7 @@ std::string label_of(const CaseSummary& each, ModelSize usual_model, Legend& leg
   return fmt::format("{} {}", label, kSharded);
 }
 
-/// "1.80 ms (1.75 to 1.86)"; of what may be none the interval alone: "-0.40 to 0.90 ms ?".
+/// Says "1.80 ms (1.75 to 1.86)"; of what may be none the interval alone: "-0.40 to 0.90 ms ?".
 std::string exposed_cell(const RunRow& row, Legend& legend) {
   const VariantSummary& variant = row.summary();
   if (!shows_exposed(variant)) return {};
@@ -218,7 +218,7 @@ std::string loss_cell(const RunRow& row, Legend&) {
                                          : std::string{};
 }
 
-/// How far the variant's loss was from the first one's at most.
+/// Says how far the variant's loss was from the first one's at most.
 std::string difference_cell(const RunRow& row, Legend& legend) {
   const VariantSummary& variant = row.summary();
   const std::optional<TrainingResult>& training = variant.result->training;
@@ -230,7 +230,7 @@ std::string difference_cell(const RunRow& row, Legend& legend) {
          (variant.losses_parted ? " !" : "");
 }
 
-/// "1.15x (1.14–1.15)".
+/// Says "1.15x (1.14–1.15)".
 std::string speed_up(const RatioText& ratio) {
   const auto number = [](const std::string& text) { return text.substr(0, text.size() - 1); };
   return ratio.low
@@ -281,7 +281,7 @@ RunColumns columns_of(const std::vector<std::string>& variants, Legend& legend) 
   return columns;
 }
 
-/// What `*` means, and what to ask for, as the warnings of the same run have it.
+/// Says what `*` means, and what to ask for, as the warnings of the same run have it.
 std::string convergence_note(const Legend& legend) {
   std::vector<std::string> options;
   for (const Remedy remedy : legend.remedies)

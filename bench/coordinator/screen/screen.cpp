@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMostWarnings = 3;
 
-/// "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
+/// Says "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
 /// bandwidth by size, as a share of the limit where that is known. Empty of one size, and of a
 /// latency.
 std::string plot_of(const Curve& curve, const std::string& variant_name, const ScreenStyle& style) {
@@ -67,12 +67,12 @@ std::string plot_of(const Curve& curve, const std::string& variant_name, const S
   return {};
 }
 
-/// A run that compares nothing.
+/// Tells whether it compares nothing.
 bool has_one_variant(const RunSummary& summary) {
   return summary.record.settings.variants.size() == 1;
 }
 
-/// What a row of figures is of.
+/// Chooses what a row of figures is of.
 Answer shown_answer(const RunSummary& summary, std::size_t most_rows = kMostAnswerRows) {
   return answer_of(summary,
                    has_one_variant(summary) ? &CaseSummary::is_measured : &CaseSummary::is_compared,
@@ -112,8 +112,8 @@ std::string command_line(const Record& record) {
   return shown_command(record.settings.program->command);
 }
 
-/// Nothing where the case is the largest that was asked for, or a latency, which is shown by its
-/// smallest.
+/// Says nothing where the case is the largest that was asked for, or a latency, which is shown by
+/// its smallest.
 std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_case) {
   if (is_latency(shown_case.definition().operation)) return {};
   for (const Curve& curve : summary.headline) {
@@ -126,7 +126,7 @@ std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_cas
   return {};
 }
 
-/// The heaviest warnings, a line each.
+/// Shows the heaviest warnings, a line each.
 std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
   std::vector<Warning> warnings = record.warnings;
   std::ranges::stable_sort(warnings, {},
@@ -148,7 +148,7 @@ std::string warning_lines(const Record& record, std::size_t most, const ScreenSt
   return text;
 }
 
-/// The plot of the first row's operation.
+/// Draws the plot of the first row's operation.
 std::string first_plot(const RunSummary& summary, const Answer& answer, const ScreenStyle& style) {
   const CaseSummary& first = *answer.rows.front();
   const auto curve =
@@ -186,7 +186,7 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
     text += plot;
     --room;
   }
-  // Of a program's metrics some make room for warnings.
+  // Some of a program's metrics make room for warnings.
   const std::size_t warnings = is_program ? kMostWarnings : std::min(kMostWarnings, room);
   text += notes + warning_lines(summary.record, warnings, style);
   text += footer + "\n" + end;
@@ -207,7 +207,7 @@ namespace {
 
 constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
 
-/// Without the folder that the program lay in.
+/// Leaves out the folder that the program lay in.
 std::string card_command(Settings settings, std::size_t ranks) {
   if (settings.argv.empty()) return {};
   settings.argv.front() = std::filesystem::path(settings.argv.front()).filename();

@@ -19,7 +19,8 @@
 namespace linkgain {
 namespace {
 
-/// Whether each variable of `own` that the others do not have alike decides about the transport.
+/// Tells whether each variable of `own` that the others do not have alike decides about the
+/// transport.
 bool differ_in_transport(const Environment& own, const Environment& others) {
   return std::ranges::all_of(own, [&](const auto& each) {
     const EnvironmentVariable* const known = known_variable(each.first);
@@ -28,7 +29,7 @@ bool differ_in_transport(const Environment& own, const Environment& others) {
   });
 }
 
-/// Of two variants of a program.
+/// Names what two variants of a program part by.
 Contrast contrast_of_program(const Record& record) {
   const Variant& first = record.settings.variants[0];
   const Variant& other = record.settings.variants[1];
@@ -124,7 +125,7 @@ CaseSummary summary_of(const Record& record, const LaunchMeans& means, std::size
   return summary;
 }
 
-/// What follows from a curve's cases.
+/// Finds what follows from a curve's cases.
 void finish(Curve& curve) {
   std::map<std::string, std::map<Path, int>> counts;
   for (const CaseSummary* each : curve.cases) {
@@ -144,7 +145,7 @@ void finish(Curve& curve) {
   }
 }
 
-/// What cases have in common that differ in size and the pair's ranks only.
+/// Names what cases have in common that differ in size and the pair's ranks only.
 std::string group_name(Case definition) {
   if (definition.pair) definition.pair = Pair{0, 1, definition.pair->both};
   return curve_name(definition);
@@ -154,7 +155,8 @@ bool hides_gpus(const Environment& environment) {
   return environment.count("CUDA_VISIBLE_DEVICES") > 0;
 }
 
-/// nvidia-smi counts by PCI id, CUDA as it is told; ranks count those that they were given.
+/// Compares the numbers: nvidia-smi counts by PCI id, CUDA as it is told; ranks count those that
+/// they were given.
 bool have_ranks_gpu_numbers(const Record& record) {
   const std::vector<RankInfo>& ranks = record.machine.ranks;
   const auto& in_force = record.settings.environment_in_force;
@@ -171,43 +173,9 @@ bool have_ranks_gpu_numbers(const Record& record) {
          });
 }
 
-bool has_first_time(const CaseResult& result) {
-  return !result.variants.empty() && result.variants.front().time.has_value();
-}
-
-/// Sizes at which pairs differ().
-std::set<Bytes> telling_sizes(const RunSummary& summary, const Curve& curve) {
-  std::map<Bytes, std::vector<double>> times;
-  for (const CaseSummary* each : curve.cases) {
-    if (each->has_wrong_data || !has_first_time(*each->result)) continue;
-    times[each->definition().size].push_back(each->result->variants.front().time->value);
-  }
-  std::set<Bytes> telling;
-  for (const auto& [size, of_pairs] : times) {
-    if (summary.differ(of_pairs)) telling.insert(size);
-  }
-  return telling;
-}
-
-/// Cases of one size and group in the order of a headline: wrong data, not measured, then by time
-/// where it tells, of equal ones the first of a matrix last.
-std::tuple<bool, bool, Seconds, int, int> strength_of(const CaseSummary& each, bool by_time) {
-  const bool measured = has_first_time(*each.result);
-  const Pair pair = each.definition().pair.value_or(Pair{});
-  return {!each.has_wrong_data, measured,
-          measured && by_time ? *each.result->variants.front().time : Seconds{}, -pair.from,
-          -pair.to};
-}
-
-void sort_for_headline(const RunSummary& summary, Curve& curve) {
-  const std::set<Bytes> telling = telling_sizes(summary, curve);
-  const auto before = [&](const CaseSummary* a, const CaseSummary* b) {
-    const Bytes size = a->definition().size;
-    if (size != b->definition().size) return size < b->definition().size;
-    const bool by_time = telling.contains(size);
-    return strength_of(*a, by_time) < strength_of(*b, by_time);
-  };
-  std::stable_sort(curve.cases.begin(), curve.cases.end(), before);
+void sort_by_size(Curve& curve) {
+  std::ranges::stable_sort(curve.cases, {},
+                           [](const CaseSummary* each) { return each->definition().size; });
 }
 
 /// The group of a curve: what it has in common with others where type, reduction, root, ranks and
@@ -241,7 +209,7 @@ GroupKey group_key(const Case& first, const Case& own) {
 
 using NameOfGroup = std::function<std::string(const Case& definition)>;
 
-/// The families of two pairs or more that are shown.
+/// Lists the families of two pairs or more that are shown.
 std::vector<PairFamily> shown_families(const Record& record, const NameOfGroup& name_of,
                                        std::map<std::string, std::multiset<Bytes>>& sizes) {
   std::vector<PairFamily> families = pair_families(record);
@@ -287,11 +255,6 @@ Case Curve::definition() const {
   return definition;
 }
 
-const CaseSummary* Curve::largest(bool CaseSummary::*has) const {
-  const auto largest = std::ranges::find(cases.rbegin(), cases.rend(), true, has);
-  return largest == cases.rend() ? nullptr : *largest;
-}
-
 bool Curve::has_pairs() const {
   return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
     return each->definition().pair != cases.front()->definition().pair;
@@ -334,6 +297,29 @@ bool RunSummary::differ(const std::vector<double>& values) const {
   return most > (1.0 + distinct()) * least;
 }
 
+const CaseSummary* RunSummary::main_case(const Curve& curve, bool CaseSummary::*has) const {
+  std::vector<const CaseSummary*> cases = curve.cases;
+  std::erase_if(cases, [has](const CaseSummary* each) { return !(each->*has); });
+  if (cases.empty()) return nullptr;
+  const bool latency = is_latency(curve.definition().operation);
+  const Bytes size = (latency ? cases.front() : cases.back())->definition().size;
+  const auto leave = [&](auto is_left) {
+    if (std::ranges::any_of(cases, is_left)) std::erase_if(cases, std::not_fn(is_left));
+  };
+  leave([size](const CaseSummary* each) { return each->definition().size == size; });
+  leave([](const CaseSummary* each) { return !each->has_wrong_data; });
+  std::vector<double> times;
+  for (const CaseSummary* each : cases) {
+    times.push_back(seconds_of(each->result->variants.front().time).value_or(0.0));
+  }
+  if (differ(times))
+    return cases[static_cast<std::size_t>(std::ranges::max_element(times) - times.begin())];
+  return *std::ranges::min_element(cases, {}, [](const CaseSummary* each) {
+    const Pair pair = each->definition().pair.value_or(Pair{});
+    return std::pair(pair.from, pair.to);
+  });
+}
+
 void RunSummary::find_mixed_launches() {
   std::map<std::string, std::map<LaunchMode, std::set<Bytes>>> sizes;
   for (const CaseSummary& each : cases) {
@@ -350,7 +336,7 @@ void RunSummary::find_mixed_launches() {
   }
 }
 
-/// As all of its curve are named.
+/// Names it as all of its curve.
 Case RunSummary::as_shown(Case definition) const {
   Case streamed = definition;
   streamed.launch = LaunchMode::stream;
@@ -385,12 +371,7 @@ std::vector<Curve> RunSummary::all_curves() const {
     }
     curve->cases.push_back(&each);
   }
-  for (Curve& curve : curves) {
-    std::stable_sort(curve.cases.begin(), curve.cases.end(),
-                     [](const CaseSummary* a, const CaseSummary* b) {
-                       return a->definition().size < b->definition().size;
-                     });
-  }
+  for (Curve& curve : curves) sort_by_size(curve);
   return curves;
 }
 
@@ -470,7 +451,7 @@ void RunSummary::add_headline(std::vector<Curve> curves) {
       known->cases.insert(known->cases.end(), curve.cases.begin(), curve.cases.end());
     }
   }
-  for (Curve& group : headline) sort_for_headline(*this, group);
+  for (Curve& group : headline) sort_by_size(group);
   constexpr std::size_t kMostShown = 12;
   if (headline.size() <= kMostShown) return;
   std::set<OperationKind> seen;

@@ -10,7 +10,7 @@
 /// Command lines: how they are taken apart, filled in and shown.
 namespace linkgain {
 
-/// The words of a text as a POSIX shell takes it apart, with its quotes and backslashes, but
+/// Splits a text into words as a POSIX shell takes it apart, with its quotes and backslashes, but
 /// without expanding anything. Throws UsageError, which names `option`, for a quote without end.
 std::vector<std::string> split_words(std::string_view text, const std::string& option);
 
@@ -21,14 +21,14 @@ struct Placeholders {
   std::vector<std::string> arguments{};  ///< for {args}
 };
 
-/// `{variant}`, `{round}` and `{args}` replaced, all other braces left alone, as `${round}`, a
-/// variable of the shell. A word that is {args} becomes as many words as there are; within a word
+/// Replaces `{variant}`, `{round}` and `{args}`, and leaves all other braces alone, as `${round}`,
+/// a variable of the shell. A word that is {args} becomes as many words as there are; within a word
 /// they stand quoted for a shell.
 std::vector<std::string> filled_in(const std::vector<std::string>& words,
                                    const Placeholders& placeholders);
-/// Whether {args} stands somewhere in them.
+/// Tells whether {args} stands somewhere in them.
 bool places_arguments(const std::vector<std::string>& words);
-/// The same in a text, where {args} stands quoted for a shell.
+/// Does the same in a text, where {args} stands quoted for a shell.
 std::string filled_in(std::string_view text, const Placeholders& placeholders);
 
 /// Says how a command that gives its work to others and ends at once is made to wait for it:

@@ -27,15 +27,15 @@ class ExecObserver {
   virtual void note(const std::string&) {}  ///< a line that stays
 };
 
-/// This host and all GPUs that NVML shows, which stand as ranks: rank i is GPU i.
+/// Describes this host and all GPUs that NVML shows, which stand as ranks: rank i is GPU i.
 Machine survey_machine();
 
-/// Warm-up runs, the plan's rounds and, where a ratio's interval is wider than was asked for, more:
-/// as many as would narrow it by the deviation seen, and no more than twice the plan's in all. That
-/// is decided once, so that no look at the outcome decides when to stop. A run that would pass the
-/// budget is not begun, but for the first of each variant. A variant of which two runs in a row
-/// failed is not run again, and without two variants nothing is; nor is anything where as many runs
-/// as there are variants gave no number for a metric.
+/// Carries out warm-up runs, the plan's rounds and, where a ratio's interval is wider than was
+/// asked for, more: as many as would narrow it by the deviation seen, and no more than twice the
+/// plan's in all. That is decided once, so that no look at the outcome decides when to stop. A run
+/// that would pass the budget is not begun, but for the first of each variant. A variant of which
+/// two runs in a row failed is not run again, and without two variants nothing is; nor is anything
+/// where as many runs as there are variants gave no number for a metric.
 ///
 /// Fills runs, cases, errors of links, warnings and status of the record, whose settings must be
 /// there. Each run's samples go to the journal. Throws what ExecWorld::run() throws; the record
@@ -43,9 +43,10 @@ Machine survey_machine();
 void execute(const ExecPlan& plan, ExecWorld& world, Record& record, JournalWriter& journal,
              ExecObserver& observer);
 
-/// When nothing more is measured: intervals, cases that nothing was measured of, warnings, the
-/// path of each variant, the status. Returns the exit code: incomplete where a run failed or gave
-/// no number for a metric; wrong path where a variant without P2P used NVLink (judge_exec()).
+/// Concludes when nothing more is measured: intervals, cases that nothing was measured of,
+/// warnings, the path of each variant, the status. Returns the exit code: incomplete where a run
+/// failed or gave no number for a metric; wrong path where a variant without P2P used NVLink
+/// (judge_exec()).
 ExitCode conclude(Record& record);
 
 }  // namespace linkgain

@@ -93,37 +93,39 @@ struct RunPlace {
   bool operator==(const RunPlace&) const = default;
 };
 
-/// The rounds from `first` to `last` of all variants, in one shuffled_order().
+/// Lists the rounds from `first` to `last` of all variants, in one shuffled_order().
 std::vector<RunPlace> shuffled_rounds(const ExecPlan& plan, int first, int last);
 
-/// The variants of warm-up runs in the order given, again and again; then shuffled_rounds().
+/// Lists the variants of warm-up runs in the order given, again and again; then shuffled_rounds().
 std::vector<RunPlace> run_order(const ExecPlan& plan);
 
-/// What `{variant}` and the like stand for in that run.
+/// Says what `{variant}` and the like stand for in that run.
 Placeholders placeholders_of(const ExecPlan& plan, const RunPlace& place);
 
-/// The words of the command in that run. The variant's arguments come last unless {args} says where
-/// else, in the command or in the server's.
+/// Gives the words of the command in that run. The variant's arguments come last unless {args} says
+/// where else, in the command or in the server's.
 std::vector<std::string> command_of(const ExecPlan& plan, const RunPlace& place);
-/// Those of the server; there must be one.
+/// Gives those of the server; there must be one.
 std::vector<std::string> server_of(const ExecPlan& plan, const RunPlace& place);
 
-/// "host-3", "host.warm-up-1": how files of that run are called. No variant has a dot in its name.
+/// Says "host-3", "host.warm-up-1": how files of that run are called. No variant has a dot in its
+/// name.
 std::string name_of(const ExecPlan& plan, const RunPlace& place);
 
-/// What a command of the variant gets: `environment`, the variant's own variables, and
+/// Lists what a command of the variant gets: `environment`, the variant's own variables, and
 /// PYTHONUNBUFFERED=1 where it is not set, so that Python's output comes as it is written.
 Environment environment_of(const Variant& variant, Environment environment);
 
-/// All that commands get: of this program's environment, of variants and command lines.
+/// Collects the secrets in all that commands get: in this program's environment, of variants and
+/// command lines.
 KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment);
 
-/// The settings of the record: secrets are masked.
+/// Makes the settings of the record: secrets are masked.
 Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
                      const Environment& environment);
 
-/// `--dry-run`: for each run, in order, what it would start, quoted for a shell that has
-/// `environment`.
+/// Writes, for `--dry-run`, for each run, in order, what it would start, quoted for a shell that
+/// has `environment`.
 std::string dry_run_text(const ExecPlan& plan, const Environment& environment);
 
 }  // namespace linkgain

@@ -26,12 +26,12 @@ class LinePattern {
   LinePattern(std::string text, const std::string& option);
 
   const std::string& text() const { return text_; }
-  /// In parentheses that capture.
+  /// Counts the parentheses that capture.
   int groups() const;
 
   /// Throws SearchGivenUp, as for_each() does.
   bool matches(std::string_view line) const;
-  /// What the first group holds in each match of the line, left to right, none overlapping.
+  /// Gives what the first group holds in each match of the line, left to right, none overlapping.
   void for_each(std::string_view line, const std::function<void(std::string_view)>& use) const;
 
  private:

@@ -42,11 +42,11 @@ struct OutputRequest {
   std::optional<LinePattern> step{};  ///< a line that the program writes once for each step
 };
 
-/// "NAME=REGEX", or a regular expression alone, which the letters and digits that it begins with
-/// name: 'train_runtime.*?([0-9.]+)' is train_runtime. Where what follows "NAME=" does not say what
-/// it looks for, all is the regular expression: 'loss=([0-9.]+)' is the value of the key loss. Less
-/// counts as better. Throws UsageError where it has not one group, and for given names that are
-/// none or linkgain's own.
+/// Parses "NAME=REGEX", or a regular expression alone, which the letters and digits that it begins
+/// with name: 'train_runtime.*?([0-9.]+)' is train_runtime. Where what follows "NAME=" does not say
+/// what it looks for, all is the regular expression: 'loss=([0-9.]+)' is the value of the key loss.
+/// Less counts as better. Throws UsageError where it has not one group, and for given names that
+/// are none or linkgain's own.
 MetricRequest parse_metric(const std::string& text);
 
 /// Gives those that nobody named names of their own where their patterns begin alike, or with no
@@ -54,12 +54,11 @@ MetricRequest parse_metric(const std::string& text);
 /// UsageError where two were given the same name.
 void name_metrics(std::vector<MetricRequest>& metrics);
 
-/// "1.2e3", "-4", "1,234.5" (commas only between groups of three digits, of which the first does
-/// not begin with 0) as a number; absent where the text is anything else, or no finite number.
+/// Reads "1.2e3", "-4", "1,234.5" (commas only between groups of three digits, of which the first
+/// does not begin with 0) as a number; absent where the text is anything else, or no finite number.
 std::optional<double> parse_number(std::string_view text);
 
-/// Of such a text: 0.01 of "3.49", 1 of "1,234", 100 of "1.2e3". What was printed may be off by
-/// half of it.
+/// Gives 0.01 of "3.49", 1 of "1,234", 100 of "1.2e3". What was printed may be off by half of it.
 double unit_of_last_digit(std::string_view text);
 
 /// What one metric was in a run: samples in its own unit, one at least, or why there is none.
@@ -81,17 +80,17 @@ class OutputReader {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
-  /// `request` must outlive this.
+  /// Reads for a request, which must outlive this.
   OutputReader(const OutputRequest& request, Clock::time_point start);
 
   void read(bool is_error, std::string_view bytes, Clock::time_point arrived);
-  /// No more comes; of lines without an end what there is of them counts.
+  /// Ends reading: of lines without an end what there is of them counts.
   void finish();
 
-  /// By name: every metric asked for, the step, and start-up where a pattern matched at least
+  /// Gives by name every metric asked for, the step, and start-up where a pattern matched at least
   /// twice: one that matches once, at the end, does not tell when the work began.
   std::map<std::string, MetricValues> values() const;
-  /// The last lines, as many and as much of each as is kept, as plain_text().
+  /// Gives the last lines, as many and as much of each as is kept, as plain_text().
   std::vector<std::string> last_lines() const;
 
  private:

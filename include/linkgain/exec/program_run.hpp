@@ -45,10 +45,10 @@ class ExecWorld {
 
   /// Runs the command once. `tick` is called about once a second meanwhile. Throws Interrupted.
   virtual RunReport run(const RunPlace& place, const std::function<void()>& tick) = 0;
-  /// What counters of errors say of the GPUs that any variant sees; Xid errors count from a moment
-  /// before the first run on. Between runs only.
+  /// Says what counters of errors say of the GPUs that any variant sees; Xid errors count from a
+  /// moment before the first run on. Between runs only.
   virtual ErrorCounts error_counts() { return {}; }
-  /// What is wrong with those GPUs, of Xid errors only those since then.
+  /// Says what is wrong with those GPUs, of Xid errors only those since then.
   virtual std::vector<GpuFault> faults() { return {}; }
 };
 
@@ -65,21 +65,21 @@ class ProgramWatch;
 /// Runs a command, once for each call, and watches what it does to the GPUs.
 class ProgramRunner : public ExecWorld {
  public:
-  /// All must outlive it.
+  /// Takes what must outlive it.
   ProgramRunner(const ExecPlan& plan, const RunSurroundings& surroundings,
                 const SignalWatch& watch);
   ~ProgramRunner() override;
   ProgramRunner(const ProgramRunner&) = delete;
   ProgramRunner& operator=(const ProgramRunner&) = delete;
 
-  /// What others do on the GPUs, for a second before the first run.
+  /// Watches what others do on the GPUs, for a second before the first run.
   std::vector<GpuNeighbour> watch_idle() const;
 
-  /// Prepare, server, the command itself, the end of both trees, cleanup. The wall time is from
-  /// just before the command is started to the moment at which the system tells that it exited, as
-  /// by ExitClock. Nothing of what was started is left when it returns or throws. Throws
-  /// Interrupted, after the cleanup, when a signal was caught, but returns what it measured where
-  /// that came during the cleanup. Where the log cannot be written the run failed.
+  /// Goes through prepare, server, the command itself, the end of both trees, and cleanup. The wall
+  /// time is from just before the command is started to the moment at which the system tells that
+  /// it exited, as by ExitClock. Nothing of what was started is left when it returns or throws.
+  /// Throws Interrupted, after the cleanup, when a signal was caught, but returns what it measured
+  /// where that came during the cleanup. Where the log cannot be written the run failed.
   RunReport run(const RunPlace& place, const std::function<void()>& tick) override;
   ErrorCounts error_counts() override;
   std::vector<GpuFault> faults() override;

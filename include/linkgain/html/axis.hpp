@@ -23,8 +23,8 @@ struct Axis {
   Spacing spacing = Spacing::linear;
 };
 
-/// A value as the axis and the table behind a picture name it: "64 KiB", "324.3 GB/s", "9.71 us",
-/// "1.52x", "1980".
+/// Names a value as the axis and the table behind a picture name it: "64 KiB", "324.3 GB/s", "9.71
+/// us", "1.52x", "1980".
 std::string axis_text(Quantity quantity, double value);
 
 struct Tick {
@@ -36,13 +36,13 @@ struct Tick {
 /// logarithmic one are above 0.
 class Scale {
  public:
-  /// Of values from `least` to `most`, which may be alike, with some room at both ends.
+  /// Scales values from `least` to `most`, which may be alike, with some room at both ends.
   Scale(const Axis& axis, double least, double most, double length);
 
-  /// From 0 at the lower end to the length at the upper one.
+  /// Finds a place from 0 at the lower end to the length at the upper one.
   double place(double value) const;
-  /// At most `most` values that are round, in ascending order, two at least where the range has
-  /// them.
+  /// Lists at most `most` values that are round, in ascending order, two at least where the range
+  /// has them.
   std::vector<Tick> ticks(int most) const;
 
  private:

@@ -24,7 +24,7 @@ struct HeatMap {
   std::optional<double> none{};
 };
 
-/// As an HTML table: the picture and what a screen reader reads are one.
+/// Makes an HTML table: the picture and what a screen reader reads are one.
 std::string heat_map_table(const HeatMap& map);
 
 }  // namespace linkgain

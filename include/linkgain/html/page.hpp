@@ -21,11 +21,11 @@ struct HtmlPage {
   std::string lead{};  ///< HTML below the title
   std::vector<Section> sections{};
 
-  /// Nothing where the body is empty.
+  /// Adds a section, and nothing where the body is empty.
   void add(std::string_view id, std::string_view name, std::string body);
 };
 
-/// Well-formed as XML, too.
+/// Writes the page, well-formed as XML, too.
 std::string html_text(const HtmlPage& page);
 
 /// The style sheet of every page: style.css.
@@ -39,20 +39,20 @@ std::string to_html(const Table& table, std::string_view caption = {});
 /// second level begins a section.
 HtmlPage page_of(const Document& document);
 
-/// A table in a box of its own, which scrolls where the page is too narrow: `head` is the cells of
-/// its first row, `body` its rows, both HTML; the caption is plain text.
+/// Makes a table in a box of its own, which scrolls where the page is too narrow: `head` is the
+/// cells of its first row, `body` its rows, both HTML; the caption is plain text.
 std::string scrolling_table(std::string_view caption, std::string_view head, std::string_view body,
                             std::string_view style = "scroll");
 
 /// Whether what is folded stands open on paper.
 enum class OnPaper { open, absent };
 
-/// What a reader opens to see.
+/// Hides what a reader opens to see.
 std::string folded(std::string_view summary, const std::string& html,
                    OnPaper on_paper = OnPaper::open);
 
-/// A picture with its caption, what explains its marks, and the table behind it, which is left out
-/// on paper where it would fill pages.
+/// Shows a picture with its caption, what explains its marks, and the table behind it, which is
+/// left out on paper where it would fill pages.
 std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
                    const std::string& table);
 

@@ -35,17 +35,17 @@ struct Plot {
   std::optional<double> reference{};  ///< a line to be above or below of, as 1x of a speed-up
 };
 
-/// The plot as an inline SVG picture with title and description. `id` is unique on the page.
+/// Draws the plot as an inline SVG picture with title and description. `id` is unique on the page.
 /// Where an axis is logarithmic, points that are not above 0 are left out.
 std::string plot_svg(const Plot& plot, std::string_view id);
 
-/// Which mark is whose, and what the limits are, as an HTML list.
+/// Lists which mark is whose, and what the limits are, as an HTML list.
 std::string plot_legend(const Plot& plot);
 
-/// Its values as an HTML table: a row for each x, a column for each series.
+/// Shows its values as an HTML table: a row for each x, a column for each series.
 std::string plot_table(const Plot& plot);
 
-/// Picture, legend and, folded, the table behind it.
+/// Shows picture, legend and, folded, the table behind it.
 std::string plot_figure(const Plot& plot, std::string_view id);
 
 }  // namespace linkgain

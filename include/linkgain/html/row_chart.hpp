@@ -33,7 +33,8 @@ struct RowChart {
   std::optional<double> reference{};
 };
 
-/// Picture, legend of the parts and, folded, the table behind it; empty where there is no row.
+/// Shows picture, legend of the parts and, folded, the table behind it; empty where there is no
+/// row.
 std::string row_chart_figure(const RowChart& chart, std::string_view id);
 
 }  // namespace linkgain

@@ -8,12 +8,12 @@
 
 namespace linkgain {
 
-/// report.html: the answer, its path, what is wrong, at which size it pays and what it rests on;
-/// the machine; curves, pairs, training and health as pictures with the tables behind them;
+/// Makes report.html: the answer, its path, what is wrong, at which size it pays and what it rests
+/// on; the machine; curves, pairs, training and health as pictures with the tables behind them;
 /// settings and the command that repeats it. The record is none of `linkgain exec`.
 std::string run_page(const RunSummary& summary);
 
-/// The same of several records, two at least, in common pictures.
+/// Makes the same of several records, two at least, in common pictures.
 std::string runs_page(std::span<const NamedRecord> records);
 
 }  // namespace linkgain

@@ -18,7 +18,7 @@ struct Answer {
   const CaseSummary* main = nullptr;
   const Comparison* comparison = nullptr;  ///< of `main`; null where it has none
   std::vector<std::size_t> variants{};     ///< of `main`, in its table
-  /// Of each operation, kernel and the like the largest size, of latencies the smallest; the
+  /// The largest size of each operation, kernel and the like, the smallest of latencies; the
   /// trainings last. As many as there is room for.
   std::vector<const CaseSummary*> rows;
   /// What was measured and has no row, by name: operations, trainings, variants beside the first.
@@ -41,7 +41,7 @@ Answer answer_of(const RunSummary& summary, bool CaseSummary::*has = &CaseSummar
 /// Says what the run says in a sentence: wrong data where there are any, else what differs most.
 std::string answer_sentence(const RunSummary& summary, const Answer& answer);
 
-/// What answer_sentence() begins with where something is wrong: "WRONG DATA in 2 of 3 cases",
+/// Says what answer_sentence() begins with where something is wrong: "WRONG DATA in 2 of 3 cases",
 /// "WRONG PATH". Else empty.
 std::string answer_alarm(const RunSummary& summary);
 
@@ -56,25 +56,25 @@ Table answer_table(const Answer& answer);
 /// Shows the variants of metrics of a program: their values, in how many runs, and speed-ups.
 Table metrics_table(const std::vector<const CaseSummary*>& metrics);
 
-/// What a screen shows of the run: metrics_table() of a program; variants_table() and
+/// Shows what a screen has of the run: metrics_table() of a program; variants_table() and
 /// answer_table(), or times and bandwidths where one variant ran. Empty where nothing was measured.
 std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer);
 
 /// Shows the main case's variants with bandwidth, path and NVLink traffic, for a card.
 Table card_table(const Answer& answer);
 
-/// "NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the expected
-/// bytes."
+/// Says "NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the
+/// expected bytes."
 std::string path_sentence(const CaseSummary& each);
 
-/// "P2P on" and "P2P off" of the pair that every run has unless it names others, which says more
-/// than their names do.
+/// Says "P2P on" and "P2P off" of the pair that every run has unless it names others, which says
+/// more than their names do.
 std::string variant_title(const CaseSummary& each, std::size_t variant);
 
-/// "all_reduce 1 GiB", "GPT-2 step fp32".
+/// Says "all_reduce 1 GiB", "GPT-2 step fp32".
 std::string answer_label(const Case& definition);
 
-/// answer_sentence(), variants_table() and answer_table(), as on the screen.
+/// Shows answer_sentence(), variants_table() and answer_table(), as on the screen.
 Document answer_document(const RunSummary& summary);
 
 }  // namespace linkgain

@@ -10,10 +10,10 @@ namespace linkgain {
 
 Tone tone_of(Verdict verdict);
 
-/// "GPUs were throttled in 3 samples"
+/// Says "GPUs were throttled in 3 samples"
 std::string text_of(const Reason& reason);
 
-/// All reasons, with semicolons between them; empty where there is none.
+/// Lists all reasons, with semicolons between them; empty where there is none.
 std::string reason_text(const Judgement& judgement);
 
 }  // namespace linkgain

@@ -9,28 +9,29 @@
 
 namespace linkgain {
 
-/// The whole report of `linkgain run` or `exec`: title, the answer and its table, and the details.
+/// Makes the whole report of `linkgain run` or `exec`: title, the answer and its table, and the
+/// details.
 Document run_report(const RunSummary& summary);
 
 /// Has what run_report() has more than answer_document(): headline, or the metrics of a program,
 /// warnings, tables by size, variants, machine, how to repeat it.
 Document run_details(const RunSummary& summary);
 
-/// Parts of run_report(), each empty where there is nothing to say: title and when and where the
-/// run was; sections with a heading of the second level.
+/// Gives the parts of run_report(), each empty where there is nothing to say: title and when and
+/// where the run was; sections with a heading of the second level.
 Document report_head(const Record& record);
 Document warnings_section(const Record& record);
 Document variants_section(const Record& record);
 Document machine_section(const Record& record);
 Document repeat_section(const Record& record);
 
-/// Such a section of a soak's launches: when each began, errors that were counted meanwhile, the
-/// highest temperature, and times, of which those that drifted come first; and what degraded. Of
-/// many launches some, and those with errors. Empty of other runs.
+/// Makes such a section of a soak's launches: when each began, errors that were counted meanwhile,
+/// the highest temperature, and times, of which those that drifted come first; and what degraded.
+/// Of many launches some, and those with errors. Empty of other runs.
 Document soak_section(const RunSummary& summary);
 
-/// Such a section of what the links' counters say: a row for every case and variant, or for every
-/// variant where the summary is condensed.
+/// Makes such a section of what the links' counters say: a row for every case and variant, or for
+/// every variant where the summary is condensed.
 Document nvlink_traffic_section(const RunSummary& summary);
 
 /// Shows the trainings, in the guide's form, then a row for the largest size of every curve that
@@ -40,7 +41,7 @@ Document nvlink_traffic_section(const RunSummary& summary);
 /// short, the mpi backend's figures being no GPU figures.
 Document headline(const RunSummary& summary);
 
-/// One table per curve with a row per size: every variant's time and bus bandwidth, the
+/// Makes one table per curve with a row per size: every variant's time and bus bandwidth, the
 /// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps
 /// (find_steps()) and what the marks mean; of a curve of our own kernel how many times longer
 /// NCCL's operation, or the copy engine, took at each size. Without the curves whose only size is
@@ -48,24 +49,24 @@ Document headline(const RunSummary& summary);
 /// and one with a row for each group of the others.
 Document size_tables(const RunSummary& summary);
 
-/// For all cases that differ in the ranks of their pair only, two or more: a matrix for
-/// each variant, from × to, with what joins each pair; the weakest pair by name, and those that are
-/// weak for their kind, or that none differs by more than the run's precision; and a table with a
-/// row for each pair as size_tables() has for each size.
-/// Where the summary is condensed, a matrix of the first variant for the first of each operation,
-/// and one table with the weakest and the strongest pair of all.
-/// Empty where the record has no such cases.
+/// Shows for all cases that differ in the ranks of their pair only, two or more: a matrix for each
+/// variant, from × to, with what joins each pair; the weakest pair by name, and those that are weak
+/// for their kind, or that none differs by more than the run's precision; and a table with a row
+/// for each pair as size_tables() has for each size. Where the summary is condensed, a matrix of
+/// the first variant for the first of each operation, and one table with the weakest and the
+/// strongest pair of all. Empty where the record has no such cases.
 Document pair_tables(const RunSummary& summary);
 
-/// The state of the GPUs over all samples, who else worked on them, and errors of links, a sentence
-/// each: "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample throttled". Those of which the record
-/// knows nothing are not there.
+/// Says the state of the GPUs over all samples, who else worked on them, and errors of links, a
+/// sentence each: "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample throttled". Those of which
+/// the record knows nothing are not there.
 std::vector<std::string> health_lines(const RunSummary& summary);
 
-/// The command that measures the same again, for a shell. `ranks`: the run's; 0 where not known.
+/// Writes the command that measures the same again, for a shell. `ranks`: the run's; 0 where not
+/// known.
 std::string repetition(const Settings& settings, std::size_t ranks);
 
-/// The file that a run's trainings read, or "generated tokens".
+/// Names the file that a run's trainings read, or "generated tokens".
 std::string readable_tokens(const Settings& settings);
 
 }  // namespace linkgain

@@ -37,7 +37,7 @@ struct Comparison {
 
   bool has(Reason::Kind kind) const;
   bool has_interval() const { return ratio != nullptr && ratio->interval; }
-  /// Whether the ratio is one to be shown.
+  /// Tells whether the ratio is one to be shown.
   bool has_speed_up() const { return linkgain::has_speed_up(verdict); }
 };
 
@@ -52,7 +52,7 @@ struct VariantSummary {
   std::optional<Estimate> exposed{};        ///< in seconds, of trainings that communicate
   bool losses_parted = false;
   std::size_t launches = 0;  ///< that gave a number
-  // Of a program.
+  // A program's.
   EndedRuns ended{};
   std::optional<double> nvlink_bytes{};  ///< that its GPUs sent in a run; absent if not counted
 };
@@ -71,7 +71,7 @@ struct CaseSummary {
   bool is_compared = false;  ///< the first variant and another one have times
 
   const Case& definition() const { return result->definition; }
-  /// Null where the case has no such variant.
+  /// Finds it; null where the case has no such variant.
   const VariantSummary* find(std::string_view variant) const;
 };
 
@@ -84,17 +84,15 @@ struct Curve {
   bool is_judged = false;                     ///< some variant has an nvlink_share
   std::vector<std::pair<std::string, CurveStep>> steps{};  ///< by variant and size
 
-  /// The smallest case's, with the launch mode of the largest.
+  /// Gives the smallest case's, with the launch mode of the largest.
   Case definition() const;
-  /// The largest size that `has` it: is_compared, is_measured. Null where none has.
-  const CaseSummary* largest(bool CaseSummary::*has) const;
-  /// Whether the cases are of more than one pair.
+  /// Tells whether the cases are of more than one pair.
   bool has_pairs() const;
-  /// Whether some cases were launched by graph and some by stream.
+  /// Tells whether some cases were launched by graph and some by stream.
   bool mixes_launches() const;
 };
 
-/// A curve of these cases.
+/// Makes a curve of these cases.
 Curve curve_of(std::string name, std::vector<const CaseSummary*> cases);
 
 /// Curves of one operation that differ in their types, reductions, roots, ranks or pairs only.
@@ -128,7 +126,7 @@ struct LaunchRange {
     most = std::max(most, launches);
   }
   bool is_one() const { return least == most; }
-  /// "6 launches", "6 to 8 launches".
+  /// Says "6 launches", "6 to 8 launches".
   std::string text() const;
 };
 
@@ -139,12 +137,17 @@ class RunSummary {
   RunSummary(const RunSummary&) = delete;
   RunSummary& operator=(const RunSummary&) = delete;
 
-  /// Whether values of pairs, above 0, lie further apart than the run's precision: the largest of
-  /// them over the smallest. Nearer ones do not tell which pair is weaker.
+  /// Tells whether values of pairs, above 0, lie further apart than the run's precision: the
+  /// largest of them over the smallest. Nearer ones do not tell which pair is weaker.
   bool differ(const std::vector<double>& values) const;
-  /// Share by which values must differ(): the precision asked for, else 1 %.
+  /// Finds the case that stands for a curve, of those that `has` is true of, as is_compared: the
+  /// largest size, of latencies the smallest; of several pairs right data before wrong, then the
+  /// pair that takes longest with the first variant, or the first of a matrix where none differs.
+  /// Null where there is none.
+  const CaseSummary* main_case(const Curve& curve, bool CaseSummary::*has) const;
+  /// Gives the share by which values must differ(): the precision asked for, else 1 %.
   double distinct() const;
-  /// Whether it is of `linkgain exec`: its cases are the metrics of a program.
+  /// Tells whether it is of `linkgain exec`: its cases are the metrics of a program.
   bool is_of_program() const { return record.settings.program.has_value(); }
 
   const Record& record;
@@ -164,14 +167,12 @@ class RunSummary {
   /// The curves by size that condensing leaves out, in order of appearance.
   std::vector<CurveGroup> curve_groups;
 
-  /// Of families that differ in size only, the smallest and the largest, without a table by pair:
+  /// The families that differ in size only, the smallest and the largest, without a table by pair:
   /// every pair has its own by size then.
   std::vector<PairsSummary> pairs;
 
-  /// Curves that differ in their pair's ranks only stand in one, in an order that has the pair that
-  /// takes longest with the first variant last of its size, and wrong data first. Where the pairs
-  /// of a size do not differ() the first of a matrix is last. Of more curves than anybody reads the
-  /// first of each operation; wrong data is never left out.
+  /// Curves of all cases, in which those that differ in their pair's ranks only stand in one. Of
+  /// more curves than anybody reads the first of each operation; wrong data is never left out.
   std::vector<Curve> headline;
   std::size_t left_out_of_headline = 0;
 
@@ -180,7 +181,7 @@ class RunSummary {
 
   std::optional<SoakSummary> soak;  ///< absent of other profiles
 
-  /// Of all samples; absent where there is nothing to say of GPUs.
+  /// All samples; absent where there is nothing to say of GPUs.
   std::optional<HealthSummary> health;
   std::vector<std::pair<std::string, HealthSummary>> health_of_variants;
 

@@ -1,8 +1,7 @@
-#include "machine_picture.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "run_pictures.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain::test {

@@ -21,10 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(SizeTable, HasARowForEachSize) {
-  expect_golden(to_markdown(size_tables(RunSummary(h200_record()))), "sizes_h200.md");
-}
-
 TEST(SizeTable, SaysWhyAVariantWasSkipped) {
   expect_golden(to_markdown(size_tables(RunSummary(three_variants_record()))),
                 "sizes_three_variants.md");
@@ -78,11 +74,6 @@ TEST(SizeTable, AVariantThatTakesLongerHasNegativeLessTime) {
 TEST(SizeTable, ExplainsOnlyTheMarksInUse) {
   EXPECT_THAT(to_markdown(size_tables(RunSummary(one_case(3.0e-3, 36.0e-3, 11.9, 12.1)))),
               Not(HasSubstr("- `")));
-}
-
-TEST(SizeTable, ShowsLimitsAndEvidence) {
-  expect_golden(to_markdown(size_tables(RunSummary(complete(h200_record())))),
-                "sizes_h200_counted.md");
 }
 
 TEST(SizeTable, HasARowForEachOfManyVariants) {
