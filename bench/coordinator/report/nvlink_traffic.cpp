@@ -13,7 +13,6 @@
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_rows.hpp"
-#include "sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -57,47 +56,6 @@ std::string cost_of(const Record& record) {
   return fmt::format(
       " Reading counters took {} of the run{}, asking NCCL for algorithm and protocol {}.",
       readable_time(Seconds{cost.counters_s}), health, readable_time(Seconds{cost.probes_s}));
-}
-
-/// Leaves out what the first variant's words have said already where `short_form`.
-std::string phrase(const VariantSummary& variant, bool short_form) {
-  if (!variant.result->evidence) {
-    return "nothing was counted";
-  }
-  const TrafficEvidence& evidence = *variant.result->evidence;
-  if (variant.nvlink_share) {
-    const std::string percent = rounded_percent(*variant.nvlink_share, 1);
-    return short_form ? percent : percent + " of the expected bytes";
-  }
-  const std::string why = evidence.reason.empty() ? "" : " (" + evidence.reason + ")";
-  if (!evidence.nvlink_sent) {
-    return "not measured" + why;
-  }
-  return fmt::format("{} in {}, not judged{}",
-                     rounded_bytes(static_cast<double>(*evidence.nvlink_sent)),
-                     counted(evidence.operations, "operation", "operations"), why);
-}
-
-/// Finds the reason that keeps every variant from being judged; empty where one is, or reasons
-/// differ.
-std::string common_reason(const std::vector<const VariantSummary*>& variants) {
-  const auto reason = [](const VariantSummary& variant) {
-    return variant.result->evidence && !variant.nvlink_share ? variant.result->evidence->reason
-                                                             : std::string{};
-  };
-  const std::string first = reason(*variants.front());
-  const bool same = std::all_of(variants.begin(), variants.end(),
-                                [&](const VariantSummary* each) { return reason(*each) == first; });
-  return same ? first : std::string{};
-}
-
-/// Says "with P2P", then "without"; the variants' names where there is no other word.
-std::string subject_of(Contrast contrast, const VariantResult& variant, bool first) {
-  const std::string_view word = words_of(contrast).subject;
-  if (word.empty()) {
-    return variant.variant;
-  }
-  return first ? fmt::format("with {}", word) : "without";
 }
 
 /// Says bytes of all GPUs together, for one operation; empty where it was not measured.
@@ -271,31 +229,6 @@ void add_condensed(Document& document, const RunSummary& summary, bool pcie) {
 }
 
 }  // namespace
-
-std::string nvlink_traffic_sentence(const CaseSummary& each) {
-  std::vector<const VariantSummary*> variants;
-  for (const VariantSummary& variant : each.variants) {
-    if (variant.result->time) {
-      variants.push_back(&variant);
-    }
-  }
-  if (std::none_of(variants.begin(), variants.end(), [](const VariantSummary* variant) {
-        return variant->result->evidence.has_value();
-      })) {
-    return {};
-  }
-  if (const std::string reason = common_reason(variants); !reason.empty()) {
-    return fmt::format("NVLink traffic: not judged: {}.", reason);
-  }
-  std::vector<std::string> parts;
-  for (const VariantSummary* variant : variants) {
-    const bool first = variant == &each.variants.front();
-    parts.push_back(
-        fmt::format("{} {}", subject_of(each.contrast, *variant->result, first),
-                    phrase(*variant, !first && variants.front()->nvlink_share.has_value())));
-  }
-  return fmt::format("NVLink traffic: {}.", fmt::join(parts, ", "));
-}
 
 Document nvlink_traffic_section(const RunSummary& summary) {
   const Record& record = summary.record;

@@ -37,10 +37,6 @@ std::string precision_text(const Settings& settings);
 std::string convergence_sentence(const RunSummary& summary, const CaseSummary& each,
                                  const Comparison& comparison);
 
-/// Says what the links' counters say of a case's variants: "NVLink traffic: with P2P 100.4 % of the
-/// expected bytes, without 0 %." Empty where nothing was counted.
-std::string nvlink_traffic_sentence(const CaseSummary& each);
-
 /// Shows the guide's own table: what all steps of the first training take with each variant, how
 /// much less time that is, and what of it is communication; below it one table over all trainings
 /// where there are several, and why others were not measured. Empty where the record has no

@@ -154,9 +154,6 @@ void add_first(Document& document, const RunSummary& summary, const CaseSummary&
   }
   if (each.comparisons.empty() && !exposed.empty()) document.paragraph(exposed.substr(1));
   document.paragraph(conditions(summary.record.settings, each));
-  if (const std::string traffic = nvlink_traffic_sentence(each); !traffic.empty()) {
-    document.paragraph(traffic);
-  }
 }
 
 constexpr bool kNeedsValues = true;

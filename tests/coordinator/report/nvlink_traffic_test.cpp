@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/report/report.hpp"
-#include "sentences.hpp"
 #include "support/counted_records.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
@@ -17,14 +16,15 @@ using ::testing::Not;
 
 Record counted_case() { return complete(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)); }
 
-std::string sentence(const Record& record) {
-  return nvlink_traffic_sentence(RunSummary(record).cases[0]);
+std::string section(const Record& record) {
+  return to_markdown(nvlink_traffic_section(RunSummary(record)));
 }
 
-TEST(NvlinkTrafficSentence, SaysWhatWasCounted) {
-  Situations sentences;
+TEST(NvlinkTrafficSection, SaysWhatWasCounted) {
+  Situations sections;
   const auto add = [&](const std::string& situation, const Record& record) {
-    sentences.add(situation, without_tables(sentence(record)));
+    const std::string text = section(record);
+    sections.add(situation, text.substr(text.find("\n|") + 1));
   };
   add("all and nothing", counted_case());
   Record record = complete(three_variants_record());
@@ -56,13 +56,13 @@ TEST(NvlinkTrafficSentence, SaysWhatWasCounted) {
   record = counted_case();
   record.cases[0].variants[1].evidence.reset();
   add("nothing was counted of one variant", record);
-  expect_golden(sentences.text(), "nvlink_traffic_sentences.md");
+  expect_golden(sections.text(), "nvlink_traffic_situations.md");
 }
 
-TEST(NvlinkTrafficSentence, IsNotThereWhereNothingWasCounted) {
-  EXPECT_EQ(sentence(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)), "");
-  EXPECT_EQ(to_markdown(nvlink_traffic_section(RunSummary(h200_record()))), "");
-  EXPECT_EQ(sentence(mpi_record()), "");
+TEST(NvlinkTrafficSection, IsNotThereWhereNothingWasCounted) {
+  EXPECT_EQ(section(one_case(3.27e-3, 39.0e-3, 11.83, 12.02)), "");
+  EXPECT_EQ(section(h200_record()), "");
+  EXPECT_EQ(section(mpi_record()), "");
 }
 
 TEST(NvlinkTrafficSection, HasARowForEachCaseAndVariant) {
