@@ -217,10 +217,10 @@ TEST_F(BenchOperationNames, FollowTheGrammarAndRoundSizesDown) {
 
 TEST_F(BenchOperationNames, RunEndToEndIntoARecordAndAReport) {
   const ScratchFolder folder;
-  const Outcome outcome = run_program(
-      run_request(folder, {"--only", "all_gather,ping_pong,gather", "--sizes", "4K", "--launches",
-                           "1", "--root", "1", "--budget", "30", "--ci-width", "0.5", "--quiet"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0, run_program(run_request(
+             folder, {"--only", "all_gather,ping_pong,gather", "--sizes", "4K", "--launches", "1",
+                      "--root", "1", "--budget", "30", "--ci-width", "0.5", "--quiet"})));
   Words names;
   const Json record = read_record(folder);
   for (const Json& c : record.at("cases")) names.push_back(c.at("case"));

@@ -38,9 +38,8 @@ TEST_F(BenchProgram, FiltersByNameBothWays) {
 }
 
 TEST_F(BenchProgram, JsonOnStandardOutputHasConsistentCounters) {
-  const Outcome outcome =
-      run_program(quick_bench(4, {"--sizes", "64K,256K", "--benchmark_format=json"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0, run_program(quick_bench(4, {"--sizes", "64K,256K", "--benchmark_format=json"})));
   const Json document = Json::parse(outcome.output);
   EXPECT_THAT(document.at("context").at("machine"), HasSubstr("4 ranks"));
   ASSERT_THAT(document.at("benchmarks"), SizeIs(4));
@@ -58,10 +57,9 @@ TEST_F(BenchProgram, JsonOnStandardOutputHasConsistentCounters) {
 }
 
 TEST_F(BenchProgram, RepetitionsComeWithAggregatesUnderTheCaseName) {
-  const Outcome outcome =
-      run_program(quick_bench(2, {"--only", "all_reduce", "--sizes", "64K",
-                                  "--benchmark_repetitions=3", "--benchmark_format=json"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0, run_program(quick_bench(2, {"--only", "all_reduce", "--sizes", "64K",
+                                     "--benchmark_repetitions=3", "--benchmark_format=json"})));
   Words names;
   const Json runs = Json::parse(outcome.output).at("benchmarks");
   for (const Json& run : runs) names.push_back(run.at("name"));
@@ -124,8 +122,7 @@ TEST_F(BenchProgram, TakesOptionsFromGoogleBenchmarksVariables) {
   request.environment["BENCHMARK_OUT"] = file;
   request.environment["BENCHMARK_OUT_FORMAT"] = "csv";
   request.environment["BENCHMARK_FILTER"] = "128KiB";
-  const Outcome outcome = run_program(request);
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_program(request));
   const Words rows = lines_of(read_text(file));
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_THAT(rows[1], StartsWith("\"all_reduce/float32/sum/128KiB/np2\","));
@@ -155,9 +152,8 @@ TEST_F(BenchProgram, ACaseThatCannotRunIsAnErrorButNotTheLast) {
 }
 
 TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
-  const Outcome outcome = run_program(
-      {.arguments = {LINKGAIN_BENCH, "--describe"}, .environment = {{"PATH", "/nowhere"}}});
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_program({.arguments = {LINKGAIN_BENCH, "--describe"},
+                                                      .environment = {{"PATH", "/nowhere"}}}));
   ASSERT_THAT(lines_of(outcome.output), SizeIs(1));
   const Json description = Json::parse(outcome.output);
   EXPECT_THAT(description.at("machine").at("software").at("mpi"), Not(IsEmpty()));

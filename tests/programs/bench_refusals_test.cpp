@@ -55,8 +55,7 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
     ProgramRequest request = bench(wrong.ranks, wrong.arguments);
     request.directory = folder.path();
     const Outcome outcome = run_program(request);
-    std::string command = "linkgain-bench";
-    for (const std::string& argument : wrong.arguments) command += " " + argument;
+    const std::string command = line_of("linkgain-bench", wrong.arguments);
     EXPECT_EQ(outcome.status, 2) << command << outcome.error;
     EXPECT_THAT(outcome.output, IsEmpty()) << command;
     const Words lines = own_lines(outcome.error);

@@ -311,8 +311,7 @@ TEST_F(CheckProgram, NoOutputReplacesAnInputOrAnotherOutput) {
   Situations refusals;
   for (const Words& arguments : all) {
     const Outcome outcome = run(arguments);
-    std::string command = "linkgain";
-    for (const std::string& argument : arguments) command += " " + argument;
+    const std::string command = line_of("linkgain", arguments);
     EXPECT_EQ(outcome.status, 2) << command;
     EXPECT_EQ(outcome.output, "") << command;
     refusals.add(command, outcome.error);

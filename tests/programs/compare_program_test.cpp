@@ -53,8 +53,8 @@ TEST(CompareProgram, FindsNoDifferenceBetweenTwoRunsOfOneMachine) {
 TEST(CompareProgram, CautionsWhereBothSidesAreTheSameRun) {
   const ScratchFolder folder;
   std::filesystem::copy_file(kFirst + "/record.json", folder / "copy.json");
-  const Outcome outcome = run_linkgain(folder, {"compare", kFirst, "copy.json", "--json"});
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome =
+      with_status(0, run_linkgain(folder, {"compare", kFirst, "copy.json", "--json"}));
   const Json comparison = Json::parse(outcome.output).at("comparisons").at(0);
   EXPECT_EQ(comparison.at("cautions").at(0).at("code"), "same-run");
 }

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
@@ -194,7 +193,9 @@ TEST(DoctorProgram, FindsTheFaultOfEachMachine) {
                           {"exclusive", "compute-mode", "GPU1", "warning"},
                           {"titan-rtx-nv2", "nvlink-links", "GPU1", "ok"},
                           {"rtx3090-nv4", "nvlink-links", "GPU1", "ok"},
-                          {"no-nvlink", "nvlink-links", "GPU0", "ok"}}) {
+                          {"no-nvlink", "nvlink-links", "GPU0", "ok"},
+                          {"pcie-trained-down", "pcie-link", "GPU0", "ok"},
+                          {"pcie-trained-down", "pcie-link", "GPU1", "warning"}}) {
     const Outcome outcome = run_program(doctor(folder, fault.scenario, {"--json"}));
     EXPECT_EQ(verdict_of(outcome, fault.id, fault.subject), fault.verdict) << fault.scenario;
     if (fault.verdict != "problem") continue;
@@ -263,13 +264,6 @@ TEST(DoctorProgram, SeesHiddenGpus) {
   ProgramRequest request = doctor(folder, "h200x8", {"--json"});
   request.environment["CUDA_VISIBLE_DEVICES"] = "0,1";
   EXPECT_EQ(verdict_of(run_program(request), "cuda-visible", "host"), "warning");
-}
-
-TEST(DoctorProgram, SeesALinkThatIsTrainedDown) {
-  const ScratchFolder folder;
-  const Outcome outcome = run_program(doctor(folder, "pcie-trained-down", {"--json"}));
-  EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU0"), "ok");
-  EXPECT_EQ(verdict_of(outcome, "pcie-link", "GPU1"), "warning");
 }
 
 TEST(DoctorProgram, SaysWhyThereWasNoLoad) {

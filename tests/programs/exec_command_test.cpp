@@ -24,12 +24,12 @@ class ExecCommand : public ExecProgram {};
 
 TEST_F(ExecCommand, SaysThatTheCommandDoesNotGetItsInput) {
   std::ofstream(folder_ / "list") << "one\n";
-  ProgramRequest made = request({"--variant", "p2p", "--rounds", "1"}, {"wc", "-l"});
+  ProgramRequest made = request(kOnce, {"wc", "-l"});
   made.arguments = joined({"sh", "-c", "\"$0\" \"$@\" < list"}, made.arguments);
   with_status(0, run_program(made));
   EXPECT_EQ(log("p2p-1"), "0\n");
   EXPECT_THAT(warning_codes(), Contains("exec-input"));
-  run({"--variant", "p2p", "--rounds", "1"}, {"true"});
+  run(kOnce, {"true"});
   EXPECT_THAT(warning_codes(), Not(Contains("exec-input")));
 }
 
@@ -49,7 +49,7 @@ TEST_F(ExecCommand, EndsWhatAProgramLeavesBehind) {
   write_script("daemon",
                "#!/bin/sh\n(setsid sleep 1000 &)\n"
                "setsid env -i sleep 1000 &\necho $! > unmarked\nsleep 0.3\n");
-  Program program(request({"--variant", "p2p", "--rounds", "1"}, {"./daemon"}));
+  Program program(request(kOnce, {"./daemon"}));
   const Outcome outcome = with_status(6, program.finish(60.0));
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
   EXPECT_NE(::kill(std::stoi(read_text(folder_ / "unmarked")), SIGKILL), 0) << "left behind";
@@ -115,7 +115,7 @@ TEST_F(ExecWithErrors, SaysOfAFailureWhatTheDriverSays) {
 
 TEST_F(ExecProgram, SetsAnEarlierRunAside) {
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(run({"--variant", "p2p", "--rounds", "1"}, {"true"}).status, 0);
+    EXPECT_EQ(run(kOnce, {"true"}).status, 0);
   }
   EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "runs.old" / "p2p-1.log"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / "runs" / "p2p-1.log"));

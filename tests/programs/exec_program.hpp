@@ -14,6 +14,9 @@
 
 namespace linkgain::test {
 
+/// For one run of one variant.
+inline const Words kOnce{"--variant", "p2p", "--rounds", "1"};
+
 /// `linkgain exec` of programs that tests write.
 class ExecProgram : public testing::Test {
  protected:

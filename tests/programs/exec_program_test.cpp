@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <csignal>
@@ -149,12 +148,12 @@ TEST_F(ExecProgram, SaysOnceThatARunFailedAndRepeatsNoOutputThatWasShown) {
   const Outcome hidden = run({"--variant", "p2p", "--rounds", "2"}, boom);
   EXPECT_EQ(count_in(hidden.error, "exit status 3"), 2) << hidden.error;
   EXPECT_EQ(count_in(hidden.error, "boom"), 2) << hidden.error;
-  const Outcome shown = run({"--variant", "p2p", "--rounds", "1"}, boom);
+  const Outcome shown = run(kOnce, boom);
   EXPECT_EQ(count_in(shown.error, "boom"), 1) << shown.error;
 }
 
 TEST_F(ExecProgram, HasAnEmptyInput) {
-  ProgramRequest made = request({"--variant", "p2p", "--rounds", "1"}, {"cat"});
+  ProgramRequest made = request(kOnce, {"cat"});
   made.has_input = true;
   Program program(made);
   program.send("not for the command");
@@ -188,8 +187,7 @@ TEST_F(ExecProgram, DoesNotCountARunDuringWhichItWasStopped) {
 }
 
 TEST_F(ExecProgram, HasTheTimeOfAProgramThatEndedWhileItWasStopped) {
-  Program program(
-      request({"--variant", "p2p", "--rounds", "1"}, {"sh", "-c", "touch begun; sleep 0.2"}));
+  Program program(request(kOnce, {"sh", "-c", "touch begun; sleep 0.2"}));
   EXPECT_EQ(finish_stopped(program, 1.0).status, 0);
   EXPECT_LT(case_named("exec/time").at("variants")[0].at("time_s"), 0.8);
 }
@@ -264,13 +262,8 @@ TEST_F(ExecProgram, ThatIsKilledLeavesAJournalAndNothingElse) {
 TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   Situations said;
   const auto refuse = [&](const Words& arguments) {
-    std::string line = "linkgain exec";
-    Words all{"exec"};
-    for (const std::string& each : arguments) {
-      line += " " + each;
-      all.push_back(each);
-    }
-    const Outcome outcome = run_linkgain(folder_, all);
+    const std::string line = line_of("linkgain exec", arguments);
+    const Outcome outcome = run_linkgain(folder_, joined({"exec"}, arguments));
     EXPECT_EQ(outcome.status, 2) << line;
     EXPECT_EQ(outcome.output, "");
     said.add(line, outcome.error);
@@ -293,9 +286,8 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
 }
 
 TEST_F(ExecProgram, TakesTheCommandAsItStands) {
-  const Outcome outcome =
-      with_status(0, run({"--variant", "p2p", "--rounds", "1"},
-                         {"printf", "<%s>", "run", "--out", "[a,b]", "--", "-x", "a=b", ""}));
+  const Outcome outcome = with_status(
+      0, run(kOnce, {"printf", "<%s>", "run", "--out", "[a,b]", "--", "-x", "a=b", ""}));
   EXPECT_EQ(log("p2p-1"), "<run><--out><[a,b]><--><-x><a=b><>");
   EXPECT_THAT(outcome.error, HasSubstr("<run>")) << "of a single run the output is shown";
 }

@@ -32,8 +32,8 @@ class EvidenceOnGpus : public RunOnGpus {
 };
 
 TEST_F(EvidenceOnGpus, NvlinkCarriesAllOrNothing) {
-  const Outcome outcome = run_linkgain("--only all_reduce,send_recv --sizes 64M,256M,1G");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome =
+      with_status(0, run_linkgain("--only all_reduce,send_recv --sizes 64M,256M,1G"));
   const Record record = this->record();
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
@@ -50,8 +50,7 @@ TEST_F(EvidenceOnGpus, NvlinkCarriesAllOrNothing) {
 }
 
 TEST_F(EvidenceOnGpus, ProbesFindAlgorithmsAndProtocols) {
-  const Outcome outcome = run_linkgain("--only all_reduce --sizes 8,64M");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(0, run_linkgain("--only all_reduce --sizes 8,64M"));
   const Record record = this->record();
   for (const VariantResult& variant : record.cases.at(0).variants) {
     EXPECT_FALSE(variant.evidence.value().plan.algorithm.empty());
@@ -61,8 +60,7 @@ TEST_F(EvidenceOnGpus, ProbesFindAlgorithmsAndProtocols) {
 }
 
 TEST_F(EvidenceOnGpus, LimitsAndHealthStandBesideEveryResult) {
-  const Outcome outcome = run_linkgain("--only all_reduce --sizes 256M");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(0, run_linkgain("--only all_reduce --sizes 256M"));
   const Record record = this->record();
   for (const VariantResult& variant : record.cases.at(0).variants) {
     EXPECT_THAT(variant.fraction_of_limit.value(), AllOf(Gt(0.2), Lt(1.0))) << variant.variant;

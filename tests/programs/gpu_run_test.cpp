@@ -22,8 +22,8 @@ using testing::StartsWith;
 // `linkgain run` on two real GPUs.
 
 TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnPaths) {
-  const Outcome outcome = run_linkgain("--only all_reduce,send_recv --sizes 8,1M,64M");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome =
+      with_status(0, run_linkgain("--only all_reduce,send_recv --sizes 8,1M,64M"));
   const Record record = this->record();
   EXPECT_EQ(record.status, RunStatus::complete);
   ASSERT_EQ(record.cases.size(), 6U);
@@ -42,9 +42,8 @@ TEST_F(RunOnGpus, TheTwoVariantsTakeTheirOwnPaths) {
 }
 
 TEST_F(RunOnGpus, SmallOperationsGoByGraphOverManySlots) {
-  const Outcome outcome =
-      run_linkgain("--only all_reduce,ping_pong --sizes 8,64K,1M --launches 2 --kernels");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(
+      0, run_linkgain("--only all_reduce,ping_pong --sizes 8,64K,1M --launches 2 --kernels"));
   const Record record = this->record();
   ASSERT_EQ(record.cases.size(), 9U) << "NCCL's and our all-reduce, NCCL's ping_pong";
   for (const CaseResult& result : record.cases) {
@@ -64,8 +63,8 @@ TEST_F(RunOnGpus, SmallOperationsGoByGraphOverManySlots) {
 }
 
 TEST_F(RunOnGpus, SequentialScheduleGivesRatiosToo) {
-  const Outcome outcome = run_linkgain("--only all_reduce --sizes 16M --schedule sequential");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome =
+      with_status(0, run_linkgain("--only all_reduce --sizes 16M --schedule sequential"));
   const Record record = this->record();
   EXPECT_EQ(record.settings.schedule, Schedule::sequential);
   EXPECT_EQ(record.cases.at(0).ratios.size(), 1U);
@@ -97,10 +96,10 @@ class MemoryOperationsOnGpus : public RunOnGpus {
 };
 
 TEST_F(MemoryOperationsOnGpus, CopiesAreRightAndKeepToTheirPath) {
-  const Outcome outcome = run_linkgain(
-      "--only copy_push,copy_pull --pattern one-way,both-ways --sizes 16,5M,64M --kernels "
-      "--budget 100 --launches 2");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(
+      0, run_linkgain(
+             "--only copy_push,copy_pull --pattern one-way,both-ways --sizes 16,5M,64M --kernels "
+             "--budget 100 --launches 2"));
   expect_right_data();
   int judged = 0;
   for (const CaseResult& result : record().cases) {
@@ -126,9 +125,9 @@ TEST_F(MemoryOperationsOnGpus, CopiesAreRightAndKeepToTheirPath) {
 }
 
 TEST_F(MemoryOperationsOnGpus, CopiesGoRoundARing) {
-  const Outcome outcome = run_linkgain(
-      "--only copy_push,copy_pull --pattern ring --sizes 48K --kernels --budget 20 --launches 2");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome =
+      with_status(0, run_linkgain("--only copy_push,copy_pull --pattern ring --sizes 48K --kernels "
+                                  "--budget 20 --launches 2"));
   expect_right_data();
 }
 
@@ -143,9 +142,9 @@ TEST_F(MemoryOperationsOnGpus, OneAgainstAllIsRightFromAnyRoot) {
 }
 
 TEST_F(MemoryOperationsOnGpus, LatenciesAreThoseOfThePath) {
-  const Outcome outcome = run_linkgain(
-      "--only latency,load_latency --sizes 128,64K --pattern one-way --budget 60 --launches 2");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome =
+      with_status(0, run_linkgain("--only latency,load_latency --sizes 128,64K --pattern one-way "
+                                  "--budget 60 --launches 2"));
   expect_right_data();
   const Record record = this->record();
   const CaseResult& message = result_of(record, "latency/128B/np2/pair=0-1");
@@ -156,9 +155,9 @@ TEST_F(MemoryOperationsOnGpus, LatenciesAreThoseOfThePath) {
 }
 
 TEST_F(MemoryOperationsOnGpus, HostCopiesRunOnceAndAreNoWrongPath) {
-  const Outcome outcome = run_linkgain(
-      "--only host_to_device,device_to_host --sizes 64K,64M --kernels --budget 40 --launches 2");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome =
+      with_status(0, run_linkgain("--only host_to_device,device_to_host --sizes 64K,64M --kernels "
+                                  "--budget 40 --launches 2"));
   expect_right_data();
   for (const CaseResult& result : record().cases) {
     EXPECT_THAT(why_skipped(result.variants[1]), HasSubstr("no link"));
@@ -188,10 +187,10 @@ std::pair<int, int> numbers_of(const std::optional<std::string>& text) {
 }
 
 TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
-  const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 4,64K,1M,40000004,64M,256M --type float32,bfloat16 "
-      "--launch-mode stream,graph --kernels --budget 70 --launches 2");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(
+      0,
+      run_linkgain("--only all_reduce --sizes 4,64K,1M,40000004,64M,256M --type float32,bfloat16 "
+                   "--launch-mode stream,graph --kernels --budget 70 --launches 2"));
   const std::string report = "cat " + (directory_ / "report.md").string();
   EXPECT_THAT(run_shell(report).output, HasSubstr("Headroom"));
   int judged = 0;
@@ -219,9 +218,9 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
 
 /// Through PCIe 16 bytes are not sure to arrive as one. The compiler is CUDA's of the runtime.
 TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
-  const Outcome outcome =
-      run_linkgain("--only all_reduce --sizes 1M --kernels --variant p2p --budget 10 --launches 2");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(
+      0, run_linkgain(
+             "--only all_reduce --sizes 1M --kernels --variant p2p --budget 10 --launches 2"));
   const Record found = record();
   const CaseResult& kernel = found.cases.back();
   ASSERT_TRUE(kernel.definition.kernel);
@@ -234,10 +233,11 @@ TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
 
 /// From 2.28 on NCCL has a device API; without windows it gives no LSA pointers.
 TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
-  const Outcome outcome = run_linkgain(
-      "--only all_reduce --sizes 8,1M,32M --launch-mode stream,graph --kernels --variant p2p "
-      "--variant ipc:NCCL_WIN_ENABLE=0 --budget 30 --launches 2");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(
+      0,
+      run_linkgain(
+          "--only all_reduce --sizes 8,1M,32M --launch-mode stream,graph --kernels --variant p2p "
+          "--variant ipc:NCCL_WIN_ENABLE=0 --budget 30 --launches 2"));
   const Record found = record();
   const bool has_device_api = numbers_of(found.machine.software.nccl_library) >= std::pair(2, 28);
   int kernels = 0;

@@ -69,8 +69,7 @@ const TrainingResult& training_of(const CaseResult& result) {
 // 1.0e-3 off; what learns nothing stays near ln(50257) = 10.82. With other algorithms for its
 // products the training differs by less than 1e-5 over 20 steps: has_the_same_losses_whatever_….
 TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
-  const Outcome outcome = run_linkgain("--only gpt2_step --steps 200 --launches 1");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(0, run_linkgain("--only gpt2_step --steps 200 --launches 1"));
   const Record record = this->record();
   ASSERT_EQ(record.cases.size(), 2U);
   const CaseResult& ddp = record.cases[0];
@@ -89,10 +88,9 @@ TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
 // precisions) and 11.71 with 200 (9.2131): on the line through both the loss is 9.27, or somewhat
 // higher, since the first steps lower it most.
 TEST_F(TrainingOnGpus, EveryStrategyTrainsInEveryPrecision) {
-  const Outcome outcome = run_linkgain(
-      "--only gpt2_step --steps 20 --launches 1 --strategy ddp,zero2,zero3 "
-      "--training-precision fp32,tf32,bf16");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome = with_status(
+      0, run_linkgain("--only gpt2_step --steps 20 --launches 1 --strategy ddp,zero2,zero3 "
+                      "--training-precision fp32,tf32,bf16"));
   const Record record = this->record();
   ASSERT_EQ(record.cases.size(), 12U);
   const TrainingResult* ddp = nullptr;
@@ -145,8 +143,8 @@ TEST_F(TrainingOnGpus, BucketsMayBeOfAnySize) {
 }
 
 TEST_F(TrainingOnGpus, BucketsMayBeThoseOfThePagesTime) {
-  const Outcome outcome = run_linkgain("--only gpt2_step --steps 20 --launches 1 --buckets legacy");
-  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  const Outcome outcome =
+      with_status(0, run_linkgain("--only gpt2_step --steps 20 --launches 1 --buckets legacy"));
   const CaseResult ddp = record().cases.at(0);
   expect_right(ddp);
   if (HasFatalFailure()) return;

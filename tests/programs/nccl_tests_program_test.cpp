@@ -228,8 +228,7 @@ TEST_F(NcclTestsProgramTest, RefusalsAreSaidOnceForAllRanks) {
   Situations refusals;
   for (const Words& arguments : all) {
     const Outcome outcome = run_program(bench(2, arguments));
-    std::string command = "linkgain-bench";
-    for (const std::string& argument : arguments) command += " " + argument;
+    const std::string command = line_of("linkgain-bench", arguments);
     EXPECT_EQ(outcome.status, 2) << command << outcome.error;
     EXPECT_THAT(outcome.output, IsEmpty()) << command;
     const Words lines = own_lines(outcome.error);

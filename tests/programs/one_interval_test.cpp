@@ -86,8 +86,7 @@ void expect_near(const Interval& found, const Interval& expected) {
 TEST_F(OneInterval, OfTheSameLaunchesInAllCommands) {
   // run
   const std::string run = write_record("run.json", kFast, kSlow);
-  const Outcome report = start({"report", run, "--format", "csv"});
-  ASSERT_EQ(report.status, 0) << report.error;
+  const Outcome report = with_status(0, start({"report", run, "--format", "csv"}));
   const auto host = row_of(report.output, 1);
   const Interval of_run = logs(std::stod(host.at("ratio_low")), std::stod(host.at("ratio_high")));
   EXPECT_GT(of_run.low, 0.0);
@@ -113,10 +112,10 @@ TEST_F(OneInterval, OfTheSameLaunchesInAllCommands) {
   // asked for, and none for more.
   write("print", "#!/bin/sh\nsleep 0.2\nhead -n 1 \"$SIDE\"\nsed -i 1d \"$SIDE\"\n");
   std::filesystem::permissions(folder_ / "print", std::filesystem::perms::owner_all);
-  const Outcome exec = start({"exec", "--out", "out", "--rounds", "8", "--ci-width", "50%",
-                              "--variant", "fast:SIDE=fast", "--variant", "slow:SIDE=slow",
-                              "--metric", "took ([0-9.]+)", "--", "./print"});
-  ASSERT_EQ(exec.status, 0) << exec.error;
+  const Outcome exec =
+      with_status(0, start({"exec", "--out", "out", "--rounds", "8", "--ci-width", "50%",
+                            "--variant", "fast:SIDE=fast", "--variant", "slow:SIDE=slow",
+                            "--metric", "took ([0-9.]+)", "--", "./print"}));
   const Json record = read_record(folder_);
   const Json& ratio = record["cases"].back()["ratios"][0];
   expect_near(logs(ratio["low"], ratio["high"]), of_run);

@@ -58,9 +58,8 @@ TEST_F(RunProgram, AVariantHasAWorkerOfItsOwn) {
   const auto other = std::filesystem::canonical(folder_ / "other") / "linkgain-bench";
   write_executable(other, "#!/bin/sh\necho \"$@\" >> '" + other.string() +
                               ".started'\nexec " LINKGAIN_BENCH " \"$@\"\n");
-  const Outcome outcome =
-      run(quick("64K", {"--variant", "tcp", "--variant", "other:tcp,worker=other"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0, run(quick("64K", {"--variant", "tcp", "--variant", "other:tcp,worker=other"})));
   EXPECT_EQ(lines_of(read_text(other.string() + ".started")).size(), 2U) << "of each rank";
   const Json settings = read_record(folder_).at("settings");
   EXPECT_EQ(settings.at("variants")[1].at("worker"), other.string());
@@ -74,8 +73,7 @@ class RunOnRanks : public RunProgram, public testing::WithParamInterface<int> {}
 
 TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
   const std::string ranks = std::to_string(GetParam());
-  const Outcome outcome = run(quick("64,64K", {"--np", ranks, "--launches", "2"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run(quick("64,64K", {"--np", ranks, "--launches", "2"})));
   const Words lines = lines_of(outcome.output);
   // Of 64 B or 64 KiB, whichever changed more.
   EXPECT_THAT(lines, Contains(StartsWith("  Shared memory  all_reduce 64 ")));
@@ -123,9 +121,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, RunOnRanks, testing::Values(2, 4));
 
 TEST_F(RunProgram, ShowsPairsAsMatrices) {
   const Outcome outcome =
-      run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K", "--np", "3",
-           "--launches", "1", "--budget", "60", "--ci-width", "0.5"});
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+      with_status(0, run({"--only", "send_recv", "--pattern", "one-way", "--sizes", "4K", "--np",
+                          "3", "--launches", "1", "--budget", "60", "--ci-width", "0.5"}));
   for (const std::string& text : {report(), file("report.md")}) {
     const Words lines = lines_of(text);
     EXPECT_THAT(lines, Contains("### send_recv/float32/4KiB/np3, every pair"));
@@ -146,8 +143,7 @@ TEST_F(RunProgram, RecordsExactVariablesAndNoOthers) {
   request.environment["MY_TOKEN"] = "hunter2-of-the-test";
   request.environment["AWS_SECRET_ACCESS_KEY"] = "hunter3-of-the-test";
   request.environment["OMPI_MCA_btl_base_warn_component_unused"] = "0";
-  const Outcome outcome = run_program(request);
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run_program(request));
   const Json settings = read_record(folder_).at("settings");
   const Json& variants = settings.at("variants");
   EXPECT_THAT(variants[0].at("environment"),
@@ -172,8 +168,7 @@ TEST_F(RunProgram, RecordsExactVariablesAndNoOthers) {
 }
 
 TEST_F(RunProgram, PrintsTheRecordAsJson) {
-  const Outcome outcome = run(quick("64K", {"--json"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run(quick("64K", {"--json"})));
   const Json printed = Json::parse(outcome.output);
   const Json record = read_record(folder_);
   EXPECT_FALSE(printed.contains("samples"));
@@ -199,11 +194,10 @@ TEST_F(RunProgram, TellsItsProgressInPlainLines) {
 }
 
 TEST_F(RunProgram, HoldsThreeVariantsAgainstTheFirst) {
-  const Outcome outcome =
-      run(quick("64K", {"--variant", "tcp", "--variant", "shared-memory", "--variant",
-                        "eager:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,vader,"
-                        "OMPI_MCA_btl_vader_eager_limit=65536"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0, run(quick("64K", {"--variant", "tcp", "--variant", "shared-memory", "--variant",
+                           "eager:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,vader,"
+                           "OMPI_MCA_btl_vader_eager_limit=65536"})));
   const Json record = read_record(folder_);
   const Json& variants = record.at("settings").at("variants");
   ASSERT_THAT(variants, SizeIs(3));
@@ -232,8 +226,7 @@ TEST_F(RunProgram, HasTheJobsOfAllLaunchesUpTogether) {
 }
 
 TEST_F(RunProgram, RunsOneJobAfterTheOtherWhenAsked) {
-  const Outcome outcome = run(quick("64K", {"--schedule", "sequential"}));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, run(quick("64K", {"--schedule", "sequential"})));
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("settings").at("schedule"), "sequential");
   EXPECT_THAT(record.at("cases")[0].at("ratios"), SizeIs(1));
@@ -258,9 +251,9 @@ TEST_F(RunProgram, RecordsBytesThatAreNoText) {
 }
 
 TEST_F(RunProgram, ChoosesADirectoryWhereNoneIsGiven) {
-  const Outcome outcome =
-      run_linkgain(folder_, joined({"run", "--backend", "mpi", "--launches", "1"}, quick("64K")));
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(
+      0,
+      run_linkgain(folder_, joined({"run", "--backend", "mpi", "--launches", "1"}, quick("64K"))));
   const Words names = names_in(folder_ / "results");
   ASSERT_THAT(names, SizeIs(1));
   EXPECT_THAT(names[0], testing::MatchesRegex("[0-9]+T[0-9]+Z_.+_mpi-np2"));

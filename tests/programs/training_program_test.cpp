@@ -51,8 +51,7 @@ class TrainingProgram : public MpiTest {
 };
 
 TEST_F(TrainingProgram, PrintsThePagesTable) {
-  const Outcome outcome = train({"--np", "2"});
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, train({"--np", "2"}));
   const Words lines = lines_of(report());
   EXPECT_THAT(lines, Contains(StartsWith("| Shared memory | Time ")));
   EXPECT_THAT(lines, Contains(StartsWith("| Y             | ")));
@@ -77,8 +76,8 @@ TEST_F(TrainingProgram, PrintsThePagesTable) {
 }
 
 TEST_F(TrainingProgram, ComparesStrategiesWithEachOther) {
-  const Outcome outcome = train({"--strategy", "ddp,zero2,zero3", "--np", "2"}, "10");
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome =
+      with_status(0, train({"--strategy", "ddp,zero2,zero3", "--np", "2"}, "10"));
   const Words lines = lines_of(report());
   for (const char* strategy : {"ddp", "zero2", "zero3"}) {
     EXPECT_THAT(lines, Contains(StartsWith(std::string("| fp64 ") + strategy + " ")));
@@ -93,8 +92,7 @@ TEST_F(TrainingProgram, ComparesStrategiesWithEachOther) {
 // All gradients of the tiny model are less than 1 MiB.
 TEST_F(TrainingProgram, ReducesInAsManyBucketsAsAskedFor) {
   const Outcome outcome =
-      train({"--strategy", "ddp,zero2", "--bucket-mb", "0.1", "--np", "2"}, "10");
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+      with_status(0, train({"--strategy", "ddp,zero2", "--bucket-mb", "0.1", "--np", "2"}, "10"));
   EXPECT_THAT(lines_of(report()), Contains(HasSubstr("0.1 MiB (7), 2 ranks")));
   const json cases = record()["cases"];
   ASSERT_EQ(cases.size(), 3U);
@@ -159,8 +157,7 @@ TEST_F(TrainingProgram, TrainsOnATokenFile) {
     return train({"--tokens", (folder_ / name).string(), "--np", "2"}, "10");
   };
   write_token_file((folder_ / "tokens.bin").string(), tokens);
-  const Outcome outcome = train_on("tokens.bin");
-  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  const Outcome outcome = with_status(0, train_on("tokens.bin"));
   EXPECT_THAT(report(), HasSubstr("tokens.bin"));
   EXPECT_NEAR(first_loss(), kLossOfTokenFile, kLossBound);
   const Outcome missing = with_status(2, train({"--tokens", "/nowhere/tokens.bin"}, "10"));

@@ -24,6 +24,12 @@ inline Words joined(Words words, const Words& more) {
   return words;
 }
 
+/// A command line as a golden names it.
+inline std::string line_of(std::string program, const Words& words) {
+  for (const std::string& word : words) program += " " + word;
+  return program;
+}
+
 /// Writes a program as text, a script.
 inline void write_executable(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path) << text;

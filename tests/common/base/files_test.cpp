@@ -151,12 +151,8 @@ TEST_F(WriteFileAtomically, NamesAFileOfAFolderThatIsHeldAsPeopleKnowIt) {
   EXPECT_EQ(path_of_held(held / "file"), folder_ / "file");
   EXPECT_EQ(path_of_held(held), folder_);
   EXPECT_EQ(path_of_held(folder_ / "file"), folder_ / "file");
-  try {
-    write_file_atomically(held / "file", "new", Existing::kept);
-    FAIL() << "it was replaced";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cannot write " + (folder_ / "file").string()));
-  }
+  EXPECT_THAT(refusal_of([&] { write_file_atomically(held / "file", "new", Existing::kept); }),
+              HasSubstr("cannot write " + (folder_ / "file").string()));
   std::filesystem::rename(folder_, scratch_ / "moved");
   EXPECT_EQ(path_of_held(held / "file").string(), scratch_ / "moved/file");
   close(folder);

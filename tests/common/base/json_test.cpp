@@ -53,12 +53,7 @@ TEST(WholeNumbers, AreCheckedWhereverTheyStand) {
 }
 
 std::string refusal(const char* text) {
-  try {
-    json::parse(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { json::parse(text); });
 }
 
 TEST(ParseJson, RefusesAMemberThatStandsTwiceInAnObject) {

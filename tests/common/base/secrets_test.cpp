@@ -1,7 +1,6 @@
 #include "linkgain/base/secrets.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <string>

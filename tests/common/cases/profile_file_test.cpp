@@ -1,7 +1,6 @@
 #include "linkgain/cases/profile_file.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 #include <fstream>

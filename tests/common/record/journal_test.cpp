@@ -1,7 +1,6 @@
 #include "linkgain/record/journal.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "support/full_disk.hpp"
 #include "support/full_record.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -91,12 +91,7 @@ Record expected_after(const Record& record, int lines) {
 }
 
 std::string journal_refusal(const std::string& text) {
-  try {
-    parse_journal(text, "a.jsonl");
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { parse_journal(text, "a.jsonl"); });
 }
 
 /// A journal as of the time before digests, made to be changed.
@@ -392,12 +387,7 @@ TEST(Journal, DoesNotFollowALink) {
 TEST(Journal, WithoutALineSaysThatTheRunHadNone) {
   const ScratchFolder folder;
   std::ofstream(folder / "journal.jsonl").flush();
-  try {
-    read_record(folder.path());
-    FAIL() << "accepted";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("first line"));
-  }
+  EXPECT_THAT(refusal_of([&] { read_record(folder.path()); }), HasSubstr("first line"));
 }
 
 }  // namespace

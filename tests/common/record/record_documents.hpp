@@ -6,6 +6,7 @@
 #include "linkgain/base/json.hpp"
 #include "linkgain/record/journal.hpp"
 #include "support/full_record.hpp"
+#include "support/situations.hpp"
 
 /// Records as JSON documents, made to be changed and read.
 namespace linkgain::test {
@@ -14,12 +15,7 @@ using Json = nlohmann::ordered_json;
 
 /// What parse_record says against a document; "accepted" when it does not.
 inline std::string refusal(const std::string& text) {
-  try {
-    parse_record(text, "a.json");
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { parse_record(text, "a.json"); });
 }
 
 inline std::string refusal(const Json& document) { return refusal(document.dump()); }

@@ -1,7 +1,6 @@
 #include "linkgain/telemetry/cuda_order.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <set>
 #include <string>

@@ -1,13 +1,14 @@
 #include "linkgain/jobs/job.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -198,13 +199,9 @@ TEST(Job, AReplyThatCannotBeLosesTheJob) {
   reply.verification.checked = 10;
   reply.verification.wrong = -7;
   CannedJob job(reply);
-  try {
-    job.verify(1, kDeadline);
-    FAIL() << "accepted";
-  } catch (const JobLost& lost) {
-    EXPECT_THAT(lost.what(), HasSubstr("'verify'"));
-    EXPECT_THAT(lost.what(), HasSubstr("[wrong]: -7 is less than 0"));
-  }
+  const std::string said = refusal_of<JobLost>([&] { job.verify(1, kDeadline); });
+  EXPECT_THAT(said, HasSubstr("'verify'"));
+  EXPECT_THAT(said, HasSubstr("[wrong]: -7 is less than 0"));
 }
 
 TEST(Job, GarbageLosesTheJob) {

@@ -1,7 +1,6 @@
 #include "linkgain/jobs/launcher.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +9,7 @@
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "support/process_support.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -98,13 +98,9 @@ TEST_F(MpirunTest, ADyingRankEndsTheJobAndIsHeard) {
   const std::string worker =
       "test $OMPI_COMM_WORLD_RANK = 1 || sleep 1000; echo out of luck >&2; exit 3";
   MpiJob job("host", shell(worker), &watch_);
-  try {
-    job.hello(kPlenty);
-    FAIL() << "not lost";
-  } catch (const JobLost& lost) {
-    EXPECT_THAT(lost.what(), testing::HasSubstr("exit status 3"));
-    EXPECT_THAT(lost.what(), testing::HasSubstr("\n  out of luck"));
-  }
+  const std::string said = refusal_of<JobLost>([&] { job.hello(kPlenty); });
+  EXPECT_THAT(said, testing::HasSubstr("exit status 3"));
+  EXPECT_THAT(said, testing::HasSubstr("\n  out of luck"));
 }
 
 }  // namespace

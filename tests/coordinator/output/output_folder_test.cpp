@@ -1,7 +1,6 @@
 #include "linkgain/output/output_folder.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>

@@ -1,7 +1,6 @@
 #include "linkgain/run/resumption.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/program.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -64,12 +64,7 @@ void expect_whole(const Record& record) {
 }
 
 std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { action(); });
 }
 
 /// A record as a run leaves it that was cut in the last launch of the second case.

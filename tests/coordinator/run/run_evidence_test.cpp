@@ -242,7 +242,6 @@ TEST_F(RunEvidence, RanksOnSeveralHostsAreNotComparedWithNvlink) {
 }
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-const TransferPlan kRingPlan{"RING", "SIMPLE"};
 
 Case all_reduce(std::int64_t size) {
   Case c;
@@ -254,7 +253,7 @@ Case all_reduce(std::int64_t size) {
 FakeScript carrying(std::int64_t bytes) {
   FakeScript script = taking(1e-3);
   script.carried = {{bytes, bytes, {}, {}}, {bytes, bytes, {}, {}}};
-  script.plan = kRingPlan;
+  script.plan = kRing;
   return script;
 }
 
@@ -302,7 +301,7 @@ TEST(TrafficCount, FindsTheShareThatNvlinkCarried) {
   EXPECT_EQ(p2p.nvlink_sent, 2 * 3 * 64 * kMiB);
   EXPECT_DOUBLE_EQ(p2p.nvlink_share().value(), 1.0);
   EXPECT_TRUE(p2p.judged);
-  EXPECT_EQ(p2p.plan, kRingPlan);
+  EXPECT_EQ(p2p.plan, kRing);
   EXPECT_DOUBLE_EQ(bench.result.variants[1].evidence.value().nvlink_share().value(), 0.0);
 }
 
@@ -342,16 +341,16 @@ TEST(TrafficCount, SaysWhyThereIsNothingToJudge) {
   const TrafficEvidence& evidence = bench.result.variants[0].evidence.value();
   EXPECT_FALSE(evidence.nvlink_sent);
   EXPECT_FALSE(evidence.judged);
-  EXPECT_THAT(evidence.reason, ::testing::HasSubstr("rank 1"));
+  EXPECT_THAT(evidence.reason, HasSubstr("rank 1"));
 }
 
 TEST(TrafficCount, SaysWhyPcieBytesAreAbsent) {
   const LinkCounters some{0, 0, 0, {}};
   const protocol::CountersReply reply{{some, some}, "", "rank 0: Not Supported (NVML error 3)"};
-  TrafficCount unsupported(all_reduce(64 * kMiB), kRingPlan, {}, "");
+  TrafficCount unsupported(all_reduce(64 * kMiB), kRing, {}, "");
   unsupported.add(reply, reply, 1);
   const LinkCounters all{0, 0, 0, 0};
-  TrafficCount round(all_reduce(1024 * kMiB), kRingPlan, {}, "");
+  TrafficCount round(all_reduce(1024 * kMiB), kRing, {}, "");
   round.add({{all, all}, "", ""}, {{all, all}, "", ""}, 100);
   EXPECT_FALSE(round.evidence()->pcie_sent);
   expect_golden(unsupported.evidence()->pcie_reason + "\n" + round.evidence()->pcie_reason + "\n",
@@ -493,7 +492,7 @@ TEST_F(SilentGpu, IsNamedOnceWithWhatItNoLongerTells) {
 
 TEST_F(SilentGpu, IsOneThatTellsAllButTheReading) {
   const std::string text = warnings_with({40, {}, 1980, 0});
-  EXPECT_THAT(text, testing::HasSubstr("its power, in"));
+  EXPECT_THAT(text, HasSubstr("its power, in"));
 }
 
 TEST_F(SilentGpu, IsNoneThatTellsAll) { EXPECT_EQ(warnings_with(kAll), ""); }

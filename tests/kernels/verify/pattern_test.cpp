@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "all_patterns.hpp"
+#include "number_format.hpp"
 #include "simulated_reduction.hpp"
 
 namespace linkgain::kernels {
@@ -203,6 +205,106 @@ TEST(Pattern, poison_is_never_right) {
   for_each_pattern(90, 92, [](const Pattern& pattern) {
     for_each_index(60, [&](std::int64_t index) { expect_no_poison(pattern, index); });
   });
+}
+
+TEST(InputRange, keeps_to_its_limits) {
+  for_each_pattern(1, 40, [](const Pattern& pattern) {
+    const ElementTraits traits = traits_of(pattern.type);
+    const std::int64_t limit = traits.is_integer && traits.bytes == 1 ? 10 : 1000;
+    for_each_index(100, [&](std::int64_t index) {
+      int factors_of_two = 0;
+      for (const std::int64_t value : inputs_at<std::int64_t>(pattern, index)) {
+        ASSERT_LE(std::abs(value), limit);
+        ASSERT_TRUE(traits.is_signed || value >= 0);
+        if (pattern.reduction == ReductionKind::prod) {
+          ASSERT_TRUE(value == -1 || value == 1 || value == 2) << value;
+          factors_of_two += value == 2 ? 1 : 0;
+        }
+        if (is_floating(pattern)) {
+          ASSERT_EQ(round_to(pattern.type, static_cast<double>(value)), static_cast<double>(value));
+        }
+      }
+      ASSERT_LE(factors_of_two, 8);
+    });
+  });
+}
+
+TEST(InputRange, eight_bit_sums_cannot_reach_the_poison) {
+  for (const ElementType type : {ElementType::int8, ElementType::uint8}) {
+    for (int ranks = 1; ranks <= 400; ++ranks) {
+      for (const ReductionKind reduction :
+           {ReductionKind::sum, ReductionKind::avg, ReductionKind::mulsum}) {
+        const InputRange range = input_range(type, reduction, ranks);
+        const auto highest = range.low + static_cast<std::int32_t>(range.count) - 1;
+        const std::int32_t factor = reduction == ReductionKind::mulsum ? kLargestFactor : 1;
+        ASSERT_GE(highest, 1);
+        // As an int8 the poison is -91.
+        ASSERT_LE(factor * range.contributors * std::max(highest, -range.low), 90) << ranks;
+      }
+    }
+  }
+}
+
+TEST(InputRange, both_ends_of_the_range_are_drawn) {
+  for_each_pattern(1, kMostRanks, [](const Pattern& pattern) {
+    const InputRange& range = pattern.range;
+    const auto shifted = [&](std::int64_t value) {
+      return value + (range.skips_zero && value >= 0 ? 1 : 0);
+    };
+    const std::int64_t lowest = shifted(range.low);
+    const std::int64_t highest = shifted(range.low + std::int64_t{range.count} - 1);
+    std::set<std::int64_t> drawn;
+    for_each_index(8192, [&](std::int64_t index) {
+      drawn.insert(input_value(pattern.seed, pattern.ranks - 1, index, range));
+    });
+    EXPECT_LE(*drawn.begin(), lowest + (highest - lowest) / 100);
+    EXPECT_GE(*drawn.rbegin(), highest - (highest - lowest) / 100);
+  });
+}
+
+TEST(InputRange, other_choices_of_ranks_take_turns) {
+  const Pattern pattern = make_pattern(ElementType::float8e5m2, ReductionKind::avg, 7, kSeed);
+  ASSERT_EQ(pattern.range.contributors, 2);
+  std::vector<int> turns(7, 0);
+  for_each_index(1000, [&](std::int64_t index) {
+    const std::vector<int> inputs = inputs_at<int>(pattern, index);
+    ASSERT_EQ(std::count_if(inputs.begin(), inputs.end(), [](int v) { return v > 0; }), 2);
+    for (std::size_t rank = 0; rank < inputs.size(); ++rank) turns[rank] += inputs[rank] > 0;
+  });
+  // 3000 indices, 2 of 7 ranks each: 857 expected, standard deviation 25.
+  for (const int count : turns) EXPECT_NEAR(count, 857, 150);
+}
+
+TEST(NumberFormat, agrees_with_the_compilers_own_types) {
+  for (const double value : {0.0, 1.0, -1.5, 0.1, 1e-40, 3e38, -1.0 / 3.0, 16777217.0}) {
+    const auto narrow = static_cast<float>(value);
+    std::uint32_t narrow_bits = 0;
+    std::uint64_t wide_bits = 0;
+    std::memcpy(&narrow_bits, &narrow, sizeof(narrow));
+    std::memcpy(&wide_bits, &value, sizeof(value));
+    EXPECT_EQ(round_to(ElementType::float32, value), static_cast<double>(narrow));
+    EXPECT_EQ(encode_float(ElementType::float32, static_cast<double>(narrow)), narrow_bits);
+    EXPECT_EQ(encode_float(ElementType::float64, value), wide_bits);
+    EXPECT_EQ(decode_float(ElementType::float64, wide_bits), value);
+  }
+}
+
+TEST(NumberFormat, agrees_with_published_encodings) {
+  EXPECT_EQ(encode_float(ElementType::float16, 1.0), 0x3c00u);
+  EXPECT_EQ(encode_float(ElementType::float16, -2048.0), 0xe800u);
+  EXPECT_EQ(encode_float(ElementType::bfloat16, 1.0), 0x3f80u);
+  EXPECT_EQ(encode_float(ElementType::float8e4m3, 448.0), 0x7eu);
+  EXPECT_EQ(encode_float(ElementType::float8e4m3, std::ldexp(1.0, -9)), 0x01u);
+  EXPECT_EQ(encode_float(ElementType::float8e5m2, 57344.0), 0x7bu);
+  EXPECT_EQ(round_to(ElementType::float8e5m2, 9.0), 8.0);
+  EXPECT_EQ(round_to(ElementType::float8e4m3, 1.0 / 7.0), 9.0 / 64.0);
+  EXPECT_EQ(infinity_bits(ElementType::float8e5m2), 0x7cu);
+  EXPECT_EQ(infinity_bits(ElementType::float32), 0x7f800000u);
+  for (const ElementType type : kAllTypes) {
+    if (traits_of(type).is_integer) continue;
+    EXPECT_TRUE(std::isnan(decode_float(type, format_of(type).nan_bits)));
+    EXPECT_EQ(decode_float(type, encode_float(type, -6.0)), -6.0);
+  }
 }
 
 }  // namespace

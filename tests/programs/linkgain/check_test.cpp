@@ -1,7 +1,6 @@
 #include "bench/programs/linkgain/check.cpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "parsing.hpp"
 

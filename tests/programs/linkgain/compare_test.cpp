@@ -1,7 +1,6 @@
 #include "bench/programs/linkgain/compare.cpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "parsing.hpp"
 

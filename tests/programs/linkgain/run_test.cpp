@@ -223,19 +223,6 @@ TEST(TokenFiles, AreRefusedBeforeAnythingIsStarted) {
   EXPECT_EQ(facts_of(path).count, 100);
 }
 
-TEST(TokenFiles, NeedOneSequenceAndTheTokenAfterIt) {
-  RunOptions options;
-  options.operations = {OperationKind::gpt2_step};
-  options.tokens = "short.bin";
-  options.token_facts.count = 1024;
-  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("short.bin"), HasSubstr("1024 tokens")));
-  options.token_facts.count = 1025;
-  EXPECT_EQ(refusal(options).text, "accepted");
-  options.token_facts.count = 33;
-  options.training.length = 32;
-  EXPECT_EQ(refusal(options).text, "accepted");
-}
-
 // Of so many tokens that they are read in more than one piece; the largest stands twice.
 TEST(TokenFiles, AreReadForTheirLargestToken) {
   const ScratchFolder folder;
@@ -255,50 +242,10 @@ TEST(TokenFiles, AreReadForTheirLargestToken) {
   EXPECT_NE(facts_of(path).digest, facts.digest);
 }
 
-TEST(TokenFiles, HaveOnlyTokensThatTheModelKnows) {
-  RunOptions options;
-  options.operations = {OperationKind::gpt2_step};
-  options.tokens = "text.bin";
-  options.token_facts = {.count = 2000, .largest = 50256, .largest_at = 17};
-  EXPECT_EQ(refusal(options).text, "accepted");
-  options.token_facts.largest = 50257;
-  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("text.bin"), HasSubstr("50257")));
-  options.token_facts.largest = 131;
-  EXPECT_EQ(refusal(options).text, "accepted");
-  options.training.models = {ModelSize::gpt2, ModelSize::tiny};
-  options.training.length = 32;
-  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("text.bin"), HasSubstr("131")));
-}
-
 std::vector<std::string> names_of(const RunPlan& plan) {
   std::vector<std::string> names;
   for (const Case& c : plan.cases) names.push_back(case_name(c));
   return names;
-}
-
-TEST(Shards, AreRefusedWhereRanksDoNotDivideThem) {
-  RunOptions options;
-  options.training.strategies = {TrainingStrategy::ddp, TrainingStrategy::zero3};
-  options.ranks = 3;
-  EXPECT_EQ(refusal(options).text, "accepted") << "3 divides 768";
-  options.training.models = {ModelSize::tiny};
-  const Refusal found = refusal(options);
-  EXPECT_EQ(found.exit_code, ExitCode::usage);
-  EXPECT_THAT(found.text, AllOf(HasSubstr("zero3"), HasSubstr("3 ranks")));
-  EXPECT_THAT(found.advice, AllOf(HasSubstr("2, 4 or 8"), HasSubstr("ddp")));
-  options.training.strategies = {TrainingStrategy::ddp};
-  EXPECT_EQ(refusal(options).text, "accepted");
-}
-
-TEST(Shards, AreRefusedOfBucketsAndOnCpusToo) {
-  RunOptions options;
-  options.backend = BackendKind::mpi;
-  options.training.strategies = {TrainingStrategy::zero2};
-  options.ranks = 3;
-  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("zero2"), HasSubstr("3 ranks")));
-  EXPECT_THAT(refusal(options).advice, HasSubstr("2, 4 or 8"));
-  options.ranks = 4;
-  EXPECT_EQ(refusal(options).text, "accepted");
 }
 
 TEST(Shards, AreLeftOutWhereOnlyAProfileBroughtThem) {
@@ -308,24 +255,41 @@ TEST(Shards, AreLeftOutWhereOnlyAProfileBroughtThem) {
   const RunPlan plan = make_plan(options, with_gpus(8));
   EXPECT_THAT(names_of(plan), Contains("gpt2_step/fp32/gpt2/np5"));
   EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("zero"))));
-  const auto warning = std::ranges::find(plan.warnings, "left-out", &Warning::code);
-  ASSERT_NE(warning, plan.warnings.end());
-  EXPECT_THAT(warning->text, HasSubstr("gpt2_step/fp32/gpt2/np5/zero2, "));
-  EXPECT_THAT(warning->advice, HasSubstr("2, 3, 4, 6 or 8"));
   options.ranks = 4;
   EXPECT_THAT(names_of(make_plan(options, with_gpus(8))),
               Contains("gpt2_step/fp32/gpt2/np4/zero2"));
 }
 
-TEST(OptionsOfTrainings, AreNamedWhereThereIsNone) {
-  RunOptions options;
-  options.operations = {OperationKind::all_reduce};
-  options.steps = 10;
-  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("--steps"), Not(HasSubstr("--tokens"))));
-  options.tokens = "text.bin";
-  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("--steps"), HasSubstr("--tokens")));
-  options.steps.reset();
-  EXPECT_THAT(usage_error(options), AllOf(HasSubstr("--tokens"), Not(HasSubstr("--steps"))));
+TEST(TrainingPlans, TakeTokensAndShardsThatFit) {
+  const auto refused = [](const auto& change) {
+    RunOptions options;
+    options.operations = {OperationKind::gpt2_step};
+    change(options);
+    return refusal(options).text;
+  };
+  using Options = RunOptions&;
+  const auto of_tokens = [&](std::int64_t count, int largest, std::optional<int> length = {}) {
+    return refused([&](Options o) {
+      o.tokens = "text.bin";
+      o.token_facts = {.count = count, .largest = largest, .largest_at = 17};
+      o.training.length = length;
+    });
+  };
+  EXPECT_EQ(of_tokens(2000, 50256), "accepted");
+  EXPECT_EQ(of_tokens(2000, 131), "accepted");
+  EXPECT_EQ(of_tokens(1025, 0), "accepted") << "a sequence and the token after it";
+  EXPECT_EQ(of_tokens(33, 0, 32), "accepted");
+  const auto of_shards = [&](TrainingStrategy strategy, int ranks, ModelSize model) {
+    return refused([&](Options o) {
+      o.training.models = {model};
+      o.training.strategies = {strategy};
+      o.ranks = ranks;
+      if (model == ModelSize::tiny) o.backend = BackendKind::mpi;
+    });
+  };
+  EXPECT_EQ(of_shards(TrainingStrategy::zero3, 3, ModelSize::gpt2), "accepted") << "3 divides 768";
+  EXPECT_EQ(of_shards(TrainingStrategy::ddp, 3, ModelSize::tiny), "accepted");
+  EXPECT_EQ(of_shards(TrainingStrategy::zero2, 4, ModelSize::tiny), "accepted");
 }
 
 TEST(TrainingPlans, SayWhyTheyAreRefused) {

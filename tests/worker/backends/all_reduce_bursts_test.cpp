@@ -1,7 +1,6 @@
 #include "all_reduce_bursts.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <map>
 #include <set>

@@ -1,7 +1,6 @@
 #include "data_mapping.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <optional>

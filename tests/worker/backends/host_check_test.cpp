@@ -1,7 +1,6 @@
 #include "mpi/host_check.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>

@@ -1,7 +1,6 @@
 // Run by mpirun, each rank on a GPU of its own.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>

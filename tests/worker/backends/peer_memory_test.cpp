@@ -1,7 +1,6 @@
 // Run by mpirun: every rank runs the same tests in the same order, each on a GPU of its own.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nccl.h>
 
 #include <algorithm>

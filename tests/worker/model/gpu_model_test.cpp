@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "final_gradients.hpp"
 #include "gpu_models.hpp"
 #include "kernels/random/model_random.hpp"
 #include "linkgain/base/errors.hpp"

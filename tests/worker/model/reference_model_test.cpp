@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "final_gradients.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/model/training_model.hpp"
 #include "tiny_steps.hpp"

@@ -1,7 +1,6 @@
 #include "linkgain/runtime/google_benchmark.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "support/full_disk.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -112,12 +112,10 @@ TEST(GoogleBenchmark, ListsNothingWhenToldNotTo) {
 
 void expect_refusal(const std::string& argument, const std::string& text) {
   const CapturedOutput output;
-  try {
-    run_benchmarks(three_subjects(), {{argument}, {}});
-    FAIL() << argument << " is taken";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr(text));
-  }
+  EXPECT_THAT(refusal_of([&] {
+                run_benchmarks(three_subjects(), {{argument}, {}});
+              }),
+              HasSubstr(text));
   EXPECT_THAT(output.text(), IsEmpty());
 }
 

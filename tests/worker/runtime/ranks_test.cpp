@@ -1,6 +1,5 @@
 // Run by mpirun: every rank runs the same tests in the same order.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>

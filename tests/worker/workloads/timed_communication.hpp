@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "linkgain/runtime/training_communication.hpp"
-#include "step_times.hpp"
+#include "overlap_parts.hpp"
 
 namespace linkgain::test {
 

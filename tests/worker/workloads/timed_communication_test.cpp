@@ -1,7 +1,6 @@
 #include "timed_communication.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>

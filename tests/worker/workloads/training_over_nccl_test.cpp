@@ -1,6 +1,5 @@
 // Run by mpirun: ranks with a GPU each train together over NCCL.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>

@@ -26,8 +26,7 @@
 #include "linkgain/workloads/training_operation.hpp"
 #include "nccl/api.hpp"
 #include "nccl/nccl_calls.hpp"
-#include "overlap_options.hpp"
-#include "overlap_table.hpp"
+#include "overlap_parts.hpp"
 #include "support/gpu_rank_program.hpp"
 #include "timed_communication.hpp"
 

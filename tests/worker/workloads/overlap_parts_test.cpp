@@ -1,13 +1,10 @@
-#include "overlap_split.hpp"
+#include "overlap_parts.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "overlap_options.hpp"
-#include "overlap_table.hpp"
-#include "step_times.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
