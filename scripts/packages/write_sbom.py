@@ -34,7 +34,6 @@ PROJECTS = {
     "nlohmann_json": ("JSON for Modern C++", "MIT"),
     "CLI11": ("CLI11", "BSD-3-Clause"),
     "libsimdjson": ("simdjson", "Apache-2.0"),
-    "valijson": ("valijson", "BSD-2-Clause"),
     "nccl": ("NCCL's device functions", "BSD-3-Clause"),
     "libcudart_static": CUDA, "libcudadevrt": CUDA,
 }

@@ -1,19 +1,12 @@
-// clang-format off: valijson reads whole numbers, too, so that this header comes before it
-#include "linkgain/base/json_library.hpp"
-// clang-format on
+#include "linkgain/base/json_document.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json_document.hpp"
+#include "linkgain/base/json_library.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain::json {
@@ -154,44 +147,3 @@ std::string laid_out(const Out& document,
 }
 
 }  // namespace linkgain::json
-
-namespace linkgain {
-
-struct JsonSchema::Parsed {
-  valijson::Schema schema;
-};
-
-JsonSchema::JsonSchema(std::string_view text) : parsed_(std::make_unique<Parsed>()) {
-  const json::In document = json::In::parse(text);
-  valijson::SchemaParser{}.populateSchema(valijson::adapters::NlohmannJsonAdapter(document),
-                                          parsed_->schema);
-}
-
-JsonSchema::~JsonSchema() = default;
-
-void JsonSchema::require(const json::In& document, const std::string& kind,
-                         const std::string& advice) const {
-  const std::string found = departure(document, "the " + kind);
-  if (found.empty()) return;
-  throw UsageError("not a valid " + kind + ": at " + found, advice);
-}
-
-// Says what departs from the schema. The failed checks come from the inside out: the first names
-// the member at fault, the others the objects around it.
-std::string JsonSchema::departure(const json::In& document, const std::string& root) const {
-  valijson::ValidationResults problems;
-  valijson::Validator validator;
-  if (validator.validate(parsed_->schema, valijson::adapters::NlohmannJsonAdapter(document),
-                         &problems)) {
-    return {};
-  }
-  valijson::ValidationResults::Error first;
-  problems.popError(first);
-  std::string where = root;
-  for (const std::string& part : first.context) {
-    if (part != "<root>") where += part;
-  }
-  return where + ": " + first.description;
-}
-
-}  // namespace linkgain

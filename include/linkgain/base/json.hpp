@@ -19,13 +19,6 @@ Out nullable(const std::optional<T>& value) {
   return value ? Out(*value) : Out(nullptr);
 }
 
-template <typename T>
-std::optional<T> optional_at(const In& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return std::nullopt;
-  return found->get<T>();
-}
-
 template <typename T, typename Write>
 Out array_of(const std::vector<T>& values, Write write) {
   Out array = Out::array();

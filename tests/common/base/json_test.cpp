@@ -48,7 +48,7 @@ TEST(WholeNumbers, AreCheckedWhereverTheyStand) {
   EXPECT_EQ(read<std::vector<int>>("[1, 2]"), (std::vector<int>{1, 2}));
   EXPECT_EQ(read<std::vector<int>>("[1, 2.5]"), std::nullopt);
   const In object = In::parse(R"({"a": 1e99, "b": 7})");
-  EXPECT_THROW(json::optional_at<int>(object, "a"), In::exception);
+  EXPECT_THROW(object.at("a").get<int>(), In::exception);
   EXPECT_EQ(object.value("b", 0), 7);
 }
 

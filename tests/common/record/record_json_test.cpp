@@ -1,11 +1,18 @@
+// clang-format off: valijson reads whole numbers, too, so that this header comes before it
+#include "linkgain/base/json.hpp"
+// clang-format on
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
 
-#include "linkgain/base/json.hpp"
 #include "linkgain/record/record_members.hpp"
 #include "record_documents.hpp"
 #include "support/full_record.hpp"
@@ -530,26 +537,29 @@ TEST(RecordSchema, IsThatOfTheMembers) {
                 "../../../../bench/common/record/record.schema.json");
 }
 
-void require(const json::In& document) {
-  static const JsonSchema schema(record_schema().dump());
-  schema.require(document, "record", "");
+bool is_valid(const json::In& document) {
+  using Adapter = valijson::adapters::NlohmannJsonAdapter;
+  const json::In text = json::In::parse(record_schema().dump());
+  valijson::Schema schema;
+  valijson::SchemaParser{}.populateSchema(Adapter(text), schema);
+  return valijson::Validator{}.validate(schema, Adapter(document), nullptr);
 }
 
 TEST(RecordSchema, AcceptsWhatIsWritten) {
-  require(json::In::parse(to_json(full_record())));
+  EXPECT_TRUE(is_valid(json::In::parse(to_json(full_record()))));
   Record empty;
   empty.settings.variants = {{"tcp", {}}};
-  require(json::In::parse(to_json(empty)));
+  EXPECT_TRUE(is_valid(json::In::parse(to_json(empty))));
   json::In unknown = json::In::parse(to_json(full_record()));
   unknown["cases"][0]["colour"] = "red";
-  EXPECT_THROW(require(unknown), UsageError);
+  EXPECT_FALSE(is_valid(unknown));
 }
 
 /// Records of version 1, as this version writes them.
 TEST(RecordSchema, AcceptsTheRecordsInResults) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
     if (entry.path().filename() != "record.json" || entry.file_size() > (256U << 10)) continue;
-    EXPECT_NO_THROW(require(json::In::parse(to_json(read_record(entry.path()))))) << entry.path();
+    EXPECT_TRUE(is_valid(json::In::parse(to_json(read_record(entry.path()))))) << entry.path();
   }
 }
 
