@@ -1,7 +1,7 @@
-#include "linkgain/diagnostics/delivery_proof.hpp"
-
 #include <algorithm>
 #include <cstddef>
+
+#include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {
 namespace {

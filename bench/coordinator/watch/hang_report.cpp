@@ -1,5 +1,3 @@
-#include "linkgain/watch/hang_report.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "linkgain/process/process.hpp"
 #include "linkgain/telemetry/nvml.hpp"
+#include "linkgain/watch/program_evidence.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,7 +1,6 @@
-#include "linkgain/runtime/device_monitor.hpp"
-
 #include <algorithm>
 
+#include "linkgain/runtime/engine.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 

@@ -20,7 +20,6 @@
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/runtime/session.hpp"
-#include "linkgain/telemetry/affinity.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 

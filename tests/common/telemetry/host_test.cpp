@@ -16,7 +16,6 @@
 #include <thread>
 #include <utility>
 
-#include "linkgain/telemetry/affinity.hpp"
 #include "support/process_support.hpp"
 #include "support/program.hpp"
 

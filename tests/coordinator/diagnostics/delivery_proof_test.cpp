@@ -1,5 +1,3 @@
-#include "linkgain/diagnostics/delivery_proof.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "doctor_support.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -1,5 +1,3 @@
-#include "linkgain/watch/hang_report.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>

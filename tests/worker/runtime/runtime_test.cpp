@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/runtime/device_monitor.hpp"
+#include "linkgain/runtime/engine.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/session.hpp"
 #include "linkgain/telemetry/host.hpp"
