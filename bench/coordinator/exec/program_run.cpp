@@ -24,7 +24,6 @@
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"
-#include "linkgain/watch/hang_report.hpp"
 #include "linkgain/watch/program_evidence.hpp"
 
 namespace linkgain {

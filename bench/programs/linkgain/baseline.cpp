@@ -43,9 +43,9 @@ void declare(CommandLine& line, BaselineOptions& options) {
   });
 }
 
-/// `linkgain baseline`: makes a baseline from records, writes it and says what is in it. Returns
-/// the exit status; throws UsageError where records cannot be read or do not belong together,
-/// or the file is one of theirs.
+/// Carries out `linkgain baseline`: makes a baseline from records, writes it and says what is in
+/// it. Returns the exit status; throws UsageError where records cannot be read or do not belong
+/// together, or the file is one of theirs.
 int carry_out(const BaselineOptions& options) {
   require_own_outputs(files_of_records(options.records), {{"-o", options.output, &kBaselineFile}});
   const Baseline baseline =

@@ -26,7 +26,7 @@ struct BenchOptions {
   std::string ranks;  ///< for --help; linkgain-bench reads it
 };
 
-/// mpirun's own spelling is taken as well.
+/// Returns the worker's words; mpirun's own spelling is taken as well.
 std::vector<std::string> worker_words(const std::vector<std::string>& arguments) {
   const auto command = std::ranges::find(arguments, "bench");
   std::vector<std::string> words(command == arguments.end() ? command : command + 1,
@@ -46,8 +46,8 @@ void declare(CommandLine& line, BenchOptions& options) {
       ->type_name("N");
 }
 
-/// `linkgain bench`: becomes linkgain-bench, which starts its ranks. Throws MachineError where
-/// there is none.
+/// Carries out `linkgain bench`: becomes linkgain-bench, which starts its ranks. Throws
+/// MachineError where there is none.
 int carry_out(const BenchOptions& options) {
   std::vector<std::string> line = worker_words(options.arguments);
   const std::filesystem::path worker = worker_path();

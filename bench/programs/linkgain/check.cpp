@@ -69,10 +69,10 @@ void declare(CommandLine& line, CheckOptions& options) {
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
 }
 
-/// `linkgain check`: compares records with a baseline, prints the result and writes the files asked
-/// for, each by way of a temporary file beside it. Returns the exit status of the check; throws
-/// UsageError where something cannot be read or written, a file asked for is one that is read or
-/// asked for twice, or the records are of another kind of machine.
+/// Carries out `linkgain check`: compares records with a baseline, prints the result and writes the
+/// files asked for, each by way of a temporary file beside it. Returns the exit status of the
+/// check; throws UsageError where something cannot be read or written, a file asked for is one that
+/// is read or asked for twice, or the records are of another kind of machine.
 int carry_out(const CheckOptions& options) {
   const Baseline baseline = read_baseline(options.baseline);
   std::vector<NamedFile> inputs = files_of_records(options.records);

@@ -101,9 +101,9 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   add_output_format(line, options.format);
 }
 
-/// `linkgain compare`: prints what differs between two runs. Returns 0 whatever differs, and that
-/// it is inconclusive where they have no case in common; throws UsageError where one cannot be
-/// read.
+/// Carries out `linkgain compare`: prints what differs between two runs. Returns 0 whatever
+/// differs, and that it is inconclusive where they have no case in common; throws UsageError where
+/// one cannot be read.
 int carry_out(const CompareCommandOptions& options) {
   std::vector<RunFigures> runs;
   for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(find_run(path)));

@@ -40,7 +40,8 @@ using State = RungResult::State;
 constexpr Seconds kRungLimit{10.0};
 constexpr std::size_t kLinesLookedAt = 50;
 
-/// With P2P as far as the driver grants it, whatever the user's environment says, or without.
+/// Returns an environment with P2P as far as the driver grants it, whatever the user's environment
+/// says, or without.
 Environment environment_for(ProofRung rung) {
   if (rung != ProofRung::control) {
     return {{"NCCL_P2P_DISABLE", "0"}, {"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_NVLS_ENABLE", "0"}};
@@ -51,7 +52,7 @@ Environment environment_for(ProofRung rung) {
 /// One rung between two GPUs: two ranks, from their start to their end.
 class RungJob {
  public:
-  /// `folder` is its own. Throws MachineError where it cannot be started.
+  /// Starts the job; `folder` is its own. Throws MachineError where it cannot be started.
   RungJob(ProofRung rung, const GpuPair& pair, const Survey& survey, std::filesystem::path folder)
       : rung_(rung), folder_(std::move(folder)) {
     std::filesystem::create_directory(folder_);
@@ -95,7 +96,7 @@ class RungJob {
     return survey.topology.gpus[static_cast<std::size_t>(place)].cuda_index.value();
   }
 
-  /// The worker's own words, else the last that anybody said.
+  /// Returns the worker's own words, else the last that anybody said.
   std::string reason(const ProcessEnd& end) const {
     constexpr std::string_view kWorker = "linkgain-bench: ";
     const std::vector<std::string> words = last_words(folder_ / "errors", 0, kLinesLookedAt);
@@ -105,7 +106,7 @@ class RungJob {
     return words.empty() ? describe(end) : words.back();
   }
 
-  /// Whether NCCL's log shows the connections that the rung is about, and no others.
+  /// Passes the rung where NCCL's log shows the connections that it is about, and no others.
   RungResult on_its_path(const std::string& seen) const {
     const TransportLines lines = read_transport_logs(folder_, "nccl.");
     const bool other = lines.shm + lines.net + lines.other > 0;
@@ -123,7 +124,7 @@ class RungJob {
   std::unique_ptr<Process> process_;
 };
 
-/// Why there can be no jobs; empty where there can.
+/// Says why there can be no jobs; empty where there can.
 std::string obstacle(const Survey& survey) {
   if (survey.topology.gpus.size() < 2) {
     return fmt::format("no proof: {}, and so no pair to send data between",
@@ -138,7 +139,7 @@ std::string obstacle(const Survey& survey) {
   return {};
 }
 
-/// `linkgain doctor --prove`: climbs the rungs between all pairs of GPUs by jobs of two
+/// Carries out `linkgain doctor --prove`: climbs the rungs between all pairs of GPUs by jobs of two
 /// linkgain-bench, several pairs at a time, and puts what came of it into `survey`, whose worker
 /// and mpirun were asked before. A job that hangs is ended after 10 s. Throws Interrupted.
 void survey_delivery(Survey& survey, const SignalWatch& watch) {
@@ -273,14 +274,14 @@ void declare(CommandLine& line, DoctorOptions& options) {
   add_no_color(line, options.color);
 }
 
-/// Whether the command line asks for this check.
+/// Returns whether the command line asks for this check.
 bool is_wanted(const DoctorOptions& options, const std::string& id) {
   if (options.node && find_check(id).scope == CheckScope::run) return false;
   return options.only.empty() || std::ranges::find(options.only, id) != options.only.end();
 }
 
-/// `linkgain doctor`: checks this machine, writes the files asked for and prints what it found.
-/// Returns the exit code; throws UsageError where a file cannot be written.
+/// Carries out `linkgain doctor`: checks this machine, writes the files asked for and prints what
+/// it found. Returns the exit code; throws UsageError where a file cannot be written.
 int carry_out(const DoctorOptions& options) {
   if (!options.explain.empty()) {
     fmt::print("{}", to_terminal(explanation_of(find_check(options.explain)), document_style()));

@@ -139,7 +139,7 @@ void declare_output(CommandLine& line, ExecOptions& options) {
   add_no_color(line, options.color);
 }
 
-/// What stands behind the first "--", whatever it looks like.
+/// Returns what stands behind the first "--", whatever it looks like.
 std::vector<std::string> command_in(const std::vector<std::string>& arguments) {
   const auto mark = std::ranges::find(arguments, "--");
   return mark == arguments.end() ? std::vector<std::string>{}
@@ -218,7 +218,7 @@ class ExecProgress : public ExecObserver {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// The program's name, as a folder may be called.
+/// Returns the program's name, as a folder may be called.
 std::string folder_name(const std::vector<std::string>& command) {
   std::string name = std::filesystem::path(command.front()).filename().string();
   for (char& c : name) {
@@ -227,7 +227,7 @@ std::string folder_name(const std::vector<std::string>& command) {
   return "exec-" + name;
 }
 
-/// Whether something waits in standard input.
+/// Returns whether something waits in standard input.
 bool has_input() {
   struct stat found {};
   if (::fstat(STDIN_FILENO, &found) != 0) return false;
@@ -244,8 +244,9 @@ std::vector<Warning> warnings_of_input() {
            advice_of(WarningCode::exec_input)}};
 }
 
-/// `linkgain exec`: runs the command, prints the table, writes the files. Returns the exit status,
-/// which may be that of a signal. Throws what cannot start throws: UsageError and MachineError.
+/// Carries out `linkgain exec`: runs the command, prints the table, writes the files. Returns the
+/// exit status, which may be that of a signal. Throws what cannot start throws: UsageError and
+/// MachineError.
 int carry_out(const ExecOptions& options) {
   const Environment environment = current_environment();
   ExecPlan plan = make_exec_plan(options, environment);

@@ -37,7 +37,7 @@ struct FleetCommandOptions {
 /// Samples are read of so many slow nodes, the worst first: they are most of a record.
 constexpr int kMostSampled = 20;
 
-/// Where pairs do not tell which GPU is slow, the times of each rank may.
+/// Blames ranks by their times where pairs do not tell which GPU is slow.
 void blame_ranks(FleetReport& report, double tolerance) {
   int sampled = 0;
   for (FleetNode& node : report.nodes) {
@@ -84,10 +84,10 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
 }
 
-/// `linkgain fleet`: prints a line for each node, and writes the file asked for by way of a
-/// temporary one beside it. Returns 1 where a node should be drained or is missing or unreadable, 2
-/// where all are unreadable, else 0; throws UsageError where something named is not there or holds
-/// no record, or the file is a record or cannot be written.
+/// Carries out `linkgain fleet`: prints a line for each node, and writes the file asked for by way
+/// of a temporary one beside it. Returns 1 where a node should be drained or is missing or
+/// unreadable, 2 where all are unreadable, else 0; throws UsageError where something named is not
+/// there or holds no record, or the file is a record or cannot be written.
 int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
   std::vector<NamedFile> inputs;

@@ -43,8 +43,8 @@ std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& optio
                    "linkgain: runs in " + options.folder.string());
 }
 
-/// `linkgain list`: prints a line for each run. Returns 1 where one of them or a folder cannot be
-/// read, 2 where none can, else 0; throws UsageError where there is no such folder.
+/// Carries out `linkgain list`: prints a line for each run. Returns 1 where one of them or a folder
+/// cannot be read, 2 where none can, else 0; throws UsageError where there is no such folder.
 int carry_out(const ListOptions& options) {
   const std::vector<ListedRun> runs = list_runs(options.folder);
   fmt::print("{}", text_of(runs, options));

@@ -14,7 +14,8 @@
 
 namespace {
 
-/// Names of files and words of others are in it: on one line where they are what is refused.
+/// Tells of an error. Names of files and words of others are in it: on one line where they are what
+/// is refused.
 void tell(std::string_view begin, std::string_view text, linkgain::ExitCode code) {
   const std::string shown =
       code == linkgain::ExitCode::usage ? linkgain::visible(text) : linkgain::visible_lines(text);

@@ -36,7 +36,7 @@ std::string row(std::string_view head, const std::string& text) {
   return hanging(fmt::format("{:<13} ", head), text, kUsualColumns);
 }
 
-/// And its linkgain-bench, where it has one of its own.
+/// Returns a variant's variables, and its linkgain-bench where it has one of its own.
 std::string variables_of(const Variant& variant) {
   std::vector<std::string> all;
   for (const auto& [name, value] : without_secrets(variant.environment)) {

@@ -23,7 +23,7 @@ namespace {
 constexpr double kLeastSecondsBetweenUpdates = 0.1;
 constexpr double kMostSecondsOfSilence = 8.0;  // in a pipe
 
-/// "[  3/12] after 2 of 6 launches, all_reduce/…": times are those of all launches so far.
+/// Returns "[  3/12] after 2 of 6 launches, all_reduce/…": times are those of all launches so far.
 std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
   const std::string launches =
       pace.launches() == 1 ? ""
@@ -40,8 +40,8 @@ std::string bar(double share, std::size_t width, bool utf8) {
   return text;
 }
 
-/// "45 s left", "2 min 5 s left", "12 min left", "45 s over the budget"; empty where that is not
-/// known, as of what takes longer than was expected.
+/// Returns "45 s left", "2 min 5 s left", "12 min left", "45 s over the budget"; empty where that
+/// is not known, as of what takes longer than was expected.
 std::string time_left(const ProgressPoint& point) {
   constexpr int kMinute = 60;
   constexpr int kCoarse = 10;  // minutes
@@ -97,14 +97,15 @@ ProgressOutput::ProgressOutput(ProgressStyle style, std::FILE* log)
 
 ProgressOutput::~ProgressOutput() { write_rows(); }
 
-/// The line gives way to them.
+/// Writes rows; the line gives way to them.
 void ProgressOutput::write_rows() {
   const std::string text = (line_open_ ? "\r\033[K" : "") + std::exchange(rows_, {});
   line_open_ = false;
   if (!text.empty()) print_message(stderr, text);
 }
 
-/// A character in the last column would leave some terminals' cursor on the next line.
+/// Leaves the last column free: a character there would leave some terminals' cursor on the next
+/// line.
 std::size_t ProgressOutput::columns() const {
   return std::max<std::size_t>(style_.columns(), 2) - 1;
 }
@@ -179,8 +180,8 @@ void Progress::finished(const RunPace& pace, int launch, const CaseResult& resul
   output_.finished(fmt::format("{}: {}", place, summary_of(result)), shown);
 }
 
-/// The first that fits of: each head with all that was measured, with the variants' times but no
-/// reasons, with the ratios alone. Else the end of the last head gives way.
+/// Returns the first that fits of: each head with all that was measured, with the variants' times
+/// but no reasons, with the ratios alone. Else the end of the last head gives way.
 std::string Progress::fitting(const CaseResult& result,
                               const std::vector<std::string>& heads) const {
   for (const Detail detail : {Detail::all, Detail::no_reasons, Detail::ratios}) {

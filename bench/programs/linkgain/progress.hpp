@@ -18,11 +18,11 @@ struct ProgressStyle {
   bool terminal = false;
   bool quiet = false;
   bool utf8 = false;
-  /// Of the terminal, now; kAnyColumns of what is none.
+  /// The terminal's, now; kAnyColumns where it is none.
   std::function<std::size_t()> columns = [] { return kAnyColumns; };
 };
 
-/// Of standard error.
+/// Finds the style of standard error.
 ProgressStyle progress_style(bool quiet);
 
 /// How far anything is that has steps.
@@ -39,22 +39,23 @@ struct ProgressPoint {
 /// without one. When quiet: nothing. What cannot be written is dropped.
 class ProgressOutput {
  public:
-  /// `log` may be null; it is not owned.
+  /// Writes to `log`, too, which may be null; it is not owned.
   ProgressOutput(ProgressStyle style, std::FILE* log);
   ~ProgressOutput();
   ProgressOutput(const ProgressOutput&) = delete;
   ProgressOutput& operator=(const ProgressOutput&) = delete;
 
-  /// A line that stays.
+  /// Writes a line that stays.
   void note(const std::string& text);
-  /// A step is over: `line` for the log, and `shown`, unless it is empty, for who watches.
+  /// Says that a step is over: `line` is for the log, and `shown`, unless it is empty, for who
+  /// watches.
   void finished(const std::string& line, const std::string& shown);
-  /// What is being done, `elapsed` seconds after the begin; progress_line().
+  /// Shows what is being done, `elapsed` seconds after the begin, by progress_line().
   void doing(const ProgressPoint& point, const std::string& part, const std::string& name,
              double elapsed);
 
   const ProgressStyle& style() const { return style_; }
-  /// That a line may have now.
+  /// Counts the columns that a line may have now.
   std::size_t columns() const;
 
  private:
@@ -90,7 +91,7 @@ class Progress : public RunProgress {
   std::string name_;
 };
 
-/// "█░░░░░░░░░░░░░░░░░░░  12/150  launch 1 of 6  all_reduce 1 KiB  12 s left" within so many
+/// Writes "█░░░░░░░░░░░░░░░░░░░  12/150  launch 1 of 6  all_reduce 1 KiB  12 s left" within so many
 /// columns: first the part goes, then the bar, then the end of the case's name.
 std::string progress_line(const ProgressPoint& point, const std::string& part,
                           const std::string& name, std::size_t columns, bool utf8);
@@ -98,7 +99,7 @@ std::string progress_line(const ProgressPoint& point, const std::string& part,
 /// How much is told of a case: also why a variant was skipped, all but that, or the ratios alone.
 enum class Detail { all, no_reasons, ratios };
 
-/// "p2p 14.90 us, host 64.20 us, 4.31x", so far; the reason where a variant was skipped.
+/// Returns "p2p 14.90 us, host 64.20 us, 4.31x", so far; the reason where a variant was skipped.
 std::string summary_of(const CaseResult& result, Detail detail = Detail::all);
 
 }  // namespace linkgain

@@ -139,8 +139,8 @@ std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& opti
   return {};
 }
 
-/// `linkgain report`: prints a record's report. Returns the exit status; throws UsageError where a
-/// record cannot be read.
+/// Carries out `linkgain report`: prints a record's report. Returns the exit status; throws
+/// UsageError where a record cannot be read.
 int carry_out(const ReportOptions& options) {
   if (options.records.size() > 1 && options.format != ReportFormat::html) {
     throw UsageError("only --format html shows several records",

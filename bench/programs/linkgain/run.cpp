@@ -48,14 +48,16 @@ constexpr const char* kFooter =
 
 std::filesystem::path parse_path(const std::string& name) { return name; }
 
-/// A number that may be zero or less, which the plan refuses: such as is not given stays absent.
+/// Adds an option whose number may be zero or less, which the plan refuses: such as is not given
+/// stays absent.
 template <typename Number, typename Value>
 CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const char* help) {
   return app.add_option_function<Number>(
       name, [&value](const Number& number) { value = Value(number); }, help);
 }
 
-/// Read before all others, so that a file's options are there when these are.
+/// Declares the profile, which is read before all others, so that a file's options are there when
+/// these are.
 void declare_profile(CommandLine& line, RunOptions& options) {
   const auto profile = std::make_shared<std::string>();
   CLI::Option* const option = line.app.add_option(
@@ -154,14 +156,14 @@ void declare_output(CommandLine& line, RunOptions& options) {
   add_no_color(line, options.color);
 }
 
-/// What `--dry-run` and `--list` print is text.
+/// Refuses --json with `--dry-run` and `--list`, which print text.
 void require_text(const RunOptions& options) {
   if (!options.json || !(options.dry_run || options.list)) return;
   throw UsageError(fmt::format("--json does not go with {}", options.list ? "--list" : "--dry-run"),
                    "leave one of them out");
 }
 
-/// A run that goes on has its own options.
+/// Refuses options beside --resume: a run that goes on has its own.
 void require_resume_alone(const CLI::App& app) {
   static constexpr std::array<std::string_view, 4> kBeside{"--resume", "--json", "--quiet",
                                                            "--no-color"};
@@ -208,7 +210,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   return settings;
 }
 
-/// `--list` and `--dry-run`: starts and writes nothing.
+/// Carries out `--list` and `--dry-run`: starts and writes nothing.
 int preview(const RunOptions& options) {
   if (options.list) {
     fmt::print("{}", choices_text());
@@ -228,7 +230,8 @@ struct Beginning {
   Record record{};                          ///< of its earlier part, if there is one
 };
 
-/// The options of the run that goes on, as its record has them; what is printed is as `given`.
+/// Returns the options of the run that goes on, as its record has them; what is printed is as
+/// `given`.
 RunOptions options_of(const Settings& earlier, const RunOptions& given) {
   std::vector<const char*> words;
   for (const std::string& word : earlier.argv) words.push_back(word.c_str());
@@ -258,15 +261,15 @@ Beginning begin(const RunOptions& given) {
   return beginning;
 }
 
-/// Whether all of the run's jobs are on this host.
+/// Returns whether all of the run's jobs are on this host.
 bool stays_here(const RunOptions& options, const Site& site) {
   if (site.hostfile) return false;
   return parse_launcher(options.launcher) == LauncherKind::mpirun || !site.allocation ||
          site.allocation->count == 1;
 }
 
-/// What the record of a run that is to be carried out begins with. What there is to warn of goes
-/// into the plan: a run that goes on has it in its record once a job is accepted.
+/// Writes what the record of a run that is to be carried out begins with. What there is to warn of
+/// goes into the plan: a run that goes on has it in its record once a job is accepted.
 void prepare_record(Record& record, const RunOptions& options, const Site& site, RunPlan& plan) {
   const Settings settings = settings_of(options, plan);
   if (options.resume) {
@@ -289,7 +292,8 @@ void prepare_record(Record& record, const RunOptions& options, const Site& site,
   for (const Warning& warning : plan.warnings) add_once(record.warnings, warning);
 }
 
-/// Into the record and its journal. Returns 0, or the exit status of the signal that ended it.
+/// Measures into the record and its journal. Returns 0, or the exit status of the signal that ended
+/// it.
 int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
             RunDirectory& directory, const SignalWatch& watch, Record& record) {
   directory.make_logs();
@@ -312,8 +316,9 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
   return status;
 }
 
-/// `linkgain run`: measures, prints the table, writes the files. Returns the exit status, which may
-/// be that of a signal. Throws what a run that cannot start throws: UsageError and MachineError.
+/// Carries out `linkgain run`: measures, prints the table, writes the files. Returns the exit
+/// status, which may be that of a signal. Throws what a run that cannot start throws: UsageError
+/// and MachineError.
 int carry_out(const RunOptions& given) {
   if (given.list || given.dry_run) return preview(given);
   if (!given.resume) require_usable(given);

@@ -26,13 +26,13 @@
 namespace linkgain {
 namespace {
 
-/// To more than an empty text, which is as good as nothing.
+/// Returns whether a variable is set to more than an empty text, which is as good as nothing.
 bool is_set(std::string_view name, const Environment& environment) {
   const auto found = environment.find(std::string(name));
   return found != environment.end() && !found->second.empty();
 }
 
-/// Where it was written instead; empty where it could not be either.
+/// Writes the record elsewhere; returns where, empty where it could not be either.
 std::string keep_elsewhere(const Record& record) {
   try {
     const std::filesystem::path file =
@@ -54,8 +54,8 @@ void warn(Record& record, const Warning& warning) {
   }
 }
 
-/// Whether this program reads it again: what a job said that it cannot have measured must not pass
-/// for a result.
+/// Returns whether this program reads it again: what a job said that it cannot have measured must
+/// not pass for a result.
 bool is_readable(Record& record, const std::string& text, const std::string& origin) {
   try {
     parse_record(text, origin);
@@ -67,7 +67,8 @@ bool is_readable(Record& record, const std::string& text, const std::string& ori
   }
 }
 
-/// Where it can be read: in the run's folder, in a file elsewhere, or, empty, nowhere.
+/// Keeps the record and returns where it can be read: in the run's folder, in a file elsewhere, or,
+/// empty, nowhere.
 std::filesystem::path keep_record(Record& record, RunDirectory& directory) {
   const std::string text = to_json(record);
   try {

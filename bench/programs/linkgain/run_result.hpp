@@ -27,8 +27,8 @@ LogFile open_log(RunDirectory& directory);
 /// Throws what RunDirectory::begin() throws.
 RunDirectory begin_in(const std::filesystem::path& folder, std::string_view logs);
 
-/// A warning for each of the variables by which tests plant faults, in this environment or in a
-/// variant's: such a run measures nothing.
+/// Makes a warning for each of the variables by which tests plant faults, in this environment or in
+/// a variant's: such a run measures nothing.
 std::vector<Warning> warnings_of_test_variables(const Environment& environment,
                                                 const std::vector<Variant>& variants);
 

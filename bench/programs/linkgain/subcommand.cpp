@@ -57,7 +57,7 @@ struct Registered {
   std::function<std::function<Request()>(CommandLine& line)> declare;
 };
 
-/// In no order: that of their files' objects.
+/// Returns them in no order but that of their files' objects.
 std::vector<Registered>& registered() {
   static std::vector<Registered> all;
   return all;
@@ -76,7 +76,7 @@ std::string unknown_command(const std::string& name) {
   return unknown_name("command", name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-/// What was typed and is neither option nor command, and what was meant if something is near.
+/// Says what was typed and is neither option nor command, and what was meant if something is near.
 std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays) {
   const auto option = std::find_if(strays.begin(), strays.end(),
                                    [](const std::string& stray) { return stray.starts_with('-'); });
@@ -93,14 +93,14 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
   return fmt::format("unknown option '{}'{}", given, did_you_mean(given, candidates));
 }
 
-/// The value behind an option's name; `usual` where there is none.
+/// Returns the value behind an option's name; `usual` where there is none.
 std::string value_after(const std::vector<std::string>& words, std::string_view name,
                         const std::string& usual) {
   const auto found = std::ranges::find(words, name);
   return found == words.end() || found + 1 == words.end() ? usual : found[1];
 }
 
-/// What to do instead where `linkgain run` was given nccl-tests' flags; else empty.
+/// Says what to do instead where `linkgain run` was given nccl-tests' flags; else empty.
 std::string nccl_tests_advice(const std::vector<std::string>& strays) {
   static constexpr std::array<std::string_view, 7> kFlags{"-b", "-e", "-f", "-g", "-n", "-w", "-c"};
   const auto is_flag = [](const std::string& word) {
@@ -116,8 +116,8 @@ std::string nccl_tests_advice(const std::vector<std::string>& strays) {
       smallest, largest, factor, fmt::join(strays, " "));
 }
 
-/// The word that stands before the "--" of `linkgain exec` and is no option's. CLI11 then takes the
-/// command for strays, and this word for the command.
+/// Returns the word that stands before the "--" of `linkgain exec` and is no option's. CLI11 then
+/// takes the command for strays, and this word for the command.
 std::optional<std::string> word_before_command(const CLI::App& command) {
   if (command.get_name() != "exec" || !command.remaining().empty()) return std::nullopt;
   const std::vector<std::string>& words = command.get_option("command")->results();

@@ -81,7 +81,7 @@ class Registration {
                      }) {}
 
  private:
-  /// `declare` returns what makes the request when all was parsed and read.
+  /// Registers a command; `declare` returns what makes the request when all was parsed and read.
   Registration(const char* name, const char* summary, const char* footer, Place place,
                std::function<std::function<Request()>(CommandLine& line)> declare);
 };
@@ -89,7 +89,7 @@ class Registration {
 /// How `compare`, `check`, `fleet` and `list` print.
 enum class OutputFormat { table, markdown, csv, json, html };
 
-/// "table", "md", "csv", "json", "html".
+/// Returns "table", "md", "csv", "json", "html".
 std::string_view name_of(OutputFormat format);
 
 /// Adds --format with its default, and --json; the second takes no csv.
@@ -124,28 +124,28 @@ void add_format(CommandLine& line, const char* value, const std::array<Format, c
 /// The value of an argument that names a record: its file, or its run's folder or label.
 inline constexpr const char* kRecordValue = "RECORD";
 
-/// "--ci-width", "--budget", "--out" and "--label" of what measures; their groups and defaults are
-/// the command's.
+/// Adds "--ci-width", "--budget", "--out" and "--label" of what measures; their groups and defaults
+/// are the command's.
 CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share);
 CLI::Option* add_budget(CommandLine& line, std::optional<Seconds>& budget);
 CLI::Option* add_out(CommandLine& line, std::optional<std::filesystem::path>& out);
 CLI::Option* add_label(CommandLine& line, std::string& label);
-/// "--variant" of the same. `names` are those of the built-in variants of these backends.
+/// Adds "--variant" of the same. `names` are those of the built-in variants of these backends.
 CLI::Option* add_variants(CommandLine& line, std::vector<std::string>& variants,
                           const std::string& names, const std::vector<BackendKind>& backends);
 
-/// "--json" and "--quiet" of the same.
+/// Adds "--json" and "--quiet" of the same.
 void add_record_output(CommandLine& line, bool& json, bool& quiet);
 
-/// "5%", as options take a share.
+/// Writes "5%", as options take a share.
 std::string share_text(double share);
 
-/// "--tolerance" of what compares runs with each other, by default what `share` is; `help` says
-/// what it is of.
+/// Adds "--tolerance" of what compares runs with each other, by default what `share` is; `help`
+/// says what it is of.
 CLI::Option* add_tolerance(CommandLine& line, double& share, const std::string& help);
 
-/// The same of what compares them with a baseline, to both sides; the default is the command's.
-/// `tolerance` is a Tolerance or an optional one.
+/// Adds the same of what compares them with a baseline, to both sides; the default is the
+/// command's. `tolerance` is a Tolerance or an optional one.
 template <typename Value>
 CLI::Option* add_tolerance(CommandLine& line, Value& tolerance) {
   return line.deferred
@@ -156,34 +156,35 @@ CLI::Option* add_tolerance(CommandLine& line, Value& tolerance) {
       ->type_name("SHARE");
 }
 
-/// "--junit", "--prometheus": a file for other programs, written beside what is printed.
+/// Adds "--junit", "--prometheus": a file for other programs, written beside what is printed.
 CLI::Option* add_file(CommandLine& line, const char* name,
                       std::optional<std::filesystem::path>& file, const char* help);
 inline constexpr const char* kJunitHelp = "Write JUnit XML";
 inline constexpr const char* kPrometheusHelp = "Write a textfile for node_exporter";
 
-/// What is read of records that a command was given by name, of a run's folder its record and its
-/// journal. Throws UsageError where one is a label of no run.
+/// Lists what is read of records that a command was given by name, of a run's folder its record and
+/// its journal. Throws UsageError where one is a label of no run.
 std::vector<NamedFile> files_of_records(const std::vector<std::filesystem::path>& paths);
 
-/// "--no-color".
+/// Adds "--no-color".
 void add_no_color(CommandLine& line, bool& color);
 
-/// Whether to write in colour: on a terminal, unless an option, NO_COLOR, CLICOLOR=0 or TERM=dumb
-/// forbids it.
+/// Returns whether to write in colour: on a terminal, unless an option, NO_COLOR, CLICOLOR=0 or
+/// TERM=dumb forbids it.
 bool is_colored(bool color);
 
 /// Makes documents fit the terminal that standard output is; elsewhere nothing of them is left out.
 ScreenStyle document_style(bool color = true);
 
-/// Of the terminal that standard output is; elsewhere of 80 columns.
+/// Finds the style of the terminal that standard output is; elsewhere that of 80 columns.
 ScreenStyle screen_style(bool color);
 
-/// As short as it can be from the current folder, as a word of a command line to be copied.
+/// Writes a path as short as it can be from the current folder, as a word of a command line to be
+/// copied.
 std::string shown_path(const std::filesystem::path& path);
 
-/// The records that a command was given by name: files, journals or runs' directories. What their
-/// samples give is taken from these. Throws UsageError where one cannot be read.
+/// Reads the records that a command was given by name: files, journals or runs' directories. What
+/// their samples give is taken from these. Throws UsageError where one cannot be read.
 std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace linkgain

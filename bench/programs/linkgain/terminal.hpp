@@ -6,19 +6,20 @@
 /// What the terminal behind a descriptor can show.
 namespace linkgain {
 
-/// Whether it is a terminal on which a line can be written anew: not one of TERM=dumb.
+/// Returns whether it is a terminal on which a line can be written anew: not one of TERM=dumb.
 bool is_terminal(int descriptor);
 
-/// Columns, as the terminal says now; else those of COLUMNS, else 80.
+/// Returns the columns, as the terminal says now; else those of COLUMNS, else 80.
 std::size_t columns_of(int descriptor);
 
-/// Whether the locale's encoding is UTF-8: LC_ALL, LC_CTYPE and LANG, the first that is set.
+/// Returns whether the locale's encoding is UTF-8: LC_ALL, LC_CTYPE and LANG, the first that is
+/// set.
 bool has_utf8();
 
-/// The text, in ASCII where has_utf8() is not.
+/// Returns the text, in ASCII where has_utf8() is not.
 std::string in_locale(const std::string& text);
 
-/// Markdown for standard output: in_locale(), in a file always UTF-8.
+/// Returns Markdown for standard output: in_locale(), in a file always UTF-8.
 std::string document_text(const std::string& markdown);
 
 /// Writes in_locale() text to standard output. Unless `pager` is false, or standard input or output
