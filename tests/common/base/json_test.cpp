@@ -8,8 +8,6 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json_document.hpp"
-#include "linkgain/base/json_library.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {

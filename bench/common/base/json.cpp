@@ -1,4 +1,4 @@
-#include "linkgain/base/json_document.hpp"
+#include "linkgain/base/json.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json_library.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain::json {
