@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/run/run.hpp"
+#include "linkgain/run/observer.hpp"
+#include "linkgain/run/pace.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {

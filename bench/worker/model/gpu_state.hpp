@@ -17,7 +17,7 @@
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
 #include "linkgain/gpu/stream.hpp"
-#include "linkgain/model/gpu_model.hpp"
+#include "linkgain/model/gpu_options.hpp"
 
 namespace linkgain::on_gpu {
 

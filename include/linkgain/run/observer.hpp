@@ -8,6 +8,8 @@
 
 namespace linkgain {
 
+class RunPace;
+
 /// What a run tells whoever watches it, and asks of them. Nothing needs to be done with any of it.
 class RunObserver {
  public:
@@ -36,6 +38,19 @@ class RunObserver {
   virtual bool may_count_again() const { return true; }
   /// Returns whether no other batch is to begin.
   virtual bool out_of_budget() const { return false; }
+};
+
+/// Who is told how far a run is. Nothing needs to be done with any of it.
+class RunProgress {
+ public:
+  virtual ~RunProgress() = default;
+
+  virtual void note(const std::string&) {}  ///< a line that stays
+  virtual void starting(const RunPace&) {}  ///< jobs are being started
+  /// Says that a case is being measured.
+  virtual void measuring(const RunPace&, int /*launch*/, const Case&) {}
+  virtual void finished(const RunPace&, int /*launch*/, const CaseResult&) {}
+  virtual void waiting(const RunPace&) {}  ///< each second while a job works or starts
 };
 
 }  // namespace linkgain

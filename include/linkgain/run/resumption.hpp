@@ -10,7 +10,7 @@
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/run.hpp"
+#include "linkgain/run/observer.hpp"
 
 /// A run that was ended before its time and goes on: what it measured stands, what it was measuring
 /// is measured again.

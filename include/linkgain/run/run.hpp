@@ -1,27 +1,12 @@
 #pragma once
 
-#include <string>
-
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/run/pace.hpp"
+#include "linkgain/run/observer.hpp"
 #include "linkgain/run/world.hpp"
 
 namespace linkgain {
-
-/// Who is told how far a run is. Nothing needs to be done with any of it.
-class RunProgress {
- public:
-  virtual ~RunProgress() = default;
-
-  virtual void note(const std::string&) {}  ///< a line that stays
-  virtual void starting(const RunPace&) {}  ///< jobs are being started
-  /// Says that a case is being measured.
-  virtual void measuring(const RunPace&, int /*launch*/, const Case&) {}
-  virtual void finished(const RunPace&, int /*launch*/, const CaseResult&) {}
-  virtual void waiting(const RunPace&) {}  ///< each second while a job works or starts
-};
 
 /// Carries out a plan: jobs, launches, cases. `record` has its settings filled in and, of a run
 /// that goes on, the cases as prepare_to_go_on() leaves them; everything measured goes into it as

@@ -1,3 +1,5 @@
+#include "linkgain/record/record_members.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/record/record_members.hpp"
 
 namespace linkgain {
 namespace {

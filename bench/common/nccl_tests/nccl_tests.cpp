@@ -1,3 +1,5 @@
+#include "linkgain/nccl_tests/nccl_tests.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,7 +23,6 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
-#include "linkgain/nccl_tests/nccl_tests.hpp"
 
 namespace linkgain {
 namespace {
