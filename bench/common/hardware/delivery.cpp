@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json.hpp"
+#include "linkgain/base/json_members.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
@@ -14,7 +14,17 @@ using Outcome = Delivery::Outcome;
 
 constexpr std::array kOutcomes{Outcome::arrived, Outcome::not_arrived, Outcome::gave_up};
 
+Outcome parse_outcome(std::string_view name) { return parse_name("outcome", name, kOutcomes); }
+
 }  // namespace
+
+template <>
+struct json::AsText<Outcome> : NamedEnum<Outcome, kOutcomes, parse_outcome> {};
+
+void describe_members(auto& visit, json::Is<Delivery> auto& delivery) {
+  visit("outcome", delivery.outcome);
+  visit("seen", delivery.seen);
+}
 
 std::string_view name_of(Delivery::Outcome outcome) {
   switch (outcome) {
@@ -47,16 +57,15 @@ std::string_view name_of(ProofRung rung) {
 ProofRung parse_proof_rung(std::string_view name) { return parse_name("rung", name, kProofRungs); }
 
 std::string to_json_line(const Delivery& delivery) {
-  return json::text_of(
-      {{"delivery", {{"outcome", name_of(delivery.outcome)}, {"seen", delivery.seen}}}}, -1);
+  return json::text_of({{"delivery", json::write(delivery)}}, -1);
 }
 
 Reading<Delivery> delivery_in(std::string_view line) {
   try {
-    const json::In delivery = json::In::parse(line).at("delivery");
-    return Delivery{parse_name("outcome", delivery.at("outcome").get<std::string>(), kOutcomes),
-                    delivery.at("seen")};
-  } catch (const nlohmann::json::exception&) {
+    const json::Document document(line);
+    const json::Node root = document.root();
+    const auto delivery = root.is_object() ? root.find("delivery") : std::nullopt;
+    if (delivery) return json::read<Delivery>(*delivery, {"delivery", "", false});
   } catch (const UsageError&) {
   }
   return Reading<Delivery>::missing("linkgain-bench does not say what arrived");

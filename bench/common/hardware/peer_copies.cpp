@@ -1,6 +1,8 @@
 #include "linkgain/hardware/peer_copies.hpp"
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/json_node.hpp"
 
 namespace linkgain {
 namespace {
@@ -13,11 +15,23 @@ json::Out write_copy(const PeerCopy& copy) {
            rate.measured() ? json::Out(rate.value()) : json::Out{{"not_measured", rate.reason()}}}};
 }
 
-PeerCopy read_copy(const json::In& json) {
-  const json::In& rate = json.at("gb_per_s");
-  return {json.at("from"), json.at("to"),
-          rate.is_number() ? Reading<double>(rate.get<double>())
-                           : Reading<double>::missing(rate.at("not_measured"))};
+/// Returns a member of this kind. Throws UsageError where there is none.
+json::Node member(const json::Node& object, const char* key, json::Node::Kind kind) {
+  const auto found = object.is_object() ? object.find(key) : std::nullopt;
+  if (!found || found->kind() != kind) throw UsageError(key);
+  return *found;
+}
+
+PeerCopy read_copy(const json::Node& copy) {
+  using enum json::Node::Kind;
+  PeerCopy read{std::string(member(copy, "from", text).text()),
+                std::string(member(copy, "to", text).text()), Reading<double>::missing("")};
+  const auto rate = copy.find("gb_per_s");
+  read.gb_per_s = rate && rate->is_number()
+                      ? Reading<double>(rate->number())
+                      : Reading<double>::missing(std::string(
+                            member(member(copy, "gb_per_s", object), "not_measured", text).text()));
+  return read;
 }
 
 }  // namespace
@@ -28,8 +42,13 @@ std::string to_json_line(const std::vector<PeerCopy>& copies) {
 
 Reading<std::vector<PeerCopy>> peer_copies_in(std::string_view line) {
   try {
-    return json::vector_of<PeerCopy>(json::In::parse(line).at("peer_copies"), read_copy);
-  } catch (const nlohmann::json::exception&) {
+    const json::Document document(line);
+    const json::Node all = member(document.root(), "peer_copies", json::Node::Kind::array);
+    std::vector<PeerCopy> copies;
+    json::Items items(all);
+    while (const auto item = items.next()) copies.push_back(read_copy(*item));
+    return copies;
+  } catch (const UsageError&) {
     return Reading<std::vector<PeerCopy>>::missing("linkgain-bench does not report peer copies");
   }
 }

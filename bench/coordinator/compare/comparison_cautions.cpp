@@ -17,20 +17,6 @@
 namespace linkgain {
 namespace {
 
-/// Which deviations were assumed, in words: "1.5 % from 1 MiB on, 15 % for all else"; empty where
-/// none was.
-std::string assumed_deviations_text(const RunComparison& comparison) {
-  const bool assumed = std::ranges::any_of(comparison.cases, [](const CaseComparison& each) {
-    return each.speed_up && !degrees_of_freedom(*each.basis);
-  });
-  if (!assumed) return {};
-  return comparison.before->settings.backend == BackendKind::mpi
-             ? fmt::format("{:.0f} % in CPU memory, where the load of the host decides",
-                           100 * kAssumedCpuDeviation)
-             : fmt::format("{:.1f} % from 1 MiB on, {:.0f} % for all else", 100 * kAssumedDeviation,
-                           100 * kAssumedSmallDeviation);
-}
-
 struct Explanation {
   DifferenceKind kind;
   WarningCode code;
@@ -95,7 +81,8 @@ std::string advice_for_launches(const RunComparison& comparison, bool before, bo
                      command_for_launches(comparison.cases.front().definition));
 }
 
-/// Nothing can differ then, which looks like a machine that did not change.
+/// Warns of a run beside itself: nothing can differ then, which looks like a machine that did not
+/// change.
 void add_same_run(std::vector<Warning>& cautions, const RunComparison& comparison) {
   const RunFigures& before = *comparison.before;
   const RunFigures& after = *comparison.after;
@@ -109,14 +96,12 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
   const std::size_t before = most_launches(comparison, false);
   const std::size_t after = most_launches(comparison, true);
   if (before == 0 || (before > 1 && after > 1)) return;
-  const bool assumed = before == 1 && after == 1;
-  const std::string who = assumed       ? "both sides have"
+  const bool both = before == 1 && after == 1;
+  const std::string who = both          ? "both sides have"
                           : before == 1 ? fmt::format("{} has", comparison.before->name)
                                         : fmt::format("{} has", comparison.after->name);
-  const std::string deviation =
-      assumed ? fmt::format("how far launches differ is assumed, not measured ({})",
-                            assumed_deviations_text(comparison))
-              : "how far launches differ is known from the other side alone";
+  const char* deviation = both ? "how far launches differ is not known"
+                               : "how far launches differ is known from the other side alone";
   cautions.push_back({name_of(WarningCode::one_launch),
                       fmt::format("{} one launch only: {}", who, deviation),
                       advice_for_launches(comparison, before == 1, after == 1)});
@@ -142,7 +127,8 @@ std::size_t ranks_of(const RunFigures& run) {
   return run.cases.empty() ? 0 : static_cast<std::size_t>(run.cases.front().definition.ranks);
 }
 
-/// Of one variant: bytes that took another path explain a difference by themselves.
+/// Warns of other paths of one variant: bytes that took another one explain a difference by
+/// themselves.
 void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) {
   std::map<std::string, int> counts;
   for (const CaseComparison& each : comparison.cases) {
@@ -160,7 +146,8 @@ void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) 
   }
 }
 
-/// NCCL has alltoall, gather and scatter as calls of its own from 2.28 on.
+/// Warns of operations that were made of other calls: NCCL has alltoall, gather and scatter as
+/// calls of its own from 2.28 on.
 void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison) {
   std::map<std::string, int> counts;
   const auto form = [](bool grouped) {
@@ -181,8 +168,8 @@ void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison)
   }
 }
 
-/// nccl-tests' buffers count as plain, so that its cases are those of others' runs; from NCCL 2.19
-/// on NCCL allocates them.
+/// Warns of other buffers. Those of nccl-tests count as plain, so that its cases are those of
+/// others' runs; from NCCL 2.19 on NCCL allocates them.
 void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison) {
   const bool before = comparison.before->source == RunSource::nccl_tests;
   const bool after = comparison.after->source == RunSource::nccl_tests;
@@ -201,7 +188,7 @@ void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison
                       advice_of(WarningCode::other_buffers)});
 }
 
-/// Cases of different rank counts never match; the list of missing ones does not say why.
+/// Says why cases of different rank counts are missing: they never match.
 void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) {
   const std::size_t before = ranks_of(*comparison.before);
   const std::size_t after = ranks_of(*comparison.after);
@@ -212,7 +199,7 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
                       advice_of(WarningCode::other_ranks)});
 }
 
-/// Cases of different launch modes never match.
+/// Says why cases of different launch modes are missing: they never match.
 void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& comparison) {
   std::map<LaunchMode, std::set<std::string>> cases;  // of the later run, by the mode of the other
   for (const CaseComparison& each : comparison.cases) {

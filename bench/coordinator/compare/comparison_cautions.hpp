@@ -7,7 +7,7 @@
 /// What the reader of a comparison must know before believing a difference.
 namespace linkgain {
 
-/// What else differs and could explain a difference, and what weakens the comparison; from the
+/// Says what else differs and could explain a difference, and what weakens the comparison; from the
 /// runs, the changes and the cases of `comparison`.
 std::vector<Warning> cautions_of(const RunComparison& comparison);
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "comparison_tables.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/comparison_report.hpp"
@@ -23,7 +22,7 @@ std::string label_of(const CaseComparison& each) {
                               : fmt::format("{}, {}", case_label(each.definition), each.variant);
 }
 
-/// The largest differences of one comparison, the largest first.
+/// Shows the largest differences of one comparison, the largest first.
 RowChart differences_of(const RunComparison& comparison) {
   std::vector<const CaseComparison*> shown;
   for (const CaseComparison& each : comparison.cases) {
@@ -51,7 +50,7 @@ RowChart differences_of(const RunComparison& comparison) {
   return chart;
 }
 
-/// Speed-ups over size, a plot for each curve of three sizes or more.
+/// Shows speed-ups over size, a plot for each curve of three sizes or more.
 std::string curves_of(const RunComparison& comparison) {
   std::vector<Plot> plots;
   std::map<std::string, std::size_t> places;

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "comparison_cautions.hpp"
-#include "comparison_tables.hpp"
+#include "comparison_headline.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -18,6 +18,9 @@
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/grouped.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -25,7 +28,9 @@ namespace {
 void add_changes(Document& document, const RunComparison& comparison) {
   document.heading("What changed");
   if (comparison.changes.empty()) document.item("no machine change was recorded");
-  for (const MachineDifference& change : comparison.changes) document.item(text_of(change));
+  for (const MachineDifference& change : comparison.changes) {
+    document.item(fmt::format("{}: {} → {}", change.what, change.before, change.after));
+  }
 }
 
 void add_cautions(Document& document, const RunComparison& comparison) {
@@ -38,7 +43,7 @@ void add_cautions(Document& document, const RunComparison& comparison) {
   }
 }
 
-/// "6" or, before and after, "6, 8"; empty without an interval.
+/// Returns "6" or, before and after, "6, 8"; empty without an interval.
 std::string launches_cell(const CaseComparison& each) {
   if (!each.speed_up) return {};
   const std::size_t before = each.before->launches.size();
@@ -46,7 +51,7 @@ std::string launches_cell(const CaseComparison& each) {
   return before == after ? fmt::format("{}", before) : fmt::format("{}, {}", before, after);
 }
 
-/// Whether all intervals are over as many launches, so that rows need not say so.
+/// Tells whether all intervals are over as many launches, so that rows need not say so.
 bool have_like_launches(const RunComparison& comparison) {
   std::set<std::string> cells;
   for (const CaseComparison& each : comparison.cases) {
@@ -55,7 +60,7 @@ bool have_like_launches(const RunComparison& comparison) {
   return cells.size() < 2;
 }
 
-/// ", over 8 launches", ", over 8 launches before and 6 after"; empty without an interval.
+/// Returns ", over 8 launches", ", over 8 launches before and 6 after"; empty without an interval.
 std::string launches_text(const RunComparison& comparison) {
   if (!have_like_launches(comparison)) return ", over the row's launches (before, after)";
   const auto any = std::ranges::find_if(
@@ -71,29 +76,56 @@ std::string launches_text(const RunComparison& comparison) {
   return before == 1 ? ", of one launch each" : fmt::format(", over {} each", count(any->before));
 }
 
+/// Says what a value, and the words of the verdicts, mean.
 std::string legend_of(const RunComparison& comparison) {
-  std::vector<Verdict> verdicts;
   bool trainings = false;
   bool rates = false;
   for (const CaseComparison& each : comparison.cases) {
-    verdicts.push_back(each.verdict);
     trainings = trainings || each.definition.training.has_value();
     rates = rates || is_rate(each.definition);
   }
-  return fmt::format("{}. The speed-up is the time before over the time after{}. {} {}",
-                     counts_of(verdicts), launches_text(comparison), value_legend(trainings, rates),
-                     verdict_legend(comparison.tolerance));
+  return fmt::format(
+      "{0}. The speed-up is the time before over the time after{1}. A run's value is the geometric "
+      "mean of its launches' medians.{2}{3}{4} Faster and slower: by more than {5}, and 1 is "
+      "outside the 95 % interval; same: the whole interval is within {5}.",
+      counts_of(comparison.cases), launches_text(comparison),
+      trainings ? " A training's time is that of a step; it has no bandwidth." : "",
+      rates ? " " : "", rates ? kRateLegend : "", readable_percent(comparison.tolerance));
 }
 
-CaseRow row_of(const CaseComparison& each, Metric metric) {
-  CaseRow row{case_label(each.definition),
-              each.variant,
-              {value_cell(each.before, metric), value_cell(each.after, metric)},
-              each.verdict,
-              reason_text(each)};
-  append_cells(row.values, speed_up_cells(each));
-  row.foldable = each.verdict == Verdict::missing || each.verdict == Verdict::not_comparable;
-  return row;
+/// Returns speed-up, interval and less time; of one launch each the first alone.
+Cells speed_up_cells(const CaseComparison& each) {
+  if (!each.speed_up) return {"", "", ""};
+  const RatioText text = readable_ratio(*each.speed_up);
+  if (!each.interval) return {text.estimate, "", ""};
+  return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->value))};
+}
+
+/// Lets rows become one that would say no more than their verdict and reason.
+std::string alike_key(const CaseComparison& each) {
+  const bool has_values =
+      each.verdict != Verdict::missing && each.verdict != Verdict::not_comparable;
+  if (has_values) return {};
+  return fmt::format("{}\n{}\n{}", name_of(each.verdict), each.variant, reason_text(each));
+}
+
+Cells cells_of(const std::vector<const CaseComparison*>& cases, Metric metric) {
+  const CaseComparison& each = *cases.front();
+  Cells cells{case_label(each.definition), each.variant, value_cell(each.before, metric),
+              value_cell(each.after, metric)};
+  append_cells(cells, speed_up_cells(each));
+  cells.push_back(launches_cell(each));
+  std::string reason = reason_text(each);
+  if (cases.size() > 1) {
+    std::vector<std::string> labels;
+    for (const CaseComparison* one : cases) labels.push_back(case_label(one->definition));
+    cells = Cells(cells.size());
+    cells[0] = fmt::format("{} cases", cases.size());
+    cells[1] = each.variant;
+    reason += ": " + first_named(labels);
+  }
+  append_cells(cells, {toned(std::string(name_of(each.verdict)), tone_of(each.verdict)), reason});
+  return cells;
 }
 
 void add_cases(Document& document, const RunComparison& comparison, Metric metric) {
@@ -101,21 +133,29 @@ void add_cases(Document& document, const RunComparison& comparison, Metric metri
     document.paragraph("Neither run has a case to compare.");
     return;
   }
-  std::vector<CaseRow> rows;
-  for (const CaseComparison& each : comparison.cases) rows.push_back(row_of(each, metric));
-  std::vector<Table::Column> columns{{"Before", kRight, false, 3},
+  const bool says_launches = !have_like_launches(comparison);
+  std::vector<Table::Column> columns{{.title = "Case", .too_long = Table::TooLong::cut},
+                                     {.title = "Variant", .needs_values = true, .leave_out = 6},
+                                     {"Before", kRight, false, 3},
                                      {"After", kRight, false, 4},
                                      {"Speed-up", kRight},
                                      {"95 % CI", kRight, false, 5},
-                                     {"Less time", kRight, false, 1}};
-  if (!have_like_launches(comparison)) {
-    columns.push_back({"Launches", kRight, false, 2});
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      rows[i].values.push_back(launches_cell(comparison.cases[i]));
-    }
+                                     {"Less time", kRight, false, 1},
+                                     {"Launches", kRight, false, 2},
+                                     {"Verdict"},
+                                     {.title = "Why", .too_long = Table::TooLong::below}};
+  constexpr std::ptrdiff_t kLaunches = 7;
+  if (!says_launches) columns.erase(columns.begin() + kLaunches);
+  Table table(columns);
+  std::vector<const CaseComparison*> all;
+  for (const CaseComparison& each : comparison.cases) all.push_back(&each);
+  for (const auto& alike : grouped(all, alike_key)) {
+    Cells cells = cells_of(alike, metric);
+    if (!says_launches) cells.erase(cells.begin() + kLaunches);
+    table.add_row(std::move(cells));
   }
   document.heading("Every case");
-  document.table(table_of_cases(columns, rows));
+  document.table(std::move(table));
   document.paragraph(legend_of(comparison));
 }
 
@@ -125,8 +165,11 @@ Document comparison_report(const RunComparison& comparison, Metric metric,
                            const std::string& pictures) {
   Document document;
   if (!comparison.cases.empty()) document.paragraph(answer_of(comparison));
-  document.paragraph("Before: " + name_and_start(*comparison.before));
-  document.paragraph("After: " + name_and_start(*comparison.after));
+  for (const auto& [when, run] :
+       {std::pair{"Before", comparison.before}, {"After", comparison.after}}) {
+    document.paragraph(fmt::format("{}: {}{}", when, run->name,
+                                   run->started.empty() ? "" : fmt::format(" ({})", run->started)));
+  }
   if (!pictures.empty()) {
     document.heading("Pictures");
     document.figure(pictures);
@@ -140,81 +183,100 @@ Document comparison_report(const RunComparison& comparison, Metric metric,
 
 namespace {
 
-constexpr std::string_view kCsvHeader =
-    "before,after,case,variant,before_time_s,after_time_s,before_busbw_gb_per_s,"
-    "after_busbw_gb_per_s,before_algbw_gb_per_s,after_algbw_gb_per_s,before_path,after_path,"
-    "before_launches,after_launches,speed_up,speed_up_low,speed_up_high,less_time,launch_spread,"
-    "spread_assumed,verdict,reason,before_disturbed_samples,after_disturbed_samples,"
-    "before_level_change,after_level_change\n";
+/// A column of the CSV.
+struct CsvColumn {
+  const char* name;
+  std::string (*field)(const RunComparison& comparison, const CaseComparison& each);
+};
+using All = const RunComparison&;
+using Each = const CaseComparison&;
+using Side = const CaseFigures* CaseComparison::*;
 
-std::optional<double> time_of(const CaseFigures* figures) {
-  if (figures == nullptr || !figures->time) {
-    return std::nullopt;
-  }
-  return figures->time->value;
+template <Side side, auto member>
+std::string of_side(All, Each each) {
+  const CaseFigures* figures = each.*side;
+  return figures == nullptr ? std::string() : csv_field(figures->*member);
 }
 
-std::optional<double> bandwidth_of(const CaseFigures* figures,
-                                   std::optional<double> CaseFigures::*which) {
-  return figures == nullptr ? std::nullopt : figures->*which;
+template <Side side>
+std::string seconds_of_side(All, Each each) {
+  const CaseFigures* figures = each.*side;
+  return figures == nullptr ? std::string() : csv_field(seconds_of(figures->time));
 }
 
-std::string path_of(const CaseFigures* figures) {
-  return figures == nullptr || !figures->time ? std::string{} : std::string(name_of(figures->path));
+template <Side side>
+std::string path_of_side(All, Each each) {
+  const CaseFigures* figures = each.*side;
+  return figures == nullptr || !figures->time ? "" : std::string(name_of(figures->path));
 }
 
-std::string launches_of(const CaseFigures* figures) {
-  return figures == nullptr ? std::string{} : fmt::format("{}", figures->launches.size());
+template <Side side>
+std::string launches_of_side(All, Each each) {
+  const CaseFigures* figures = each.*side;
+  return figures == nullptr ? "" : fmt::to_string(figures->launches.size());
 }
 
-void add_difference(std::vector<std::string>& fields, const CaseComparison& each) {
-  if (!each.speed_up) {
-    fields.insert(fields.end(), 6, "");
-    return;
-  }
-  fields.push_back(csv_field(each.speed_up->value));
-  fields.push_back(csv_field(low_of(each.speed_up->interval)));
-  fields.push_back(csv_field(high_of(each.speed_up->interval)));
-  fields.push_back(csv_field(less_time(each.speed_up->value)));
-  fields.push_back(csv_field(deviation_of(*each.basis)));
-  fields.emplace_back(degrees_of_freedom(*each.basis) ? "false" : "true");
+template <Side side, auto member>
+std::string disturbed_of(All, Each each) {
+  const CaseFigures* figures = each.*side;
+  return figures == nullptr ? std::string() : csv_field(figures->disturbance.*member);
 }
 
-std::string csv_row(const RunComparison& comparison, const CaseComparison& each) {
-  const CaseFigures* before = each.before;
-  const CaseFigures* after = each.after;
-  std::vector<std::string> fields{csv_field(std::string_view(comparison.before->name)),
-                                  csv_field(std::string_view(comparison.after->name)),
-                                  csv_field(std::string_view(each.name)),
-                                  csv_field(std::string_view(each.variant)),
-                                  csv_field(time_of(before)),
-                                  csv_field(time_of(after)),
-                                  csv_field(bandwidth_of(before, &CaseFigures::busbw)),
-                                  csv_field(bandwidth_of(after, &CaseFigures::busbw)),
-                                  csv_field(bandwidth_of(before, &CaseFigures::algbw)),
-                                  csv_field(bandwidth_of(after, &CaseFigures::algbw)),
-                                  path_of(before),
-                                  path_of(after),
-                                  launches_of(before),
-                                  launches_of(after)};
-  add_difference(fields, each);
-  fields.emplace_back(name_of(each.verdict));
-  fields.push_back(csv_field(std::string_view(reason_text(each))));
-  for (const CaseFigures* side : {before, after}) {
-    fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.samples));
-  }
-  for (const CaseFigures* side : {before, after}) {
-    fields.push_back(csv_field(side == nullptr ? std::nullopt : side->disturbance.level_change));
-  }
-  return fmt::format("{}\n", fmt::join(fields, ","));
+template <std::optional<double> (*end)(const std::optional<Interval>&)>
+std::string end_of(All, Each each) {
+  return each.speed_up ? csv_field(end(each.speed_up->interval)) : std::string();
 }
+
+std::string csv_text(std::string_view words) { return csv_field(words); }
+
+constexpr Side kBefore = &CaseComparison::before;
+constexpr Side kAfter = &CaseComparison::after;
+
+constexpr CsvColumn kCsvColumns[] = {
+    {"before", [](All all, Each) { return csv_text(all.before->name); }},
+    {"after", [](All all, Each) { return csv_text(all.after->name); }},
+    {"case", [](All, Each each) { return csv_text(each.name); }},
+    {"variant", [](All, Each each) { return csv_text(each.variant); }},
+    {"before_time_s", seconds_of_side<kBefore>},
+    {"after_time_s", seconds_of_side<kAfter>},
+    {"before_busbw_gb_per_s", of_side<kBefore, &CaseFigures::busbw>},
+    {"after_busbw_gb_per_s", of_side<kAfter, &CaseFigures::busbw>},
+    {"before_algbw_gb_per_s", of_side<kBefore, &CaseFigures::algbw>},
+    {"after_algbw_gb_per_s", of_side<kAfter, &CaseFigures::algbw>},
+    {"before_path", path_of_side<kBefore>},
+    {"after_path", path_of_side<kAfter>},
+    {"before_launches", launches_of_side<kBefore>},
+    {"after_launches", launches_of_side<kAfter>},
+    {"speed_up",
+     [](All, Each each) { return each.speed_up ? csv_field(each.speed_up->value) : ""; }},
+    {"speed_up_low", end_of<low_of>},
+    {"speed_up_high", end_of<high_of>},
+    {"less_time",
+     [](All, Each each) {
+       return each.speed_up ? csv_field(less_time(each.speed_up->value)) : "";
+     }},
+    {"launch_spread",
+     [](All, Each each) { return each.basis ? csv_field(deviation_of(*each.basis)) : ""; }},
+    {"spread_assumed", [](All, Each each) { return std::string(each.speed_up ? "false" : ""); }},
+    {"verdict", [](All, Each each) { return std::string(name_of(each.verdict)); }},
+    {"reason", [](All, Each each) { return csv_text(reason_text(each)); }},
+    {"before_disturbed_samples", disturbed_of<kBefore, &Disturbance::samples>},
+    {"after_disturbed_samples", disturbed_of<kAfter, &Disturbance::samples>},
+    {"before_level_change", disturbed_of<kBefore, &Disturbance::level_change>},
+    {"after_level_change", disturbed_of<kAfter, &Disturbance::level_change>},
+};
 
 }  // namespace
 
 std::string comparison_csv(const RunComparison& comparison) {
-  std::string text(kCsvHeader);
-  for (const CaseComparison& each : comparison.cases) text += csv_row(comparison, each);
-  return text;
+  std::string lines;
+  for (const CsvColumn& column : kCsvColumns) lines += fmt::format("{},", column.name);
+  lines.back() = '\n';
+  for (const CaseComparison& each : comparison.cases) {
+    for (const CsvColumn& column : kCsvColumns) lines += column.field(comparison, each) + ",";
+    lines.back() = '\n';
+  }
+  return lines;
 }
 
 namespace {
@@ -222,7 +284,7 @@ namespace {
 using json::nullable;
 using json::Out;
 
-/// With the steps that a training's time is multiplied by in tables: times here are of one step.
+/// Names the steps that a training's time is multiplied by in tables: times here are of one step.
 Out write_run(const RunFigures& run) {
   const std::optional<TrainingPlan>& plan = run.settings.training;
   return {
@@ -253,15 +315,16 @@ Out write_side(const CaseFigures* figures) {
           {"level_change", nullable(figures->disturbance.level_change)}};
 }
 
-/// Times and speed-ups, from which less time follows.
+/// Writes the speed-up, from which less time follows.
 Out write_speed_up(const CaseComparison& each) {
   if (!each.speed_up) return nullptr;
   return {{"speed_up", each.speed_up->value},
-          {"low", each.speed_up->interval->low},
-          {"high", each.speed_up->interval->high},
+          {"low", nullable(low_of(each.speed_up->interval))},
+          {"high", nullable(high_of(each.speed_up->interval))},
           {"less_time", less_time(each.speed_up->value)},
-          {"launch_spread", deviation_of(*each.basis)},
-          {"degrees_of_freedom", nullable(degrees_of_freedom(*each.basis))}};
+          {"launch_spread", each.basis ? Out(deviation_of(*each.basis)) : Out(nullptr)},
+          {"degrees_of_freedom",
+           each.basis ? nullable(degrees_of_freedom(*each.basis)) : Out(nullptr)}};
 }
 
 Out write_case(const CaseComparison& each) {

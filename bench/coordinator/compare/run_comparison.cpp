@@ -42,7 +42,7 @@ class VariantMatch {
     });
   }
 
-  /// Whether a variant takes part at all: by name all do, else the first ones.
+  /// Tells whether a variant takes part at all: by name all do, else the first ones.
   bool counts(const std::string& variant, bool after) const {
     return by_name_ || variant == (after ? first_after_ : first_before_);
   }
@@ -51,7 +51,7 @@ class VariantMatch {
     if (by_name_) return before.variant == after.variant;
     return before.variant == first_before_ && after.variant == first_after_;
   }
-  /// What a row is called.
+  /// Returns what a row is called.
   std::string label(const std::string& variant) const {
     if (by_name_) return variant;
     if (first_before_.empty() || first_after_.empty()) return first_before_ + first_after_;
@@ -64,7 +64,7 @@ class VariantMatch {
   bool by_name_ = false;
 };
 
-/// What the launches of each case of a run say, in its order; absent without a time.
+/// Returns what the launches of each case of a run say, in its order; absent without a time.
 std::vector<std::optional<LaunchMean>> means_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
@@ -81,28 +81,15 @@ std::vector<std::optional<LaunchMean>> means_of(const RunFigures& run) {
   return means;
 }
 
-/// Assumes a deviation of a case of both runs, where launches of like cases tell none: never less
-/// than what the samples of either show.
-LaunchShift assumed_shift(BackendKind backend, const CaseFigures& before,
-                          const CaseFigures& after) {
-  const double assumed = backend == BackendKind::mpi ? kAssumedCpuDeviation
-                                                     : assumed_deviation(before.definition.size);
-  const LaunchDeviation deviation{.deviation = std::max({assumed, before.sample_error.value_or(0.0),
-                                                         after.sample_error.value_or(0.0)}),
-                                  .degrees_of_freedom = std::nullopt};
-  const auto mean = [&](const CaseFigures& figures) {
-    return mean_of(figures.definition, figures.launches, deviation);
-  };
-  return shift_between(mean(before), mean(after)).value();
-}
-
 /// Says how many times longer it took before; nothing where that is not known.
 std::optional<Estimate> speed_up_of(const Judgement& judgement) {
-  if (!judgement.interval) return std::nullopt;
-  return Estimate{
-      .value = std::exp(-*judgement.shift),
-      .interval = Interval{std::exp(-judgement.interval->high), std::exp(-judgement.interval->low)},
-      .replicates = std::min(judgement.basis->before, judgement.basis->after)};
+  if (!judgement.shift) return std::nullopt;
+  Estimate speed_up{.value = std::exp(-*judgement.shift), .replicates = 1};
+  if (!judgement.interval) return speed_up;
+  speed_up.interval =
+      Interval{std::exp(-judgement.interval->high), std::exp(-judgement.interval->low)};
+  speed_up.replicates = std::min(judgement.basis->before, judgement.basis->after);
+  return speed_up;
 }
 
 /// Says what takes part in no comparison.
@@ -144,19 +131,11 @@ Reason why_missing(const RunComparison& comparison, const CaseComparison& each) 
           .words = fmt::format("in {} by {} alone", name, name_of(*other))};
 }
 
-/// The tolerance is meant on the log scale, so that twice as fast and half as fast weigh the same.
+/// Takes the tolerance on the log scale, so that twice as fast and half as fast weigh the same.
 Tolerance within(double share) { return {1.0 / (1.0 + share) - 1.0, share}; }
 
-/// Says that nothing is known of how a program's runs differ: no other program's would stand for
-/// them, as like operations on other machines may for launches.
-std::vector<Reason> too_few_runs(const CaseComparison& each) {
-  std::vector<Reason> reasons{
-      {.kind = Reason::Kind::one_launch, .words = "too few runs to compare"}};
-  for (Reason& reason : disturbances_of(each)) reasons.push_back(std::move(reason));
-  return reasons;
-}
-
-/// Asks whether the case changed, with the shift that launches tell, or else an assumed one.
+/// Asks whether the case changed, with the shift that launches tell. Where they tell nothing, as of
+/// one launch each, the times say what they were, and no direction.
 Question question_of(const RunComparison& comparison, const CaseComparison& each) {
   if (each.before == nullptr || each.after == nullptr) {
     return {.fact = Verdict::missing, .reasons = {why_missing(comparison, each)}};
@@ -164,13 +143,19 @@ Question question_of(const RunComparison& comparison, const CaseComparison& each
   if (const std::optional<Reason> reason = why_not_comparable(comparison, each)) {
     return {.fact = Verdict::not_comparable, .reasons = {*reason}};
   }
-  if (!each.basis && is_program(each.definition.operation)) {
-    return {.fact = Verdict::inconclusive, .reasons = too_few_runs(each)};
+  Question question{.reasons = disturbances_of(each),
+                    .shift = each.basis,
+                    .tolerance = within(comparison.tolerance)};
+  if (each.basis) return question;
+  const bool of_program = is_program(each.definition.operation);
+  question.reasons.insert(
+      question.reasons.begin(),
+      {.kind = Reason::Kind::one_launch,
+       .words = of_program ? "too few runs to compare" : "too few launches to compare"});
+  if (!of_program) {
+    question.log = mean_log(each.after->launches) - mean_log(each.before->launches);
   }
-  const BackendKind backend = comparison.before->settings.backend;
-  return {.reasons = disturbances_of(each),
-          .shift = each.basis ? each.basis : assumed_shift(backend, *each.before, *each.after),
-          .tolerance = within(comparison.tolerance)};
+  return question;
 }
 
 Setup setup_of(const RunFigures& run) {
@@ -190,7 +175,7 @@ CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
   return row;
 }
 
-/// With the shifts of those that both runs have, as far as launches tell them.
+/// Matches the cases, with the shifts of those that both runs have, as far as launches tell them.
 std::vector<CaseComparison> matched_cases(const RunFigures& before, const RunFigures& after,
                                           const CompareOptions& options) {
   const VariantMatch match(before, after);

@@ -13,21 +13,85 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/json.hpp"
+#include "linkgain/base/json_node.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/record_json.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
 
-using Json = nlohmann::json;
+using json::Node;
 
-/// Open MPI's own choice of transports is not written down.
+constexpr const char* kWhatToGive =
+    "give a record.json, the directory of a run, or JSON that nccl-tests' -J wrote";
+
+/// Returns a member, which may be null; nothing if there is none.
+std::optional<Node> member(const Node& object, const char* key) {
+  return object.is_object() ? object.find(key) : std::nullopt;
+}
+
+/// Throws UsageError where there is no such member.
+Node must_have(const Node& object, const char* key) {
+  if (const auto found = member(object, key)) return *found;
+  throw UsageError(fmt::format("not a document of nccl-tests as known here: it lacks '{}'", key),
+                   kWhatToGive);
+}
+
+/// Returns a number; nothing where the member is none.
+std::optional<double> number_at(const Node& object, const char* key) {
+  const auto found = member(object, key);
+  return found && found->is_number() ? std::optional(found->number()) : std::nullopt;
+}
+
+/// Returns a whole number that T holds; nothing where the member is none.
+template <typename T>
+std::optional<T> whole_at(const Node& object, const char* key) {
+  const auto found = member(object, key);
+  return found && found->is_number() ? found->whole<T>() : std::nullopt;
+}
+
+/// Returns a text; nothing where the member is none.
+std::optional<std::string> text_at(const Node& object, const char* key) {
+  const auto found = member(object, key);
+  if (!found || found->kind() != Node::Kind::text) return std::nullopt;
+  return visible_lines(found->text());
+}
+
+template <typename T>
+T known(const std::optional<T>& value, const char* key) {
+  if (value) return *value;
+  throw UsageError(
+      fmt::format("not a document of nccl-tests as known here: its '{}' is missing or of another "
+                  "kind",
+                  key),
+      kWhatToGive);
+}
+
+/// Returns the items of an array; none where the member is no array.
+std::vector<Node> items_at(const Node& object, const char* key) {
+  std::vector<Node> all;
+  const auto found = member(object, key);
+  if (!found || found->kind() != Node::Kind::array) return all;
+  json::Items items(*found);
+  while (const auto item = items.next()) all.push_back(*item);
+  return all;
+}
+
+std::vector<std::string> texts_at(const Node& object, const char* key) {
+  std::vector<std::string> texts;
+  for (const Node& item : items_at(object, key)) {
+    if (item.kind() == Node::Kind::text) texts.push_back(visible_lines(item.text()));
+  }
+  return texts;
+}
+
+/// Returns the variant of these transports; Open MPI's own choice is not written down.
 std::string mpi_variant_of(const Environment& environment) {
   const auto transports = environment.find("OMPI_MCA_btl");
   if (transports == environment.end() || transports->second.starts_with('^')) return "mpi";
@@ -39,9 +103,9 @@ std::string mpi_variant_of(const Environment& environment) {
   return has("tcp") ? "tcp" : "mpi";
 }
 
-/// The built-in variant of `backend` that these variables stand for. NCCL: "host" where they forbid
-/// P2P, else "p2p". MPI in CPU memory: "shared-memory" or "tcp" where they choose Open MPI's
-/// transports, else its own name, "mpi".
+/// Returns the built-in variant of `backend` that these variables stand for. NCCL: "host" where
+/// they forbid P2P, else "p2p". MPI in CPU memory: "shared-memory" or "tcp" where they choose Open
+/// MPI's transports, else its own name, "mpi".
 std::string variant_of(BackendKind backend, const Environment& environment) {
   if (backend == BackendKind::mpi) return mpi_variant_of(environment);
   for (const auto& [name, value] : environment) {
@@ -50,7 +114,7 @@ std::string variant_of(BackendKind backend, const Environment& environment) {
   return "p2p";
 }
 
-/// The settings of a run of this one variant.
+/// Returns the settings of a run of this one variant.
 Settings settings_of(BackendKind backend, const Environment& environment) {
   Settings settings;
   settings.backend = backend;
@@ -90,7 +154,7 @@ constexpr std::array kPrograms{Program{"all_reduce_perf", OperationKind::all_red
                                Program{"scatter_perf", OperationKind::scatter},
                                Program{"sendrecv_perf", OperationKind::send_recv}};
 
-/// The value after an option, or behind its '='; empty where it is not given.
+/// Returns the value after an option, or behind its '='; empty where it is not given.
 std::string option_value(const std::vector<std::string>& arguments, const std::string& option) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == option && i + 1 < arguments.size()) return arguments[i + 1];
@@ -99,7 +163,7 @@ std::string option_value(const std::vector<std::string>& arguments, const std::s
   return {};
 }
 
-/// The value of -R in all its forms; the last one counts.
+/// Returns the value of -R in all its forms; the last one counts.
 std::string registration_of(const std::vector<std::string>& arguments) {
   constexpr std::string_view kLongName =
       "--local_register";  // nccl-tests' only one with that letter
@@ -119,7 +183,8 @@ std::string registration_of(const std::vector<std::string>& arguments) {
   return value;
 }
 
-/// linkgain-bench measures all_reduce unless --only says otherwise.
+/// Tells the operation by the program; linkgain-bench measures all_reduce unless --only says
+/// otherwise.
 OperationKind operation_of(const std::vector<std::string>& arguments) {
   const std::string path = arguments.empty() ? "" : arguments.front();
   const std::string program = path.substr(path.rfind('/') + 1);
@@ -140,39 +205,39 @@ OperationKind operation_of(const std::vector<std::string>& arguments) {
   return only.empty() ? OperationKind::all_reduce : parse_operation(only);
 }
 
-/// The column is padded text: "    -1".
-int root_of(const Json& row) {
-  const Json root = row.value("root", Json());
-  if (root.is_number()) return root.get<int>();
-  if (!root.is_string()) return 0;
-  std::string text = root.get<std::string>();
+/// Reads the root, which is padded text: "    -1".
+int root_of(const Node& row) {
+  if (const auto root = whole_at<int>(row, "root")) return *root;
+  std::string text = text_at(row, "root").value_or("");
   text.erase(0, text.find_first_not_of(' '));
   int value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
-/// Set by -G and -R for all rows alike. Without -R the buffers count as plain, so that their cases
-/// are those of others' runs.
-Case pattern_of(const Json& config, const std::vector<std::string>& arguments, int ranks) {
+/// Returns what -G and -R set for all rows alike. Without -R the buffers count as plain, so that
+/// their cases are those of others' runs.
+Case pattern_of(const Node& config, const std::vector<std::string>& arguments, int ranks) {
   Case pattern;
   pattern.operation = operation_of(arguments);
   pattern.ranks = ranks;
-  if (config.value("graph", 0) > 0) pattern.launch = LaunchMode::graph;
+  if (whole_at<int>(config, "graph").value_or(0) > 0) pattern.launch = LaunchMode::graph;
   const std::string registration = registration_of(arguments);
   if (registration == "1") pattern.buffers = Buffers::registered;
   if (registration == "2") pattern.buffers = Buffers::symmetric;
   return pattern;
 }
 
-Case case_of(const Json& row, const Case& pattern) {
+Case case_of(const Node& row, const Case& pattern) {
   Case c = pattern;
-  c.size = Bytes{row.at("size")};
+  c.size = Bytes{known(whole_at<std::int64_t>(row, "size"), "size")};
   if (c.size.value < 0 || c.size > kLargestSize) {
     throw UsageError(fmt::format("a row has a size of {} bytes", c.size.value));
   }
-  c.type = parse_nccl_tests_type(row.at("type").get<std::string>());
-  if (has_reduction(c.operation)) c.reduction = parse_reduction(row.at("redop").get<std::string>());
+  c.type = parse_nccl_tests_type(known(text_at(row, "type"), "type"));
+  if (has_reduction(c.operation)) {
+    c.reduction = parse_reduction(known(text_at(row, "redop"), "redop"));
+  }
   if (has_root(c.operation)) c.root = root_of(row);
   return c;
 }
@@ -180,41 +245,40 @@ Case case_of(const Json& row, const Case& pattern) {
 /// Throws UsageError where the bandwidth is not that of the time and the ranks: then the file is of
 /// another number of ranks than it says, or of another size. nccl-tests writes six decimals;
 /// figures of a table, which has fewer digits, pass too.
-void require_bandwidth(const CaseFigures& figures, const Json& result) {
+void require_bandwidth(const CaseFigures& figures, const Node& result) {
   constexpr double kDecimals = 1e-6;
   constexpr double kRounding = 1e-3;
-  const Json written = result.value("bus_bw", Json());
-  if (!written.is_number() || !figures.busbw) return;
-  const double bandwidth = written.get<double>();
-  if (std::abs(bandwidth - *figures.busbw) <= kDecimals + kRounding * *figures.busbw) return;
+  const std::optional<double> bandwidth = number_at(result, "bus_bw");
+  if (!bandwidth || !figures.busbw) return;
+  if (std::abs(*bandwidth - *figures.busbw) <= kDecimals + kRounding * *figures.busbw) return;
   throw UsageError(fmt::format("{}: bus_bw is {:.6g} GB/s, and {} by {} ranks are {:.6g} GB/s",
-                               figures.name, bandwidth, readable_time(*figures.time),
+                               figures.name, *bandwidth, readable_time(*figures.time),
                                figures.definition.ranks, *figures.busbw),
                    "give the file as nccl-tests wrote it: config has nthreads, ngpus and an entry "
                    "in devices for each process");
 }
 
-/// Times are in microseconds; -1 and 0 stand for nothing measured.
-CaseFigures figures_of(const Case& c, const Json& result, const std::string& variant) {
+/// Reads one measurement. Times are in microseconds; -1 and 0 stand for nothing measured.
+CaseFigures figures_of(const Case& c, const Node& result, const std::string& variant) {
   CaseFigures figures;
   figures.name = case_name(c);
   figures.definition = c;
   figures.variant = variant;
-  const Json time = result.value("time", Json());
-  const Json wrong = result.value("nwrong", Json());
-  if (wrong.is_number() && wrong.get<double>() > 0.0) {
-    figures.no_time = fmt::format("wrong data: {} elements", wrong.get<double>());
-  } else if (!time.is_number() || !(time.get<double>() > 0.0)) {
+  const double time = number_at(result, "time").value_or(0.0);
+  const double wrong = number_at(result, "nwrong").value_or(0.0);
+  if (wrong > 0.0) {
+    figures.no_time = fmt::format("wrong data: {} elements", wrong);
+  } else if (!(time > 0.0)) {
     figures.no_time = "not measured";
   } else {
-    set_time(figures, possible_time(time.get<double>()));
+    set_time(figures, possible_time(time));
     require_bandwidth(figures, result);
   }
   return figures;
 }
 
-/// Rows of one case come from several cycles (-N) of one launch: their median counts, as that of
-/// repetitions does.
+/// Makes one case of its rows, which come from several cycles (-N) of one launch: their median
+/// counts, as that of repetitions does.
 std::vector<CaseFigures> without_cycles(const std::vector<CaseFigures>& rows) {
   std::map<std::string, std::size_t> places;
   std::vector<CaseFigures> cases;
@@ -234,7 +298,6 @@ std::vector<CaseFigures> without_cycles(const std::vector<CaseFigures>& rows) {
     CaseFigures& own = cases[i];
     if (own.no_time.empty()) {
       set_time(own, Seconds{median(times[i])});
-      own.sample_error = log_median_error(times[i]);
     } else {
       own.time.reset();
       own.launches.clear();
@@ -245,10 +308,9 @@ std::vector<CaseFigures> without_cycles(const std::vector<CaseFigures>& rows) {
   return cases;
 }
 
-Environment environment_of_document(const Json& document) {
+Environment environment_of_document(const Node& document) {
   Environment environment;
-  for (const Json& entry : document.value("env", Json::array())) {
-    const std::string text = entry;
+  for (const std::string& text : texts_at(document, "env")) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (equals == std::string::npos ||
@@ -261,53 +323,58 @@ Environment environment_of_document(const Json& document) {
   return environment;
 }
 
-/// 22803 → "2.28.3".
+/// Makes "2.28.3" of 22803.
 std::string version_text(int code) {
   return fmt::format("{}.{}.{}", code / 10000, code % 10000 / 100, code % 100);
 }
 
 /// Multiplies -g GPUs by -t threads, for the ranks of one process.
-int ranks_of_process(const Json& config) {
+int ranks_of_process(const Node& config) {
   std::int64_t ranks = 1;
-  for (const char* member : {"nthreads", "ngpus"}) {
-    const std::int64_t count = config.value(member, std::int64_t{1});
+  for (const char* key : {"nthreads", "ngpus"}) {
+    const std::int64_t count = whole_at<std::int64_t>(config, key).value_or(1);
     if (count < 1 || count > kMostRanks) {
-      throw UsageError(
-          fmt::format("its config has {} {}, 1 to {} can be", count, member, kMostRanks));
+      throw UsageError(fmt::format("its config has {} {}, 1 to {} can be", count, key, kMostRanks));
     }
     ranks *= count;
   }
   return static_cast<int>(std::min<std::int64_t>(ranks, kMostRanks + 1));
 }
 
-/// The ranks of one process. nccl-tests names the first one's GPU; the others have the next indices
-/// and are taken for the same model.
-void add_process(Machine& machine, const Json& device, int ranks) {
+/// Adds the ranks of one process. nccl-tests names the first one's GPU; the others have the next
+/// indices and are taken for the same model.
+void add_process(Machine& machine, const Node& device, int ranks) {
+  const int first = known(whole_at<int>(device, "rank"), "rank");
+  const std::optional<int> gpu = whole_at<int>(device, "device");
   for (int i = 0; i < ranks; ++i) {
     RankInfo rank;
-    rank.rank = device.at("rank").get<int>() + i;
-    rank.host = device.value("hostname", "");
+    rank.rank = first + i;
+    rank.host = text_at(device, "hostname").value_or("");
     if (machine.host.empty()) machine.host = rank.host;
-    if (device.value("device", Json()).is_number()) {
+    if (gpu) {
       rank.gpu.emplace();
-      rank.gpu->cuda_index = device.at("device").get<int>() + i;
-      rank.gpu->name = device.value("device_info", "");
+      rank.gpu->cuda_index = *gpu + i;
+      rank.gpu->name = text_at(device, "device_info").value_or("");
     }
     machine.ranks.push_back(rank);
   }
 }
 
-/// An entry in devices is a process, not a GPU. Processes of other groups (NCCL_TESTS_SPLIT) have a
-/// communicator of their own, which the rows are not of.
-void read_machine(RunFigures& run, const Json& document) {
-  const Json version = document.value("nccl_version", Json());
-  if (version.is_number()) run.machine.software.nccl_library = version_text(version.get<int>());
-  const Json& config = document.at("config");
-  const Json& devices = config.at("devices");
+/// Reads the ranks. An entry in devices is a process, not a GPU. Processes of other groups
+/// (NCCL_TESTS_SPLIT) have a communicator of their own, which the rows are not of.
+void read_machine(RunFigures& run, const Node& document) {
+  if (const auto version = whole_at<int>(document, "nccl_version")) {
+    run.machine.software.nccl_library = version_text(*version);
+  }
+  const Node config = must_have(document, "config");
+  const std::vector<Node> devices = items_at(config, "devices");
   const int ranks = ranks_of_process(config);
+  const auto group_of = [](const Node& device) {
+    return whole_at<int>(device, "group").value_or(0);
+  };
   int all = 0;
-  for (const Json& device : devices) {
-    if (device.value("group", 0) != devices.front().value("group", 0)) continue;
+  for (const Node& device : devices) {
+    if (group_of(device) != group_of(devices.front())) continue;
     all = std::min(all + ranks, kMostRanks + 1);
     if (all <= kMostRanks) add_process(run.machine, device, ranks);
   }
@@ -318,63 +385,41 @@ void read_machine(RunFigures& run, const Json& document) {
   }
 }
 
-RunFigures read_nccl_tests(const Json& document, const std::string& name) {
+RunFigures read_nccl_tests(const Node& document, const std::string& name) {
   RunFigures run;
   run.name = name;
   run.source = RunSource::nccl_tests;
-  run.started = document.value("start_time", "");
+  run.started = text_at(document, "start_time").value_or("");
   read_machine(run, document);
   const bool gpus = run.machine.ranks.front().gpu.has_value();
   const BackendKind backend = gpus ? BackendKind::nccl : BackendKind::mpi;
   run.settings = settings_of(backend, environment_of_document(document));
-  const auto arguments = document.at("args").get<std::vector<std::string>>();
-  const Case pattern =
-      pattern_of(document.at("config"), arguments, static_cast<int>(run.machine.ranks.size()));
+  const Case pattern = pattern_of(must_have(document, "config"), texts_at(document, "args"),
+                                  static_cast<int>(run.machine.ranks.size()));
   const std::string& variant = run.settings.variants.front().name;
-  for (const Json& row : document.at("results")) {
+  for (const Node& row : items_at(document, "results")) {
     Case c = case_of(row, pattern);
     // null where only the other form was measured.
-    if (const Json& result = row.at("out_of_place"); !result.is_null()) {
-      run.cases.push_back(figures_of(c, result, variant));
-    }
-    if (!supports_in_place(c.operation) || row.value("in_place", Json()).is_null()) continue;
+    const Node result = must_have(row, "out_of_place");
+    if (!result.is_null()) run.cases.push_back(figures_of(c, result, variant));
+    const auto in_place = member(row, "in_place");
+    if (!supports_in_place(c.operation) || !in_place || in_place->is_null()) continue;
     c.in_place = true;
-    run.cases.push_back(figures_of(c, row.at("in_place"), variant));
+    run.cases.push_back(figures_of(c, *in_place, variant));
   }
   run.cases = without_cycles(run.cases);
   return run;
 }
 
-constexpr const char* kWhatToGive =
-    "give a record.json, the directory of a run, or JSON that nccl-tests' -J wrote";
-
-bool is_of_nccl_tests(const Json& document) {
-  return document.is_object() && document.contains("results") && document.contains("config") &&
-         document.contains("args");
-}
-
-Json parse_document(std::string_view text, const std::string& name) {
-  try {
-    return json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw UsageError(fmt::format("{}: not JSON, from byte {} on", name, error.byte), kWhatToGive);
-  } catch (const Json::exception& error) {  // as of a number that is out of range
-    throw UsageError(fmt::format("{}: {}", name, error.what()), kWhatToGive);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", name, error.what()), kWhatToGive);
+/// Reads JSON of nccl-tests, or says that the text is no record either.
+RunFigures read_other(std::string_view text, const std::string& name) {
+  const json::Document document(text);
+  const Node root = document.root();
+  if (member(root, "results") && member(root, "config") && member(root, "args")) {
+    return read_nccl_tests(root, name);
   }
-}
-
-RunFigures parse_nccl_tests(const Json& document, const std::string& name) {
-  try {
-    return read_nccl_tests(document, name);
-  } catch (const Json::exception& error) {
-    throw UsageError(
-        fmt::format("{}: not a document of nccl-tests as known here: {}", name, error.what()),
-        kWhatToGive);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", name, error.what()), error.advice());
-  }
+  if (member(root, "schema")) json::require_known_schema(root);
+  throw UsageError("neither a record nor JSON of nccl-tests", kWhatToGive);
 }
 
 /// Takes what the record's samples give from these.
@@ -387,12 +432,17 @@ RunFigures figures_of_record(Record record, const std::string& name) {
 
 RunFigures parse_run(std::string_view text, const std::string& name) {
   if (text.starts_with("{\"head\"")) return figures_of_record(parse_journal(text, name), name);
-  const Json document = parse_document(text, name);
-  if (document.is_object() && document.contains("schema")) {
+  try {
     return figures_of_record(parse_record(text, name), name);
+  } catch (const json::NotARecord&) {
+  } catch (const UsageError& error) {
+    throw UsageError(error.what(), error.advice().empty() ? kWhatToGive : error.advice());
   }
-  if (is_of_nccl_tests(document)) return parse_nccl_tests(document, name);
-  throw UsageError(fmt::format("{}: neither a record nor JSON of nccl-tests", name), kWhatToGive);
+  try {
+    return read_other(text, name);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", name, error.what()), error.advice());
+  }
 }
 
 RunFigures read_run(const std::filesystem::path& path) {

@@ -19,8 +19,7 @@ struct CompareOptions {
   std::vector<OperationKind> operations;  ///< empty: all cases
 };
 
-/// A case of one variant in two runs, of which the first is the reference. Its basis has an assumed
-/// deviation where launches of like cases tell none.
+/// A case of one variant in two runs, of which the first is the reference.
 struct CaseComparison : Judgement {
   std::string name;
   Case definition;
@@ -28,7 +27,8 @@ struct CaseComparison : Judgement {
   /// Null where that run lacks the case; else part of the run given.
   const CaseFigures* before = nullptr;
   const CaseFigures* after = nullptr;
-  /// t(before) / t(after) with its 95 % interval; absent where there is nothing to compare.
+  /// t(before) / t(after) with its 95 % interval, which one launch each does not have; absent where
+  /// there is nothing to compare.
   std::optional<Estimate> speed_up{};
 };
 
@@ -42,25 +42,25 @@ struct RunComparison {
 };
 
 /// Judges each case by Claim::change. The replicate is the launch: shift_between() the launches of
-/// both runs, with the deviations of each (pooled_deviations()), or where launches tell none with
-/// an assumed one (assumed_deviation(), kAssumedCpuDeviation), or with what the samples show if
-/// that is more. Variants are matched by name, and the first ones with each other where no name is
-/// common or a source has no names. The result points into both runs, which must outlive it.
+/// both runs, with the deviations of each (pooled_deviations()). Where launches tell none the case
+/// is inconclusive. Variants are matched by name, and the first ones with each other where no name
+/// is common or a source has no names. The result points into both runs, which must outlive it.
 RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
                            const CompareOptions& options);
 
-/// Whether some case was measured, or to be measured, in both runs.
+/// Tells whether some case was measured, or to be measured, in both runs.
 bool has_common_case(const RunComparison& comparison);
 
-/// The case that stands for the comparison, null where there is none. The first training that
+/// Finds the case that stands for the comparison, null where there is none. The first training that
 /// communicates (may_stand_for_run()) of those that both runs measured; without any, of the first
 /// variant the largest all_reduce, else the largest case of the first operation that has one.
 const CaseComparison* headline_case(const RunComparison& comparison);
 
-/// The run that has no case of such a row.
+/// Returns the run that has no case of such a row.
 const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each);
 
-/// Of a row that one run lacks: the launch mode by which it has the same case all the same.
+/// Returns, for a row that one run lacks, the launch mode by which it has the same case all the
+/// same.
 std::optional<LaunchMode> other_launch(const RunComparison& comparison, const CaseComparison& each);
 
 }  // namespace linkgain

@@ -14,7 +14,7 @@ namespace linkgain {
 /// Who wrote the times of a run.
 enum class RunSource { record, nccl_tests };
 
-/// "linkgain", "nccl-tests".
+/// Returns "linkgain" or "nccl-tests".
 std::string_view name_of(RunSource source);
 
 /// One case of one variant.
@@ -28,10 +28,7 @@ struct CaseFigures {
   /// Geometric mean of the launches' medians: two runs' times have the ratio that is compared.
   std::optional<Seconds> time;
   std::vector<LaunchMedian>
-      launches;  ///< in order; the same number is the same launch in all cases
-  /// Standard error of a launch's log median by its own samples; the largest of the launches.
-  /// Absent where a launch has a single sample.
-  std::optional<double> sample_error;
+      launches;                 ///< in order; the same number is the same launch in all cases
   std::optional<double> algbw;  ///< at that time, 1e9 B/s
   std::optional<double> busbw;
   Path path = Path::unknown;
@@ -64,13 +61,7 @@ struct RunFigures {
   std::string identity{};
 };
 
-/// Of a record; launch medians are formed from its samples.
+/// Takes the figures of a record; launch medians are formed from its samples.
 RunFigures figures_of(const Record& record, const std::string& name);
-
-/// Standard error of the median of values near each other, on the log scale, from their median
-/// absolute deviation (1.4826 MAD estimates a normal deviation, and its median's error is
-/// sqrt(pi / 2) of the mean's). Absent below two values. Throws std::invalid_argument where a value
-/// is not above zero.
-std::optional<double> log_median_error(const std::vector<double>& values);
 
 }  // namespace linkgain

@@ -100,7 +100,9 @@ TEST(ComparisonReport, SaysWhatIsInconclusive) {
   RunFigures after = after_bridge();
   after.name = "a/folder/whose/name/is/long/enough/for/a/footnote/after.json";
   Situations texts;
-  texts.add("a run against itself, one launch", text_of(run, run));
+  RunFigures single = run;
+  for (CaseFigures& figures : single.cases) figures.launches.resize(1);
+  texts.add("a run against itself, one launch", text_of(single, single));
   texts.add("a run against itself, eight launches", text_of(steady, steady));
   texts.add("slower", text_of(steady, slower));
   slower.cases[0].disturbance = {.samples = 12, .level_change = 1.25};

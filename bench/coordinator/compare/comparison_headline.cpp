@@ -1,4 +1,4 @@
-#include "comparison_tables.hpp"
+#include "comparison_headline.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,9 +17,7 @@
 #include "linkgain/report/judgement_text.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/statistics/statistics.hpp"
-#include "linkgain/tables/grouped.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -45,14 +43,6 @@ std::string value_cell(const CaseFigures* figures, Metric metric) {
   return {};
 }
 
-Cells speed_up_cells(const CaseComparison& each) {
-  if (!each.speed_up) {
-    return {"", "", ""};
-  }
-  const RatioText text = readable_ratio(*each.speed_up);
-  return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->value))};
-}
-
 namespace {
 
 /// Says what the change is worth: "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI
@@ -72,7 +62,7 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          readable_percent(-less_time(each.speed_up->value), Whole::no),
                          with_interval(*each.speed_up));
     case Verdict::inconclusive:
-      if (!each.speed_up) return fmt::format("{}: {}.", what, reason_text(each));
+      if (!each.interval) return fmt::format("Inconclusive: {}.", reason_text(each));
       return fmt::format("Inconclusive: {} before and after ({}). Repeat both runs with more {}.",
                          what, with_interval(*each.speed_up),
                          is_program(each.definition.operation) ? "rounds" : "launches");
@@ -91,20 +81,12 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
 
 }  // namespace
 
-std::string name_and_start(const RunFigures& run) {
-  return run.started.empty() ? run.name : fmt::format("{} ({})", run.name, run.started);
-}
-
-std::string text_of(const MachineDifference& change) {
-  return fmt::format("{}: {} → {}", change.what, change.before, change.after);
-}
-
-std::string counts_of(const std::vector<Verdict>& verdicts) {
+std::string counts_of(const std::vector<CaseComparison>& cases) {
   constexpr std::array kVerdicts{Verdict::faster,       Verdict::slower,         Verdict::same,
                                  Verdict::inconclusive, Verdict::not_comparable, Verdict::missing};
   std::vector<std::string> counts;
   for (const Verdict verdict : kVerdicts) {
-    const auto count = std::count(verdicts.begin(), verdicts.end(), verdict);
+    const auto count = std::ranges::count(cases, verdict, &CaseComparison::verdict);
     if (count > 0) counts.push_back(fmt::format("{} {}", count, name_of(verdict)));
   }
   return fmt::format("{}", fmt::join(counts, ", "));
@@ -112,14 +94,14 @@ std::string counts_of(const std::vector<Verdict>& verdicts) {
 
 namespace {
 
-/// Absolute, of the log of the time.
+/// Returns the size of a change, of the log of the time; 0 of none.
 double change_in(const CaseComparison& each) {
   return is_change(each.verdict) ? std::abs(std::log(each.speed_up->value)) : 0.0;
 }
 
-bool is_compared(const CaseComparison& each) { return each.speed_up.has_value(); }
+bool is_compared(const CaseComparison& each) { return each.interval.has_value(); }
 
-/// "30 % less time", "43 % slower"; of a number that is no time "30 % lower".
+/// Returns "30 % less time", "43 % slower"; of a number that is no time "30 % lower".
 std::string change_words(const CaseComparison& each) {
   const double speed_up = each.speed_up->value;
   const std::optional<ProgramMetric>& metric = each.definition.metric;
@@ -140,13 +122,16 @@ std::string change_text(const CaseComparison& each) {
                      variant, change_words(each), ratio.estimate, ratio.interval());
 }
 
-constexpr const char* kTooFewRuns = "Too few runs to compare.";
-
-/// Says whether nothing is compared because one run each is known.
-bool has_too_few_runs(const RunComparison& comparison) {
-  return std::ranges::any_of(comparison.cases, [](const CaseComparison& each) {
-    return each.has(Reason::Kind::one_launch);
-  });
+/// Returns "Too few launches to compare." where one launch or run each is all that is known; empty
+/// otherwise.
+std::string too_few_text(const RunComparison& comparison) {
+  for (const CaseComparison& each : comparison.cases) {
+    if (!each.has(Reason::Kind::one_launch)) continue;
+    std::string text = each.reasons.front().words + ".";
+    text.front() = 'T';
+    return text;
+  }
+  return {};
 }
 
 }  // namespace
@@ -154,14 +139,13 @@ bool has_too_few_runs(const RunComparison& comparison) {
 std::string answer_of(const RunComparison& comparison) {
   const std::vector<CaseComparison>& cases = comparison.cases;
   if (cases.empty()) return {};
-  std::vector<Verdict> verdicts;
-  for (const CaseComparison& each : cases) verdicts.push_back(each.verdict);
   const auto largest = std::ranges::max_element(cases, {}, change_in);
   const auto change = [&]() -> std::string {
     if (is_change(largest->verdict)) return change_text(*largest);
     if (!has_common_case(comparison)) return "The runs have no case in common.";
     if (std::ranges::none_of(cases, is_compared)) {
-      return has_too_few_runs(comparison) ? kTooFewRuns : "No case can be compared.";
+      const std::string too_few = too_few_text(comparison);
+      return too_few.empty() ? "No case can be compared." : too_few;
     }
     const bool decided = std::ranges::none_of(
         cases, [](const CaseComparison& each) { return each.verdict == Verdict::inconclusive; });
@@ -169,64 +153,7 @@ std::string answer_of(const RunComparison& comparison) {
                                  readable_percent(comparison.tolerance))
                    : "No case changed significantly.";
   };
-  return fmt::format("{}. {}", counts_of(verdicts), change());
-}
-
-std::string value_legend(bool trainings, bool rates) {
-  return fmt::format("A run's value is the geometric mean of its launches' medians.{}{}{}",
-                     trainings ? " A training's time is that of a step; it has no bandwidth." : "",
-                     rates ? " " : "", rates ? kRateLegend : "");
-}
-
-std::string verdict_legend(double tolerance) {
-  const std::string percent = readable_percent(tolerance);
-  return fmt::format(
-      "Faster and slower: by more than {}, and 1 is outside the 95 % interval; same: the whole "
-      "interval is within {}.",
-      percent, percent);
-}
-
-namespace {
-
-std::string alike_key(const CaseRow& row) {
-  return row.foldable ? fmt::format("{}\n{}\n{}", name_of(row.verdict), row.variant, row.reason)
-                      : std::string();
-}
-
-/// Values between what is before and after them.
-Cells cells_of(const std::string& label, const CaseRow& row, const Cells& values,
-               const std::string& reason) {
-  Cells cells{label, row.variant};
-  append_cells(cells, values);
-  append_cells(cells, {toned(std::string(name_of(row.verdict)), tone_of(row.verdict)), reason});
-  return cells;
-}
-
-/// In the place of several rows that say the same.
-Cells cells_of_several(const std::vector<const CaseRow*>& rows) {
-  const CaseRow& first = *rows.front();
-  std::vector<std::string> labels;
-  for (const CaseRow* row : rows) labels.push_back(row->label);
-  return cells_of(fmt::format("{} cases", rows.size()), first, Cells(first.values.size()),
-                  fmt::format("{}: {}", first.reason, first_named(labels)));
-}
-
-}  // namespace
-
-Table table_of_cases(const std::vector<Table::Column>& columns, const std::vector<CaseRow>& rows) {
-  std::vector<Table::Column> all{{.title = "Case", .too_long = Table::TooLong::cut},
-                                 {.title = "Variant", .needs_values = true, .leave_out = 6}};
-  all.insert(all.end(), columns.begin(), columns.end());
-  all.insert(all.end(), {{"Verdict"}, {.title = "Why", .too_long = Table::TooLong::below}});
-  Table table(all);
-  std::vector<const CaseRow*> ordered;
-  for (const CaseRow& row : rows) ordered.push_back(&row);
-  for (const auto& alike : grouped(ordered, alike_key)) {
-    const CaseRow& row = *alike.front();
-    table.add_row(alike.size() > 1 ? cells_of_several(alike)
-                                   : cells_of(row.label, row, row.values, row.reason));
-  }
-  return table;
+  return fmt::format("{}. {}", counts_of(cases), change());
 }
 
 namespace {
@@ -256,8 +183,8 @@ auto common(const Rows& rows, Get get) -> std::optional<decltype(get(rows[0].run
   return first == get(rows[1].run->settings) ? std::optional(first) : std::nullopt;
 }
 
-/// "GPT-2 124M, 200 steps, fp32"; without a number of steps "a step". The text below the table has
-/// the rest, for which 60 columns have no room.
+/// Returns "GPT-2 124M, 200 steps, fp32"; without a number of steps "a step". The text below the
+/// table has the rest, for which 60 columns have no room.
 std::string training_title(const TrainingParameters& training, std::optional<std::int64_t> steps) {
   return fmt::format("{}, {}, {}", readable_model(training.model),
                      steps ? counted(*steps, "step", "steps") : "a step",
@@ -352,8 +279,8 @@ void add_operation_table(Document& document, const Rows& rows, const CaseCompari
 void add_headline_table(Document& document, const RunComparison& comparison) {
   const CaseComparison* each = headline_case(comparison);
   if (each == nullptr) {
-    document.paragraph(has_too_few_runs(comparison) ? kTooFewRuns
-                                                    : "No case was measured on both sides.");
+    const std::string too_few = too_few_text(comparison);
+    document.paragraph(too_few.empty() ? "No case was measured on both sides." : too_few);
     return;
   }
   const Rows rows{Row{"Before", comparison.before, each->before},

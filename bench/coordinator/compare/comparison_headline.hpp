@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "linkgain/compare/run_comparison.hpp"
+#include "linkgain/tables/document.hpp"
+
+namespace linkgain {
+
+/// Returns what a run's column shows of a case; empty where the run lacks it or its metric.
+std::string value_cell(const CaseFigures* figures, Metric metric);
+
+/// Returns "1 faster, 2 inconclusive".
+std::string counts_of(const std::vector<CaseComparison>& cases);
+
+/// Says how many cases came to which verdict, and the largest change of those that are decided: "1
+/// faster, 2 inconclusive. Largest change: all_reduce 1 GiB (p2p), 23 % less time (1.30x, 95 % CI
+/// 1.24–1.35x)." Empty where there is no case.
+std::string answer_of(const RunComparison& comparison);
+
+/// Adds the table of the case that stands for the comparison (headline_case()), a row for each
+/// side, and says in a sentence what its difference is. A training's time is that of all steps that
+/// the runs were asked for, or of one step where they were asked for different numbers, and a
+/// paragraph says what was trained.
+void add_headline_table(Document& document, const RunComparison& comparison);
+
+}  // namespace linkgain
