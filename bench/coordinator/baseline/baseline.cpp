@@ -25,7 +25,7 @@ std::string label(const Case& definition, const std::string& variant) {
   return fmt::format("{} with {}", case_name(definition), variant);
 }
 
-/// Why launches cannot be a reference; empty where they can.
+/// Says why launches cannot be a reference; empty where they can.
 std::string why_unfit(const CaseLaunches& launches) {
   if (!launches.wrong_data.empty()) return "wrong data: " + launches.wrong_data;
   if (launches.launches.empty()) return launches.missing;
@@ -53,7 +53,8 @@ BaselineCase reference_of(const CaseLaunches& launches,
   return reference;
 }
 
-/// Each of enough runs then counts the same, however many launches it had.
+/// Takes the mean of runs for the time if there are enough: each then counts the same, however many
+/// launches it had.
 void add_runs(BaselineCase& reference, const CaseLaunches& runs,
               const std::optional<LaunchDeviation>& between_runs) {
   const int count = static_cast<int>(runs.launches.size());
@@ -62,7 +63,7 @@ void add_runs(BaselineCase& reference, const CaseLaunches& runs,
   reference.time = geometric_mean(runs.launches);
 }
 
-/// A warning for what holds of some cases; nothing where there are none.
+/// Warns of what holds of some cases; nothing where there are none.
 void warn_of_cases(Baseline& baseline, WarningCode code, const std::string& what,
                    const std::vector<std::string>& cases, const std::string& advice) {
   if (cases.empty()) return;
@@ -147,7 +148,7 @@ void require_like(const NamedRecord& one, const MachineKey& key, const NamedReco
                    "give records of like machines");
 }
 
-/// Times of several programs are no reference for either.
+/// Requires one program: times of several are no reference for either.
 void require_one_program(std::span<const NamedRecord> records) {
   const std::string first = source_of(records.front().record).program;
   for (const NamedRecord& each : records) {
@@ -159,14 +160,14 @@ void require_one_program(std::span<const NamedRecord> records) {
   }
 }
 
-/// What any of the records knows.
+/// Collects what any of the records knows.
 MachineKey key_of_all(std::span<const NamedRecord> records) {
   MachineKey key = key_of(records.front().record);
   for (const NamedRecord& source : records.subspan(1)) fill_in(key, key_of(source.record));
   return key;
 }
 
-/// What `linkgain exec` ran; empty for other records.
+/// Returns what `linkgain exec` ran; empty for other records.
 std::string program_in(const Record& record) {
   if (!record.settings.program) return {};
   return shown_program(record.settings.program->command, record.settings.program->server);
@@ -321,7 +322,7 @@ std::string launches_text(const Baseline& baseline) {
   return fmt::format("{} to {} launches", fewest->launches, most->launches);
 }
 
-/// What a check against the baseline will be of.
+/// Says what a check against the baseline will be of.
 std::string runs_text(const Baseline& baseline) {
   const auto known = std::ranges::count_if(
       baseline.cases, [](const BaselineCase& each) { return each.between_runs.has_value(); });

@@ -22,7 +22,7 @@ constexpr std::string_view kDigest = ",\n\"digest\": \"";
 
 constexpr const char* kAdvice = "give a baseline that `linkgain baseline` wrote";
 
-/// Who changes one of the two by hand and forgets the other learns it here.
+/// Tells who changed one of the two by hand that he forgot the other.
 void require_agreement(const BaselineCase& reference) {
   constexpr double kRounding = 0.01;
   const std::optional<double>& busbw = reference.stated_busbw;
@@ -34,7 +34,7 @@ void require_agreement(const BaselineCase& reference) {
       "time_s is the reference; change busbw_gb_per_s with it, or take it out");
 }
 
-/// With none at all every difference would be certain.
+/// Refuses a deviation of 0, with which every difference would be certain.
 void require_deviation(const BaselineCase& reference) {
   if (!reference.between_launches || reference.between_launches->deviation > 0.0) return;
   throw UsageError(
@@ -43,7 +43,7 @@ void require_deviation(const BaselineCase& reference) {
       "give how much launches differ (0.005 is 0.5 %), or null where it is not known");
 }
 
-/// Copying a line and forgetting to change it is easily done.
+/// Refuses a case that is there twice, as after a line was copied and not changed.
 void require_each_once(const std::vector<BaselineCase>& cases) {
   std::set<std::pair<std::string, std::string>> seen;
   for (const BaselineCase& reference : cases) {
@@ -95,7 +95,7 @@ std::string pretty(const json::Out& document) {
 
 namespace {
 
-/// The document with its last member, by which linkgain knows one that nobody has edited.
+/// Returns the document with its last member, by which linkgain knows one that nobody has edited.
 std::string signed_by_digest(std::string_view document) {
   Digest digest;
   return with_digest(document, ",\n", digest);

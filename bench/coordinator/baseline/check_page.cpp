@@ -21,7 +21,7 @@ std::string text_of(const CaseCheck& check, const std::optional<Seconds>& time) 
   return time ? readable_result(check.definition, *time) : std::string();
 }
 
-/// What lies furthest from its reference, failing cases first.
+/// Shows what lies furthest from its reference, failing cases first.
 RowChart shifts_of(const CheckResult& result) {
   std::vector<const CaseCheck*> shown;
   for (const CaseCheck& check : result.cases) {

@@ -40,7 +40,7 @@ std::string settling_text(const CaseCheck& check) {
              : fmt::format("{} would settle it", count);
 }
 
-/// "1 missing", "2 slower": those of these verdicts that there are.
+/// Returns "1 missing", "2 slower": those of these verdicts that there are.
 std::vector<std::string> counts(const CheckResult& result, bool failing) {
   std::vector<std::string> parts;
   for (const Verdict verdict : kVerdictsOfChecks) {
@@ -53,7 +53,7 @@ std::vector<std::string> counts(const CheckResult& result, bool failing) {
   return parts;
 }
 
-/// What fails first, the slowest before others, then what is open, suspiciously fast, same and
+/// Puts first what fails, the slowest before others, then what is open, suspiciously fast, same and
 /// added.
 std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
   std::vector<const CaseCheck*> ordered;
@@ -65,23 +65,24 @@ std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
   return ordered;
 }
 
-/// Whether a reader must see the case: it fails, is open or suspiciously fast.
+/// Tells whether a reader must see the case: it fails, is open or suspiciously fast.
 bool worth_a_line(const CaseCheck& check) {
   return fails(check.verdict) || is_open(check.verdict) || check.verdict == Verdict::faster;
 }
 
-/// A shift of logarithms as a share of the reference: "+7.12 %", "-12.3 %"; empty where absent.
+/// Shows a shift of logarithms as a share of the reference: "+7.12 %", "-12.3 %"; empty where
+/// absent.
 std::string shift_text(const std::optional<double>& log) {
   return log ? percent(*log) + " %" : std::string();
 }
 
-/// "+6.1 to +8.3 %"; empty without an interval.
+/// Returns "+6.1 to +8.3 %"; empty without an interval.
 std::string interval_text(const CaseCheck& check) {
   if (!check.interval) return {};
   return fmt::format("{} to {} %", percent(check.interval->low), percent(check.interval->high));
 }
 
-/// Why, and what would settle it; may be empty.
+/// Says why, and what would settle it; may be empty.
 std::string note_text(const CaseCheck& check) {
   const bool open = check.verdict == Verdict::inconclusive && check.interval.has_value();
   if (!open) return one_line(reason_text(check));
@@ -89,8 +90,8 @@ std::string note_text(const CaseCheck& check) {
                      one_line(reason_text(check)));
 }
 
-/// All of it in a sentence: "slower: 3.60 ms, baseline 3.27 ms, +10.1 % (95 % CI +9.0 to +11.2 %),
-/// tolerance ±5 %; ...".
+/// Says all of it in a sentence: "slower: 3.60 ms, baseline 3.27 ms, +10.1 % (95 % CI +9.0 to +11.2
+/// %), tolerance ±5 %; ...".
 std::string sentence(const CaseCheck& check) {
   std::string text(name_of(check.verdict));
   const char* separator = ": ";
@@ -110,7 +111,7 @@ std::string sentence(const CaseCheck& check) {
   return note.empty() ? text : fmt::format("{}; {}", text, note);
 }
 
-/// "FAILED", "INCONCLUSIVE", "PASSED".
+/// Returns "FAILED", "INCONCLUSIVE" or "PASSED".
 std::string outcome(const CheckResult& result) {
   const ExitCode code = exit_code_of(result);
   if (code == ExitCode::problem_found) return "FAILED";
@@ -169,8 +170,8 @@ std::string coverage_text(Coverage coverage) {
   return {};
 }
 
-/// "FAILED: 2 of 28 cases fail (1 missing, 1 slower); 3 inconclusive, 1 faster, 22 same; judged by
-/// runs".
+/// Returns "FAILED: 2 of 28 cases fail (1 missing, 1 slower); 3 inconclusive, 1 faster, 22 same;
+/// judged by runs".
 std::string summary_text(const CheckResult& result) {
   const int added = count_of(result, Verdict::added);
   const int held = static_cast<int>(result.cases.size()) - added;
@@ -185,7 +186,8 @@ std::string summary_text(const CheckResult& result) {
   return text + std::string(coverage_clause(coverage_of(result)));
 }
 
-/// "node1 (8 launches) against the baseline of 2026-01-02: 2 x NVIDIA H200, NVLink, NCCL 2.28"
+/// Returns "node1 (8 launches) against the baseline of 2026-01-02: 2 x NVIDIA H200, NVLink,
+/// NCCL 2.28"
 std::string subject_text(const CheckResult& result) {
   std::vector<std::string> sources;
   for (const BaselineSource& source : result.sources) {
@@ -257,14 +259,14 @@ bool has_one_tolerance(const Checks& checks) {
   });
 }
 
-/// Of the baseline and now: "8, 6", or of both "8".
+/// Returns the launches of the baseline and now: "8, 6", or of both "8".
 std::string launches_cell(const CaseCheck& check) {
   return check.reference_launches == check.launches
              ? fmt::format("{}", check.launches)
              : fmt::format("{}, {}", check.reference_launches, check.launches);
 }
 
-/// Whether each row that has an interval is over as many launches.
+/// Tells whether each row that has an interval is over as many launches.
 bool are_alike(const std::vector<std::string>& launches) {
   std::set<std::string> known(launches.begin(), launches.end());
   known.erase("");
@@ -451,7 +453,7 @@ const std::vector<CaseMetric>& case_metrics() {
   return metrics;
 }
 
-/// When the latest of what was checked began.
+/// Returns when the latest of what was checked began.
 std::optional<double> latest_start(const CheckResult& result) {
   std::optional<double> latest;
   for (const BaselineSource& source : result.sources) {

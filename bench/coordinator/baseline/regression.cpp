@@ -23,7 +23,7 @@ Name name_of(const Case& definition, const std::string& variant) {
   return {case_name(definition), variant};
 }
 
-/// Those of the largest size of their operation and variant.
+/// Marks those of the largest size of their operation and variant.
 void mark_headlines(std::vector<CaseCheck>& checks) {
   std::map<std::pair<OperationKind, std::string>, Bytes> largest;
   for (const CaseCheck& check : checks) {
@@ -46,7 +46,7 @@ CaseCheck to_check(const BaselineCase& reference, const Tolerance& tolerance) {
   return check;
 }
 
-/// The same by the other launch mode.
+/// Returns the same case by the other launch mode.
 Case otherwise_launched(Case definition) {
   const bool graph = definition.launch == LaunchMode::graph;
   definition.launch = graph ? LaunchMode::stream : LaunchMode::graph;
@@ -90,7 +90,8 @@ void state_other_launch(Question& question, LaunchMode reference, LaunchMode own
                             name_of(reference), name_of(own))}};
 }
 
-/// On a side that was measured: it tells nothing of how launches differ, so there is no interval.
+/// Tells whether a side that was measured has one launch: it tells nothing of how launches differ,
+/// so there is no interval.
 bool has_one_launch(const CaseCheck& check) {
   return check.launches == 1 || check.reference_launches == 1;
 }
@@ -145,7 +146,7 @@ class MeasuredCases {
   std::vector<std::optional<LaunchDeviation>> between_runs_;
 };
 
-/// The baseline's side of a comparison by launches.
+/// Returns the baseline's side of a comparison by launches.
 LaunchMean mean_of(const BaselineCase& reference) {
   return {reference.time, reference.launches,
           reference.between_launches
@@ -154,8 +155,8 @@ LaunchMean mean_of(const BaselineCase& reference) {
           reference.resolution};
 }
 
-/// The shift from the baseline to what is checked, by runs where it knows how far they lie apart,
-/// else by launches; nothing where neither is known.
+/// Returns the shift from the baseline to what is checked, by runs where it knows how far they lie
+/// apart, else by launches; nothing where neither is known.
 std::optional<LaunchShift> shift_of(const BaselineCase& reference, const Measured& measured) {
   const CaseLaunches& launches = measured.launches;
   LaunchMean before = mean_of(reference);
@@ -301,7 +302,7 @@ std::string_view name_of(Replicate replicate) {
 
 namespace {
 
-/// Where no job said what machine it is on there is none to compare.
+/// Refuses a record in which no job said what machine it is on: there is none to compare.
 void require_measured(const NamedRecord& source) {
   const Record& record = source.record;
   const bool none = std::ranges::all_of(
@@ -336,7 +337,7 @@ std::vector<VariableChange> changed_variables(const BaselineVariant& known,
   return variable_changes(before, now);
 }
 
-/// Those that several variants inherited are named once.
+/// Warns of other variables, of those that several variants inherited once.
 void warn_of_variables(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
   const Settings& settings = source.record.settings;
   std::map<std::string, std::vector<std::string>> variants_by_changes;
@@ -357,7 +358,7 @@ void warn_of_variables(CheckResult& result, const Baseline& baseline, const Name
   }
 }
 
-/// Its times are then no test of the machine.
+/// Warns of another program: its times are no test of the machine.
 void warn_of_program(CheckResult& result, const Baseline& baseline, const NamedRecord& source) {
   const std::string program = source_of(source.record).program;
   for (const BaselineSource& known : baseline.sources) {
@@ -370,7 +371,7 @@ void warn_of_program(CheckResult& result, const Baseline& baseline, const NamedR
   }
 }
 
-/// Cases that are the same show it nowhere else.
+/// Warns of GPUs that were throttled, which cases that are the same show nowhere else.
 void warn_of_health(CheckResult& result, const NamedRecord& source) {
   HealthSummary health;
   for (const CaseResult& each : source.record.cases) {
@@ -420,7 +421,7 @@ void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
 
 }  // namespace
 
-/// Of cases of the baseline that the run was not to measure.
+/// Warns of cases of the baseline that the run was not to measure.
 void warn_of_other_selection(CheckResult& result, const Settings& settings) {
   const auto absent = std::ranges::count_if(
       result.cases, [](const CaseCheck& check) { return check.has(Reason::Kind::not_measured); });

@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <stdexcept>
 
 #include "fleet_kinds.hpp"
 #include "linkgain/base/errors.hpp"
@@ -35,7 +34,7 @@ std::optional<RankPair> pair_of(const FleetNames& names, std::uint32_t number) {
 
 bool has_rank(const RankPair& pair, int rank) { return pair.first == rank || pair.second == rank; }
 
-/// Ranks of which two or more pairs were measured and all are slow.
+/// Returns the ranks of which two or more pairs were measured and all are slow.
 std::vector<int> ranks_to_blame(const std::set<RankPair>& measured,
                                 const std::set<RankPair>& slow) {
   std::set<int> ranks;
@@ -65,9 +64,9 @@ std::string name_pairs(const Machine& machine, const std::set<RankPair>& pairs) 
                                          : fmt::format("{}", fmt::join(labels, ", "));
 }
 
-/// Which GPU or pair of GPUs the slow cases of pairs point to: a GPU of which every measured pair
-/// is slow, where such GPUs have part in all slow pairs; else the slow pairs. `slow` are numbers of
-/// `names`. Empty where no pair is slow.
+/// Says which GPU or pair of GPUs the slow cases of pairs point to: a GPU of which every measured
+/// pair is slow, where such GPUs have part in all slow pairs; else the slow pairs. `slow` are
+/// numbers of `names`. Empty where no pair is slow.
 std::string blame_by_pairs(const FleetRecord& record, const std::vector<std::uint32_t>& slow,
                            const FleetNames& names) {
   std::set<RankPair> slow_pairs;
@@ -139,7 +138,7 @@ void look_at_health(const FleetRecord& record, Findings& findings) {
                fmt::format("throttled in {} of {} samples", unhealthy, samples));
 }
 
-/// Work of others explains what is slow, and is nothing against the node.
+/// Tells of others' work, which explains what is slow, and is nothing against the node.
 void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& findings) {
   node.neighbours = record.neighbours;
   for (const FleetValue& value : record.values) {
@@ -157,7 +156,8 @@ void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& f
   }
 }
 
-/// "p2p: host-memory where its peers take nvlink (44 cases)", for each variant and pair of paths.
+/// Says "p2p: host-memory where its peers take nvlink (44 cases)", for each variant and pair of
+/// paths.
 void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    Findings& findings) {
   std::map<std::string, int> counts;
@@ -174,7 +174,7 @@ void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetName
   }
 }
 
-/// By numbers of names.
+/// Returns what was measured, by numbers of names.
 std::set<std::uint32_t> measured_in(const FleetRecord& record) {
   std::set<std::uint32_t> measured;
   for (const FleetValue& value : record.values) {
@@ -183,7 +183,7 @@ std::set<std::uint32_t> measured_in(const FleetRecord& record) {
   return measured;
 }
 
-/// Cases that most of its peers have and that this run did not measure.
+/// Looks for cases that most of its peers have and that this run did not measure.
 void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
   const std::set<std::uint32_t> measured = measured_in(record);
   int usual = 0;
@@ -243,7 +243,7 @@ void look_at_software(const FleetRecord& record, const Kind& peers, Findings& fi
   look("NCCL", record.machine.software.nccl_library, peers.nccls);
 }
 
-/// The line of one machine. Its findings stand in the order of their weight.
+/// Makes the line of one machine. Its findings stand in the order of their weight.
 FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const FleetNames& names,
                      const FleetOptions& options) {
   FleetNode node;
@@ -279,10 +279,11 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
   return node;
 }
 
-/// Hosts may stand with and without their domain.
+/// Returns the host without its domain, with which it may stand or not.
 std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
 
-/// The same host with the same GPUs; hosts of one name with other GPUs are different machines.
+/// Returns the same text for the same host with the same GPUs; hosts of one name with other GPUs
+/// are different machines.
 std::string identity_of(const FleetRecord& record) {
   std::set<std::string> gpus;
   for (const RankInfo& rank : record.machine.ranks) {
@@ -291,20 +292,21 @@ std::string identity_of(const FleetRecord& record) {
   return fmt::format("{} {}", host_of(record), fmt::join(gpus, " "));
 }
 
-/// Directories hold JSON documents of other kinds, too; what is called a record is meant as one.
+/// Tells whether a file is a JSON document of another kind, as directories hold them, too; what is
+/// called a record is meant as one.
 bool is_left_out(const FleetRecord& record) {
   return record.is_other_document && record.path.filename() != "record.json";
 }
 
-/// Whether another record is of a machine of this one's name and of its program.
+/// Tells whether another record is of a machine of this one's name and of its program.
 auto is_namesake_of(const FleetRecord& record) {
   return [&record, host = host_of(record)](const FleetRecord* each) {
     return host_of(*each) == host && each->program == record.program;
   };
 }
 
-/// A run whose jobs never started does not say which GPUs its machine has: it is of the one of its
-/// name and of this program, where that is one.
+/// Adds a run whose jobs never started, which does not say what GPUs it had: it is of the machine
+/// of its name and of this program, where that is one.
 void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& record) {
   const auto is_namesake = is_namesake_of(record);
   const auto place = std::ranges::find_if(newest, is_namesake);
@@ -315,15 +317,16 @@ void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& r
   }
 }
 
-/// Of a machine, its ranks and the program if it ran one: what records that can be compared have in
-/// common. Links are left out: where one was lost or repaired, what was before no longer counts.
+/// Names the machine, its ranks and the program if it ran one: what records that can be compared
+/// have in common. Links are left out: where one was lost or repaired, what was before no longer
+/// counts.
 std::string comparable_part(const FleetRecord& record) {
   return fmt::format("{}\n{}\n{}", identity_of(record), describe_machine(record.machine),
                      record.program);
 }
 
-/// The newest readable records of every machine, in the order of their first: one of each kind of
-/// run that cannot be compared with the others.
+/// Returns the newest readable records of every machine, in the order of their first: one of each
+/// kind of run that cannot be compared with the others.
 std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& records) {
   std::map<std::string, std::size_t> places;
   std::vector<const FleetRecord*> newest;
@@ -342,7 +345,8 @@ std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& record
   return newest;
 }
 
-/// The run that never started and took the record's place; the end of `newest` where none did.
+/// Finds the run that never started and took the record's place; the end of `newest` where none
+/// did.
 std::size_t unstarted_after(const FleetRecord& record,
                             const std::vector<const FleetRecord*>& newest) {
   const auto place = std::ranges::find_if(
@@ -352,8 +356,8 @@ std::size_t unstarted_after(const FleetRecord& record,
   return static_cast<std::size_t>(place - newest.begin());
 }
 
-/// An older record is passed over, which must not be silent where it has cases that the newest
-/// lacks. Nodes stand in the order of `newest`.
+/// Names an older record that is passed over, which must not be silent where it has cases that the
+/// newest lacks. Nodes stand in the order of `newest`.
 void name_older(FleetReport& report, const std::vector<FleetRecord>& records,
                 const std::vector<const FleetRecord*>& newest) {
   std::map<std::string, std::size_t> places;
@@ -383,7 +387,7 @@ FleetNode unreadable_node(const std::string& host, const FleetRecord& record) {
   return node;
 }
 
-/// Beside what another record says of the node. A state that is to be drained stays.
+/// Adds a problem beside what another record says of the node. A state that is to be drained stays.
 void add_problem(FleetNode& node, const FleetRecord& record) {
   node.findings.push_back(
       fmt::format("{}: {}", visible(record.path.string()), visible(record.problem)));
@@ -452,7 +456,7 @@ void tell_namesakes_apart(FleetReport& report, const std::vector<const FleetReco
   }
 }
 
-/// Each name once, as the scheduler has it: of a host that was expected with a domain, or without,
+/// Names each once, as the scheduler has it: of a host that was expected with a domain, or without,
 /// that is its name.
 std::vector<std::string> hosts_to_drain(const FleetReport& report, const FleetOptions& options) {
   std::map<std::string, std::string> expected;
@@ -506,23 +510,31 @@ bool is_worse(const FleetNode& a, const FleetNode& b) {
 
 }  // namespace
 
-bool is_to_drain(NodeState state) {
-  switch (state) {
-    case NodeState::wrong_data:
-    case NodeState::incomplete:
-    case NodeState::other_path:
-    case NodeState::slow:
-    case NodeState::unhealthy:
-    case NodeState::odd_machine:
-      return true;
-    case NodeState::missing:
-    case NodeState::unreadable:
-    case NodeState::not_judged:
-    case NodeState::ok:
-      return false;
-  }
-  throw std::invalid_argument("no such state");
+namespace {
+
+struct StateRow {
+  NodeState state;
+  std::string_view name;
+  bool is_to_drain;
+};
+
+constexpr StateRow kStateRows[] = {
+    {NodeState::wrong_data, "wrong data", true},  {NodeState::incomplete, "incomplete", true},
+    {NodeState::missing, "missing", false},       {NodeState::unreadable, "unreadable", false},
+    {NodeState::other_path, "other path", true},  {NodeState::slow, "slow", true},
+    {NodeState::unhealthy, "unhealthy", true},    {NodeState::odd_machine, "odd machine", true},
+    {NodeState::not_judged, "not judged", false}, {NodeState::ok, "ok", false},
+};
+
+const StateRow& row_of(NodeState state) {
+  return *std::ranges::find(kStateRows, state, &StateRow::state);
 }
+
+}  // namespace
+
+std::string_view name_of(NodeState state) { return row_of(state).name; }
+
+bool is_to_drain(NodeState state) { return row_of(state).is_to_drain; }
 
 ExitCode exit_code_of(const FleetReport& report) {
   const auto read = std::ranges::count_if(
@@ -532,32 +544,6 @@ ExitCode exit_code_of(const FleetReport& report) {
     return node.state != NodeState::ok && node.state != NodeState::not_judged;
   });
   return trouble ? ExitCode::problem_found : ExitCode::success;
-}
-
-std::string_view name_of(NodeState state) {
-  switch (state) {
-    case NodeState::wrong_data:
-      return "wrong data";
-    case NodeState::incomplete:
-      return "incomplete";
-    case NodeState::missing:
-      return "missing";
-    case NodeState::unreadable:
-      return "unreadable";
-    case NodeState::other_path:
-      return "other path";
-    case NodeState::slow:
-      return "slow";
-    case NodeState::unhealthy:
-      return "unhealthy";
-    case NodeState::odd_machine:
-      return "odd machine";
-    case NodeState::not_judged:
-      return "not judged";
-    case NodeState::ok:
-      return "ok";
-  }
-  throw std::invalid_argument("no such state");
 }
 
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,

@@ -73,7 +73,7 @@ std::ptrdiff_t unknown_counts(const FleetRecord& record) {
          });
 }
 
-/// "NV18" where all pairs have the same label, else empty.
+/// Returns "NV18" where all pairs have the same label, else empty.
 std::string label_of_all_pairs(const Machine& machine) {
   if (machine.links.empty()) return {};
   const std::string label = link_label(machine, machine.links.front());
@@ -83,8 +83,8 @@ std::string label_of_all_pairs(const Machine& machine) {
   return alike ? label : std::string();
 }
 
-/// What `own` has otherwise than `usual`, briefly: "NV17" where that is so of all its pairs, or
-/// "GPU0–GPU1: NV9".
+/// Says what `own` has otherwise than `usual`, briefly: "NV17" where that is so of all its pairs,
+/// or "GPU0–GPU1: NV9".
 std::string describe_difference(const Machine& own, const Machine& usual) {
   const std::string label = label_of_all_pairs(own);
   if (!label.empty() && label != label_of_all_pairs(usual)) return label;
@@ -122,8 +122,8 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
   return columns;
 }
 
-/// What a machine's own launches are known to differ by: a quiet fleet must not make outliers of
-/// it.
+/// Returns what a machine's own launches are known to differ by: a quiet fleet must not make
+/// outliers of it.
 double least_deviation(const FleetNames::Name& name, int launches) {
   const double single = assumed_deviation(parse_case_name(name.case_name).size);
   return single / std::sqrt(static_cast<double>(std::max(1, launches)));
@@ -182,7 +182,7 @@ Question question_of(double excess, const PeerFigure& figure, double tolerance) 
 
 namespace {
 
-/// How much more of the log time than its peers' median it takes to be slow.
+/// Returns how much more of the log time than its peers' median it takes to be slow.
 double slow_bound(const PeerFigure& figure, double tolerance) {
   return std::max(std::log1p(tolerance), kDeviations * figure.deviation);
 }
@@ -215,7 +215,7 @@ std::string percent(double share) {
   return value < 9.95 ? fmt::format("{:.2g} %", value) : fmt::format("{:.0f} %", value);
 }
 
-/// "7.8 %", "7.8 % to 12 % (by case)"
+/// Returns "7.8 %", "7.8 % to 12 % (by case)".
 std::string text_of(const Reach& reach) {
   const std::string least = percent(reach.least);
   const std::string most = percent(reach.most);
@@ -230,7 +230,7 @@ std::string both_classes(const Reach& steady, const Reach& small) {
                      text_of(small));
 }
 
-/// What slowdown is found in machines of this kind, by class of size where they differ; the
+/// Says what slowdown is found in machines of this kind, by class of size where they differ; the
 /// tolerance may be finer than their launches can tell. Empty for fewer than kKindSize
 /// machines.
 std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance) {

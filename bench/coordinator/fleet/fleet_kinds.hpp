@@ -21,7 +21,7 @@ inline constexpr double kDeviations = 5.0;
 /// Says the first thing that a machine has otherwise than its peers, and of what kind.
 std::string difference_of(const Machine& own, const Machine& usual);
 
-/// "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
+/// Returns "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
 std::string describe_machine(const Machine& machine);
 
 /// What the peers of a machine make of one case and variant.
@@ -49,7 +49,7 @@ struct Kind {
 /// reference, and kDeviations of them its interval.
 Question question_of(double excess, const PeerFigure& figure, double tolerance);
 
-/// The entry that most have, where it is more than half of all; empty where there is none.
+/// Returns the entry that most have, where it is more than half of all; empty where there is none.
 std::string majority(const std::map<std::string, int>& counts);
 
 /// What a readable record is compared with.
@@ -67,13 +67,13 @@ class Kinds {
  public:
   Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names);
 
-  /// What one of the records is compared with.
+  /// Returns what one of the records is compared with.
   NodePeers peers_of(const FleetRecord& record) const;
 
-  /// reach_of() each kind, the largest first.
+  /// Returns reach_of() each kind, the largest first.
   std::vector<std::string> reaches(const FleetNames& names, double tolerance) const;
 
-  /// "2 kinds of machines: 31 of 8 x NVIDIA H200, 4 of 4 x NVIDIA L4"; what is alike by
+  /// Returns "2 kinds of machines: 31 of 8 x NVIDIA H200, 4 of 4 x NVIDIA L4"; what is alike by
   /// GPUs and count is told apart by its links.
   std::string text() const;
 

@@ -17,7 +17,7 @@ constexpr std::size_t kMostColumns = 40;
 constexpr std::size_t kMostNodes = 200;
 constexpr double kFullShade = 1.2;  ///< so that what lies within the noise stays pale
 
-/// Cases that some node was judged by, those with the largest ratio first.
+/// Returns the cases that some node was judged by, those with the largest ratio first.
 std::vector<std::uint32_t> columns_of(const FleetReport& report) {
   std::map<std::uint32_t, double> largest;
   for (const FleetNode& node : report.nodes) {
@@ -39,7 +39,7 @@ HeatMap::Cell cell_of(const FleetNode& node, std::uint32_t name) {
   return {fmt::format("{:.2f}x", found->ratio), found->ratio};
 }
 
-/// Empty where no node was judged.
+/// Shows how each node did in each case; empty where no node was judged.
 std::string nodes_and_cases(const FleetReport& report, const FleetNames& names) {
   std::vector<std::uint32_t> columns = columns_of(report);
   if (columns.empty()) return {};

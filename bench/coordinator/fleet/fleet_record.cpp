@@ -22,7 +22,7 @@
 namespace linkgain {
 namespace {
 
-/// Documents of other programs are no broken records.
+/// Refuses what may be another program's document, which is no broken record.
 void require_document(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kBlank);
@@ -149,8 +149,8 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   return fleet_record_of_whole(parse_record(text.value(), {}), names);
 }
 
-/// "node7" of "20261120T164000Z_node7_2xH200", which is how a run names its folder; empty where the
-/// name is another one.
+/// Returns "node7" of "20261120T164000Z_node7_2xH200", which is how a run names its folder; empty
+/// where the name is another one.
 std::string host_in_folder(const std::string& folder) {
   constexpr std::size_t kTimeLength = 16;
   const std::size_t last = folder.rfind('_');
@@ -160,8 +160,8 @@ std::string host_in_folder(const std::string& folder) {
   return folder.substr(kTimeLength + 1, last - kTimeLength - 1);
 }
 
-/// What to call a record that does not say whose it is: "node7/record.json" is node7's, and so is
-/// "node7", a folder that cannot be read.
+/// Says what to call a record that does not say whose it is: "node7/record.json" is node7's, and so
+/// is "node7", a folder that cannot be read.
 std::string host_by_path(const std::filesystem::path& path) {
   const bool is_file = path.extension() == ".json" || path.extension() == ".jsonl";
   const std::string name = visible((is_file ? path.stem() : path.filename()).string());
@@ -231,7 +231,8 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kMostThreads = 16;
 
-/// A record, but not beside the journal of a later run that has none yet; or a journal.
+/// Tells whether it is a record, but not beside the journal of a later run that has none yet; or a
+/// journal.
 bool is_of_a_run(const fs::path& path) {
   const fs::path folder = path.parent_path();
   std::error_code error;
@@ -247,8 +248,8 @@ bool has_run(const fs::path& folder) {
   return fs::exists(folder / "record.json", error) || fs::exists(folder / "journal.jsonl", error);
 }
 
-/// A folder that cannot be read stands itself for what may be in it, but not where it is part of a
-/// run; one that goes away meanwhile has nothing.
+/// Adds what is below a folder. One that cannot be read stands itself for what may be in it, but
+/// not where it is part of a run; one that goes away meanwhile has nothing.
 void add_below(const fs::path& folder, std::vector<fs::path>& files) {
   std::error_code error;
   fs::directory_iterator entry(folder, error);

@@ -27,7 +27,7 @@ std::string findings_of(const FleetNode& node) {
   return fmt::format("{}", fmt::join(node.findings, "; "));
 }
 
-/// Whether there is more than one kind of machine; of one the notes tell.
+/// Tells whether there is more than one kind of machine; of one the notes tell.
 bool has_kinds(const FleetReport& report) {
   std::set<std::string> machines;
   for (const FleetNode& node : report.nodes) {
@@ -60,7 +60,7 @@ Table nodes_of(const FleetReport& report) {
   return table;
 }
 
-/// "31 ok, 1 slow", the worst first.
+/// Returns "31 ok, 1 slow", the worst first.
 std::string counts_of(const FleetReport& report) {
   std::map<NodeState, int> counts;
   for (const FleetNode& node : report.nodes) {
@@ -75,18 +75,18 @@ std::string counts_of(const FleetReport& report) {
                      fmt::join(parts, ", "));
 }
 
-/// Empty where nobody looked for others' work, and none was seen.
+/// Shows a count; empty where nobody looked for others' work, and none was seen.
 std::string known(const FleetNode& node, int count) {
   return node.neighbours || count > 0 ? fmt::format("{}", count) : std::string();
 }
 
-/// Slurm's, as a shell takes it.
+/// Returns Slurm's command, as a shell takes it.
 std::string drain_command(const std::string& hosts) {
   return fmt::format("scontrol update nodename={} state=drain reason='linkgain fleet'",
                      shown_word(hosts));
 }
 
-/// The command, of the names that Slurm takes for one host each; and those that it does not.
+/// Adds the command, of the names that Slurm takes for one host each; and those that it does not.
 void add_drain_command(Document& document, const std::vector<std::string>& hosts) {
   std::vector<std::string> plain;
   std::vector<std::string> others;
@@ -99,7 +99,7 @@ void add_drain_command(Document& document, const std::vector<std::string>& hosts
                                  fmt::join(others, ", ")));
 }
 
-/// Counts, notes, and what to drain.
+/// Adds counts, notes, and what to drain.
 void add_result(Document& document, const FleetReport& report) {
   if (report.nodes.empty()) {
     document.paragraph("No node.");
@@ -117,13 +117,6 @@ void add_result(Document& document, const FleetReport& report) {
 
 }  // namespace
 
-Document fleet_report(const FleetReport& report) {
-  Document document;
-  if (!report.nodes.empty()) document.table(nodes_of(report));
-  add_result(document, report);
-  return document;
-}
-
 Document fleet_nodes(const FleetReport& report) {
   Document document;
   if (!report.nodes.empty()) document.table(nodes_of(report));
@@ -133,6 +126,12 @@ Document fleet_nodes(const FleetReport& report) {
 Document fleet_result(const FleetReport& report) {
   Document document;
   add_result(document, report);
+  return document;
+}
+
+Document fleet_report(const FleetReport& report) {
+  Document document = fleet_nodes(report);
+  document.add(fleet_result(report));
   return document;
 }
 
@@ -190,7 +189,7 @@ constexpr std::array kNodeMetrics{
                [](const FleetNode& node) { return timestamp_of(node.started); }},
 };
 
-/// One of each name, the worst: series must differ.
+/// Returns one of each name, the worst: series must differ.
 std::vector<const FleetNode*> nodes_by_name(const FleetReport& report) {
   std::set<std::string> named;
   std::vector<const FleetNode*> nodes;

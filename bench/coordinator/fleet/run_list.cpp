@@ -31,7 +31,7 @@ bool is_label(std::string_view text) {
 constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kUnfinished = "unfinished";
 
-/// Of a record, a journal, or a folder that may not be read.
+/// Lists a record, a journal, or a folder that may not be read.
 ListedRun listed(const std::filesystem::path& file) {
   ListedRun run;
   std::error_code error;

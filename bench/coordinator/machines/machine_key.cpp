@@ -15,7 +15,7 @@ std::optional<std::string> known(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-/// "2 x NVIDIA H200", or each in turn where they differ.
+/// Returns "2 x NVIDIA H200", or each in turn where they differ.
 std::string describe_gpus(const std::vector<std::string>& gpus) {
   if (gpus.empty()) return "no GPUs";
   const bool alike = std::all_of(gpus.begin(), gpus.end(),

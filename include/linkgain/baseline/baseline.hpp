@@ -68,8 +68,8 @@ struct BaselineSource {
   bool operator==(const BaselineSource&) const = default;
 };
 
-/// Whether both are of one run. Two that began in the same second, as on other GPUs of a node, are
-/// told apart by their digests; where one has none host, begin and launches decide.
+/// Tells whether both are of one run. Two that began in the same second, as on other GPUs of a
+/// node, are told apart by their digests; where one has none host, begin and launches decide.
 bool are_one_run(const BaselineSource& one, const BaselineSource& other);
 
 /// A variant, and what was in force for it.
@@ -92,20 +92,20 @@ struct Baseline {
   std::vector<BaselineCase> cases;
 };
 
-/// From the launches of all records, each a replicate. What is not fit to be a reference is left
-/// out, and a warning says so: wrong data, skipped cases, cases whose launches took different
-/// paths. Throws UsageError where the records are not of one key, ran different programs, set a
-/// variant's variables differently, one of them is given twice, or nothing is left.
+/// Makes a baseline from the launches of all records, each a replicate. What is not fit to be a
+/// reference is left out, and a warning says so: wrong data, skipped cases, cases whose launches
+/// took different paths. Throws UsageError where the records are not of one key, ran different
+/// programs, set a variant's variables differently, one of them is given twice, or nothing is left.
 Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& tolerance,
                        const std::string& made);
 
-/// The same from what launch_medians() gave, without key, variants and sources.
+/// Makes one from what launch_medians() gave, without key, variants and sources.
 Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& tolerance);
 
-/// A case's own tolerance, changed by each override that fits, in their order.
+/// Returns a case's own tolerance, changed by each override that fits, in their order.
 Tolerance tolerance_of(const Baseline& baseline, const BaselineCase& reference);
 
-/// Where a record came from, to be known again.
+/// Says where a record came from, to be known again.
 BaselineSource source_of(const Record& record);
 
 /// Says what keeps runs of the two keys from being compared, a line each: "NCCL: 2.28 there, 2.27
@@ -116,13 +116,13 @@ std::vector<std::string> differences(const MachineKey& there, const MachineKey& 
 /// given twice.
 void require_like_records(std::span<const NamedRecord> records);
 
-/// What a baseline holds, for who has just made it: machine, cases, launches, the deviation of each
-/// pool of like cases, warnings.
+/// Says what a baseline holds, for who has just made it: machine, cases, launches, the deviation of
+/// each pool of like cases, warnings.
 Document baseline_summary(const Baseline& baseline);
 
 extern const FileKind kBaselineFile;
 
-/// One JSON document for people to read and edit.
+/// Writes one JSON document for people to read and edit.
 std::string to_json(const Baseline& baseline);
 
 /// Reads a baseline. Throws UsageError that says where the document departs from the schema, or

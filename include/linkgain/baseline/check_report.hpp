@@ -16,22 +16,22 @@ Document check_table(const CheckResult& result);
 /// cases that fail, are open or suspiciously fast.
 Document check_report(const CheckResult& result);
 
-/// check_report() as a page that stands alone, with a picture of what lies furthest from the
+/// Makes check_report() a page that stands alone, with a picture of what lies furthest from the
 /// baseline and a table of every case.
 std::string check_page(const CheckResult& result);
 
-/// One row per case and variant below one header row. Shifts are shares of the reference; what is
-/// not known is empty.
+/// Writes one row per case and variant below one header row. Shifts are shares of the reference;
+/// what is not known is empty.
 std::string check_csv(const CheckResult& result);
 
-/// JUnit XML: one test case for each case and variant of the baseline, failed where it fails,
-/// skipped where it is inconclusive, each with the figures as its message; those not in the
+/// Writes JUnit XML: one test case for each case and variant of the baseline, failed where it
+/// fails, skipped where it is inconclusive, each with the figures as its message; those not in the
 /// baseline are skipped too.
 std::string check_junit(const CheckResult& result);
 
-/// Prometheus' text format, for node_exporter's textfile collector: exit status, when the latest
-/// run began, counts by verdict, and for each case and variant times, shift with its interval, and
-/// whether it failed or stays open. What is not known has no series.
+/// Writes Prometheus' text format, for node_exporter's textfile collector: exit status, when the
+/// latest run began, counts by verdict, and for each case and variant times, shift with its
+/// interval, and whether it failed or stays open. What is not known has no series.
 std::string check_prometheus(const CheckResult& result);
 
 }  // namespace linkgain

@@ -26,7 +26,7 @@ enum class Replicate {
   run,     ///< how far the baseline's runs lie apart
 };
 
-/// "launch", "run"
+/// Returns "launch" or "run".
 std::string_view name_of(Replicate replicate);
 
 /// What a check says of one variant of one case, beside its reference in the baseline.
@@ -70,24 +70,24 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
                            const std::optional<Tolerance>& tolerance = {},
                            RunsAre runs = RunsAre::complete);
 
-/// The same for records, whose launches are pooled. Throws UsageError where one does not have the
-/// baseline's key, naming what differs, or is given twice. Warns of what may explain a difference:
-/// other variables, another selection of cases, a record that is part of the baseline or
-/// incomplete, overrides that fit no case.
+/// Does the same for records, whose launches are pooled. Throws UsageError where one does not have
+/// the baseline's key, naming what differs, or is given twice. Warns of what may explain a
+/// difference: other variables, another selection of cases, a record that is part of the baseline
+/// or incomplete, overrides that fit no case.
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,
                           const std::optional<Tolerance>& tolerance = {});
 
-/// A shift of logarithms, or an end of its interval, as a share of the reference: 0.05 is 5 %
-/// slower.
+/// Returns a shift of logarithms, or an end of its interval, as a share of the reference: 0.05 is 5
+/// % slower.
 std::optional<double> share_of(const std::optional<double>& log);
 
 int count_of(const CheckResult& result, Verdict verdict);
 
-/// problem_found where a case fails; inconclusive where none does but a headline case is open, or
-/// more than kMostInconclusive of those compared with the baseline; else success.
+/// Returns problem_found where a case fails; inconclusive where none does but a headline case is
+/// open, or more than kMostInconclusive of those compared with the baseline; else success.
 ExitCode exit_code_of(const CheckResult& result);
 
-/// One JSON document, schema "linkgain.check/1".
+/// Writes one JSON document, schema "linkgain.check/1".
 std::string to_json(const CheckResult& result);
 
 }  // namespace linkgain

@@ -33,10 +33,10 @@ inline constexpr std::array kNodeStates{
     NodeState::other_path, NodeState::slow,       NodeState::unhealthy, NodeState::odd_machine,
     NodeState::not_judged, NodeState::ok};
 
-/// "wrong data", "incomplete", ...
+/// Returns "wrong data", "incomplete", ...
 std::string_view name_of(NodeState state);
 
-/// Whether the machine is to blame: all but missing, unreadable, not judged and ok.
+/// Tells whether the machine is to blame: all but missing, unreadable, not judged and ok.
 bool is_to_drain(NodeState state);
 
 /// A case of a node beside its peers.
@@ -81,44 +81,46 @@ struct FleetReport {
   std::vector<std::string> notes;  ///< what the reader must know of the whole
 };
 
-/// Machines are like each other where GPU model, count and the matrix of links are the same as far
-/// as they are known, or without GPUs count and processor; of these kKindSize or more are compared
-/// with their median. A case is slow where its log time is above the peers' median by more than
-/// the tolerance and by more than kDeviations times their deviation: 1.4826 times the median
-/// absolute deviation, or what launches of one machine are known to differ by if that is more; a
-/// note says what this finds. Of several records of a machine the newest counts, of each program
-/// that ran and each number of ranks; one that is not judged is left out where another one is. What
-/// cannot be read stands with the node that its path names.
+/// Judges each machine beside those like it. Machines are like each other where GPU model, count
+/// and the matrix of links are the same as far as they are known, or without GPUs count and
+/// processor; of these kKindSize or more are compared with their median. A case is slow where its
+/// log time is above the peers' median by more than the tolerance and by more than kDeviations
+/// times their deviation: 1.4826 times the median absolute deviation, or what launches of one
+/// machine are known to differ by if that is more; a note says what this finds. Of several records
+/// of a machine the newest counts, of each program that ran and each number of ranks; one that is
+/// not judged is left out where another one is. What cannot be read stands with the node that its
+/// path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
-/// problem_found where a node is neither ok nor not judged, else success; usage, which stands for
-/// input that cannot be read, where all nodes are unreadable.
+/// Returns problem_found where a node is neither ok nor not judged, else success; usage, which
+/// stands for input that cannot be read, where all nodes are unreadable.
 ExitCode exit_code_of(const FleetReport& report);
 
 /// A smaller share of samples that were throttled is told, but is no reason to drain.
 inline constexpr double kUnhealthyShare = 0.01;
 
-/// A line for each node, the worst first; then which to drain, with Slurm's command, and counts.
+/// Writes a line for each node, the worst first; then which to drain, with Slurm's command, and
+/// counts.
 Document fleet_report(const FleetReport& report);
 
-/// The parts of fleet_report(), for a page that gives the result first.
+/// Writes the parts of fleet_report(), for a page that gives the result first.
 Document fleet_nodes(const FleetReport& report);
 Document fleet_result(const FleetReport& report);
 
-/// fleet_report() as a page that stands alone, the result first, with a heat map of nodes and
+/// Makes fleet_report() a page that stands alone, the result first, with a heat map of nodes and
 /// cases.
 std::string fleet_page(const FleetReport& report, const FleetNames& names);
 
-/// A row for each node; units stand in the names, all digits are kept.
+/// Writes a row for each node; units stand in the names, all digits are kept.
 std::string fleet_csv(const FleetReport& report);
 
-/// Prometheus' text format, for node_exporter's textfile collector: exit status, nodes by state,
-/// and for each node its state, whether to drain it, slowdown, cases, others' work, and when its
-/// run began. What is not known has no series.
+/// Writes Prometheus' text format, for node_exporter's textfile collector: exit status, nodes by
+/// state, and for each node its state, whether to drain it, slowdown, cases, others' work, and when
+/// its run began. What is not known has no series.
 std::string fleet_prometheus(const FleetReport& report);
 
-/// One JSON document, schema "linkgain.fleet/1".
+/// Writes one JSON document, schema "linkgain.fleet/1".
 std::string to_json(const FleetReport& report);
 
 }  // namespace linkgain

@@ -24,7 +24,7 @@ class FleetNames {
   };
   /// Throws UsageError for a case that this version does not know.
   std::uint32_t number_of(std::string_view case_name, std::string_view variant);
-  /// By number. Not while others still add names.
+  /// Returns the names by number. Not while others still add names.
   const std::vector<Name>& all() const { return names_; }
 
  private:
@@ -64,8 +64,8 @@ struct FleetRecord {
   std::vector<FleetValue> values;
 };
 
-/// What the record says; where it does not, as of a run whose jobs never started or a file that
-/// cannot be read, by its path.
+/// Returns the host that the record says; where it does not, as of a run whose jobs never started
+/// or a file that cannot be read, by its path.
 std::string host_of(const FleetRecord& record);
 
 FleetRecord fleet_record_of(const Record& record, FleetNames& names);
@@ -74,9 +74,9 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names);
 /// with it.
 FleetRecord read_fleet_record(const std::filesystem::path& path, FleetNames& names);
 
-/// Files that may be records, sorted: those named, and of each directory all below it that end in
-/// .json, and journals beside which there is no record yet. Links to directories are not followed.
-/// A directory below that cannot be read is given itself, so that reading it says why.
+/// Finds files that may be records, sorted: those named, and of each directory all below it that
+/// end in .json, and journals beside which there is no record yet. Links to directories are not
+/// followed. A directory below that cannot be read is given itself, so that reading it says why.
 /// Throws UsageError where something named is not there.
 std::vector<std::filesystem::path> find_fleet_files(
     const std::vector<std::filesystem::path>& named);

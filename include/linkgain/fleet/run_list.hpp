@@ -25,24 +25,24 @@ struct ListedRun {
   std::string status;  ///< "complete", … of a record, "unfinished" of a journal, "unreadable"
 };
 
-/// Of every run in `folder` or below it, the newest first, the unreadable last, among them folders
-/// that may not be read. Throws UsageError where there is no such folder.
+/// Lists every run in `folder` or below it, the newest first, the unreadable last, among them
+/// folders that may not be read. Throws UsageError where there is no such folder.
 std::vector<ListedRun> list_runs(const std::filesystem::path& folder);
 
-/// As that of a fleet: a problem where some cannot be read, usage where none can.
+/// Returns a status as that of a fleet: a problem where some cannot be read, usage where none can.
 ExitCode exit_code_of(const std::vector<ListedRun>& runs);
 
-/// The directory of the run in `folder` or below it that was started last, of those that can be
-/// read. Throws UsageError where there is none.
+/// Returns the directory of the run in `folder` or below it that was started last, of those that
+/// can be read. Throws UsageError where there is none.
 std::filesystem::path latest_run(const std::filesystem::path& folder = kResultsFolder);
 
-/// A label as --label takes it: 1 to 64 letters, digits, '.', '_', '+', '=' and '-', a letter or
-/// digit first. Throws UsageError.
+/// Reads a label as --label takes it: 1 to 64 letters, digits, '.', '_', '+', '=' and '-', a letter
+/// or digit first. Throws UsageError.
 std::string parse_label(const std::string& text);
 
-/// `named` itself where it is there or can be no label; else the directory of the run in `folder`
-/// that has this name, as run_list() shows it, or bears this label. Throws UsageError where none or
-/// several do.
+/// Returns `named` itself where it is there or can be no label; else the directory of the run in
+/// `folder` that has this name, as run_list() shows it, or bears this label. Throws UsageError
+/// where none or several do.
 std::filesystem::path find_run(const std::filesystem::path& named,
                                const std::filesystem::path& folder = kResultsFolder);
 
