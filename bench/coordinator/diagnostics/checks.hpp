@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "faults.hpp"
+#include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 
 namespace linkgain {

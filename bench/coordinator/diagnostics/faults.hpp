@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "linkgain/diagnostics/check_catalog.hpp"
+#include "linkgain/diagnostics/finding.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 
 /// What the checks of `linkgain doctor` find: a row each, in the order of the checks.

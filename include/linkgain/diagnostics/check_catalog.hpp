@@ -20,15 +20,6 @@ struct CheckEntry {
   CheckScope scope = CheckScope::node;
 };
 
-/// What a check finds that is not in order, or what it cannot look at without help.
-struct Fault {
-  std::string_view check;
-  CheckVerdict verdict = CheckVerdict::warning;
-  std::string_view when;    ///< for `--explain`; the finding's own value has the numbers
-  std::string_view why;     ///< why it matters; empty of what is not checkable
-  std::string_view advice;  ///< in both {name} stands for what the check fills in
-};
-
 /// Every check, in the order of a diagnosis.
 std::span<const CheckEntry> check_catalog();
 

@@ -20,6 +20,15 @@ inline constexpr std::array kCheckVerdicts{CheckVerdict::ok, CheckVerdict::warni
 /// "ok", "warning", "problem", "not checkable".
 std::string_view name_of(CheckVerdict verdict);
 
+/// What a check finds that is not in order, or what it cannot look at without help.
+struct Fault {
+  std::string_view check;
+  CheckVerdict verdict = CheckVerdict::warning;
+  std::string_view when;    ///< for `--explain`; the finding's own value has the numbers
+  std::string_view why;     ///< why it matters; empty of what is not checkable
+  std::string_view advice;  ///< in both {name} stands for what the check fills in
+};
+
 /// What a check is about; the order of a diagnosis for people.
 enum class CheckGroup { gpus, power, cooling, connectivity, host, software };
 
