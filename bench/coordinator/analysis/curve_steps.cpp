@@ -16,28 +16,28 @@ using Points = std::span<const CurvePoint>;
 
 double bytes(const CurvePoint& point) { return static_cast<double>(point.size.value); }
 
-/// How many times larger the second one's message is.
+/// Says how many times larger the second one's message is.
 double size_ratio(const CurvePoint& from, const CurvePoint& to) { return bytes(to) / bytes(from); }
 
-/// 0 bound by latency, 1 by bandwidth.
+/// Gives 0 where bound by latency, 1 where by bandwidth.
 double growth_exponent(const CurvePoint& from, const CurvePoint& to) {
   return std::log(to.time.value / from.time.value) / std::log(size_ratio(from, to));
 }
 
-/// Seconds per byte more. Never negative: a trend does not fall.
+/// Gives seconds per byte more. Never negative: a trend does not fall.
 double slope(const CurvePoint& from, const CurvePoint& to) {
   return std::max(0.0, (to.time.value - from.time.value) / (bytes(to) - bytes(from)));
 }
 
-/// The steepest of the two intervals that end at points[i]; there is one at least.
+/// Gives the steepest of the two intervals that end at points[i]; there is one at least.
 double slope_before(Points points, std::size_t i) {
   const double last = slope(points[i - 1], points[i]);
   return i < 2 ? last : std::max(last, slope(points[i - 2], points[i - 1]));
 }
 
-/// Of the interval that begins at points[i], and of the next one too where that is near: where it
-/// begins no further away, by ratio of sizes, than points[i] is from the size before. Never
-/// negative; there is one interval at least.
+/// Gives that of the interval that begins at points[i], and of the next one too where that is near:
+/// where it begins no further away, by ratio of sizes, than points[i] is from the size before.
+/// Never negative; there is one interval at least.
 double exponent_after(Points points, std::size_t i) {
   constexpr double kRounding = 1.01;
   const double first = std::max(0.0, growth_exponent(points[i], points[i + 1]));
@@ -48,7 +48,7 @@ double exponent_after(Points points, std::size_t i) {
              : first;
 }
 
-/// Between points[i] and the next one.
+/// Judges what lies between points[i] and the next one.
 bool rises(Points points, std::size_t i) {
   const CurvePoint& from = points[i];
   const CurvePoint& to = points[i + 1];
@@ -59,26 +59,26 @@ bool rises(Points points, std::size_t i) {
   return after >= kLeastStep * std::max(straight, power);
 }
 
-/// What the sizes before points[i] would have in its place at least: on their straight line.
+/// Says what the sizes before points[i] would have in its place at least: on their straight line.
 double low_before(Points points, std::size_t i) {
   const double trend = i < 2 ? 0.0 : slope(points[i - 2], points[i - 1]);
   return points[i - 1].middle_half.low + trend * (bytes(points[i]) - bytes(points[i - 1]));
 }
 
-/// What the sizes after points[i] would have in its place at most.
+/// Says what the sizes after points[i] would have in its place at most.
 double high_after(Points points, std::size_t i) {
   const double trend = i + 2 < points.size() ? slope(points[i + 1], points[i + 2]) : 0.0;
   return points[i + 1].middle_half.high - trend * (bytes(points[i + 1]) - bytes(points[i]));
 }
 
-/// Between points[i] and the next one.
+/// Judges what lies between points[i] and the next one.
 bool falls(Points points, std::size_t i) {
   const double before = std::min(points[i].middle_half.low, low_before(points, i));
   const double after = std::max(points[i + 1].middle_half.high, high_after(points, i + 1));
   return before >= kLeastStep * after;
 }
 
-/// Ascending, each size once, with times above zero.
+/// Sorts points in ascending order, each size once, with times above zero.
 std::vector<CurvePoint> in_order(std::vector<CurvePoint> points) {
   std::erase_if(points, [](const CurvePoint& point) { return point.time <= Seconds{0.0}; });
   std::stable_sort(points.begin(), points.end(),
@@ -99,7 +99,7 @@ CurvePoint point_of(const Case& definition, const VariantResult& result,
   return point;
 }
 
-/// Whether its times may well be off by as much as a step is.
+/// Tells whether its times may well be off by as much as a step is.
 bool wanders(const CaseResult& result) {
   constexpr double kMost = 0.02;
   return !result.converged &&

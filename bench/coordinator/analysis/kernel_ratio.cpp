@@ -5,7 +5,7 @@
 namespace linkgain {
 namespace {
 
-/// Null where there is none, or of wrong data.
+/// Gives null where there is none, or of wrong data.
 const LaunchMean* right_mean(const CaseResult& result,
                              const std::vector<std::optional<LaunchMean>>& means,
                              std::string_view variant) {

@@ -13,7 +13,7 @@ namespace {
 /// Degrees of freedom of a variance that is known.
 constexpr int kAsNormal = 1'000'000;
 
-/// Of numbers that are off by up to `rounding` in all, by as much on each side.
+/// Gives that of numbers that are off by up to `rounding` in all, by as much on each side.
 double rounding_variance(double rounding) { return rounding * rounding / 6.0; }
 
 double variance_of(const ShiftPart& part, int before, int after) {
@@ -32,12 +32,12 @@ Interval interval_around(double value, double half) {
           std::min(value * std::exp(half), Limits::max())};
 }
 
-/// What launches of the sides that have the part tell of it.
+/// Says what launches of the sides that have the part tell of it.
 int observations_of(const ShiftPart& part, int before, int after) {
   return std::max(1, (part.before > 0.0 ? before - 1 : 0) + (part.after > 0.0 ? after - 1 : 0));
 }
 
-/// The same shift with other numbers of launches.
+/// Gives the same shift with other numbers of launches.
 LaunchShift with_launches(const LaunchShift& shift, int before, int after) {
   LaunchShift more = shift;
   more.before = before;
@@ -54,8 +54,8 @@ LaunchShift with_launches(const LaunchShift& shift, int before, int after) {
   return more;
 }
 
-/// The fewest launches from `fewest` on for which `half_width(launches)` is within the margin;
-/// absent where there are none up to kMostSettling. More of one side alone need not make it
+/// Gives the fewest launches from `fewest` on for which `half_width(launches)` is within the
+/// margin; absent where there are none up to kMostSettling. More of one side alone need not make it
 /// narrower: the degrees of freedom go to those of the other side.
 template <typename HalfWidth>
 std::optional<int> fewest_within(int fewest, double margin, HalfWidth half_width) {

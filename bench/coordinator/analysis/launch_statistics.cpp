@@ -46,8 +46,8 @@ std::string why_missing(const CaseResult& result, std::size_t variant) {
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
-/// Why the runs of a program that gave a number stand for nothing: others ended without one, and
-/// may have been the slow ones. Empty where none did.
+/// Says why the runs of a program that gave a number stand for nothing: others ended without one,
+/// and may have been the slow ones. Empty where none did.
 std::string why_not_of_all_runs(const Record& record, const CaseResult& result, std::size_t place) {
   const std::string& variant = result.variants[place].variant;
   std::set<int> launches;
@@ -139,7 +139,7 @@ SumOfSquares total_of(const std::vector<Residuals>& pool) {
   return total;
 }
 
-/// What the launches' means over the cases explain.
+/// Says what the launches' means over the cases explain.
 SumOfSquares between_launches(const std::vector<Residuals>& pool) {
   std::map<int, std::pair<double, int>> launches;
   for (const Residuals& residuals : pool) {
@@ -154,7 +154,7 @@ SumOfSquares between_launches(const std::vector<Residuals>& pool) {
   return between;
 }
 
-/// Satterthwaite's, of the sum of what lies between launches and the rest.
+/// Gives Satterthwaite's degrees of freedom, of the sum of what lies between launches and the rest.
 int degrees_of_freedom(const SumOfSquares& total, const SumOfSquares& between) {
   const int rest = total.degrees_of_freedom - between.degrees_of_freedom;
   if (rest <= 0 || total.value <= 0.0) {
@@ -174,7 +174,7 @@ LaunchDeviation deviation_of(const std::vector<Residuals>& pool) {
           .degrees_of_freedom = degrees_of_freedom(total, between_launches(pool))};
 }
 
-/// The case of the pool that does not belong to it; the pool's end where all do.
+/// Gives the case of the pool that does not belong to it; the pool's end where all do.
 std::vector<Residuals>::iterator find_stranger(std::vector<Residuals>& pool, std::size_t cases) {
   if (pool.size() < 2) return pool.end();
   const auto widest = std::max_element(
@@ -317,7 +317,7 @@ bool is_precise(const Estimate& ratio, double precision) {
   return width && *width <= precision;
 }
 
-/// After summarise() of the case and with its intervals.
+/// Takes a case after summarise() with its intervals.
 void judge_convergence(CaseResult& result, double precision) {
   result.converged = false;
   const bool broke_off =
@@ -333,7 +333,7 @@ void judge_convergence(CaseResult& result, double precision) {
   }
 }
 
-/// By variant; empty where no program ran.
+/// Gives them by variant; empty where no program ran.
 std::map<std::string, Path> paths_of_programs(const Record& record) {
   std::map<std::string, Path> paths;
   if (!record.settings.program) return paths;
@@ -343,7 +343,7 @@ std::map<std::string, Path> paths_of_programs(const Record& record) {
   return paths;
 }
 
-/// Place of the variant of that name; there is one.
+/// Gives the place of the variant of that name; there is one.
 std::size_t place_of(const CaseResult& result, const std::string& variant) {
   const auto found =
       std::find_if(result.variants.begin(), result.variants.end(),

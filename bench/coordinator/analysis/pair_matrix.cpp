@@ -29,7 +29,7 @@ std::vector<std::string> variants_of(const PairFamily& family) {
   return names;
 }
 
-/// The case from one rank to the other, or of a symmetric family the one that stands for it.
+/// Gives the case from one rank to the other, or of a symmetric family the one that stands for it.
 const CaseResult* find_case(const PairFamily& family, int from, int to) {
   const auto joins = [&](int a, int b) {
     const auto found =
@@ -86,7 +86,7 @@ PairMatrix matrix_of(const Record& record, const PairFamily& family, const std::
   return matrix;
 }
 
-/// Each pair that was measured once, the one that takes longest first.
+/// Gives each pair that was measured once, the one that takes longest first.
 std::vector<const PairEntry*> slowest_first(const PairMatrix& matrix, const PairFamily& family) {
   std::vector<const PairEntry*> measured;
   for (const PairEntry& entry : matrix.entries) {

@@ -34,19 +34,19 @@ constexpr std::string_view kAskDriver =
     "our own kernels and copies use P2P where the driver allows it: `linkgain topo` shows every "
     "pair";
 
-/// Who says more of a case's path.
+/// Tells who says more of a case's path.
 std::string_view witness_of(const Case& definition) {
   return is_own_work(definition) ? kAskDriver : kReadLog;
 }
 
-/// A share of the expected bytes, "50.0 %".
+/// Says the share of the expected bytes, "50.0 %".
 std::string percent(double share) {
   return share < 0.1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
 }
 
-/// What the counters say against "no bytes over NVLink", empty where they say nothing. Plans whose
-/// traffic is not known (NVLS) are compared with the least that any plan moves: the operation's own
-/// bytes.
+/// Says what the counters say against "no bytes over NVLink", empty where they say nothing. Plans
+/// whose traffic is not known (NVLS) are compared with the least that any plan moves: the
+/// operation's own bytes.
 std::string used_nvlink(const Case& definition, const VariantResult& result) {
   if (!result.evidence || !result.evidence->nvlink_sent) return {};
   const TrafficEvidence& evidence = *result.evidence;
@@ -60,7 +60,7 @@ std::string used_nvlink(const Case& definition, const VariantResult& result) {
   return fmt::format("{:.3g} GB in {} operations", sent / 1e9, evidence.operations);
 }
 
-/// Of the variant's library, or where that is not recorded of the machine's.
+/// Gives that of the variant's library, or where that is not recorded of the machine's.
 std::string nccl_version_of(const Record& record, const std::string& variant) {
   const Settings& settings = record.settings;
   const Software* software = &record.machine.software;
@@ -71,7 +71,7 @@ std::string nccl_version_of(const Record& record, const std::string& variant) {
   return software->nccl_library.value_or("");
 }
 
-/// What is still open for bytes on NVLink where P2P is off.
+/// Says what is still open for bytes on NVLink where P2P is off.
 std::string close_nvlink(const Record& record, const Case& definition, const std::string& variant) {
   if (is_own_work(definition)) {
     return "see with nvidia-smi whether other processes use these GPUs' links: our own kernels and "
@@ -90,14 +90,14 @@ std::string close_nvlink(const Record& record, const Case& definition, const std
          "left open";
 }
 
-/// How to have a variable that is 1 in force.
+/// Says how to have a variable that is 1 in force.
 std::string set_exactly(const Case& definition, std::string_view value = "1") {
   return fmt::format("it must be exactly {} on every rank{}; {}", value,
                      is_own_work(definition) ? "" : ", which nccl.conf may change",
                      witness_of(definition));
 }
 
-/// Of a variant in which P2P is off.
+/// Judges a variant in which P2P is off.
 std::optional<Contradiction> against_no_p2p(const Record& record, const Case& definition,
                                             const VariantResult& result) {
   const std::string carried = used_nvlink(definition, result);
@@ -113,7 +113,7 @@ std::optional<Contradiction> against_no_p2p(const Record& record, const Case& de
                        std::string(name_of(result.path)), set_exactly(definition, value)};
 }
 
-/// The caller's variables that may keep NCCL from NVLink without forbidding it outright.
+/// Gives the caller's variables that may keep NCCL from NVLink without forbidding it outright.
 std::vector<std::string> suspects(const Record& record, std::size_t variant) {
   std::vector<std::string> found;
   for (const char* name : {"NCCL_P2P_DIRECT_DISABLE", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE",
@@ -138,7 +138,7 @@ std::string open_p2p(const Record& record, const Case& definition, std::size_t v
       witness_of(definition));
 }
 
-/// Whether messages of the case go between these two.
+/// Tells whether messages of the case go between these two.
 bool joins(const PairLink& link, const Case& definition, int ranks) {
   const auto [low, high] = std::minmax(link.from, link.to);
   if (definition.pair) {
@@ -155,8 +155,8 @@ bool are_joined(const std::vector<PairLink>& links) {
          all_pairs(links, allows_p2p).value_or(false);
 }
 
-/// Whether NVLink joins all ranks between which messages of the case go, where it may not join
-/// others. Trees and rings of collectives may go between any two.
+/// Tells whether NVLink joins all ranks between which messages of the case go, where it may not
+/// join others. Trees and rings of collectives may go between any two.
 bool offers_nvlink(const Machine& machine, const Case& definition) {
   std::vector<PairLink> links = machine.links;
   std::erase_if(links, [&](const PairLink& link) {
@@ -165,7 +165,7 @@ bool offers_nvlink(const Machine& machine, const Case& definition) {
   return are_joined(links);
 }
 
-/// Of a variant that keeps nothing off NVLink, where it joins the ranks of the case.
+/// Judges a variant that keeps nothing off NVLink, where it joins the ranks of the case.
 std::optional<Contradiction> against_nvlink(const Record& record, const Case& definition,
                                             std::size_t variant, const VariantResult& result) {
   const std::optional<double> share =
@@ -185,8 +185,8 @@ std::optional<Contradiction> against_nvlink(const Record& record, const Case& de
       carried, open_p2p(record, definition, variant)};
 }
 
-/// Whether P2P joins every pair, over NVLink or no further than NCCL uses PCIe by itself: from one
-/// PCIe switch to the next, not across a host bridge.
+/// Tells whether P2P joins every pair, over NVLink or no further than NCCL uses PCIe by itself:
+/// from one PCIe switch to the next, not across a host bridge.
 bool offers_near_p2p(const Machine& machine) {
   return !machine.links.empty() &&
          std::all_of(machine.links.begin(), machine.links.end(), [](const PairLink& link) {
@@ -195,7 +195,7 @@ bool offers_near_p2p(const Machine& machine) {
          });
 }
 
-/// Of the variant that forces nothing, where P2P over PCIe is offered to the pairs without NVLink.
+/// Judges the variant that forces nothing, where pairs without NVLink are offered P2P over PCIe.
 std::optional<Contradiction> against_pcie(const Record& record, const Case& definition,
                                           std::size_t variant, const VariantResult& result) {
   static const std::set<std::string> kFarEnough{"", "PXB", "PHB", "SYS"};
@@ -209,7 +209,7 @@ std::optional<Contradiction> against_pcie(const Record& record, const Case& defi
       "", open_p2p(record, definition, variant)};
 }
 
-/// Of a variant that asks for P2P across the host bridge, where the driver allows it.
+/// Judges a variant that asks for P2P across the host bridge, where the driver allows it.
 std::optional<Contradiction> against_p2p(const Record& record, const Case& definition,
                                          const VariantResult& result) {
   const bool offered = all_pairs(record.machine.links, allows_p2p).value_or(false);
@@ -261,7 +261,7 @@ Warning warning_of(const std::string& variant, const Found& found) {
           found.first.advice};
 }
 
-/// Others' work on the links: of judged variants that may use them.
+/// Judges others' work on the links: of judged variants that may use them.
 void warn_of_disturbed(Record& record) {
   std::vector<std::string> cases;
   double most = 0.0;
@@ -303,7 +303,7 @@ void add_case(Short& entry, const Case& definition, const std::string& variant) 
   (is_own_work(definition) ? entry.by_us : entry.by_library) = true;
 }
 
-/// Who speaks of the path of these cases where the counters do not.
+/// Says who speaks of the path of these cases where the counters do not.
 std::string_view witness_of(const Short& entry) {
   if (!entry.by_us) return "NCCL's transport lines";
   return entry.by_library ? "NCCL's transport lines (of our own kernels and copies: on what the "

@@ -16,7 +16,7 @@ bool is_shared(const RunEvidence& run, const GpuEvidence& gpu) {
          run.neighbours.seen.end();
 }
 
-/// All where it is not known which were used.
+/// Takes all where it is not known which were used.
 std::vector<GpuEvidence> judged_of(const std::set<int>& used, const RunEvidence& run) {
   std::vector<GpuEvidence> judged;
   std::ranges::copy_if(run.gpus, std::back_inserter(judged), [&](const GpuEvidence& gpu) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFewestRanks = 3;
 
-/// Index of the case and of its variant; absent where the record has no such.
+/// Gives the index of the case and of its variant; absent where the record has no such.
 std::optional<std::pair<int, int>> place_of(const Record& record, std::string_view wanted,
                                             std::string_view variant) {
   for (std::size_t i = 0; i < record.cases.size(); ++i) {

@@ -25,8 +25,8 @@
 namespace linkgain {
 namespace {
 
-/// Whether what a variable affects is in what this record measured. Networks and logs are others'
-/// matter.
+/// Tells whether what a variable affects is in what this record measured. Networks and logs are
+/// others' matter.
 bool matters(const EnvironmentVariable& variable, const Record& record) {
   switch (variable.affects) {
     case Affects::transport:
@@ -43,8 +43,8 @@ bool matters(const EnvironmentVariable& variable, const Record& record) {
   return false;
 }
 
-/// Assignments that affect transports, algorithms, memory or the computing of a training, and that
-/// the caller, not a variant, made.
+/// Lists assignments that affect transports, algorithms, memory or the computing of a training, and
+/// that the caller, not a variant, made.
 std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
   std::vector<std::string> assignments;
   // Open MPI carries the messages of its own backend; NCCL's it only starts.
@@ -59,7 +59,7 @@ std::vector<std::string> inherited_switches(const Record& record, std::size_t va
   return assignments;
 }
 
-/// What could make variants part that took one path.
+/// Says what could make variants part that took one path.
 std::string advice_to_part(const Record& record) {
   for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
     if (const std::string assignment = forbidden_by_caller(record, i); !assignment.empty()) {
@@ -189,7 +189,7 @@ void judge_budget(Record& record) {
             advice_of(WarningCode::budget_used_up)});
 }
 
-/// "variant p2p", "variants a, b", "all variants".
+/// Says "variant p2p", "variants a, b", "all variants".
 std::string named_variants(const std::vector<std::string>& names, std::size_t all) {
   if (names.size() == 1) return "variant " + names.front();
   return names.size() == all ? "all variants" : fmt::format("variants {}", fmt::join(names, ", "));
@@ -219,7 +219,7 @@ void judge_environment(Record& record) {
   }
 }
 
-/// Where to look for what bent data.
+/// Says where to look for what bent data.
 std::string_view memory_advice(const Record& record) {
   return record.settings.backend == BackendKind::mpi
              ? "then check the host's memory (errors in `dmesg`)"
@@ -227,7 +227,7 @@ std::string_view memory_advice(const Record& record) {
                "corruption bugs";
 }
 
-/// A step without communication, which is there for others to be compared with.
+/// Tells whether it is a step without communication, which others are compared with.
 bool is_yardstick(const CaseResult& result) {
   return result.definition.training && !uses_link(result.definition);
 }
@@ -237,7 +237,7 @@ bool was_measured(const CaseResult& result) {
                      [](const VariantResult& variant) { return variant.time.has_value(); });
 }
 
-/// ": " and the first reason that is known of these cases, with its case; empty where none is.
+/// Says ": " and the first reason that is known of these cases, with its case; empty where none is.
 template <typename Concerns>
 std::string why_not(const Record& record, Concerns concerns) {
   for (const CaseResult& result : record.cases) {
@@ -267,7 +267,7 @@ struct ThrottledRank {
 
 bool is_power_cap(ClockEvent event) { return event == ClockEvent::power_cap; }
 
-/// By rank, of the events that `counts` says to count.
+/// Counts by rank the events that `counts` says to count.
 template <typename Counts>
 std::vector<ThrottledRank> throttled_ranks(const Record& record, Counts counts) {
   std::vector<ThrottledRank> ranks;
@@ -291,7 +291,7 @@ std::vector<ThrottledRank> throttled_ranks(const Record& record, Counts counts) 
   return ranks;
 }
 
-/// "rank 1 (GPU 1 of node1)".
+/// Says "rank 1 (GPU 1 of node1)".
 std::string describe_rank(const Machine& machine, std::size_t rank) {
   if (rank >= machine.ranks.size() || !machine.ranks[rank].gpu) return fmt::format("rank {}", rank);
   const RankInfo& info = machine.ranks[rank];
@@ -309,7 +309,7 @@ std::string describe_throttled(const Machine& machine, const std::vector<Throttl
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// What to do about the events of all ranks together. Heat and power brake set the bit of the
+/// Says what to do about the events of all ranks together. Heat and power brake set the bit of the
 /// hardware slowdown too, so that it has advice of its own only where it stands alone.
 std::string advice_for(const std::vector<ThrottledRank>& ranks) {
   std::set<ClockEvent> events;
@@ -333,7 +333,7 @@ std::string advice_for(const std::vector<ThrottledRank>& ranks) {
   return fmt::format("{}", fmt::join(advice, "; "));
 }
 
-/// Ranks that gave a time and no clock events make a sample one of unknown health.
+/// Tells whether a sample has the clock events of every rank that gave a time.
 bool is_measured(const Sample& sample) {
   for (std::size_t rank = 0; rank < sample.times.size(); ++rank) {
     const bool told = rank < sample.health.size() && sample.health[rank].clock_event_reasons;
@@ -350,8 +350,8 @@ HealthSummary summary_of(const Record& record) {
   return summary;
 }
 
-/// The same of others' work on the GPUs. Of a run on several hosts only this one's are looked at,
-/// which is said and stands against nobody's health.
+/// Says the same of others' work on the GPUs. Of a run on several hosts only this one's are looked
+/// at, which is said and stands against nobody's health.
 void warn_of_neighbours_not_looked_for(Record& record) {
   if (!record.neighbours || record.neighbours->not_looked.empty()) return;
   const Neighbours& found = *record.neighbours;
@@ -401,8 +401,8 @@ void judge_data(Record& record) {
   }
 }
 
-/// Whether a run that was not cut short has times of which nobody knows whether their data are
-/// right.
+/// Tells whether a run that was not cut short has times of which nobody knows whether their data
+/// are right.
 bool judge_unverified(Record& record) {
   if (record.status != RunStatus::complete) return false;
   std::vector<std::string> unverified;
@@ -425,9 +425,9 @@ bool judge_unverified(Record& record) {
   return true;
 }
 
-/// Whether nothing was measured of what was asked for, or of one of the operations that were named,
-/// in a run that was not cut short. Of the first the step without communication counts only where
-/// it was all that was asked for.
+/// Tells whether nothing was measured of what was asked for, or of one of the operations that were
+/// named, in a run that was not cut short. Of the first the step without communication counts only
+/// where it was all that was asked for.
 bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
   if (record.status != RunStatus::complete || record.cases.empty()) return false;
   if (nothing_was_measured(record)) {

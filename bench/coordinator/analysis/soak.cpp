@@ -17,13 +17,13 @@
 namespace linkgain {
 namespace {
 
-/// A change of a time that is less than this is none, however sure it is.
+/// Gives the least change of a time that counts: a smaller one is none, however sure it is.
 double least_drift(const Record& record, const Case& definition) {
   if (record.settings.backend == BackendKind::mpi) return kAssumedCpuDeviation;
   return precision_of(record.settings, definition);
 }
 
-/// Launches' medians stand for a launch each, in the order of time.
+/// Lets launches' medians stand for a launch each, in the order of time.
 std::optional<Drift> find_drift(const std::vector<LaunchMedian>& launches, double least) {
   std::vector<double> logs;
   for (const LaunchMedian& each : launches) logs.push_back(std::log(each.time.value));
@@ -50,8 +50,8 @@ SoakColumn column_of(const Record& record, const CaseResult& result, std::size_t
   return column;
 }
 
-/// The row whose launch was the last to begin before that time. One that was measured again may
-/// have begun after those that follow it.
+/// Gives the row whose launch was the last to begin before that time. One that was measured again
+/// may have begun after those that follow it.
 SoakRow& row_at(std::vector<SoakRow>& rows, double after_s) {
   const auto begun = [&](const SoakRow& row) {
     return row.after_s <= after_s ? row.after_s : -1.0;
@@ -80,7 +80,7 @@ std::vector<SoakRow> rows_of(const Record& record) {
   return rows;
 }
 
-/// "GPU 0", of a run without GPUs "rank 0".
+/// Says "GPU 0", of a run without GPUs "rank 0".
 std::string name_of_rank(const Record& record, int rank) {
   const auto place = static_cast<std::size_t>(rank);
   const auto& ranks = record.machine.ranks;
@@ -90,7 +90,8 @@ std::string name_of_rank(const Record& record, int rank) {
   return fmt::format("rank {}", rank);
 }
 
-/// "between GPU 0 and GPU 1 send_recv 256 MiB with p2p takes 1.31x the time from launch 41 on".
+/// Says "between GPU 0 and GPU 1 send_recv 256 MiB with p2p takes 1.31x the time from launch 41
+/// on".
 std::string describe(const Record& record, const SoakColumn& column) {
   const std::optional<Pair>& pair = column.definition.pair;
   const std::string where =
@@ -102,7 +103,7 @@ std::string describe(const Record& record, const SoakColumn& column) {
                      column.drift->launch + 1);
 }
 
-/// Those of pairs first: they tell which link it is.
+/// Puts those of pairs first: they tell which link it is.
 std::vector<std::string> drifted(const Record& record, const std::vector<SoakColumn>& columns) {
   std::vector<const SoakColumn*> found;
   for (const SoakColumn& each : columns) {
@@ -116,7 +117,7 @@ std::vector<std::string> drifted(const Record& record, const std::vector<SoakCol
   return words;
 }
 
-/// "50 s", "15 min", "7.9 h".
+/// Says "50 s", "15 min", "7.9 h".
 std::string readable_span(double seconds) {
   constexpr double kMinute = 60.0;
   constexpr double kHour = 3600.0;
@@ -125,7 +126,7 @@ std::string readable_span(double seconds) {
                                : fmt::format("{:.1f} h", seconds / kHour);
 }
 
-/// A variant that was refused everything is in none by intent.
+/// Leaves a variant that was refused everything in none by intent.
 std::vector<std::string> measured_in_fewer(const Record& record, std::size_t launches) {
   std::map<std::string, std::set<int>> measured;
   for (const CaseResult& result : record.cases) {

@@ -13,7 +13,7 @@
 namespace linkgain {
 namespace {
 
-/// "NCCL_P2P_DISABLE=1": the first assignment that forbids P2P altogether, of the values that
+/// Says "NCCL_P2P_DISABLE=1", the first assignment that forbids P2P altogether, of the values that
 /// `value_of_name` gives; empty where none does.
 template <typename ValueOfName>
 std::string forbidding_assignment(const ValueOfName& value_of_name) {
@@ -24,8 +24,8 @@ std::string forbidding_assignment(const ValueOfName& value_of_name) {
   return {};
 }
 
-/// Names of files differ in every run and affect nothing; nor does where mpirun looks for hosts,
-/// which older records have.
+/// Leaves out names of files, which differ in every run and affect nothing; nor does where mpirun
+/// looks for hosts, which older records have.
 bool is_of_interest(const std::string& name) {
   return name != "NCCL_DEBUG_FILE" && name != "OMPI_MCA_ras";
 }

@@ -25,8 +25,9 @@ Question question_of(const Estimate& ratio) {
   return question;
 }
 
-/// The same of a program's metric. Who is slow, and so runs out of time or memory, may be among the
-/// runs that were lost. Runs that all agree leave no doubt but that of the digits printed.
+/// Judges the same of a program's metric. Who is slow, and so runs out of time or memory, may be
+/// among the runs that were lost. Runs that all agree leave no doubt but that of the digits
+/// printed.
 Question question_of_program(const Record& record, const CaseResult& result, std::size_t variant,
                              const Estimate& ratio) {
   for (const std::size_t each : {std::size_t{0}, variant}) {

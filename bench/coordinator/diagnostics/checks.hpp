@@ -69,7 +69,7 @@ inline constexpr const char* kWhileCopying = "while host copies ran";
 /// known.
 int visible_gpus(const Survey& survey);
 
-/// Each appends what it found.
+/// Appends what the checks of GPUs found; the others do the same.
 void check_gpus(const Survey& survey, Findings& findings);
 void check_power(const Survey& survey, Findings& findings);
 void check_cooling(const Survey& survey, Findings& findings);

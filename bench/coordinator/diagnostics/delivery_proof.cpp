@@ -41,8 +41,8 @@ void climb_together(std::vector<PairProof>& proofs, const RungRunner& run) {
 
 }  // namespace
 
-/// In round r the GPUs meet whose places add up to r modulo n-1; the last GPU meets the one that
-/// would meet itself.
+/// Has those GPUs meet in round r whose places add up to r modulo n-1; the last GPU meets the one
+/// that would meet itself.
 std::vector<std::vector<GpuPair>> disjoint_groups(const std::vector<GpuPair>& pairs, int gpus) {
   const int rounds = std::max(1, gpus - 1 + gpus % 2);
   std::vector<std::vector<GpuPair>> groups(static_cast<std::size_t>(rounds));

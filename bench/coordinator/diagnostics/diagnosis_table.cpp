@@ -34,7 +34,7 @@ bool alike(const Finding& a, Finding b) {
   return a == b;
 }
 
-/// 3 for "GPU3"; absent for pairs and other subjects.
+/// Gives 3 for "GPU3", and nothing for pairs and other subjects.
 std::optional<int> gpu_number(std::string_view subject) {
   if (!subject.starts_with("GPU")) return std::nullopt;
   int number = 0;
@@ -46,7 +46,7 @@ std::optional<int> gpu_number(std::string_view subject) {
 
 bool is_pair(std::string_view subject) { return subject.find("-GPU") != std::string_view::npos; }
 
-/// "GPU0-GPU3, GPU5"
+/// Says "GPU0 to GPU3, GPU5".
 std::string ranges_of(std::vector<int> numbers) {
   std::ranges::sort(numbers);
   std::vector<std::string> ranges;

@@ -69,7 +69,7 @@ Finding judge(const Check& check, const PairProof& proof) {
              : check.found(fault::control_fails, "works; but " + words_of(control));
 }
 
-/// Why a pair was not looked at; it is not among the proofs.
+/// Says why a pair was not looked at, which is not among the proofs.
 Finding judge_unproved(const Check& check, const Topology& topology, const TopologyPair& pair) {
   const P2pRefusal refusal = p2p_refusal(topology, pair);
   if (!refusal.why_not.empty()) {

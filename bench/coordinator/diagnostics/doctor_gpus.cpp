@@ -98,8 +98,8 @@ Finding check_neighbours(const GpuSurvey& gpu) {
   return processes.empty() ? check.ok(value) : check.found(fault::gpu_held, value);
 }
 
-/// Why it is not known of a GPU that answers whether CUDA sees it, or of all where none answers;
-/// empty where it is known.
+/// Says why it is not known of a GPU that answers whether CUDA sees it, or of all where none
+/// answers; nothing where it is known.
 std::string visibility_unknown(const std::vector<TopologyGpu>& gpus) {
   bool answers = false;
   for (const TopologyGpu& gpu : gpus) {
@@ -177,8 +177,7 @@ void check_gpus(const Survey& survey, Findings& findings) {
 
 namespace {
 
-/// The GPU's number where the address is one's; "0000:41:00" without a function as the driver
-/// writes it.
+/// Names the GPU whose address it is; the driver writes it without a function, "0000:41:00".
 std::string subject_of(const Survey& survey, const XidEvent& event) {
   if (event.from_switch) return "NVSwitch " + event.pci_bus_id;
   for (const GpuSurvey& gpu : survey.gpus) {
@@ -274,7 +273,7 @@ Finding check_brake(const GpuSurvey& gpu) {
   return check.ok("none " + when_events(gpu));
 }
 
-/// Whether the GPU was watched while host copies ran; what it drew then is the most.
+/// Tells whether the draw was watched while host copies ran; it is the most then.
 bool is_drawn_at_work(const GpuSurvey& gpu) {
   return gpu.load.measured() && gpu.load.value().highest_power_w.measured();
 }
@@ -285,7 +284,7 @@ Reading<double> draw_of(const GpuSurvey& gpu) {
   return gpu.power.value().draw_w;
 }
 
-/// Whether that is far above the limit in force, which short peaks may exceed.
+/// Tells whether that is far above the limit in force, which short peaks may exceed.
 bool is_far_above_limit(const GpuSurvey& gpu, double draw_w) {
   constexpr double kPeaks = 1.2;
   return gpu.power.measured() && gpu.power.value().limit_w &&

@@ -23,7 +23,7 @@ bool any_switched(const Survey& survey) {
   });
 }
 
-/// ", down: link 3, 7" where it is known which links are not active.
+/// Says ", down: link 3, 7" where it is known which links are not active.
 std::string which(const NvlinkInfo& nvlink) {
   if (!nvlink.dark.measured() || nvlink.dark.value().empty()) return {};
   return fmt::format(", down: link {}", fmt::join(nvlink.dark.value(), ", "));
@@ -156,7 +156,7 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
       fmt::format("{}, {}", label_of(pair), refused));
 }
 
-/// Whether one of the two GPUs is split into instances.
+/// Tells whether one of the two GPUs is split into instances.
 bool is_split(const Survey& survey, const TopologyPair& pair) {
   return std::ranges::any_of(survey.gpus, [&](const GpuSurvey& gpu) {
     const auto is_end = [&](int place) {
@@ -187,7 +187,7 @@ Finding check_pair(const Survey& survey, const TopologyPair& pair) {
 /// On H200 copy engines reach 87 to 88 % of the payload; of other generations it is not measured.
 constexpr double kLowShare = 0.7;
 
-/// What the copies between two GPUs reached, the slower way; missing where there were none.
+/// Gives what the copies between two GPUs reached, the slower way; missing where there were none.
 Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
   if (!survey.peer_copies.measured()) {
     return Reading<double>::missing(survey.peer_copies);

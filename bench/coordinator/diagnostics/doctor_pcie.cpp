@@ -63,7 +63,7 @@ Finding judge_by_need(const Check& check, const Survey& survey, const Fault& fau
   return *needed ? check.found(fault, value) : check.ok(value + "; no pair relies on PCIe P2P");
 }
 
-/// "intel_iommu=on iommu=pt": what the kernel was started with.
+/// Says "intel_iommu=on iommu=pt", what the kernel was started with.
 std::string iommu_options(const std::string& command_line) {
   std::string options;
   for (std::size_t begin = 0; begin < command_line.size();) {

@@ -24,7 +24,7 @@ struct Version {
   auto operator<=>(const Version&) const = default;
 };
 
-/// "2.28.3" or "13.0"; absent for what is no version.
+/// Reads "2.28.3" or "13.0"; absent for what is no version.
 std::optional<Version> parse_version(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   std::array<int, 3> numbers{};
@@ -99,7 +99,7 @@ Finding check_nccl_bugs(const Software& software) {
                                                  : check.ok("none known for " + value);
 }
 
-/// That of the library that the worker is linked with.
+/// Gives the MPI of the library that the worker is linked with.
 Reading<MpiVersion> library_of(const Reading<Software>& worker) {
   if (!worker.measured()) return Reading<MpiVersion>::missing(worker);
   return mpi_version_in(worker.value().mpi);
@@ -163,7 +163,7 @@ const std::string* value_of(const NcclSettings& settings, std::string_view name)
   return found == settings.in_force.end() ? nullptr : &found->value;
 }
 
-/// Whether something is logged for each call: NCCL_DEBUG=TRACE, or INFO with a subsystem that
+/// Tells whether something is logged for each call: NCCL_DEBUG=TRACE, or INFO with a subsystem that
 /// speaks of calls.
 bool logs_each_call(const NcclSettings& settings) {
   const std::string* level = value_of(settings, "NCCL_DEBUG");

@@ -22,7 +22,7 @@ const TopologyGpu& gpu_at(const Topology& topology, int place) {
   return topology.gpus[static_cast<std::size_t>(place)];
 }
 
-/// "GPU0 and GPU1", "GPU0 to GPU7", "GPU0, GPU2 and GPU5"
+/// Says "GPU0 and GPU1", "GPU0 to GPU7", "GPU0, GPU2 and GPU5"
 std::string names_of(const Topology& topology, const Places& places) {
   const int first = gpu_at(topology, places.front()).index;
   const int last = gpu_at(topology, places.back()).index;
@@ -64,13 +64,13 @@ Joined sorted_pairs(const Topology& topology) {
   return sorted;
 }
 
-/// "4", "2 to 4"
+/// Says "4", "2 to 4".
 std::string range_of(const std::set<int>& numbers) {
   if (numbers.size() == 1) return fmt::to_string(*numbers.begin());
   return fmt::format("{} to {}", *numbers.begin(), *numbers.rbegin());
 }
 
-/// "4 of 4 links active" of each GPU, "links not counted (reason)"
+/// Says "4 of 4 links active" of each GPU, "links not counted (reason)"
 std::string links_text(const Topology& topology, const Places& places) {
   std::set<int> active;
   std::set<int> possible;
@@ -87,7 +87,7 @@ std::string links_text(const Topology& topology, const Places& places) {
                      places.size() > 2 ? " on each GPU" : "");
 }
 
-/// Of all pairs together.
+/// The answer for all pairs together.
 struct PeerAccess {
   bool works = false;
   std::string text;  ///< "peer access works", or the first reason why it does not
@@ -149,8 +149,8 @@ std::string none_joined(const Topology& topology, const Pairs& pairs) {
       peer.works ? " over PCIe" : "");
 }
 
-/// GPUs that NVLink joins each with each, in groups; absent where some are joined through others
-/// alone.
+/// Sorts GPUs that NVLink joins each with each into groups; absent where some are joined through
+/// others alone.
 std::optional<std::vector<Places>> groups_of(const Pairs& joined) {
   std::vector<Places> groups;
   for (const TopologyPair& pair : joined) {
@@ -180,7 +180,7 @@ std::string pairs_text(const Topology& topology, const Pairs& pairs) {
   return fmt::format("{} and {} more", text, pairs.size() - kNamed);
 }
 
-/// "GPU0 and GPU1, GPU2 and GPU3, but not GPU4", "16 of 28 pairs, but not GPU0-GPU5, …"
+/// Says "GPU0 and GPU1, GPU2 and GPU3, but not GPU4", "16 of 28 pairs, but not GPU0-GPU5, …"
 std::string what_is_joined(const Topology& topology, const Joined& joined) {
   const auto groups = groups_of(joined.yes);
   if (!groups) {
@@ -208,7 +208,7 @@ std::string some_joined(const Topology& topology, const Joined& joined) {
                   : "");
 }
 
-/// Whether NVLink joins the GPUs, how many links are active and whether peer access works.
+/// Says whether NVLink joins the GPUs, how many links are active and whether peer access works.
 std::string verdict_of(const Topology& topology, const Joined& joined) {
   if (topology.gpus.empty()) return fmt::format("There is no GPU: {}.", topology.no_gpus);
   if (topology.gpus.size() == 1) {
@@ -232,7 +232,7 @@ bool could_be_bridged(const Topology& topology, const TopologyPair& pair) {
   return linkgain::could_be_bridged(gpu_at(topology, pair.from), gpu_at(topology, pair.to));
 }
 
-/// What to measure where two GPUs have a bridge, or could have one; else empty.
+/// Says what to measure where two GPUs have a bridge, or could have one; else empty.
 std::string bridge_advice(const Topology& topology, const Joined& joined) {
   constexpr const char* kCommand = "`linkgain run --profile bridge`";
   const auto is_bridge = [&](const TopologyPair& pair) {
@@ -246,7 +246,7 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
   return fmt::format("Before and after a bridge: {}", kCommand);
 }
 
-/// Whether a link is down or a bridge missing, or peer access refused over NVLink.
+/// Tells whether a link is down or a bridge missing, or peer access refused over NVLink.
 bool is_in_trouble(const Topology& topology, const Joined& joined) {
   const auto lacks_links = [&](int place) {
     const NvlinkInfo& nvlink = gpu_at(topology, place).nvlink;

@@ -22,8 +22,8 @@
 namespace linkgain {
 namespace {
 
-/// The driver's reading is of a period of at most 1 s that ended at most as long ago: who is busy
-/// is looked at until that is not work of before.
+/// Looks at who is busy until that is not work of before: the driver's reading is of a period of at
+/// most 1 s that ended at most as long ago.
 Reading<double> busy_percent_of(const Nvml::Device& device) {
   constexpr std::chrono::milliseconds kStep{100};
   constexpr int kMostLooks = 20;
@@ -93,7 +93,7 @@ Reading<MemoryLimit> locked_memory_limit() {
   return MemoryLimit{static_cast<std::int64_t>(limit.rlim_cur)};
 }
 
-/// Control groups of version 2 ("max 100000" or "150000 100000"), else of version 1.
+/// Reads control groups of version 2 ("max 100000" or "150000 100000"), else of version 1.
 Reading<double> processor_quota(const std::filesystem::path& sys) {
   const std::filesystem::path groups = sys / "fs/cgroup";
   std::string quota;
@@ -121,7 +121,7 @@ Reading<ProcessView> process_view(const std::filesystem::path& proc) {
   return std::filesystem::exists(proc / "1", error) ? ProcessView::machine : ProcessView::user;
 }
 
-/// `gpus`: their PCI addresses.
+/// Takes the PCI addresses of the GPUs.
 HostSurvey survey_host(const SurveySources& sources, const std::vector<std::string>& gpus) {
   HostSurvey host;
   host.shared_memory = capacity_of(sources.shared_memory);
@@ -178,7 +178,7 @@ Reading<double> draw_of(const Reading<PowerState>& power) {
   return power.value().draw_w;
 }
 
-/// Empty where CUDA sees the GPU.
+/// Says nothing where CUDA sees the GPU.
 std::string why_hidden(const Survey& survey, int index) {
   const auto gpu = std::ranges::find(survey.topology.gpus, index, &TopologyGpu::index);
   if (gpu == survey.topology.gpus.end() || gpu->cuda_index.measured()) return {};

@@ -32,8 +32,8 @@ constexpr Name kNames[] = {{"Open MPI", "Open MPI"},
 
 constexpr std::string_view kDigits = "0123456789";
 
-/// The first "digits.digits..." of the text; empty where there is none. The 2 of "MVAPICH2" is
-/// none.
+/// Finds the first "digits.digits..." of the text; empty where there is none. The 2 of "MVAPICH2"
+/// is none.
 std::string_view first_number(std::string_view text) {
   while (true) {
     const std::size_t begin = text.find_first_of(kDigits);
@@ -84,7 +84,7 @@ void add(NcclSettings& settings, NcclSetting setting) {
   if (!set) settings.in_force.push_back(std::move(setting));
 }
 
-/// A file that is not there is no fault unless it was asked for.
+/// Takes a file that is not there for a fault only if it was asked for.
 void add_file(NcclSettings& settings, const std::filesystem::path& path, bool asked_for) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -145,7 +145,7 @@ NcclSettings survey_nccl_settings(const Environment& environment, const std::fil
 
 namespace {
 
-/// What affects a run and is neither NCCL's nor Open MPI's.
+/// Picks what affects a run and is neither NCCL's nor Open MPI's.
 Environment cuda_variables(const Environment& environment) {
   Environment cuda;
   for (const auto& [name, value] : environment) {

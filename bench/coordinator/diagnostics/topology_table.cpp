@@ -79,7 +79,7 @@ Table legend_of(const Topology& topology) {
   return legend;
 }
 
-/// "2 x NVIDIA H200", models in order of appearance.
+/// Says "2 x NVIDIA H200", models in order of appearance.
 std::string models_of(const Topology& topology) {
   std::vector<std::pair<std::string, int>> counts;
   for (const TopologyGpu& gpu : topology.gpus) {
@@ -115,7 +115,7 @@ namespace {
 
 using Alignment = Table::Alignment;
 
-/// Name or number of a GPU.
+/// Shows the name or number of a GPU.
 std::string identity_cell(const TopologyGpu& gpu, const std::string& text, Footnotes& notes) {
   if (!text.empty()) return text;
   return notes.unknown(gpu.no_answer.empty() ? "the driver does not say" : gpu.no_answer);
@@ -130,7 +130,7 @@ std::string rate_cell(const Reading<double>& reading, int decimals, Footnotes& n
                             : notes.unknown(reading.reason());
 }
 
-/// "gen 5 x16"
+/// Says "gen 5 x16".
 std::string pcie_link(const Reading<int>& generation, const Reading<int>& width, Footnotes& notes) {
   if (!generation.measured() && generation.reason() == width.reason()) {
     return notes.unknown(generation.reason());
@@ -144,7 +144,7 @@ std::string pcie_cell(const PcieInfo& pcie, Footnotes& notes) {
   return now == most && now.starts_with('?') ? now : fmt::format("{} (at most {})", now, most);
 }
 
-/// Whether a link is slower now than it can be.
+/// Tells whether a link is slower now than it can be.
 bool is_lowered(const PcieInfo& pcie) {
   const auto below = [](const Reading<int>& now, const Reading<int>& most) {
     return now.measured() && most.measured() && now.value() < most.value();
@@ -174,7 +174,7 @@ std::string cuda_cell(const Reading<int>& index, Footnotes& notes) {
 
 bool has_nvlink(const TopologyGpu& gpu) { return gpu.nvlink.possible.value_or(-1) != 0; }
 
-/// What is to be said where no GPU is known to have NVLink and all for the same reason.
+/// Gives what is to be said where no GPU is known to have NVLink and all for the same reason.
 std::optional<std::string> same_lack(const Topology& topology) {
   const Reading<int>& first = topology.gpus.front().nvlink.possible;
   const bool same =
@@ -185,7 +185,7 @@ std::optional<std::string> same_lack(const Topology& topology) {
                           : "none that the driver reports: " + first.reason();
 }
 
-/// The fastest active link's rate, "< 26.5625" where others are slower.
+/// Shows the fastest active link's rate, "< 26.5625" where others are slower.
 std::string link_rate_cell(const NvlinkInfo& nvlink, Footnotes& notes) {
   const std::string rate = rate_cell(nvlink.rate_gb_per_s, 4, notes);
   return nvlink.slower.empty() ? rate : "< " + rate;
@@ -237,7 +237,7 @@ struct P2pGroup {
   std::vector<std::string> pairs;    ///< "GPU0-GPU1" both ways, "GPU0->GPU1" one
 };
 
-/// Groups in order of appearance, the largest last.
+/// Sorts groups in order of appearance, the largest last.
 std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
   std::vector<P2pGroup> groups;
   const auto answers_of = [&](const TopologyPair& pair) {
@@ -264,8 +264,8 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
   return groups;
 }
 
-/// Each adds a heading and a table, or nothing where the machine has nothing for them. What is not
-/// known is added to `notes`.
+/// Adds a heading and a table, or nothing where the machine has nothing for them, as the next three
+/// do. What is not known is added to `notes`.
 void add_gpus(const Topology& topology, Document& document, Footnotes& notes) {
   if (topology.gpus.empty()) return;
   Table table({{"GPU"},

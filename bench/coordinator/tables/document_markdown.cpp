@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kNarrowest = 3;  // "--:" is the shortest separator that all readers accept
 
-/// Whether a "<" begins one of HTML's tags or comments, or a link, by what follows it; that of
+/// Tells whether a "<" begins one of HTML's tags or comments, or a link, by what follows it; that
+/// of
 /// "<0.01" does not.
 bool begins_tag(std::string_view rest) {
   if (rest.empty()) return false;

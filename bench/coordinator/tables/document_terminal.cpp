@@ -159,8 +159,8 @@ std::string TerminalBlocks::operator()(const Table& table) const {
   return text;
 }
 
-/// Whether a blank line stands between two blocks: none between a list and the heading, or the
-/// sentence, that announces it.
+/// Tells whether a blank line stands between two blocks: none between a list and the heading, or
+/// the sentence, that announces it.
 bool are_apart(const Document::Block& block, const Document::Block& next) {
   if (!std::holds_alternative<Document::List>(next)) return true;
   const auto* const paragraph = std::get_if<Document::Paragraph>(&block);

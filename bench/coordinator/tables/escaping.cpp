@@ -22,7 +22,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 using Entity = std::pair<char, std::string_view>;
 
-/// Every character of the table by its text, the others as they are.
+/// Puts its text in the place of every character of the table.
 template <std::size_t N>
 std::string replaced(std::string_view text, const std::array<Entity, N>& table) {
   std::string result;
@@ -36,7 +36,7 @@ std::string replaced(std::string_view text, const std::array<Entity, N>& table) 
   return result;
 }
 
-/// Without the first of `characters` that it begins with; nothing where it begins with none.
+/// Drops the first of `characters` that it begins with; absent where it begins with none.
 template <std::size_t N>
 std::optional<std::string_view> without_first(std::string_view text,
                                               const std::array<std::string_view, N>& characters) {
@@ -46,8 +46,8 @@ std::optional<std::string_view> without_first(std::string_view text,
   return std::nullopt;
 }
 
-/// What a spreadsheet would compute instead of showing it: some take the full-width forms of CJK
-/// fonts for signs, too, and drop blanks and quotes before them. A number is none.
+/// Tells what a spreadsheet would compute instead of showing it: some take the full-width forms of
+/// CJK fonts for signs, too, and drop blanks and quotes before them. A number is none.
 bool is_formula(const std::string& text) {
   constexpr std::array<std::string_view, 5> kDropped{" ", "\u00a0", "\u3000", "'", "\""};
   constexpr std::array<std::string_view, 8> kSigns{"=",      "+",      "-",      "@",
@@ -60,8 +60,8 @@ bool is_formula(const std::string& text) {
   return end == text.c_str() || *end != '\0';
 }
 
-/// Bytes of the escape sequence that begins at `place`, by ECMA-48: ESC [ … to a final byte, ESC ]
-/// and the like to BEL or ESC \, else ESC and one character.
+/// Counts bytes of the escape sequence that begins at `place`, by ECMA-48: ESC [ … to a final byte,
+/// ESC ] and the like to BEL or ESC \, else ESC and one character.
 std::size_t escape_length(std::string_view text, std::size_t place) {
   constexpr std::string_view kStrings = "]PX^_";
   const char kind = place + 1 < text.size() ? text[place + 1] : '\0';

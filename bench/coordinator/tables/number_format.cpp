@@ -10,7 +10,7 @@ namespace linkgain {
 namespace {
 
 constexpr int kMostDecimals = 5;
-/// Of percent that are shown with one decimal; less has two.
+/// The least percent that are shown with one decimal; less has two.
 constexpr double kLeastOneDecimal = 0.1;
 /// An interval of two launches may end anywhere.
 constexpr double kLeastBound = 0.005;
@@ -18,7 +18,7 @@ constexpr double kGreatestBound = 1000.0;
 
 std::string times(double ratio, int decimals) { return fmt::format("{:.{}f}x", ratio, decimals); }
 
-/// Whether a bound that is not 1 would look like 1.
+/// Tells whether a bound that is not 1 would look like 1.
 bool hides_difference(double bound, int decimals) {
   return bound != 1.0 && times(bound, decimals) == times(1.0, decimals);
 }

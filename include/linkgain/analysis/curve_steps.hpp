@@ -28,7 +28,7 @@ struct CurveStep {
   double pace_before = 1.0;
   double pace_after = 1.0;
 
-  /// The larger size takes less time.
+  /// Tells whether the larger size takes less time.
   bool falls() const { return to.time < from.time; }
 };
 
@@ -37,8 +37,9 @@ struct CurveStep {
 /// from 1 to 2 MiB on 2 x H200 has 1.21 and 1.23.
 inline constexpr double kLeastStep = 1.15;
 
-/// The steps of a curve, in order of size. `points` may come in any order; those without a time
-/// above zero do not count. Fewer than four make no step, as it has a neighbour on either side.
+/// Gives the steps of a curve, in order of size. `points` may come in any order; those without a
+/// time above zero do not count. Fewer than four make no step, as it has a neighbour on either
+/// side.
 ///
 /// A rise is a step where the time after is kLeastStep times what both sides would allow:
 /// - latency plus size over bandwidth is a straight line, on which the larger time lies too; a
@@ -55,9 +56,10 @@ inline constexpr double kLeastStep = 1.15;
 /// ends' place. Steps less than three sizes apart may hide each other.
 std::vector<CurveStep> find_steps(std::vector<CurvePoint> points);
 
-/// One variant's curve: what it gave for the cases whose curve_name() is `curve`, without skipped
-/// ones, those with wrong data, and those that did not converge and whose ratio is not known to
-/// 2 %: small operations that are bound by the CPU's launches jump by a quarter from size to size.
+/// Gives one variant's curve: what it gave for the cases whose curve_name() is `curve`, without
+/// skipped ones, those with wrong data, and those that did not converge and whose ratio is not
+/// known to 2 %: small operations that are bound by the CPU's launches jump by a quarter from size
+/// to size.
 std::vector<CurvePoint> curve_points(const Record& record, std::string_view curve,
                                      std::string_view variant);
 

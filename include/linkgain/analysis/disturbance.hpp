@@ -18,12 +18,12 @@ struct Disturbance {
   std::optional<double> level_change{};
 };
 
-/// Of a variant of a case of the record.
+/// Gives that of a variant of a case of the record.
 Disturbance disturbance_of(const Record& record, const VariantResult& result);
 Disturbance operator+(const Disturbance& a, const Disturbance& b);
 
-/// "other processes were active in 3 samples, times changed level within a launch (x1.31)"; empty
-/// where nothing is known.
+/// Says "other processes were active in 3 samples, times changed level within a launch (x1.31)";
+/// empty where nothing is known.
 std::string describe(const Disturbance& disturbance);
 
 /// A case of one variant: "all_reduce/float32/sum/8B/np2 with p2p".
@@ -32,7 +32,7 @@ struct DisturbedCase {
   Disturbance disturbance;
 };
 
-/// What a reader must know before believing that a run differs from another: "neighbours",
+/// Says what a reader must know before believing that a run differs from another: "neighbours",
 /// "disturbed", "level-change".
 std::vector<Warning> disturbance_warnings(const std::string& run,
                                           const std::vector<DisturbedCase>& cases,

@@ -30,14 +30,14 @@ enum class Verdict {
   added,           ///< measured, and not in the reference
 };
 
-/// "missing", "wrong-data", "not comparable", ...
+/// Says "missing", "wrong-data", "not comparable", ...
 std::string_view name_of(Verdict verdict);
-/// Whether a difference is shown: faster or slower.
+/// Tells whether a difference is shown: faster or slower.
 bool is_change(Verdict verdict);
-/// Whether a check fails by it.
+/// Tells whether a check fails by it.
 bool fails(Verdict verdict);
-/// Whether it neither fails nor passes: inconclusive, of an unknown path or of the other launch
-/// mode.
+/// Tells whether it neither fails nor passes: inconclusive, of an unknown path or of the other
+/// launch mode.
 bool is_open(Verdict verdict);
 
 /// What faster and slower claim.
@@ -108,7 +108,7 @@ struct Judgement {
   /// That a shift within the tolerance looks so slow, or so fast, by chance.
   std::optional<double> chance_slower{};
   std::optional<double> chance_faster{};
-  /// Of inconclusive cases with an interval, more than there are, launches or runs; absent where
+  /// The launches or runs that would settle an inconclusive case with an interval; absent where
   /// kMostSettling would not do. Beyond the tolerance so many that the test over all cases finds
   /// it.
   std::optional<Settling> settling{};

@@ -9,7 +9,7 @@
 
 namespace linkgain {
 
-/// ratio_between() our kernel, of which the case at `place` of the record is one, and NCCL's
+/// Gives ratio_between() our kernel, of which the case at `place` of the record is one, and NCCL's
 /// operation or the copy engine: how many times longer the library takes. `means` are the record's.
 /// Absent for other cases, and where either has no time of right data.
 std::optional<Estimate> library_ratio(const Record& record, const LaunchMeans& means,

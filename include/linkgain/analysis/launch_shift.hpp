@@ -33,8 +33,8 @@ struct LaunchMean {
   std::optional<LaunchDeviation> deviation{};  ///< of one launch; absent where none is known
   double resolution = 0.0;                     ///< resolution_of() the launches
 
-  /// 95 %, of the time in seconds; absent of one launch and without a deviation, and where neither
-  /// launches nor printed digits leave any doubt.
+  /// Gives the 95 % interval of the time in seconds; absent of one launch and without a deviation,
+  /// and where neither launches nor printed digits leave any doubt.
   std::optional<Interval> interval() const;
 };
 
@@ -86,8 +86,8 @@ double rounding_between(double resolution, double other);
 /// Adds up the variances of the parts and of how numbers were rounded, and takes the root.
 double standard_error(const LaunchShift& shift);
 
-/// Satterthwaite's, of that sum (Biometrics Bulletin 2, 1946), rounded down; absent where all of it
-/// was assumed: the normal distribution then.
+/// Gives Satterthwaite's degrees of freedom, of that sum (Biometrics Bulletin 2, 1946), rounded
+/// down; absent where all of it was assumed: the normal distribution then.
 std::optional<int> degrees_of_freedom(const LaunchShift& shift);
 
 /// Tells what one launch of either side would scatter by if both scattered alike and nothing were
@@ -108,7 +108,7 @@ class ShiftQuantiles {
   std::map<int, double> known_;
 };
 
-/// The 95 % interval of the shift, which is not narrower than what was rounded.
+/// Gives the 95 % interval of the shift, which is not narrower than what was rounded.
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles);
 
 /// Tells how many times longer `other` takes than `own`: the quotient of the two times, with the
@@ -116,9 +116,9 @@ Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles);
 /// where neither launches nor printed digits leave any doubt.
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other);
 
-/// The chance of so large a shift, or a larger one, where the true one is `bound`; and of so small
-/// a one. What lies no further from the bound than its rounding has any chance. An infinite bound
-/// gives 1: nothing lies beyond it.
+/// Gives the chance of so large a shift, or a larger one, where the true one is `bound`; and of so
+/// small a one. What lies no further from the bound than its rounding has any chance. An infinite
+/// bound gives 1: nothing lies beyond it.
 double chance_above(const LaunchShift& shift, double bound);
 double chance_below(const LaunchShift& shift, double bound);
 
@@ -129,8 +129,8 @@ struct Settling {
   bool operator==(const Settling&) const = default;
 };
 
-/// The fewest launches whose interval lies within the bounds or wholly beyond one of them, if shift
-/// and deviations stay what they are and each launch adds as many degrees of freedom as those
+/// Gives the fewest launches whose interval lies within the bounds or wholly beyond one of them, if
+/// shift and deviations stay what they are and each launch adds as many degrees of freedom as those
 /// before did; absent where kMostSettling are too few. The interval is one of those quantiles.
 std::optional<Settling> launches_to_settle(const LaunchShift& shift, ShiftQuantiles& quantiles,
                                            double lower, double upper);

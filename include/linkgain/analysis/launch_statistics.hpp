@@ -38,23 +38,24 @@ struct CaseLaunches {
   std::vector<int> runs{};
 };
 
-/// One entry for each case and variant of any record, in the order in which they are first seen.
+/// Gives one entry for each case and variant of any record, in the order in which they are first
+/// seen.
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records);
 
-/// The same with each run as one replicate: the geometric mean of its launches. Runs of an
+/// Gives the same with each run as one replicate: the geometric mean of its launches. Runs of an
 /// unchanged program may lie further apart than launches of one run do.
 std::vector<CaseLaunches> by_run(std::span<const CaseLaunches> cases);
 
-/// Which cases are like each other, so that their launches scatter alike: those of one variant,
-/// operation and launch mode whose sizes are within a factor of 16, NCCL's apart from our kernels'.
-/// On two H200 launches differ by 1.9 % at 8 B and by 0.2 % at 256 MiB, in steps that are small
-/// over such a factor. "p2p/all_reduce/stream/1MiB-16MiB".
+/// Says which cases are like each other, so that their launches scatter alike: those of one
+/// variant, operation and launch mode whose sizes are within a factor of 16, NCCL's apart from our
+/// kernels'. On two H200 launches differ by 1.9 % at 8 B and by 0.2 % at 256 MiB, in steps that are
+/// small over such a factor. "p2p/all_reduce/stream/1MiB-16MiB".
 std::string deviation_pool(const Case& definition, const std::string& variant);
 
-/// The between-launch deviation of each case, pooled over the cases like it; absent where no case
-/// of its pool has two launches, or all of them agree to the last bit, which says nothing of the
-/// next one. A case whose own variance is improbably large beside that of the others (F test, 1 %
-/// over the pool) is left out and stands alone, or it would cause a false alarm at each launch.
+/// Gives the between-launch deviation of each case, pooled over the cases like it; absent where no
+/// case of its pool has two launches, or all of them agree to the last bit, which says nothing of
+/// the next one. A case whose own variance is improbably large beside that of the others (F test, 1
+/// % over the pool) is left out and stands alone, or it would cause a false alarm at each launch.
 ///
 /// The degrees of freedom are those that the launches support: launches in which all cases of the
 /// pool are slow together, as by a worse placement of the ranks, are not as many observations as
@@ -69,18 +70,18 @@ std::vector<std::optional<LaunchDeviation>> pooled_deviations(std::span<const Ca
 LaunchMean mean_of(const Case& definition, const std::vector<LaunchMedian>& launches,
                    const std::optional<LaunchDeviation>& deviation);
 
-/// The deviation of so many runs of a program that all agree, where none is known: 0. Of measured
-/// times nothing.
+/// Gives the deviation of so many runs of a program that all agree, where none is known: 0. Of
+/// measured times nothing.
 std::optional<LaunchDeviation> deviation_of_agreeing(const Case& definition, int launches);
 
 /// By case and variant of a record, in its order; absent where there is no time. A time of too few
 /// samples is of no launch.
 using LaunchMeans = std::vector<std::vector<std::optional<LaunchMean>>>;
 
-/// With pooled_deviations().
+/// Gives the means with pooled_deviations().
 LaunchMeans launch_means(const Record& record);
 
-/// rounding_between() a case's first variant and another one.
+/// Gives rounding_between() a case's first variant and another one.
 double rounding_of(const CaseResult& result, const std::string& variant);
 
 /// Returns the path of what was measured, by the rules of this version: of what counters judge from
@@ -101,7 +102,7 @@ struct MoreLaunches {
   int launches = 0;
 };
 
-/// Cases that more launches are expected to bring to their precision: those that `launches`
+/// Counts cases that more launches are expected to bring to their precision: those that `launches`
 /// launches have not, and twice as many of the run's will (`planned`), if they scatter as before;
 /// and how many more the one that needs most does. No training, whose steps were asked for in all.
 MoreLaunches launches_worth_adding(const Record& record, int planned, int launches);
@@ -122,7 +123,7 @@ inline constexpr double kAssumedSmallDeviation = 0.15;
 /// With this, only a factor of four or more shows between single launches.
 inline constexpr double kAssumedCpuDeviation = 0.5;
 
-/// On GPUs, for cases of this size.
+/// Assumes that of GPUs for cases of this size.
 double assumed_deviation(Bytes size);
 
 }  // namespace linkgain

@@ -14,13 +14,13 @@ namespace linkgain {
 struct PairFamily {
   std::vector<const CaseResult*> cases;
 
-  /// Of the first case; what it says holds for all but the pair's ranks.
+  /// Gives the first case's; what it says holds for all but the pair's ranks.
   const Case& definition() const { return cases.front()->definition; }
-  /// What goes from a to b goes the other way too, so that a case stands for both entries.
+  /// Tells whether a case stands for both entries: what goes from a to b goes back, too.
   bool symmetric() const { return definition().pair->both; }
 };
 
-/// Every case that has a pair, in order of appearance; a family may have a single case.
+/// Gives every case that has a pair, in order of appearance; a family may have a single case.
 std::vector<PairFamily> pair_families(const Record& record);
 
 enum class PairState {
@@ -31,7 +31,7 @@ enum class PairState {
   measured,
 };
 
-/// Why a pair that was asked for has no value, in words; empty of others.
+/// Says why a pair that was asked for has no value, in words; empty of others.
 std::string_view why_no_value(PairState state);
 
 /// What one variant gave between two ranks.
@@ -62,8 +62,8 @@ struct WeakestPair {
   std::optional<double> median;
   int others = 0;
 
-  /// How far from the median to the worse side, never below 0: of bandwidths 1 − value/median, of
-  /// times value/median − 1. Absent without a median.
+  /// Gives how far from the median to the worse side, never below 0: of bandwidths 1 −
+  /// value/median, of times value/median − 1. Absent without a median.
   std::optional<double> shortfall(bool by_bandwidth) const;
 };
 
@@ -75,15 +75,15 @@ struct PairMatrix {
   std::vector<PairEntry> entries;  ///< row by row, the diagonal not asked
 
   const PairEntry& at(int from, int to) const;
-  /// What the matrix shows of an entry: busbw or time; absent where it is not measured.
+  /// Gives what the matrix shows of an entry: busbw or time; absent where it is not measured.
   std::optional<double> value(const PairEntry& entry) const;
 };
 
-/// One for each variant of the family's cases, in order of appearance. By bandwidth where the size
-/// is kBandwidthSize or more and every measured entry has one.
+/// Makes one for each variant of the family's cases, in order of appearance. By bandwidth where the
+/// size is kBandwidthSize or more and every measured entry has one.
 std::vector<PairMatrix> pair_matrices(const Record& record, const PairFamily& family);
 
-/// The weakest pair of every label, the weakest of all first. Of a symmetric family each pair
+/// Gives the weakest pair of every label, the weakest of all first. Of a symmetric family each pair
 /// counts once. Empty where fewer than two pairs were measured.
 std::vector<WeakestPair> weakest_pairs(const PairMatrix& matrix, const PairFamily& family);
 

@@ -7,8 +7,8 @@
 
 namespace linkgain {
 
-/// What a finished record says about itself: adds warnings for wrong data, a wrong path, links that
-/// other work used, evidence that is missing, GPUs that were throttled, cases that did not
+/// Says what a finished record says about itself: adds warnings for wrong data, a wrong path, links
+/// that other work used, evidence that is missing, GPUs that were throttled, cases that did not
 /// converge, variants that took the same path and variables inherited from the caller that affect
 /// NCCL. Where nothing was measured of what was asked for, or of one of the operations that were
 /// `named`, or data were not verified, the status becomes "incomplete". Returns the exit code in

@@ -42,7 +42,7 @@ struct SoakSummary {
   bool counted_errors = false;                   ///< the driver told some counter of them
 };
 
-/// Absent of a record of another profile.
+/// Finds nothing in a record of another profile.
 std::optional<SoakSummary> soak_summary(const Record& record);
 
 /// Names what degraded most, or says that nothing did and by what that was judged; and the variants

@@ -10,7 +10,7 @@
 /// Which variables were in force while a variant was measured, and who had set them.
 namespace linkgain {
 
-/// What is in force for a variant; what it sets itself where that was not recorded.
+/// Says what is in force for a variant; what it sets itself where that was not recorded.
 const Environment& environment_of(const Settings& settings, std::size_t variant);
 
 /// A variable that two runs have otherwise: its values, "empty" or "not set".
@@ -20,37 +20,37 @@ struct VariableChange {
   std::string after;
 };
 
-/// By name, without variables that differ from run to run and affect nothing.
+/// Gives them by name, without variables that differ from run to run and affect nothing.
 std::vector<VariableChange> variable_changes(const Environment& before, const Environment& after);
 
-/// "NCCL_ALGO: not set there, Ring here; …", where `before` was there.
+/// Says "NCCL_ALGO: not set there, Ring here; …", where `before` was there.
 std::string shown_changes(const std::vector<VariableChange>& changes);
 
-/// A variant's variables by allow-list as its worker saw them; empty where that is not known.
+/// Gives a variant's variables by allow-list as its worker saw them; empty where that is not known.
 const Environment& in_force(const Record& record, std::size_t variant);
 
-/// A variable that the caller set in force for a variant, not the variant itself; empty where it is
-/// not set.
+/// Gives a variable that the caller set in force for a variant, not the variant itself; empty where
+/// it is not set.
 std::string inherited(const Record& record, std::size_t variant, const std::string& name);
 
-/// "NCCL_P2P_DISABLE=1": the caller's variable that forbids P2P altogether in this variant; empty
-/// where none does.
+/// Says "NCCL_P2P_DISABLE=1": the caller's variable that forbids P2P altogether in this variant;
+/// empty where none does.
 std::string forbidden_by_caller(const Record& record, std::size_t variant);
 
-/// A variable as the variant's worker saw it, else as the variant sets it; empty where it is not
-/// set.
+/// Gives a variable as the variant's worker saw it, else as the variant sets it; empty where it is
+/// not set.
 std::string variable_of(const Record& record, const std::string& variant,
                         std::string_view variable);
 
-/// "NCCL_P2P_LEVEL=LOC": the variable in force that forbids P2P altogether in a variant, whoever
-/// set it; empty where none does.
+/// Says "NCCL_P2P_LEVEL=LOC": the variable in force that forbids P2P altogether in a variant,
+/// whoever set it; empty where none does.
 std::string p2p_forbidden_by(const Record& record, const std::string& variant);
 
-/// Whether a variable forbids P2P altogether in a variant, whoever set it.
+/// Tells whether a variable forbids P2P altogether in a variant, whoever set it.
 bool is_p2p_off(const Record& record, const std::string& variant);
 
-/// Whether the variants differ in a switch of NCCL's that opens or closes a path. Algorithms and
-/// protocols go down whatever path there is.
+/// Tells whether the variants differ in a switch of NCCL's that opens or closes a path. Algorithms
+/// and protocols go down whatever path there is.
 bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other);
 
 }  // namespace linkgain

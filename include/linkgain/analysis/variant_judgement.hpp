@@ -15,10 +15,10 @@ namespace linkgain {
 /// an interval is one launch.
 Judgement judge_variants(const Record& record, const CaseResult& result, std::size_t variant);
 
-/// Whether such a ratio means something.
+/// Tells whether such a ratio means something.
 bool has_speed_up(Verdict verdict);
 
-/// Whether numbers are alike, but for how means of other counts of runs are rounded.
+/// Tells whether numbers are alike, but for how means of other counts of runs are rounded.
 bool is_one(double ratio);
 
 /// A program's runs of one variant that ended, and those that gave no number of them.

@@ -20,10 +20,10 @@ struct CheckEntry {
   CheckScope scope = CheckScope::node;
 };
 
-/// Every check, in the order of a diagnosis.
+/// Gives every check, in the order of a diagnosis.
 std::span<const CheckEntry> check_catalog();
 
-/// Every fault, in the order of the checks.
+/// Gives every fault, in the order of the checks.
 std::span<const Fault* const> fault_catalog();
 
 /// Gives the check of that id. Throws UsageError where there is none.

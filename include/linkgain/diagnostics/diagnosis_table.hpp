@@ -14,10 +14,10 @@ struct DiagnosisRow {
   std::vector<std::string> subjects;
 };
 
-/// The rows of one group, the worst first, else in the order of the findings.
+/// Gives the rows of one group, the worst first, else in the order of the findings.
 std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup group);
 
-/// "GPU0-GPU3, GPU5", "28 pairs" where there are more than three, "host".
+/// Says "GPU0 to GPU3, GPU5", "28 pairs" where there are more than three, "host".
 std::string readable_subjects(const std::vector<std::string>& subjects);
 
 /// Shows a diagnosis to people: first whether NVLink joins the GPUs, then by group what is not ok,

@@ -17,7 +17,7 @@ enum class CheckVerdict { ok, warning, problem, not_checkable };
 inline constexpr std::array kCheckVerdicts{CheckVerdict::ok, CheckVerdict::warning,
                                            CheckVerdict::problem, CheckVerdict::not_checkable};
 
-/// "ok", "warning", "problem", "not checkable".
+/// Says "ok", "warning", "problem", "not checkable".
 std::string_view name_of(CheckVerdict verdict);
 
 /// What a check finds that is not in order, or what it cannot look at without help.
@@ -32,7 +32,7 @@ struct Fault {
 /// What a check is about; the order of a diagnosis for people.
 enum class CheckGroup { gpus, power, cooling, connectivity, host, software };
 
-/// "gpus", "power", "cooling", "connectivity", "host", "software".
+/// Says "gpus", "power", "cooling", "connectivity", "host", "software".
 std::string_view name_of(CheckGroup group);
 
 enum class Unit { count, watts, celsius, percent, seconds, bytes, gb_per_s };

@@ -55,7 +55,7 @@ struct PairProof {
 using RungRunner =
     std::function<std::vector<RungResult>(ProofRung rung, const std::vector<GpuPair>& pairs)>;
 
-/// The pairs in groups of which no two share a GPU: for an even number n of GPUs, all of whose
+/// Sorts pairs into groups of which no two share a GPU: for an even number n of GPUs, all of whose
 /// pairs are there, n-1 groups (n for an odd one), as a round-robin tournament has it.
 std::vector<std::vector<GpuPair>> disjoint_groups(const std::vector<GpuPair>& pairs, int gpus);
 
@@ -71,10 +71,10 @@ struct MpiVersion {
   bool operator==(const MpiVersion&) const = default;
 };
 
-/// "Open MPI 4.1.4"
+/// Says "Open MPI 4.1.4".
 std::string describe(const MpiVersion& version);
 
-/// From what `mpirun --version` prints, or MPI_Get_library_version() says. Hydra, the launcher of
+/// Reads what `mpirun --version` prints, or MPI_Get_library_version() says. Hydra, the launcher of
 /// MPICH and of those derived from it, counts as MPICH. Missing where the text names none of them.
 Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text);
 
@@ -92,12 +92,12 @@ struct NcclSettings {
   std::vector<std::string> faults;
 };
 
-/// The lines NAME=value of a configuration file's text, read as NCCL does: a line without "=" and
+/// Reads the lines NAME=value of a configuration file's text as NCCL does: a line without "=" and
 /// one that starts with # are skipped; blanks count, so that "NAME = value" sets a variable that
 /// nobody reads, which becomes a fault. Of two lines of one name the first holds.
 NcclSettings parse_nccl_conf(std::string_view text, const std::string& file);
 
-/// Everything that NCCL will find. The environment goes before the files. The file named by
+/// Finds everything that NCCL will. The environment goes before the files. The file named by
 /// NCCL_CONF_FILE takes the place of `home`/.nccl.conf and goes before `etc`/nccl.conf.
 NcclSettings survey_nccl_settings(const Environment& environment, const std::filesystem::path& home,
                                   const std::filesystem::path& etc);
@@ -186,7 +186,8 @@ struct Survey {
   /// Between GPUs that reach each other's memory, after that.
   Reading<std::vector<PeerCopy>> peer_copies =
       Reading<std::vector<PeerCopy>>::missing(kNeedsLoad, WhyMissing::not_asked);
-  /// Of pairs whose P2P the driver does not refuse; absent where nobody asked (`--prove`).
+  /// What came of pairs whose P2P the driver does not refuse; absent where nobody asked
+  /// (`--prove`).
   std::optional<std::vector<PairProof>> proofs;
   std::string proof_failure;                   ///< why there are none, though asked for; else empty
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
@@ -205,13 +206,13 @@ struct SurveySources {
   Environment environment;
 };
 
-/// Those of this process: its user's home by the password file, as NCCL takes it.
+/// Gives those of this process: its user's home by the password file, as NCCL takes it.
 SurveySources sources_of_this_process(Environment environment);
 
-/// The path of the mpirun that `linkgain run` would start.
+/// Finds the path of the mpirun that `linkgain run` would start.
 Reading<std::string> find_mpirun(const SurveySources& sources);
 
-/// What is installed and set; the worker is left out.
+/// Looks at what is installed and set; leaves the worker out.
 SoftwareSurvey survey_software(const SurveySources& sources);
 
 /// Looks at everything but what the worker and mpirun say of themselves. Never throws for what is
@@ -223,7 +224,7 @@ class LoadWatch {
  public:
   explicit LoadWatch(const Survey& survey);
 
-  /// One look at every GPU: about 30 us each.
+  /// Looks at every GPU once: about 30 us each.
   void look();
 
   /// Puts what was seen into the survey of every GPU that CUDA sees; of the others nothing was

@@ -26,7 +26,7 @@ struct JunitSuite {
   std::vector<JunitCase> cases;
 };
 
-/// JUnit XML as continuous integration systems read it.
+/// Writes JUnit XML as continuous integration systems read it.
 std::string junit_text(const JunitSuite& suite);
 
 extern const FileKind kJunitFile;

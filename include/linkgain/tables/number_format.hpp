@@ -24,18 +24,19 @@ RatioText readable_ratio(const Estimate& ratio);
 /// Whether 1 is all that there can be of a share, so that what is near it has decimals.
 enum class Whole { yes, no };
 
-/// A share as "92 %", with more decimals near 0 and 1; one below 0, as of time that is not saved,
-/// and one that has no end at 1 near 0 alone: "-100 %", "5.3 %", "250 %". Little is not nothing:
+/// Shows a share as "92 %", with more decimals near 0 and 1; one below 0, as of time that is not
+/// saved, and one that has no end at 1 near 0 alone: "-100 %", "5.3 %", "250 %". Little is not
+/// nothing:
 /// "<0.01 %", ">-0.01 %".
 std::string readable_percent(double share, Whole whole = Whole::yes);
 
-/// To so many decimals: "73 %", "<1 %", "100.4 %", "<0.1 %"; nothing at all is "0 %".
+/// Rounds to so many decimals: "73 %", "<1 %", "100.4 %", "<0.1 %"; nothing at all is "0 %".
 std::string rounded_percent(double share, int decimals);
 
-/// To so many digits, as an interval is asked for: "1 %", "0.5 %".
+/// Rounds to so many digits, as an interval is asked for: "1 %", "0.5 %".
 std::string percent_of_digits(double share, int digits = 3);
 
-/// Bytes to three digits in binary units: "2.01 GiB", "0 B".
+/// Shows bytes to three digits in binary units: "2.01 GiB", "0 B".
 std::string rounded_bytes(double bytes);
 
 }  // namespace linkgain

@@ -20,7 +20,7 @@ class PrometheusText {
   /// Begins a gauge: what follows are its values. `help` is one line without backslashes.
   void gauge(std::string_view name, std::string_view help);
 
-  /// A value of the gauge begun last, with ten significant digits; nothing where absent.
+  /// Adds a value of the gauge begun last, with ten significant digits; nothing where absent.
   void value(std::optional<double> value, const Labels& labels = {});
 
   const std::string& text() const { return text_; }
@@ -31,11 +31,11 @@ class PrometheusText {
   std::string text_;
 };
 
-/// Of such text whose gauges are all named linkgain_….
+/// The kind of such files whose gauges are all named linkgain_….
 extern const FileKind kPrometheusFile;
 
-/// Seconds since 1970 of a UTC time as records have it, "2026-11-20T16:40:00Z"; absent of any other
-/// text.
+/// Gives seconds since 1970 of a UTC time as records have it, "2026-11-20T16:40:00Z"; absent of any
+/// other text.
 std::optional<double> timestamp_of(const std::string& utc);
 
 }  // namespace linkgain

@@ -7,7 +7,7 @@
 /// Pieces of what fits on one screen.
 namespace linkgain {
 
-/// Of a terminal that does not say how many it has.
+/// The columns of a terminal that does not say how many it has.
 inline constexpr std::size_t kUsualColumns = 80;
 
 /// What a screen can show.
@@ -25,16 +25,17 @@ enum class Tone { plain, good, doubtful, bad };
 
 std::string painted(const std::string& text, Tone tone, const ScreenStyle& style);
 
-/// One line of the text, of at most so many columns.
+/// Makes one line of the text, of at most so many columns.
 std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style);
 
-/// Lines, each ended by a newline, that part no number from what follows it.
+/// Makes lines, each ended by a newline, that part no number from what follows it.
 std::string in_lines(std::string_view text, const ScreenStyle& style);
 
-/// The same of a text that begins with `alarm`, what went wrong, which is bad. It may be empty.
+/// Does the same to a text that begins with `alarm`, what went wrong, which is bad. It may be
+/// empty.
 std::string in_lines(std::string_view text, std::string_view alarm, const ScreenStyle& style);
 
-/// `text` and, at the right edge of at most 80 columns, `end`; two lines where both do not fit.
+/// Puts `end` at the right edge of at most 80 columns, or on a second line where both do not fit.
 std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style);
 
 /// What can be pasted into a page of Markdown and reads the same there as in plain text.

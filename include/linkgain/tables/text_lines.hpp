@@ -7,14 +7,14 @@
 
 namespace linkgain {
 
-/// Of what is no terminal: tables leave nothing out.
+/// The columns of what is no terminal: tables leave nothing out.
 inline constexpr std::size_t kAnyColumns = std::string_view::npos;
 
-/// Columns of the terminal that standard output, or another descriptor, goes to; kAnyColumns where
-/// it is none.
+/// Counts columns of the terminal that standard output, or another descriptor, goes to; kAnyColumns
+/// where it is none.
 std::size_t terminal_columns(int descriptor = 1);
 
-/// Text that stays within one line, line breaks become spaces, and that may begin one: a quote
+/// Makes text that stays within one line, line breaks become spaces, and may begin one: a quote
 /// stands before a command.
 std::string one_line(std::string_view text);
 
@@ -24,10 +24,11 @@ std::string shown_line(std::string_view text);
 /// Makes such lines, none of which begins with a command.
 std::string shown_lines(std::string_view lines);
 
-/// As much of the UTF-8 text as `columns` hold; what is cut ends in `end`.
+/// Gives as much of the UTF-8 text as `columns` hold; what is cut ends in `end`.
 std::string first_columns(std::string_view text, std::size_t columns, std::string_view end = {});
 
-/// What this project's texts write beyond ASCII, as far as it has a like; "?" for the rest.
+/// Replaces what this project's texts write beyond ASCII, as far as it has a like; "?" for the
+/// rest.
 std::string in_ascii(std::string text);
 
 }  // namespace linkgain
