@@ -298,23 +298,23 @@ bool RunSummary::differ(const std::vector<double>& values) const {
 }
 
 const CaseSummary* RunSummary::main_case(const Curve& curve, bool CaseSummary::*has) const {
-  std::vector<const CaseSummary*> cases = curve.cases;
-  std::erase_if(cases, [has](const CaseSummary* each) { return !(each->*has); });
-  if (cases.empty()) return nullptr;
+  std::vector<const CaseSummary*> candidates = curve.cases;
+  std::erase_if(candidates, [has](const CaseSummary* each) { return !(each->*has); });
+  if (candidates.empty()) return nullptr;
   const bool latency = is_latency(curve.definition().operation);
-  const Bytes size = (latency ? cases.front() : cases.back())->definition().size;
+  const Bytes size = (latency ? candidates.front() : candidates.back())->definition().size;
   const auto leave = [&](auto is_left) {
-    if (std::ranges::any_of(cases, is_left)) std::erase_if(cases, std::not_fn(is_left));
+    if (std::ranges::any_of(candidates, is_left)) std::erase_if(candidates, std::not_fn(is_left));
   };
   leave([size](const CaseSummary* each) { return each->definition().size == size; });
   leave([](const CaseSummary* each) { return !each->has_wrong_data; });
   std::vector<double> times;
-  for (const CaseSummary* each : cases) {
+  for (const CaseSummary* each : candidates) {
     times.push_back(seconds_of(each->result->variants.front().time).value_or(0.0));
   }
   if (differ(times))
-    return cases[static_cast<std::size_t>(std::ranges::max_element(times) - times.begin())];
-  return *std::ranges::min_element(cases, {}, [](const CaseSummary* each) {
+    return candidates[static_cast<std::size_t>(std::ranges::max_element(times) - times.begin())];
+  return *std::ranges::min_element(candidates, {}, [](const CaseSummary* each) {
     const Pair pair = each->definition().pair.value_or(Pair{});
     return std::pair(pair.from, pair.to);
   });
