@@ -80,20 +80,29 @@ bool opens_scope(std::string_view opening) {
                              [&](auto word) { return opening.find(word) != opening.npos; });
 }
 
+/// Tells whether `opening` begins the initializer of a constant, whose end looks like a function's.
+bool opens_initializer(std::string_view opening) {
+  return opening.find("inline constexpr") != std::string_view::npos &&
+         opening.substr(0, opening.find('(')).find('=') != std::string_view::npos;
+}
+
 /// Whether a header has a function without a body that is neither pure nor defaulted: such a header
 /// needs a source. Reads text, not the language; good enough for declarations as this project has
 /// them.
 bool needs_source(std::string_view header) {
   std::string statement;
   std::vector<bool> scopes;
+  bool in_initializer = false;
   for (const char c : code_of(header)) {
     const bool in_scope = std::ranges::all_of(scopes, [](bool scope) { return scope; });
     if (c == '{') {
+      in_initializer = in_initializer || opens_initializer(statement);
       scopes.push_back(opens_scope(statement));
     } else if (c == '}') {
       if (!scopes.empty()) scopes.pop_back();
-    } else if (c == ';' && in_scope && declares_function(statement)) {
-      return true;
+    } else if (c == ';' && in_scope) {
+      if (!in_initializer && declares_function(statement)) return true;
+      in_initializer = false;
     }
     if (c == '{' || c == '}' || c == ';') {
       statement.clear();
@@ -372,6 +381,7 @@ TEST(NeedsSource, IsTrueForFunctionsWithoutBody) {
   EXPECT_TRUE(needs_source("class A {\n public:\n  std::string g() const noexcept;\n};"));
   EXPECT_TRUE(needs_source("class A { bool operator==(const A&) const; };"));
   EXPECT_TRUE(needs_source("class A { A(); };"));
+  EXPECT_TRUE(needs_source("template <> inline constexpr auto kA<E> = f({{1, 2}});\nint g();"));
   EXPECT_TRUE(needs_source("int h() { return 1; }\nauto f() -> int;"));
 }
 
@@ -379,6 +389,8 @@ TEST(NeedsSource, IsFalseForWhatAHeaderHolds) {
   EXPECT_FALSE(needs_source("inline int f() { g(); return h(); }"));
   EXPECT_FALSE(needs_source("struct A { virtual ~A() = default; virtual void f() = 0; };"));
   EXPECT_FALSE(needs_source("inline constexpr int kA = f(3);\nusing F = void(int);"));
+  EXPECT_FALSE(needs_source("template <> inline constexpr auto kA<E> = f<E>({{1, 2}, {3, 4}});"));
+  EXPECT_FALSE(needs_source("inline constexpr auto kA = [] { return 1; }();"));
   EXPECT_FALSE(needs_source("// int f();\n/* int g(); */\n#define F int f();\n"));
   EXPECT_FALSE(
       needs_source("struct A { std::string text = \"f();\"; int n() const { return f(); } };"));

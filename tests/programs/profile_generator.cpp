@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int launches = argc == 5 ? std::atoi(argv[4]) : 8;
-  const Profile profile = parse_profile(argv[2]);
+  const Profile profile = from_name<Profile>(argv[2]);
   const Record record = test::profile_record(profile, std::atoi(argv[3]), launches, kFewestSamples);
   std::ofstream(argv[1], std::ios::binary) << to_json(record);
   return 0;

@@ -19,23 +19,7 @@ void require_in_place_form(BackendKind backend, const Case& c) {
 
 }  // namespace
 
-std::string_view name_of(BackendKind backend) {
-  switch (backend) {
-    case BackendKind::nccl:
-      return "nccl";
-    case BackendKind::mpi:
-      return "mpi";
-    case BackendKind::exec:
-      return "exec";
-  }
-  throw std::logic_error("unhandled backend");
-}
-
 BackendKind parse_backend(std::string_view name) { return parse_name("backend", name, kBackends); }
-
-BackendKind parse_recorded_backend(std::string_view name) {
-  return name == name_of(BackendKind::exec) ? BackendKind::exec : parse_backend(name);
-}
 
 bool supports(BackendKind backend, OperationKind operation) {
   return backend == BackendKind::nccl || !works_on_memory(operation);

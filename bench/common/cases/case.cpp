@@ -181,9 +181,9 @@ class CaseNameReader {
     }
     c.operation = parse_operation(take("operation"));
     if (is_training(c.operation)) return read_training(c);
-    if (has_type(c.operation)) c.type = parse_data_type(take("data type"));
+    if (has_type(c.operation)) c.type = from_name<DataType>(take("data type"));
     if (has_reduction(c.operation)) {
-      c.reduction = parse_reduction(take("reduction"));
+      c.reduction = from_name<Reduction>(take("reduction"));
     } else {
       refuse_reduction(c.operation);
     }
@@ -205,8 +205,8 @@ class CaseNameReader {
 
   Case read_training(Case c) {
     TrainingParameters& training = c.training.emplace();
-    training.precision = parse_training_precision(take("precision"));
-    training.model = parse_model_size(take("model"));
+    training.precision = from_name<TrainingPrecision>(take("precision"));
+    training.model = from_name<ModelSize>(take("model"));
     training.length = longest_sequence(training.model);
     c.ranks = read_ranks(take("number of ranks"));
     for (; next_ < parts_.size(); ++next_) {
@@ -275,13 +275,13 @@ class CaseNameReader {
   }
 
   static void read_buffers(Case& c, std::string_view text) {
-    if (c.buffers != Buffers::plain && c.buffers != parse_buffers(text)) {
+    if (c.buffers != Buffers::plain && c.buffers != from_name<Buffers>(text)) {
       throw UsageError(
           fmt::format("field '{}': the buffers are {} already", text, name_of(c.buffers)));
     }
     bool given = c.buffers != Buffers::plain;
     set_once(given, text);
-    c.buffers = parse_buffers(text);
+    c.buffers = from_name<Buffers>(text);
   }
 
   static int read_root(std::string_view text) {
@@ -345,34 +345,6 @@ std::string trailing_fields(const Case& c) {
 }
 
 }  // namespace
-
-std::string_view name_of(LaunchMode launch) {
-  switch (launch) {
-    case LaunchMode::stream:
-      return "stream";
-    case LaunchMode::graph:
-      return "graph";
-  }
-  throw std::invalid_argument("no such launch mode");
-}
-
-std::string_view name_of(Buffers buffers) {
-  switch (buffers) {
-    case Buffers::plain:
-      return "plain";
-    case Buffers::allocated:
-      return "allocated";
-    case Buffers::registered:
-      return "registered";
-    case Buffers::symmetric:
-      return "symmetric";
-  }
-  throw std::invalid_argument("no such buffers");
-}
-
-Buffers parse_buffers(std::string_view name) {
-  return parse_name("kind of buffers", name, kBuffers);
-}
 
 bool has_kernel(const Case& c) {
   if (is_copy(c.operation)) return true;

@@ -96,16 +96,16 @@ void add_training_options(DeferredOptions& deferred, SelectionOptions& options) 
   CLI::App& app = deferred.app();
   app.option_defaults()->group(option_group::kTraining);
   TrainingSelection& training = options.training;
-  deferred.add_list("--model-size", training.models, parse_model_size, "gpt2 (124M) or tiny")
+  deferred.add_list("--model-size", training.models, from_name<ModelSize>, "gpt2 (124M) or tiny")
       ->default_str("gpt2; mpi: tiny")
       ->type_name("SIZE,...");
   deferred
-      .add_list("--strategy", training.strategies, parse_training_strategy,
+      .add_list("--strategy", training.strategies, from_name<TrainingStrategy>,
                 "ddp, zero2, zero3; the step without communication is measured beside them")
       ->default_str("ddp")
       ->type_name("NAME,...");
   deferred
-      .add_list("--training-precision", training.precisions, parse_training_precision,
+      .add_list("--training-precision", training.precisions, from_name<TrainingPrecision>,
                 "fp32, tf32, bf16 (mpi: fp64)")
       ->default_str("fp32; mpi: fp64")
       ->type_name("NAME,...");
@@ -123,7 +123,7 @@ void add_training_options(DeferredOptions& deferred, SelectionOptions& options) 
       ->default_str("0.1")
       ->type_name("SHARE");
   deferred
-      .add("--buckets", training.buckets, parse_bucket_rule,
+      .add("--buckets", training.buckets, from_name<BucketRule>,
            "Gradients in buckets as PyTorch groups them now (current) or did in 2020 (legacy)")
       ->default_str("current")
       ->type_name("RULE");
@@ -294,16 +294,17 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
            "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; suffixes are "
            "binary")
       ->type_name("SIZES");
-  deferred.add_list("--type", options.types, parse_data_type, "Element types, as float32,bfloat16")
+  deferred
+      .add_list("--type", options.types, from_name<DataType>, "Element types, as float32,bfloat16")
       ->default_str("float32")
       ->type_name("TYPE,...");
   deferred
-      .add_list("--reduction", options.reductions, parse_reduction,
+      .add_list("--reduction", options.reductions, from_name<Reduction>,
                 "sum, prod, min, max, avg, mulsum")
       ->default_str("sum")
       ->type_name("RED,...");
   deferred
-      .add_list("--pattern", options.patterns, parse_pattern,
+      .add_list("--pattern", options.patterns, from_name<Pattern>,
                 "send_recv and copies: ring, one-way, both-ways")
       ->type_name("PATTERN,...");
   deferred
@@ -317,7 +318,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
       ->default_str("0")
       ->type_name("R,...");
   deferred
-      .add_list("--buffers", options.buffers, parse_buffers,
+      .add_list("--buffers", options.buffers, from_name<Buffers>,
                 "plain, allocated (by NCCL), registered (with it), symmetric (its windows)")
       ->default_str("plain")
       ->type_name("KIND,...");
@@ -326,7 +327,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
                "linkgain's own CUDA kernels, too, if there is one (all_reduce, copies)");
   app.option_defaults()->group(option_group::kHow);
   deferred
-      .add_list("--launch-mode", options.launch_modes, parse_launch_choice,
+      .add_list("--launch-mode", options.launch_modes, from_name<LaunchChoice>,
                 "stream, graph, or auto: graph below 1 MiB, stream from there on (mpi: stream)")
       ->default_str("auto")
       ->type_name("MODE,...");

@@ -16,9 +16,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::array<std::string_view, 6> kProfileNames{"quick", "default", "bridge",
-                                                        "full",  "node",    "soak"};
-
 Selection size_sweep(OperationKind operation, std::string_view sizes) {
   Selection selection;
   selection.operations = {operation};
@@ -256,17 +253,6 @@ ProfilePlan soak_plan(BackendKind backend) {
 }
 
 }  // namespace
-
-std::string_view name_of(Profile profile) {
-  return kProfileNames[static_cast<std::size_t>(profile)];
-}
-
-Profile parse_profile(std::string_view name) {
-  for (const Profile profile : kProfiles) {
-    if (name == name_of(profile)) return profile;
-  }
-  throw UsageError(unknown_name("profile", name, kProfileNames));
-}
 
 Selection usual_selection(OperationKind operation, BackendKind backend) {
   // What is bound by latency has nothing more to show at large sizes.

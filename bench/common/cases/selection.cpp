@@ -300,36 +300,6 @@ void require_use_of_options(const std::vector<Selection>& selections) {
 
 }  // namespace
 
-std::string_view name_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::ring:
-      return "ring";
-    case Pattern::one_way:
-      return "one-way";
-    case Pattern::both_ways:
-      return "both-ways";
-  }
-  throw std::invalid_argument("no such pattern");
-}
-
-Pattern parse_pattern(std::string_view name) { return parse_name("pattern", name, kPatterns); }
-
-std::string_view name_of(LaunchChoice choice) {
-  switch (choice) {
-    case LaunchChoice::automatic:
-      return "auto";
-    case LaunchChoice::stream:
-      return name_of(LaunchMode::stream);
-    case LaunchChoice::graph:
-      return name_of(LaunchMode::graph);
-  }
-  throw std::invalid_argument("no such choice of launches");
-}
-
-LaunchChoice parse_launch_choice(std::string_view name) {
-  return parse_name("launch mode", name, kLaunchChoices);
-}
-
 LaunchMode launch_mode(LaunchChoice choice, BackendKind backend, Bytes size) {
   switch (choice) {
     case LaunchChoice::automatic:

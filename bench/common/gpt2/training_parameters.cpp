@@ -203,7 +203,7 @@ bool read_field(TrainingParameters& training, std::string_view field) {
   const std::string_view value =
       equals == std::string_view::npos ? std::string_view{} : field.substr(equals + 1);
   if (key == "buckets") {
-    training.buckets = parse_bucket_rule(value);
+    training.buckets = from_name<BucketRule>(value);
   } else if (key == "bucket-mb") {
     training.bucket_mib = read_bucket_size(field, value);
   } else if (key == "batch") {

@@ -16,18 +16,14 @@ namespace linkgain {
 namespace {
 
 struct KindRow {
-  std::string_view name;
   std::string_view one;
   std::string_view many;
 };
 
 constexpr std::array kKinds{
-    KindRow{"replays", "replay", "replays"},
-    KindRow{"recoveries", "recovery", "recoveries"},
-    KindRow{"crc_errors", "CRC error", "CRC errors"},
-    KindRow{"outages", "outage", "outages"},
-    KindRow{"pcie_replays", "replay", "replays"},
-    KindRow{"xid", "Xid error", "Xid errors"},
+    KindRow{"replay", "replays"},       KindRow{"recovery", "recoveries"},
+    KindRow{"CRC error", "CRC errors"}, KindRow{"outage", "outages"},
+    KindRow{"replay", "replays"},       KindRow{"Xid error", "Xid errors"},
 };
 
 const KindRow& row_of(ErrorKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
@@ -38,14 +34,6 @@ auto find(Entries& entries, const ErrorCounter& counter) {
 }
 
 }  // namespace
-
-std::string_view name_of(ErrorKind kind) { return row_of(kind).name; }
-
-ErrorKind parse_error_kind(std::string_view name) {
-  const auto* const row = std::ranges::find(kKinds, name, &KindRow::name);
-  if (row == kKinds.end()) throw UsageError(fmt::format("unknown counter of errors '{}'", name));
-  return static_cast<ErrorKind>(row - kKinds.begin());
-}
 
 std::string place_of(const ErrorCounter& counter) {
   if (counter.link) {

@@ -10,17 +10,6 @@
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
-namespace {
-
-constexpr std::array kPaths{Path::nvlink,  Path::pcie_p2p, Path::host_memory,
-                            Path::network, Path::mixed,    Path::unknown};
-constexpr std::array<std::string_view, 6> kPathNames{"nvlink",  "pcie-p2p", "host-memory",
-                                                     "network", "mixed",    "unknown"};
-
-}  // namespace
-
-std::string_view name_of(Path path) { return kPathNames[static_cast<std::size_t>(path)]; }
-
 std::string_view readable_path(Path path) {
   switch (path) {
     case Path::nvlink:
@@ -37,13 +26,6 @@ std::string_view readable_path(Path path) {
       return "unknown";
   }
   return "";
-}
-
-Path parse_path(std::string_view name) {
-  for (Path path : kPaths) {
-    if (name == name_of(path)) return path;
-  }
-  throw UsageError(unknown_name("path", name, kPathNames));
 }
 
 std::optional<double> nvlink_total(const GpuInfo& gpu) {

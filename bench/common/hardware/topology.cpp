@@ -96,8 +96,6 @@ bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b) {
   return a.name == b.name && is_free(a.nvlink) && is_free(b.nvlink);
 }
 
-std::string_view name_of(P2pUse use) { return use == P2pUse::reads ? "reads" : "writes"; }
-
 P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
   P2pRefusal refusal;
   for (const TopologyPair* each : {&pair, find_pair(topology, pair.to, pair.from)}) {

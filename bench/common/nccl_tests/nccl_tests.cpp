@@ -402,7 +402,7 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
   if (texts.reduction == "all") {
     options.reduction.reset();
   } else if (!texts.reduction.empty()) {
-    options.reduction = parse_reduction(texts.reduction);
+    options.reduction = from_name<Reduction>(texts.reduction);
   }
   options.least_bandwidth_gb_per_s = least_bandwidth();
   return options;

@@ -119,81 +119,8 @@ Seconds Sample::time() const {
   return slowest;
 }
 
-std::string_view name_of(StopReason reason) {
-  switch (reason) {
-    case StopReason::converged:
-      return "converged";
-    case StopReason::out_of_rounds:
-      return "out of rounds";
-    case StopReason::out_of_time:
-      return "out of time";
-    case StopReason::launches_differ:
-      return "launches differ";
-    case StopReason::nothing_to_compare:
-      return "nothing to compare";
-    case StopReason::skipped:
-      return "skipped";
-    case StopReason::job_lost:
-      return "job lost";
-    case StopReason::interrupted:
-      return "interrupted";
-  }
-  throw std::logic_error("unhandled stop reason");
-}
-
-StopReason parse_stop_reason(std::string_view name) {
-  using enum StopReason;
-  return parse_name("stop reason", name,
-                    std::array{converged, out_of_rounds, out_of_time, launches_differ,
-                               nothing_to_compare, skipped, job_lost, interrupted});
-}
-
-std::string_view name_of(LimitKind kind) {
-  switch (kind) {
-    case LimitKind::unknown:
-      return "";
-    case LimitKind::nvlink_payload:
-      return "NVLink payload";
-    case LimitKind::nvlink_rate:
-      return "NVLink rate";
-    case LimitKind::copy_at_once:
-      return "pinned host copy of all ranks at once";
-    case LimitKind::copy_alone:
-      return "pinned host copy of a rank alone";
-    case LimitKind::copy:
-      return "pinned host copy";
-  }
-  throw std::logic_error("unhandled limit");
-}
-
-LimitKind parse_limit_kind(std::string_view name) {
-  using enum LimitKind;
-  return parse_name(
-      "limit", name,
-      std::array{unknown, nvlink_payload, nvlink_rate, copy_at_once, copy_alone, copy});
-}
-
 void add_once(std::vector<Warning>& warnings, const Warning& warning) {
   if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
-}
-
-std::string_view name_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::complete:
-      return "complete";
-    case RunStatus::interrupted:
-      return "interrupted";
-    case RunStatus::job_lost:
-      return "job lost";
-    case RunStatus::incomplete:
-      return "incomplete";
-  }
-  throw std::logic_error("unhandled status");
-}
-
-RunStatus parse_run_status(std::string_view name) {
-  using enum RunStatus;
-  return parse_name("status", name, std::array{complete, interrupted, job_lost, incomplete});
 }
 
 const VariantResult* find_variant(const CaseResult& result, std::string_view name) {

@@ -99,36 +99,6 @@ void judge_lost_path(Judgement& judgement, Path reference) {
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::missing:
-      return "missing";
-    case Verdict::wrong_data:
-      return "wrong-data";
-    case Verdict::other_path:
-      return "other-path";
-    case Verdict::same_path:
-      return "same-path";
-    case Verdict::slower:
-      return "slower";
-    case Verdict::unknown_path:
-      return "unknown-path";
-    case Verdict::other_launch:
-      return "other-launch";
-    case Verdict::not_comparable:
-      return "not comparable";
-    case Verdict::inconclusive:
-      return "inconclusive";
-    case Verdict::faster:
-      return "faster";
-    case Verdict::same:
-      return "same";
-    case Verdict::added:
-      return "added";
-  }
-  return "unknown";
-}
-
 bool is_change(Verdict verdict) { return verdict == Verdict::faster || verdict == Verdict::slower; }
 
 bool fails(Verdict verdict) {

@@ -290,16 +290,6 @@ ExitCode exit_code_of(const CheckResult& result) {
   return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
 }
 
-std::string_view name_of(Replicate replicate) {
-  switch (replicate) {
-    case Replicate::launch:
-      return "launch";
-    case Replicate::run:
-      return "run";
-  }
-  return "unknown";
-}
-
 namespace {
 
 /// Refuses a record in which no job said what machine it is on: there is none to compare.

@@ -45,22 +45,6 @@ std::string identity_of(const Record& record) {
 
 }  // namespace
 
-std::string_view name_of(Metric metric) {
-  switch (metric) {
-    case Metric::time:
-      return "time";
-    case Metric::busbw:
-      return "busbw";
-    case Metric::algbw:
-      return "algbw";
-  }
-  throw std::logic_error("unhandled metric");
-}
-
-std::string_view name_of(RunSource source) {
-  return source == RunSource::record ? "linkgain" : "nccl-tests";
-}
-
 RunFigures figures_of(const Record& record, const std::string& name) {
   RunFigures run;
   run.name = name;

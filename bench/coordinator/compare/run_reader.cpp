@@ -236,7 +236,7 @@ Case case_of(const Node& row, const Case& pattern) {
   }
   c.type = parse_nccl_tests_type(known(text_at(row, "type"), "type"));
   if (has_reduction(c.operation)) {
-    c.reduction = parse_reduction(known(text_at(row, "redop"), "redop"));
+    c.reduction = from_name<Reduction>(known(text_at(row, "redop"), "redop"));
   }
   if (has_root(c.operation)) c.root = root_of(row);
   return c;

@@ -28,45 +28,13 @@ json::Out write_finding(const Finding& finding) {
 
 /// Shows bytes to a tenth of the largest unit that fits.
 std::string shown_bytes(double amount) {
-  constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t name = 0;
-  for (; amount >= 1024.0 && name + 1 < std::size(kNames); ++name) amount /= 1024.0;
-  return fmt::format("{:.3g} {}", amount, kNames[name]);
+  for (; amount >= 1024.0 && name + 1 < std::size(kUnits); ++name) amount /= 1024.0;
+  return fmt::format("{:.3g} {}", amount, kUnits[name]);
 }
 
 }  // namespace
-
-std::string_view name_of(CheckVerdict verdict) {
-  switch (verdict) {
-    case CheckVerdict::ok:
-      return "ok";
-    case CheckVerdict::warning:
-      return "warning";
-    case CheckVerdict::problem:
-      return "problem";
-    case CheckVerdict::not_checkable:
-      return "not checkable";
-  }
-  return "?";
-}
-
-std::string_view name_of(CheckGroup group) {
-  switch (group) {
-    case CheckGroup::gpus:
-      return "gpus";
-    case CheckGroup::power:
-      return "power";
-    case CheckGroup::cooling:
-      return "cooling";
-    case CheckGroup::connectivity:
-      return "connectivity";
-    case CheckGroup::host:
-      return "host";
-    case CheckGroup::software:
-      return "software";
-  }
-  return "?";
-}
 
 FindingValue& FindingValue::operator+=(const FindingValue& more) {
   text_ += more.text_;

@@ -24,11 +24,11 @@ struct Name {
 };
 
 /// More particular names first: MVAPICH's library mentions MPICH, too.
-constexpr Name kNames[] = {{"Open MPI", "Open MPI"},
-                           {"Intel(R) MPI", "Intel MPI"},
-                           {"MVAPICH", "MVAPICH"},
-                           {"HYDRA", "MPICH"},
-                           {"MPICH", "MPICH"}};
+constexpr Name kImplementations[] = {{"Open MPI", "Open MPI"},
+                                     {"Intel(R) MPI", "Intel MPI"},
+                                     {"MVAPICH", "MVAPICH"},
+                                     {"HYDRA", "MPICH"},
+                                     {"MPICH", "MPICH"}};
 
 constexpr std::string_view kDigits = "0123456789";
 
@@ -60,7 +60,7 @@ std::string describe(const MpiVersion& version) {
 
 Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text) {
   if (!text.measured()) return Reading<MpiVersion>::missing(text);
-  for (const Name& name : kNames) {
+  for (const Name& name : kImplementations) {
     const std::size_t at = text.value().find(name.in_text);
     if (at == std::string::npos) continue;
     const std::string_view number = first_number(std::string_view(text.value()).substr(at));

@@ -173,25 +173,6 @@ double seconds_from_to(OutputReader::Clock::time_point from, OutputReader::Clock
 
 }  // namespace
 
-std::string_view name_of(MetricUse use) {
-  switch (use) {
-    case MetricUse::last:
-      return "last";
-    case MetricUse::median:
-      return "median";
-    case MetricUse::sum:
-      return "sum";
-    case MetricUse::all:
-      return "all";
-  }
-  throw std::logic_error("unhandled use of a metric");
-}
-
-MetricUse parse_metric_use(std::string_view name) {
-  using enum MetricUse;
-  return parse_name("use of a metric", name, std::array{last, median, sum, all});
-}
-
 MetricRequest parse_metric(const std::string& text) {
   const std::string option = "--metric";
   const std::size_t length = name_length(text);

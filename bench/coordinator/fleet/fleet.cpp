@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -510,31 +511,13 @@ bool is_worse(const FleetNode& a, const FleetNode& b) {
 
 }  // namespace
 
-namespace {
+namespace {}  // namespace
 
-struct StateRow {
-  NodeState state;
-  std::string_view name;
-  bool is_to_drain;
-};
-
-constexpr StateRow kStateRows[] = {
-    {NodeState::wrong_data, "wrong data", true},  {NodeState::incomplete, "incomplete", true},
-    {NodeState::missing, "missing", false},       {NodeState::unreadable, "unreadable", false},
-    {NodeState::other_path, "other path", true},  {NodeState::slow, "slow", true},
-    {NodeState::unhealthy, "unhealthy", true},    {NodeState::odd_machine, "odd machine", true},
-    {NodeState::not_judged, "not judged", false}, {NodeState::ok, "ok", false},
-};
-
-const StateRow& row_of(NodeState state) {
-  return *std::ranges::find(kStateRows, state, &StateRow::state);
+bool is_to_drain(NodeState state) {
+  using enum NodeState;
+  static constexpr std::array kNotToBlame{missing, unreadable, not_judged, ok};
+  return std::ranges::find(kNotToBlame, state) == kNotToBlame.end();
 }
-
-}  // namespace
-
-std::string_view name_of(NodeState state) { return row_of(state).name; }
-
-bool is_to_drain(NodeState state) { return row_of(state).is_to_drain; }
 
 ExitCode exit_code_of(const FleetReport& report) {
   const auto read = std::ranges::count_if(

@@ -189,9 +189,10 @@ class HostPicture {
     std::string legend;
     std::size_t kind = 0;
     for (const auto& [label, pairs] : links_) {
-      static constexpr const char* kNames[kMostDashes] = {"solid", "dashed", "dotted", "dash-dot"};
+      static constexpr const char* kDashNames[kMostDashes] = {"solid", "dashed", "dotted",
+                                                              "dash-dot"};
       const std::size_t dash = std::min(kind++, kMostDashes - 1);
-      legend += fmt::format("{}{}: {}", legend.empty() ? "" : ", ", kNames[dash], label);
+      legend += fmt::format("{}{}: {}", legend.empty() ? "" : ", ", kDashNames[dash], label);
       for (const PairLink* pair : pairs) {
         const double from = middle_of(place_of(pair->from));
         const double to = middle_of(place_of(pair->to));

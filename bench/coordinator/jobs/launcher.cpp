@@ -61,13 +61,14 @@ constexpr std::array kSessionFolders{"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte
 /// Returns whether a session folder is set already: Open MPI 4 refuses its first one beside one of
 /// the others.
 bool names_session_folder(const Environment& environment) {
-  static constexpr std::array kNames{kSessionFolders[0],
-                                     kSessionFolders[1],
-                                     "OMPI_MCA_orte_local_tmpdir_base",
-                                     "OMPI_MCA_orte_remote_tmpdir_base",
-                                     "PRTE_MCA_prte_local_tmpdir_base",
-                                     "PRTE_MCA_prte_remote_tmpdir_base"};
-  return std::ranges::any_of(kNames, [&](const char* name) { return environment.contains(name); });
+  static constexpr std::array kVariables{kSessionFolders[0],
+                                         kSessionFolders[1],
+                                         "OMPI_MCA_orte_local_tmpdir_base",
+                                         "OMPI_MCA_orte_remote_tmpdir_base",
+                                         "PRTE_MCA_prte_local_tmpdir_base",
+                                         "PRTE_MCA_prte_remote_tmpdir_base"};
+  return std::ranges::any_of(kVariables,
+                             [&](const char* name) { return environment.contains(name); });
 }
 
 }  // namespace

@@ -32,8 +32,6 @@ struct CompareCommandOptions {
   CompareOptions compare;
 };
 
-Metric parse_metric(const std::string& name) { return parse_name("metric", name, kMetrics); }
-
 std::string text_of(const RunComparison& comparison, const CompareCommandOptions& options) {
   switch (options.format) {
     case OutputFormat::table:
@@ -92,7 +90,7 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
       ->default_str("every operation")
       ->type_name("OP,...");
   CLI::Option* const metric = line.deferred
-                                  .add("--metric", options.metric, parse_metric,
+                                  .add("--metric", options.metric, from_name<Metric>,
                                        "What the columns show: " + listed(names_of(kMetrics), "or"))
                                   ->default_str("time")
                                   ->type_name("METRIC");

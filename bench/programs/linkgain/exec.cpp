@@ -62,7 +62,7 @@ void declare_what(CommandLine& line, ExecOptions& options) {
       ->type_name("REGEX");
   CLI::Option* const use =
       line.deferred
-          .add("--metric-use", options.metric_use, parse_metric_use,
+          .add("--metric-use", options.metric_use, from_name<MetricUse>,
                "Of the numbers in a run: last, median, sum, or all, each a sample", "last")
           ->type_name("USE");
   line.words[use] = {"last", "median", "sum", "all"};

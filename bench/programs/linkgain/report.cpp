@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
@@ -26,6 +27,20 @@
 #include "terminal.hpp"
 
 namespace linkgain {
+
+/// As OutputFormat, and the forms that a record alone has.
+enum class ReportFormat { table, markdown, csv, json, screen, card, html };
+
+template <>
+inline constexpr auto kNames<ReportFormat> = names<ReportFormat>("format",
+                                                                 {{ReportFormat::table, "table"},
+                                                                  {ReportFormat::markdown, "md"},
+                                                                  {ReportFormat::csv, "csv"},
+                                                                  {ReportFormat::json, "json"},
+                                                                  {ReportFormat::screen, "screen"},
+                                                                  {ReportFormat::card, "card"},
+                                                                  {ReportFormat::html, "html"}});
+
 namespace {
 
 constexpr const char* kFooter =
@@ -34,29 +49,6 @@ constexpr const char* kFooter =
     "  linkgain report record.json --format csv > run.csv\n"
     "  linkgain report --card                             for an issue or a forum\n"
     "  linkgain report before.json after.json --format html > runs.html";
-
-/// As OutputFormat, and the forms that a record alone has.
-enum class ReportFormat { table, markdown, csv, json, screen, card, html };
-
-std::string_view name_of(ReportFormat format) {
-  switch (format) {
-    case ReportFormat::table:
-      return name_of(OutputFormat::table);
-    case ReportFormat::markdown:
-      return name_of(OutputFormat::markdown);
-    case ReportFormat::csv:
-      return name_of(OutputFormat::csv);
-    case ReportFormat::json:
-      return name_of(OutputFormat::json);
-    case ReportFormat::screen:
-      return "screen";
-    case ReportFormat::card:
-      return "card";
-    case ReportFormat::html:
-      return name_of(OutputFormat::html);
-  }
-  throw std::logic_error("unhandled format");
-}
 
 struct ReportOptions {
   std::vector<std::filesystem::path> records;  ///< empty: of the latest run

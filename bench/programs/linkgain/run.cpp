@@ -67,13 +67,13 @@ void declare_profile(CommandLine& line, RunOptions& options) {
   line.deferred.then([&app = line.app, &options, profile, option] {
     if (option->count() == 0) return;
     if (!is_option_file(*profile)) {
-      options.profile = parse_profile(*profile);
+      options.profile = from_name<Profile>(*profile);
       return;
     }
     options.profile_file = *profile;
     const std::string base =
         read_option_file(app, *options.profile_file, "profile", require_harmless);
-    if (!base.empty()) options.profile = parse_profile(base);
+    if (!base.empty()) options.profile = from_name<Profile>(base);
   });
 }
 
@@ -111,7 +111,7 @@ void declare_how(CommandLine& line, RunOptions& options) {
           fmt::format("{:g}", protocol::kDefaultTimeout.value))
       ->type_name("TIME");
   line.deferred
-      .add("--schedule", options.schedule, parse_schedule,
+      .add("--schedule", options.schedule, from_name<Schedule>,
            "paired (variants in turn) or sequential (one after the other)")
       ->default_str("paired, if GPUs and memory allow")
       ->type_name("HOW");

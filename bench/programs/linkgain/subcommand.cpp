@@ -247,22 +247,6 @@ Request parse_command_line(int argc, const char* const* argv) {
   return text_request(help_text(app));
 }
 
-std::string_view name_of(OutputFormat format) {
-  switch (format) {
-    case OutputFormat::table:
-      return "table";
-    case OutputFormat::markdown:
-      return "md";
-    case OutputFormat::csv:
-      return "csv";
-    case OutputFormat::json:
-      return "json";
-    case OutputFormat::html:
-      return "html";
-  }
-  throw std::logic_error("unhandled format");
-}
-
 void add_output_format(CommandLine& line, OutputFormat& format) {
   using enum OutputFormat;
   add_format(line, "FORMAT", std::array{table, markdown, csv, json, html}, format, {json});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
@@ -89,8 +90,13 @@ class Registration {
 /// How `compare`, `check`, `fleet` and `list` print.
 enum class OutputFormat { table, markdown, csv, json, html };
 
-/// Returns "table", "md", "csv", "json", "html".
-std::string_view name_of(OutputFormat format);
+template <>
+inline constexpr auto kNames<OutputFormat> = names<OutputFormat>("format",
+                                                                 {{OutputFormat::table, "table"},
+                                                                  {OutputFormat::markdown, "md"},
+                                                                  {OutputFormat::csv, "csv"},
+                                                                  {OutputFormat::json, "json"},
+                                                                  {OutputFormat::html, "html"}});
 
 /// Adds --format with its default, and --json; the second takes no csv.
 void add_output_format(CommandLine& line, OutputFormat& format);

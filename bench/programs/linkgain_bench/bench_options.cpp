@@ -65,7 +65,7 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
           "these copies reach as JSON")
       ->type_name("TIME");
   deferred
-      .add("--prove", options.rung, parse_proof_rung,
+      .add("--prove", options.rung, from_name<ProofRung>,
            "Of two ranks: whether what they send each other arrives, as JSON: stores, "
            "copy-engine, flags, all-reduce or control")
       ->type_name("RUNG");
@@ -165,20 +165,20 @@ void require_known(const std::vector<std::string>& extras) {
 /// Adds what Google Benchmark reads from variables, too: BENCHMARK_OUT. They are seen to as options
 /// are, which count where both are given.
 std::vector<std::string> with_variables(const std::vector<std::string>& arguments) {
-  static constexpr std::array kNames{"filter",
-                                     "list_tests",
-                                     "format",
-                                     "color",
-                                     "out",
-                                     "out_format",
-                                     "repetitions",
-                                     "min_time",
-                                     "min_warmup_time",
-                                     "time_unit",
-                                     "enable_random_interleaving"};
+  static constexpr std::array kOptions{"filter",
+                                       "list_tests",
+                                       "format",
+                                       "color",
+                                       "out",
+                                       "out_format",
+                                       "repetitions",
+                                       "min_time",
+                                       "min_warmup_time",
+                                       "time_unit",
+                                       "enable_random_interleaving"};
   const Environment environment = current_environment();
   std::vector<std::string> all;
-  for (const std::string name : kNames) {
+  for (const std::string name : kOptions) {
     std::string variable = "BENCHMARK_" + name;
     std::ranges::transform(variable, variable.begin(),
                            [](unsigned char c) { return std::toupper(c); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_shift.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/record.hpp"
 
@@ -30,8 +31,21 @@ enum class Verdict {
   added,           ///< measured, and not in the reference
 };
 
-/// Says "missing", "wrong-data", "not comparable", ...
-std::string_view name_of(Verdict verdict);
+template <>
+inline constexpr auto kNames<Verdict> = names<Verdict>("verdict",
+                                                       {{Verdict::missing, "missing"},
+                                                        {Verdict::wrong_data, "wrong-data"},
+                                                        {Verdict::other_path, "other-path"},
+                                                        {Verdict::same_path, "same-path"},
+                                                        {Verdict::slower, "slower"},
+                                                        {Verdict::unknown_path, "unknown-path"},
+                                                        {Verdict::other_launch, "other-launch"},
+                                                        {Verdict::not_comparable, "not comparable"},
+                                                        {Verdict::inconclusive, "inconclusive"},
+                                                        {Verdict::faster, "faster"},
+                                                        {Verdict::same, "same"},
+                                                        {Verdict::added, "added"}});
+
 /// Tells whether a difference is shown: faster or slower.
 bool is_change(Verdict verdict);
 /// Tells whether a check fails by it.

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/names.hpp"
+
 namespace linkgain {
 
 /// Element types in NCCL's sense. The float8 types exist from NCCL 2.24 on.
@@ -23,28 +25,38 @@ enum class DataType {
   float8e5m2,
 };
 
+template <>
+inline constexpr auto kNames<DataType> = names<DataType>("data type",
+                                                         {{DataType::float32, "float32"},
+                                                          {DataType::float16, "float16"},
+                                                          {DataType::bfloat16, "bfloat16"},
+                                                          {DataType::float64, "float64"},
+                                                          {DataType::int8, "int8"},
+                                                          {DataType::uint8, "uint8"},
+                                                          {DataType::int32, "int32"},
+                                                          {DataType::uint32, "uint32"},
+                                                          {DataType::int64, "int64"},
+                                                          {DataType::uint64, "uint64"},
+                                                          {DataType::float8e4m3, "float8e4m3"},
+                                                          {DataType::float8e5m2, "float8e5m2"}});
+inline constexpr auto kDataTypes = kValues<DataType>;
+
 /// Reductions in NCCL's sense; avg is the sum divided by the number of ranks, mulsum the sum of
 /// each rank's data times a factor of its own.
 enum class Reduction { sum, prod, min, max, avg, mulsum };
 
-inline constexpr std::array kDataTypes{
-    DataType::float32, DataType::float16, DataType::bfloat16,   DataType::float64,
-    DataType::int8,    DataType::uint8,   DataType::int32,      DataType::uint32,
-    DataType::int64,   DataType::uint64,  DataType::float8e4m3, DataType::float8e5m2,
-};
-inline constexpr std::array kReductions{Reduction::sum, Reduction::prod, Reduction::min,
-                                        Reduction::max, Reduction::avg,  Reduction::mulsum};
+template <>
+inline constexpr auto kNames<Reduction> = names<Reduction>("reduction",
+                                                           {{Reduction::sum, "sum"},
+                                                            {Reduction::prod, "prod"},
+                                                            {Reduction::min, "min"},
+                                                            {Reduction::max, "max"},
+                                                            {Reduction::avg, "avg"},
+                                                            {Reduction::mulsum, "mulsum"}});
+inline constexpr auto kReductions = kValues<Reduction>;
 
 /// Returns the bytes of one element.
 int size_of(DataType type);
-
-std::string_view name_of(DataType type);
-std::string_view name_of(Reduction reduction);
-
-/// Parses exact names as name_of() gives them; anything else throws UsageError with the nearest
-/// name.
-DataType parse_data_type(std::string_view name);
-Reduction parse_reduction(std::string_view name);
 
 /// Returns nccl-tests' names: half, bfloat16, float, f8e4m3, …
 std::string_view nccl_tests_name(DataType type);

@@ -15,6 +15,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/json_node.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/units.hpp"
 
 /// Members of a struct, declared once: a function names each of them to a visitor, which writes it,
@@ -77,14 +78,13 @@ concept HasText = requires(const T& value) {
   AsText<T>::text(value);
 };
 
-/// AsText of an enum with name_of(), by its list of values.
-template <typename Enum, const auto& values, auto parse_text>
-struct NamedEnum {
+template <HasNames Enum>
+struct AsText<Enum> {
   static std::string text(Enum value) { return std::string(name_of(value)); }
-  static Enum parse(const std::string& text) { return parse_text(text); }
+  static Enum parse(const std::string& text) { return from_name<Enum>(text); }
   static std::vector<std::string> words() {
     std::vector<std::string> all;
-    for (const Enum value : values) all.emplace_back(name_of(value));
+    for (const Named<Enum>& each : kNames<Enum>.rows) all.emplace_back(each.name);
     return all;
   }
 };

@@ -10,6 +10,7 @@
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/baseline/baseline.hpp"
 
 namespace linkgain {
@@ -26,8 +27,9 @@ enum class Replicate {
   run,     ///< how far the baseline's runs lie apart
 };
 
-/// Returns "launch" or "run".
-std::string_view name_of(Replicate replicate);
+template <>
+inline constexpr auto kNames<Replicate> =
+    names<Replicate>("replicate", {{Replicate::launch, "launch"}, {Replicate::run, "run"}});
 
 /// What a check says of one variant of one case, beside its reference in the baseline.
 struct CaseCheck : Judgement {

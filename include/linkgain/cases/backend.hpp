@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/cases/case.hpp"
 
 namespace linkgain {
@@ -11,14 +12,17 @@ namespace linkgain {
 /// whatever the user's program has.
 enum class BackendKind { nccl, mpi, exec };
 
+template <>
+inline constexpr auto kNames<BackendKind> = names<BackendKind>("backend",
+                                                               {{BackendKind::nccl, "nccl"},
+                                                                {BackendKind::mpi, "mpi"},
+                                                                {BackendKind::exec, "exec"}});
+
 /// Those that a benchmark can be asked for.
 inline constexpr std::array kBackends{BackendKind::nccl, BackendKind::mpi};
 
-std::string_view name_of(BackendKind backend);
 /// Reads one of kBackends. Throws UsageError.
 BackendKind parse_backend(std::string_view name);
-/// Reads one of kBackends, or "exec".
-BackendKind parse_recorded_backend(std::string_view name);
 
 /// Throws UsageError where the backend has no such type, reduction, place, launch mode or memory in
 /// any version: MPI knows no float16, bfloat16 or float8, no avg or mulsum, no graphs and no

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "linkgain/base/data_type.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/operation.hpp"
 #include "linkgain/cases/program_metric.hpp"
@@ -26,7 +27,10 @@ inline constexpr std::int64_t kLoadLatencyLine = 128;
 /// How operations reach the GPU: one call each on a stream, or replayed from a captured graph.
 enum class LaunchMode { stream, graph };
 
-std::string_view name_of(LaunchMode launch);
+template <>
+inline constexpr auto kNames<LaunchMode> = names<LaunchMode>("launch mode",
+                                                             {{LaunchMode::stream, "stream"},
+                                                              {LaunchMode::graph, "graph"}});
 
 /// Operations of fewer bytes take a GPU less time than a CPU to launch one by one on a stream.
 inline constexpr Bytes kLaunchBoundBelow{std::int64_t{1} << 20};
@@ -36,11 +40,13 @@ inline constexpr Bytes kLaunchBoundBelow{std::int64_t{1} << 20};
 /// ranks registered together, at the same place in each.
 enum class Buffers { plain, allocated, registered, symmetric };
 
-inline constexpr std::array kBuffers{Buffers::plain, Buffers::allocated, Buffers::registered,
-                                     Buffers::symmetric};
-
-std::string_view name_of(Buffers buffers);
-Buffers parse_buffers(std::string_view name);
+template <>
+inline constexpr auto kNames<Buffers> = names<Buffers>("kind of buffers",
+                                                       {{Buffers::plain, "plain"},
+                                                        {Buffers::allocated, "allocated"},
+                                                        {Buffers::registered, "registered"},
+                                                        {Buffers::symmetric, "symmetric"}});
+inline constexpr auto kBuffers = kValues<Buffers>;
 
 /// Two ranks of a point-to-point operation; `from` sends to `to`, and the other way too if `both`.
 struct Pair {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/selection.hpp"
 
@@ -13,11 +14,14 @@ namespace linkgain {
 /// What `linkgain run --profile` measures.
 enum class Profile { quick, standard, bridge, full, node, soak };
 
-inline constexpr std::array kProfiles{Profile::quick, Profile::standard, Profile::bridge,
-                                      Profile::full,  Profile::node,     Profile::soak};
-
-std::string_view name_of(Profile profile);  ///< standard is called "default"
-Profile parse_profile(std::string_view name);
+template <>
+inline constexpr auto kNames<Profile> = names<Profile>("profile", {{Profile::quick, "quick"},
+                                                                   {Profile::standard, "default"},
+                                                                   {Profile::bridge, "bridge"},
+                                                                   {Profile::full, "full"},
+                                                                   {Profile::node, "node"},
+                                                                   {Profile::soak, "soak"}});
+inline constexpr auto kProfiles = kValues<Profile>;
 
 struct ProfilePlan {
   std::vector<Selection> selections;

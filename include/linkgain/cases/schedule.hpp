@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "linkgain/base/names.hpp"
+
 namespace linkgain {
 
 /// Whose turn it is.
@@ -11,11 +13,10 @@ enum class Schedule {
   sequential,  ///< one variant's for all cases of a launch, then the next one's
 };
 
-inline constexpr std::array kSchedules{Schedule::paired, Schedule::sequential};
-
-/// Returns "paired" or "sequential".
-std::string_view name_of(Schedule schedule);
-/// Throws UsageError.
-Schedule parse_schedule(std::string_view name);
+template <>
+inline constexpr auto kNames<Schedule> = names<Schedule>("schedule",
+                                                         {{Schedule::paired, "paired"},
+                                                          {Schedule::sequential, "sequential"}});
+inline constexpr auto kSchedules = kValues<Schedule>;
 
 }  // namespace linkgain

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
@@ -15,21 +16,25 @@ namespace linkgain {
 /// take ring and both_ways for one pair.
 enum class Pattern { ring, one_way, both_ways };
 
-inline constexpr std::array kPatterns{Pattern::ring, Pattern::one_way, Pattern::both_ways};
-
-std::string_view name_of(Pattern pattern);
-Pattern parse_pattern(std::string_view name);
+template <>
+inline constexpr auto kNames<Pattern> = names<Pattern>("pattern",
+                                                       {{Pattern::ring, "ring"},
+                                                        {Pattern::one_way, "one-way"},
+                                                        {Pattern::both_ways, "both-ways"}});
+inline constexpr auto kPatterns = kValues<Pattern>;
 
 /// How cases are to be launched. The automatic choice, "auto": by graph below kLaunchBoundBelow,
 /// where calls on a stream would measure the CPU, and by stream from there on, as programs mostly
 /// do; always by stream on a backend without graphs.
 enum class LaunchChoice { automatic, stream, graph };
 
-inline constexpr std::array kLaunchChoices{LaunchChoice::automatic, LaunchChoice::stream,
-                                           LaunchChoice::graph};
+template <>
+inline constexpr auto kNames<LaunchChoice> = names<LaunchChoice>("launch mode",
+                                                                 {{LaunchChoice::automatic, "auto"},
+                                                                  {LaunchChoice::stream, "stream"},
+                                                                  {LaunchChoice::graph, "graph"}});
+inline constexpr auto kLaunchChoices = kValues<LaunchChoice>;
 
-std::string_view name_of(LaunchChoice choice);
-LaunchChoice parse_launch_choice(std::string_view name);
 LaunchMode launch_mode(LaunchChoice choice, BackendKind backend, Bytes size);
 
 /// Parameters of a selection that an option named, where others are usual or a profile's.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -14,8 +15,10 @@ namespace linkgain {
 /// Who wrote the times of a run.
 enum class RunSource { record, nccl_tests };
 
-/// Returns "linkgain" or "nccl-tests".
-std::string_view name_of(RunSource source);
+template <>
+inline constexpr auto kNames<RunSource> = names<RunSource>("source",
+                                                           {{RunSource::record, "linkgain"},
+                                                            {RunSource::nccl_tests, "nccl-tests"}});
 
 /// One case of one variant.
 struct CaseFigures {
@@ -43,9 +46,11 @@ struct CaseFigures {
 /// Which figure of a case a column shows.
 enum class Metric { time, busbw, algbw };
 
-inline constexpr std::array kMetrics{Metric::time, Metric::busbw, Metric::algbw};
-
-std::string_view name_of(Metric metric);
+template <>
+inline constexpr auto kNames<Metric> = names<Metric>("metric", {{Metric::time, "time"},
+                                                                {Metric::busbw, "busbw"},
+                                                                {Metric::algbw, "algbw"}});
+inline constexpr auto kMetrics = kValues<Metric>;
 
 /// What can be compared of one run, whatever program wrote it.
 struct RunFigures {

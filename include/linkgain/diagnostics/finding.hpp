@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/diagnostics/link_verdict.hpp"
 
 namespace linkgain {
@@ -14,11 +15,14 @@ namespace linkgain {
 struct Survey;
 
 enum class CheckVerdict { ok, warning, problem, not_checkable };
-inline constexpr std::array kCheckVerdicts{CheckVerdict::ok, CheckVerdict::warning,
-                                           CheckVerdict::problem, CheckVerdict::not_checkable};
 
-/// Says "ok", "warning", "problem", "not checkable".
-std::string_view name_of(CheckVerdict verdict);
+template <>
+inline constexpr auto kNames<CheckVerdict> =
+    names<CheckVerdict>("verdict", {{CheckVerdict::ok, "ok"},
+                                    {CheckVerdict::warning, "warning"},
+                                    {CheckVerdict::problem, "problem"},
+                                    {CheckVerdict::not_checkable, "not checkable"}});
+inline constexpr auto kCheckVerdicts = kValues<CheckVerdict>;
 
 /// What a check finds that is not in order, or what it cannot look at without help.
 struct Fault {
@@ -32,8 +36,14 @@ struct Fault {
 /// What a check is about; the order of a diagnosis for people.
 enum class CheckGroup { gpus, power, cooling, connectivity, host, software };
 
-/// Says "gpus", "power", "cooling", "connectivity", "host", "software".
-std::string_view name_of(CheckGroup group);
+template <>
+inline constexpr auto kNames<CheckGroup> =
+    names<CheckGroup>("group", {{CheckGroup::gpus, "gpus"},
+                                {CheckGroup::power, "power"},
+                                {CheckGroup::cooling, "cooling"},
+                                {CheckGroup::connectivity, "connectivity"},
+                                {CheckGroup::host, "host"},
+                                {CheckGroup::software, "software"}});
 
 enum class Unit { count, watts, celsius, percent, seconds, bytes, gb_per_s };
 

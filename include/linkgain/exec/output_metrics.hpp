@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/program_metric.hpp"
 #include "linkgain/exec/line_pattern.hpp"
@@ -23,9 +24,12 @@ enum class MetricUse {
   all,  ///< every one is a sample
 };
 
-std::string_view name_of(MetricUse use);
-/// Throws UsageError.
-MetricUse parse_metric_use(std::string_view name);
+template <>
+inline constexpr auto kNames<MetricUse> = names<MetricUse>("use of a metric",
+                                                           {{MetricUse::last, "last"},
+                                                            {MetricUse::median, "median"},
+                                                            {MetricUse::sum, "sum"},
+                                                            {MetricUse::all, "all"}});
 
 /// A number in the program's output.
 struct MetricRequest {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/tables/document.hpp"
@@ -28,13 +29,19 @@ enum class NodeState {
   ok,
 };
 
-inline constexpr std::array kNodeStates{
-    NodeState::wrong_data, NodeState::incomplete, NodeState::missing,   NodeState::unreadable,
-    NodeState::other_path, NodeState::slow,       NodeState::unhealthy, NodeState::odd_machine,
-    NodeState::not_judged, NodeState::ok};
-
-/// Returns "wrong data", "incomplete", ...
-std::string_view name_of(NodeState state);
+template <>
+inline constexpr auto kNames<NodeState> = names<NodeState>("state",
+                                                           {{NodeState::wrong_data, "wrong data"},
+                                                            {NodeState::incomplete, "incomplete"},
+                                                            {NodeState::missing, "missing"},
+                                                            {NodeState::unreadable, "unreadable"},
+                                                            {NodeState::other_path, "other path"},
+                                                            {NodeState::slow, "slow"},
+                                                            {NodeState::unhealthy, "unhealthy"},
+                                                            {NodeState::odd_machine, "odd machine"},
+                                                            {NodeState::not_judged, "not judged"},
+                                                            {NodeState::ok, "ok"}});
+inline constexpr auto kNodeStates = kValues<NodeState>;
 
 /// Tells whether the machine is to blame: all but missing, unreadable, not judged and ok.
 bool is_to_drain(NodeState state);

@@ -3,8 +3,9 @@
 #include <array>
 #include <string_view>
 
-/// What distinguishes one training from another in the name of its case. Every parse function
-/// throws UsageError with the nearest name where `name` is none.
+#include "linkgain/base/names.hpp"
+
+/// What distinguishes one training from another in the name of its case.
 namespace linkgain {
 
 /// The sizes that --model-size names.
@@ -13,10 +14,10 @@ enum class ModelSize {
   tiny,  ///< small enough for fp64 on a CPU
 };
 
-inline constexpr std::array kModelSizes{ModelSize::gpt2, ModelSize::tiny};
-
-std::string_view name_of(ModelSize size);
-ModelSize parse_model_size(std::string_view name);
+template <>
+inline constexpr auto kNames<ModelSize> =
+    names<ModelSize>("model size", {{ModelSize::gpt2, "gpt2"}, {ModelSize::tiny, "tiny"}});
+inline constexpr auto kModelSizes = kValues<ModelSize>;
 
 /// What the ranks of a training share out, and so what they communicate.
 enum class TrainingStrategy {
@@ -28,11 +29,13 @@ enum class TrainingStrategy {
   zero3,
 };
 
-inline constexpr std::array kTrainingStrategies{TrainingStrategy::none, TrainingStrategy::ddp,
-                                                TrainingStrategy::zero2, TrainingStrategy::zero3};
-
-std::string_view name_of(TrainingStrategy strategy);
-TrainingStrategy parse_training_strategy(std::string_view name);
+template <>
+inline constexpr auto kNames<TrainingStrategy> =
+    names<TrainingStrategy>("strategy", {{TrainingStrategy::none, "none"},
+                                         {TrainingStrategy::ddp, "ddp"},
+                                         {TrainingStrategy::zero2, "zero2"},
+                                         {TrainingStrategy::zero3, "zero3"}});
+inline constexpr auto kTrainingStrategies = kValues<TrainingStrategy>;
 
 /// Which of PyTorch's ways of grouping gradients for all-reduce is followed.
 enum class BucketRule {
@@ -42,10 +45,11 @@ enum class BucketRule {
   legacy,
 };
 
-inline constexpr std::array kBucketRules{BucketRule::current, BucketRule::legacy};
-
-std::string_view name_of(BucketRule rule);
-BucketRule parse_bucket_rule(std::string_view name);
+template <>
+inline constexpr auto kNames<BucketRule> = names<BucketRule>("bucket rule",
+                                                             {{BucketRule::current, "current"},
+                                                              {BucketRule::legacy, "legacy"}});
+inline constexpr auto kBucketRules = kValues<BucketRule>;
 
 /// What a training is computed in. kernels::TrainingPrecision says the same to kernels, but for
 /// fp64, which is the CPU reference's and no GPU's.
@@ -56,10 +60,12 @@ enum class TrainingPrecision {
   fp64,
 };
 
-inline constexpr std::array kTrainingPrecisions{TrainingPrecision::fp32, TrainingPrecision::tf32,
-                                                TrainingPrecision::bf16, TrainingPrecision::fp64};
-
-std::string_view name_of(TrainingPrecision precision);
-TrainingPrecision parse_training_precision(std::string_view name);
+template <>
+inline constexpr auto kNames<TrainingPrecision> =
+    names<TrainingPrecision>("precision", {{TrainingPrecision::fp32, "fp32"},
+                                           {TrainingPrecision::tf32, "tf32"},
+                                           {TrainingPrecision::bf16, "bf16"},
+                                           {TrainingPrecision::fp64, "fp64"}});
+inline constexpr auto kTrainingPrecisions = kValues<TrainingPrecision>;
 
 }  // namespace linkgain

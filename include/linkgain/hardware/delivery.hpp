@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/reading.hpp"
 
 namespace linkgain {
@@ -18,14 +19,14 @@ enum class ProofRung {
   control,      ///< the same without P2P
 };
 
-inline constexpr std::array kProofRungs{ProofRung::stores, ProofRung::copy_engine, ProofRung::flags,
-                                        ProofRung::all_reduce, ProofRung::control};
-
-/// Returns "stores", "copy-engine", "flags", "all-reduce", "control".
-std::string_view name_of(ProofRung rung);
-
-/// Throws UsageError where there is none of that name.
-ProofRung parse_proof_rung(std::string_view name);
+template <>
+inline constexpr auto kNames<ProofRung> = names<ProofRung>("rung",
+                                                           {{ProofRung::stores, "stores"},
+                                                            {ProofRung::copy_engine, "copy-engine"},
+                                                            {ProofRung::flags, "flags"},
+                                                            {ProofRung::all_reduce, "all-reduce"},
+                                                            {ProofRung::control, "control"}});
+inline constexpr auto kProofRungs = kValues<ProofRung>;
 
 /// What the ranks of a rung saw.
 struct Delivery {
@@ -39,8 +40,11 @@ struct Delivery {
   bool operator==(const Delivery&) const = default;
 };
 
-/// Returns "arrived", "not arrived", "gave up".
-std::string_view name_of(Delivery::Outcome outcome);
+template <>
+inline constexpr auto kNames<Delivery::Outcome> =
+    names<Delivery::Outcome>("outcome", {{Delivery::Outcome::arrived, "arrived"},
+                                         {Delivery::Outcome::not_arrived, "not arrived"},
+                                         {Delivery::Outcome::gave_up, "gave up"}});
 
 /// Returns the line that `linkgain-bench --prove RUNG` prints, without its end.
 std::string to_json_line(const Delivery& delivery);

@@ -19,16 +19,7 @@ namespace json {
 
 inline constexpr std::array kAncestors{Ancestor::self, Ancestor::pix,  Ancestor::pxb,
                                        Ancestor::phb,  Ancestor::node, Ancestor::sys};
-inline constexpr std::array kPaths{Path::nvlink,  Path::pcie_p2p, Path::host_memory,
-                                   Path::network, Path::mixed,    Path::unknown};
-inline constexpr std::array kErrorKinds{ErrorKind::nvlink_replays,    ErrorKind::nvlink_recoveries,
-                                        ErrorKind::nvlink_crc_errors, ErrorKind::nvlink_outages,
-                                        ErrorKind::pcie_replays,      ErrorKind::xid};
 
-template <>
-struct AsText<Path> : NamedEnum<Path, kPaths, parse_path> {};
-template <>
-struct AsText<ErrorKind> : NamedEnum<ErrorKind, kErrorKinds, parse_error_kind> {};
 template <>
 struct AsText<Ancestor> {
   static std::string text(Ancestor ancestor) { return std::string(label_of(ancestor)); }

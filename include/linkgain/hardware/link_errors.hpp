@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
+
 /// Errors on the links of a run's GPUs: what the driver counted when the run began, and what was
 /// added meanwhile.
 namespace linkgain {
@@ -20,10 +22,14 @@ enum class ErrorKind {
   xid,  ///< errors that the driver logged of the GPU; there are none when a run begins
 };
 
-/// Returns "replays", "recoveries", "crc_errors", "outages", "pcie_replays", "xid".
-std::string_view name_of(ErrorKind kind);
-/// Throws UsageError.
-ErrorKind parse_error_kind(std::string_view name);
+template <>
+inline constexpr auto kNames<ErrorKind> =
+    names<ErrorKind>("counter of errors", {{ErrorKind::nvlink_replays, "replays"},
+                                           {ErrorKind::nvlink_recoveries, "recoveries"},
+                                           {ErrorKind::nvlink_crc_errors, "crc_errors"},
+                                           {ErrorKind::nvlink_outages, "outages"},
+                                           {ErrorKind::pcie_replays, "pcie_replays"},
+                                           {ErrorKind::xid, "xid"}});
 
 /// One counter of one GPU; NVLink's are of one link each.
 struct ErrorCounter {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
@@ -14,10 +15,16 @@ namespace linkgain {
 /// What carried the bytes. Found from evidence, never assumed.
 enum class Path { nvlink, pcie_p2p, host_memory, network, mixed, unknown };
 
-std::string_view name_of(Path path);
+template <>
+inline constexpr auto kNames<Path> = names<Path>("path", {{Path::nvlink, "nvlink"},
+                                                          {Path::pcie_p2p, "pcie-p2p"},
+                                                          {Path::host_memory, "host-memory"},
+                                                          {Path::network, "network"},
+                                                          {Path::mixed, "mixed"},
+                                                          {Path::unknown, "unknown"}});
+
 /// Returns "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
 std::string_view readable_path(Path path);
-Path parse_path(std::string_view name);
 
 /// One GPU as a rank sees it. Absent means not measured.
 struct GpuInfo {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/reading.hpp"
 
 namespace linkgain {
@@ -141,8 +142,9 @@ bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);
 
 enum class P2pUse { reads, writes };
 
-/// Returns "reads", "writes".
-std::string_view name_of(P2pUse use);
+template <>
+inline constexpr auto kNames<P2pUse> = names<P2pUse>("use", {{P2pUse::reads, "reads"},
+                                                             {P2pUse::writes, "writes"}});
 
 /// Whether reads or writes between two GPUs are refused, in one direction or both.
 struct P2pRefusal {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/names.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/schedule.hpp"
@@ -149,9 +150,14 @@ enum class LimitKind {
   copy,          ///< in records of before these two were told apart: at once
 };
 
-/// Returns "", "NVLink payload", "NVLink rate", "pinned host copy of all ranks at once", ...
-std::string_view name_of(LimitKind kind);
-LimitKind parse_limit_kind(std::string_view name);
+template <>
+inline constexpr auto kNames<LimitKind> =
+    names<LimitKind>("limit", {{LimitKind::unknown, ""},
+                               {LimitKind::nvlink_payload, "NVLink payload"},
+                               {LimitKind::nvlink_rate, "NVLink rate"},
+                               {LimitKind::copy_at_once, "pinned host copy of all ranks at once"},
+                               {LimitKind::copy_alone, "pinned host copy of a rank alone"},
+                               {LimitKind::copy, "pinned host copy"}});
 
 /// What one variant gave for one case.
 struct VariantResult {
@@ -209,9 +215,16 @@ enum class StopReason {
   interrupted,
 };
 
-/// Returns "converged", "out of rounds", "out of time", "launches differ", ...
-std::string_view name_of(StopReason reason);
-StopReason parse_stop_reason(std::string_view name);
+template <>
+inline constexpr auto kNames<StopReason> =
+    names<StopReason>("stop reason", {{StopReason::converged, "converged"},
+                                      {StopReason::out_of_rounds, "out of rounds"},
+                                      {StopReason::out_of_time, "out of time"},
+                                      {StopReason::launches_differ, "launches differ"},
+                                      {StopReason::nothing_to_compare, "nothing to compare"},
+                                      {StopReason::skipped, "skipped"},
+                                      {StopReason::job_lost, "job lost"},
+                                      {StopReason::interrupted, "interrupted"}});
 
 struct CaseResult {
   Case definition;
@@ -346,9 +359,12 @@ enum class RunStatus {
   incomplete,  ///< read from a cut journal, or nothing was measured of what was asked for
 };
 
-/// Returns "complete", "interrupted", "job lost", "incomplete".
-std::string_view name_of(RunStatus status);
-RunStatus parse_run_status(std::string_view name);
+template <>
+inline constexpr auto kNames<RunStatus> = names<RunStatus>("status",
+                                                           {{RunStatus::complete, "complete"},
+                                                            {RunStatus::interrupted, "interrupted"},
+                                                            {RunStatus::job_lost, "job lost"},
+                                                            {RunStatus::incomplete, "incomplete"}});
 
 /// One run of a user's program, as `linkgain exec` started it.
 struct ProgramRun {

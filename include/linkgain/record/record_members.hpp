@@ -119,22 +119,6 @@ struct JournalLine {
 
 namespace json {
 
-inline constexpr std::array kRecordedBackends{BackendKind::nccl, BackendKind::mpi,
-                                              BackendKind::exec};
-inline constexpr std::array kRunStatuses{RunStatus::complete, RunStatus::interrupted,
-                                         RunStatus::job_lost, RunStatus::incomplete};
-inline constexpr std::array kStopReasons{
-    StopReason::converged,       StopReason::out_of_rounds,      StopReason::out_of_time,
-    StopReason::launches_differ, StopReason::nothing_to_compare, StopReason::skipped,
-    StopReason::job_lost,        StopReason::interrupted};
-
-template <>
-struct AsText<BackendKind> : NamedEnum<BackendKind, kRecordedBackends, parse_recorded_backend> {};
-template <>
-struct AsText<Schedule> : NamedEnum<Schedule, kSchedules, parse_schedule> {};
-template <>
-struct AsText<RunStatus> : NamedEnum<RunStatus, kRunStatuses, parse_run_status> {};
-
 /// "" of a case whose sampling has not ended.
 template <>
 struct AsText<std::optional<StopReason>> {
@@ -142,18 +126,18 @@ struct AsText<std::optional<StopReason>> {
     return reason ? std::string(name_of(*reason)) : std::string();
   }
   static std::optional<StopReason> parse(const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(parse_stop_reason(text));
+    return text.empty() ? std::nullopt : std::optional(from_name<StopReason>(text));
   }
   static std::vector<std::string> words() {
     std::vector<std::string> all{""};
-    for (const StopReason each : kStopReasons) all.emplace_back(name_of(each));
+    for (const StopReason each : kValues<StopReason>) all.emplace_back(name_of(each));
     return all;
   }
 };
 template <>
 struct AsText<LimitKind> {
   static std::string text(LimitKind kind) { return std::string(name_of(kind)); }
-  static LimitKind parse(const std::string& text) { return parse_limit_kind(text); }
+  static LimitKind parse(const std::string& text) { return from_name<LimitKind>(text); }
 };
 template <>
 struct AsText<Skip> {

@@ -140,7 +140,7 @@ TEST(DataTypes, HaveTheSizeThatTheirNameSays) {
 TEST(DataTypes, AreReadBackFromTheirDistinctNames) {
   std::set<std::string_view> names;
   for (const DataType type : kDataTypes) {
-    EXPECT_EQ(parse_data_type(name_of(type)), type);
+    EXPECT_EQ(from_name<DataType>(name_of(type)), type);
     names.insert(name_of(type));
   }
   EXPECT_EQ(names.size(), kDataTypes.size());
@@ -158,15 +158,15 @@ TEST(DataTypes, AreReadBackFromTheirNamesInNcclTests) {
 
 TEST(Reductions, AreReadBackFromTheirNames) {
   for (const Reduction reduction : kReductions) {
-    EXPECT_EQ(parse_reduction(name_of(reduction)), reduction);
+    EXPECT_EQ(from_name<Reduction>(name_of(reduction)), reduction);
   }
   EXPECT_EQ(name_of(Reduction::avg), "avg");
 }
 
 TEST(DataTypesAndReductions, RefuseOtherNamesWithTheNearest) {
   Situations answers;
-  answers.refuse_each({"bfloat61", "Float32", ""}, parse_data_type);
-  answers.refuse_each({"mxa"}, parse_reduction);
+  answers.refuse_each({"bfloat61", "Float32", ""}, from_name<DataType>);
+  answers.refuse_each({"mxa"}, from_name<Reduction>);
   answers.expect_golden("names_refused.txt");
 }
 

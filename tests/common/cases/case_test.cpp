@@ -317,7 +317,7 @@ TEST(CaseForms, ASplitSizeHasWholeElementsForEveryRank) {
 }
 
 TEST(BuffersNames, AreReadBack) {
-  for (const Buffers buffers : kBuffers) EXPECT_EQ(parse_buffers(name_of(buffers)), buffers);
+  for (const Buffers buffers : kBuffers) EXPECT_EQ(from_name<Buffers>(name_of(buffers)), buffers);
 }
 
 TEST(CurveLabel, NamesWhatIsNotTheDefault) {

@@ -122,9 +122,9 @@ TEST(BusBandwidthFactor, NeedsARank) {
 TEST(Backend, NamesParseBack) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
     EXPECT_EQ(parse_backend(name_of(backend)), backend);
-    EXPECT_EQ(parse_recorded_backend(name_of(backend)), backend);
+    EXPECT_EQ(from_name<BackendKind>(name_of(backend)), backend);
   }
-  EXPECT_EQ(parse_recorded_backend(name_of(BackendKind::exec)), BackendKind::exec);
+  EXPECT_EQ(from_name<BackendKind>(name_of(BackendKind::exec)), BackendKind::exec);
   EXPECT_THROW(parse_backend("exec"), UsageError) << "in records alone";
 }
 

@@ -60,10 +60,10 @@ TEST(ParsePair, ReadsTwoRanks) {
 }
 
 TEST(ParseEach, KeepsTheOrder) {
-  EXPECT_THAT(parse_each<DataType>({"int8", "float32"}, parse_data_type),
+  EXPECT_THAT(parse_each<DataType>({"int8", "float32"}, from_name<DataType>),
               ElementsAre(DataType::int8, DataType::float32));
-  EXPECT_THROW(parse_each<DataType>({"int8", "float23"}, parse_data_type), UsageError);
-  EXPECT_TRUE(parse_each<DataType>({}, parse_data_type).empty());
+  EXPECT_THROW(parse_each<DataType>({"int8", "float23"}, from_name<DataType>), UsageError);
+  EXPECT_TRUE(parse_each<DataType>({}, from_name<DataType>).empty());
 }
 
 TEST(ParseRoot, ReadsARank) {
@@ -93,12 +93,12 @@ TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
   answers.refuse_each({"", "-1", "a", "1.5", "0-1", "10000"}, parse_root);
   answers.about("names");
   answers.refuse_each({"all_reduc", "ALL_REDUCE"}, parse_operation);
-  answers.refuse_each({"symetric"}, parse_buffers);
-  answers.refuse_each({"grpah"}, parse_launch_choice);
-  answers.refuse_each({"both"}, parse_pattern);
-  answers.refuse_each({"standard"}, parse_profile);
+  answers.refuse_each({"symetric"}, from_name<Buffers>);
+  answers.refuse_each({"grpah"}, from_name<LaunchChoice>);
+  answers.refuse_each({"both"}, from_name<Pattern>);
+  answers.refuse_each({"standard"}, from_name<Profile>);
   answers.refuse_each({"ncl", "exec"}, parse_backend);
-  answers.refuse_each({"pared"}, parse_schedule);
+  answers.refuse_each({"pared"}, from_name<Schedule>);
   answers.expect_golden("options_refused.txt");
 }
 
@@ -269,7 +269,7 @@ TEST(Tolerance, IsReadable) {
 
 TEST(Schedule, IsReadBackFromItsName) {
   for (const Schedule schedule : kSchedules) {
-    EXPECT_EQ(parse_schedule(name_of(schedule)), schedule);
+    EXPECT_EQ(from_name<Schedule>(name_of(schedule)), schedule);
   }
   EXPECT_EQ(name_of(Schedule::paired), "paired");
 }

@@ -350,14 +350,14 @@ TEST(LaunchBound, AreOperationsBelowAMebibyteThatReachAGpuOneByOne) {
 TEST(PlanNames, ParseBack) {
   for (const LaunchChoice choice :
        {LaunchChoice::automatic, LaunchChoice::stream, LaunchChoice::graph}) {
-    EXPECT_EQ(parse_launch_choice(name_of(choice)), choice);
+    EXPECT_EQ(from_name<LaunchChoice>(name_of(choice)), choice);
   }
   EXPECT_EQ(name_of(LaunchChoice::automatic), "auto");
   for (const Pattern pattern : {Pattern::ring, Pattern::one_way, Pattern::both_ways}) {
-    EXPECT_EQ(parse_pattern(name_of(pattern)), pattern);
+    EXPECT_EQ(from_name<Pattern>(name_of(pattern)), pattern);
   }
   for (const Profile profile : kProfiles) {
-    EXPECT_EQ(parse_profile(name_of(profile)), profile);
+    EXPECT_EQ(from_name<Profile>(name_of(profile)), profile);
   }
   EXPECT_EQ(name_of(Profile::standard), "default");
 }

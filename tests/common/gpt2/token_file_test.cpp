@@ -118,29 +118,29 @@ TEST(RequireKnown, TakesTokensBelowTheVocabulary) {
 }
 
 TEST(TrainingCaseNames, AreReadBack) {
-  for (const auto size : kModelSizes) EXPECT_EQ(parse_model_size(name_of(size)), size);
+  for (const auto size : kModelSizes) EXPECT_EQ(from_name<ModelSize>(name_of(size)), size);
   for (const auto each : kTrainingStrategies) {
-    EXPECT_EQ(parse_training_strategy(name_of(each)), each);
+    EXPECT_EQ(from_name<TrainingStrategy>(name_of(each)), each);
   }
-  for (const auto rule : kBucketRules) EXPECT_EQ(parse_bucket_rule(name_of(rule)), rule);
+  for (const auto rule : kBucketRules) EXPECT_EQ(from_name<BucketRule>(name_of(rule)), rule);
   for (const auto each : kTrainingPrecisions) {
-    EXPECT_EQ(parse_training_precision(name_of(each)), each);
+    EXPECT_EQ(from_name<TrainingPrecision>(name_of(each)), each);
   }
 }
 
 TEST(TrainingCaseNames, AreThoseOfOptions) {
-  EXPECT_EQ(parse_model_size("tiny"), ModelSize::tiny);
-  EXPECT_EQ(parse_training_strategy("zero2"), TrainingStrategy::zero2);
-  EXPECT_EQ(parse_bucket_rule("legacy"), BucketRule::legacy);
-  EXPECT_EQ(parse_training_precision("tf32"), TrainingPrecision::tf32);
+  EXPECT_EQ(from_name<ModelSize>("tiny"), ModelSize::tiny);
+  EXPECT_EQ(from_name<TrainingStrategy>("zero2"), TrainingStrategy::zero2);
+  EXPECT_EQ(from_name<BucketRule>("legacy"), BucketRule::legacy);
+  EXPECT_EQ(from_name<TrainingPrecision>("tf32"), TrainingPrecision::tf32);
 }
 
 TEST(TrainingCaseNames, OthersAreRefusedWithTheNearest) {
   Situations answers;
-  answers.refuse_each({"gpt3"}, parse_model_size);
-  answers.refuse_each({"zero1"}, parse_training_strategy);
-  answers.refuse_each({"legcy"}, parse_bucket_rule);
-  answers.refuse_each({"tf23"}, parse_training_precision);
+  answers.refuse_each({"gpt3"}, from_name<ModelSize>);
+  answers.refuse_each({"zero1"}, from_name<TrainingStrategy>);
+  answers.refuse_each({"legcy"}, from_name<BucketRule>);
+  answers.refuse_each({"tf23"}, from_name<TrainingPrecision>);
   answers.expect_golden("names_refused.txt");
 }
 

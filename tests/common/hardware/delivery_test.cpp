@@ -26,8 +26,8 @@ TEST(Delivery, IsMissingInOtherLines) {
 }
 
 TEST(Delivery, ItsRungsAreKnownByTheirNames) {
-  for (const ProofRung rung : kProofRungs) EXPECT_EQ(parse_proof_rung(name_of(rung)), rung);
-  EXPECT_THROW(parse_proof_rung("store"), UsageError);
+  for (const ProofRung rung : kProofRungs) EXPECT_EQ(from_name<ProofRung>(name_of(rung)), rung);
+  EXPECT_THROW(from_name<ProofRung>("store"), UsageError);
 }
 
 }  // namespace

@@ -67,9 +67,9 @@ TEST(LinkErrors, AreNamedByTheirPlace) {
   for (const ErrorKind kind :
        {ErrorKind::nvlink_replays, ErrorKind::nvlink_recoveries, ErrorKind::nvlink_crc_errors,
         ErrorKind::nvlink_outages, ErrorKind::pcie_replays, ErrorKind::xid}) {
-    EXPECT_EQ(parse_error_kind(name_of(kind)), kind);
+    EXPECT_EQ(from_name<ErrorKind>(name_of(kind)), kind);
   }
-  EXPECT_THROW(parse_error_kind("ecc"), UsageError);
+  EXPECT_THROW(from_name<ErrorKind>("ecc"), UsageError);
 }
 
 }  // namespace

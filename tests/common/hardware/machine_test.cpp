@@ -30,12 +30,12 @@ Machine with_gpus(const std::vector<std::string>& names) {
 TEST(Path, NamesParseBack) {
   for (const Path path : {Path::nvlink, Path::pcie_p2p, Path::host_memory, Path::network,
                           Path::mixed, Path::unknown}) {
-    EXPECT_EQ(parse_path(name_of(path)), path);
+    EXPECT_EQ(from_name<Path>(name_of(path)), path);
   }
   EXPECT_EQ(name_of(Path::pcie_p2p), "pcie-p2p");
   EXPECT_EQ(name_of(Path::host_memory), "host-memory");
   try {
-    parse_path("nvlnk");
+    from_name<Path>("nvlnk");
     FAIL() << "accepted";
   } catch (const UsageError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("'nvlnk'"), HasSubstr("nvlink?")));

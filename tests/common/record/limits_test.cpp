@@ -177,11 +177,11 @@ TEST(LimitKind, IsReadByItsName) {
   using enum LimitKind;
   for (const LimitKind kind :
        {unknown, nvlink_payload, nvlink_rate, copy_at_once, copy_alone, copy}) {
-    EXPECT_EQ(parse_limit_kind(name_of(kind)), kind) << name_of(kind);
+    EXPECT_EQ(from_name<LimitKind>(name_of(kind)), kind) << name_of(kind);
   }
-  EXPECT_EQ(parse_limit_kind(""), unknown);
-  EXPECT_EQ(parse_limit_kind("pinned host copy"), copy) << "as older records have it";
-  EXPECT_THROW(parse_limit_kind("patience"), UsageError);
+  EXPECT_EQ(from_name<LimitKind>(""), unknown);
+  EXPECT_EQ(from_name<LimitKind>("pinned host copy"), copy) << "as older records have it";
+  EXPECT_THROW(from_name<LimitKind>("patience"), UsageError);
 }
 
 TEST(NoteLimit, GivesTheShareOfABandwidthWhereLinksAreFilled) {

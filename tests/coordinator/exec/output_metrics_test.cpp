@@ -140,7 +140,7 @@ TEST(ParseMetric, RefusesWhatCannotBeMeant) {
   said.refuse_each({"loss", "loss=([0-9]+) of ([0-9]+)", "loss=([0-9]+", "time=took (.*)",
                     "step=now ([0-9]+)", "-x=at (.*)", "x=[z-a](.)"},
                    [](const char* text) { parse_metric(text); });
-  said.refuse_each({"mean", ""}, [](const char* text) { parse_metric_use(text); });
+  said.refuse_each({"mean", ""}, [](const char* text) { from_name<MetricUse>(text); });
   said.expect_golden("metrics_refused.txt");
 }
 

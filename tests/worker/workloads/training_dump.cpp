@@ -182,12 +182,12 @@ void add_options(CLI::App& app, Options& options) {
   app.footer(kExitStatus);
   app.add_option("--out", options.out, "folder that is made and written to")->required();
   app.add_option_function<std::string>(
-         "--model", [&](const std::string& name) { options.model = parse_model_size(name); },
+         "--model", [&](const std::string& name) { options.model = from_name<ModelSize>(name); },
          "gpt2 or tiny (gpt2)")
       ->type_name("NAME");
   app.add_option_function<std::string>(
          "--precision",
-         [&](const std::string& name) { options.precision = parse_training_precision(name); },
+         [&](const std::string& name) { options.precision = from_name<TrainingPrecision>(name); },
          "fp32, tf32, bf16 or fp64 (fp32)")
       ->type_name("NAME");
   app.add_option("--batch", options.shape.samples, "sequences in a step (4)")
