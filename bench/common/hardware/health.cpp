@@ -4,14 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace linkgain {
 namespace {
-
-constexpr std::array kEvents{ClockEvent::power_cap, ClockEvent::hw_slowdown, ClockEvent::sw_thermal,
-                             ClockEvent::hw_thermal, ClockEvent::power_brake};
 
 template <typename T>
 void keep_least(std::optional<T>& least, const std::optional<T>& value) {
@@ -35,30 +31,14 @@ bool has(std::uint64_t reasons, ClockEvent event) {
 
 std::vector<ClockEvent> clock_events(std::uint64_t reasons) {
   std::vector<ClockEvent> events;
-  for (const ClockEvent event : kEvents) {
+  for (const ClockEvent event : kValues<ClockEvent>) {
     if (has(reasons, event)) events.push_back(event);
   }
   return events;
 }
 
-std::string_view describe(ClockEvent event) {
-  switch (event) {
-    case ClockEvent::power_cap:
-      return "power cap";
-    case ClockEvent::hw_slowdown:
-      return "hardware slowdown";
-    case ClockEvent::sw_thermal:
-      return "thermal slowdown (software)";
-    case ClockEvent::hw_thermal:
-      return "thermal slowdown (hardware)";
-    case ClockEvent::power_brake:
-      return "power brake";
-  }
-  return "unknown";
-}
-
 bool unhealthy(std::uint64_t reasons) {
-  return std::any_of(kEvents.begin(), kEvents.end(), [reasons](ClockEvent event) {
+  return std::ranges::any_of(kValues<ClockEvent>, [reasons](ClockEvent event) {
     return event != ClockEvent::power_cap && has(reasons, event);
   });
 }
@@ -97,7 +77,7 @@ void add_summary(HealthSummary& summary, const HealthSummary& other) {
 std::string throttled_by(const HealthSummary& health) {
   std::vector<std::string_view> events;
   for (const ClockEvent event : clock_events(health.clock_event_reasons.value_or(0))) {
-    if (event != ClockEvent::power_cap) events.push_back(describe(event));
+    if (event != ClockEvent::power_cap) events.push_back(name_of(event));
   }
   return fmt::format("{}", fmt::join(events, ", "));
 }

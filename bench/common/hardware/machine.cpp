@@ -11,21 +11,15 @@
 
 namespace linkgain {
 std::string_view readable_path(Path path) {
-  switch (path) {
-    case Path::nvlink:
-      return "NVLink";
-    case Path::pcie_p2p:
-      return "PCIe P2P";
-    case Path::host_memory:
-      return "host memory";
-    case Path::network:
-      return "network";
-    case Path::mixed:
-      return "mixed";
-    case Path::unknown:
-      return "unknown";
-  }
-  return "";
+  static constexpr std::array<Named<Path>, 6> kPaths{{
+      {Path::nvlink, "NVLink"},
+      {Path::pcie_p2p, "PCIe P2P"},
+      {Path::host_memory, "host memory"},
+      {Path::network, "network"},
+      {Path::mixed, "mixed"},
+      {Path::unknown, "unknown"},
+  }};
+  return std::ranges::find(kPaths, path, &Named<Path>::value)->name;
 }
 
 std::optional<double> nvlink_total(const GpuInfo& gpu) {

@@ -1,6 +1,7 @@
 #include "linkgain/analysis/pair_matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <tuple>
@@ -147,18 +148,13 @@ std::vector<PairMatrix> pair_matrices(const Record& record, const PairFamily& fa
 }
 
 std::string_view why_no_value(PairState state) {
-  switch (state) {
-    case PairState::not_measured:
-      return "not measured";
-    case PairState::skipped:
-      return "skipped";
-    case PairState::wrong_data:
-      return "WRONG DATA";
-    case PairState::not_asked:
-    case PairState::measured:
-      return "";
-  }
-  return "";
+  static constexpr std::array<Named<PairState>, 3> kReasons{{
+      {PairState::not_measured, "not measured"},
+      {PairState::skipped, "skipped"},
+      {PairState::wrong_data, "WRONG DATA"},
+  }};
+  const auto* const reason = std::ranges::find(kReasons, state, &Named<PairState>::value);
+  return reason == kReasons.end() ? "" : reason->name;
 }
 
 std::vector<WeakestPair> weakest_pairs(const PairMatrix& matrix, const PairFamily& family) {

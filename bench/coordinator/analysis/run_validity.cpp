@@ -302,7 +302,7 @@ std::string describe_throttled(const Machine& machine, const std::vector<Throttl
   std::vector<std::string> parts;
   for (const ThrottledRank& rank : ranks) {
     std::vector<std::string_view> events;
-    for (const ClockEvent event : rank.events) events.push_back(describe(event));
+    for (const ClockEvent event : rank.events) events.push_back(name_of(event));
     parts.push_back(fmt::format("{} in {} by {}", describe_rank(machine, rank.rank), rank.samples,
                                 fmt::join(events, ", ")));
   }

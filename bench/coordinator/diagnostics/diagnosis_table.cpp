@@ -15,18 +15,18 @@
 namespace linkgain {
 namespace {
 
-int rank_of(CheckVerdict verdict) {
-  switch (verdict) {
-    case CheckVerdict::problem:
-      return 0;
-    case CheckVerdict::warning:
-      return 1;
-    case CheckVerdict::ok:
-      return 2;
-    case CheckVerdict::not_checkable:
-      return 3;
-  }
-  return 4;
+/// How a verdict is shown: the worst first.
+struct Look {
+  CheckVerdict verdict;
+  int rank;
+  Tone tone;
+};
+constexpr std::array kLooks{
+    Look{CheckVerdict::ok, 2, Tone::good}, Look{CheckVerdict::warning, 1, Tone::doubtful},
+    Look{CheckVerdict::problem, 0, Tone::bad}, Look{CheckVerdict::not_checkable, 3, Tone::plain}};
+
+const Look& look_of(CheckVerdict verdict) {
+  return *std::ranges::find(kLooks, verdict, &Look::verdict);
 }
 
 bool alike(const Finding& a, Finding b) {
@@ -76,8 +76,8 @@ std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup 
       row->subjects.push_back(finding.subject);
     }
   }
-  std::ranges::stable_sort(rows, {},
-                           [](const DiagnosisRow& row) { return rank_of(row.finding.verdict); });
+  std::ranges::stable_sort(
+      rows, {}, [](const DiagnosisRow& row) { return look_of(row.finding.verdict).rank; });
   return rows;
 }
 
@@ -96,52 +96,23 @@ std::string readable_subjects(const std::vector<std::string>& subjects) {
 
 namespace {
 
-constexpr std::array kGroups{CheckGroup::gpus,         CheckGroup::power, CheckGroup::cooling,
-                             CheckGroup::connectivity, CheckGroup::host,  CheckGroup::software};
-
-std::string_view title_of(CheckGroup group) {
-  switch (group) {
-    case CheckGroup::gpus:
-      return "GPUs";
-    case CheckGroup::power:
-      return "Power";
-    case CheckGroup::cooling:
-      return "Cooling";
-    case CheckGroup::connectivity:
-      return "Connectivity";
-    case CheckGroup::host:
-      return "Host";
-    case CheckGroup::software:
-      return "Software";
-  }
-  return "?";
-}
-
-Tone tone_of(CheckVerdict verdict) {
-  switch (verdict) {
-    case CheckVerdict::ok:
-      return Tone::good;
-    case CheckVerdict::warning:
-      return Tone::doubtful;
-    case CheckVerdict::problem:
-      return Tone::bad;
-    case CheckVerdict::not_checkable:
-      return Tone::plain;
-  }
-  return Tone::plain;
-}
+using Title = Named<CheckGroup>;
+constexpr std::array kTitles{
+    Title{CheckGroup::gpus, "GPUs"},       Title{CheckGroup::power, "Power"},
+    Title{CheckGroup::cooling, "Cooling"}, Title{CheckGroup::connectivity, "Connectivity"},
+    Title{CheckGroup::host, "Host"},       Title{CheckGroup::software, "Software"}};
 
 /// Says "problem: p2p, GPU0-GPU1: NV4, reads refused", the verdict in its colour.
 Text sentence_of(const DiagnosisRow& row) {
   const Finding& finding = row.finding;
   const Text::Run verdict{fmt::format("{}:", name_of(finding.verdict)), Text::Form::strong,
-                          tone_of(finding.verdict)};
+                          look_of(finding.verdict).tone};
   return Text(verdict) +
          with_code(fmt::format(" {}, {}: {}", finding.id, readable_subjects(row.subjects),
                                finding.value.text()));
 }
 
-void add_group(const std::vector<DiagnosisRow>& rows, CheckGroup group, Document& document) {
+void add_group(const std::vector<DiagnosisRow>& rows, std::string_view title, Document& document) {
   Document::List list;
   for (const DiagnosisRow& row : rows) {
     const Finding& finding = row.finding;
@@ -151,7 +122,7 @@ void add_group(const std::vector<DiagnosisRow>& rows, CheckGroup group, Document
     if (!finding.advice.empty()) item.below.push_back(with_code("do: " + finding.advice));
   }
   if (list.items.empty()) return;
-  document.heading(title_of(group));
+  document.heading(title);
   for (const Document::Item& item : list.items) document.item(item);
 }
 
@@ -176,9 +147,9 @@ Document diagnosis_report(const Diagnosis& diagnosis, bool verbose) {
   Table ok({{"Check"}, {"Subject"}, {"Found", {}, false, 0, Table::TooLong::below}});
   std::map<CheckVerdict, std::int64_t> counts;
   Document told_again;
-  for (const CheckGroup group : kGroups) {
+  for (const auto& [group, title] : kTitles) {
     const std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
-    add_group(rows, group, document);
+    add_group(rows, title, document);
     add_ok(rows, ok);
     for (const DiagnosisRow& row : rows) {
       ++counts[row.finding.verdict];

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -11,24 +12,17 @@ namespace {
 
 using State = RungResult::State;
 
-std::string_view words_for(ProofRung rung) {
-  switch (rung) {
-    case ProofRung::stores:
-      return "stores of a kernel";
-    case ProofRung::copy_engine:
-      return "writes of a copy engine";
-    case ProofRung::flags:
-      return "flags between kernels";
-    case ProofRung::all_reduce:
-      return "NCCL's all-reduce";
-    case ProofRung::control:
-      return "NCCL without P2P";
-  }
-  throw std::logic_error("unhandled rung");
-}
+constexpr std::array<Named<ProofRung>, 5> kWords{
+    {{ProofRung::stores, "stores of a kernel"},
+     {ProofRung::copy_engine, "writes of a copy engine"},
+     {ProofRung::flags, "flags between kernels"},
+     {ProofRung::all_reduce, "NCCL's all-reduce"},
+     {ProofRung::control, "NCCL without P2P"}}};
 
 std::string words_of(const RungResult& result) {
-  return fmt::format("{}: {}", words_for(result.rung), result.seen);
+  return fmt::format("{}: {}",
+                     std::ranges::find(kWords, result.rung, &Named<ProofRung>::value)->name,
+                     result.seen);
 }
 
 const RungResult* first_failure(const PairProof& proof) {

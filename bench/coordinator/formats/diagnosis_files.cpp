@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -15,31 +16,20 @@
 namespace linkgain {
 namespace {
 
-JunitOutcome junit_outcome(CheckVerdict verdict) {
-  switch (verdict) {
-    case CheckVerdict::problem:
-      return JunitOutcome::failed;
-    case CheckVerdict::not_checkable:
-      return JunitOutcome::skipped;
-    case CheckVerdict::ok:
-    case CheckVerdict::warning:
-      return JunitOutcome::passed;
-  }
-  return JunitOutcome::passed;
-}
+/// What other programs make of a verdict.
+struct Outcome {
+  CheckVerdict verdict;
+  JunitOutcome junit;
+  std::optional<double> severity;
+};
+constexpr std::array kOutcomes{
+    Outcome{CheckVerdict::ok, JunitOutcome::passed, 0.0},
+    Outcome{CheckVerdict::warning, JunitOutcome::passed, 1.0},
+    Outcome{CheckVerdict::problem, JunitOutcome::failed, 2.0},
+    Outcome{CheckVerdict::not_checkable, JunitOutcome::skipped, std::nullopt}};
 
-std::optional<double> severity_of(CheckVerdict verdict) {
-  switch (verdict) {
-    case CheckVerdict::ok:
-      return 0.0;
-    case CheckVerdict::warning:
-      return 1.0;
-    case CheckVerdict::problem:
-      return 2.0;
-    case CheckVerdict::not_checkable:
-      return std::nullopt;
-  }
-  return std::nullopt;
+const Outcome& outcome_of(CheckVerdict verdict) {
+  return *std::ranges::find(kOutcomes, verdict, &Outcome::verdict);
 }
 
 std::ptrdiff_t count_of(const Diagnosis& diagnosis, CheckVerdict verdict) {
@@ -107,7 +97,7 @@ std::string diagnosis_junit(const Diagnosis& diagnosis) {
   for (const Finding& finding : diagnosis.findings) {
     suite.cases.push_back({fmt::format("linkgain.doctor.{}", name_of(finding.group)),
                            fmt::format("{} {}", finding.id, finding.subject),
-                           junit_outcome(finding.verdict), std::string(name_of(finding.verdict)),
+                           outcome_of(finding.verdict).junit, std::string(name_of(finding.verdict)),
                            sentence(finding)});
   }
   return junit_text(suite);
@@ -130,7 +120,7 @@ std::string diagnosis_prometheus(const Diagnosis& diagnosis) {
              "0 ok, 1 warning, 2 problem; no series where it could not be checked.");
   Series severities;
   for (const Finding& finding : diagnosis.findings) {
-    severities.add(severity_of(finding.verdict), finding);
+    severities.add(outcome_of(finding.verdict).severity, finding);
   }
   severities.write(text);
   for (const UnitEntry& unit : kUnits) {

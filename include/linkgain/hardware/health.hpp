@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
+
 namespace linkgain {
 
 /// State of a rank's GPU at one sample; absent means not measured.
@@ -26,11 +28,16 @@ enum class ClockEvent : std::uint64_t {
   power_brake = 0x80,  ///< a signal from outside: power cable or supply
 };
 
+template <>
+inline constexpr auto kNames<ClockEvent> =
+    names<ClockEvent>("clock event", {{ClockEvent::power_cap, "power cap"},
+                                      {ClockEvent::hw_slowdown, "hardware slowdown"},
+                                      {ClockEvent::sw_thermal, "thermal slowdown (software)"},
+                                      {ClockEvent::hw_thermal, "thermal slowdown (hardware)"},
+                                      {ClockEvent::power_brake, "power brake"}});
+
 /// Returns the events of `reasons` in the order above; bits of no such event are left out.
 std::vector<ClockEvent> clock_events(std::uint64_t reasons);
-/// Describes the event for people: For people: "power cap", "hardware slowdown", "thermal slowdown
-/// (software)", ...
-std::string_view describe(ClockEvent event);
 /// Returns whether a sample with these reasons must not be trusted as one of a healthy GPU: every
 /// event but the power cap.
 bool unhealthy(std::uint64_t reasons);

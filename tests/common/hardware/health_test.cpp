@@ -20,11 +20,11 @@ TEST(ClockEvents, AreThoseOfNvmlsBits) {
 }
 
 TEST(ClockEvents, HaveNamesForPeople) {
-  EXPECT_EQ(describe(ClockEvent::power_cap), "power cap");
-  EXPECT_EQ(describe(ClockEvent::hw_slowdown), "hardware slowdown");
-  EXPECT_EQ(describe(ClockEvent::sw_thermal), "thermal slowdown (software)");
-  EXPECT_EQ(describe(ClockEvent::hw_thermal), "thermal slowdown (hardware)");
-  EXPECT_EQ(describe(ClockEvent::power_brake), "power brake");
+  EXPECT_EQ(name_of(ClockEvent::power_cap), "power cap");
+  EXPECT_EQ(name_of(ClockEvent::hw_slowdown), "hardware slowdown");
+  EXPECT_EQ(name_of(ClockEvent::sw_thermal), "thermal slowdown (software)");
+  EXPECT_EQ(name_of(ClockEvent::hw_thermal), "thermal slowdown (hardware)");
+  EXPECT_EQ(name_of(ClockEvent::power_brake), "power brake");
 }
 
 TEST(Unhealthy, IsEveryEventButThePowerCap) {

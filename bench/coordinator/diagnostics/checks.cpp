@@ -1,10 +1,11 @@
+#include "checks.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
 
-#include "checks.hpp"
 #include "linkgain/base/units.hpp"
 
 namespace linkgain {
