@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
+
 std::string_view readable_path(Path path) {
   static constexpr std::array<Named<Path>, 6> kPaths{{
       {Path::nvlink, "NVLink"},
@@ -143,7 +143,7 @@ std::string path_label(const PairLink& link) {
   if (nvlink.value_or(false)) {
     label = "NVLink";
   } else if (link.ancestor) {
-    label = label_of(*link.ancestor);
+    label = name_of(*link.ancestor);
   } else if (nvlink) {
     label = "no NVLink";
   }

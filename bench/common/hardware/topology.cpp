@@ -25,15 +25,10 @@ std::optional<double> nvlink_payload_share(int version) {
 }
 
 std::string nvlink_version_name(int nvml_version) {
-  constexpr std::array<std::string_view, 9> kNames{"",    "1.0", "2.0", "2.2", "3.0",
-                                                   "3.1", "4.0", "5.0", "6.0"};
+  constexpr std::array<std::string_view, 9> kVersions{"",    "1.0", "2.0", "2.2", "3.0",
+                                                      "3.1", "4.0", "5.0", "6.0"};
   const auto index = static_cast<std::size_t>(std::max(nvml_version, 0));
-  return index < kNames.size() ? std::string(kNames[index]) : std::string();
-}
-
-std::string_view label_of(Ancestor ancestor) {
-  constexpr std::array<std::string_view, 6> kLabels{"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
-  return kLabels[static_cast<std::size_t>(ancestor)];
+  return index < kVersions.size() ? std::string(kVersions[index]) : std::string();
 }
 
 Reading<double> rate_of(const NvlinkInfo& nvlink) {
@@ -144,7 +139,7 @@ std::string pair_label(std::optional<int> nvlinks, std::optional<bool> driver,
   if (joined_by_nvlink(nvlinks, driver).value_or(false)) {
     return nvlinks ? fmt::format("NV{}", *nvlinks) : "NV?";
   }
-  return ancestor ? std::string(label_of(*ancestor)) : "?";
+  return ancestor ? std::string(name_of(*ancestor)) : "?";
 }
 
 std::string label_of(const TopologyPair& pair) {
@@ -232,7 +227,7 @@ Out write_pair(const Topology& topology, const TopologyPair& pair) {
   Out out{{"from", device_label(topology, pair.from)},
           {"to", device_label(topology, pair.to)},
           {"label", label_of(pair)},
-          {"ancestor", pair.ancestor.measured() ? Out(label_of(pair.ancestor.value()))
+          {"ancestor", pair.ancestor.measured() ? Out(name_of(pair.ancestor.value()))
                                                 : Out{{"not_measured", pair.ancestor.reason()}}}};
   const int gpus = static_cast<int>(topology.gpus.size());
   if (pair.from >= gpus || pair.to >= gpus) return out;

@@ -147,7 +147,7 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
     const auto& ancestor = pair.ancestor;
     return check.found(fault::p2p_refused_pcie,
                        ancestor.measured()
-                           ? fmt::format("{} (joined by {})", refused, label_of(ancestor.value()))
+                           ? fmt::format("{} (joined by {})", refused, name_of(ancestor.value()))
                            : refused);
   }
   const TopologyGpu& gpu = topology.gpus[static_cast<std::size_t>(pair.from)];

@@ -13,10 +13,6 @@ namespace {
 
 constexpr double kWidest = 0.62;  ///< of a character, as a share of its height
 
-std::string_view name_of(Anchor anchor) {
-  return anchor == Anchor::start ? "start" : anchor == Anchor::middle ? "middle" : "end";
-}
-
 }  // namespace
 
 double text_width(std::string_view text, double height) {

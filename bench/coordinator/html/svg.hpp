@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "linkgain/base/names.hpp"
+
 /// Pieces of inline SVG pictures. Their styles are in style.css.
 namespace linkgain {
 
@@ -26,6 +28,11 @@ std::string svg_picture(std::string_view id, std::string_view title, std::string
                         double height, const std::string& content);
 
 enum class Anchor { start, middle, end };
+
+template <>
+inline constexpr auto kNames<Anchor> = names<Anchor>("anchor", {{Anchor::start, "start"},
+                                                                {Anchor::middle, "middle"},
+                                                                {Anchor::end, "end"}});
 
 std::string svg_text(double x, double y, Anchor anchor, std::string_view text,
                      std::string_view style = "");

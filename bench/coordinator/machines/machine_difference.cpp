@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -419,12 +418,6 @@ std::vector<MachineDifference> member_differences(DifferenceKind kind, const jso
 }
 
 }  // namespace
-
-std::string_view name_of(DifferenceKind kind) {
-  constexpr std::array<std::string_view, 10> kNames{
-      "link", "pcie", "gpu", "clock", "driver", "nccl", "software", "host", "variable", "setting"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
 
 std::vector<MachineDifference> differences_between(const Setup& before, const Setup& after,
                                                    Weight least) {

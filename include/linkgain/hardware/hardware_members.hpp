@@ -1,11 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_members.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/link_counters.hpp"
@@ -16,25 +13,6 @@
 /// What JSON documents hold of a machine, its GPUs and links.
 namespace linkgain {
 namespace json {
-
-inline constexpr std::array kAncestors{Ancestor::self, Ancestor::pix,  Ancestor::pxb,
-                                       Ancestor::phb,  Ancestor::node, Ancestor::sys};
-
-template <>
-struct AsText<Ancestor> {
-  static std::string text(Ancestor ancestor) { return std::string(label_of(ancestor)); }
-  static Ancestor parse(const std::string& label) {
-    const auto found =
-        std::ranges::find(kAncestors, label, [](Ancestor each) { return label_of(each); });
-    if (found == kAncestors.end()) throw UsageError("no such ancestor: " + label);
-    return *found;
-  }
-  static std::vector<std::string> words() {
-    std::vector<std::string> labels;
-    for (const Ancestor each : kAncestors) labels.emplace_back(label_of(each));
-    return labels;
-  }
-};
 
 inline constexpr Rule kLinkRate{.least = 0.001, .most = 1e6};
 /// Far above the 36 that NVML can tell of a GPU.

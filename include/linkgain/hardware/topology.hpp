@@ -24,8 +24,13 @@ std::string nvlink_version_name(int nvml_version);
 /// The nearest thing that two devices have in common, by PCIe, as `nvidia-smi topo -m` names it.
 enum class Ancestor { self, pix, pxb, phb, node, sys };
 
-/// Returns "X", "PIX", "PXB", "PHB", "NODE", "SYS".
-std::string_view label_of(Ancestor ancestor);
+template <>
+inline constexpr auto kNames<Ancestor> = names<Ancestor>("ancestor", {{Ancestor::self, "X"},
+                                                                      {Ancestor::pix, "PIX"},
+                                                                      {Ancestor::pxb, "PXB"},
+                                                                      {Ancestor::phb, "PHB"},
+                                                                      {Ancestor::node, "NODE"},
+                                                                      {Ancestor::sys, "SYS"}});
 
 /// An active NVLink whose rate is below that of others of its GPU.
 struct SlowNvlink {

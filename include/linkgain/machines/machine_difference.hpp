@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/record/record.hpp"
 
 /// Are these machines alike? Answered here for all commands, which differ in the weights of the
@@ -24,8 +25,18 @@ enum class DifferenceKind {
   setting,   ///< what linkgain was told to do
 };
 
-/// Returns "link", "gpu", ...
-std::string_view name_of(DifferenceKind kind);
+template <>
+inline constexpr auto kNames<DifferenceKind> =
+    names<DifferenceKind>("difference", {{DifferenceKind::link, "link"},
+                                         {DifferenceKind::pcie, "pcie"},
+                                         {DifferenceKind::gpu, "gpu"},
+                                         {DifferenceKind::clock, "clock"},
+                                         {DifferenceKind::driver, "driver"},
+                                         {DifferenceKind::nccl, "nccl"},
+                                         {DifferenceKind::software, "software"},
+                                         {DifferenceKind::host, "host"},
+                                         {DifferenceKind::variable, "variable"},
+                                         {DifferenceKind::setting, "setting"}});
 
 /// What follows from a difference, the gravest first.
 enum class Weight {

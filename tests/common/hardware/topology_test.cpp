@@ -68,12 +68,12 @@ Topology small_machine() {
 }
 
 TEST(AncestorLabel, IsNvidiaSmis) {
-  EXPECT_EQ(label_of(Ancestor::self), "X");
-  EXPECT_EQ(label_of(Ancestor::pix), "PIX");
-  EXPECT_EQ(label_of(Ancestor::pxb), "PXB");
-  EXPECT_EQ(label_of(Ancestor::phb), "PHB");
-  EXPECT_EQ(label_of(Ancestor::node), "NODE");
-  EXPECT_EQ(label_of(Ancestor::sys), "SYS");
+  EXPECT_EQ(name_of(Ancestor::self), "X");
+  EXPECT_EQ(name_of(Ancestor::pix), "PIX");
+  EXPECT_EQ(name_of(Ancestor::pxb), "PXB");
+  EXPECT_EQ(name_of(Ancestor::phb), "PHB");
+  EXPECT_EQ(name_of(Ancestor::node), "NODE");
+  EXPECT_EQ(name_of(Ancestor::sys), "SYS");
 }
 
 TEST(FindPair, GoesOneWayOnly) {

@@ -113,7 +113,7 @@ TEST_F(SurveyTopology, NamesEveryLevelAsTheDriverDoes) {
   std::vector<std::string> row;
   for (const TopologyPair& pair : topology.pairs) {
     if (pair.from == 0 && pair.ancestor.measured()) {
-      row.emplace_back(label_of(pair.ancestor.value()));
+      row.emplace_back(name_of(pair.ancestor.value()));
     }
   }
   EXPECT_THAT(row, ElementsAre("PIX", "PIX", "PXB", "PHB", "NODE", "SYS"));

@@ -228,12 +228,9 @@ TEST(Changes, NameTheHostAndWhatIsEmpty) {
 }
 
 TEST(DifferenceKinds, HaveTheNamesOfTheJson) {
-  std::vector<std::string_view> names;
-  for (int kind = 0; kind <= static_cast<int>(DifferenceKind::setting); ++kind) {
-    names.push_back(name_of(static_cast<DifferenceKind>(kind)));
-  }
-  EXPECT_THAT(names, ElementsAre("link", "pcie", "gpu", "clock", "driver", "nccl", "software",
-                                 "host", "variable", "setting"));
+  EXPECT_THAT(names_of(kValues<DifferenceKind>),
+              ElementsAre("link", "pcie", "gpu", "clock", "driver", "nccl", "software", "host",
+                          "variable", "setting"));
 }
 
 TEST(Changes, CountTheLinksOfEveryPair) {
