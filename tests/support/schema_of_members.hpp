@@ -121,7 +121,7 @@ inline json::Out nullable_schema(json::Out schema, SchemaDefinitions& definition
 
 /// A bound as somebody would write it: 0, not 0.0.
 inline json::Out bound(double value) {
-  const bool is_whole = json::holds<std::int64_t>(value);
+  const bool is_whole = std::trunc(value) == value && std::abs(value) < 0x1p63;
   return is_whole ? json::Out(static_cast<std::int64_t>(value)) : json::Out(value);
 }
 

@@ -323,6 +323,9 @@ void read_plain(const Node& node, double& value, const Rule& rule, const Place& 
 void read_plain(const Node& node, bool& value, const Rule& rule, const Place& place);
 void read_plain(const Node& node, std::string& value, const Rule& rule, const Place& place);
 
+template <typename T>
+concept WholeNumber = std::integral<T> && !std::same_as<T, bool>;
+
 /// Reads a whole number in T, within the rule.
 template <WholeNumber T>
 void read_whole(const Node& node, T& value, const Rule& rule, const Place& place) {

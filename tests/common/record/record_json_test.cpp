@@ -537,20 +537,20 @@ TEST(RecordSchema, IsThatOfTheMembers) {
                 "../../../../bench/common/record/record.schema.json");
 }
 
-bool is_valid(const json::In& document) {
+bool is_valid(const nlohmann::json& document) {
   using Adapter = valijson::adapters::NlohmannJsonAdapter;
-  const json::In text = json::In::parse(record_schema().dump());
+  const nlohmann::json text = nlohmann::json::parse(record_schema().dump());
   valijson::Schema schema;
   valijson::SchemaParser{}.populateSchema(Adapter(text), schema);
   return valijson::Validator{}.validate(schema, Adapter(document), nullptr);
 }
 
 TEST(RecordSchema, AcceptsWhatIsWritten) {
-  EXPECT_TRUE(is_valid(json::In::parse(to_json(full_record()))));
+  EXPECT_TRUE(is_valid(nlohmann::json::parse(to_json(full_record()))));
   Record empty;
   empty.settings.variants = {{"tcp", {}}};
-  EXPECT_TRUE(is_valid(json::In::parse(to_json(empty))));
-  json::In unknown = json::In::parse(to_json(full_record()));
+  EXPECT_TRUE(is_valid(nlohmann::json::parse(to_json(empty))));
+  nlohmann::json unknown = nlohmann::json::parse(to_json(full_record()));
   unknown["cases"][0]["colour"] = "red";
   EXPECT_FALSE(is_valid(unknown));
 }
@@ -559,7 +559,8 @@ TEST(RecordSchema, AcceptsWhatIsWritten) {
 TEST(RecordSchema, AcceptsTheRecordsInResults) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
     if (entry.path().filename() != "record.json" || entry.file_size() > (256U << 10)) continue;
-    EXPECT_TRUE(is_valid(json::In::parse(to_json(read_record(entry.path()))))) << entry.path();
+    EXPECT_TRUE(is_valid(nlohmann::json::parse(to_json(read_record(entry.path())))))
+        << entry.path();
   }
 }
 
