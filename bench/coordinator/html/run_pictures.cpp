@@ -146,8 +146,8 @@ RowChart values_of(const CaseSummary& each) {
                       .value = from_sample(metric, *time),
                       .text = readable_result(each.definition(), *time)};
     if (const std::optional<Interval>& interval = variant.time_interval) {
-      const auto [low, high] = std::minmax(from_sample(metric, Seconds{interval->low}),
-                                           from_sample(metric, Seconds{interval->high}));
+      const auto [low, high] = std::minmax({from_sample(metric, Seconds{interval->low}),
+                                            from_sample(metric, Seconds{interval->high})});
       row.interval = Interval{low, high};
     }
     chart.description +=
