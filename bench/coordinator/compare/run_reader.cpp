@@ -49,20 +49,6 @@ std::optional<double> number_at(const Node& object, const char* key) {
   return found && found->is_number() ? std::optional(found->number()) : std::nullopt;
 }
 
-/// Returns a whole number that T holds; nothing where the member is none.
-template <typename T>
-std::optional<T> whole_at(const Node& object, const char* key) {
-  const auto found = member(object, key);
-  return found && found->is_number() ? found->whole<T>() : std::nullopt;
-}
-
-/// Returns a text; nothing where the member is none.
-std::optional<std::string> text_at(const Node& object, const char* key) {
-  const auto found = member(object, key);
-  if (!found || found->kind() != Node::Kind::text) return std::nullopt;
-  return visible_lines(found->text());
-}
-
 template <typename T>
 T known(const std::optional<T>& value, const char* key) {
   if (value) return *value;
@@ -71,6 +57,22 @@ T known(const std::optional<T>& value, const char* key) {
                   "kind",
                   key),
       kWhatToGive);
+}
+
+/// Returns a whole number; nothing where the member is no number. Throws UsageError for a number
+/// that T does not hold.
+template <typename T>
+std::optional<T> whole_at(const Node& object, const char* key) {
+  const auto found = member(object, key);
+  if (!found || !found->is_number()) return std::nullopt;
+  return known(found->whole<T>(), key);
+}
+
+/// Returns a text; nothing where the member is none.
+std::optional<std::string> text_at(const Node& object, const char* key) {
+  const auto found = member(object, key);
+  if (!found || found->kind() != Node::Kind::text) return std::nullopt;
+  return visible_lines(found->text());
 }
 
 /// Returns the items of an array; none where the member is no array.
@@ -205,7 +207,7 @@ OperationKind operation_of(const std::vector<std::string>& arguments) {
   return only.empty() ? OperationKind::all_reduce : parse_operation(only);
 }
 
-/// Reads the root, which is padded text: "    -1".
+/// Reads the root, which is a number or padded text: "    -1".
 int root_of(const Node& row) {
   if (const auto root = whole_at<int>(row, "root")) return *root;
   std::string text = text_at(row, "root").value_or("");
