@@ -31,7 +31,7 @@ def messages_in(*folders: str) -> set:
     """Options named within literals that are sentences: an option's own declaration is a word alone."""
     named = set()
     for folder in folders:
-        for path in sorted((ROOT / "bench" / folder).rglob("*.cpp")):
+        for path in sorted((ROOT / "bench" / folder).rglob("*.[ch]pp")):
             for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', path.read_text()):
                 if " " in literal:
                     named |= {(option, str(path.relative_to(ROOT))) for option in OPTION.findall(literal)}
@@ -54,7 +54,7 @@ class Advice(unittest.TestCase):
         bench = options_of(BENCH, "--help") | FOREIGN
         run = options_of(LINKGAIN, "help", "run") | options_of(LINKGAIN, "help", "exec")
         nccl_tests = options_of(BENCH, "--format", "nccl-tests", "--help") | FOREIGN
-        source = (ROOT / "bench/common/nccl_tests/nccl_tests_options.cpp").read_text()
+        source = (ROOT / "bench/common/nccl_tests/nccl_tests.cpp").read_text()
         flags = dict(re.findall(r'\{"(--[a-z-]+)", "(-[a-zA-Z])"\}', source))
         self.assertEqual(set(flags) & nccl_tests, set(), "only what the mode lacks is replaced")
         named = messages_in("worker", "programs/linkgain_bench", "common/cases")

@@ -70,11 +70,23 @@ TEST(CompareProgram, AccusesNoRunOfTheSameMachine) {
   }
 }
 
+/// Returns a run's record as if every five of its rounds had been a launch: one launch shows no
+/// difference.
+Json in_launches(const std::filesystem::path& record) {
+  Json document = Json::parse(read_text(record));
+  Json& samples = document.at("samples");
+  for (std::size_t row = 0; row < samples.at("round").size(); ++row) {
+    samples.at("launch").at(row) = samples.at("round").at(row).get<int>() / 5;
+  }
+  return document;
+}
+
 TEST(CompareProgram, SaysWhatChangedAndWhatItIsWorth) {
   const ScratchFolder folder;
   // A run of which P2P was off, given as the run before: its p2p variant has the host variant's
   // times.
-  Json record = Json::parse(read_text(kSecond));
+  write(folder / "after.json", in_launches(kFirst + "/record.json").dump());
+  Json record = in_launches(kSecond);
   for (Json& each : record.at("cases")) {
     each.at("variants").at(0).at("path") = "host-memory";
     each.at("variants").at(0).erase("evidence");
@@ -92,8 +104,8 @@ TEST(CompareProgram, SaysWhatChangedAndWhatItIsWorth) {
   record.at("machine").at("links").at(0)["nvlink"] = false;
   record.at("machine").at("links").at(0)["ancestor"] = "PHB";
   write(folder / "before.json", record.dump());
-  const Outcome outcome =
-      with_status(0, run_linkgain(folder, {"compare", "before.json", kFirst, "--format", "md"}));
+  const Outcome outcome = with_status(
+      0, run_linkgain(folder, {"compare", "before.json", "after.json", "--format", "md"}));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("- GPU0–GPU1: PHB → NV18\n"),
                     HasSubstr("- NCCL_P2P_DISABLE with p2p: 1 → not set\n"),
