@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -80,6 +81,27 @@ bool opens_scope(std::string_view opening) {
                              [&](auto word) { return opening.find(word) != opening.npos; });
 }
 
+/// Calls `visit` with each statement outside of functions, what ended it (one of "{};") and the
+/// openings of the scopes around it. Reads text, not the language; good enough for declarations as
+/// this project has them.
+template <typename Visit>
+void visit_statements(std::string_view text, Visit visit) {
+  std::string statement;
+  std::vector<std::string> scopes;
+  for (const char c : code_of(text)) {
+    const bool ends = c == '{' || c == '}' || c == ';';
+    if (ends && std::ranges::all_of(scopes, opens_scope)) visit(statement, c, scopes);
+    if (c == '{') scopes.push_back(statement);
+    if (c == '}' && !scopes.empty()) scopes.pop_back();
+    if (ends || (c == ':' && (statement == "public" || statement == "private"))) {
+      statement.clear();
+      continue;
+    }
+    const bool blank = std::isspace(c) != 0;
+    if (!blank || (!statement.empty() && statement.back() != ' ')) statement += blank ? ' ' : c;
+  }
+}
+
 /// Tells whether `opening` begins the initializer of a constant, whose end looks like a function's.
 bool opens_initializer(std::string_view opening) {
   return opening.find("inline constexpr") != std::string_view::npos &&
@@ -87,33 +109,52 @@ bool opens_initializer(std::string_view opening) {
 }
 
 /// Whether a header has a function without a body that is neither pure nor defaulted: such a header
-/// needs a source. Reads text, not the language; good enough for declarations as this project has
-/// them.
+/// needs a source.
 bool needs_source(std::string_view header) {
-  std::string statement;
-  std::vector<bool> scopes;
+  bool needs = false;
   bool in_initializer = false;
-  for (const char c : code_of(header)) {
-    const bool in_scope = std::ranges::all_of(scopes, [](bool scope) { return scope; });
-    if (c == '{') {
-      in_initializer = in_initializer || opens_initializer(statement);
-      scopes.push_back(opens_scope(statement));
-    } else if (c == '}') {
-      if (!scopes.empty()) scopes.pop_back();
-    } else if (c == ';' && in_scope) {
-      if (!in_initializer && declares_function(statement)) return true;
-      in_initializer = false;
-    }
-    if (c == '{' || c == '}' || c == ';') {
-      statement.clear();
-    } else if (c != ':' || !(statement == "public" || statement == "private")) {
-      const bool blank = std::isspace(c) != 0;
-      if (!blank || (!statement.empty() && statement.back() != ' ')) statement += blank ? ' ' : c;
-    } else {
-      statement.clear();
+  visit_statements(header, [&](const std::string& statement, char end, const auto&) {
+    needs = needs || (end == ';' && !in_initializer && declares_function(statement));
+    if (end == '{') in_initializer = in_initializer || opens_initializer(statement);
+    if (end == ';') in_initializer = false;
+  });
+  return needs;
+}
+
+/// Returns the name of the type that `opening`, the code before a brace, defines; empty where it
+/// defines none, or a template's specialization, or a type declared in another one.
+std::string defined_type(const std::string& opening) {
+  static const std::regex definition(
+      R"((?:template <.*> )?(?:struct|class|enum|enum class) (?:alignas\(.*\) )?(\w+)(?: final)? ?(?::[^:].*)?)");
+  std::smatch match;
+  return std::regex_match(opening, match, definition) ? match[1].str() : std::string();
+}
+
+/// Names types that stand twice in what one program links: two of one name take each other's
+/// functions there, without a word from the linker.
+std::vector<std::string> types_defined_twice(const std::vector<SourceFile>& files) {
+  std::map<std::string, std::vector<const SourceFile*>> definitions;
+  for (const SourceFile& file : files) {
+    visit_statements(file.text, [&](const std::string& statement, char end, const auto& scopes) {
+      const std::string type = end == '{' ? defined_type(statement) : std::string();
+      std::string name;
+      for (const std::string& scope : scopes) {
+        if (!scope.starts_with("namespace ") || scope == "namespace ") return;
+        name += scope.substr(scope.find(' ') + 1);
+      }
+      if (!type.empty()) definitions[name + type].push_back(&file);
+    });
+  }
+  std::vector<std::string> found;
+  for (const auto& [name, places] : definitions) {
+    std::set<std::string_view> wings;
+    for (const SourceFile* file : places) wings.insert(library_of(file->path)->wing);
+    const bool apart = wings == std::set<std::string_view>{"coordinator", "worker"};
+    if (places.size() > wings.size() || (places.size() > 1 && !apart)) {
+      found.push_back(name + " in " + places.front()->path + " and " + places.back()->path);
     }
   }
-  return false;
+  return found;
 }
 
 /// Whether `library` has a source or template called `name` in some folder.
@@ -308,6 +349,8 @@ TEST(Tree, UnitsDoNotIncludeEachOther) {
   EXPECT_THAT(units_that_include_each_other(files), IsEmpty());
 }
 
+TEST(Tree, DefinesEachTypeOnce) { EXPECT_THAT(types_defined_twice(source_tree()), IsEmpty()); }
+
 TEST(Includes, GoDownTheTableOnly) {
   const std::string engine = "#include \"linkgain/runtime/engine.hpp\"\n";
   EXPECT_THAT(violations("bench/worker/backends/mpi/calls.cpp", engine), IsEmpty());
@@ -415,6 +458,31 @@ TEST(PlaceViolation, AsksWhoIncludesTheHeader) {
   EXPECT_THAT(violation({parts}), HasSubstr("nobody"));
   EXPECT_THAT(violation({parts, {"bench/common/base/a.cpp", "#include \"parts.hpp\"\n"}}),
               IsEmpty());
+}
+
+TEST(TypesDefinedTwice, AreThoseThatOneProgramLinks) {
+  const auto found = [](const std::string& text, const std::string& other_path,
+                        const std::string& other) {
+    return types_defined_twice(
+        {{"bench/coordinator/run/a.cpp", "namespace linkgain {\n" + text + "\n}"},
+         {other_path, "namespace linkgain {\n" + other + "\n}"}});
+  };
+  const std::string exec = "bench/coordinator/exec/a.cpp";
+  for (const char* type :
+       {"struct A { int a; };", "class A final : public B { int b() { return 1; } };",
+        "enum class A { a };", "template <typename T> struct A { T t; };"}) {
+    EXPECT_THAT(found("struct A { int a; };", exec, type), SizeIs(1)) << type;
+    EXPECT_THAT(found("struct A { int a; };", "include/linkgain/base/a.hpp", type), SizeIs(1))
+        << type;
+    EXPECT_THAT(found("struct A { int a; };", "bench/worker/runtime/a.cpp", type), IsEmpty())
+        << type;
+    EXPECT_THAT(found("namespace {" + std::string(type) + "}", exec, type), IsEmpty()) << type;
+    EXPECT_THAT(found("struct B {" + std::string(type) + "};", exec, type), IsEmpty()) << type;
+  }
+  for (const char* none : {"struct A;", "template <> struct A<int> { int a; };",
+                           "struct B::A { int a; };", "A f(struct A& a) { return a; }"}) {
+    EXPECT_THAT(found("struct A { int a; };", exec, none), IsEmpty()) << none;
+  }
 }
 
 TEST(UnitsThatIncludeEachOther, AreNamed) {

@@ -197,7 +197,7 @@ Finding judge_xid(const Survey& survey, const Repeated& repeated) {
   const XidEvent& event = repeated.last;
   const XidMeaning meaning = meaning_of(event);
   const std::string code = fmt::format("{} {}", event.from_switch ? "SXid" : "Xid", event.code);
-  const Quantity times{code, Unit::count, static_cast<double>(repeated.times)};
+  const FindingNumber times{code, Unit::count, static_cast<double>(repeated.times)};
   const FindingValue value =
       code + ": " + meaning.what + "; " +
       FindingValue(times, repeated.times == 1 ? "once" : fmt::format("{} times", repeated.times)) +
@@ -355,7 +355,8 @@ Finding check_temperature(const GpuSurvey& gpu) {
   }
   if (limit.measured()) {
     const FindingValue at = quantity("slowdown", Unit::celsius, slowdown);
-    const Quantity margin{"below slowdown", Unit::celsius, static_cast<double>(slowdown - now)};
+    const FindingNumber margin{"below slowdown", Unit::celsius,
+                               static_cast<double>(slowdown - now)};
     value += now < slowdown ? ", " + FindingValue(margin, std::to_string(slowdown - now)) +
                                   " below slowdown at " + at
                             : ", slowdown starts at " + at;

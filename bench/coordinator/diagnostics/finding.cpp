@@ -10,7 +10,7 @@
 namespace linkgain {
 namespace {
 
-json::Out write_number(const Quantity& quantity) {
+json::Out write_number(const FindingNumber& quantity) {
   return {
       {"name", quantity.name}, {"unit", quantity.entry().name}, {"value", quantity.in_base_unit()}};
 }
@@ -43,7 +43,7 @@ FindingValue& FindingValue::operator+=(const FindingValue& more) {
 }
 
 FindingValue quantity(std::string name, Unit unit, double number, int decimals) {
-  const Quantity own{std::move(name), unit, number};
+  const FindingNumber own{std::move(name), unit, number};
   return {own, unit == Unit::bytes ? shown_bytes(number)
                                    : fmt::format("{:.{}f}{}", number, decimals, own.entry().shown)};
 }

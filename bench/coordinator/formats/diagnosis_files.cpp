@@ -127,7 +127,7 @@ std::string diagnosis_prometheus(const Diagnosis& diagnosis) {
     text.gauge(fmt::format("linkgain_doctor_{}", unit.name), "Numbers of findings, by name.");
     Series numbers;
     for (const Finding& finding : diagnosis.findings) {
-      for (const Quantity& quantity : finding.value.numbers()) {
+      for (const FindingNumber& quantity : finding.value.numbers()) {
         if (quantity.unit != unit.unit) continue;
         numbers.add(quantity.in_base_unit(), finding, quantity.name);
       }

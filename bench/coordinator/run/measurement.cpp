@@ -27,7 +27,7 @@ bool multiply_alike(const TrainingParameters& one, const TrainingParameters& oth
 /// One case in one launch, from opening to closing.
 class CaseRun {
  public:
-  CaseRun(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
+  CaseRun(std::vector<VariantJob>& jobs, CaseResult& result, const CasePlace& place,
           const MeasurementSettings& settings)
       : jobs_(jobs),
         result_(result),
@@ -93,7 +93,7 @@ class CaseRun {
 
   std::vector<VariantJob>& jobs_;
   CaseResult& result_;
-  RunPlace place_;
+  CasePlace place_;
   int next_sequence_;
   const MeasurementSettings& settings_;
   std::vector<Opened> opened_;
@@ -468,7 +468,7 @@ std::vector<std::string> products_before(const Record& record, const Case& c) {
   return {};
 }
 
-void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
+void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const CasePlace& place,
                   int rounds, const MeasurementSettings& settings) {
   const bool lost_before = result.stopped == StopReason::job_lost;
   result.stopped = StopReason::interrupted;

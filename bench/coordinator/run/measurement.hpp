@@ -102,7 +102,7 @@ struct MeasurementSettings {
 };
 
 /// Where in a run a case is measured.
-struct RunPlace {
+struct CasePlace {
   int case_index = 0;
   int launch = 0;
   int samples_before = 0;  ///< of all cases
@@ -123,7 +123,7 @@ unsigned seed_of(Order order, unsigned run_seed, int launch, int case_index = 0)
 /// lost (it may also refuse what it had opened) is reset and the others go on. Samples are appended
 /// to `result` as they come, so that they are there even when this throws (Interrupted). It keeps
 /// what earlier launches found and gets its variants at the first one.
-void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const RunPlace& place,
+void measure_case(std::vector<VariantJob>& jobs, CaseResult& result, const CasePlace& place,
                   int rounds, const MeasurementSettings& settings);
 
 /// Sums the times of the case's samples from this sequence number on.

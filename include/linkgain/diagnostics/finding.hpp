@@ -65,11 +65,11 @@ inline constexpr std::array kUnits{
 };
 
 /// A number that a finding shows, for other programs.
-struct Quantity {
+struct FindingNumber {
   std::string name;  ///< of its check: "limit", "slowdown"
   Unit unit = Unit::count;
   double number = 0.0;  ///< in the unit
-  bool operator==(const Quantity&) const = default;
+  bool operator==(const FindingNumber&) const = default;
 
   const UnitEntry& entry() const { return kUnits[static_cast<std::size_t>(unit)]; }
   double in_base_unit() const { return number * entry().factor; }
@@ -83,7 +83,7 @@ class FindingValue {
   FindingValue(const char* words) : text_(words) {}             // NOLINT: is words
 
   /// Shows a number as `text`.
-  FindingValue(Quantity quantity, std::string text)
+  FindingValue(FindingNumber quantity, std::string text)
       : text_(std::move(text)), numbers_{std::move(quantity)} {}
 
   FindingValue& operator+=(const FindingValue& more);
@@ -93,11 +93,11 @@ class FindingValue {
   bool operator==(const FindingValue&) const = default;
 
   const std::string& text() const { return text_; }
-  const std::vector<Quantity>& numbers() const { return numbers_; }
+  const std::vector<FindingNumber>& numbers() const { return numbers_; }
 
  private:
   std::string text_;
-  std::vector<Quantity> numbers_;
+  std::vector<FindingNumber> numbers_;
 };
 
 /// Shows a number with its unit, bytes in the largest that fits: "300 W", "26.5625 GB/s".

@@ -36,11 +36,11 @@ inline std::string without_names(const std::string& text) {
 inline void expect_samples_of_numbers(const std::vector<Finding>& findings) {
   const std::string metrics = diagnosis_prometheus({"node", "", {}, findings});
   for (const Finding& finding : findings) {
-    const std::vector<Quantity>& numbers = finding.value.numbers();
+    const std::vector<FindingNumber>& numbers = finding.value.numbers();
     const std::string text = without_names(finding.value.text());
     const bool once = text.find("once") != std::string::npos;
     EXPECT_GE(numbers.size(), numbers_in(text).size() + once) << finding.id << ": " << text;
-    for (const Quantity& quantity : numbers) {
+    for (const FindingNumber& quantity : numbers) {
       const std::string series = "linkgain_doctor_" + std::string(quantity.entry().name) +
                                  "{check=\"" + finding.id + "\",group=\"" +
                                  std::string(name_of(finding.group)) + "\",subject=\"" +
