@@ -110,8 +110,8 @@ std::string pairs_html(const RunSummary& summary) {
 
 std::string training_html(const RunSummary& summary, const ShownRun& run) {
   if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
-  return training_picture({&run, 1}) +
-         folded("All figures of trainings and of the largest sizes", to_html(headline(summary)));
+  return training_picture({&run, 1}) + folded("All figures of trainings and of the largest sizes",
+                                              to_html(headline(summary), "Time of the training"));
 }
 
 /// Shows a row for each run: what it is of and what it says.

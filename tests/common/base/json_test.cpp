@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -74,16 +76,16 @@ TEST(ParseJson, KnowsEachKind) {
   ASSERT_TRUE(array && document.root().is_object() && array->size() == 6);
   EXPECT_FALSE(document.root().find("b"));
   json::Items items(*array);
-  for (const Node::Kind kind : {Node::Kind::null, Node::Kind::boolean, Node::Kind::whole,
-                                Node::Kind::number, Node::Kind::text, Node::Kind::object}) {
-    const auto item = items.next();
-    ASSERT_TRUE(item);
-    EXPECT_EQ(item->kind(), kind);
-    if (kind == Node::Kind::text) EXPECT_EQ(item->text(), "x\x1b");
-    if (kind == Node::Kind::number) EXPECT_EQ(item->number(), 0.5);
-    if (kind == Node::Kind::whole) EXPECT_EQ(item->number(), 7.0);
-  }
-  EXPECT_FALSE(items.next());
+  std::vector<Node> nodes;
+  while (const auto item = items.next()) nodes.push_back(*item);
+  ASSERT_EQ(nodes.size(), 6);
+  const std::array kinds{Node::Kind::null,   Node::Kind::boolean, Node::Kind::whole,
+                         Node::Kind::number, Node::Kind::text,    Node::Kind::object};
+  for (std::size_t i = 0; i < kinds.size(); ++i) EXPECT_EQ(nodes[i].kind(), kinds[i]) << i;
+  EXPECT_TRUE(nodes[1].boolean());
+  EXPECT_EQ(nodes[2].number(), 7.0);
+  EXPECT_EQ(nodes[3].number(), 0.5);
+  EXPECT_EQ(nodes[4].text(), "x\x1b");
 }
 
 }  // namespace
