@@ -73,10 +73,12 @@ void require_kind(const CaseResult& result, bool of_program) {
   refuse(result, of_program ? "it is no case of a program" : "no program was run");
 }
 
+/// Tells whether a run may have such a launch: as many as planned may be added.
+bool is_possible_launch(int launch, int planned) { return launch >= 0 && launch < 2 * planned; }
+
 void require_launches(const CaseResult& result, int planned) {
   for (const Sample& sample : result.samples) {
-    // As many as planned may be added.
-    if (sample.launch >= 0 && sample.launch < 2 * planned) continue;
+    if (is_possible_launch(sample.launch, planned)) continue;
     refuse(result, fmt::format("a sample is of launch {}, of {} planned", sample.launch, planned));
   }
 }
@@ -246,8 +248,7 @@ bool fit(const SampleTable& samples, const Record& record) {
     const auto variant = static_cast<std::size_t>(samples.variant[row]);
     if (samples.place[row] < 0 || place >= record.cases.size()) return false;
     if (samples.variant[row] < 0 || variant >= record.cases[place].variants.size()) return false;
-    if (samples.launch[row] < 0 || samples.launch[row] >= 2 * record.settings.launches)
-      return false;
+    if (!is_possible_launch(samples.launch[row], record.settings.launches)) return false;
   }
   return true;
 }
@@ -257,14 +258,15 @@ bool fit(const SampleTable& samples, const Record& record) {
 std::optional<RecordDocument> read_as_written(std::string_view text) {
   constexpr std::string_view kSamples = "\n\"samples\": {\n";
   const std::size_t samples = text.find(kSamples);
-  const std::size_t end = text.rfind(",\n\"digest\": ");
+  const std::string mark = fmt::format("{}{}", kBetweenMembers, kMember);
+  const std::size_t end = text.rfind(mark);
   if (samples == std::string_view::npos || samples == 0 || end == std::string_view::npos ||
       end < samples) {
     return std::nullopt;
   }
   Digest digest;
   digest.add(text.substr(0, end));
-  if (text.substr(end) != fmt::format(",\n\"digest\": \"{}\"\n}}\n", digest.text())) {
+  if (text.substr(end) != fmt::format("{}\"{}\"\n}}\n", mark, digest.text())) {
     return std::nullopt;
   }
   try {
