@@ -53,7 +53,7 @@ def expressions():
 
 
 def lost(before, after, place=""):
-    """Places of what `after` lacks or has otherwise."""
+    """Places of what `after` lacks or what differs there."""
     if isinstance(before, dict):
         for key, value in before.items():
             if not isinstance(after, dict) or key not in after:

@@ -83,7 +83,7 @@ std::string label_of_all_pairs(const Machine& machine) {
   return alike ? label : std::string();
 }
 
-/// Says what `own` has otherwise than `usual`, briefly: "NV17" where that is so of all its pairs,
+/// Says how `own` differs from `usual`, briefly: "NV17" where that is so of all its pairs,
 /// or "GPU0–GPU1: NV9".
 std::string describe_difference(const Machine& own, const Machine& usual) {
   const std::string label = label_of_all_pairs(own);

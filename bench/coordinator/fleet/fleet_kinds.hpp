@@ -18,7 +18,7 @@ inline constexpr std::size_t kKindSize = 3;
 /// Beyond so many deviations of its peers a time is slow.
 inline constexpr double kDeviations = 5.0;
 
-/// Says the first thing that a machine has otherwise than its peers, and of what kind.
+/// Says how a machine differs from its peers, by the first thing that does, and of what kind.
 std::string difference_of(const Machine& own, const Machine& usual);
 
 /// Returns "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".

@@ -13,7 +13,7 @@
 /// Tables of cases. Their columns are declared once, each by what it says of a case's variant.
 namespace linkgain {
 
-/// What a row is of.
+/// A row of such a table: a case, or one of its variants.
 struct RunRow {
   const CaseSummary* of = nullptr;
   std::size_t variant = 0;  ///< whose row it is, where the variants do not stand side by side
@@ -22,7 +22,7 @@ struct RunRow {
   const Case& definition() const { return of->definition(); }
   const VariantSummary& summary() const { return of->variants[variant]; }
   const VariantResult& result() const { return *summary().result; }
-  /// Compares the first variant with the row's; of the first one's own row nothing to show.
+  /// Compares the first variant with the row's; has no figures in the first one's own row.
   const Comparison& comparison() const;
 };
 

@@ -13,7 +13,7 @@ namespace linkgain {
 /// Says what is in force for a variant; what it sets itself where that was not recorded.
 const Environment& environment_of(const Settings& settings, std::size_t variant);
 
-/// A variable that two runs have otherwise: its values, "empty" or "not set".
+/// A variable that differs between two runs: its values, "empty" or "not set".
 struct VariableChange {
   std::string name;
   std::string before;

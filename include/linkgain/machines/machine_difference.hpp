@@ -40,13 +40,13 @@ inline constexpr auto kNames<DifferenceKind> =
 
 /// What follows from a difference, the gravest first.
 enum class Weight {
-  machine,    ///< the machines are no peers: other GPUs, other links, another processor
+  machine,    ///< the machines are not alike: other GPUs, other links, another processor
   reference,  ///< nor is one's time a reference for the other's: NCCL's release, MPI, the backend
   caution,    ///< it may explain a difference between their times
-  part,       ///< they are no parts of one run
+  part,       ///< they are not parts of one run
 };
 
-/// Something that two runs have otherwise; both sides are known.
+/// Something that differs between two runs; both sides are known.
 struct MachineDifference {
   DifferenceKind kind = DifferenceKind::link;
   Weight weight = Weight::caution;
@@ -64,13 +64,13 @@ struct Setup {
   int highest_sm_clock_mhz = 0;           ///< of all samples; 0: not known
 };
 
-/// Lists what two runs have otherwise, down to the weight `least`, which is not `part`: links
+/// Lists what differs between two runs, down to the weight `least`, which is not `part`: links
 /// first. Ranks are matched by number. What only one of the two tells is left out, variables
 /// excepted.
 std::vector<MachineDifference> differences_between(const Setup& before, const Setup& after,
                                                    Weight least = Weight::caution);
 
-/// Lists the declared members that two parts of one run have otherwise, as "ranks/0/gpu/uuid" with
+/// Lists the declared members that differ between two parts of one run, as "ranks/0/gpu/uuid" with
 /// its values in JSON; what may differ from part to part, as process ids, is left out.
 std::vector<MachineDifference> differences_of_parts(const Machine& before, const Machine& after);
 std::vector<MachineDifference> differences_of_parts(const Settings& before, const Settings& after);
