@@ -171,12 +171,12 @@ test_node_check_writes_a_record_per_node_then_fleet() {
 test_node_check_compares_nodes_with_a_baseline() {
   run "$program" baseline checked/node1/record.json -o baseline.json
   expect_status 0
-  # Of a machine a hundred times as fast, whose launches scatter little.
+  # Of a machine a million times as fast: two launches decide that however much they scatter on a loaded machine.
   python3 -c 'if True:
     import json, sys
     baseline = json.load(open(sys.argv[1]))
     for case in baseline["cases"]:
-        case["time_s"] /= 100
+        case["time_s"] /= 1e6
         case["spread"] = 0.1
         case["degrees_of_freedom"] = 10
         del case["busbw_gb_per_s"]
