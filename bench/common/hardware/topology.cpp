@@ -31,6 +31,40 @@ std::string nvlink_version_name(int nvml_version) {
   return index < kVersions.size() ? std::string(kVersions[index]) : std::string();
 }
 
+std::optional<double> bridge_rate(std::string_view model) {
+  struct Row {
+    std::string_view model;
+    double both_ways;  ///< the product sheet's total
+  };
+  static constexpr std::array kRows = std::to_array<Row>({
+      {"GeForce RTX 2080", 50.0},
+      {"GeForce RTX 2080 SUPER", 50.0},
+      {"Quadro RTX 5000", 50.0},
+      {"GeForce RTX 2080 Ti", 100.0},
+      {"TITAN RTX", 100.0},
+      {"Quadro RTX 6000", 100.0},
+      {"Quadro RTX 8000", 100.0},
+      {"Quadro GV100", 200.0},
+      {"GeForce RTX 3090", 112.5},
+      {"GeForce RTX 3090 Ti", 112.5},
+      {"RTX A4500", 112.5},
+      {"RTX A5000", 112.5},
+      {"RTX A5500", 112.5},
+      {"RTX A6000", 112.5},
+      {"A40", 112.5},
+      {"A30", 200.0},
+      {"A100-PCIE-40GB", 600.0},
+      {"A100 80GB PCIe", 600.0},
+      {"H100 PCIe", 600.0},
+      {"H100 NVL", 600.0},
+      {"H200 NVL", 900.0},
+  });
+  constexpr std::string_view kMaker = "NVIDIA ";
+  if (model.starts_with(kMaker)) model.remove_prefix(kMaker.size());
+  const auto* const row = std::ranges::find(kRows, model, &Row::model);
+  return row == kRows.end() ? std::nullopt : std::optional(row->both_ways / 2.0);
+}
+
 Reading<double> rate_of(const NvlinkInfo& nvlink) {
   if (!nvlink.active.measured()) return Reading<double>::missing(nvlink.active);
   if (nvlink.active.value() == 0) return Reading<double>::missing("no link is active");

@@ -242,8 +242,14 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
   if (std::ranges::any_of(joined.yes, is_bridge)) {
     return fmt::format("What the bridge is worth: {}", kCommand);
   }
-  if (!std::ranges::any_of(joined.no, can_be)) return {};
-  return fmt::format("Before and after a bridge: {}", kCommand);
+  const auto pair = std::ranges::find_if(joined.no, can_be);
+  if (pair == joined.no.end()) return {};
+  const std::string& model = gpu_at(topology, pair->from).name;
+  const std::optional<double> rate = bridge_rate(model);
+  return fmt::format(
+      "{}How much a bridge could save at most, and saves once it is there: {}",
+      rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "",
+      kCommand);
 }
 
 /// Tells whether a link is down or a bridge missing, or peer access refused over NVLink.

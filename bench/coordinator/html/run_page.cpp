@@ -147,6 +147,7 @@ std::string run_page(const RunSummary& summary) {
   const ShownRun run{{}, &summary};
   HtmlPage page = page_of(report_head(record));
   page.add("answer", "The answer", answer_html(summary));
+  page.add("bound", "What NVLink could save at most", body_of(nvlink_bound(summary)));
   page.add("warnings", "Warnings", body_of(warnings_section(record)));
   page.add("soak", "Over time", body_of(soak_section(summary)));
   page.add("machine", "Machine", machine_html(record, "gpus"));

@@ -455,7 +455,9 @@ std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
                                  : answer.comparison != nullptr
                                      ? main_sentence(*answer.main, *answer.comparison)
                                      : "No conclusion: nothing was measured with two variants.";
-  return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion;
+  const std::string bound = nvlink_bound_sentence(summary);
+  return (alarm.empty() ? "" : alarm + ", see the warning. ") + conclusion +
+         (bound.empty() ? "" : " " + bound);
 }
 
 Table metrics_table(const std::vector<const CaseSummary*>& metrics) {

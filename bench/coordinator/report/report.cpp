@@ -479,9 +479,10 @@ Document run_details(const RunSummary& summary) {
   const Record& record = summary.record;
   Document document = summary.is_of_program() ? metrics_section(summary) : headline(summary);
   for (const Document& section :
-       {soak_section(summary), health_section(summary), warnings_section(record),
-        sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
-        variants_section(record), machine_section(record), repeat_section(record)}) {
+       {nvlink_bound(summary), soak_section(summary), health_section(summary),
+        warnings_section(record), sizes_section(summary), pairs_section(summary),
+        nvlink_traffic_section(summary), variants_section(record), machine_section(record),
+        repeat_section(record)}) {
     document.add(section);
   }
   return document;

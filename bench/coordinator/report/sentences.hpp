@@ -43,4 +43,8 @@ std::string convergence_sentence(const RunSummary& summary, const CaseSummary& e
 /// training.
 Document training_tables(const RunSummary& summary);
 
+/// Says what nvlink_bound() shows, of the training that would gain most, else of the operation;
+/// empty where that is.
+std::string nvlink_bound_sentence(const RunSummary& summary);
+
 }  // namespace linkgain

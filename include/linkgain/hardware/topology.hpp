@@ -21,6 +21,11 @@ std::optional<double> nvlink_payload_share(int version);
 /// → 3.0, 5 → 3.1, 6 → 4.0, 7 → 5.0, 8 → 6.0. Empty for a number not known here.
 std::string nvlink_version_name(int nvml_version);
 
+/// Returns what the NVLink bridges of a GPU carry in one direction, all of its links together, 1e9
+/// B/s: half of the total on NVIDIA's product sheets. `model` is NVML's name. Absent for a GPU that
+/// takes no bridge or is not known here.
+std::optional<double> bridge_rate(std::string_view model);
+
 /// The nearest thing that two devices have in common, by PCIe, as `nvidia-smi topo -m` names it.
 enum class Ancestor { self, pix, pxb, phb, node, sys };
 

@@ -57,6 +57,11 @@ Document size_tables(const RunSummary& summary);
 /// strongest pair of all. Empty where the record has no such cases.
 Document pair_tables(const RunSummary& summary);
 
+/// Says what NVLink could save at most where this run did without: each operation's largest size at
+/// the link's rate, each training without its exposed communication. Arithmetic on what was
+/// measured. Empty where a case took NVLink, and of anything but GPUs of one host.
+Document nvlink_bound(const RunSummary& summary);
+
 /// Says the state of the GPUs over all samples, who else worked on them, and errors of links, a
 /// sentence each: "Health: 34–48 °C, 80–310 W, SM 1980 MHz, no sample throttled". Those of which
 /// the record knows nothing are not there.

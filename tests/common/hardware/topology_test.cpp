@@ -30,6 +30,16 @@ TEST(NvlinkVersion, FollowsNvmlsNumbers) {
   EXPECT_EQ(nvlink_version_name(-1), "");
 }
 
+TEST(BridgeRate, IsHalfTheProductSheetsTotal) {
+  EXPECT_EQ(bridge_rate("NVIDIA GeForce RTX 3090"), 56.25);
+  EXPECT_EQ(bridge_rate("Quadro RTX 8000"), 50.0);
+  EXPECT_EQ(bridge_rate("NVIDIA H100 NVL"), 300.0);
+  for (const char* without :
+       {"NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 309", "NVIDIA H200", ""}) {
+    EXPECT_EQ(bridge_rate(without), std::nullopt) << without;
+  }
+}
+
 using Json = nlohmann::json;
 
 NvlinkInfo nvlink(int version, int active, double rate) {
