@@ -176,8 +176,8 @@ class Figures(unittest.TestCase):
             # Other builds of the worker are not here; this one is.
             options = [re.sub("worker=[^,]+", f"worker={pathlib.Path(os.environ['LINKGAIN']).parent}", word) for word in options]
             with tempfile.TemporaryDirectory() as folder:
-                options[options.index("--out") + 1] = folder
                 own, program = (options[:options.index("--")], options[options.index("--"):]) if "--" in options else (options, [])
+                own += ["--out", folder]
                 for word in program[1:2]:  # exec wants it to be there
                     (pathlib.Path(folder) / word).symlink_to("/bin/true")
                 done = subprocess.run([os.environ["LINKGAIN"], *own, "--dry-run", *program], capture_output=True, text=True,

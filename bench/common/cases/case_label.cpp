@@ -66,6 +66,10 @@ std::string case_label(const Case& definition) {
   return fmt::format("{} {}", curve_label(definition), readable_bytes(definition.size));
 }
 
+std::string unit_of(const Case& definition) {
+  return !definition.metric || is_timed(*definition.metric) ? "s" : definition.metric->unit;
+}
+
 std::string readable_result(const Case& definition, Seconds time) {
   return definition.metric ? readable_value(*definition.metric, time) : readable_time(time);
 }

@@ -33,6 +33,15 @@ void validate(const ProgramMetric& metric) {
   }
 }
 
+std::string parse_unit(const std::string& text) {
+  constexpr std::size_t kLongest = 20;
+  const bool is_plain = std::ranges::none_of(
+      text, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; });
+  if (is_plain && !text.empty() && text.size() <= kLongest) return text;
+  throw UsageError(fmt::format("--unit '{}': a unit has 1 to {} characters", text, kLongest),
+                   "write it as tok/s, or as rate=tok/s of one metric among several");
+}
+
 double to_sample(const ProgramMetric& metric, double number) {
   return metric.higher_is_better ? 1.0 / number : number;
 }
@@ -42,7 +51,13 @@ double from_sample(const ProgramMetric& metric, Seconds sample) {
 }
 
 std::string readable_value(const ProgramMetric& metric, Seconds sample) {
-  return is_timed(metric) ? readable_time(sample) : readable_number(from_sample(metric, sample));
+  if (is_timed(metric)) return readable_time(sample);
+  const std::string number = readable_number(from_sample(metric, sample));
+  return metric.unit.empty() ? number : fmt::format("{} {}", number, metric.unit);
+}
+
+std::string name_with_unit(const ProgramMetric& metric) {
+  return metric.unit.empty() ? metric.name : fmt::format("{} ({})", metric.name, metric.unit);
 }
 
 std::string readable_number(double number) {

@@ -299,9 +299,23 @@ void require_structure(const Record& record) {
   }
 }
 
+namespace {
+
+/// Finds the unit of a program's metric; empty where none was given.
+std::string unit_of(const ProgramPlan& program, const std::string& metric) {
+  const auto found = program.units.find(metric);
+  return found == program.units.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
 void derive_results(Record& record) {
   require_structure(record);
-  for (CaseResult& result : record.cases) summarise(result);
+  for (CaseResult& result : record.cases) {
+    std::optional<ProgramMetric>& metric = result.definition.metric;
+    if (metric) metric->unit = unit_of(*record.settings.program, metric->name);
+    summarise(result);
+  }
 }
 
 std::string with_digest(std::string_view document, std::string_view before, Digest& so_far) {

@@ -144,6 +144,7 @@ json::Out write_settling(const CaseCheck& check) {
 
 json::Out write_check(const CaseCheck& check) {
   return {{"case", case_name(check.definition)},
+          {"unit", unit_of(check.definition)},
           {"variant", check.variant},
           {"verdict", name_of(check.verdict)},
           {"fails", fails(check.verdict)},

@@ -425,11 +425,23 @@ std::string check_junit(const CheckResult& result) {
 
 namespace {
 
+/// Tells whether the case is a number that a program printed, which is no time.
+bool is_number(const CaseCheck& check) {
+  return check.definition.metric && !is_timed(*check.definition.metric);
+}
+
+/// Gives such a number in its own unit; nothing of a time.
+std::optional<double> number_of(const CaseCheck& check, const std::optional<Seconds>& sample) {
+  if (!is_number(check) || !sample) return std::nullopt;
+  return from_sample(*check.definition.metric, *sample);
+}
+
 /// A gauge with its help, and its value for a case where it has one.
 struct CaseMetric {
   const char* name;
   const char* help;
   std::function<std::optional<double>(const CaseCheck&)> value;
+  bool in_own_unit = false;  ///< which is a label, where it is known
 };
 
 const std::vector<CaseMetric>& case_metrics() {
@@ -439,9 +451,13 @@ const std::vector<CaseMetric>& case_metrics() {
       {"linkgain_check_case_inconclusive", "1 where the verdict is inconclusive.",
        [](const CaseCheck& c) { return c.verdict == Verdict::inconclusive ? 1.0 : 0.0; }},
       {"linkgain_check_case_time_seconds", "Time per operation, geometric mean of launch medians.",
-       [](const CaseCheck& c) { return seconds_of(c.time); }},
+       [](const CaseCheck& c) { return is_number(c) ? std::nullopt : seconds_of(c.time); }},
       {"linkgain_check_case_baseline_seconds", "The same in the baseline.",
-       [](const CaseCheck& c) { return seconds_of(c.reference); }},
+       [](const CaseCheck& c) { return is_number(c) ? std::nullopt : seconds_of(c.reference); }},
+      {"linkgain_check_metric_value", "Number that a program printed, in the label's unit.",
+       [](const CaseCheck& c) { return number_of(c, c.time); }, true},
+      {"linkgain_check_metric_baseline", "The same in the baseline.",
+       [](const CaseCheck& c) { return number_of(c, c.reference); }, true},
       {"linkgain_check_case_shift_ratio",
        "Change of the time over the baseline's, 0.05 is 5 % slower.",
        [](const CaseCheck& c) { return share_of(c.shift); }},
@@ -479,7 +495,10 @@ std::string check_prometheus(const CheckResult& result) {
     for (const CaseCheck& check : result.cases) {
       if (check.verdict == Verdict::added) continue;
       const std::string name = case_name(check.definition);
-      text.value(metric.value(check), {{"case", name}, {"variant", check.variant}});
+      const std::string unit = unit_of(check.definition);
+      PrometheusText::Labels labels{{"case", name}, {"variant", check.variant}};
+      if (metric.in_own_unit && !unit.empty()) labels.push_back({"unit", unit});
+      text.value(metric.value(check), labels);
     }
   }
   return text.text();

@@ -70,8 +70,9 @@ class Rounds {
     warm_up();
     StopReason stopped = run_rounds(1, plan_.rounds);
     if (stopped == StopReason::out_of_rounds) {
-      if (const int more = rounds_worth_more(); more > 0) {
-        observer_.note(fmt::format("the interval is wider than asked for: {} more",
+      if (const auto [more, metric, asked] = rounds_worth_more(); more > 0) {
+        observer_.note(fmt::format("{}: the interval is wider than ±{} of the ratio: {} more",
+                                   metric, percent_of_digits(asked),
                                    counted(more, "round", "rounds")));
         steps_ += more * variant_count();
         stopped = run_rounds(plan_.rounds + 1, plan_.rounds + more);
@@ -100,7 +101,14 @@ class Rounds {
   void warn_of_missing(const std::string& run, const std::string& metric, const std::string& why);
   void warn_of_waiting(const RunReport& report);
   bool lacks_metric() const;
-  int rounds_worth_more() const;
+  bool fails_everywhere() const;
+  /// Rounds that a metric needs beyond those that were asked for.
+  struct More {
+    int rounds = 0;
+    std::string metric{};
+    double asked = 0.0;  ///< half width of its interval
+  };
+  More rounds_worth_more() const;
   ExecPace pace() const;
 
   const ExecPlan& plan_;
@@ -322,6 +330,7 @@ StopReason Rounds::run_rounds(int first, int last) {
     ++runs_[static_cast<std::size_t>(place.variant)];
     run(place, position);
     if (position + 1 == variant_count() && lacks_metric()) return StopReason::skipped;
+    if (fails_everywhere()) return StopReason::skipped;
     if (variants_left() < std::min(2, variant_count())) return StopReason::skipped;
   }
   if (out_of_time) return StopReason::out_of_time;
@@ -341,23 +350,38 @@ bool Rounds::lacks_metric() const {
   return true;
 }
 
+/// Tells whether every variant's runs failed, so that more of them would not end well either.
+bool Rounds::fails_everywhere() const {
+  const auto failed = [](const ProgramRun& run) { return !run.failure.empty(); };
+  if (std::ranges::count(failures_, 0) > 0 || !std::ranges::all_of(record_.runs, failed)) {
+    return false;
+  }
+  if (step_ == steps_) return true;
+  observer_.note(fmt::format("the command failed{}, so it is not run again",
+                             variant_count() > 1 ? " with every variant" : ""));
+  return true;
+}
+
 /// Counts them by the half width of an interval, which falls as one over the square root of the
 /// runs, at least.
-int Rounds::rounds_worth_more() const {
+Rounds::More Rounds::rounds_worth_more() const {
   Record copy = record_;
   summarise(copy);
   double factor = 1.0;
+  More most;
   for (const CaseResult& result : copy.cases) {
-    if (is_start_up(result.definition)) continue;
+    if (!decides_rounds(copy, result.definition)) continue;
     const double asked = precision_of(copy.settings, result.definition);
     for (const RatioResult& each : result.ratios) {
       if (rounding_of(result, each.variant) >= asked) continue;  // which no runs make narrower
       const double width = relative_half_width(each.ratio).value_or(0.0);
-      factor = std::max(factor, std::pow(width / asked, 2));
+      if (std::pow(width / asked, 2) <= factor) continue;
+      factor = std::pow(width / asked, 2);
+      most = {0, result.definition.metric->name, asked};
     }
   }
-  const double more = std::min(1.0, factor - 1.0) * plan_.rounds;
-  return static_cast<int>(std::ceil(more));
+  most.rounds = static_cast<int>(std::ceil(std::min(1.0, factor - 1.0) * plan_.rounds));
+  return most;
 }
 
 bool has_samples(const CaseResult& result, std::size_t variant) {

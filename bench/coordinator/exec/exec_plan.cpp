@@ -143,27 +143,38 @@ void require_program(const std::string& program, const Environment& environment,
                          "shell: -- sh -c '…'");
 }
 
-MetricRequest& metric_named(std::vector<MetricRequest>& metrics, const std::string& name) {
+ProgramMetric& metric_named(std::vector<MetricRequest>& metrics, const std::string& name,
+                            const std::string& option) {
   std::vector<std::string_view> names;
   for (MetricRequest& each : metrics) {
-    if (each.metric.name == name) return each;
+    if (each.metric.name == name) return each.metric;
     names.push_back(each.metric.name);
   }
-  throw UsageError("--higher-is-better: " + unknown_name("metric", name, names));
+  throw UsageError(option + ": " + unknown_name("metric", name, names));
 }
 
 void set_directions(std::vector<MetricRequest>& metrics, const ExecOptions& options) {
-  if (!options.higher_is_better.empty() && metrics.empty()) {
-    throw UsageError("--higher-is-better goes with --metric");
-  }
   for (const std::string& text : options.higher_is_better) {
     if (text == kEveryMetric) {
       for (MetricRequest& each : metrics) each.metric.higher_is_better = true;
       continue;
     }
     for (const std::string& name : split(text, ',')) {
-      metric_named(metrics, name).metric.higher_is_better = true;
+      metric_named(metrics, name, "--higher-is-better").higher_is_better = true;
     }
+  }
+}
+
+/// Takes "tok/s" for all metrics, "rate=tok/s" for one.
+void set_units(std::vector<MetricRequest>& metrics, const ExecOptions& options) {
+  for (const std::string& text : options.units) {
+    const std::size_t equals = text.find('=');
+    const std::string unit = parse_unit(text.substr(equals == text.npos ? 0 : equals + 1));
+    if (equals != text.npos) {
+      metric_named(metrics, text.substr(0, equals), "--unit").unit = unit;
+      continue;
+    }
+    for (MetricRequest& each : metrics) each.metric.unit = unit;
   }
 }
 
@@ -178,10 +189,16 @@ OutputRequest read_output(const ExecOptions& options) {
   if (options.skip > 0 && !reads) {
     throw UsageError("--skip goes with --metric or --step");
   }
-  if (options.metric_use != MetricUse::last && request.metrics.empty()) {
-    throw UsageError("--metric-use goes with --metric");
+  const std::pair<const char*, bool> with_metrics[]{
+      {"--metric-use", options.metric_use != MetricUse::last},
+      {"--higher-is-better", !options.higher_is_better.empty()},
+      {"--unit", !options.units.empty()}};
+  for (const auto& [option, is_given] : with_metrics) {
+    if (!is_given || !request.metrics.empty()) continue;
+    throw UsageError(fmt::format("{} goes with --metric", option));
   }
   set_directions(request.metrics, options);
+  set_units(request.metrics, options);
   return request;
 }
 
@@ -230,6 +247,14 @@ std::vector<std::string> metric_texts(const OutputRequest& output) {
         fmt::format("{}: time between '{}'{}", ProgramMetric::kStep, output.step->text(), skipped));
   }
   return texts;
+}
+
+std::map<std::string, std::string> units_of(const OutputRequest& output) {
+  std::map<std::string, std::string> units;
+  for (const MetricRequest& each : output.metrics) {
+    if (!each.metric.unit.empty()) units.emplace(each.metric.name, each.metric.unit);
+  }
+  return units;
 }
 
 /// Lists what exec sets for a command of the variant where `environment` is there already.
@@ -397,7 +422,8 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
                                  .prepare = without_secrets(plan.prepare),
                                  .cleanup = without_secrets(plan.cleanup),
                                  .metrics = metric_texts(plan.output),
-                                 .warm_up = plan.warm_up};
+                                 .warm_up = plan.warm_up,
+                                 .units = units_of(plan.output)};
   mask_again(settings, secrets_of(plan, environment));
   return settings;
 }

@@ -68,6 +68,10 @@ ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms, const std::vector<G
 /// Tells whether the case is the time from a server's start to its being ready.
 bool is_start_up(const Case& definition);
 
+/// Tells whether the case's interval decides how many rounds there are: of metrics that were asked
+/// for each does, and the time, which is always there, where none was.
+bool decides_rounds(const Record& record, const Case& definition);
+
 /// Adds what is to be known of runs that are over and summarised: why they claim less than their
 /// intervals say, or why these are wide.
 void warn_of_runs(Record& record);

@@ -141,7 +141,8 @@ void warn_of_wide_intervals(Record& record) {
         })) {
       continue;
     }
-    if (!remedy || is_start_up(result.definition) || !(has_interval || one_run)) continue;
+    if (!remedy || !decides_rounds(record, result.definition)) continue;
+    if (!has_interval && !one_run) continue;
     time = time || *remedy == Remedy::time;
     wide.push_back(case_label(result.definition));
   }
@@ -158,6 +159,15 @@ void warn_of_wide_intervals(Record& record) {
 
 bool is_start_up(const Case& definition) {
   return definition.metric->name == ProgramMetric::kStartUp;
+}
+
+bool decides_rounds(const Record& record, const Case& definition) {
+  if (is_start_up(definition)) return false;
+  return definition.metric->name != ProgramMetric::kTime ||
+         std::ranges::all_of(record.cases, [](const CaseResult& each) {
+           return is_start_up(each.definition) ||
+                  each.definition.metric->name == ProgramMetric::kTime;
+         });
 }
 
 void warn_of_runs(Record& record) {

@@ -138,7 +138,7 @@ RowChart values_of(const CaseSummary& each) {
   const ProgramMetric& metric = *each.definition().metric;
   RowChart chart{.title = fmt::format("{}: mean of each variant", metric.name),
                  .description = {},
-                 .axis = {metric.name, quantity_of(metric), Spacing::linear}};
+                 .axis = {name_with_unit(metric), quantity_of(metric), Spacing::linear}};
   for (const VariantSummary& variant : each.variants) {
     const std::optional<Seconds>& time = variant.result->time;
     if (!time) continue;
@@ -163,7 +163,7 @@ Plot runs_of(const CaseResult& result) {
   Plot plot{.title = fmt::format("{}: every run", metric.name),
             .description = "Each run's value by its round.",
             .x = {"round", Quantity::number, Spacing::linear},
-            .y = {metric.name, quantity_of(metric), Spacing::linear}};
+            .y = {name_with_unit(metric), quantity_of(metric), Spacing::linear}};
   for (const VariantResult& variant : result.variants) plot.series.push_back({variant.variant});
   for (const Sample& sample : result.samples) {
     plot.series[static_cast<std::size_t>(sample.variant)].points.push_back(

@@ -19,6 +19,7 @@
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "progress.hpp"
@@ -73,6 +74,9 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   app.add_flag(fmt::format("--higher-is-better{{{}}}", kEveryMetric), options.higher_is_better,
                "All metrics, or those named, are rates, as tokens/s and samples/s")
       ->type_name("[=NAME,...]");
+  add_each("--unit", options.units,
+           "Unit of the numbers, as tok/s, or NAME=tok/s of one metric; repeatable")
+      ->type_name("UNIT");
   app.add_option("--step", options.step,
                  "A line for each step: the time from one to the next is measured")
       ->type_name("REGEX");
@@ -156,8 +160,9 @@ void declare(CommandLine& line, ExecOptions& options) {
   declare_output(line, options);
   line.deferred.then([command, &options] {
     if (command->empty() || !options.command.empty()) return;
-    throw UsageError(fmt::format("'{}' stands where no option does", command->front()),
-                     "put the command behind --, as in: linkgain exec -- python train.py");
+    throw UsageError(
+        fmt::format("'{}' is no option of exec: the command goes behind --", command->front()),
+        fmt::format("linkgain exec -- {}", shown_command(*command)));
   });
 }
 

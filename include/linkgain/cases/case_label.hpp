@@ -15,7 +15,11 @@ std::string curve_label(const Case& definition);
 /// Returns the label with the size: "all_reduce float16 1 GiB".
 std::string case_label(const Case& definition);
 
-/// Returns the time of one operation, or what a program's metric says: "39.00 ms", "1234.5".
+/// Returns the unit of what a case measures: "s" of times, that of a program's metric where one was
+/// given.
+std::string unit_of(const Case& definition);
+
+/// Returns the time of one operation, or what a program's metric says: "39.00 ms", "1234.5 tok/s".
 std::string readable_result(const Case& definition, Seconds time);
 
 /// Returns whether it is a number of which more is better: what is compared is its reciprocal.

@@ -17,7 +17,12 @@ struct ProgramMetric {
   std::string name = std::string(kTime);
   /// A rate, as tokens/s. A sample holds 1/number then, so that a larger one is slower everywhere.
   bool higher_is_better = false;
-  bool operator==(const ProgramMetric&) const = default;
+  std::string unit{};  ///< "tok/s", of the numbers; empty where nobody gave one
+
+  /// Compares what is measured: another unit is another way to show it.
+  bool operator==(const ProgramMetric& other) const {
+    return name == other.name && higher_is_better == other.higher_is_better;
+  }
 };
 
 /// Returns whether linkgain times it, in seconds.
@@ -27,14 +32,21 @@ bool is_timed(const ProgramMetric& metric);
 /// first.
 void validate(const ProgramMetric& metric);
 
+/// Returns a unit as --unit takes it: 1 to 20 characters, none of them a control character. Throws
+/// UsageError.
+std::string parse_unit(const std::string& text);
+
 /// Returns what a sample holds of a number that was printed, and the number of a sample's.
 double to_sample(const ProgramMetric& metric, double number);
 double from_sample(const ProgramMetric& metric, Seconds sample);
 
-/// Returns "101.4 s" if it is timed, else readable_number().
+/// Returns "101.4 s" if it is timed, else readable_number() and the unit: "131.66 tok/s".
 std::string readable_value(const ProgramMetric& metric, Seconds sample);
 
-/// Writes a number of no unit that is known: to five digits, or to all before the point: "0.12346",
+/// Returns "rate (tok/s)", without a unit the name alone.
+std::string name_with_unit(const ProgramMetric& metric);
+
+/// Writes a number of whatever unit: to five digits, or to all before the point: "0.12346",
 /// "1234567".
 std::string readable_number(double number);
 

@@ -33,6 +33,7 @@ struct ExecOptions {
   MetricUse metric_use = MetricUse::last;
   int skip = 0;
   std::vector<std::string> higher_is_better;  ///< "NAME,...", or kEveryMetric
+  std::vector<std::string> units;             ///< "UNIT" of all metrics, or "NAME=UNIT"
   std::string step;
   std::string server;
   std::string ready;

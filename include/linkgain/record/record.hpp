@@ -294,6 +294,7 @@ struct ProgramPlan {
   std::string cleanup;               ///< the same after it
   std::vector<std::string> metrics;  ///< as they were asked for, "loss: last of 'loss=([0-9.]+)'"
   int warm_up = 0;                   ///< runs of every variant that do not count
+  std::map<std::string, std::string> units{};  ///< of metrics, by name, where one was given
   bool operator==(const ProgramPlan&) const = default;
 };
 

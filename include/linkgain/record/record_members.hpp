@@ -318,6 +318,8 @@ void describe_members(auto& visit, json::Is<ProgramPlan> auto& program) {
   visit("cleanup", program.cleanup, "shell command after each run; empty: none");
   visit("metrics", program.metrics, "as they were asked for");
   visit("warm_up_runs", program.warm_up, "of every variant, not counted");
+  visit.sparse("units", program.units,
+               "of the numbers that are metrics, by the metric's name; where --unit gave one");
 }
 
 void describe_members(auto& visit, json::Is<Settings> auto& settings) {

@@ -44,6 +44,16 @@ TEST(CheckPrometheus, HasAFamilyForEachMetric) {
   expect_golden(check_prometheus(troubled_check()), "check.prom");
 }
 
+TEST(CheckPrometheus, HasNumbersOfAProgramInTheirOwnUnit) {
+  CheckResult result = quiet_check();
+  result.cases.resize(1);
+  result.cases[0].definition =
+      program_case({.name = "rate", .higher_is_better = true, .unit = "tok/s"});
+  result.cases[0].time = Seconds{1.0 / 500.0};
+  result.cases[0].reference = Seconds{1.0 / 400.0};
+  expect_golden(check_prometheus(result), "check_program.prom");
+}
+
 TEST(CheckPrometheus, EscapesLabels) {
   EXPECT_THAT(check_prometheus(hostile_check()),
               HasSubstr("variant=\"a\\\"b\\\\c\\nd,e:f%<g>\xEF\xBF\xBD\"} 1\n"));

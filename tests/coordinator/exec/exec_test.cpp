@@ -104,6 +104,37 @@ TEST_F(Exec, AddsRoundsOnceWhereTheIntervalIsTooWide) {
   EXPECT_EQ(wide.code, ExitCode::success);
 }
 
+TEST_F(Exec, AddsNoRoundsForATimeBesideMetricsThatWereAskedFor) {
+  options_.metrics = {"rate=([0-9]+)", "other=([0-9]+)"};
+  const auto outcome_with = [this](double share_of_other) {
+    return outcome_of([=](const RunPlace& place) {
+      const auto value = [&](double share) {
+        return one_value(scattered(place.variant == 0 ? 1.0 : 1.2, place.round, share));
+      };
+      return report_of(
+          place, {{"time", value(0.3)}, {"rate", value(0.001)}, {"other", value(share_of_other)}});
+    });
+  };
+  const auto narrow = outcome_with(0.001);
+  EXPECT_THAT(narrow.order, SizeIs(12));
+  EXPECT_THAT(codes(narrow.record), testing::Not(Contains("not-converged")));
+  const auto wide = outcome_with(0.3);
+  EXPECT_THAT(wide.order, SizeIs(24));
+  const auto warning = std::ranges::find(wide.record.warnings, "not-converged", &Warning::code);
+  ASSERT_NE(warning, wide.record.warnings.end());
+  EXPECT_THAT(warning->text, testing::EndsWith(" for other"));
+}
+
+TEST_F(Exec, EndsWhereEveryVariantFailedAndNoRunEndedWell) {
+  const auto outcome = outcome_of([](const RunPlace& place) {
+    RunReport report = report_of(place, {});
+    report.failure = "exit status 1";
+    return report;
+  });
+  EXPECT_LE(outcome.order.size(), 3U) << "a variant may have its second run first";
+  EXPECT_EQ(outcome.code, ExitCode::incomplete);
+}
+
 TEST_F(Exec, DoesNotCountWarmUp) {
   options_.warm_up = 2;
   const auto outcome = outcome_of([](const RunPlace& place) {
