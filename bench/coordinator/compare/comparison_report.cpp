@@ -93,12 +93,11 @@ std::string legend_of(const RunComparison& comparison) {
       rates ? " " : "", rates ? kRateLegend : "", readable_percent(comparison.tolerance));
 }
 
-/// Returns speed-up, interval and less time; of one launch each the first alone.
+/// Returns speed-up and interval; of one launch each the first alone.
 Cells speed_up_cells(const CaseComparison& each) {
-  if (!each.speed_up) return {"", "", ""};
+  if (!each.speed_up) return {"", ""};
   const RatioText text = readable_ratio(*each.speed_up);
-  if (!each.interval) return {text.estimate, "", ""};
-  return {text.estimate, text.interval(), readable_percent(less_time(each.speed_up->value))};
+  return {text.estimate, each.interval ? text.interval() : ""};
 }
 
 /// Lets rows become one that would say no more than their verdict and reason.
@@ -128,23 +127,31 @@ Cells cells_of(const std::vector<const CaseComparison*>& cases, Metric metric) {
   return cells;
 }
 
+bool has_one_variant(const RunComparison& comparison) {
+  return std::ranges::all_of(comparison.cases, [&](const CaseComparison& each) {
+    return each.variant == comparison.cases.front().variant;
+  });
+}
+
 void add_cases(Document& document, const RunComparison& comparison, Metric metric) {
   if (comparison.cases.empty()) {
     document.paragraph("Neither run has a case to compare.");
     return;
   }
   const bool says_launches = !have_like_launches(comparison);
-  std::vector<Table::Column> columns{{.title = "Case", .too_long = Table::TooLong::cut},
-                                     {.title = "Variant", .needs_values = true, .leave_out = 6},
-                                     {"Before", kRight, false, 3},
-                                     {"After", kRight, false, 4},
-                                     {"Speed-up", kRight},
-                                     {"95 % CI", kRight, false, 5},
-                                     {"Less time", kRight, false, 1},
-                                     {"Launches", kRight, false, 2},
-                                     {"Verdict"},
-                                     {.title = "Why", .too_long = Table::TooLong::below}};
-  constexpr std::ptrdiff_t kLaunches = 7;
+  // Rows of several variants are told apart by it alone.
+  const int variant_goes = has_one_variant(comparison) ? 6 : 0;
+  std::vector<Table::Column> columns{
+      {.title = "Case", .too_long = Table::TooLong::cut},
+      {.title = "Variant", .needs_values = true, .leave_out = variant_goes},
+      {"Before", kRight, false, 3},
+      {"After", kRight, false, 4},
+      {"Speed-up", kRight},
+      {"95 % CI", kRight, false, 5},
+      {"Launches", kRight, false, 2},
+      {"Verdict"},
+      {.title = "Why", .too_long = Table::TooLong::below}};
+  constexpr std::ptrdiff_t kLaunches = 6;
   if (!says_launches) columns.erase(columns.begin() + kLaunches);
   Table table(columns);
   std::vector<const CaseComparison*> all;
@@ -329,6 +336,7 @@ Out write_speed_up(const CaseComparison& each) {
 
 Out write_case(const CaseComparison& each) {
   return {{"case", each.name},
+          {"unit", unit_of(each.definition)},
           {"variant", each.variant},
           {"before", write_side(each.before)},
           {"after", write_side(each.after)},
