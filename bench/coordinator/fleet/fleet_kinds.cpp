@@ -245,13 +245,14 @@ std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance
                        : small.empty() ? steady.launches
                                        : std::min(steady.launches, small.launches);
   constexpr double kRounding = 1e-9;
+  constexpr int kUsual = 8;
   const bool coarse = std::max(steady.most, small.most) > tolerance + kRounding;
   return fmt::format("finds a node that is {} ({} each{})", both_classes(steady, small),
                      counted(launches, "launch", "launches"),
-                     coarse
-                         ? fmt::format("; the tolerance of {} takes more of them, run --launches 8",
-                                       percent(tolerance))
-                         : "");
+                     coarse ? fmt::format("; the tolerance of {} takes more of them, run "
+                                          "--launches {}",
+                                          percent(tolerance), std::max(kUsual, 2 * launches))
+                            : "");
 }
 
 constexpr std::size_t kMostNamedKinds = 5;

@@ -68,12 +68,12 @@ std::string nodes_and_cases(const FleetReport& report, const FleetNames& names) 
 
 }  // namespace
 
-std::string fleet_page(const FleetReport& report, const FleetNames& names) {
+std::string fleet_page(const FleetReport& report, const FleetNames& names, ShownNodes shown) {
   HtmlPage page{.title = fmt::format(
                     "linkgain fleet: {}",
                     counted(static_cast<std::int64_t>(report.nodes.size()), "node", "nodes"))};
   page.add("result", "Result", to_html(fleet_result(report)));
-  page.add("nodes", "Nodes, the worst first", to_html(fleet_nodes(report), "Nodes"));
+  page.add("nodes", "Nodes, the worst first", to_html(fleet_nodes(report, shown), "Nodes"));
   page.add("cases", "Nodes and cases", nodes_and_cases(report, names));
   return html_text(page);
 }

@@ -43,18 +43,44 @@ Tone tone_of(NodeState state) {
   return state == NodeState::not_judged ? Tone::doubtful : Tone::bad;
 }
 
-Table nodes_of(const FleetReport& report) {
+/// Returns the nodes with a row each: where not all have one, those that are not ok.
+std::vector<const FleetNode*> shown_nodes(const FleetReport& report, ShownNodes shown) {
+  std::vector<const FleetNode*> nodes;
+  for (const FleetNode& node : report.nodes) {
+    if (shown == ShownNodes::all || node.state != NodeState::ok) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+/// Returns "61 nodes ok: node[001-016,018-062] (3 with notes: --verbose)".
+std::string ok_text(const FleetReport& report) {
+  std::vector<std::string> plain;
+  std::vector<std::string> others;
+  std::int64_t with_notes = 0;
+  for (const FleetNode& node : report.nodes) {
+    if (node.state != NodeState::ok) continue;
+    (is_host_name(node.host) ? plain : others).push_back(node.host);
+    with_notes += node.findings.empty() ? 0 : 1;
+  }
+  const std::int64_t count = std::ssize(plain) + std::ssize(others);
+  if (!plain.empty()) others.insert(others.begin(), compress_hostlist(plain));
+  return fmt::format("{} ok: {}{}", counted(count, "node", "nodes"), fmt::join(others, ", "),
+                     with_notes > 0 ? fmt::format(" ({} with notes: --verbose)", with_notes) : "");
+}
+
+Table nodes_of(const FleetReport& report, const std::vector<const FleetNode*>& nodes) {
   const bool kinds = has_kinds(report);
   std::vector<Table::Column> columns{
       {"Node"}, {"State"}, {"Slower", kRight, false, 3}, {.title = "Where", .leave_out = 2}};
   if (kinds) columns.push_back({.title = "Machine", .leave_out = 1});
   columns.push_back({.title = "Why", .too_long = Table::TooLong::below});
   Table table(columns);
-  for (const FleetNode& node : report.nodes) {
-    Cells cells{node.host, toned(std::string(name_of(node.state)), tone_of(node.state)),
-                node.slowdown ? fmt::format("{:.2f}x", *node.slowdown) : std::string{}, node.blame};
-    if (kinds) cells.push_back(node.machine);
-    cells.push_back(findings_of(node));
+  for (const FleetNode* node : nodes) {
+    Cells cells{node->host, toned(std::string(name_of(node->state)), tone_of(node->state)),
+                node->slowdown ? fmt::format("{:.2f}x", *node->slowdown) : std::string{},
+                node->blame};
+    if (kinds) cells.push_back(node->machine);
+    cells.push_back(findings_of(*node));
     table.add_row(std::move(cells));
   }
   return table;
@@ -117,9 +143,11 @@ void add_result(Document& document, const FleetReport& report) {
 
 }  // namespace
 
-Document fleet_nodes(const FleetReport& report) {
+Document fleet_nodes(const FleetReport& report, ShownNodes shown) {
   Document document;
-  if (!report.nodes.empty()) document.table(nodes_of(report));
+  const std::vector<const FleetNode*> nodes = shown_nodes(report, shown);
+  if (!nodes.empty()) document.table(nodes_of(report, nodes));
+  if (nodes.size() < report.nodes.size()) document.paragraph(ok_text(report));
   return document;
 }
 
@@ -129,8 +157,8 @@ Document fleet_result(const FleetReport& report) {
   return document;
 }
 
-Document fleet_report(const FleetReport& report) {
-  Document document = fleet_nodes(report);
+Document fleet_report(const FleetReport& report, ShownNodes shown) {
+  Document document = fleet_nodes(report, shown);
   document.add(fleet_result(report));
   return document;
 }

@@ -4,15 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <system_error>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/warning.hpp"
+#include "linkgain/report/answer.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -30,6 +35,32 @@ bool is_label(std::string_view text) {
 
 constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kUnfinished = "unfinished";
+constexpr std::string_view kBudget = "budget";
+
+/// Says "12.3x all_reduce 1 GiB" of what changed most; empty where nothing is shown to have
+/// changed.
+std::string result_of(const Record& record) {
+  const RunSummary summary(record);
+  const Answer answer = answer_of(summary);
+  if (answer.comparison == nullptr || !is_change(answer.comparison->verdict)) return {};
+  return fmt::format("{} {}", readable_ratio(*answer.comparison->ratio).estimate,
+                     answer_label(answer.main->definition()));
+}
+
+/// Tells whether the run measured less than was asked for because its budget was used up.
+bool was_cut_by_budget(const Record& record) {
+  return std::ranges::any_of(record.warnings, [](const Warning& warning) {
+    return is(warning, WarningCode::budget_used_up) || is(warning, WarningCode::fewer_launches);
+  });
+}
+
+std::string status_of(const Record& record) {
+  const auto failed = [](const ProgramRun& run) { return !run.failure.empty(); };
+  if (std::ranges::any_of(record.runs, failed)) return "failed";
+  if (record.status == RunStatus::complete && was_cut_by_budget(record))
+    return std::string(kBudget);
+  return std::string(name_of(record.status));
+}
 
 /// Lists a record, a journal, or a folder that may not be read.
 ListedRun listed(const std::filesystem::path& file) {
@@ -37,7 +68,8 @@ ListedRun listed(const std::filesystem::path& file) {
   std::error_code error;
   run.path = std::filesystem::is_directory(file, error) ? file : file.parent_path();
   try {
-    const Record record = read_record(file);
+    Record record = read_record(file);
+    summarise(record);
     run.started = record.started;
     run.label = record.settings.label;
     run.machine = fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine));
@@ -45,8 +77,8 @@ ListedRun listed(const std::filesystem::path& file) {
     run.cases = static_cast<int>(record.cases.size());
     run.measured = static_cast<int>(std::ranges::count_if(
         record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
-    run.status = file.extension() == ".jsonl" ? std::string(kUnfinished)
-                                              : std::string(name_of(record.status));
+    run.status = file.extension() == ".jsonl" ? std::string(kUnfinished) : status_of(record);
+    run.result = result_of(record);
   } catch (const UsageError&) {
     run.status = kUnreadable;
   }
@@ -66,8 +98,9 @@ std::string count_of(const ListedRun& run) {
 
 Tone tone_of(const ListedRun& run) {
   if (run.status == name_of(RunStatus::complete)) return Tone::plain;
-  const bool goes_on = run.status == kUnfinished || run.status == name_of(RunStatus::interrupted);
-  return goes_on ? Tone::doubtful : Tone::bad;
+  const std::array doubtful{kUnfinished, kBudget, name_of(RunStatus::interrupted)};
+  const bool is_doubtful = std::ranges::find(doubtful, run.status) != doubtful.end();
+  return is_doubtful ? Tone::doubtful : Tone::bad;
 }
 
 }  // namespace
@@ -144,35 +177,38 @@ std::filesystem::path find_run(const std::filesystem::path& named,
 
 Table run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& folder) {
   Table table({{.title = "Run in " + folder.string(), .too_long = Table::TooLong::cut},
-               {.title = "When (UTC)", .leave_out = 6},
+               {.title = "When (UTC)", .leave_out = 4},
                {.title = "Label", .needs_values = true, .leave_out = 5},
                {.title = "Machine", .leave_out = 3},
                {.title = "Profile", .leave_out = 2},
                {.title = "Cases", .alignment = kRight, .leave_out = 1},
-               {.title = "Status", .leave_out = 4}});
+               {.title = "Status", .leave_out = 6},
+               {.title = "Result", .needs_values = true, .leave_out = 7}});
   for (const ListedRun& run : runs) {
     table.add_row({visible(run.path.lexically_relative(folder).string()), when(run), run.label,
-                   run.machine, run.profile, count_of(run), toned(run.status, tone_of(run))});
+                   run.machine, run.profile, count_of(run), toned(run.status, tone_of(run)),
+                   run.result});
   }
   return table;
 }
 
 std::string run_list_csv(const std::vector<ListedRun>& runs) {
-  std::string text = "started,label,machine,profile,cases,measured,status,path\n";
+  std::string text = "started,label,machine,profile,cases,measured,status,path,result\n";
   for (const ListedRun& run : runs) {
-    text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(run.started), csv_field(run.label),
-                        csv_field(run.machine), csv_field(run.profile), run.cases, run.measured,
-                        run.status, csv_field(run.path.string()));
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(run.started), csv_field(run.label),
+                    csv_field(run.machine), csv_field(run.profile), run.cases, run.measured,
+                    run.status, csv_field(run.path.string()), csv_field(run.result));
   }
   return text;
 }
 
 std::string run_list_json(const std::vector<ListedRun>& runs) {
   const auto write = [](const ListedRun& run) {
-    return json::Out{{"started", run.started}, {"label", run.label},
-                     {"machine", run.machine}, {"profile", run.profile},
-                     {"cases", run.cases},     {"measured", run.measured},
-                     {"status", run.status},   {"path", run.path.string()}};
+    return json::Out{
+        {"started", run.started}, {"label", run.label},        {"machine", run.machine},
+        {"profile", run.profile}, {"cases", run.cases},        {"measured", run.measured},
+        {"status", run.status},   {"path", run.path.string()}, {"result", run.result}};
   };
   return json::document_text(
       {{"schema", "linkgain.runs/1"}, {"runs", json::array_of(runs, write)}});

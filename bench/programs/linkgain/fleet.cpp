@@ -31,6 +31,7 @@ struct FleetCommandOptions {
   std::vector<std::filesystem::path> records;  ///< files, or directories with records below them
   OutputFormat format = OutputFormat::table;
   FleetOptions fleet;
+  bool verbose = false;  ///< a row for each node that is ok, too
   std::optional<std::filesystem::path> prometheus;
 };
 
@@ -52,18 +53,20 @@ void blame_ranks(FleetReport& report, double tolerance) {
   }
 }
 
-std::string text_of(const FleetReport& report, const FleetNames& names, OutputFormat format) {
-  switch (format) {
+std::string text_of(const FleetReport& report, const FleetNames& names,
+                    const FleetCommandOptions& options) {
+  const ShownNodes shown = options.verbose ? ShownNodes::all : ShownNodes::not_ok;
+  switch (options.format) {
     case OutputFormat::table:
-      return to_terminal(fleet_report(report), document_style());
+      return to_terminal(fleet_report(report, shown), document_style());
     case OutputFormat::markdown:
-      return document_text(to_markdown(fleet_report(report)));
+      return document_text(to_markdown(fleet_report(report, shown)));
     case OutputFormat::csv:
       return fleet_csv(report);
     case OutputFormat::json:
       return to_json(report);
     case OutputFormat::html:
-      return fleet_page(report, names);
+      return fleet_page(report, names, shown);
   }
   return {};
 }
@@ -80,6 +83,8 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
            "Hosts that must have a record, as Slurm lists them: node[001-128],login1")
       ->type_name("HOSTLIST");
   add_tolerance(line, options.fleet.tolerance, "What a node may be slower than its peers");
+  line.app.add_flag("--verbose", options.verbose,
+                    "Give each node that is ok a row of its own, with its notes");
   add_output_format(line, options.format);
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
 }
@@ -101,7 +106,7 @@ int carry_out(const FleetCommandOptions& options) {
   }
   blame_ranks(report, options.fleet.tolerance);
   if (options.prometheus) write_textfile(*options.prometheus, fleet_prometheus(report));
-  fmt::print("{}", text_of(report, names, options.format));
+  fmt::print("{}", text_of(report, names, options));
   return static_cast<int>(exit_code_of(report));
 }
 

@@ -107,17 +107,21 @@ ExitCode exit_code_of(const FleetReport& report);
 /// A smaller share of samples that were throttled is told, but is no reason to drain.
 inline constexpr double kUnhealthyShare = 0.01;
 
-/// Writes a line for each node, the worst first; then which to drain, with Slurm's command, and
-/// counts.
-Document fleet_report(const FleetReport& report);
+/// Whether nodes that are ok have a row each, or one line names them all without their notes.
+enum class ShownNodes { not_ok, all };
+
+/// Writes a line for each of these nodes, the worst first; then which to drain, with Slurm's
+/// command, and counts.
+Document fleet_report(const FleetReport& report, ShownNodes shown = ShownNodes::not_ok);
 
 /// Writes the parts of fleet_report(), for a page that gives the result first.
-Document fleet_nodes(const FleetReport& report);
+Document fleet_nodes(const FleetReport& report, ShownNodes shown = ShownNodes::not_ok);
 Document fleet_result(const FleetReport& report);
 
 /// Makes fleet_report() a page that stands alone, the result first, with a heat map of nodes and
 /// cases.
-std::string fleet_page(const FleetReport& report, const FleetNames& names);
+std::string fleet_page(const FleetReport& report, const FleetNames& names,
+                       ShownNodes shown = ShownNodes::not_ok);
 
 /// Writes a row for each node; units stand in the names, all digits are kept.
 std::string fleet_csv(const FleetReport& report);

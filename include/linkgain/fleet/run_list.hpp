@@ -22,7 +22,10 @@ struct ListedRun {
   std::string profile;
   int cases = 0;
   int measured = 0;    ///< cases that some variant has a time of
-  std::string status;  ///< "complete", … of a record, "unfinished" of a journal, "unreadable"
+  std::string result;  ///< "12.3x all_reduce 1 GiB"; empty where nothing is shown to differ
+  /// "complete", … of a record, "budget" where that ended it early, "failed" where runs of a
+  /// program failed, "unfinished" of a journal, "unreadable".
+  std::string status;
 };
 
 /// Lists every run in `folder` or below it, the newest first, the unreadable last, among them

@@ -14,6 +14,7 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -100,6 +101,23 @@ TEST(FleetReport, OfNothingSaysSo) {
   texts.add("no node", to_terminal(fleet_report({})));
   texts.add("a healthy node", to_terminal(fleet_report(healthy)));
   expect_golden(texts.text(), "fleet_healthy.txt");
+}
+
+TEST(FleetReport, OfManyNodesFitsOnOneScreen) {
+  FleetReport report = sample_report();
+  for (int i = 19; i < 84; ++i) {
+    report.nodes.push_back(
+        node_of(fmt::format("node{:03}", i), NodeState::ok, {"times changed level"}));
+  }
+  report.nodes.push_back(node_of("a b", NodeState::ok, {}));
+  const auto text_of = [&](ShownNodes shown) {
+    return to_terminal(fleet_report(report, shown), {.columns = 80});
+  };
+  const std::string text = text_of(ShownNodes::not_ok);
+  EXPECT_LE(split(text, '\n').size(), 24U);
+  expect_golden(text, "fleet_many.txt");
+  EXPECT_THAT(split(text_of(ShownNodes::all), '\n'),
+              testing::Contains(AllOf(HasSubstr("node050"), HasSubstr("times changed level"))));
 }
 
 TEST(FleetPage, GivesTheResultBeforeTheNodes) {

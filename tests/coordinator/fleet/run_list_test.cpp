@@ -92,6 +92,20 @@ TEST_F(RunList, HasTheNewestFirstAndWhatCannotBeReadLast) {
   EXPECT_EQ(exit_code_of(std::vector<ListedRun>{}), ExitCode::success);
 }
 
+TEST_F(RunList, SaysHowARunEnded) {
+  const auto status_of = [this](const Record& record) {
+    std::ofstream(add("a", 20, "") / "record.json") << to_json(record);
+    return list_runs(folder_.path()).at(0).status;
+  };
+  Record record = record_of(20, "");
+  record.status = RunStatus::complete;
+  EXPECT_EQ(status_of(record), "complete");
+  record.warnings.push_back({"fewer-launches", "1 launches instead of 6", ""});
+  EXPECT_EQ(status_of(record), "budget");
+  record.runs.push_back({.variant = record.settings.variants.front().name, .failure = "SIGSEGV"});
+  EXPECT_EQ(status_of(record), "failed");
+}
+
 TEST_F(RunList, HasFoldersThatMayNotBeRead) {
   namespace fs = std::filesystem;
   add("a", 20, "");
