@@ -193,6 +193,7 @@ TEST(DoctorProgram, FindsTheFaultOfEachMachine) {
                           {"exclusive", "compute-mode", "GPU1", "warning"},
                           {"titan-rtx-nv2", "nvlink-links", "GPU1", "ok"},
                           {"rtx3090-nv4", "nvlink-links", "GPU1", "ok"},
+                          {"h100-nvl", "nvlink-links", "GPU1", "ok"},
                           {"no-nvlink", "nvlink-links", "GPU0", "ok"},
                           {"pcie-trained-down", "pcie-link", "GPU0", "ok"},
                           {"pcie-trained-down", "pcie-link", "GPU1", "warning"}}) {
@@ -243,7 +244,7 @@ TEST(DoctorProgram, WorksWithoutAnyGpu) {
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});
   request.environment["LINKGAIN_NVML_LIBRARY"] = "/nonexistent/libnvidia-ml.so.1";
   const Outcome outcome = run_program(request);
-  EXPECT_NE(outcome.status, 3) << "the host can be checked";
+  EXPECT_NE(outcome.status, 0) << "no GPU was checked";
   EXPECT_NE(verdict_of(outcome, "gpu-driver", "host"), "ok");
   EXPECT_EQ(verdict_of(outcome, "power-limit", "GPU0"), "");
   EXPECT_NE(verdict_of(outcome, "cores", "host"), "");

@@ -84,7 +84,10 @@ Result set(nvml_api::FieldValue& out, nvml_api::ValueType type, unsigned long lo
 
 bool link_active(const Gpu& gpu, unsigned int link) {
   const int down = machine().scenario->link_down;
-  return down != kAll && static_cast<int>(link) != down && added(gpu, link, "down") == 0;
+  constexpr unsigned int kOfABridge = 6;
+  return down != kAll && static_cast<int>(link) != down &&
+         link % kOfABridge < machine().scenario->model.bridged_of_six &&
+         added(gpu, link, "down") == 0;
 }
 
 }  // namespace linkgain::nvml_double

@@ -16,6 +16,7 @@
 /// | titan-rtx-nv2       | 2 x TITAN RTX | NV2    | an old driver: no link count (field 91) and   |
 /// |                     |               |        | no speed per link (164), the common one (90)  |
 /// | titan-rtx-phb       | 2 x TITAN RTX | PHB    | 2 links, both down: no bridge; no P2P         |
+/// | h100-nvl            | 2 x H100 NVL  | NV12   | 12 of 18 links, all of three bridges          |
 /// | rtx3090-nv4         | 2 x RTX 3090  | NV4    | 4 of 4 links of 14.0625 GB/s, a bridge        |
 /// | rtx3090-no-bridge   | 2 x RTX 3090  | PHB    | 4 links possible, 0 active; no P2P            |
 /// | no-nvlink, phb      | 2 x L4        | PHB    | no NVLink ("Not Supported"), no P2P           |
@@ -121,6 +122,7 @@ struct Model {
   unsigned int application_clock = 1980;        ///< 0: not supported
   unsigned int most_custom_boost_clock = 1980;  ///< 0: the driver answers 0
   bool remaps_rows = true;
+  unsigned int bridged_of_six = 6;  ///< links of each six that lead somewhere
 };
 
 /// What differs for one GPU. Values of 0 are those of a GPU in order.

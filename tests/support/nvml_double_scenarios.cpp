@@ -4,6 +4,7 @@ namespace linkgain::nvml_double {
 namespace {
 
 constexpr Model kH200{};
+constexpr Model kH100Nvl{.name = "NVIDIA H100 NVL", .nvswitch = false, .bridged_of_six = 4};
 constexpr Model kTitanRtx{.name = "NVIDIA TITAN RTX",
                           .memory = 25386352640ULL,
                           .links = 2,
@@ -85,6 +86,7 @@ constexpr std::array kScenarios{
     Scenario{.name = "titan-rtx-nv2", .model = kTitanRtx, .fields = Fields::old},
     no_p2p("titan-rtx-phb", kTitanRtx, kAll),
     Scenario{.name = "rtx3090-nv4", .model = kRtx3090},
+    Scenario{.name = "h100-nvl", .model = kH100Nvl},
     no_p2p("rtx3090-no-bridge", kRtx3090, kAll),
     no_p2p("no-nvlink", kL4),
     no_p2p("phb", kL4),

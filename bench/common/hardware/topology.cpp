@@ -118,6 +118,16 @@ bool may_have_nvlink(const NvlinkInfo& nvlink) {
   return nvlink.possible.why() != WhyMissing::unsupported && nvlink.possible.value_or(1) != 0;
 }
 
+bool has_links_down(const TopologyGpu& gpu) {
+  const NvlinkInfo& nvlink = gpu.nvlink;
+  if (!nvlink.active.measured() || nvlink.active.value() >= nvlink.possible.value_or(0)) {
+    return false;
+  }
+  static const std::vector<int> kNotOnBridges{4, 5, 10, 11, 16, 17};
+  const bool has_bridges = gpu.name.ends_with("H100 NVL") || gpu.name.ends_with("H100 PCIe");
+  return !has_bridges || nvlink.dark.value_or({}) != kNotOnBridges;
+}
+
 bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b) {
   const auto is_free = [](const NvlinkInfo& nvlink) {
     return may_have_nvlink(nvlink) && nvlink.active.value_or(1) == 0;

@@ -23,6 +23,10 @@ struct CudaErrorRow {
 };
 
 constexpr std::array kCudaErrors{
+    CudaErrorRow{"cudaErrorInsufficientDriver", "CUDA_ERROR_INSUFFICIENT_DRIVER",
+                 "CUDA driver version is insufficient for CUDA runtime version",
+                 "update the driver (nvidia-smi shows the CUDA version that it has), or build with "
+                 "a CUDA toolkit that is not newer"},
     CudaErrorRow{"cudaErrorECCUncorrectable", "CUDA_ERROR_ECC_UNCORRECTABLE",
                  "uncorrectable ECC error encountered",
                  "the GPU's memory has an error that was not corrected (214): reset the GPU "

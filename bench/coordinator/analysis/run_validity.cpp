@@ -78,6 +78,10 @@ std::string advice_to_part(const Record& record) {
     return "NVLink joins every pair and P2P works: follow the warning of a wrong path where there "
            "is one, else compare variants of which one forces nothing and one forbids P2P";
   }
+  const bool asked = std::ranges::any_of(record.settings.variants, [](const Variant& variant) {
+    return variant.environment.contains("NCCL_P2P_LEVEL");
+  });
+  if (asked) return "`linkgain doctor` says whether the driver allows P2P between these GPUs";
   return "where the driver allows P2P, --variant p2p-sys lets NCCL use it over PCIe across the "
          "host bridge";
 }

@@ -168,6 +168,10 @@ Document diagnosis_report(const Diagnosis& diagnosis, bool verbose) {
       counts[CheckVerdict::ok] > 0 && !verbose ? " (shown with --verbose)" : "",
       counts[CheckVerdict::not_checkable], told_again.empty() ? "" : ":"));
   document.add(told_again);
+  if (exit_code_of(diagnosis) == ExitCode::machine_cannot) {
+    const bool some = counts[CheckVerdict::ok] + counts[CheckVerdict::warning] > 0;
+    document.paragraph(some ? "No GPU could be checked." : "Nothing could be checked.");
+  }
   return document;
 }
 

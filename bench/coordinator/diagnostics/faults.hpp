@@ -181,7 +181,7 @@ inline constexpr Fault p2p_refused_switch{
     "start nvidia-fabricmanager in the driver's own version and look at its log"};
 inline constexpr Fault p2p_refused_bridge{
     "p2p", problem, "the driver refuses it over a bridge", kIdleLinks,
-    "the bridge is bad, half in its socket, or of another generation: reseat or replace it"};
+    "the bridge is bad, not fully seated, or of another generation: reseat or replace it"};
 inline constexpr Fault p2p_refused_pcie{
     "p2p", warning, "there is neither NVLink nor P2P",
     "without NVLink and without P2P all messages go through host memory; the p2p and host "

@@ -54,6 +54,10 @@ ExitCode exit_code_of(const Diagnosis& diagnosis) {
            diagnosis.findings.end();
   };
   if (has(CheckVerdict::problem)) return ExitCode::problem_found;
+  const bool has_no_gpu = std::ranges::any_of(diagnosis.findings, [](const Finding& finding) {
+    return finding.id == "gpu-driver" && finding.verdict == CheckVerdict::not_checkable;
+  });
+  if (has_no_gpu) return ExitCode::machine_cannot;
   if (has(CheckVerdict::ok) || has(CheckVerdict::warning)) return ExitCode::success;
   return ExitCode::machine_cannot;
 }

@@ -232,13 +232,25 @@ bool could_be_bridged(const Topology& topology, const TopologyPair& pair) {
   return linkgain::could_be_bridged(gpu_at(topology, pair.from), gpu_at(topology, pair.to));
 }
 
-/// Says what to measure where two GPUs have a bridge, or could have one; else empty.
+/// Tells whether NVLink joins GPUs and yet links are down or peer access is refused.
+bool is_bad(const Topology& topology, const Pairs& joined) {
+  const auto lacks_links = [&](int place) { return has_links_down(gpu_at(topology, place)); };
+  const auto is_refused = [&](const TopologyPair& pair) {
+    return !p2p_refusal(topology, pair).why_not.empty();
+  };
+  return std::ranges::any_of(gpus_of(joined), lacks_links) ||
+         std::ranges::any_of(joined, is_refused);
+}
+
+/// Says what to measure where two GPUs have a bridge that is in order, or could have one; else
+/// empty.
 std::string bridge_advice(const Topology& topology, const Joined& joined) {
   constexpr const char* kCommand = "`linkgain run --profile bridge`";
   const auto is_bridge = [&](const TopologyPair& pair) {
     return !gpu_at(topology, pair.from).nvlink.switched.value_or(true);
   };
   const auto can_be = [&](const TopologyPair& pair) { return could_be_bridged(topology, pair); };
+  if (is_bad(topology, joined.yes)) return {};
   if (std::ranges::any_of(joined.yes, is_bridge)) {
     return fmt::format("What the bridge is worth: {}", kCommand);
   }
@@ -254,16 +266,8 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
 
 /// Tells whether a link is down or a bridge missing, or peer access refused over NVLink.
 bool is_in_trouble(const Topology& topology, const Joined& joined) {
-  const auto lacks_links = [&](int place) {
-    const NvlinkInfo& nvlink = gpu_at(topology, place).nvlink;
-    return nvlink.active.measured() && nvlink.active.value() < nvlink.possible.value_or(0);
-  };
-  const auto is_refused = [&](const TopologyPair& pair) {
-    return !p2p_refusal(topology, pair).why_not.empty();
-  };
   const auto can_be = [&](const TopologyPair& pair) { return could_be_bridged(topology, pair); };
-  return std::ranges::any_of(gpus_of(joined.yes), lacks_links) ||
-         std::ranges::any_of(joined.yes, is_refused) || std::ranges::any_of(joined.no, can_be) ||
+  return is_bad(topology, joined.yes) || std::ranges::any_of(joined.no, can_be) ||
          !joined.unknown.empty();
 }
 

@@ -17,6 +17,7 @@
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/protocol/protocol.hpp"
+#include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {
 namespace {
@@ -217,7 +218,9 @@ ReplyType Job::exchange(const protocol::Command& command, Seconds deadline) {
       decoded(do_name(), ranks_, command, do_exchange(protocol::encode(command), deadline));
   if (auto* expected = std::get_if<ReplyType>(&reply)) return std::move(*expected);
   if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
-    throw JobRefused(error->text, error->advice, exit_code_from(error->exit_code));
+    const std::string_view known = advice_for_cuda_error(error->text);
+    throw JobRefused(error->text, known.empty() ? error->advice : std::string(known),
+                     exit_code_from(error->exit_code));
   }
   throw JobLost(fmt::format("{}: its reply to '{}' belongs to another command", do_name(),
                             protocol::name_of(command)),

@@ -146,6 +146,10 @@ std::vector<TopologyPair> gpu_pairs(const Topology& topology);
 /// Returns whether the GPU has NVLink, or the driver does not say.
 bool may_have_nvlink(const NvlinkInfo& nvlink);
 
+/// Returns whether links of the GPU are down that could be up. H100 NVL and H100 PCIe have 18, of
+/// which three bridges carry 12: of each six the last two lead nowhere.
+bool has_links_down(const TopologyGpu& gpu);
+
 /// Returns whether a bridge could join two GPUs: both are of one model with NVLink, and have no
 /// link active.
 bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "doctor_support.hpp"
+#include "linkgain/diagnostics/link_verdict.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -57,6 +58,23 @@ TEST(DoctorNvlink, FewerBridgesThanFitMayBeMeant) {
   expect_finding(bridged(8, 8, 12), "nvlink-links", "GPU0", warning, "8 of 12");
   expect_finding(bridged(11, 12, 12), "nvlink-links", "GPU0", problem, "11 of 12");
   expect_finding(bridged(11, 12, 12), "nvlink-links", "GPU1", ok, "12 of 12");
+}
+
+/// Of 18 links three bridges carry 12: of each six the last two lead nowhere.
+TEST(DoctorNvlink, ThreeBridgesCarryTwelveLinks) {
+  Survey survey = bridged(12, 12, 18);
+  for (const char* name : {"NVIDIA H100 NVL", "NVIDIA H100 PCIe"}) {
+    for (TopologyGpu& gpu : survey.topology.gpus) {
+      gpu.name = name;
+      gpu.nvlink.dark = std::vector<int>{4, 5, 10, 11, 16, 17};
+    }
+    expect_finding(survey, "nvlink-links", "GPU0", ok, "12 of 18 links active");
+    EXPECT_FALSE(link_answer(survey.topology).trouble);
+    survey.topology.gpus[0].nvlink.dark = std::vector<int>{3, 5, 10, 11, 16, 17};
+    expect_finding(survey, "nvlink-links", "GPU0", warning, "12 of 18 links active, down: link 3");
+    EXPECT_TRUE(link_answer(survey.topology).trouble);
+  }
+  expect_finding(bridged(12, 12, 18), "nvlink-links", "GPU0", warning, "12 of 18");
 }
 
 TEST(DoctorNvlink, LinksThatAreSlowerThanOthersAreAWarning) {

@@ -129,6 +129,19 @@ TEST(Job, ARefusalCarriesTextAdviceAndExitCode) {
   }
 }
 
+TEST(Job, ARefusalForAnOldDriverSaysToUpdateIt) {
+  CannedJob job(
+      protocol::ErrorReply{"rank 0 has no GPU: 0 are there (CUDA driver version is "
+                           "insufficient for CUDA runtime version)",
+                           "start no more ranks (-g) than there are GPUs", 3});
+  try {
+    job.hello(kDeadline);
+    FAIL() << "not refused";
+  } catch (const JobRefused& refused) {
+    EXPECT_THAT(refused.advice(), testing::StartsWith("update the driver"));
+  }
+}
+
 TEST(Job, ARefusalWithAnUnknownExitCodeIsStillAProblem) {
   for (const int status : {-1, 0, 1, 9, 137}) {
     CannedJob job(protocol::ErrorReply{"no", "", status});
