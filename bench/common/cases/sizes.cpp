@@ -38,6 +38,23 @@ std::int64_t parse_factor(std::string_view digits, std::string_view text) {
   return factor;
 }
 
+/// Says "8:1G:x2" of "8-1G", "8..1G" and "8:1G", which name two sizes; empty of all else.
+std::string meant_sweep(std::string_view item) {
+  for (const std::string_view between : {"-", "..", ":"}) {
+    const std::size_t at = item.find(between);
+    if (at == std::string_view::npos || at == 0) continue;
+    const std::string_view end = item.substr(at + between.size());
+    try {
+      parse_bytes(item.substr(0, at));
+      parse_bytes(end);
+      return fmt::format("{}:{}:x2", item.substr(0, at), end);
+    } catch (const UsageError&) {
+      continue;
+    }
+  }
+  return {};
+}
+
 /// Adds begin, every step below `end`, and `end`.
 void add_sweep(std::set<Bytes>& sizes, const std::vector<std::string>& parts,
                std::string_view text) {
@@ -70,7 +87,9 @@ std::vector<Bytes> parse_sizes(std::string_view text) {
   std::set<Bytes> sizes;
   for (const std::string& item : split(text, ',')) {
     const std::vector<std::string> parts = split(item, ':');
-    if (parts.size() == 1) {
+    if (const std::string sweep = meant_sweep(item); !sweep.empty()) {
+      refuse(text, fmt::format("'{}' is no size sweep: did you mean {}?", item, sweep));
+    } else if (parts.size() == 1) {
       add(sizes, parse_bytes(parts[0]), text);
     } else if (parts.size() == 3) {
       add_sweep(sizes, parts, text);

@@ -320,6 +320,8 @@ TEST(ParseSizes, RefusesOtherTextWithTheAcceptedForms) {
                        "8:1G:x99999999999999999999",
                        "8:1G:+0",
                        "8:1G:4",
+                       "8-1G",
+                       "8..1G",
                        "",
                        "8:1G",
                        "8:1G:x4:x2",

@@ -24,6 +24,8 @@ const std::vector<std::vector<std::string>> kCommandLines{
     {"--verison"},
     {"run", "--dry"},
     {"run", "--size", "8"},
+    {"run", "--ops", "all_reduce"},
+    {"run", "--iters=20"},
     {"run", "--varaint=p2p"},
     {"run", "quick"},
     {"run", "--backend", "ncl"},
