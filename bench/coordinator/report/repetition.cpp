@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "linkgain/record/variants.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 
@@ -19,6 +16,12 @@ namespace {
 constexpr std::array kRenamed{std::pair{"--launch", "--launch-mode"},
                               std::pair{"--precision", "--ci-width"},
                               std::pair{"--deadline", "--timeout"}};
+
+/// Options that say where results go and how they are shown, which is the reader's own choice, and
+/// whether a value follows.
+constexpr std::array kOfOutput{std::pair{"--out", true},       std::pair{"--label", true},
+                               std::pair{"--quiet", false},    std::pair{"--json", false},
+                               std::pair{"--no-color", false}, std::pair{"--show-output", false}};
 
 /// Tells whether a word is this option, alone or with its value behind '='.
 bool is_option(std::string_view word, std::string_view option) {
@@ -32,43 +35,38 @@ std::string with_todays_name(const std::string& word) {
   return word;
 }
 
-/// Names the variants where they are the default; others that no option names are in a file.
-std::vector<std::string> default_names(const Settings& settings) {
-  const auto same = [](const Variant& variant, const Variant& usual) {
-    return variant.name == usual.name && variant.nccl.empty() && variant.worker.empty();
-  };
-  std::vector<std::string> names;
-  if (!std::ranges::equal(settings.variants, default_variants({settings.backend}), same)) {
-    return names;
-  }
-  for (const Variant& variant : settings.variants) names.push_back(variant.name);
-  return names;
+/// Counts the words of the option that begins here and is of output; 0 where it is another.
+std::ptrdiff_t words_of_output(const std::string& word) {
+  const auto found = std::ranges::find_if(
+      kOfOutput, [&](const auto& each) { return is_option(word, each.first); });
+  if (found == kOfOutput.end()) return 0;
+  return found->second && word == found->first ? 2 : 1;
 }
 
 }  // namespace
 
-// Adds what was in force by default, and may be another default elsewhere.
-std::string repetition(const Settings& settings, std::size_t ranks) {
-  if (settings.program) return shown_command(settings.argv);
-  std::vector<std::string> words;
-  std::ranges::transform(settings.argv, std::back_inserter(words), with_todays_name);
-  const auto is_given = [given = words](std::initializer_list<std::string_view> options) {
-    return std::ranges::any_of(given, [&](const std::string& word) {
-      return std::ranges::any_of(options, [&](auto option) { return is_option(word, option); });
-    });
-  };
-  const auto add = [&](const std::string& option, const std::string& value) {
-    if (!value.empty() && !is_given({option})) words.insert(words.end(), {option, value});
-  };
-  add("--backend", std::string(name_of(settings.backend)));
-  add("--profile", settings.profile);
-  add("--schedule", std::string(name_of(settings.schedule)));
-  add("--launches", std::to_string(settings.launches));
-  add("--budget", settings.budget ? fmt::format("{:g}", settings.budget->value) : "");
-  if (ranks > 0 && !is_given({"--gpus", "--launcher", "--hostfile"})) {
-    add("--np", std::to_string(ranks));
+std::string repetition(const Settings& settings) {
+  std::vector<std::string> words{"linkgain"};
+  const auto command = std::ranges::find(settings.argv, "--");
+  for (auto word = settings.argv.begin() + 1; word < command;) {
+    const std::ptrdiff_t left_out = std::min(words_of_output(*word), command - word);
+    if (left_out == 0) words.push_back(with_todays_name(*word));
+    word += std::max<std::ptrdiff_t>(left_out, 1);
   }
-  for (const std::string& name : default_names(settings)) add("--variant", name);
+  const auto add = [&](const char* option, const std::string& value, const std::string& usual) {
+    const bool is_given = std::ranges::any_of(
+        words, [&](const std::string& word) { return is_option(word, option); });
+    if (!is_given && value != usual) words.insert(words.end(), {option, value});
+  };
+  if (!settings.program) {
+    add("--backend", std::string(name_of(settings.backend)), "nccl");
+    add("--profile", settings.profile, "default");
+    add("--schedule", std::string(name_of(settings.schedule)), "paired");
+    // Other profiles have a number of their own.
+    const bool is_default = settings.profile == "default";
+    add("--launches", std::to_string(settings.launches), is_default ? "6" : "");
+  }
+  words.insert(words.end(), command, settings.argv.end());
   return shown_command(words);
 }
 

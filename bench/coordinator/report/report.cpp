@@ -449,9 +449,7 @@ Document repeat_section(const Record& record) {
   const Settings& settings = record.settings;
   Document document;
   document.heading("Repeat it");
-  if (!settings.argv.empty()) {
-    document.code(repetition(settings, record.machine.ranks.size()) + "\n");
-  }
+  if (!settings.argv.empty()) document.code(repetition(settings) + "\n");
   add_item(document, "Label", settings.label);
   if (const std::optional<ProgramPlan>& program = settings.program) {
     for (const std::string& metric : program->metrics) add_item(document, "Metric", metric);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -126,19 +125,22 @@ std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_cas
   return {};
 }
 
-/// Shows the heaviest warnings, a line each.
-std::string warning_lines(const Record& record, std::size_t most, const ScreenStyle& style) {
-  std::vector<Warning> warnings = record.warnings;
+/// Shows the heaviest warnings, a line each; of a file all of them.
+std::string warning_lines(std::span<const Warning> own, std::size_t most,
+                          const ScreenStyle& style) {
+  std::vector<Warning> warnings(own.begin(), own.end());
   std::ranges::stable_sort(warnings, {},
                            [](const Warning& warning) { return row_of(warning).weight; });
   std::string text;
-  const std::size_t shown_warnings = std::min(warnings.size(), most);
+  const std::size_t shown_warnings =
+      style.is_file ? warnings.size() : std::min(warnings.size(), most);
   const std::size_t more = warnings.size() - shown_warnings;
   for (std::size_t i = 0; i < shown_warnings; ++i) {
     const bool last = i + 1 == shown_warnings;
     const std::string count = last && more > 0 ? fmt::format(" (and {} more)", more) : "";
     constexpr std::string_view kLead = "warning:";
-    const std::size_t room = style.columns - kLead.size() - 1 - count.size();
+    const std::size_t room =
+        style.is_file ? kAnyColumns : style.columns - kLead.size() - 1 - count.size();
     const Tone tone =
         row_of(warnings[i]).weight == WarningWeight::wrong ? Tone::bad : Tone::doubtful;
     const bool is_known = !is(warnings[i], WarningCode::unknown);
@@ -159,7 +161,7 @@ std::string first_plot(const RunSummary& summary, const Answer& answer, const Sc
 }
 
 std::string screen_of(const RunSummary& summary, const Answer& answer, const std::string& footer,
-                      const ScreenStyle& style) {
+                      const ScreenStyle& style, std::size_t told) {
   const bool is_program = summary.is_of_program();
   std::string text = machine_line(summary, summary.record.machine.host + ", ", style);
   if (is_program) text += cut(command_line(summary.record), style.columns, style) + "\n";
@@ -180,7 +182,7 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   }
   const std::string end =
       "\n" + in_lines(answer_sentence(summary, answer), answer_alarm(summary), style);
-  const std::size_t used = line_count(text + notes + end) + 1;
+  const std::size_t used = line_count(text + notes + footer + end) + 1;
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {
     text += plot;
@@ -188,31 +190,30 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   }
   // Some of a program's metrics make room for warnings.
   const std::size_t warnings = is_program ? kMostWarnings : std::min(kMostWarnings, room);
-  text += notes + warning_lines(summary.record, warnings, style);
+  const std::span<const Warning> all = summary.record.warnings;
+  text += notes + warning_lines(all.subspan(std::min(told, all.size())), warnings, style);
   text += footer + "\n" + end;
   return style.utf8 ? text : in_ascii(std::move(text));
 }
 
 }  // namespace
 
-std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style) {
+std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style,
+                   std::size_t told) {
   const std::size_t most = summary.is_of_program() ? summary.cases.size() : kMostAnswerRows;
+  ScreenStyle on_terminal = style;
+  on_terminal.is_file = false;
   for (std::size_t rows = std::max<std::size_t>(most, 1);; --rows) {
-    const std::string text = screen_of(summary, shown_answer(summary, rows), footer, style);
-    if (rows == 1 || line_count(text) <= kMostScreenLines) return text;
+    const Answer answer = shown_answer(summary, rows);
+    const std::string text = screen_of(summary, answer, footer, on_terminal, told);
+    if (rows > 1 && line_count(text) > kMostScreenLines) continue;
+    return style.is_file ? screen_of(summary, answer, footer, style, told) : text;
   }
 }
 
 namespace {
 
 constexpr ScreenStyle kCardStyle{.columns = kCardColumns};
-
-/// Leaves out the folder that the program lay in.
-std::string card_command(Settings settings, std::size_t ranks) {
-  if (settings.argv.empty()) return {};
-  settings.argv.front() = std::filesystem::path(settings.argv.front()).filename();
-  return "$ " + repetition(settings, ranks) + "\n";
-}
 
 /// Says what the machine ran, in a line.
 std::string circumstances(const RunSummary& summary) {
@@ -238,13 +239,12 @@ std::string card(const RunSummary& summary) {
   std::string text = machine_line(summary, "", kCardStyle) + circumstances(summary);
   if (answer.main != nullptr) text += to_terminal(card_table(answer), kCardStyle);
   text += in_lines(answer_sentence(summary, answer), kCardStyle);
-  const std::string command = summary.is_of_program()
-                                  ? "$ " + command_line(record) + "\n"
-                                  : card_command(record.settings, record.machine.ranks.size());
+  const std::string command =
+      record.settings.argv.empty() ? "" : "$ " + repetition(record.settings) + "\n";
   constexpr std::size_t kFences = 2;
   const std::size_t used = line_count(text + command) + kFences;
   const std::size_t room = kMostCardLines - std::min(kMostCardLines, used);
-  text += warning_lines(record, std::min(kMostWarnings, room), kCardStyle);
+  text += warning_lines(record.warnings, std::min(kMostWarnings, room), kCardStyle);
   return fenced(text + command);
 }
 

@@ -31,6 +31,19 @@ std::string place_of(const RunPace& pace, int step, int launch, const Case& c) {
   return fmt::format("[{:>3}/{}] {}{}", step, pace.steps(), launches, case_name(c));
 }
 
+/// Returns the columns that a row may take with the times of these variants and their ratios,
+/// whichever case it is of.
+std::size_t columns_of_times(const CaseResult& result) {
+  constexpr std::string_view kName = "send_recv 0<->1 256 MiB  ";
+  constexpr std::string_view kTime = " 999.99 ms, ";
+  constexpr std::string_view kRatio = "10.00x, ";
+  std::size_t columns = kName.size();
+  for (const VariantResult& variant : result.variants) {
+    columns += display_width(variant.variant) + kTime.size() + kRatio.size();
+  }
+  return columns - kRatio.size();
+}
+
 std::string bar(double share, std::size_t width, bool utf8) {
   const auto full = static_cast<std::size_t>(std::floor(share * static_cast<double>(width)));
   std::string text;
@@ -172,7 +185,9 @@ void Progress::finished(const RunPace& pace, int launch, const CaseResult& resul
   std::string shown;
   if (!output_.style().terminal) {
     const std::string count = place.substr(0, place.find(' ', place.find('/')));
-    shown = fitting(result, {place + ": ", count + " " + label + ": "});
+    constexpr std::size_t kWide = 120;
+    shown =
+        fitting(result, {output_.columns() < kWide ? count + " " + label + ": " : place + ": "});
   } else if (all && launch + 1 >= pace.launches()) {
     constexpr int kNameColumns = 18;
     shown = fitting(result, {fmt::format("{:<{}}  ", label, kNameColumns), label + "  "});
@@ -180,17 +195,23 @@ void Progress::finished(const RunPace& pace, int launch, const CaseResult& resul
   output_.finished(fmt::format("{}: {}", place, summary_of(result)), shown);
 }
 
-/// Returns the first that fits of: each head with all that was measured, with the variants' times
-/// but no reasons, with the ratios alone. Else the end of the last head gives way.
+/// Returns the first that fits of: each head with all that was measured, without reasons. Where the
+/// times of these variants have no room, the rows of all cases have the ratios alone. Else the end
+/// of the last head gives way.
 std::string Progress::fitting(const CaseResult& result,
                               const std::vector<std::string>& heads) const {
-  for (const Detail detail : {Detail::all, Detail::no_reasons, Detail::ratios}) {
+  const std::string label = case_label(result.definition);
+  const std::size_t place = std::min(heads.back().find(label), heads.back().size());
+  const bool has_times = place + columns_of_times(result) <= output_.columns();
+  const std::vector<Detail> details =
+      has_times ? std::vector{Detail::all, Detail::no_reasons} : std::vector{Detail::ratios};
+  for (const Detail detail : details) {
     for (const std::string& head : heads) {
       std::string line = head + summary_of(result, detail);
       if (display_width(line) <= output_.columns()) return line;
     }
   }
-  const std::string end = summary_of(result, Detail::ratios);
+  const std::string end = summary_of(result, details.back());
   const std::size_t room =
       output_.columns() > display_width(end) ? output_.columns() - display_width(end) : 0;
   return first_columns(first_columns(heads.back(), room, output_.style().utf8 ? "… " : "~ ") + end,

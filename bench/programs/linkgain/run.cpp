@@ -1,6 +1,7 @@
 #include "linkgain/run/run.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <any>
@@ -37,6 +38,7 @@
 #include "progress.hpp"
 #include "run_result.hpp"
 #include "subcommand.hpp"
+#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -334,10 +336,12 @@ int carry_out(const RunOptions& given) {
   RunDirectory directory =
       named ? std::move(*named) : begin_in(new_run_folder(plan, site), RunDirectory::kJobs);
   const int status = measure(options, plan, site, directory, *watch, record);
+  const bool is_watched = is_terminal(STDERR_FILENO) && ::isatty(STDOUT_FILENO) == 1;
+  const std::size_t told = is_watched && !options.quiet ? record.warnings.size() : 0;
   note_exposed_communication(record);
   const ExitCode verdict = judge(record, options.operations);
   record.exit_code = status == 0 ? static_cast<int>(verdict) : status;
-  return keep_and_print(record, directory, {options.json, options.color}, watch);
+  return keep_and_print(record, directory, {options.json, options.color, told}, watch);
 }
 
 const Registration kRegistration(Subcommand<RunOptions>{"run",

@@ -86,10 +86,12 @@ std::filesystem::path keep_record(Record& record, RunDirectory& directory) {
   return kept;
 }
 
-void keep_report(Record& record, const RunSummary& summary, RunDirectory& directory) {
+/// Returns whether the page was written, too.
+bool keep_report(Record& record, const RunSummary& summary, RunDirectory& directory) {
   try {
     directory.write(RunDirectory::kReport, to_markdown(run_report(summary)));
     directory.write(RunDirectory::kPage, run_page(summary));
+    return true;
   } catch (const UsageError& error) {
     warn(record, {name_of(WarningCode::report_lost), error.what(), error.advice()});
     try {
@@ -97,6 +99,7 @@ void keep_report(Record& record, const RunSummary& summary, RunDirectory& direct
     } catch (const UsageError&) {
       // The one before stands.
     }
+    return false;
   }
 }
 
@@ -142,16 +145,17 @@ int keep_and_print(Record& record, RunDirectory& directory, ResultStyle style,
                    std::optional<SignalWatch>& watch) {
   const std::filesystem::path kept = keep_record(record, directory);
   const RunSummary summary(record);
-  if (kept == directory.path()) keep_report(record, summary, directory);
+  const bool has_page = kept == directory.path() && keep_report(record, summary, directory);
   watch.reset();
   std::signal(SIGPIPE, SIG_IGN);  // what was not printed is told
   return with_output_in_full([&] {
     if (style.json) {
       fmt::print("{}", to_json_without_samples(record));
     } else {
-      const std::string details = fmt::format("Details: linkgain report {}",
-                                              shown_path(kept.empty() ? directory.path() : kept));
-      fmt::print("\n{}", screen(summary, details, screen_style(style.color)));
+      std::string footer = fmt::format("Details: linkgain report {}",
+                                       shown_path(kept.empty() ? directory.path() : kept));
+      if (has_page) footer += "\nPage: " + shown_path(directory.path() / RunDirectory::kPage);
+      fmt::print("\n{}", screen(summary, footer, screen_style(style.color), style.told));
     }
     return record.exit_code;
   });

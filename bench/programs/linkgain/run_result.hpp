@@ -35,6 +35,7 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
 struct ResultStyle {
   bool json = false;  ///< the record, without samples; else the last screen
   bool color = true;
+  std::size_t told = 0;  ///< first warnings of the record that stand on this terminal already
 };
 
 /// Writes record, report and page of a run that is over into its folder, and removes its journal. A

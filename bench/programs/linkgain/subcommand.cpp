@@ -76,6 +76,16 @@ std::string unknown_command(const std::string& name) {
   return unknown_name("command", name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
+/// Options as other tools call them, and ours; of a command that has it the first counts.
+constexpr std::array kElsewhere{
+    std::pair{"--op", "--only"},         std::pair{"--ops", "--only"},
+    std::pair{"--operations", "--only"}, std::pair{"--collectives", "--only"},
+    std::pair{"--devices", "--gpus"},    std::pair{"--dtype", "--type"},
+    std::pair{"--output", "--out"},      std::pair{"--threshold", "--tolerance"},
+    std::pair{"--iters", "--launches"},  std::pair{"--iterations", "--launches"},
+    std::pair{"--repeat", "--launches"}, std::pair{"--runs", "--rounds"},
+    std::pair{"--repeat", "--rounds"},   std::pair{"--export-json", "--json"}};
+
 /// Says what was typed and is neither option nor command, and what was meant if something is near.
 std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays) {
   const auto option = std::find_if(strays.begin(), strays.end(),
@@ -90,6 +100,10 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string given = option->substr(0, option->find('='));
+  for (const auto& [elsewhere, ours] : kElsewhere) {
+    if (given != elsewhere || std::ranges::find(names, ours) == names.end()) continue;
+    return fmt::format("unknown option '{}': did you mean {}?", given, ours);
+  }
   return fmt::format("unknown option '{}'{}", given, did_you_mean(given, candidates));
 }
 
@@ -202,7 +216,7 @@ Request parse_command_line(int argc, const char* const* argv) {
   app.require_subcommand(0, 1);
   app.set_help_flag(kHelpFlag, kHelpOfFlag);
   bool version = false;
-  app.add_flag("--version", version, "Version and what was built");
+  app.add_flag("-V,--version", version, "Version and what was built");
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
   KnownWords known;
@@ -272,7 +286,7 @@ CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share) {
       .add(
           "--ci-width", share,
           [](const std::string& text) { return parse_share(text, "--ci-width", 1e-4, 0.5); },
-          "Half width of a ratio's 95 % interval at which a case is done, as 5% or 0.05")
+          "Stop once the 95 % CI is within SHARE of the ratio, as 5% or 0.05")
       ->type_name("SHARE");
 }
 
@@ -379,7 +393,8 @@ ScreenStyle screen_style(bool color) {
   constexpr std::size_t kFewestColumns = 40;
   return {.columns = std::max(columns_of(STDOUT_FILENO), kFewestColumns),
           .utf8 = has_utf8(),
-          .color = is_colored(color)};
+          .color = is_colored(color),
+          .is_file = ::isatty(STDOUT_FILENO) != 1};
 }
 
 std::string shown_path(const std::filesystem::path& held) {

@@ -15,6 +15,7 @@ struct ScreenStyle {
   std::size_t columns = kUsualColumns;  ///< 40 at least
   bool utf8 = true;                     ///< else all is ASCII
   bool color = false;
+  bool is_file = false;  ///< no terminal, whose lines scroll away: all is said, and whole
 };
 
 /// The lines of the smallest terminal there is.

@@ -136,6 +136,27 @@ TEST(Screen, NamesAWarningThatThisVersionDoesNotKnow) {
             std::string::npos);
 }
 
+TEST(Screen, HasAllWarningsWholeInAFileAndNoneTwiceOnATerminal) {
+  Record record = recorded("2xH200-node-1");
+  record.warnings.clear();
+  for (const char* name : {"first", "second", "third", "fourth"}) {
+    record.warnings.push_back({"level-change", name + std::string(100, '.') + "end", {}});
+  }
+  const auto lines_with = [](const std::string& text, const std::string& part) {
+    return std::ranges::count_if(split(text, '\n'), [&](const std::string& line) {
+      return line.find(part) != std::string::npos;
+    });
+  };
+  const std::string file = shown(record, {.is_file = true});
+  EXPECT_EQ(lines_with(file, "...end"), 4) << file;
+  const std::string terminal = shown(record, {});
+  EXPECT_EQ(lines_with(terminal, "warning:"), 3) << terminal;
+  EXPECT_EQ(lines_with(terminal, "...end"), 0);
+  const std::string rest = screen(RunSummary(record), "Record: x", {}, 3);
+  EXPECT_EQ(lines_with(rest, "warning:"), 1) << rest;
+  EXPECT_EQ(lines_with(rest, "fourth"), 1);
+}
+
 TEST(Screen, PlotsTwoSizesOrMore) {
   const Record all = recorded("2xH200-default");
   const auto has_plot = [&](std::size_t sizes) {
