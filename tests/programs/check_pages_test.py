@@ -29,6 +29,9 @@ FAULTS = {
     "without a caption": "<table><tr><td>1</td></tr></table>",
     "without scope": "<table><caption>c</caption><tr><th>1</th></tr></table>",
     "without title": '<svg role="img"><title></title><desc></desc></svg>',
+    "empty column": '<table><caption>c</caption><thead><tr><th scope="col">a</th></tr></thead><tbody><tr><td></td></tr></tbody></table>',
+    "word is broken": '<p style="width: 3rem; overflow-wrap: anywhere">all_reduce_of_all</p>',
+    "first picture ends at": '<div style="height: 890px"></div>' + PICTURE.format(300),
     "id twice": '<p id="a">1</p><p id="a">2</p>',
     "bytes are more than": "<!--" + 3_000_000 * "x" + "-->",
 }
@@ -40,10 +43,11 @@ def check(*arguments):
 
 
 class CheckPages(unittest.TestCase):
-    def test_finds_nothing_on_a_page_of_a_run(self):
+    def test_finds_nothing_on_a_page_of_each_kind(self):
         done = check()
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("2xH200-default", done.stdout)
+        for kind in ("2xH200-default", "2xH200-training", "2xH200-kernels", "ddp", "compare", "check", "fleet"):
+            self.assertIn(kind, done.stdout)
 
     def test_finds_each_fault(self):
         with tempfile.TemporaryDirectory() as folder:

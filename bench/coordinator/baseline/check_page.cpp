@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tuple>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -15,7 +17,8 @@
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kMostRows = 30;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostRows = 24;  ///< so that all stand on the first screen
 
 std::string text_of(const CaseCheck& check, const std::optional<Seconds>& time) {
   return time ? readable_result(check.definition, *time) : std::string();
@@ -28,8 +31,11 @@ RowChart shifts_of(const CheckResult& result) {
     if (check.shift) shown.push_back(&check);
   }
   std::ranges::stable_sort(shown, [](const CaseCheck* a, const CaseCheck* b) {
-    if (fails(a->verdict) != fails(b->verdict)) return fails(a->verdict);
-    return std::abs(*a->shift) > std::abs(*b->shift);
+    const auto key = [](const CaseCheck& check) {
+      return std::tuple(!fails(check.verdict), !is_change(check.verdict), check.verdict,
+                        -std::abs(*check.shift));
+    };
+    return key(*a) < key(*b);
   });
   const auto all = static_cast<std::int64_t>(shown.size());
   shown.resize(std::min(shown.size(), kMostRows));
@@ -43,7 +49,10 @@ RowChart shifts_of(const CheckResult& result) {
         .label = fmt::format("{}, {}", case_label(check->definition), check->variant),
         .value = std::exp(*check->shift),
         .text = fmt::format("{} {}", axis_text(Quantity::ratio, std::exp(*check->shift)),
-                            name_of(check->verdict))};
+                            name_of(check->verdict)),
+        .tone = tone_of(check->verdict),
+        .band = Interval{1.0 + check->tolerance.lower.value_or(-1.0),
+                         1.0 + check->tolerance.upper.value_or(kNoLimit)}};
     if (check->interval) {
       row.interval = Interval{std::exp(check->interval->low), std::exp(check->interval->high)};
     }
@@ -62,7 +71,8 @@ Table every_case(const CheckResult& result) {
                {"Why"}});
   for (const CaseCheck& check : result.cases) {
     const std::optional<double> share = share_of(check.shift);
-    table.add_row({case_label(check.definition), check.variant, name_of(check.verdict),
+    table.add_row({case_label(check.definition), check.variant,
+                   toned(std::string(name_of(check.verdict)), tone_of(check.verdict)),
                    text_of(check, check.reference), text_of(check, check.time),
                    share ? fmt::format("{:+.1f} %", 100.0 * *share) : std::string(),
                    reason_text(check)});
@@ -73,11 +83,7 @@ Table every_case(const CheckResult& result) {
 }  // namespace
 
 std::string check_page(const CheckResult& result) {
-  Document document = check_report(result);
-  if (const std::string figures = row_chart_figure(shifts_of(result), "shifts"); !figures.empty()) {
-    document.heading("Differences");
-    document.figure(figures);
-  }
+  Document document = check_report(result, figures(columns_of(shifts_of(result)), "shifts"));
   document.heading("Every case");
   document.table(every_case(result));
   HtmlPage page = page_of(document);

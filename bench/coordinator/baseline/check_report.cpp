@@ -341,10 +341,11 @@ Document check_table(const CheckResult& result) {
   return document;
 }
 
-Document check_report(const CheckResult& result) {
+Document check_report(const CheckResult& result, const std::string& pictures) {
   Document document;
   document.heading("linkgain check: " + outcome(result));
   document.paragraph(summary_text(result) + ".");
+  if (!pictures.empty()) document.figure(pictures);
   document.paragraph(subject_text(result) + ".");
   add_check_rows(document, result, CaseNames::exact);
   add_coverage(document, result);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -11,30 +12,32 @@
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"
 #include "linkgain/html/row_chart.hpp"
+#include "linkgain/report/judgement_text.hpp"
 
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kMostRows = 30;
+constexpr std::size_t kMostRows = 24;  ///< so that all stand on the first screen
 
 std::string label_of(const CaseComparison& each) {
   return each.variant.empty() ? case_label(each.definition)
                               : fmt::format("{}, {}", case_label(each.definition), each.variant);
 }
 
-/// Shows the largest differences of one comparison, the largest first.
+/// Shows what one comparison found, what changed first, then the largest.
 RowChart differences_of(const RunComparison& comparison) {
   std::vector<const CaseComparison*> shown;
   for (const CaseComparison& each : comparison.cases) {
     if (each.speed_up) shown.push_back(&each);
   }
-  std::ranges::stable_sort(shown, std::ranges::greater{}, [](const CaseComparison* each) {
-    return std::abs(std::log(each->speed_up->value));
+  std::ranges::stable_sort(shown, {}, [](const CaseComparison* each) {
+    return std::tuple(!is_change(each->verdict), each->verdict,
+                      -std::abs(std::log(each->speed_up->value)));
   });
   const std::size_t all = shown.size();
   shown.resize(std::min(all, kMostRows));
   RowChart chart{
-      .title = fmt::format("Speed-up after the change: the largest {} of {}", shown.size(),
+      .title = fmt::format("Speed-up after the change: {} of {}, by verdict", shown.size(),
                            counted(static_cast<std::int64_t>(all), "case", "cases")),
       .description = "Time before over time after, with 95 % intervals.",
       .axis = {"times as fast as before", Quantity::ratio, Spacing::logarithmic},
@@ -45,13 +48,15 @@ RowChart differences_of(const RunComparison& comparison) {
          .value = each->speed_up->value,
          .interval = each->speed_up->interval,
          .text = fmt::format("{} {}", axis_text(Quantity::ratio, each->speed_up->value),
-                             name_of(each->verdict))});
+                             name_of(each->verdict)),
+         .tone = tone_of(each->verdict),
+         .band = Interval{1.0 / (1.0 + comparison.tolerance), 1.0 + comparison.tolerance}});
   }
   return chart;
 }
 
 /// Shows speed-ups over size, a plot for each curve of three sizes or more.
-std::string curves_of(const RunComparison& comparison) {
+void add_curves(std::vector<Picture>& pictures, const RunComparison& comparison) {
   std::vector<Plot> plots;
   std::map<std::string, std::size_t> places;
   for (const CaseComparison& each : comparison.cases) {
@@ -74,29 +79,25 @@ std::string curves_of(const RunComparison& comparison) {
                               each.speed_up->interval});
   }
   constexpr std::size_t kFewestSizes = 3;
-  std::string html;
   for (Plot& plot : plots) {
     if (plot.series.front().points.size() < kFewestSizes) continue;
     for (Plot::Series& series : plot.series) {
       std::ranges::stable_sort(series.points, {}, &Plot::Point::x);
     }
-    html += plot_figure(plot, fmt::format("curve-{}", &plot - plots.data()));
+    pictures.push_back(picture_of(plot));
   }
-  return html;
 }
 
 }  // namespace
 
 std::string comparison_page(const RunComparison& comparison, Metric metric) {
-  const std::string figures =
-      row_chart_figure(differences_of(comparison), "differences") + curves_of(comparison);
+  std::vector<Picture> pictures = columns_of(differences_of(comparison));
+  add_curves(pictures, comparison);
   Document document;
   document.title(
       fmt::format("linkgain compare: {} and {}", comparison.before->name, comparison.after->name));
   document.heading("Result");
-  document.add(comparison_report(
-      comparison, metric,
-      figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures)));
+  document.add(comparison_report(comparison, metric, figures(pictures, "changes")));
   return html_text(page_of(document));
 }
 

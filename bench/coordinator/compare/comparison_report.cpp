@@ -172,14 +172,11 @@ Document comparison_report(const RunComparison& comparison, Metric metric,
                            const std::string& pictures) {
   Document document;
   if (!comparison.cases.empty()) document.paragraph(answer_of(comparison));
+  if (!pictures.empty()) document.figure(pictures);
   for (const auto& [when, run] :
        {std::pair{"Before", comparison.before}, {"After", comparison.after}}) {
     document.paragraph(fmt::format("{}: {}{}", when, run->name,
                                    run->started.empty() ? "" : fmt::format(" ({})", run->started)));
-  }
-  if (!pictures.empty()) {
-    document.heading("Pictures");
-    document.figure(pictures);
   }
   add_changes(document, comparison);
   if (!comparison.cases.empty()) add_headline_table(document, comparison);

@@ -13,12 +13,13 @@
 namespace linkgain {
 namespace {
 
-constexpr std::size_t kMostColumns = 40;
+constexpr std::size_t kMostCases = 24;
 constexpr std::size_t kMostNodes = 200;
-constexpr double kFullShade = 1.2;  ///< so that what lies within the noise stays pale
+constexpr std::size_t kMostInFull = 12;  ///< nodes whose ratios stand in the picture
+constexpr double kFullShade = 1.2;       ///< so that what lies within the noise stays pale
 
 /// Returns the cases that some node was judged by, those with the largest ratio first.
-std::vector<std::uint32_t> columns_of(const FleetReport& report) {
+std::vector<std::uint32_t> cases_of(const FleetReport& report) {
   std::map<std::uint32_t, double> largest;
   for (const FleetNode& node : report.nodes) {
     for (const PeerRatio& each : node.ratios) {
@@ -39,31 +40,41 @@ HeatMap::Cell cell_of(const FleetNode& node, std::uint32_t name) {
   return {fmt::format("{:.2f}x", found->ratio), found->ratio};
 }
 
-/// Shows how each node did in each case; empty where no node was judged.
+/// Shows how each node did in each case, the worst node and case first; empty where no node was
+/// judged.
 std::string nodes_and_cases(const FleetReport& report, const FleetNames& names) {
-  std::vector<std::uint32_t> columns = columns_of(report);
-  if (columns.empty()) return {};
-  const std::size_t all = columns.size();
-  columns.resize(std::min(all, kMostColumns));
+  std::vector<std::uint32_t> cases = cases_of(report);
+  if (cases.empty()) return {};
+  const std::size_t all = cases.size();
+  cases.resize(std::min(all, kMostCases));
+  std::vector<const FleetNode*> nodes;
+  for (const FleetNode& node : report.nodes) {
+    if (!node.ratios.empty() && nodes.size() < kMostNodes) nodes.push_back(&node);
+  }
   HeatMap map{.caption = fmt::format(
                   "Time over the median of the node's peers. A stronger shade is slower. "
                   "{} of {}, the slowest first.",
-                  columns.size(), counted(static_cast<std::int64_t>(all), "case", "cases")),
-              .corner = "Node",
+                  cases.size(), counted(static_cast<std::int64_t>(all), "case", "cases")),
+              .corner = "Case",
               .full = kFullShade,
-              .none = 1.0};
-  for (const std::uint32_t name : columns) {
+              .none = 1.0,
+              .is_compact = nodes.size() > kMostInFull};
+  for (const FleetNode* const node : nodes) {
+    map.columns.push_back(node->state == NodeState::ok
+                              ? node->host
+                              : fmt::format("{} ({})", node->host, name_of(node->state)));
+  }
+  for (const std::uint32_t name : cases) {
     const FleetNames::Name& each = names.all().at(name);
-    map.columns.push_back(
+    map.rows.push_back(
         fmt::format("{}, {}", case_label(parse_case_name(each.case_name)), each.variant));
-  }
-  for (const FleetNode& node : report.nodes) {
-    if (node.ratios.empty() || map.rows.size() == kMostNodes) continue;
-    map.rows.push_back(fmt::format("{} ({})", node.host, name_of(node.state)));
     auto& cells = map.cells.emplace_back();
-    for (const std::uint32_t name : columns) cells.push_back(cell_of(node, name));
+    for (const FleetNode* const node : nodes) cells.push_back(cell_of(*node, name));
   }
-  return heat_map_table(map);
+  const std::string picture = heat_map_table(map);
+  if (!map.is_compact) return picture;
+  map.is_compact = false;
+  return picture + folded("All ratios", heat_map_table(map), OnPaper::absent);
 }
 
 }  // namespace
@@ -72,9 +83,8 @@ std::string fleet_page(const FleetReport& report, const FleetNames& names, Shown
   HtmlPage page{.title = fmt::format(
                     "linkgain fleet: {}",
                     counted(static_cast<std::int64_t>(report.nodes.size()), "node", "nodes"))};
-  page.add("result", "Result", to_html(fleet_result(report)));
+  page.add("result", "Result", to_html(fleet_result(report, nodes_and_cases(report, names))));
   page.add("nodes", "Nodes, the worst first", to_html(fleet_nodes(report, shown), "Nodes"));
-  page.add("cases", "Nodes and cases", nodes_and_cases(report, names));
   return html_text(page);
 }
 

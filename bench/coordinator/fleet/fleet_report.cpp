@@ -126,12 +126,13 @@ void add_drain_command(Document& document, const std::vector<std::string>& hosts
 }
 
 /// Adds counts, notes, and what to drain.
-void add_result(Document& document, const FleetReport& report) {
+void add_result(Document& document, const FleetReport& report, const std::string& picture) {
   if (report.nodes.empty()) {
     document.paragraph("No node.");
     return;
   }
   document.paragraph(counts_of(report));
+  if (!picture.empty()) document.figure(picture);
   for (const std::string& note : report.notes) document.item(note);
   if (report.drain.empty()) {
     document.paragraph("Nothing to drain.");
@@ -151,9 +152,9 @@ Document fleet_nodes(const FleetReport& report, ShownNodes shown) {
   return document;
 }
 
-Document fleet_result(const FleetReport& report) {
+Document fleet_result(const FleetReport& report, const std::string& picture) {
   Document document;
-  add_result(document, report);
+  add_result(document, report, picture);
   return document;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/program_metric.hpp"
@@ -119,8 +120,18 @@ std::string axis_text(Quantity quantity, double value) {
   return {};
 }
 
-Scale::Scale(const Axis& axis, double least, double most, double length)
-    : axis_(axis), low_(position(least)), high_(position(most)), length_(length) {
+bool fits(const Axis& axis, double value) {
+  return std::isfinite(value) && (axis.spacing == Spacing::linear || value > 0.0);
+}
+
+Scale::Scale(const Axis& axis, const std::vector<double>& values, double length)
+    : axis_(axis), low_(position(1.0)), high_(low_), length_(length) {
+  auto shown = values | std::views::filter([&](double value) { return fits(axis, value); });
+  if (!shown.empty()) {
+    const auto [least, most] = std::ranges::minmax(shown);
+    low_ = position(least);
+    high_ = position(most);
+  }
   if (high_ - low_ < 1e-9) {  // one value stands in the middle
     const double around = axis_.spacing == Spacing::logarithmic
                               ? 0.15
@@ -153,7 +164,7 @@ std::vector<Tick> Scale::ticks(int most) const {
       const std::vector<double> more = thirds_of_decades(low_, high_);
       if (static_cast<int>(more.size()) <= most) values = more;
     }
-    if (values.size() < 2 && base == 10.0) {
+    if (values.size() < 3 && base == 10.0) {
       values = linear_values(std::pow(10.0, low_), std::pow(10.0, high_), most);
     }
   }

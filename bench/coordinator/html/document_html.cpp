@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -95,7 +96,10 @@ std::string to_html(const Table& table, std::string_view caption) {
   bool is_first = true;  // of the columns that are there, whose cells name their rows
   for (std::size_t i = 0; i < table.columns().size(); ++i) {
     const Table::Column& column = table.columns()[i];
-    if (table.is_left_out(i)) continue;
+    const bool is_empty = !rows.empty() && std::ranges::all_of(table.rows(), [&](const Cells& row) {
+      return row[i].empty();
+    });
+    if (is_empty || table.is_left_out(i)) continue;
     const std::string_view number = column.alignment == kRight ? " class=\"n\"" : "";
     head += column.title.empty() ? "<td></td>"
                                  : fmt::format("<th scope=\"col\"{}>{}</th>", number,

@@ -50,16 +50,21 @@ std::string heat_map_table(const HeatMap& map) {
   std::string body;
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     body += fmt::format("<tr><th scope=\"row\">{}</th>", xml_escaped(map.rows[row]));
+    std::size_t place = 0;
     for (const HeatMap::Cell& cell : map.cells[row]) {
       const std::string shade =
           cell.value ? fmt::format(" class=\"h{}\"", shade_of(*cell.value, range)) : "";
       const std::string note =
           cell.note.empty() ? "" : fmt::format("<br/><small>{}</small>", xml_escaped(cell.note));
-      body += fmt::format("<td{}>{}{}</td>", shade, xml_escaped(cell.text), note);
+      const std::string text = xml_escaped(cell.text);
+      body += map.is_compact ? fmt::format("<td{0} title=\"{1}: {2}\"><span>{2}</span></td>", shade,
+                                           xml_escaped(map.columns[place++]), text)
+                             : fmt::format("<td{}>{}{}</td>", shade, text, note);
     }
     body += "</tr>\n";
   }
-  return scrolling_table(map.caption, head, body, "scroll heat");
+  return scrolling_table(map.caption, head, body,
+                         map.is_compact ? "scroll heat compact" : "scroll heat");
 }
 
 }  // namespace linkgain

@@ -368,9 +368,12 @@ std::string machine_figure(const Record& record, std::string_view id) {
     }
     bottom = host.bottom() + 30.0;
   }
-  const std::string title = "GPUs and what joins them";
-  return figure(title, svg_picture(id, title, description_of(machine), bottom - 22.0, content), "",
-                link_table(machine));
+  return figure({.title = "GPUs and what joins them",
+                 .description = description_of(machine),
+                 .height = bottom - 22.0,
+                 .content = content,
+                 .table = link_table(machine)},
+                id);
 }
 
 }  // namespace linkgain

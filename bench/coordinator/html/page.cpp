@@ -4,6 +4,7 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "svg.hpp"
 
 namespace linkgain {
 namespace {
@@ -63,18 +64,34 @@ std::string folded(std::string_view summary, const std::string& html, OnPaper on
                      html);
 }
 
-std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
-                   const std::string& table) {
+std::string figure(const Picture& picture, std::string_view id) {
   constexpr std::size_t kMostRowsOnPaper = 60;
+  const std::string& table = picture.table;
   std::size_t rows = 0;
   for (std::size_t at = table.find("<tr"); at != std::string::npos;
        at = table.find("<tr", at + 1)) {
     ++rows;
   }
-  return fmt::format("<figure>\n<figcaption>{}</figcaption>\n{}{}{}</figure>\n",
-                     xml_escaped(caption), picture, legend,
-                     folded(fmt::format("Table: {}", caption), table,
-                            rows > kMostRowsOnPaper ? OnPaper::absent : OnPaper::open));
+  std::string drawn = svg_picture(id, picture, picture.content);
+  if (!picture.logarithmic.empty()) {
+    drawn = "<label class=\"switch\"><input type=\"checkbox\"/> logarithmic</label>\n" + drawn +
+            svg_picture(fmt::format("{}-log", id), picture, picture.logarithmic);
+  }
+  return fmt::format(
+      "<figure>\n<figcaption>{}</figcaption>\n{}{}</figure>\n", xml_escaped(picture.title), drawn,
+      folded("Table", table, rows > kMostRowsOnPaper ? OnPaper::absent : OnPaper::open));
+}
+
+std::string figures(const std::vector<Picture>& pictures, std::string_view id) {
+  std::string html;
+  for (const Picture& picture : pictures) {
+    html += figure(picture, fmt::format("{}-{}", id, &picture - pictures.data()));
+  }
+  return side_by_side(html);
+}
+
+std::string side_by_side(const std::string& html) {
+  return html.empty() ? "" : fmt::format("<div class=\"figures\">\n{}</div>\n", html);
 }
 
 }  // namespace linkgain

@@ -12,27 +12,17 @@
 namespace linkgain {
 namespace {
 
-constexpr double kHeight = 290.0;
-constexpr double kPlotLeft = 62.0;
+constexpr double kPlotLeft = 60.0;
 constexpr double kPlotRight = 18.0;
-constexpr double kPlotTop = 30.0;
 constexpr double kPlotBottom = 44.0;
 constexpr double kPlotWidth = kPictureWidth - kPlotLeft - kPlotRight;
-constexpr double kPlotHeight = kHeight - kPlotTop - kPlotBottom;
+constexpr double kPlotHeight = 206.0;
 constexpr int kMostPlotTicks = 6;
 constexpr std::size_t kMostMarks = 40;  ///< of a series; of longer ones some points have one
 
-struct Range {
-  std::optional<double> least{};
-  std::optional<double> most{};
-
-  void add(double value) {
-    least = std::min(least.value_or(value), value);
-    most = std::max(most.value_or(value), value);
-  }
-};
-
-bool fits(const Axis& axis, double value) { return axis.spacing == Spacing::linear || value > 0.0; }
+bool is_from_zero(const Axis& axis) {
+  return axis.quantity == Quantity::bandwidth && axis.spacing == Spacing::linear;
+}
 
 /// Keeps points that both axes have a place for.
 Plot shown_part(Plot plot) {
@@ -47,50 +37,48 @@ Plot shown_part(Plot plot) {
 /// Where values go within the picture.
 class Frame {
  public:
-  explicit Frame(const Plot& plot) : x_(range_of_x(plot, kPlotWidth)), y_(range_of_y(plot)) {}
+  Frame(const Plot& plot, double top)
+      : top_(top), x_(range_of_x(plot, kPlotWidth)), y_(range_of_y(plot)) {}
 
+  double top() const { return top_; }
+  double bottom() const { return top_ + kPlotHeight; }
   double x(double value) const { return kPlotLeft + x_.place(value); }
-  double y(double value) const { return kPlotTop + kPlotHeight - y_.place(value); }
+  double y(double value) const { return bottom() - y_.place(value); }
   std::vector<Tick> x_ticks() const { return x_.ticks(kMostPlotTicks); }
   std::vector<Tick> y_ticks() const { return y_.ticks(kMostPlotTicks); }
 
  private:
-  static Scale scale_of(const Axis& axis, const Range& range, double length) {
-    const double least = range.least.value_or(1.0);
-    return {axis, least, range.most.value_or(least), length};
-  }
-
   static Scale range_of_x(const Plot& plot, double length) {
-    Range range;
+    std::vector<double> values;
     for (const Plot::Series& series : plot.series) {
-      for (const Plot::Point& point : series.points) range.add(point.x);
+      for (const Plot::Point& point : series.points) values.push_back(point.x);
     }
-    return scale_of(plot.x, range, length);
+    return {plot.x, values, length};
   }
 
   static Scale range_of_y(const Plot& plot) {
-    Range range;
+    std::vector<double> values;
     for (const Plot::Series& series : plot.series) {
       for (const Plot::Point& point : series.points) {
-        range.add(point.y);
-        if (!point.interval) continue;
-        for (const double end : {point.interval->low, point.interval->high}) {
-          if (fits(plot.y, end)) range.add(end);
-        }
+        values.push_back(point.y);
+        if (point.interval)
+          values.insert(values.end(), {point.interval->low, point.interval->high});
       }
     }
-    for (const Plot::Limit& limit : plot.limits) range.add(limit.y);
-    if (plot.reference) range.add(*plot.reference);
-    return scale_of(plot.y, range, kPlotHeight);
+    for (const Plot::Limit& limit : plot.limits) values.push_back(limit.y);
+    if (plot.reference) values.push_back(*plot.reference);
+    if (is_from_zero(plot.y)) values.push_back(0.0);
+    return {plot.y, values, kPlotHeight};
   }
 
+  double top_;
   Scale x_;
   Scale y_;
 };
 
 /// Draws lines and names of round values, and what the axes are.
 std::string axes(const Plot& plot, const Frame& frame) {
-  const double bottom = kPlotTop + kPlotHeight;
+  const double bottom = frame.bottom();
   std::string text;
   for (const Tick& tick : frame.y_ticks()) {
     const double y = frame.y(tick.value);
@@ -99,36 +87,34 @@ std::string axes(const Plot& plot, const Frame& frame) {
   }
   for (const Tick& tick : frame.x_ticks()) {
     const double x = frame.x(tick.value);
-    text += svg_line(x, kPlotTop, x, bottom, "grid");
-    const double half = text_width(tick.label) / 2.0;
+    text += svg_line(x, bottom, x, bottom + 4.0, "grid");
+    const double half = text_width(tick.label, kLargestText) / 2.0;
     text += svg_text(std::min(x, kPictureWidth - half), bottom + 17.0, Anchor::middle, tick.label);
   }
   text += svg_line(kPlotLeft, bottom, kPlotLeft + kPlotWidth, bottom, "axis");
-  text += svg_line(kPlotLeft, kPlotTop, kPlotLeft, bottom, "axis");
-  text += svg_text(2.0, 14.0, Anchor::start, plot.y.title, "title");
-  text +=
-      svg_text(kPlotLeft + kPlotWidth / 2.0, kHeight - 5.0, Anchor::middle, plot.x.title, "title");
-  return text;
+  text += svg_text(2.0, frame.top() - 10.0, Anchor::start, plot.y.title, "soft");
+  return text + svg_text(kPlotLeft + kPlotWidth / 2.0, bottom + 36.0, Anchor::middle, plot.x.title,
+                         "soft");
 }
 
-/// Draws limits: values stand above their lines, by turns at the left and the right end where they
-/// are near; the legend has the names.
+/// Draws limits: values and names stand above their lines, or below the line of one that is a
+/// little higher.
 std::string limits(const Plot& plot, const Frame& frame) {
   std::string text;
-  std::optional<double> last;
-  bool right = false;
   if (plot.reference) {
     const double y = frame.y(*plot.reference);
     text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "reference");
   }
   for (const Plot::Limit& limit : plot.limits) {
     const double y = frame.y(limit.y);
-    right = last && std::abs(y - *last) < 1.5 * kTextHeight ? !right : false;
-    last = y;
+    const bool is_below = std::ranges::any_of(plot.limits, [&](const Plot::Limit& other) {
+      const double above = y - frame.y(other.y);
+      return &other != &limit && above >= 0.0 && above < 1.5 * kTextHeight;
+    });
     text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "limit");
-    text +=
-        svg_text(right ? kPlotLeft + kPlotWidth - 2.0 : kPlotLeft + 4.0, y - 5.0,
-                 right ? Anchor::end : Anchor::start, axis_text(plot.y.quantity, limit.y), "halo");
+    text += svg_text(kPlotLeft + kPlotWidth, is_below ? y + 13.0 : y - 5.0, Anchor::end,
+                     fmt::format("{}: {}", limit.name, axis_text(plot.y.quantity, limit.y)),
+                     "halo soft");
   }
   return text;
 }
@@ -180,37 +166,32 @@ std::string curve(const Plot& plot, const Plot::Series& series, std::size_t styl
   return text;
 }
 
-}  // namespace
+std::size_t style_of(const Plot& plot, std::size_t series) {
+  return plot.series[series].style.value_or(series) % kSeriesStyles;
+}
 
-std::string plot_svg(const Plot& whole, std::string_view id) {
+Legend legend_of(const Plot& plot) {
+  Legend legend(0.0);
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
+    const std::size_t style = style_of(plot, i);
+    legend.add(fmt::format("<path class=\"l s{0} d{0}\" d=\"M0 0H{1}\"/>{2}", style,
+                           Legend::kSample, svg_mark(Legend::kSample / 2.0, 0.0, style)),
+               plot.series[i].name);
+  }
+  return legend;
+}
+
+std::string content_of(const Plot& whole, const Legend& legend, double top) {
   const Plot plot = shown_part(whole);
-  const Frame frame(plot);
-  std::string content = axes(plot, frame) + limits(plot, frame);
+  const Frame frame(plot, top);
+  std::string content = legend.svg() + axes(plot, frame) + limits(plot, frame);
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    content += curve(plot, plot.series[i], i % kSeriesStyles, frame);
+    content += curve(plot, plot.series[i], style_of(plot, i), frame);
   }
-  return svg_picture(id, plot.title, plot.description, kHeight, content);
+  return content;
 }
 
-std::string plot_legend(const Plot& plot) {
-  std::string items;
-  for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    const std::size_t style = i % kSeriesStyles;
-    items += fmt::format(
-        "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\"><path class=\"l s{0} d{0}\" "
-        "d=\"M1 6H31\"/>{1}</svg>{2}</li>\n",
-        style, svg_mark(16.0, 6.0, style), xml_escaped(plot.series[i].name));
-  }
-  for (const Plot::Limit& limit : plot.limits) {
-    items += fmt::format(
-        "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\"><path class=\"limit\" "
-        "d=\"M1 6H31\"/></svg>{}: {}</li>\n",
-        xml_escaped(limit.name), axis_text(plot.y.quantity, limit.y));
-  }
-  return items.empty() ? items : fmt::format("<ul class=\"legend\">\n{}</ul>\n", items);
-}
-
-std::string plot_table(const Plot& plot) {
+std::string table_of(const Plot& plot) {
   std::vector<Table::Column> columns{{plot.x.title, kRight}};
   std::map<double, Cells> rows;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
@@ -227,8 +208,22 @@ std::string plot_table(const Plot& plot) {
   return to_html(table);
 }
 
-std::string plot_figure(const Plot& plot, std::string_view id) {
-  return figure(plot.title, plot_svg(plot, id), plot_legend(plot), plot_table(plot));
+}  // namespace
+
+Picture picture_of(const Plot& plot) {
+  const Legend legend = legend_of(plot);
+  const double top = legend.bottom() + 30.0;
+  Picture picture{.title = plot.title,
+                  .description = plot.description,
+                  .height = top + kPlotHeight + kPlotBottom,
+                  .content = content_of(plot, legend, top),
+                  .table = table_of(plot)};
+  if (is_from_zero(plot.y)) {
+    Plot logarithmic = plot;
+    logarithmic.y.spacing = Spacing::logarithmic;
+    picture.logarithmic = content_of(logarithmic, legend, top);
+  }
+  return picture;
 }
 
 }  // namespace linkgain

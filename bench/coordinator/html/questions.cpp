@@ -1,10 +1,7 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
-#include <set>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -13,7 +10,6 @@
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
-#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_pictures.hpp"
@@ -30,31 +26,6 @@ Document paragraph(const std::string& text) {
 Document with_items(Document document, const std::vector<std::string>& items) {
   for (const std::string& item : items) document.item(item);
   return document;
-}
-
-/// Says "all_reduce 1 GiB takes 3.31 ms instead of 41.85 ms: 12.6x (12.4x to 12.9x)."
-std::string times_text(const CaseSummary& each, const Comparison& comparison) {
-  const RatioText text = readable_ratio(*comparison.ratio);
-  return fmt::format("{} takes {} instead of {}: {} as fast{}.", answer_label(each.definition()),
-                     readable_time(*comparison.first->time), readable_time(*comparison.other->time),
-                     text.estimate,
-                     text.low ? fmt::format(", between {} and {}", *text.low, *text.high) : "");
-}
-
-Document how_much(const RunSummary& summary, const Answer& shown) {
-  std::vector<std::string> items;
-  if (shown.comparison != nullptr && shown.comparison->has_speed_up()) {
-    items.push_back(times_text(*shown.main, *shown.comparison));
-  }
-  for (const CaseSummary* training : summary.trainings) {
-    if (training == shown.main || training->comparisons.empty() ||
-        !training->comparisons.front().has_speed_up()) {
-      continue;
-    }
-    items.push_back(times_text(*training, training->comparisons.front()));
-    break;
-  }
-  return items.empty() ? paragraph(answer_sentence(summary, shown)) : with_items({}, items);
 }
 
 Document which_path(const CaseSummary* shown) {
@@ -80,17 +51,15 @@ Evidence evidence_of(const RunSummary& summary) {
   return evidence;
 }
 
-/// Lists of each code of such warnings the first one's text, and how many more there are.
-std::vector<std::string> texts_of(const Record& record, WarningWeight weight) {
-  std::vector<std::string> texts;
-  std::set<std::string> codes;
-  for (const Warning& warning : record.warnings) {
-    if (row_of(warning).weight != weight || !codes.insert(warning.code).second) continue;
-    const auto all = std::ranges::count(record.warnings, warning.code, &Warning::code);
-    texts.push_back(all == 1 ? warning.text + "."
-                             : fmt::format("{} (and {} more like it).", warning.text, all - 1));
+/// Finds the first warning of the heaviest weight; null where all are notices.
+const Warning* heaviest(const Record& record) {
+  for (const WarningWeight weight :
+       {WarningWeight::wrong, WarningWeight::incomplete, WarningWeight::doubtful}) {
+    const auto found = std::ranges::find(
+        record.warnings, weight, [](const Warning& warning) { return row_of(warning).weight; });
+    if (found != record.warnings.end()) return &*found;
   }
-  return texts;
+  return nullptr;
 }
 
 /// Lists what is certain, besides warnings.
@@ -114,41 +83,24 @@ std::vector<std::string> facts_of(const RunSummary& summary) {
   return wrong;
 }
 
-/// Names by their codes those whose texts were not shown.
-std::string other_warnings(const Record& record) {
-  if (record.warnings.empty()) return "<p>There is no warning.</p>\n";
-  std::int64_t others = 0;
-  std::set<std::string> codes;
-  for (const Warning& warning : record.warnings) {
-    if (row_of(warning).weight != WarningWeight::notice) continue;
-    ++others;
-    codes.insert(xml_escaped(label_of(warning)));
-  }
-  if (others == 0) return "<p>What to do: <a href=\"#warnings\">Warnings</a>.</p>\n";
-  const bool are_all = others == std::ssize(record.warnings);
-  return fmt::format("<p><a href=\"#warnings\">{}</a> to read: {}.</p>\n",
-                     are_all ? counted(others, "warning", "warnings")
-                             : counted(others, "other warning", "other warnings"),
-                     fmt::join(codes, ", "));
-}
-
 Document what_is_wrong(const RunSummary& summary) {
+  const Record& record = summary.record;
   std::vector<std::string> items = facts_of(summary);
-  const auto add = [&](WarningWeight weight) {
-    std::ranges::move(texts_of(summary.record, weight), std::back_inserter(items));
-  };
-  add(WarningWeight::wrong);
-  const bool is_certain = !items.empty();
-  add(WarningWeight::incomplete);
-  add(WarningWeight::doubtful);
-  const std::string answer =
-      items.empty()
-          ? "No: the run is complete, no data are wrong, and no GPU is known to have been "
-            "throttled."
-      : is_certain ? "Yes."
-                   : "Perhaps.";
-  Document document = with_items(paragraph(answer), items);
-  document.figure(other_warnings(summary.record));
+  const Warning* const warning = heaviest(record);
+  const bool is_certain =
+      !items.empty() || (warning != nullptr && row_of(*warning).weight == WarningWeight::wrong);
+  if (warning != nullptr) items.push_back(warning->text + ".");
+  Document document =
+      with_items(paragraph(is_certain ? "Yes."
+                           : !items.empty()
+                               ? "Perhaps."
+                               : "No: the run is complete, no data are wrong, and no GPU is known "
+                                 "to have been throttled."),
+                 items);
+  document.figure(record.warnings.empty()
+                      ? "<p>There is no warning.</p>\n"
+                      : fmt::format("<p>Read the <a href=\"#warnings\">{}</a>.</p>\n",
+                                    counted(std::ssize(record.warnings), "warning", "warnings")));
   return document;
 }
 
@@ -157,7 +109,6 @@ struct SizeOfCurve {
   Bytes size;
   const Comparison* comparison = nullptr;
 
-  double ratio() const { return comparison->ratio->value; }
   bool pays() const { return comparison->verdict == Verdict::faster; }
   std::string text() const {
     return fmt::format("{} ({})", readable_bytes(size),
@@ -179,46 +130,29 @@ std::vector<SizeOfCurve> sizes_of(const RunSummary& summary, const CaseSummary& 
   return sizes;
 }
 
-/// Finds the place from which on `holds` does up to the largest size.
-template <typename Holds>
-std::size_t from_which_on(const std::vector<SizeOfCurve>& sizes, Holds holds) {
-  std::size_t place = sizes.size();
-  while (place > 0 && holds(sizes[place - 1])) --place;
-  return place;
-}
-
 Document at_which_size(const RunSummary& summary, const CaseSummary* shown) {
   const std::vector<SizeOfCurve> sizes =
       shown == nullptr ? std::vector<SizeOfCurve>{} : sizes_of(summary, *shown);
-  if (sizes.empty()) {
-    return paragraph("Not measured: no operation has sizes with both variants by two paths.");
-  }
+  if (sizes.empty()) return {};
   const std::string what = spoken_operation(shown->definition());
   const std::string variant = variant_title(*shown, 0);
   const SizeOfCurve& largest = sizes.back();
   if (sizes.size() == 1) {
     return paragraph(fmt::format("One size of {} was measured: {}.", what, largest.text()));
   }
-  const std::size_t first = from_which_on(sizes, [](const SizeOfCurve& s) { return s.pays(); });
+  std::size_t first = sizes.size();
+  while (first > 0 && sizes[first - 1].pays()) --first;
   if (first == sizes.size()) {
     return paragraph(
         fmt::format("Not shown: at the largest size of {}, {}, {} is not clearly "
                     "faster.",
                     what, largest.text(), variant));
   }
-  const std::string text =
-      first == 0 ? fmt::format("At every measured size of {}, from {} to {}.", what,
-                               sizes.front().text(), largest.text())
-                 : fmt::format("From {} on, up to {}: every such {} is faster with {}.",
-                               sizes[first].text(), largest.text(), what, variant);
-  constexpr double kTwice = 2.0;
-  const std::size_t twice =
-      from_which_on(sizes, [](const SizeOfCurve& size) { return size.ratio() >= kTwice; });
-  Document document = paragraph(text);
-  if (twice > first && twice < sizes.size()) {
-    document.paragraph(fmt::format("At least twice as fast from {} on.", sizes[twice].text()));
-  }
-  return document;
+  return paragraph(first == 0
+                       ? fmt::format("At every measured size of {}, from {} to {}.", what,
+                                     sizes.front().text(), largest.text())
+                       : fmt::format("From {} on, up to {}: every such {} is faster with {}.",
+                                     sizes[first].text(), largest.text(), what, variant));
 }
 
 /// Says how much of the output was checked.
@@ -304,19 +238,17 @@ Document can_be_trusted(const RunSummary& summary) {
 
 std::string questions(const RunSummary& summary) {
   const Answer answered = answer_of(summary);
-  const CaseSummary* const shown = answered.main;
-  std::string cards;
+  std::string items;
   const auto add = [&](std::string_view question, const Document& answer) {
-    cards +=
-        fmt::format("<div class=\"card\">\n<h3>{}</h3>\n{}</div>\n", question, to_html(answer));
+    if (answer.empty()) return;
+    items += fmt::format("<div><dt>{}</dt>\n<dd>{}</dd></div>\n", question, to_html(answer));
   };
-  add("How much faster?", how_much(summary, answered));
-  add("Which path?", which_path(shown));
+  add("Which path?", which_path(answered.main));
   add("Is anything wrong?", what_is_wrong(summary));
   add("At which size does it pay?",
       at_which_size(summary, answered.rows.empty() ? nullptr : answered.rows.front()));
   add("Can it be trusted?", can_be_trusted(summary));
-  return fmt::format("<div class=\"cards\">\n{}</div>\n", cards);
+  return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
 }
 
 }  // namespace linkgain

@@ -1,9 +1,12 @@
 #include "linkgain/html/row_chart.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "svg.hpp"
@@ -11,14 +14,19 @@
 namespace linkgain {
 namespace {
 
-constexpr double kRowHeight = 44.0;
-constexpr double kBarHeight = 14.0;
-constexpr double kChartLeft = 14.0;
-constexpr double kChartTop = 6.0;
+constexpr double kRowHeight = 38.0;
+constexpr double kBarHeight = 12.0;
+constexpr double kChartLeft = 8.0;
 constexpr double kChartBottom = 42.0;
 constexpr double kChartWidth = kPictureWidth - 2.0 * kChartLeft;
 constexpr int kMostChartTicks = 5;
 constexpr double kVisible = 6.0;  ///< of an interval; a narrower one hides behind its mark
+
+/// Finds the style of a tone, whose mark and colour differ from the others'.
+std::size_t style_of(Tone tone) {
+  constexpr std::array<std::size_t, 4> kStyles{0, 2, 6, 1};
+  return kStyles[static_cast<std::size_t>(tone)];
+}
 
 double end_of(const RowChart::Row& row) {
   double end = 0.0;
@@ -39,18 +47,15 @@ Scale scale_of(const RowChart& chart) {
   std::vector<double> values;
   if (chart.reference) values.push_back(*chart.reference);
   for (const RowChart::Row& row : chart.rows) {
+    if (row.band) values.insert(values.end(), {row.band->low, row.band->high});
+    values.insert(values.end(), row.each.begin(), row.each.end());
     if (!row.parts.empty()) values.insert(values.end(), {0.0, end_of(row)});
     if (row.value) values.push_back(*row.value);
     if (const auto interval = drawn_interval(row)) {
       values.insert(values.end(), {interval->low, interval->high});
     }
   }
-  if (chart.axis.spacing == Spacing::logarithmic) {
-    std::erase_if(values, [](double value) { return value <= 0.0; });
-  }
-  if (values.empty()) values.push_back(1.0);
-  const auto [least, most] = std::ranges::minmax(values);
-  return {chart.axis, least, most, kChartWidth};
+  return {chart.axis, values, kChartWidth};
 }
 
 /// Lists the names of parts, in order of appearance: the places of their styles.
@@ -75,19 +80,45 @@ std::string interval_picture(const RowChart::Row& row, double y, const Scale& sc
   const double low = kChartLeft + scale.place(interval->low);
   const double high = kChartLeft + scale.place(interval->high);
   if (high - low < kVisible) return {};
+  const std::string style = row.parts.empty() ? fmt::format("s{}", style_of(row.tone)) : "ink";
   return fmt::format(
-      "<path class=\"i ink\" d=\"M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v8M{1:.1f} "
+      "<path class=\"i {4}\" d=\"M{0:.1f} {2:.1f}H{1:.1f}M{0:.1f} {3:.1f}v8M{1:.1f} "
       "{3:.1f}v8\"/>\n",
-      low, high, y, y - 4.0);
+      low, high, y, y - 4.0, style);
+}
+
+/// Draws every single value as a ring, the first one on top.
+std::string rings(const RowChart& chart, const RowChart::Row& row, double top, const Scale& scale) {
+  std::string text;
+  for (std::size_t i = 0; i < row.each.size(); ++i) {
+    const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(row.each.size());
+    text += fmt::format(
+        "<circle class=\"ring\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}"
+        "</title></circle>\n",
+        kChartLeft + scale.place(row.each[i]), top + place * kBarHeight,
+        axis_text(chart.axis.quantity, row.each[i]));
+  }
+  return text;
+}
+
+/// Shades the part of a row that its band takes, up to the ends of the axis.
+std::string band_picture(const Interval& band, double top, const Scale& scale) {
+  const double low = std::clamp(scale.place(band.low), 0.0, kChartWidth);
+  const double high = std::clamp(scale.place(band.high), 0.0, kChartWidth);
+  return fmt::format(
+      "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+      kChartLeft + low, top, high - low, kRowHeight);
 }
 
 std::string row_picture(const RowChart& chart, const RowChart::Row& row, double top,
                         const Scale& scale, const std::vector<std::string>& names) {
   const double right = text_width(row.text) + 8.0;
-  std::string text = svg_text(kChartLeft, top + 15.0, Anchor::start,
+  std::string text = svg_text(kChartLeft, top + 14.0, Anchor::start,
                               fitted(row.label, kChartWidth - right), "halo");
-  text += svg_text(kChartLeft + kChartWidth, top + 15.0, Anchor::end, row.text, "halo title");
-  const double bar = top + 22.0;
+  text += svg_text(
+      kChartLeft + kChartWidth, top + 14.0, Anchor::end, row.text,
+      row.tone == Tone::plain ? "halo" : fmt::format("halo title t{}", style_of(row.tone)));
+  const double bar = top + 20.0;
   const double middle = bar + kBarHeight / 2.0;
   double from = 0.0;
   for (const RowChart::Part& part : row.parts) {
@@ -101,41 +132,40 @@ std::string row_picture(const RowChart& chart, const RowChart::Row& row, double 
         xml_escaped(fmt::format("{}: {}", part.name, axis_text(chart.axis.quantity, part.size))));
     from = to;
   }
-  text += interval_picture(row, middle, scale);
+  text += rings(chart, row, bar, scale) + interval_picture(row, middle, scale);
   if (row.value && row.parts.empty()) {
-    text += svg_mark(kChartLeft + scale.place(*row.value), middle, 0, row.label);
+    text += svg_mark(kChartLeft + scale.place(*row.value), middle, style_of(row.tone), row.label);
   }
   return text;
 }
 
-std::string axis_picture(const RowChart& chart, double bottom, const Scale& scale) {
+std::string axis_picture(const RowChart& chart, double top, double bottom, const Scale& scale) {
   std::string text;
   for (const Tick& tick : scale.ticks(kMostChartTicks)) {
     const double x = kChartLeft + scale.place(tick.value);
-    const double half = text_width(tick.label) / 2.0;
-    text += svg_line(x, kChartTop, x, bottom, "grid");
+    const double half = text_width(tick.label, kLargestText) / 2.0;
+    text += svg_line(x, top, x, bottom, "grid");
     text += svg_text(std::clamp(x, half, kPictureWidth - half), bottom + 17.0, Anchor::middle,
                      tick.label);
   }
   text += svg_line(kChartLeft, bottom, kChartLeft + kChartWidth, bottom, "axis");
   if (chart.reference) {
     const double x = kChartLeft + scale.place(*chart.reference);
-    text += svg_line(x, kChartTop, x, bottom, "reference");
+    text += svg_line(x, top, x, bottom, "reference");
   }
   return text +
-         svg_text(kPictureWidth / 2.0, bottom + 37.0, Anchor::middle, chart.axis.title, "title");
+         svg_text(kPictureWidth / 2.0, bottom + 36.0, Anchor::middle, chart.axis.title, "soft");
 }
 
-std::string legend(const std::vector<std::string>& names) {
-  if (names.empty()) return {};
-  std::string items;
+Legend legend_of(const std::vector<std::string>& names) {
+  Legend legend(0.0);
+  if (names.size() < 2) return legend;
   for (const std::string& name : names) {
-    items += fmt::format(
-        "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\"><rect class=\"{}\" x=\"1\" y=\"1\" "
-        "width=\"30\" height=\"10\"/></svg>{}</li>\n",
-        part_style(names, name), xml_escaped(name));
+    legend.add(fmt::format("<rect class=\"{}\" y=\"-5\" width=\"{}\" height=\"10\"/>",
+                           part_style(names, name), Legend::kSample),
+               name);
   }
-  return fmt::format("<ul class=\"legend\">\n{}</ul>\n", items);
+  return legend;
 }
 
 const RowChart::Part* find_part(const RowChart::Row& row, const std::string& name) {
@@ -156,6 +186,7 @@ std::string table_of(const RowChart& chart, const std::vector<std::string>& name
   }
   columns.push_back({chart.axis.title, kRight, true});
   columns.push_back({"95 % interval", kRight, true});
+  columns.push_back({"each", Table::Alignment::left, true});
   Table table(columns, chart.title);
   for (const RowChart::Row& row : chart.rows) {
     Cells cells{row.label};
@@ -164,7 +195,10 @@ std::string table_of(const RowChart& chart, const std::vector<std::string>& name
       append_cells(cells, part == nullptr ? Cells{"", ""}
                                           : Cells{text_of(part->size), range_of(part->interval)});
     }
-    append_cells(cells, {row.text, range_of(row.interval)});
+    std::vector<std::string> each;
+    for (const double value : row.each) each.push_back(text_of(value));
+    append_cells(cells,
+                 {row.text, range_of(row.interval), fmt::format("{}", fmt::join(each, ", "))});
     table.add_row(std::move(cells));
   }
   return to_html(table);
@@ -172,20 +206,49 @@ std::string table_of(const RowChart& chart, const std::vector<std::string>& name
 
 }  // namespace
 
-std::string row_chart_figure(const RowChart& chart, std::string_view id) {
-  if (chart.rows.empty()) return {};
-  const Scale scale = scale_of(chart);
+namespace {
+
+Picture drawn(const RowChart& chart, const Scale& scale) {
   const std::vector<std::string> names = part_names(chart);
-  const double bottom = kChartTop + kRowHeight * static_cast<double>(chart.rows.size());
-  std::string content = axis_picture(chart, bottom, scale);
-  double top = kChartTop;
+  const Legend legend = legend_of(names);
+  const double first = legend.bottom() + 4.0;
+  const double bottom = first + kRowHeight * static_cast<double>(chart.rows.size());
+  std::string content = legend.svg();
+  double top = first;
+  for (const RowChart::Row& row : chart.rows) {
+    if (row.band) content += band_picture(*row.band, top, scale);
+    top += kRowHeight;
+  }
+  content += axis_picture(chart, first, bottom, scale);
+  top = first;
   for (const RowChart::Row& row : chart.rows) {
     content += row_picture(chart, row, top, scale, names);
     top += kRowHeight;
   }
-  return figure(chart.title,
-                svg_picture(id, chart.title, chart.description, bottom + kChartBottom, content),
-                legend(names), table_of(chart, names));
+  return {.title = chart.title,
+          .description = chart.description,
+          .height = bottom + kChartBottom,
+          .content = content,
+          .table = table_of(chart, names)};
+}
+
+}  // namespace
+
+Picture picture_of(const RowChart& chart) { return drawn(chart, scale_of(chart)); }
+
+std::vector<Picture> columns_of(const RowChart& chart) {
+  constexpr std::size_t kMostInOne = 6;
+  std::vector<Picture> pictures;
+  const std::size_t rows = chart.rows.size();
+  const std::size_t step = rows > kMostInOne ? divide_up(rows, std::size_t{2}) : rows;
+  for (std::size_t begin = 0; begin < rows; begin += step) {
+    RowChart part = chart;
+    const auto first = chart.rows.begin() + static_cast<std::ptrdiff_t>(begin);
+    part.rows.assign(first, first + static_cast<std::ptrdiff_t>(std::min(step, rows - begin)));
+    if (begin > 0) part.title += ", continued";
+    pictures.push_back(drawn(part, scale_of(chart)));
+  }
+  return pictures;
 }
 
 }  // namespace linkgain

@@ -1,9 +1,9 @@
 #include "linkgain/html/run_page.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <list>
 #include <utility>
 #include <vector>
@@ -18,45 +18,23 @@
 namespace linkgain {
 namespace {
 
-/// Says "p2p (sets nothing) and host (NCCL_P2P_DISABLE=1)".
-std::string variants_text(const Settings& settings) {
-  std::vector<std::string> parts;
-  for (const Variant& variant : settings.variants) {
-    std::vector<std::string> words;
-    for (const auto& [name, value] : variant.environment) {
-      words.push_back(one_line(name + "=" + value));
-    }
-    parts.push_back(
-        fmt::format("{} ({})", variant.name,
-                    words.empty() ? "sets nothing" : fmt::format("{}", fmt::join(words, " "))));
-  }
-  return fmt::format("{}", fmt::join(parts, " and "));
-}
-
-std::string introduction(const Record& record) {
-  if (record.settings.variants.size() < 2) return {};
-  return fmt::format(
-      "<p>linkgain timed the same operations with each variant in turn: {}. A variant is a set of "
-      "environment variables that opens or closes a path between the {}.</p>\n",
-      xml_escaped(variants_text(record.settings)),
-      record.settings.backend == BackendKind::mpi
-          ? "ranks"
-          : "GPUs: P2P (peer-to-peer) is their access to each other's memory, by NVLink or PCIe");
-}
-
-std::string answer_html(const RunSummary& summary) {
+/// Shows the sentence, its pictures, the tables of the screen, and what else a reader asks.
+std::string answer_html(const RunSummary& summary, const std::string& questions) {
   const Answer answer = answer_of(summary);
-  const CaseSummary* const first = answer.main;
-  std::string html = fmt::format("<p class=\"answer\"><strong>{}</strong></p>\n",
-                                 xml_escaped(answer_sentence(summary, answer)));
-  if (first != nullptr) {
-    html += fmt::format(
-        "<div class=\"tables\">\n{}{}</div>\n",
-        to_html(variants_table(answer), "Time with and without"),
-        to_html(answer_table(answer),
-                summary.launches.most > 1 ? "Each operation, 95 % intervals" : "Each operation"));
+  std::string cells;
+  const std::vector<Picture> pictures = answer_pictures(summary);
+  for (const Picture& picture : pictures) {
+    cells += figure(picture, fmt::format("answer-{}", &picture - pictures.data()));
   }
-  return html + introduction(summary.record) + questions(summary);
+  std::string tables;
+  const bool is_of_program = summary.is_of_program() && answer.main != nullptr;
+  for (const Table& table :
+       is_of_program ? std::vector{metrics_table({answer.main})} : answer_tables(summary, answer)) {
+    tables = to_html(table, tables.empty() ? "Each variant" : "Each operation") + tables;
+  }
+  if (!tables.empty()) cells += fmt::format("<div>\n{}</div>\n", tables);
+  return fmt::format("<p>{}</p>\n", xml_escaped(answer_sentence(summary, answer))) +
+         side_by_side(cells + questions);
 }
 
 /// Takes what stands below the heading of a section.
@@ -98,20 +76,32 @@ constexpr const char* kWords =
     "communication.</dd>\n"
     "</dl>\n";
 
-std::string size_tables_html(const RunSummary& summary) {
-  return folded("All figures by size, with marks", to_html(size_tables(summary)));
-}
-
 std::string pairs_html(const RunSummary& summary) {
   const Document tables = pair_tables(summary);
   if (tables.empty()) return {};
   return pair_pictures(summary) + folded("All figures by pair", to_html(tables));
 }
 
+/// Tells whether a training's steps are the picture of the answer.
+bool is_of_training(const Answer& answer) {
+  return answer.main != nullptr && is_training(answer.main->definition().operation);
+}
+
+std::string sizes_html(const RunSummary& summary, const ShownRun& run) {
+  const Answer answer = answer_of(summary);
+  const SizePictures pictures = answer.main == nullptr
+                                    ? SizePictures{}
+                                    : size_pictures({&run, 1}, answer.main->definition().operation);
+  return (is_of_training(answer) ? figures(pictures.answer, "sizes") : "") + pictures.others +
+         folded("All figures by size, with marks", to_html(size_tables(summary)));
+}
+
 std::string training_html(const RunSummary& summary, const ShownRun& run) {
   if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
-  return training_picture({&run, 1}) + folded("All figures of trainings and of the largest sizes",
-                                              to_html(headline(summary), "Time of the training"));
+  return (is_of_training(answer_of(summary)) ? ""
+                                             : figures(training_pictures({&run, 1}), "training")) +
+         folded("All figures of trainings and of the largest sizes",
+                to_html(headline(summary), "Time of the training"));
 }
 
 /// Shows a row for each run: what it is of and what it says.
@@ -127,15 +117,23 @@ std::string runs_table(std::span<const ShownRun> runs) {
   return to_html(table);
 }
 
-/// Shows a program's report, with pictures of the values, of each run and of the machine behind the
-/// metrics.
+/// Shows a program's answer, then its report, with pictures of its other metrics and of the
+/// machine.
 std::string program_page(const RunSummary& summary) {
-  HtmlPage page = page_of(run_report(summary));
-  HtmlPage pictures;
-  pictures.add("pictures", "Pictures", metric_pictures(summary));
-  pictures.add("gpus", "GPUs", machine_figure(summary.record, "gpus-picture"));
-  page.sections.insert(page.sections.begin() + (page.sections.empty() ? 0 : 1),
-                       pictures.sections.begin(), pictures.sections.end());
+  HtmlPage page = page_of(report_head(summary.record));
+  page.add("answer", "The answer", answer_html(summary, ""));
+  page.add("warnings", "Warnings", body_of(warnings_section(summary.record)));
+  std::vector<Picture> pictures;
+  for (const CaseSummary& each : summary.cases) {
+    if (&each == answer_of(summary).main) continue;
+    std::ranges::move(metric_pictures(each), std::back_inserter(pictures));
+  }
+  page.add("pictures", "Other metrics", figures(pictures, "metric"));
+  HtmlPage details = page_of(run_details(summary));
+  for (HtmlPage::Section& section : details.sections) {
+    if (section.id != "warnings") page.sections.push_back(std::move(section));
+  }
+  page.add("gpus", "GPUs", machine_figure(summary.record, "gpus-picture"));
   return html_text(page);
 }
 
@@ -146,12 +144,11 @@ std::string run_page(const RunSummary& summary) {
   const Record& record = summary.record;
   const ShownRun run{{}, &summary};
   HtmlPage page = page_of(report_head(record));
-  page.add("answer", "The answer", answer_html(summary));
+  page.add("answer", "The answer", answer_html(summary, questions(summary)));
   page.add("bound", "What NVLink could save at most", body_of(nvlink_bound(summary)));
   page.add("warnings", "Warnings", body_of(warnings_section(record)));
   page.add("soak", "Over time", body_of(soak_section(summary)));
-  page.add("machine", "Machine", machine_html(record, "gpus"));
-  page.add("sizes", "By size", size_pictures({&run, 1}) + size_tables_html(summary));
+  page.add("sizes", "By size", sizes_html(summary, run));
   page.add("pairs", "Pairs", pairs_html(summary));
   page.add("training", "Training", training_html(summary, run));
   const std::string health = health_html(summary);
@@ -159,6 +156,7 @@ std::string run_page(const RunSummary& summary) {
   page.add("traffic", "NVLink traffic",
            folded("What the links' counters say of each case",
                   body_of(nvlink_traffic_section(summary))));
+  page.add("machine", "Machine", machine_html(record, "gpus"));
   page.add("variants", "Variants", body_of(variants_section(record)));
   page.add("repeat", "Repeat it", body_of(repeat_section(record)));
   page.add("words", "Words", kWords);
@@ -187,11 +185,15 @@ std::string runs_page(std::span<const NamedRecord> records) {
   }
   HtmlPage page{.title = fmt::format("linkgain: {} runs", runs.size()),
                 .lead = "<p>Each picture shows every run that has such cases.</p>\n"};
-  page.add("answer", "The answers", runs_table(runs));
+  const SizePictures sizes = size_pictures(runs);
+  const std::string trainings = figures(training_pictures(runs), "training");
+  const bool has_sizes = !sizes.answer.empty();
+  page.add("answer", "The answers",
+           (has_sizes ? figures(sizes.answer, "answer") : trainings) + runs_table(runs));
   page.add("warnings", "Warnings", warnings);
-  page.add("machine", "Machines", fmt::format("<div class=\"figures\">\n{}</div>\n", machines));
-  page.add("sizes", "By size", size_pictures(runs));
-  page.add("training", "Training", training_picture(runs));
+  page.add("sizes", "By size", sizes.others);
+  page.add("training", "Training", has_sizes ? trainings : "");
+  page.add("machine", "Machines", side_by_side(machines));
   page.add("repeat", "Variants, and how to repeat it", circumstances);
   page.add("words", "Words", kWords);
   return html_text(page);

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -13,6 +16,9 @@
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"
 #include "linkgain/html/row_chart.hpp"
+#include "linkgain/report/answer.hpp"
+#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -50,14 +56,25 @@ std::string heat_map_of(const RunSummary& summary, const PairsSummary& pairs,
   return heat_map_table(map);
 }
 
+/// Names a training as the answer does, and says what "none" communicates.
+std::string training_label(const CaseSummary& each, const VariantSummary& variant) {
+  constexpr std::string_view kNone = " none";
+  std::string label = answer_label(each.definition());
+  if (const std::size_t none = label.rfind(kNone);
+      !uses_link(each.definition()) && none != std::string::npos) {
+    label.replace(none, kNone.size(), " without communication");
+  }
+  const auto place = static_cast<std::size_t>(variant.result - each.result->variants.data());
+  return fmt::format("{}, {}", label, variant_title(each, place));
+}
+
 /// Shows the parts of a step; of a training without communication, and where none is left to be
 /// hidden, one.
 RowChart::Row training_row(const ShownRun& run, const CaseSummary& each,
                            const VariantSummary& variant) {
   const double step = variant.result->time->value;
   const std::string name = run.name.empty() ? "" : run.name + ": ";
-  RowChart::Row row{.label = fmt::format("{}{}, {}", name, case_label(each.definition()),
-                                         variant.result->variant)};
+  RowChart::Row row{.label = name + training_label(each, variant)};
   row.text = readable_time(*variant.result->time);
   const std::optional<Estimate>& exposed = variant.exposed;
   const bool is_shown = exposed && (exposed->value > 0.0 || exposed->interval);
@@ -68,7 +85,7 @@ RowChart::Row training_row(const ShownRun& run, const CaseSummary& each,
 
 /// One GPU's readings in the order of samples.
 struct Reading {
-  int sequence = 0;
+  double seconds = 0.0;  ///< of measuring, before it
   Health health;
 };
 
@@ -88,33 +105,37 @@ Plot::Series readings_of(const std::vector<Reading>& readings, std::string name,
       ++count;
     }
     if (count > 0) {
-      series.points.push_back({static_cast<double>(readings[begin].sequence), sum / count, {}});
+      series.points.push_back({readings[begin].seconds, sum / count, {}});
     }
   }
   return series;
 }
 
 std::vector<std::vector<Reading>> readings_by_rank(const Record& record) {
-  std::vector<std::vector<Reading>> readings(record.machine.ranks.size());
+  std::vector<const Sample*> samples;
   for (const CaseResult& result : record.cases) {
-    for (const Sample& sample : result.samples) {
-      const std::size_t ranks = std::min(readings.size(), sample.health.size());
-      for (std::size_t rank = 0; rank < ranks; ++rank) {
-        readings[rank].push_back({sample.sequence, sample.health[rank]});
-      }
-    }
+    for (const Sample& sample : result.samples) samples.push_back(&sample);
   }
-  for (auto& each : readings) std::ranges::stable_sort(each, {}, &Reading::sequence);
+  std::ranges::stable_sort(samples, {}, &Sample::sequence);
+  std::vector<std::vector<Reading>> readings(record.machine.ranks.size());
+  double seconds = 0.0;
+  for (const Sample* const sample : samples) {
+    const std::size_t ranks = std::min(readings.size(), sample->health.size());
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      readings[rank].push_back({seconds, sample->health[rank]});
+    }
+    seconds += sample->time().value * static_cast<double>(sample->operations);
+  }
   return readings;
 }
 
 template <typename Value>
-std::string health_picture(const Record& record, const std::vector<std::vector<Reading>>& readings,
-                           const std::string& what, const std::string& unit, const std::string& id,
-                           Value value) {
+void add_health(std::vector<Picture>& pictures, const Record& record,
+                const std::vector<std::vector<Reading>>& readings, const std::string& what,
+                const std::string& unit, Value value) {
   Plot plot{.title = what + " over the run",
             .description = {},
-            .x = {"sample, in the order measured", Quantity::number, Spacing::linear},
+            .x = {"time of measuring", Quantity::seconds, Spacing::linear},
             .y = {unit, Quantity::number, Spacing::linear}};
   for (std::size_t rank = 0; rank < readings.size(); ++rank) {
     Plot::Series series = readings_of(
@@ -126,23 +147,69 @@ std::string health_picture(const Record& record, const std::vector<std::vector<R
                     least.y, most.y, unit);
     plot.series.push_back(std::move(series));
   }
-  return plot.series.empty() ? "" : plot_figure(plot, id);
+  if (!plot.series.empty()) pictures.push_back(picture_of(plot));
 }
 
-Quantity quantity_of(const ProgramMetric& metric) {
-  return is_timed(metric) ? Quantity::seconds : Quantity::number;
+std::vector<Picture> drawn(RowChart chart) {
+  if (chart.rows.empty()) return {};
+  for (const RowChart::Row& row : chart.rows) {
+    chart.description +=
+        fmt::format("{}{}: {}.", chart.description.empty() ? "" : " ", row.label, row.text);
+  }
+  return {picture_of(chart)};
 }
 
-/// Shows each variant's mean over runs, and its 95 % interval.
-RowChart values_of(const CaseSummary& each) {
-  const ProgramMetric& metric = *each.definition().metric;
-  RowChart chart{.title = fmt::format("{}: mean of each variant", metric.name),
+/// Draws what the links' counters saw of each variant's runs.
+std::vector<Picture> traffic_pictures(const CaseSummary& each) {
+  RowChart chart{
+      .title = "Bytes over NVLink in a run",
+      .description = {},
+      .axis = {"bytes, by the counters of the GPUs' links", Quantity::number, Spacing::linear}};
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const std::optional<double>& bytes = each.variants[i].nvlink_bytes;
+    if (!bytes) continue;
+    chart.rows.push_back({.label = variant_title(each, i),
+                          .parts = {{"over NVLink", *bytes}},
+                          .text = readable_traffic(*bytes)});
+  }
+  return drawn(std::move(chart));
+}
+
+/// Draws how many times as fast each row of the answer is.
+std::vector<Picture> speed_up_pictures(const Answer& answer) {
+  RowChart chart{.title = "Speed-up of what was measured",
                  .description = {},
-                 .axis = {name_with_unit(metric), quantity_of(metric), Spacing::linear}};
-  for (const VariantSummary& variant : each.variants) {
+                 .axis = {"times as fast", Quantity::ratio, Spacing::logarithmic},
+                 .reference = 1.0};
+  for (const CaseSummary* const each : answer.rows) {
+    for (const Comparison& comparison : each->comparisons) {
+      if (!comparison.has_speed_up()) continue;
+      const std::string other = each->comparisons.size() == 1
+                                    ? ""
+                                    : fmt::format(", against {}", comparison.other->variant);
+      chart.rows.push_back({.label = answer_label(each->definition()) + other,
+                            .value = comparison.ratio->value,
+                            .interval = comparison.ratio->interval,
+                            .text = readable_ratio(*comparison.ratio).estimate,
+                            .tone = tone_of(comparison.verdict)});
+    }
+  }
+  return drawn(std::move(chart));
+}
+
+}  // namespace
+
+std::vector<Picture> metric_pictures(const CaseSummary& each) {
+  const ProgramMetric& metric = *each.definition().metric;
+  const Quantity quantity = is_timed(metric) ? Quantity::seconds : Quantity::number;
+  RowChart chart{.title = fmt::format("{}: every run, and the mean", metric.name),
+                 .description = {},
+                 .axis = {name_with_unit(metric), quantity, Spacing::linear}};
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const VariantSummary& variant = each.variants[i];
     const std::optional<Seconds>& time = variant.result->time;
     if (!time) continue;
-    RowChart::Row row{.label = variant.result->variant,
+    RowChart::Row row{.label = variant_title(each, i),
                       .value = from_sample(metric, *time),
                       .text = readable_result(each.definition(), *time)};
     if (const std::optional<Interval>& interval = variant.time_interval) {
@@ -150,44 +217,13 @@ RowChart values_of(const CaseSummary& each) {
                                             from_sample(metric, Seconds{interval->high})});
       row.interval = Interval{low, high};
     }
-    chart.description +=
-        fmt::format("{}{}: {}.", chart.description.empty() ? "" : " ", row.label, row.text);
+    for (const Sample& sample : each.result->samples) {
+      if (static_cast<std::size_t>(sample.variant) != i) continue;
+      row.each.push_back(from_sample(metric, sample.time()));
+    }
     chart.rows.push_back(std::move(row));
   }
-  return chart;
-}
-
-/// Shows what each run gave, in the order of rounds.
-Plot runs_of(const CaseResult& result) {
-  const ProgramMetric& metric = *result.definition.metric;
-  Plot plot{.title = fmt::format("{}: every run", metric.name),
-            .description = "Each run's value by its round.",
-            .x = {"round", Quantity::number, Spacing::linear},
-            .y = {name_with_unit(metric), quantity_of(metric), Spacing::linear}};
-  for (const VariantResult& variant : result.variants) plot.series.push_back({variant.variant});
-  for (const Sample& sample : result.samples) {
-    plot.series[static_cast<std::size_t>(sample.variant)].points.push_back(
-        {static_cast<double>(sample.launch + 1), from_sample(metric, sample.time()), {}});
-  }
-  std::erase_if(plot.series, [](const Plot::Series& series) { return series.points.empty(); });
-  return plot;
-}
-
-std::string in_figures(const std::string& figures) {
-  return figures.empty() ? "" : fmt::format("<div class=\"figures\">\n{}</div>\n", figures);
-}
-
-}  // namespace
-
-std::string metric_pictures(const RunSummary& summary) {
-  std::string figures;
-  for (std::size_t i = 0; i < summary.cases.size(); ++i) {
-    const CaseSummary& each = summary.cases[i];
-    if (each.result->samples.empty()) continue;
-    figures += row_chart_figure(values_of(each), fmt::format("value-{}", i));
-    figures += plot_figure(runs_of(*each.result), fmt::format("runs-{}", i));
-  }
-  return in_figures(figures);
+  return drawn(std::move(chart));
 }
 
 std::string pair_pictures(const RunSummary& summary) {
@@ -198,39 +234,59 @@ std::string pair_pictures(const RunSummary& summary) {
     if (summary.is_condensed && !is_first) continue;
     for (const PairMatrixSummary& each : pairs.matrices) text += heat_map_of(summary, pairs, each);
   }
-  return in_figures(text);
+  return side_by_side(text);
 }
 
-std::string training_picture(std::span<const ShownRun> runs) {
+std::vector<Picture> training_pictures(std::span<const ShownRun> runs) {
   RowChart chart{.title = "Time of a training step",
                  .description = {},
                  .axis = {"time of a step", Quantity::seconds, Spacing::linear}};
+  std::vector<std::pair<const ShownRun*, const CaseSummary*>> trainings;
   for (const ShownRun& run : runs) {
     for (const CaseSummary& each : run.summary->cases) {
-      if (!is_training(each.definition().operation)) continue;
-      for (const VariantSummary& variant : each.variants) {
-        if (variant.wrong_data || !variant.result->time) continue;
-        chart.rows.push_back(training_row(run, each, variant));
-        const RowChart::Row& row = chart.rows.back();
-        chart.description +=
-            fmt::format("{}{}: {}.", chart.description.empty() ? "" : " ", row.label, row.text);
-      }
+      if (is_training(each.definition().operation)) trainings.emplace_back(&run, &each);
     }
   }
-  return row_chart_figure(chart, "training");
+  const auto communicates = [](const auto& each) { return uses_link(each.second->definition()); };
+  if (std::ranges::any_of(trainings, communicates)) {
+    std::erase_if(trainings, [&](const auto& each) { return !communicates(each); });
+  }
+  for (const auto& [run, each] : trainings) {
+    for (const VariantSummary& variant : each->variants) {
+      if (variant.wrong_data || !variant.result->time) continue;
+      chart.rows.push_back(training_row(*run, *each, variant));
+    }
+  }
+  return drawn(std::move(chart));
+}
+
+std::vector<Picture> answer_pictures(const RunSummary& summary) {
+  const Answer answer = answer_of(summary);
+  if (answer.main == nullptr) return {};
+  if (summary.is_of_program()) {
+    std::vector<Picture> pictures = metric_pictures(*answer.main);
+    std::ranges::move(traffic_pictures(summary.cases.front()), std::back_inserter(pictures));
+    return pictures;
+  }
+  const ShownRun run{{}, &summary};
+  const OperationKind operation = answer.main->definition().operation;
+  std::vector<Picture> pictures = is_training(operation)
+                                      ? training_pictures({&run, 1})
+                                      : size_pictures({&run, 1}, operation).answer;
+  return pictures.empty() ? speed_up_pictures(answer) : pictures;
 }
 
 std::string health_pictures(const RunSummary& summary) {
   const Record& record = summary.record;
   const auto readings = readings_by_rank(record);
-  const std::string figures =
-      health_picture(record, readings, "Temperature", "°C", "temperature",
-                     [](const Health& health) { return health.temperature_c; }) +
-      health_picture(record, readings, "Power", "W", "power",
-                     [](const Health& health) { return health.power_w; }) +
-      health_picture(record, readings, "SM clock", "MHz", "clock",
-                     [](const Health& health) { return health.sm_clock_mhz; });
-  return in_figures(figures);
+  std::vector<Picture> pictures;
+  add_health(pictures, record, readings, "Temperature", "°C",
+             [](const Health& health) { return health.temperature_c; });
+  add_health(pictures, record, readings, "Power", "W",
+             [](const Health& health) { return health.power_w; });
+  add_health(pictures, record, readings, "SM clock", "MHz",
+             [](const Health& health) { return health.sm_clock_mhz; });
+  return figures(pictures, "health");
 }
 
 }  // namespace linkgain

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "linkgain/html/page.hpp"
 #include "linkgain/summary/run_summary.hpp"
 
-/// Parts of a run's page that show figures, as HTML. Where there are several runs all are in each.
+/// Parts of a run's page that show figures. Where there are several runs all are in each.
 namespace linkgain {
 
 /// A run and how it is called beside others; alone it needs no name.
@@ -15,25 +18,38 @@ struct ShownRun {
   const RunSummary* summary = nullptr;
 };
 
-/// Shows for each curve of two sizes or more bus bandwidth, time and speed-up over size; NCCL's
-/// operation and our kernel share theirs. Empty where there is none.
-std::string size_pictures(std::span<const ShownRun> runs);
+/// For each curve of two sizes or more headroom, speed-up, bus bandwidth and time over size, as far
+/// as it has them; NCCL's operation and linkgain's kernel share theirs.
+struct SizePictures {
+  std::vector<Picture> answer;  ///< two at most, of the curve that the answer is about
+  std::string others;           ///< all others, as HTML
+};
+
+/// Draws them; the first curve of the operation is the answer's, or the first of all.
+SizePictures size_pictures(std::span<const ShownRun> runs,
+                           const std::optional<OperationKind>& operation = {});
+
+/// Draws what stands first in a report: of a program its first metric and what went over NVLink; of
+/// a training its steps; of curves what size_pictures() gives; else each row's speed-up.
+std::vector<Picture> answer_pictures(const RunSummary& summary);
 
 /// Shows a heat map for each variant of the pairs' first family of each operation; where the
 /// summary is not condensed of all. Empty without pairs.
 std::string pair_pictures(const RunSummary& summary);
 
-/// Shows what a step of each training computes, and what of its communication that does not hide.
-std::string training_picture(std::span<const ShownRun> runs);
+/// Draws what a step of each training computes, and what of its communication that does not hide;
+/// those without communication only where nothing else is left. Empty without trainings.
+std::vector<Picture> training_pictures(std::span<const ShownRun> runs);
 
-/// Shows of each metric of a program the variants' means with their intervals, and every run.
-std::string metric_pictures(const RunSummary& summary);
+/// Draws the variants' runs of a metric of a program, their means and intervals. Empty where no run
+/// gave it.
+std::vector<Picture> metric_pictures(const CaseSummary& metric);
 
 /// Shows temperature, power and SM clock of every GPU from the first sample to the last.
 std::string health_pictures(const RunSummary& summary);
 
-/// Answers the five questions that a reader has, each with its answer, as HTML: how much faster, by
-/// which path, whether anything is wrong, at which size it pays, and whether it can be trusted.
+/// Answers what a reader asks beyond how much faster it is, as HTML: by which path, whether
+/// anything is wrong, at which size it pays, and whether it can be trusted.
 std::string questions(const RunSummary& summary);
 
 /// Shows the machine of a run as a picture and, folded, as tables: for each host its GPUs and what

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -11,13 +14,14 @@
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"
 #include "linkgain/record/limits.hpp"
+#include "linkgain/report/answer.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "run_pictures.hpp"
 
 namespace linkgain {
 namespace {
 
-/// Curves that share a picture: they differ in the run, and in whether a kernel of ours does it.
+/// Curves that share a picture: they differ in the run, and in whether linkgain's kernel does it.
 struct Family {
   struct Member {
     const ShownRun* run = nullptr;
@@ -28,6 +32,14 @@ struct Family {
   bool in_full = false;  ///< stands for its operation where the summary is condensed
   std::vector<Member> members{};
 
+  /// Counts variants of members before this one, whose styles come first.
+  std::size_t first_style(const Member& member) const {
+    std::size_t styles = 0;
+    for (const Member* each = members.data(); each != &member; ++each) {
+      styles += each->curve->variants.size();
+    }
+    return styles;
+  }
   Case definition() const { return members.front().curve->definition(); }
   bool has_kernels() const {
     return std::ranges::any_of(members,
@@ -83,13 +95,25 @@ std::string library_of(const Family& family) {
   return record.settings.backend == BackendKind::mpi ? "MPI" : "NCCL";
 }
 
-/// Says "p2p", "node1: our kernel, p2p".
+/// Says "p2p", "node1: linkgain's kernel, P2P on".
 std::string series_name(const Family& family, const Family::Member& member,
                         const std::string& variant) {
   const std::string run = member.run->name.empty() ? "" : member.run->name + ": ";
   if (!family.has_kernels()) return run + variant;
   const bool is_kernel = member.curve->definition().kernel;
-  return fmt::format("{}{}, {}", run, is_kernel ? "our kernel" : library_of(family), variant);
+  return fmt::format("{}{}, {}", run, is_kernel ? "linkgain's kernel" : library_of(family),
+                     variant);
+}
+
+/// Calls a variant of a curve as the tables of the answer do.
+std::string title_of(const Curve& curve, const std::string& variant) {
+  for (const CaseSummary* const each : curve.cases) {
+    const VariantSummary* const found = each->find(variant);
+    if (found == nullptr) continue;
+    const auto place = found->result - each->result->variants.data();
+    return variant_title(*each, static_cast<std::size_t>(place));
+  }
+  return variant;
 }
 
 /// Says where each series begins and ends.
@@ -137,8 +161,10 @@ std::optional<Plot::Point> point_of(const Case& definition, const VariantSummary
 
 void add_variants(Plot& plot, const Family& family, Shown shown) {
   for (const Family::Member& member : family.members) {
+    std::size_t style = family.first_style(member);
     for (const std::string& name : member.curve->variants) {
-      Plot::Series series{.name = series_name(family, member, name)};
+      Plot::Series series{.name = series_name(family, member, title_of(*member.curve, name)),
+                          .style = style++};
       for (const CaseSummary* each : member.curve->cases) {
         const VariantSummary* variant = each->find(name);
         if (variant == nullptr) continue;
@@ -161,9 +187,11 @@ void add_limits(Plot& plot, const Family& family) {
       const std::optional<Limit> limit =
           limit_of(member.run->summary->record.machine, largest.definition(), variant.result->path);
       if (!limit) continue;
+      const bool is_nvlink = variant.result->path == Path::nvlink;
       // The first one's of several runs: the same path differs by little between like machines.
       if (known.insert(limit->kind).second) {
-        plot.limits.push_back({fmt::format("limit, {}", name_of(limit->kind)), limit->gb_per_s});
+        plot.limits.push_back(
+            {is_nvlink ? "limit of NVLink" : "limit of host memory", limit->gb_per_s});
       }
     }
   }
@@ -173,8 +201,10 @@ void add_speed_ups(Plot& plot, const Family& family) {
   for (const Family::Member& member : family.members) {
     const std::vector<std::string>& variants = member.curve->variants;
     for (std::size_t i = 1; i < variants.size(); ++i) {
-      Plot::Series series{.name = series_name(family, member, variants.front()) + " against " +
-                                  variants[i]};
+      Plot::Series series{
+          .name = series_name(family, member, title_of(*member.curve, variants.front())) +
+                  " against " + title_of(*member.curve, variants[i]),
+          .style = family.first_style(member) + (variants.size() > 2 ? i : 0)};
       for (const CaseSummary* each : member.curve->cases) {
         for (const Comparison& comparison : each->comparisons) {
           if (!comparison.has_speed_up() || comparison.other->variant != variants[i]) continue;
@@ -187,13 +217,26 @@ void add_speed_ups(Plot& plot, const Family& family) {
   }
 }
 
-std::string figure_of(Plot plot, const std::string& id) {
-  if (plot.series.empty()) return {};
-  plot.description = description_of(plot);
-  return plot_figure(plot, id);
+/// Shows how many times as long the library takes as linkgain's kernel does.
+void add_headroom(Plot& plot, const Family& family) {
+  for (const Family::Member& member : family.members) {
+    std::size_t style = family.first_style(member);
+    for (const std::string& name : member.curve->variants) {
+      Plot::Series series{.name = title_of(*member.curve, name), .style = style++};
+      for (const CaseSummary* each : member.curve->cases) {
+        const VariantSummary* const variant = each->find(name);
+        if (variant == nullptr || !variant->library_ratio) continue;
+        series.points.push_back({static_cast<double>(each->definition().size.value),
+                                 variant->library_ratio->value, variant->library_ratio->interval});
+      }
+      add_series(plot, std::move(series));
+    }
+  }
 }
 
-std::string figures_of(const Family& family, std::size_t number) {
+/// Draws a family's curves: first what it answers, of a run for kernels alone what the library
+/// leaves, then what that is made of.
+std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
   const Case definition = family.definition();
   const auto plot_of = [&](std::string_view what, std::string unit, Quantity quantity) {
     return Plot{.title = fmt::format("{}: {}", family.label, what),
@@ -201,7 +244,12 @@ std::string figures_of(const Family& family, std::size_t number) {
                 .x = size_axis(),
                 .y = {std::move(unit), quantity, Spacing::logarithmic}};
   };
+  Plot headroom = plot_of(fmt::format("headroom, {}'s time over the kernel's", library_of(family)),
+                          "times as long", Quantity::ratio);
+  add_headroom(headroom, family);
+  headroom.reference = 1.0;
   Plot bandwidth = plot_of("bus bandwidth", "GB/s", Quantity::bandwidth);
+  bandwidth.y.spacing = Spacing::linear;
   if (moves_its_size(definition.operation) && !is_latency(definition.operation)) {
     add_variants(bandwidth, family, Shown::bandwidth);
     add_limits(bandwidth, family);
@@ -211,38 +259,59 @@ std::string figures_of(const Family& family, std::size_t number) {
   Plot speed_up = plot_of("speed-up", "times as fast", Quantity::ratio);
   add_speed_ups(speed_up, family);
   speed_up.reference = 1.0;
-  const std::string figures = figure_of(speed_up, fmt::format("size-{}-speed", number)) +
-                              figure_of(bandwidth, fmt::format("size-{}-busbw", number)) +
-                              figure_of(time, fmt::format("size-{}-time", number));
-  return figures.empty() ? figures : fmt::format("<div class=\"figures\">\n{}</div>\n", figures);
+  std::vector<Plot*> plots{&speed_up, &bandwidth, &headroom, &time};
+  if (is_of_kernels) std::swap(plots[0], plots[2]);
+  std::vector<Picture> pictures;
+  for (Plot* const plot : plots) {
+    if (plot->series.empty()) continue;
+    plot->description = description_of(*plot);
+    pictures.push_back(picture_of(*plot));
+  }
+  return pictures;
 }
 
 std::string heading(int level, const std::string& text) {
   return fmt::format("<h{0}>{1}</h{0}>\n", level, xml_escaped(text));
 }
 
+bool has_headroom(const Family& family) {
+  return family.has_kernels() && family.members.size() > 1;
+}
+
 }  // namespace
 
-std::string size_pictures(std::span<const ShownRun> runs) {
+SizePictures size_pictures(std::span<const ShownRun> runs,
+                           const std::optional<OperationKind>& operation) {
+  constexpr std::size_t kMostInAnswer = 2;
   const std::vector<Family> families = families_of(runs);
-  std::string text;
-  std::string more;
-  std::size_t number = 0;
-  std::size_t folded_families = 0;
-  for (const Family& family : families) {
-    const std::string figures = figures_of(family, ++number);
-    if (figures.empty()) continue;
-    if (family.in_full) {
-      text += heading(3, family.label) + figures;
-    } else {
-      more += heading(4, family.label) + figures;
-      ++folded_families;
-    }
+  const bool are_of_kernels = std::ranges::all_of(families, has_headroom);
+  auto first = families.begin();
+  if (operation) {
+    first = std::ranges::find(families, *operation,
+                              [](const Family& each) { return each.definition().operation; });
   }
-  if (more.empty()) return text;
-  return text + heading(3, "Other types, reductions and forms") +
-         folded(counted(static_cast<std::int64_t>(folded_families), "curve more", "curves more"),
-                more);
+  if (first == families.end()) first = families.begin();
+  SizePictures shown;
+  std::string more;
+  std::int64_t folded_families = 0;
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    const Family& family = families[i];
+    std::vector<Picture> pictures = pictures_of(family, are_of_kernels);
+    if (&family == &*first) {
+      const std::size_t most = std::min(pictures.size(), kMostInAnswer);
+      std::ranges::move(pictures.begin(), pictures.begin() + static_cast<std::ptrdiff_t>(most),
+                        std::back_inserter(shown.answer));
+      pictures.erase(pictures.begin(), pictures.begin() + static_cast<std::ptrdiff_t>(most));
+    }
+    const std::string html = figures(pictures, fmt::format("size-{}", i));
+    if (html.empty()) continue;
+    (family.in_full ? shown.others : more) += heading(family.in_full ? 3 : 4, family.label) + html;
+    if (!family.in_full) ++folded_families;
+  }
+  if (more.empty()) return shown;
+  shown.others += heading(3, "Other types, reductions and forms") +
+                  folded(counted(folded_families, "curve more", "curves more"), more);
+  return shown;
 }
 
 }  // namespace linkgain

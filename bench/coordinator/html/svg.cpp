@@ -23,13 +23,26 @@ std::string fitted(std::string_view text, double width, double height) {
   return first_columns(text, static_cast<std::size_t>(width / (kWidest * height)), "…");
 }
 
-std::string svg_picture(std::string_view id, std::string_view title, std::string_view description,
-                        double height, const std::string& content) {
+std::string svg_picture(std::string_view id, const Picture& picture, const std::string& content) {
   return fmt::format(
       "<svg viewBox=\"0 0 {0:g} {1:g}\" role=\"img\" aria-labelledby=\"{2}-t {2}-d\">\n"
       "<title id=\"{2}-t\">{3}</title>\n<desc id=\"{2}-d\">{4}</desc>\n{5}</svg>\n",
-      kPictureWidth, height, id, xml_escaped(one_line(title)), xml_escaped(one_line(description)),
-      content);
+      kPictureWidth, picture.height, id, xml_escaped(one_line(picture.title)),
+      xml_escaped(one_line(picture.description)), content);
+}
+
+void Legend::add(const std::string& sample, std::string_view name) {
+  constexpr double kGap = 6.0;
+  const std::string shown = fitted(name, kPictureWidth - kSample - kGap);
+  const double width = kSample + kGap + text_width(shown);
+  if (x_ > 0.0 && x_ + width > kPictureWidth) {
+    x_ = 0.0;
+    y_ += kLine;
+  }
+  svg_ +=
+      fmt::format("<g transform=\"translate({:.1f} {:.1f})\">{}</g>\n", x_ + 2.0, y_ + 9.0, sample);
+  svg_ += svg_text(x_ + kSample + kGap, y_ + 13.5, Anchor::start, shown);
+  x_ += width + 2.0 * kGap;
 }
 
 std::string svg_text(double x, double y, Anchor anchor, std::string_view text,

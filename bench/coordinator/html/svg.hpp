@@ -5,14 +5,16 @@
 #include <string_view>
 
 #include "linkgain/base/names.hpp"
+#include "linkgain/html/picture.hpp"
 
 /// Pieces of inline SVG pictures. Their styles are in style.css.
 namespace linkgain {
 
 /// All pictures are as wide, so that text of `kTextHeight` reads alike in all of them: on a phone
 /// it is a little smaller than the page's.
-inline constexpr double kPictureWidth = 460.0;
+inline constexpr double kPictureWidth = 500.0;
 inline constexpr double kTextHeight = 13.0;
+inline constexpr double kLargestText = 15.5;  ///< on a phone, and in a picture of its own
 
 /// Series of one plot differ in colour, mark and dash; behind so many they repeat.
 inline constexpr std::size_t kSeriesStyles = 8;
@@ -23,9 +25,27 @@ double text_width(std::string_view text, double height = kTextHeight);
 /// Cuts the text to what `width` holds.
 std::string fitted(std::string_view text, double width, double height = kTextHeight);
 
-/// Makes a picture of kPictureWidth with its title and description; `id` is unique on the page.
-std::string svg_picture(std::string_view id, std::string_view title, std::string_view description,
-                        double height, const std::string& content);
+/// Makes inline SVG of one of a picture's contents; `id` is unique on the page.
+std::string svg_picture(std::string_view id, const Picture& picture, const std::string& content);
+
+/// Lays out what explains the marks of a picture, from the top left corner on.
+class Legend {
+ public:
+  explicit Legend(double top) : y_(top) {}
+  /// Adds a sample, drawn from (0, 0) to (kSample, 0), and its name.
+  void add(const std::string& sample, std::string_view name);
+
+  static constexpr double kSample = 26.0;
+  const std::string& svg() const { return svg_; }
+  /// Gives the lower end of the last line; the top where nothing was added.
+  double bottom() const { return svg_.empty() ? y_ : y_ + kLine; }
+
+ private:
+  static constexpr double kLine = 18.0;
+  double x_ = 0.0;
+  double y_;
+  std::string svg_;
+};
 
 enum class Anchor { start, middle, end };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/names.hpp"
+#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
@@ -29,7 +31,7 @@
 namespace linkgain {
 
 /// As OutputFormat, and the forms that a record alone has.
-enum class ReportFormat { table, markdown, csv, json, screen, card, html };
+enum class ReportFormat { table, markdown, csv, json, screen, card, html, svg };
 
 template <>
 inline constexpr auto kNames<ReportFormat> = names<ReportFormat>("format",
@@ -39,7 +41,8 @@ inline constexpr auto kNames<ReportFormat> = names<ReportFormat>("format",
                                                                   {ReportFormat::json, "json"},
                                                                   {ReportFormat::screen, "screen"},
                                                                   {ReportFormat::card, "card"},
-                                                                  {ReportFormat::html, "html"}});
+                                                                  {ReportFormat::html, "html"},
+                                                                  {ReportFormat::svg, "svg"}});
 
 namespace {
 
@@ -48,11 +51,13 @@ constexpr const char* kFooter =
     "  linkgain report                                    the latest run in results/\n"
     "  linkgain report record.json --format csv > run.csv\n"
     "  linkgain report --card                             for an issue or a forum\n"
+    "  linkgain report --format svg -o answer.svg         a picture for a README\n"
     "  linkgain report before.json after.json --format html > runs.html";
 
 struct ReportOptions {
   std::vector<std::filesystem::path> records;  ///< empty: of the latest run
   ReportFormat format = ReportFormat::markdown;
+  std::optional<std::filesystem::path> output;  ///< absent: standard output
   bool color = true;
   bool pager = true;
 };
@@ -65,13 +70,20 @@ void declare(CommandLine& line, ReportOptions& options) {
       ->type_name(kRecordValue);
   using enum ReportFormat;
   if (::isatty(STDOUT_FILENO) == 1) options.format = table;
-  add_format(line, "REPORT", std::array{table, markdown, csv, json, screen, card, html},
+  add_format(line, "REPORT", std::array{table, markdown, csv, json, screen, card, html, svg},
              options.format, {json, card});
+  add_file(line, "-o,--output", options.output, "Write the page or picture to this file");
   add_no_color(line, options.color);
   line.app.add_flag_callback(
       "--no-pager", [&options] { options.pager = false; },
       "Print what is too long for the terminal, instead of showing it with $PAGER (default: less)");
 }
+
+/// Knows a page or a picture of ours by what stands below it.
+const FileKind kDrawnFile{"a page or picture of a run", [](std::string_view text) {
+                            return text.find("Written by linkgain") != std::string_view::npos ||
+                                   text.find("Measured by linkgain") != std::string_view::npos;
+                          }};
 
 std::string screen_of(const NamedRecord& named, const RunSummary& summary, bool color) {
   return screen(summary, "Record: " + visible(named.name), screen_style(color));
@@ -125,6 +137,8 @@ std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& opti
     case ReportFormat::html:
       name_by_folder(records);
       return page_of_all(records, summary);
+    case ReportFormat::svg:
+      return run_svg(summary);
     case ReportFormat::json:
       break;
   }
@@ -138,10 +152,18 @@ int carry_out(const ReportOptions& options) {
     throw UsageError("only --format html shows several records",
                      "give one record, or linkgain compare BEFORE AFTER");
   }
+  if (options.output) {
+    if (options.format != ReportFormat::html && options.format != ReportFormat::svg) {
+      throw UsageError("-o is for --format html and svg", "redirect other formats: > FILE");
+    }
+    require_own_outputs(files_of_records(options.records), {{"-o", options.output, &kDrawnFile}});
+  }
   std::vector<NamedRecord> records =
       read_named_records(options.records.empty() ? std::vector{latest_run()} : options.records);
   const std::string text = text_of(records, options);
-  if (options.format == ReportFormat::table) {
+  if (options.output) {
+    write_own_file(*options.output, kDrawnFile, text);
+  } else if (options.format == ReportFormat::table) {
     show(text, options.pager);
   } else {
     fmt::print("{}", text);

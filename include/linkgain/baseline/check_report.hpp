@@ -13,8 +13,8 @@ namespace linkgain {
 Document check_table(const CheckResult& result);
 
 /// Shows a check in a pull request or a job's summary: the verdict as heading, then a table of the
-/// cases that fail, are open or suspiciously fast.
-Document check_report(const CheckResult& result);
+/// cases that fail, are open or suspiciously fast. `pictures` are a page's.
+Document check_report(const CheckResult& result, const std::string& pictures = {});
 
 /// Makes check_report() a page that stands alone, with a picture of what lies furthest from the
 /// baseline and a table of every case.

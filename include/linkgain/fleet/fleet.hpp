@@ -114,9 +114,9 @@ enum class ShownNodes { not_ok, all };
 /// command, and counts.
 Document fleet_report(const FleetReport& report, ShownNodes shown = ShownNodes::not_ok);
 
-/// Writes the parts of fleet_report(), for a page that gives the result first.
+/// Writes the parts of fleet_report(), for a page that gives the result first, with a picture.
 Document fleet_nodes(const FleetReport& report, ShownNodes shown = ShownNodes::not_ok);
-Document fleet_result(const FleetReport& report);
+Document fleet_result(const FleetReport& report, const std::string& picture = {});
 
 /// Makes fleet_report() a page that stands alone, the result first, with a heat map of nodes and
 /// cases.

@@ -23,6 +23,9 @@ struct Axis {
   Spacing spacing = Spacing::linear;
 };
 
+/// Tells whether the axis has a place for the value.
+bool fits(const Axis& axis, double value);
+
 /// Names a value as the axis and the table behind a picture name it: "64 KiB", "324.3 GB/s", "9.71
 /// us", "1.52x", "1980".
 std::string axis_text(Quantity quantity, double value);
@@ -36,13 +39,13 @@ struct Tick {
 /// logarithmic one are above 0.
 class Scale {
  public:
-  /// Scales values from `least` to `most`, which may be alike, with some room at both ends.
-  Scale(const Axis& axis, double least, double most, double length);
+  /// Scales what the axis has a place for of these values, with some room at both ends.
+  Scale(const Axis& axis, const std::vector<double>& values, double length);
 
   /// Finds a place from 0 at the lower end to the length at the upper one.
   double place(double value) const;
-  /// Lists at most `most` values that are round, in ascending order, two at least where the range
-  /// has them.
+  /// Lists at most `most` values that are round, in ascending order, three at least where the
+  /// range has them.
   std::vector<Tick> ticks(int most) const;
 
  private:

@@ -22,6 +22,8 @@ struct HeatMap {
   std::optional<double> full{};
   /// What has no shade; absent: the smallest value.
   std::optional<double> none{};
+  /// Shows shades alone, with names of columns on end, so that a screen holds many.
+  bool is_compact = false;
 };
 
 /// Makes an HTML table: the picture and what a screen reader reads are one.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/html/picture.hpp"
 #include "linkgain/tables/document.hpp"
 
 /// A page that stands alone: one file, nothing fetched, no script, readable by a screen reader, on
@@ -28,7 +29,8 @@ struct HtmlPage {
 /// Writes the page, well-formed as XML, too.
 std::string html_text(const HtmlPage& page);
 
-/// The style sheet of every page: style.css.
+/// The style sheet of every picture, picture.css, and that of every page, which begins with it.
+extern const std::string_view kPictureStyle;
 extern const std::string_view kPageStyle;
 
 /// Writes HTML. A table without a caption has the heading above it for one, else `caption`.
@@ -51,9 +53,14 @@ enum class OnPaper { open, absent };
 std::string folded(std::string_view summary, const std::string& html,
                    OnPaper on_paper = OnPaper::open);
 
-/// Shows a picture with its caption, what explains its marks, and the table behind it, which is
-/// left out on paper where it would fill pages.
-std::string figure(std::string_view caption, const std::string& picture, const std::string& legend,
-                   const std::string& table);
+/// Shows a picture below its title, with a switch to its logarithmic form, and the table behind it,
+/// which is left out on paper where it would fill pages. `id` is unique on the page.
+std::string figure(const Picture& picture, std::string_view id);
+
+/// Shows pictures side by side as far as there is room; empty where there is none.
+std::string figures(const std::vector<Picture>& pictures, std::string_view id);
+
+/// Puts what is HTML side by side as figures() does.
+std::string side_by_side(const std::string& html);
 
 }  // namespace linkgain

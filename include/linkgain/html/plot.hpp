@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/html/axis.hpp"
+#include "linkgain/html/picture.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -20,6 +21,8 @@ struct Plot {
   struct Series {
     std::string name;
     std::vector<Point> points{};  ///< by x
+    std::optional<std::size_t>
+        style{};  ///< of what is drawn alike in other plots; absent: by place
   };
   struct Limit {
     std::string name;
@@ -35,17 +38,9 @@ struct Plot {
   std::optional<double> reference{};  ///< a line to be above or below of, as 1x of a speed-up
 };
 
-/// Draws the plot as an inline SVG picture with title and description. `id` is unique on the page.
-/// Where an axis is logarithmic, points that are not above 0 are left out.
-std::string plot_svg(const Plot& plot, std::string_view id);
-
-/// Lists which mark is whose, and what the limits are, as an HTML list.
-std::string plot_legend(const Plot& plot);
-
-/// Shows its values as an HTML table: a row for each x, a column for each series.
-std::string plot_table(const Plot& plot);
-
-/// Shows picture, legend and, folded, the table behind it.
-std::string plot_figure(const Plot& plot, std::string_view id);
+/// Draws the plot, with its legend, and makes the table behind it: a row for each x, a column for
+/// each series. Where an axis is logarithmic, points that are not above 0 are left out. Linear
+/// bandwidths begin at 0, and have a logarithmic form, too.
+Picture picture_of(const Plot& plot);
 
 }  // namespace linkgain

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/html/axis.hpp"
+#include "linkgain/html/picture.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/tables/screen_text.hpp"
 
 namespace linkgain {
 
@@ -24,6 +24,9 @@ struct RowChart {
     std::optional<double> value{};       ///< of a row without parts
     std::optional<Interval> interval{};  ///< 95 %, of the value
     std::string text{};                  ///< what stands beside it: "79.6 ms"
+    Tone tone = Tone::plain;             ///< of the value and its text
+    std::vector<double> each{};          ///< what the value is the mean of, one below the other
+    std::optional<Interval> band{};      ///< what counts as like the reference
   };
 
   std::string title;
@@ -33,8 +36,10 @@ struct RowChart {
   std::optional<double> reference{};
 };
 
-/// Shows picture, legend of the parts and, folded, the table behind it; empty where there is no
-/// row.
-std::string row_chart_figure(const RowChart& chart, std::string_view id);
+/// Draws the chart, with a legend of the parts, and makes the table behind it. There is a row.
+Picture picture_of(const RowChart& chart);
+
+/// Draws the rows of a longer chart in two halves along one axis.
+std::vector<Picture> columns_of(const RowChart& chart);
 
 }  // namespace linkgain

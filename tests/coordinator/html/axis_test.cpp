@@ -10,7 +10,8 @@ using testing::ElementsAre;
 
 std::vector<std::string> labels(const Axis& axis, double least, double most, int count = 6) {
   std::vector<std::string> names;
-  for (const Tick& tick : Scale(axis, least, most, 400.0).ticks(count)) names.push_back(tick.label);
+  for (const Tick& tick : Scale(axis, {least, most}, 400.0).ticks(count))
+    names.push_back(tick.label);
   return names;
 }
 
@@ -59,7 +60,7 @@ TEST(Axis, EndsWhateverItsValuesAre) {
 }
 
 TEST(Axis, PlacesValuesWithRoomAtBothEnds) {
-  const Scale scale({"", Quantity::number, Spacing::logarithmic}, 1.0, 100.0, 200.0);
+  const Scale scale({"", Quantity::number, Spacing::logarithmic}, {1.0, 100.0}, 200.0);
   EXPECT_GT(scale.place(1.0), 0.0);
   EXPECT_LT(scale.place(100.0), 200.0);
   EXPECT_NEAR(scale.place(10.0), 100.0, 1e-9);
@@ -67,7 +68,7 @@ TEST(Axis, PlacesValuesWithRoomAtBothEnds) {
 
 TEST(Axis, HasAPlaceForASingleValue) {
   for (const Spacing spacing : {Spacing::linear, Spacing::logarithmic}) {
-    const Scale scale({"", Quantity::number, spacing}, 7.0, 7.0, 100.0);
+    const Scale scale({"", Quantity::number, spacing}, {7.0}, 100.0);
     EXPECT_NEAR(scale.place(7.0), 50.0, 1e-9);
     EXPECT_FALSE(scale.ticks(5).empty());
   }

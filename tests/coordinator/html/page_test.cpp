@@ -12,7 +12,7 @@ using testing::Not;
 TEST(Page, TakesNothingOfOthersForMarkup) {
   const std::string bad = "<script>alert('1')</script> & \"q\" \x01 \xff `a **b";
   HtmlPage page{.title = bad};
-  page.add("a", bad, folded(bad, figure(bad, "", "", "")));
+  page.add("a", bad, folded(bad, figure({.title = bad, .description = bad}, "id")));
   const std::string html = html_text(page);
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, Not(HasSubstr("alert('1')")));
@@ -26,7 +26,10 @@ TEST(Page, LeavesLongTablesOfFiguresOutOnPaper) {
   const auto figure_of = [](int rows) {
     std::string body;
     for (int i = 0; i < rows; ++i) body += "<tr><td>1</td></tr>\n";
-    return figure("Power", "", "", scrolling_table("Power", "<th>W</th>", body));
+    return figure({.title = "Power",
+                   .description = "d",
+                   .table = scrolling_table("Power", "<th>W</th>", body)},
+                  "power");
   };
   EXPECT_THAT(figure_of(200), HasSubstr("<details class=\"screen\">"));
   EXPECT_THAT(figure_of(20), HasSubstr("<details>"));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "linkgain/html/heat_map.hpp"
+#include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"
 #include "linkgain/html/row_chart.hpp"
 #include "support/golden.hpp"
@@ -29,14 +30,14 @@ Plot bandwidths() {
 }
 
 TEST(Plot, ShowsSeriesIntervalsAndLimits) {
-  expect_golden(plot_figure(bandwidths(), "plot"), "plot.html");
+  expect_golden(figure(picture_of(bandwidths()), "plot"), "plot.html");
 }
 
 TEST(Plot, LeavesOutWhatALogarithmicAxisHasNoPlaceFor) {
   Plot plot = bandwidths();
   plot.series.front().points[0].y = 0.0;
   plot.series.front().points[1].interval = Interval{0.0, 300.0};
-  const std::string svg = plot_svg(plot, "plot");
+  const std::string svg = picture_of(plot).content;
   for (const char* word : {"inf", "nan"}) EXPECT_THAT(svg, Not(HasSubstr(word)));
   EXPECT_THAT(svg, Not(HasSubstr("p2p, 1 MiB")));
   EXPECT_THAT(svg, HasSubstr("p2p, 16 MiB"));
@@ -45,7 +46,8 @@ TEST(Plot, LeavesOutWhatALogarithmicAxisHasNoPlaceFor) {
 TEST(Plot, MarksSomePointsOfALongSeries) {
   Plot plot{.title = "t", .description = "d", .x = {"x"}, .y = {"y"}, .series = {{"s"}}};
   for (int i = 0; i < 150; ++i) plot.series.front().points.push_back({double(i), 1.0});
-  const std::string svg = plot_svg(plot, "plot");
+  const std::string content = picture_of(plot).content;
+  const std::string svg = content.substr(content.find("</g>"));  // behind the legend
   std::size_t marks = 0;
   for (std::size_t at = svg.find("class=\"m "); at != std::string::npos;
        at = svg.find("class=\"m ", at + 1)) {
@@ -60,7 +62,8 @@ TEST(Plot, SeriesDifferWithoutColour) {
   for (std::size_t i = 0; i < kSeriesStyles; ++i) {
     plot.series.push_back({std::to_string(i), {{1.0, double(i)}}});
   }
-  const std::string svg = plot_svg(plot, "plot");
+  const std::string content = picture_of(plot).content;
+  const std::string svg = content.substr(content.rfind("class=\"axis"));  // behind the legend
   std::vector<std::string> shapes;
   for (std::size_t at = svg.find("class=\"m "); at != std::string::npos;
        at = svg.find("class=\"m ", at + 1)) {
@@ -90,9 +93,29 @@ TEST(RowChart, ShowsPartsAndValues) {
                                    .interval = Interval{1.1, 1.5},
                                    .text = "1.3x faster"}},
                          .reference = 1.0};
-  expect_golden(row_chart_figure(steps, "steps") + row_chart_figure(changes, "changes"),
-                "row_chart.html");
-  EXPECT_EQ(row_chart_figure({}, "none"), "");
+  expect_golden(figures({picture_of(steps), picture_of(changes)}, "charts"), "row_chart.html");
+  EXPECT_EQ(figures({}, "none"), "");
+}
+
+TEST(RowChart, DrawsBandsUpToTheEndsOfTheAxis) {
+  constexpr double kNoEnd = std::numeric_limits<double>::infinity();
+  const RowChart chart{.title = "t",
+                       .description = "d",
+                       .axis = {"times", Quantity::ratio, Spacing::logarithmic},
+                       .rows = {{.label = "a", .value = 1.1, .band = Interval{0.0, kNoEnd}}}};
+  const std::string svg = picture_of(chart).content;
+  EXPECT_THAT(svg, HasSubstr("class=\"band\""));
+  for (const char* word : {"inf", "nan"}) EXPECT_THAT(svg, Not(HasSubstr(word)));
+}
+
+TEST(Plot, HasALogarithmicFormWhereBandwidthsBeginAtZero) {
+  Plot plot = bandwidths();
+  EXPECT_EQ(picture_of(plot).logarithmic, "");
+  plot.y.spacing = Spacing::linear;
+  const Picture picture = picture_of(plot);
+  EXPECT_THAT(picture.content, HasSubstr(">0</text>"));
+  EXPECT_EQ(picture.logarithmic, picture_of(bandwidths()).content);
+  EXPECT_THAT(figure(picture, "plot"), HasSubstr("type=\"checkbox\""));
 }
 
 TEST(HeatMap, ShadesByValue) {
@@ -102,6 +125,19 @@ TEST(HeatMap, ShadesByValue) {
                     .rows = {"GPU0", "GPU1"},
                     .cells = {{{"–"}, {"360.1", 360.1, "NV18"}}, {{"36.6", 36.6, "PHB"}, {"–"}}}};
   expect_golden(heat_map_table(map), "heat_map.html");
+}
+
+TEST(HeatMap, CompactKeepsItsValuesForThoseWhoDoNotSeeTheShades) {
+  const HeatMap map{.caption = "c",
+                    .corner = "Case",
+                    .columns = {"node1"},
+                    .rows = {"all_reduce"},
+                    .cells = {{{"1.20x", 1.2}}},
+                    .full = 1.2,
+                    .none = 1.0,
+                    .is_compact = true};
+  EXPECT_THAT(heat_map_table(map),
+              HasSubstr("<td class=\"h5\" title=\"node1: 1.20x\"><span>1.20x</span></td>"));
 }
 
 TEST(HeatMap, LeavesLikeValuesPale) {

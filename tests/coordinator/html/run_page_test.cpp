@@ -26,17 +26,26 @@ Record recorded(const std::string& folder) {
   return record;
 }
 
-/// What the answer's section says, without its elements.
+/// Takes out all that stands from `begin` to `end`.
+std::string without(std::string text, std::string_view begin, std::string_view end) {
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    text.erase(at, text.find(end, at) + end.size() - at);
+  }
+  return text;
+}
+
+/// What the answer's section says, without its elements and the drawings.
 std::string answer_of(const Record& record) {
   const std::string page = run_page(RunSummary(record));
   const std::size_t begin = page.find("<section id=\"answer\"");
   std::string part = page.substr(begin, page.find("</section>", begin) - begin);
+  part = without(without(part, "<svg", "</svg>"), "<details", "</details>");
   part = std::regex_replace(part, std::regex("</t[hd]><"), " | <");
   return std::regex_replace(std::regex_replace(part, std::regex("<[^>]*>"), ""), std::regex("\n+"),
                             "\n");
 }
 
-TEST(RunPage, AnswersTheFiveQuestions) {
+TEST(RunPage, AnswersWhatAReaderAsks) {
   Situations answers;
   for (const char* folder : {"2xH200-default", "2xH200-full", "4xH200-default", "2xH200-training",
                              "2xH200-kernels", "2xH200-node-1"}) {
@@ -112,6 +121,50 @@ TEST(RunPage, NamesEachTableOfTrainingsByWhatItHolds) {
   EXPECT_GE(names.size(), 2U);
 }
 
+TEST(RunPage, BeginsWithAPictureOfTheAnswer) {
+  const std::vector<std::pair<const char*, const char*>> titles{
+      {"2xH200-default", "speed-up"},         {"2xH200-kernels", "headroom"},
+      {"2xH200-training", "a training step"}, {"2xH200-latency", "speed-up"},
+      {"2xH200-copies", "headroom"},          {"4xH200-default", "speed-up"},
+      {"2xH200-node-1", "speed-up"},          {"2xH100-ddp-bf16", "every run, and the mean"}};
+  for (const auto& [folder, title] : titles) {
+    const std::string page = run_page(RunSummary(recorded(folder)));
+    const std::size_t caption = page.find("<figcaption>");
+    EXPECT_THAT(page.substr(caption, page.find('<', caption + 1) - caption), HasSubstr(title))
+        << folder;
+    EXPECT_LT(caption, page.find("<table>")) << folder;
+  }
+}
+
+TEST(RunPage, OfOneVariantHasAPictureToo) {
+  Record record = recorded("2xH200-default");
+  record.settings.variants.resize(1);
+  for (CaseResult& result : record.cases) {
+    result.variants.resize(1);
+    std::erase_if(result.samples, [](const Sample& sample) { return sample.variant > 0; });
+  }
+  summarise(record);
+  EXPECT_THAT(run_page(RunSummary(record)), HasSubstr("<figcaption>"));
+}
+
+TEST(RunPage, CountsSecondsOfHealth) {
+  const std::string page = run_page(RunSummary(recorded("2xH200-default")));
+  EXPECT_THAT(page.substr(page.find("id=\"health-0-t\"")), HasSubstr("time of measuring"));
+}
+
+TEST(RunSvg, StandsAlone) {
+  for (const char* folder : {"2xH200-default", "2xH200-kernels", "2xH100-ddp-bf16"}) {
+    const std::string svg = run_svg(RunSummary(recorded(folder)));
+    EXPECT_THAT(svg, testing::StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" width="));
+    EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
+    EXPECT_THAT(svg, HasSubstr("class=\"ground\""));
+    EXPECT_THAT(svg, HasSubstr("class=\"title\""));
+    for (const char* word : {"<script", "url(", "href", "@import", "nan", "inf"}) {
+      EXPECT_THAT(svg, Not(HasSubstr(word))) << folder;
+    }
+  }
+}
+
 TEST(RunPage, ShadesPairs) {
   const Record record = recorded("2xH200-node-1");
   const std::string page = run_page(RunSummary(record));
@@ -122,8 +175,8 @@ TEST(RunPage, ShadesPairs) {
 TEST(RunPage, ShowsKernelsBesideNccl) {
   const Record record = recorded("2xH200-kernels");
   const std::string page = run_page(RunSummary(record));
-  EXPECT_THAT(page, HasSubstr("our kernel"));
-  EXPECT_THAT(page, HasSubstr("NCCL, p2p"));
+  EXPECT_THAT(page, HasSubstr("linkgain&apos;s kernel"));
+  EXPECT_THAT(page, HasSubstr("NCCL, P2P on"));
 }
 
 TEST(RunPage, OfTheFullProfileOnEightGpusIsSmall) {
@@ -141,8 +194,8 @@ TEST(RunPage, OfSeveralRecordsHasASeriesForEach) {
   const std::vector<NamedRecord> records{{"before <1>", recorded("2xH200-node-1")},
                                          {"after", recorded("2xH200-node-2")}};
   const std::string page = runs_page(records);
-  EXPECT_THAT(page, HasSubstr("before &lt;1&gt;: p2p"));
-  EXPECT_THAT(page, HasSubstr("after: host"));
+  EXPECT_THAT(page, HasSubstr("before &lt;1&gt;: P2P on"));
+  EXPECT_THAT(page, HasSubstr("after: P2P off"));
   EXPECT_THAT(page, Not(HasSubstr("before <1>")));
 }
 
@@ -185,6 +238,7 @@ TEST(RunPage, EscapesAllTextOfOthers) {
     }
   }
   EXPECT_THAT(run_page(RunSummary(record)), Not(HasSubstr("<b ")));
+  EXPECT_THAT(run_svg(RunSummary(record)), Not(HasSubstr("<b ")));
   const std::vector<NamedRecord> twice{{bad, record}, {"other", record}};
   EXPECT_THAT(runs_page(twice), Not(HasSubstr("<b ")));
 }
