@@ -14,6 +14,10 @@ bool is_timed(const ProgramMetric& metric) {
          metric.name == ProgramMetric::kStep;
 }
 
+bool is_always_measured(const ProgramMetric& metric) {
+  return metric.name == ProgramMetric::kTime || metric.name == ProgramMetric::kStartUp;
+}
+
 void validate(const ProgramMetric& metric) {
   constexpr std::size_t kLongest = 40;
   const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };

@@ -183,6 +183,7 @@ std::optional<LaunchShift> shift_of(const BaselineCase& reference, const Measure
 void measure(CaseCheck& check, Question& question, const BaselineCase& reference,
              const Measured& measured) {
   const CaseLaunches& launches = measured.launches;
+  check.definition = launches.definition;  // with the unit, which a baseline lacks
   if (launches.launches.empty()) return;
   check.replicate = reference.between_runs ? Replicate::run : Replicate::launch;
   const std::vector<LaunchMedian>& replicates =

@@ -45,22 +45,39 @@ std::string value_cell(const CaseFigures* figures, Metric metric) {
 
 namespace {
 
+/// Tells whether the case is a number that a program printed, which is no time.
+bool is_number(const CaseComparison& each) {
+  return each.definition.metric && !is_timed(*each.definition.metric);
+}
+
+/// Returns "30 % less time", "43 % slower"; of a number that is no time "30 % lower".
+std::string change_words(const CaseComparison& each) {
+  const double speed_up = each.speed_up->value;
+  const std::optional<ProgramMetric>& metric = each.definition.metric;
+  if (is_number(each)) {
+    const double now = metric->higher_is_better ? speed_up : 1.0 / speed_up;
+    return now > 1.0 ? readable_percent(now - 1.0, Whole::no) + " higher"
+                     : readable_percent(1.0 - now) + " lower";
+  }
+  const double saved = less_time(speed_up);
+  return each.verdict == Verdict::faster ? readable_percent(saved) + " less time"
+                                         : readable_percent(-saved, Whole::no) + " slower";
+}
+
 /// Says what the change is worth: "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI
 /// 11.2x to 12.2x)." `what` is what took the time, as a sentence has it.
 std::string verdict_sentence(const std::string& what, const CaseComparison& each,
                              double tolerance) {
   switch (each.verdict) {
     case Verdict::same:
-      return fmt::format("After, {} takes the same time within {} ({}).", what,
+      return fmt::format("After, {} {} within {} ({}).", what,
+                         is_number(each) ? "is the same" : "takes the same time",
                          readable_percent(tolerance), with_interval(*each.speed_up));
     case Verdict::faster:
-      return fmt::format("After, {} takes {} less time ({}).", what,
-                         readable_percent(less_time(each.speed_up->value)),
-                         with_interval(*each.speed_up));
     case Verdict::slower:
-      return fmt::format("After, {} is {} slower ({}).", what,
-                         readable_percent(-less_time(each.speed_up->value), Whole::no),
-                         with_interval(*each.speed_up));
+      return fmt::format("After, {} {} {} ({}).", what,
+                         each.verdict == Verdict::slower || is_number(each) ? "is" : "takes",
+                         change_words(each), with_interval(*each.speed_up));
     case Verdict::inconclusive:
       if (!each.interval) return fmt::format("Inconclusive: {}.", reason_text(each));
       return fmt::format("Inconclusive: {} before and after ({}). Repeat both runs with more {}.",
@@ -101,20 +118,6 @@ double change_in(const CaseComparison& each) {
 
 bool is_compared(const CaseComparison& each) { return each.interval.has_value(); }
 
-/// Returns "30 % less time", "43 % slower"; of a number that is no time "30 % lower".
-std::string change_words(const CaseComparison& each) {
-  const double speed_up = each.speed_up->value;
-  const std::optional<ProgramMetric>& metric = each.definition.metric;
-  if (metric && !is_timed(*metric)) {
-    const double now = metric->higher_is_better ? speed_up : 1.0 / speed_up;
-    return now > 1.0 ? readable_percent(now - 1.0, Whole::no) + " higher"
-                     : readable_percent(1.0 - now) + " lower";
-  }
-  const double saved = less_time(speed_up);
-  return each.verdict == Verdict::faster ? readable_percent(saved) + " less time"
-                                         : readable_percent(-saved, Whole::no) + " slower";
-}
-
 std::string change_text(const CaseComparison& each) {
   const RatioText ratio = readable_ratio(*each.speed_up);
   const std::string variant = each.variant.empty() ? "" : fmt::format(" ({})", each.variant);
@@ -139,9 +142,13 @@ std::string too_few_text(const RunComparison& comparison) {
 std::string answer_of(const RunComparison& comparison) {
   const std::vector<CaseComparison>& cases = comparison.cases;
   if (cases.empty()) return {};
-  const auto largest = std::ranges::max_element(cases, {}, change_in);
+  const auto largest = std::ranges::max_element(cases, {}, [&](const CaseComparison& each) {
+    return was_asked_for(cases, each) ? change_in(each) : 0.0;
+  });
   const auto change = [&]() -> std::string {
-    if (is_change(largest->verdict)) return change_text(*largest);
+    if (is_change(largest->verdict) && was_asked_for(cases, *largest)) {
+      return change_text(*largest);
+    }
     if (!has_common_case(comparison)) return "The runs have no case in common.";
     if (std::ranges::none_of(cases, is_compared)) {
       const std::string too_few = too_few_text(comparison);
@@ -240,6 +247,7 @@ std::string path_cell(const Row& row) {
 }
 
 std::string what_is_timed(const CaseComparison& each) {
+  if (is_number(each)) return each.definition.metric->name;
   return "the same " + spoken_operation(each.definition);
 }
 
@@ -264,8 +272,8 @@ void add_operation_table(Document& document, const Rows& rows, const CaseCompari
   const bool nvlink = is_about_nvlink(each);
   Table table({{nvlink ? "NVLink" : "Run"},
                {case_label(each.definition), kRight},
-               {"busbw", kRight, false, 1},
-               {.title = "Path", .leave_out = 2}});
+               {"busbw", kRight, true, 1},
+               {.title = "Path", .needs_values = true, .leave_out = 2}});
   for (const Row& row : rows) {
     table.add_row({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
                    value_cell(row.figures, Metric::busbw), path_cell(row)});

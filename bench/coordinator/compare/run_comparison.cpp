@@ -255,6 +255,15 @@ bool has_common_case(const RunComparison& comparison) {
   });
 }
 
+bool was_asked_for(const std::vector<CaseComparison>& cases, const CaseComparison& each) {
+  const auto is_named = [](const CaseComparison& other) {
+    return other.speed_up && other.definition.metric &&
+           !is_always_measured(*other.definition.metric);
+  };
+  return !each.definition.metric || !is_always_measured(*each.definition.metric) ||
+         std::ranges::none_of(cases, is_named);
+}
+
 const CaseComparison* headline_case(const RunComparison& comparison) {
   const auto training = std::find_if(
       comparison.cases.begin(), comparison.cases.end(),
@@ -265,7 +274,7 @@ const CaseComparison* headline_case(const RunComparison& comparison) {
     return each.definition.operation == OperationKind::all_reduce;
   };
   for (const CaseComparison& each : comparison.cases) {
-    if (!each.speed_up) continue;
+    if (!each.speed_up || !was_asked_for(comparison.cases, each)) continue;
     if (best == nullptr) {
       best = &each;
       continue;

@@ -163,10 +163,9 @@ bool is_start_up(const Case& definition) {
 
 bool decides_rounds(const Record& record, const Case& definition) {
   if (is_start_up(definition)) return false;
-  return definition.metric->name != ProgramMetric::kTime ||
+  return !is_always_measured(*definition.metric) ||
          std::ranges::all_of(record.cases, [](const CaseResult& each) {
-           return is_start_up(each.definition) ||
-                  each.definition.metric->name == ProgramMetric::kTime;
+           return is_always_measured(*each.definition.metric);
          });
 }
 

@@ -28,6 +28,9 @@ struct ProgramMetric {
 /// Returns whether linkgain times it, in seconds.
 bool is_timed(const ProgramMetric& metric);
 
+/// Returns whether it is there without being asked for: the time, and the time until a start.
+bool is_always_measured(const ProgramMetric& metric);
+
 /// Throws UsageError unless the name has 1 to 40 letters, digits and "._+-", a letter or digit
 /// first.
 void validate(const ProgramMetric& metric);

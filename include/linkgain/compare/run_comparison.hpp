@@ -56,6 +56,10 @@ bool has_common_case(const RunComparison& comparison);
 /// variant the largest all_reduce, else the largest case of the first operation that has one.
 const CaseComparison* headline_case(const RunComparison& comparison);
 
+/// Tells whether the case is one that somebody asked for: of a program with metrics each is, and
+/// its time is not, which every run has.
+bool was_asked_for(const std::vector<CaseComparison>& cases, const CaseComparison& each);
+
 /// Returns the run that has no case of such a row.
 const RunFigures& lacking_run(const RunComparison& comparison, const CaseComparison& each);
 
