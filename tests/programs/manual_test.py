@@ -148,6 +148,16 @@ def commands_with_pages():
     return ["linkgain", *(f"linkgain {name}" for name in names if name not in ("help", "bench")), "linkgain-bench"]
 
 
+def section_of(title, page, heading):
+    """A section of roff with the rows of the table below that heading of docs."""
+    table = (ROOT / "docs" / page).read_text().split(f"\n{heading}\n")[1].split("\n## ")[0]
+    text = f"[{title}]\n"
+    for name, what in re.findall(r"^\| (`.*?) \| (.*?) \|$", table, re.MULTILINE):
+        plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", cell).replace("`", "").replace("-", "\\-") for cell in (name, what)]
+        text += ".TP\n.B {}\n{}\n".format(*plain)
+    return text
+
+
 def page_of(command, others):
     """What help2man makes of the command's help, without the date and help2man's version."""
     name = command.replace(" ", "-")
@@ -156,7 +166,12 @@ def page_of(command, others):
     usage = ".B {}\n.I {}\n".format(command.replace("-", "\\-"), behind.split("\n")[0].strip())
     version = text_of(command.split()[0], "--version").split()[1].split("+")[0]
     with tempfile.NamedTemporaryFile("w", suffix=".h2m") as include:
-        include.write("[synopsis]\n" + usage + "[see also]\n" + ",\n".join(f".BR {other} (1)" for other in others if other != name) + "\n")
+        include.write("[synopsis]\n" + usage)
+        if name in ("linkgain-run", "linkgain-exec"):
+            include.write(section_of("files", "run.md", "## Output files"))
+        if name in ("linkgain", "linkgain-run", "linkgain-exec"):
+            include.write(section_of("environment", "reference.md", "## Environment variables"))
+        include.write("[see also]\n" + ",\n".join(f".BR {other} (1)" for other in others if other != name) + "\n")
         include.flush()
         page = text_of("help2man", "--no-info", f"--name={summary}", f"--version-string={name} (linkgain) {version}",
                        f"--include={include.name}", command)
@@ -183,7 +198,7 @@ class Pages(unittest.TestCase):
         page = (PAGES / "linkgain-run.1").read_text()
         headings = re.findall(r'^\.S[HS] "?([^"\n]*)', page, re.MULTILINE)
         self.assertEqual(headings, ["NAME", "SYNOPSIS", "DESCRIPTION", "What to measure:", "How to measure:", "Training:",
-                                    "Where it runs:", "Output:", "EXAMPLES", "SEE ALSO"])
+                                    "Where it runs:", "Output:", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"])
 
     def test_man_reads_every_page_without_a_warning(self):
         if shutil.which("man") is None:
