@@ -15,7 +15,6 @@
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
-#include "terminal.hpp"
 
 namespace linkgain {
 namespace {
@@ -33,19 +32,11 @@ struct CompareCommandOptions {
 };
 
 std::string text_of(const RunComparison& comparison, const CompareCommandOptions& options) {
-  switch (options.format) {
-    case OutputFormat::table:
-      return to_terminal(comparison_report(comparison, options.metric), document_style());
-    case OutputFormat::markdown:
-      return document_text(to_markdown(comparison_report(comparison, options.metric)));
-    case OutputFormat::csv:
-      return comparison_csv(comparison);
-    case OutputFormat::json:
-      return to_json(comparison);
-    case OutputFormat::html:
-      return comparison_page(comparison, options.metric);
-  }
-  return {};
+  using enum OutputFormat;
+  if (options.format == csv) return comparison_csv(comparison);
+  if (options.format == json) return to_json(comparison);
+  if (options.format == html) return comparison_page(comparison, options.metric);
+  return in_format(options.format, comparison_report(comparison, options.metric), {});
 }
 
 std::string names_of(const std::set<OperationKind>& operations) {

@@ -15,7 +15,6 @@
 #include "linkgain/record/journal.hpp"
 #include "linkgain/tables/prometheus.hpp"
 #include "subcommand.hpp"
-#include "terminal.hpp"
 #include "textfile.hpp"
 
 namespace linkgain {
@@ -55,20 +54,12 @@ void blame_ranks(FleetReport& report, double tolerance) {
 
 std::string text_of(const FleetReport& report, const FleetNames& names,
                     const FleetCommandOptions& options) {
+  using enum OutputFormat;
   const ShownNodes shown = options.verbose ? ShownNodes::all : ShownNodes::not_ok;
-  switch (options.format) {
-    case OutputFormat::table:
-      return to_terminal(fleet_report(report, shown), document_style());
-    case OutputFormat::markdown:
-      return document_text(to_markdown(fleet_report(report, shown)));
-    case OutputFormat::csv:
-      return fleet_csv(report);
-    case OutputFormat::json:
-      return to_json(report);
-    case OutputFormat::html:
-      return fleet_page(report, names, shown);
-  }
-  return {};
+  if (options.format == csv) return fleet_csv(report);
+  if (options.format == json) return to_json(report);
+  if (options.format == html) return fleet_page(report, names, shown);
+  return in_format(options.format, fleet_report(report, shown), {});
 }
 
 void declare(CommandLine& line, FleetCommandOptions& options) {
