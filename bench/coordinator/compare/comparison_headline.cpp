@@ -248,43 +248,32 @@ std::string path_cell(const Row& row) {
 
 std::string what_is_timed(const CaseComparison& each) {
   if (is_number(each)) return each.definition.metric->name;
-  return "the same " + spoken_operation(each.definition);
+  const bool has_size = !each.definition.training && !each.definition.metric;
+  return fmt::format("the same {}{}", spoken_operation(each.definition),
+                     has_size ? " of " + readable_bytes(each.definition.size) : "");
 }
 
-void add_training_table(Document& document, const Rows& rows, const CaseComparison& each,
-                        double tolerance) {
+/// Shows times, bandwidths and paths of either side.
+Table headline_table(const Rows& rows, const CaseComparison& each,
+                     std::optional<std::int64_t> steps) {
   const bool nvlink = is_about_nvlink(each);
-  const std::optional<std::int64_t> steps = common(rows, planned_steps);
+  const auto& training = each.definition.training;
   Table table({{nvlink ? "NVLink" : "Run"},
-               {training_title(*each.definition.training, steps), kRight},
-               {.title = "Path", .leave_out = 1}});
-  for (const Row& row : rows) {
-    table.add_row({name_cell(row, nvlink), training_cell(row, steps.has_value()), path_cell(row)});
-  }
-  document.table(std::move(table));
-  const std::string what = steps ? what_is_timed(each) : "a step of " + what_is_timed(each);
-  document.paragraph(verdict_sentence(what, each, tolerance));
-  document.paragraph(training_text(each.definition, rows, steps));
-}
-
-void add_operation_table(Document& document, const Rows& rows, const CaseComparison& each,
-                         double tolerance) {
-  const bool nvlink = is_about_nvlink(each);
-  Table table({{nvlink ? "NVLink" : "Run"},
-               {case_label(each.definition), kRight},
+               {training ? training_title(*training, steps) : case_label(each.definition), kRight},
                {"busbw", kRight, true, 1},
                {.title = "Path", .needs_values = true, .leave_out = 2}});
   for (const Row& row : rows) {
-    table.add_row({name_cell(row, nvlink), value_cell(row.figures, Metric::time),
-                   value_cell(row.figures, Metric::busbw), path_cell(row)});
+    table.add_row(
+        {name_cell(row, nvlink),
+         training ? training_cell(row, steps.has_value()) : value_cell(row.figures, Metric::time),
+         value_cell(row.figures, Metric::busbw), path_cell(row)});
   }
-  document.table(std::move(table));
-  document.paragraph(verdict_sentence(what_is_timed(each), each, tolerance));
+  return table;
 }
 
 }  // namespace
 
-void add_headline_table(Document& document, const RunComparison& comparison) {
+void add_headline(Document& document, const RunComparison& comparison) {
   const CaseComparison* each = headline_case(comparison);
   if (each == nullptr) {
     const std::string too_few = too_few_text(comparison);
@@ -293,9 +282,14 @@ void add_headline_table(Document& document, const RunComparison& comparison) {
   }
   const Rows rows{Row{"Before", comparison.before, each->before},
                   Row{"After", comparison.after, each->after}};
-  const bool training = each->definition.training.has_value();
-  (training ? add_training_table : add_operation_table)(document, rows, *each,
-                                                        comparison.tolerance);
+  const bool is_of_training = each->definition.training.has_value();
+  const std::optional<std::int64_t> steps = common(rows, planned_steps);
+  // Another table has the figures, in the row of the case.
+  if (is_of_training || is_about_nvlink(*each)) document.table(headline_table(rows, *each, steps));
+  const bool is_of_one_step = is_of_training && !steps;
+  document.paragraph(verdict_sentence((is_of_one_step ? "a step of " : "") + what_is_timed(*each),
+                                      *each, comparison.tolerance));
+  if (is_of_training) document.paragraph(training_text(each->definition, rows, steps));
 }
 
 }  // namespace linkgain

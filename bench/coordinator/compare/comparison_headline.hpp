@@ -19,10 +19,10 @@ std::string counts_of(const std::vector<CaseComparison>& cases);
 /// 1.24–1.35x)." Empty where there is no case.
 std::string answer_of(const RunComparison& comparison);
 
-/// Adds the table of the case that stands for the comparison (headline_case()), a row for each
-/// side, and says in a sentence what its difference is. A training's time is that of all steps that
-/// the runs were asked for, or of one step where they were asked for different numbers, and a
-/// paragraph says what was trained.
-void add_headline_table(Document& document, const RunComparison& comparison);
+/// Says in a sentence what came of the case that stands for the comparison (headline_case()); where
+/// NVLink is what the sides differ in, or it is a training, below a table with a row for each side.
+/// A training's time is that of all steps that the runs were asked for, or of one step where they
+/// were asked for different numbers, and a paragraph says what was trained.
+void add_headline(Document& document, const RunComparison& comparison);
 
 }  // namespace linkgain

@@ -173,13 +173,13 @@ Document comparison_report(const RunComparison& comparison, Metric metric,
   Document document;
   if (!comparison.cases.empty()) document.paragraph(answer_of(comparison));
   if (!pictures.empty()) document.figure(pictures);
+  if (!comparison.cases.empty()) add_headline(document, comparison);
   for (const auto& [when, run] :
        {std::pair{"Before", comparison.before}, {"After", comparison.after}}) {
-    document.paragraph(fmt::format("{}: {}{}", when, run->name,
-                                   run->started.empty() ? "" : fmt::format(" ({})", run->started)));
+    document.item(fmt::format("{}: {}{}", when, run->name,
+                              run->started.empty() ? "" : fmt::format(" ({})", run->started)));
   }
   add_changes(document, comparison);
-  if (!comparison.cases.empty()) add_headline_table(document, comparison);
   add_cautions(document, comparison);
   add_cases(document, comparison, metric);
   return document;
