@@ -12,17 +12,23 @@
 namespace linkgain {
 namespace {
 
-/// Lets a line break behind each slash, so that a name of a case in a narrow column keeps its
-/// words.
+/// Lets a line break behind each slash of a name of a case, so that it keeps its words in a narrow
+/// column; "GB/s" stays whole.
 std::string with_breaks(const std::string& html) {
-  return fmt::format("{}", fmt::join(split(html, '/'), "/<wbr/>"));
+  constexpr std::size_t kShortestName = 16;
+  std::vector<std::string> words = split(html, ' ');
+  for (std::string& word : words) {
+    if (word.size() < kShortestName) continue;
+    word = fmt::format("{}", fmt::join(split(word, '/'), "/<wbr/>"));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::string formed(const Text::Run& run) {
   const std::string html = xml_escaped(shown_line(run.text));
   switch (run.form) {
     case Text::Form::plain:
-      return html;
+      return with_breaks(html);
     case Text::Form::strong:
       return fmt::format("<strong>{}</strong>", html);
     case Text::Form::code:

@@ -12,7 +12,7 @@
 namespace linkgain {
 namespace {
 
-constexpr double kPlotLeft = 60.0;
+constexpr double kPlotLeft = 66.0;
 constexpr double kPlotRight = 18.0;
 constexpr double kPlotBottom = 44.0;
 constexpr double kPlotWidth = kPictureWidth - kPlotLeft - kPlotRight;

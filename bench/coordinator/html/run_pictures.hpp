@@ -25,7 +25,7 @@ struct SizePictures {
   std::string others;           ///< all others, as HTML
 };
 
-/// Draws them; the first curve of the operation is the answer's, or the first of all.
+/// Draws them; the first curve of the operation is the answer's, or of any where none is given.
 SizePictures size_pictures(std::span<const ShownRun> runs,
                            const std::optional<OperationKind>& operation = {});
 

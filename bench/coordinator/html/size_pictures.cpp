@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,7 +13,6 @@
 #include "linkgain/html/plot.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/report/answer.hpp"
-#include "linkgain/tables/escaping.hpp"
 #include "run_pictures.hpp"
 
 namespace linkgain {
@@ -270,10 +267,6 @@ std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
   return pictures;
 }
 
-std::string heading(int level, const std::string& text) {
-  return fmt::format("<h{0}>{1}</h{0}>\n", level, xml_escaped(text));
-}
-
 bool has_headroom(const Family& family) {
   return family.has_kernels() && family.members.size() > 1;
 }
@@ -290,27 +283,20 @@ SizePictures size_pictures(std::span<const ShownRun> runs,
     first = std::ranges::find(families, *operation,
                               [](const Family& each) { return each.definition().operation; });
   }
-  if (first == families.end()) first = families.begin();
   SizePictures shown;
-  std::string more;
-  std::int64_t folded_families = 0;
-  for (std::size_t i = 0; i < families.size(); ++i) {
-    const Family& family = families[i];
-    std::vector<Picture> pictures = pictures_of(family, are_of_kernels);
-    if (&family == &*first) {
-      const std::size_t most = std::min(pictures.size(), kMostInAnswer);
-      std::ranges::move(pictures.begin(), pictures.begin() + static_cast<std::ptrdiff_t>(most),
-                        std::back_inserter(shown.answer));
-      pictures.erase(pictures.begin(), pictures.begin() + static_cast<std::ptrdiff_t>(most));
+  std::vector<Picture> others;
+  std::vector<Picture> more;
+  for (const Family& family : families) {
+    const bool is_first = first != families.end() && &family == &*first;
+    for (Picture& picture : pictures_of(family, are_of_kernels)) {
+      std::vector<Picture>& place = is_first && shown.answer.size() < kMostInAnswer ? shown.answer
+                                    : family.in_full                                ? others
+                                                                                    : more;
+      place.push_back(std::move(picture));
     }
-    const std::string html = figures(pictures, fmt::format("size-{}", i));
-    if (html.empty()) continue;
-    (family.in_full ? shown.others : more) += heading(family.in_full ? 3 : 4, family.label) + html;
-    if (!family.in_full) ++folded_families;
   }
-  if (more.empty()) return shown;
-  shown.others += heading(3, "Other types, reductions and forms") +
-                  folded(counted(folded_families, "curve more", "curves more"), more);
+  shown.others =
+      figures(others, "size") + folded("Other types, reductions and forms", figures(more, "more"));
   return shown;
 }
 
