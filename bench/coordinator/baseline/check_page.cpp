@@ -41,7 +41,6 @@ RowChart shifts_of(const CheckResult& result) {
   shown.resize(std::min(shown.size(), kMostRows));
   RowChart chart{.title = fmt::format("Time beside the baseline: {} of {}, what fails first",
                                       shown.size(), counted(all, "case", "cases")),
-                 .description = "Time now over the baseline's, with 95 % intervals.",
                  .axis = {"times the baseline's time", Quantity::ratio, Spacing::logarithmic},
                  .reference = 1.0};
   for (const CaseCheck* check : shown) {

@@ -39,7 +39,6 @@ RowChart differences_of(const RunComparison& comparison) {
   RowChart chart{
       .title = fmt::format("Speed-up after the change: {} of {}, by verdict", shown.size(),
                            counted(static_cast<std::int64_t>(all), "case", "cases")),
-      .description = "Time before over time after, with 95 % intervals.",
       .axis = {"times as fast as before", Quantity::ratio, Spacing::logarithmic},
       .reference = 1.0};
   for (const CaseComparison* each : shown) {
@@ -67,7 +66,6 @@ void add_curves(std::vector<Picture>& pictures, const RunComparison& comparison)
     const auto [place, added] = places.try_emplace(curve_name(each.definition), plots.size());
     if (added) {
       plots.push_back({.title = curve_label(each.definition) + ": speed-up after the change",
-                       .description = "Time before over time after, by size.",
                        .x = {"message size", Quantity::bytes, Spacing::logarithmic},
                        .y = {"times as fast", Quantity::ratio, Spacing::logarithmic},
                        .reference = 1.0});

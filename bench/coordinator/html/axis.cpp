@@ -120,6 +120,13 @@ std::string axis_text(Quantity quantity, double value) {
   return {};
 }
 
+std::string axis_text(Quantity quantity, double value, const std::optional<Interval>& interval) {
+  const std::string text = axis_text(quantity, value);
+  if (!interval) return text;
+  return fmt::format("{} ({} to {})", text, axis_text(quantity, interval->low),
+                     axis_text(quantity, interval->high));
+}
+
 bool fits(const Axis& axis, double value) {
   return std::isfinite(value) && (axis.spacing == Spacing::linear || value > 0.0);
 }

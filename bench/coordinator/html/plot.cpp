@@ -136,14 +136,6 @@ std::string intervals(const Plot& plot, const Plot::Series& series, std::size_t 
   return path.empty() ? path : fmt::format("<path class=\"i s{}\" d=\"{}\"/>\n", style, path);
 }
 
-std::string value_text(const Axis& axis, const Plot::Point& point) {
-  const std::string value = axis_text(axis.quantity, point.y);
-  return point.interval
-             ? fmt::format("{} ({} to {})", value, axis_text(axis.quantity, point.interval->low),
-                           axis_text(axis.quantity, point.interval->high))
-             : value;
-}
-
 std::string curve(const Plot& plot, const Plot::Series& series, std::size_t style,
                   const Frame& frame) {
   std::string line;
@@ -161,7 +153,7 @@ std::string curve(const Plot& plot, const Plot::Series& series, std::size_t styl
     const Plot::Point& point = series.points[i];
     text += svg_mark(frame.x(point.x), frame.y(point.y), style,
                      fmt::format("{}, {}: {}", series.name, axis_text(plot.x.quantity, point.x),
-                                 value_text(plot.y, point)));
+                                 axis_text(plot.y.quantity, point.y, point.interval)));
   }
   return text;
 }
@@ -191,6 +183,24 @@ std::string content_of(const Plot& whole, const Legend& legend, double top) {
   return content;
 }
 
+/// Says where each series begins and ends.
+std::string description_of(const Plot& plot) {
+  std::string text;
+  for (const Plot::Series& series : plot.series) {
+    if (series.points.empty()) continue;
+    const auto at = [&](const Plot::Point& point) {
+      return fmt::format("{} at {}", axis_text(plot.y.quantity, point.y),
+                         axis_text(plot.x.quantity, point.x));
+    };
+    text += fmt::format("{}{}: {} to {}.", text.empty() ? "" : " ", series.name,
+                        at(series.points.front()), at(series.points.back()));
+  }
+  for (const Plot::Limit& limit : plot.limits) {
+    text += fmt::format(" {}: {}.", limit.name, axis_text(plot.y.quantity, limit.y));
+  }
+  return text;
+}
+
 std::string table_of(const Plot& plot) {
   std::vector<Table::Column> columns{{plot.x.title, kRight}};
   std::map<double, Cells> rows;
@@ -200,7 +210,7 @@ std::string table_of(const Plot& plot) {
       Cells& row = rows[point.x];
       row.resize(1 + plot.series.size());
       row[0] = axis_text(plot.x.quantity, point.x);
-      row[1 + i] = value_text(plot.y, point);
+      row[1 + i] = axis_text(plot.y.quantity, point.y, point.interval);
     }
   }
   Table table(columns, plot.title);
@@ -214,7 +224,7 @@ Picture picture_of(const Plot& plot) {
   const Legend legend = legend_of(plot);
   const double top = legend.bottom() + 30.0;
   Picture picture{.title = plot.title,
-                  .description = plot.description,
+                  .description = description_of(plot),
                   .height = top + kPlotHeight + kPlotBottom,
                   .content = content_of(plot, legend, top),
                   .table = table_of(plot)};

@@ -168,37 +168,30 @@ Legend legend_of(const std::vector<std::string>& names) {
   return legend;
 }
 
-const RowChart::Part* find_part(const RowChart::Row& row, const std::string& name) {
-  const auto part = std::ranges::find(row.parts, name, &RowChart::Part::name);
-  return part == row.parts.end() ? nullptr : &*part;
-}
-
-/// Puts each interval behind what it is of.
+/// Shows each part, or the value with its interval and what it is the mean of.
 std::string table_of(const RowChart& chart, const std::vector<std::string>& names) {
-  const auto text_of = [&](double value) { return axis_text(chart.axis.quantity, value); };
-  const auto range_of = [&](const std::optional<Interval>& interval) {
-    return interval ? fmt::format("{} to {}", text_of(interval->low), text_of(interval->high)) : "";
-  };
+  const Quantity quantity = chart.axis.quantity;
   std::vector<Table::Column> columns{{""}};
-  for (const std::string& name : names) {
-    columns.push_back({name, kRight, true});
-    columns.push_back({name + ", 95 % interval", kRight, true});
-  }
-  columns.push_back({chart.axis.title, kRight, true});
-  columns.push_back({"95 % interval", kRight, true});
-  columns.push_back({"each", Table::Alignment::left, true});
+  for (const std::string& name : names) columns.push_back({name, kRight});
+  columns.push_back({chart.axis.title, kRight});
+  columns.push_back({"95 % interval", kRight});
+  columns.push_back({"each"});
   Table table(columns, chart.title);
   for (const RowChart::Row& row : chart.rows) {
     Cells cells{row.label};
     for (const std::string& name : names) {
-      const RowChart::Part* const part = find_part(row, name);
-      append_cells(cells, part == nullptr ? Cells{"", ""}
-                                          : Cells{text_of(part->size), range_of(part->interval)});
+      const auto part = std::ranges::find(row.parts, name, &RowChart::Part::name);
+      cells.emplace_back(part == row.parts.end() ? ""
+                                                 : axis_text(quantity, part->size, part->interval));
     }
     std::vector<std::string> each;
-    for (const double value : row.each) each.push_back(text_of(value));
+    for (const double value : row.each) each.push_back(axis_text(quantity, value));
     append_cells(cells,
-                 {row.text, range_of(row.interval), fmt::format("{}", fmt::join(each, ", "))});
+                 {row.text,
+                  row.interval ? fmt::format("{} to {}", axis_text(quantity, row.interval->low),
+                                             axis_text(quantity, row.interval->high))
+                               : "",
+                  fmt::format("{}", fmt::join(each, ", "))});
     table.add_row(std::move(cells));
   }
   return to_html(table);
@@ -214,8 +207,10 @@ Picture drawn(const RowChart& chart, const Scale& scale) {
   const double first = legend.bottom() + 4.0;
   const double bottom = first + kRowHeight * static_cast<double>(chart.rows.size());
   std::string content = legend.svg();
+  std::vector<std::string> texts;
   double top = first;
   for (const RowChart::Row& row : chart.rows) {
+    texts.push_back(fmt::format("{}: {}.", row.label, row.text));
     if (row.band) content += band_picture(*row.band, top, scale);
     top += kRowHeight;
   }
@@ -226,7 +221,7 @@ Picture drawn(const RowChart& chart, const Scale& scale) {
     top += kRowHeight;
   }
   return {.title = chart.title,
-          .description = chart.description,
+          .description = fmt::format("{}", fmt::join(texts, " ")),
           .height = bottom + kChartBottom,
           .content = content,
           .table = table_of(chart, names)};

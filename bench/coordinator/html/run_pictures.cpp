@@ -134,36 +134,21 @@ void add_health(std::vector<Picture>& pictures, const Record& record,
                 const std::vector<std::vector<Reading>>& readings, const std::string& what,
                 const std::string& unit, Value value) {
   Plot plot{.title = what + " over the run",
-            .description = {},
             .x = {"time of measuring", Quantity::seconds, Spacing::linear},
             .y = {unit, Quantity::number, Spacing::linear}};
   for (std::size_t rank = 0; rank < readings.size(); ++rank) {
     Plot::Series series = readings_of(
         readings[rank], gpu_label(record.machine, record.machine.ranks[rank].rank), value);
     if (series.points.empty()) continue;
-    const auto [least, most] = std::ranges::minmax(series.points, {}, &Plot::Point::y);
-    plot.description +=
-        fmt::format("{}{}: {:.0f} to {:.0f} {}.", plot.description.empty() ? "" : " ", series.name,
-                    least.y, most.y, unit);
     plot.series.push_back(std::move(series));
   }
   if (!plot.series.empty()) pictures.push_back(picture_of(plot));
-}
-
-std::vector<Picture> drawn(RowChart chart) {
-  if (chart.rows.empty()) return {};
-  for (const RowChart::Row& row : chart.rows) {
-    chart.description +=
-        fmt::format("{}{}: {}.", chart.description.empty() ? "" : " ", row.label, row.text);
-  }
-  return {picture_of(chart)};
 }
 
 /// Draws what the links' counters saw of each variant's runs.
 std::vector<Picture> traffic_pictures(const CaseSummary& each) {
   RowChart chart{
       .title = "Bytes over NVLink in a run",
-      .description = {},
       .axis = {"bytes, by the counters of the GPUs' links", Quantity::number, Spacing::linear}};
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const std::optional<double>& bytes = each.variants[i].nvlink_bytes;
@@ -172,13 +157,12 @@ std::vector<Picture> traffic_pictures(const CaseSummary& each) {
                           .parts = {{"over NVLink", *bytes}},
                           .text = readable_traffic(*bytes)});
   }
-  return drawn(std::move(chart));
+  return columns_of(chart);
 }
 
 /// Draws how many times as fast each row of the answer is.
 std::vector<Picture> speed_up_pictures(const Answer& answer) {
   RowChart chart{.title = "Speed-up of what was measured",
-                 .description = {},
                  .axis = {"times as fast", Quantity::ratio, Spacing::logarithmic},
                  .reference = 1.0};
   for (const CaseSummary* const each : answer.rows) {
@@ -194,7 +178,7 @@ std::vector<Picture> speed_up_pictures(const Answer& answer) {
                             .tone = tone_of(comparison.verdict)});
     }
   }
-  return drawn(std::move(chart));
+  return columns_of(chart);
 }
 
 }  // namespace
@@ -203,7 +187,6 @@ std::vector<Picture> metric_pictures(const CaseSummary& each) {
   const ProgramMetric& metric = *each.definition().metric;
   const Quantity quantity = is_timed(metric) ? Quantity::seconds : Quantity::number;
   RowChart chart{.title = fmt::format("{}: every run, and the mean", metric.name),
-                 .description = {},
                  .axis = {name_with_unit(metric), quantity, Spacing::linear}};
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const VariantSummary& variant = each.variants[i];
@@ -223,7 +206,7 @@ std::vector<Picture> metric_pictures(const CaseSummary& each) {
     }
     chart.rows.push_back(std::move(row));
   }
-  return drawn(std::move(chart));
+  return columns_of(chart);
 }
 
 std::string pair_pictures(const RunSummary& summary) {
@@ -239,7 +222,6 @@ std::string pair_pictures(const RunSummary& summary) {
 
 std::vector<Picture> training_pictures(std::span<const ShownRun> runs) {
   RowChart chart{.title = "Time of a training step",
-                 .description = {},
                  .axis = {"time of a step", Quantity::seconds, Spacing::linear}};
   std::vector<std::pair<const ShownRun*, const CaseSummary*>> trainings;
   for (const ShownRun& run : runs) {
@@ -257,7 +239,7 @@ std::vector<Picture> training_pictures(std::span<const ShownRun> runs) {
       chart.rows.push_back(training_row(*run, *each, variant));
     }
   }
-  return drawn(std::move(chart));
+  return columns_of(chart);
 }
 
 std::vector<Picture> answer_pictures(const RunSummary& summary) {

@@ -113,24 +113,6 @@ std::string title_of(const Curve& curve, const std::string& variant) {
   return variant;
 }
 
-/// Says where each series begins and ends.
-std::string description_of(const Plot& plot) {
-  std::string text;
-  for (const Plot::Series& series : plot.series) {
-    if (series.points.empty()) continue;
-    const auto at = [&](const Plot::Point& point) {
-      return fmt::format("{} at {}", axis_text(plot.y.quantity, point.y),
-                         axis_text(plot.x.quantity, point.x));
-    };
-    text += fmt::format("{}{}: {} to {}.", text.empty() ? "" : " ", series.name,
-                        at(series.points.front()), at(series.points.back()));
-  }
-  for (const Plot::Limit& limit : plot.limits) {
-    text += fmt::format(" {}: {}.", limit.name, axis_text(plot.y.quantity, limit.y));
-  }
-  return text;
-}
-
 Axis size_axis() { return {"message size", Quantity::bytes, Spacing::logarithmic}; }
 
 void add_series(Plot& plot, Plot::Series series) {
@@ -237,7 +219,6 @@ std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
   const Case definition = family.definition();
   const auto plot_of = [&](std::string_view what, std::string unit, Quantity quantity) {
     return Plot{.title = fmt::format("{}: {}", family.label, what),
-                .description = {},
                 .x = size_axis(),
                 .y = {std::move(unit), quantity, Spacing::logarithmic}};
   };
@@ -261,7 +242,6 @@ std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
   std::vector<Picture> pictures;
   for (Plot* const plot : plots) {
     if (plot->series.empty()) continue;
-    plot->description = description_of(*plot);
     pictures.push_back(picture_of(*plot));
   }
   return pictures;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "linkgain/statistics/statistics.hpp"
 
 /// Scales of pictures: from values to places, and which values are named.
 namespace linkgain {
@@ -29,6 +32,8 @@ bool fits(const Axis& axis, double value);
 /// Names a value as the axis and the table behind a picture name it: "64 KiB", "324.3 GB/s", "9.71
 /// us", "1.52x", "1980".
 std::string axis_text(Quantity quantity, double value);
+/// Names its interval, too, where there is one: "9.71 us (9.64 us to 9.78 us)".
+std::string axis_text(Quantity quantity, double value, const std::optional<Interval>& interval);
 
 struct Tick {
   double value = 0.0;

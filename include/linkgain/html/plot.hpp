@@ -30,7 +30,6 @@ struct Plot {
   };
 
   std::string title;
-  std::string description;  ///< what a reader who does not see it must know
   Axis x;
   Axis y;
   std::vector<Series> series{};

@@ -30,7 +30,6 @@ struct RowChart {
   };
 
   std::string title;
-  std::string description;
   Axis axis;
   std::vector<Row> rows{};
   std::optional<double> reference{};

@@ -20,7 +20,6 @@ using testing::Not;
 
 Plot bandwidths() {
   return {.title = "all_reduce: bus bandwidth",
-          .description = "p2p & host",
           .x = {"message size", Quantity::bytes, Spacing::logarithmic},
           .y = {"GB/s", Quantity::bandwidth, Spacing::logarithmic},
           .series = {{"p2p",
@@ -44,7 +43,7 @@ TEST(Plot, LeavesOutWhatALogarithmicAxisHasNoPlaceFor) {
 }
 
 TEST(Plot, MarksSomePointsOfALongSeries) {
-  Plot plot{.title = "t", .description = "d", .x = {"x"}, .y = {"y"}, .series = {{"s"}}};
+  Plot plot{.title = "t", .x = {"x"}, .y = {"y"}, .series = {{"s"}}};
   for (int i = 0; i < 150; ++i) plot.series.front().points.push_back({double(i), 1.0});
   const std::string content = picture_of(plot).content;
   const std::string svg = content.substr(content.find("</g>"));  // behind the legend
@@ -58,7 +57,7 @@ TEST(Plot, MarksSomePointsOfALongSeries) {
 }
 
 TEST(Plot, SeriesDifferWithoutColour) {
-  Plot plot{.title = "t", .description = "d", .x = {"x"}, .y = {"y"}};
+  Plot plot{.title = "t", .x = {"x"}, .y = {"y"}};
   for (std::size_t i = 0; i < kSeriesStyles; ++i) {
     plot.series.push_back({std::to_string(i), {{1.0, double(i)}}});
   }
@@ -78,7 +77,6 @@ TEST(Plot, SeriesDifferWithoutColour) {
 TEST(RowChart, ShowsPartsAndValues) {
   const RowChart steps{
       .title = "Time of a training step",
-      .description = "d",
       .axis = {"time of a step", Quantity::seconds, Spacing::linear},
       .rows = {{.label = "p2p",
                 .parts = {{"computing", 0.078},
@@ -86,7 +84,6 @@ TEST(RowChart, ShowsPartsAndValues) {
                 .text = "80.00 ms"},
                {.label = "host", .parts = {{"computing", 0.086}}, .text = "86.00 ms"}}};
   const RowChart changes{.title = "Speed-up",
-                         .description = "d",
                          .axis = {"times as fast", Quantity::ratio, Spacing::logarithmic},
                          .rows = {{.label = "all_reduce <8 B>",
                                    .value = 1.3,
@@ -100,7 +97,6 @@ TEST(RowChart, ShowsPartsAndValues) {
 TEST(RowChart, DrawsBandsUpToTheEndsOfTheAxis) {
   constexpr double kNoEnd = std::numeric_limits<double>::infinity();
   const RowChart chart{.title = "t",
-                       .description = "d",
                        .axis = {"times", Quantity::ratio, Spacing::logarithmic},
                        .rows = {{.label = "a", .value = 1.1, .band = Interval{0.0, kNoEnd}}}};
   const std::string svg = picture_of(chart).content;
