@@ -241,6 +241,14 @@ TEST(ReportProgram, RefusesWhatIsNoRecord) {
   expect_clear(run_program(linkgain(folder, {"report"}), 30.0), 2, {"results/", "RECORD"});
 }
 
+TEST(ReportProgram, WritesPagesAndPicturesAlone) {
+  const ScratchFolder folder;
+  const std::string record = std::string(RESULTS_FOLDER) + "/2xH200-default";
+  const Words words{"report", record, "--format", "md", "-o", "report.md"};
+  expect_clear(run_program(linkgain(folder, words), 30.0), 2, {"--format html and svg", "> FILE"});
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
 TEST(HelpOfLinkgain, HasTwoExamplesAndTheExitCodes) {
   const ScratchFolder folder;
   for (const std::string command : {"run", "topo", "doctor", "report"}) {

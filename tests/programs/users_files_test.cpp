@@ -22,7 +22,7 @@ const Words kNames{"record.json",      "report.md",         "report.html",     "
                    "journal.jsonl.new"};
 const Words kFolders{"jobs", "runs", "jobs.old", "runs.old"};
 /// Files that its arguments name.
-const Words kFiles{"base.json", "unit.xml", "node.prom"};
+const Words kFiles{"base.json", "unit.xml", "node.prom", "answer.svg", "page.html"};
 
 class UsersFiles : public MpiTest {
  protected:
@@ -88,6 +88,8 @@ const std::vector<Words> kCommands{
     {"run", "--backend", "mpi", "--profile", "soak", "--budget", "5", "--out", "."},
     {"run", "--resume", "."},
     {"exec", "--rounds", "1", "--out", ".", "--", "true"},
+    {"report", "../done", "--format", "svg", "-o", "answer.svg"},
+    {"report", "../done", "--format", "html", "-o", "page.html"},
     {"baseline", "../done", "-o", "base.json"},
     {"check", "../done", "--baseline", "../base.json", "--junit", "unit.xml"},
     {"check", "../done", "--baseline", "../base.json", "--prometheus", "node.prom"},
@@ -149,6 +151,8 @@ TEST_F(UsersFiles, OfOtherNamesStayBesideThoseOfRuns) {
 TEST_F(UsersFiles, OfLinkgainsKindAreReplaced) {
   measure();
   const std::vector<Words> commands{
+      {"report", "../done", "--format", "svg", "-o", "answer.svg"},
+      {"report", "../done", "--format", "html", "-o", "page.html"},
       {"baseline", "../done", "-o", "base.json"},
       {"check", "../done", "--baseline", "../base.json", "--junit", "unit.xml"},
       {"check", "../done", "--baseline", "../base.json", "--prometheus", "node.prom"},
