@@ -175,7 +175,7 @@ json::Out schema_of(const json::Rule& rule, SchemaDefinitions& definitions) {
 /// On one line where it is short, else a line a member.
 inline std::string laid_out_schema(const json::Out& schema, int depth = 0) {
   constexpr std::size_t kWidth = 100;
-  const std::string line = json::text_of(schema);
+  const std::string line = json::dump(schema);
   const std::size_t width = line.size() + 2 * static_cast<std::size_t>(depth);
   if (!schema.is_object() || width <= kWidth) return line;
   const std::string margin(2 * static_cast<std::size_t>(depth), ' ');

@@ -11,27 +11,27 @@ std::string rows_of(const Out& value) {
   for (const auto& [name, row] : value.items()) {
     text += separator;
     if (value.is_object()) text += fmt::format("\"{}\": ", name);
-    text += text_of(row);
+    text += dump(row);
     separator = ",\n ";
   }
   return text + (value.is_array() ? "\n]" : "\n}");
 }
 
-std::string text_of_member(const Out& value, Layout layout) {
+std::string member_text(const Out& value, Layout layout) {
   switch (layout) {
     case Layout::line:
       break;
     case Layout::indented:
-      return text_of(value, 1);
+      return dump(value, 1);
     case Layout::rows:
       return rows_of(value);
   }
-  return text_of(value);
+  return dump(value);
 }
 
 }  // namespace
 
-std::string text_of(const Out& value, int indent) {
+std::string dump(const Out& value, int indent) {
   return value.dump(indent, ' ', false, Out::error_handler_t::replace);
 }
 
@@ -41,7 +41,7 @@ std::string laid_out(const Out& document,
   const char* separator = "\n";
   for (const auto& [key, value] : document.items()) {
     text += fmt::format("{}\"{}\": ", separator, key);
-    text += text_of_member(value, layout_of(key, value));
+    text += member_text(value, layout_of(key, value));
     separator = ",\n";
   }
   return text + "\n}\n";

@@ -40,7 +40,7 @@ std::string head_of(const CLI::Option& option) {
   return head;
 }
 
-std::string text_of(const CLI::Option& option) {
+std::string option_text(const CLI::Option& option) {
   std::string text = option.get_description();
   if (option.get_required()) text += " (required)";
   const std::string usual = option.get_default_str();
@@ -49,7 +49,7 @@ std::string text_of(const CLI::Option& option) {
 
 std::string group_text(const std::string& group, const Options& options) {
   std::string text = "\n" + group + ":\n";
-  for (const CLI::Option* option : options) text += row(head_of(*option), text_of(*option));
+  for (const CLI::Option* option : options) text += row(head_of(*option), option_text(*option));
   return text;
 }
 

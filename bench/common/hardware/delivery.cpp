@@ -11,7 +11,7 @@ void describe_members(auto& visit, json::Is<Delivery> auto& delivery) {
 }
 
 std::string to_json_line(const Delivery& delivery) {
-  return json::text_of({{"delivery", json::write(delivery)}}, -1);
+  return json::dump({{"delivery", json::write(delivery)}}, -1);
 }
 
 Reading<Delivery> delivery_in(std::string_view line) {

@@ -44,7 +44,7 @@ std::string place_of(const ErrorCounter& counter) {
                      counter.gpu);
 }
 
-std::string describe(const ErrorCounter& counter, std::int64_t errors) {
+std::string errors_text(const ErrorCounter& counter, std::int64_t errors) {
   const KindRow& row = row_of(counter.kind);
   return fmt::format("{} of {}", counted(errors, row.one, row.many), place_of(counter));
 }
@@ -76,7 +76,7 @@ std::vector<std::string> ErrorReadings::add(std::optional<LinkErrors>& errors, E
   for (std::size_t i = known; i < errors->grown.size(); ++i) {
     const ErrorGrowth& each = errors->grown[i];
     lines.push_back(fmt::format("warning: {} more, {:.0f} s after the start",
-                                describe(each.counter, each.growth), each.after_s));
+                                errors_text(each.counter, each.growth), each.after_s));
   }
   return lines;
 }
@@ -93,7 +93,7 @@ std::string link_errors_line(const std::optional<LinkErrors>& errors) {
   if (!errors) return {};
   std::vector<std::string> parts;
   for (const CountedErrors& each : grown_counters(*errors)) {
-    parts.push_back(describe(each.counter, each.growth));
+    parts.push_back(errors_text(each.counter, each.growth));
   }
   if (parts.empty()) {
     parts.push_back(

@@ -32,7 +32,7 @@ bool is_busy(const GpuNeighbour& neighbour) {
          neighbour.nvlink_gb_per_s.value_or(0.0) >= kBusyNvlinkGbPerSecond;
 }
 
-std::string describe(const std::vector<GpuProcess>& processes) {
+std::string processes_text(const std::vector<GpuProcess>& processes) {
   constexpr std::size_t kNamed = 4;
   std::vector<std::string> words;
   for (std::size_t i = 0; i < std::min(kNamed, processes.size()); ++i) {
@@ -44,9 +44,9 @@ std::string describe(const std::vector<GpuProcess>& processes) {
                      rest == 0 ? "" : fmt::format(" and {} more", rest));
 }
 
-std::string describe(const GpuNeighbour& neighbour) {
+std::string neighbour_text(const GpuNeighbour& neighbour) {
   const std::string who = neighbour.processes.empty() ? "its processes are not shown here"
-                                                      : describe(neighbour.processes);
+                                                      : processes_text(neighbour.processes);
   if (!is_busy(neighbour)) {
     return fmt::format("GPU {} was held{} by another process ({}{})", neighbour.gpu,
                        neighbour.after_s

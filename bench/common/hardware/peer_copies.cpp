@@ -37,7 +37,7 @@ PeerCopy read_copy(const json::Node& copy) {
 }  // namespace
 
 std::string to_json_line(const std::vector<PeerCopy>& copies) {
-  return json::text_of({{"peer_copies", json::array_of(copies, write_copy)}}, -1);
+  return json::dump({{"peer_copies", json::array_of(copies, write_copy)}}, -1);
 }
 
 Reading<std::vector<PeerCopy>> peer_copies_in(std::string_view line) {

@@ -294,7 +294,7 @@ std::string to_json(const Topology& topology) {
   out["nics"] = json::array_of(topology.nics, write_nic);
   out["pairs"] = json::array_of(
       topology.pairs, [&](const TopologyPair& pair) { return write_pair(topology, pair); });
-  return json::text_of(out, 2) + "\n";
+  return json::dump(out, 2) + "\n";
 }
 
 }  // namespace linkgain

@@ -138,7 +138,7 @@ template <typename Message>
 std::string encode_as(const char* kind, std::string_view name, const Message& message) {
   json::Out out{{kind, name}};
   std::visit([&](const auto& each) { out.update(json::write(each)); }, message);
-  return json::text_of(out);
+  return json::dump(out);
 }
 
 template <typename Message, std::size_t... places>

@@ -157,11 +157,11 @@ void JournalWriter::write_head(const Record& record) {
                          record.launch_begins_s};
   json::Out line{{"head", json::write(head)}};
   add_course(line, record);
-  append(json::text_of(line));
+  append(json::dump(line));
 }
 
 void JournalWriter::write_case(int index, const CaseResult& result) {
-  append(json::text_of(case_line(index, result, 0)));
+  append(json::dump(case_line(index, result, 0)));
   samples_[index] = result.samples.size();
 }
 
@@ -170,16 +170,16 @@ void JournalWriter::extend_case(const Record& record, int index) {
   std::size_t& written = samples_[index];
   json::Out line = case_line(index, result, std::min(written, result.samples.size()));
   add_course(line, record);
-  append(json::text_of(line));
+  append(json::dump(line));
   written = result.samples.size();
 }
 
 void JournalWriter::write_program_run(const ProgramRun& run) {
-  append(json::text_of(json::Out{{"run", json::write(run)}}));
+  append(json::dump(json::Out{{"run", json::write(run)}}));
 }
 
 void JournalWriter::write_warning(const Warning& warning) {
-  append(json::text_of(json::Out{{"warning", json::write(warning)}}));
+  append(json::dump(json::Out{{"warning", json::write(warning)}}));
 }
 
 Record parse_journal(std::string_view text, const std::string& origin) {

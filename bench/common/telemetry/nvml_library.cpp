@@ -99,7 +99,7 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::str
   }
   const nvml_api::Result result = library->init();
   if (result != nvml_api::kSuccess) {
-    reason = fmt::format("NVML cannot start: {}", library->describe(result));
+    reason = fmt::format("NVML cannot start: {}", library->error_text(result));
     return nullptr;
   }
   library->initialised_ = true;
@@ -180,7 +180,7 @@ void NvmlLibrary::resolve_links() {
   resolve(pcie_replays, "nvmlDeviceGetPcieReplayCounter");
 }
 
-std::string NvmlLibrary::describe(nvml_api::Result result) const {
+std::string NvmlLibrary::error_text(nvml_api::Result result) const {
   const char* text = error_string_ != nullptr ? error_string_(result) : nullptr;
   return text != nullptr ? fmt::format("{} (NVML error {})", text, result)
                          : fmt::format("NVML error {}", result);

@@ -249,7 +249,7 @@ struct NvmlLibrary {
   /// NVML's own words with the code.
   template <typename... Arguments>
   std::string why(const Function<Arguments...>& function, nvml_api::Result result) const {
-    return function.found() ? describe(result) : lacks(function.symbol());
+    return function.found() ? error_text(result) : lacks(function.symbol());
   }
 
   /// Returns the value that function(arguments..., &value) gives.
@@ -324,7 +324,7 @@ struct NvmlLibrary {
   void resolve_links();
   template <typename... Arguments>
   void resolve(Function<Arguments...>& function, const char* symbol);
-  std::string describe(nvml_api::Result result) const;
+  std::string error_text(nvml_api::Result result) const;
   static WhyMissing kind_of(nvml_api::Result result);
   static std::string lacks(const char* symbol);
 

@@ -37,7 +37,7 @@ Disturbance operator+(const Disturbance& a, const Disturbance& b) {
           first ? a.level_change : b.level_change};
 }
 
-std::string describe(const Disturbance& disturbance) {
+std::string disturbance_text(const Disturbance& disturbance) {
   std::vector<std::string> parts;
   if (disturbance.samples.value_or(0) > 0) {
     parts.push_back(fmt::format("other processes were active in {}",
@@ -55,7 +55,7 @@ std::vector<Warning> disturbance_warnings(const std::string& run,
                                           const std::optional<Neighbours>& neighbours) {
   std::vector<std::string> others;
   if (neighbours) {
-    for (const GpuNeighbour& each : neighbours->seen) others.push_back(describe(each));
+    for (const GpuNeighbour& each : neighbours->seen) others.push_back(neighbour_text(each));
   }
   int samples = 0;
   std::vector<std::string> disturbed;

@@ -516,7 +516,7 @@ void warn_of_link_errors(Record& record) {
   if (!record.link_errors) return;
   std::vector<std::string> grown;
   for (const CountedErrors& each : grown_counters(*record.link_errors)) {
-    grown.push_back(describe(each.counter, each.growth));
+    grown.push_back(errors_text(each.counter, each.growth));
   }
   if (grown.empty()) return;
   add_once(record.warnings,

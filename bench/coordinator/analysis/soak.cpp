@@ -92,7 +92,7 @@ std::string name_of_rank(const Record& record, int rank) {
 
 /// Says "between GPU 0 and GPU 1 send_recv 256 MiB with p2p takes 1.31x the time from launch 41
 /// on".
-std::string describe(const Record& record, const SoakColumn& column) {
+std::string drift_text(const Record& record, const SoakColumn& column) {
   const std::optional<Pair>& pair = column.definition.pair;
   const std::string where =
       pair ? fmt::format("between {} and {} ", name_of_rank(record, pair->from),
@@ -113,7 +113,7 @@ std::vector<std::string> drifted(const Record& record, const std::vector<SoakCol
     return std::pair(each->definition.pair.has_value(), each->drift->ratio);
   });
   std::vector<std::string> words;
-  for (const SoakColumn* each : found) words.push_back(describe(record, *each));
+  for (const SoakColumn* each : found) words.push_back(drift_text(record, *each));
   return words;
 }
 
@@ -161,7 +161,7 @@ std::optional<SoakSummary> soak_summary(const Record& record) {
   soak.counted_errors = record.link_errors.has_value();
   if (soak.counted_errors) {
     for (const CountedErrors& each : grown_counters(*record.link_errors)) {
-      soak.degraded.push_back(describe(each.counter, each.growth));
+      soak.degraded.push_back(errors_text(each.counter, each.growth));
     }
   }
   const std::vector<std::string> slower = drifted(record, soak.columns);

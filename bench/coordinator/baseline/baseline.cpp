@@ -340,7 +340,7 @@ std::string runs_text(const Baseline& baseline) {
 Document baseline_summary(const Baseline& baseline) {
   Document document;
   document.paragraph(fmt::format(
-      "{}: {} of {}", describe(baseline.key),
+      "{}: {} of {}", key_text(baseline.key),
       counted(static_cast<std::int64_t>(baseline.cases.size()), "reference", "references"),
       launches_text(baseline)));
   document.table(deviations_of(baseline));

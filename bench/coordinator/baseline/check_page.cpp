@@ -20,7 +20,7 @@ namespace {
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostRows = 24;  ///< so that all stand on the first screen
 
-std::string text_of(const CaseCheck& check, const std::optional<Seconds>& time) {
+std::string result_text(const CaseCheck& check, const std::optional<Seconds>& time) {
   return time ? readable_result(check.definition, *time) : std::string();
 }
 
@@ -72,7 +72,7 @@ Table every_case(const CheckResult& result) {
     const std::optional<double> share = share_of(check.shift);
     table.add_row({case_label(check.definition), check.variant,
                    toned(std::string(name_of(check.verdict)), tone_of(check.verdict)),
-                   text_of(check, check.reference), text_of(check, check.time),
+                   result_text(check, check.reference), result_text(check, check.time),
                    share ? fmt::format("{:+.1f} %", 100.0 * *share) : std::string(),
                    reason_text(check)});
   }

@@ -195,7 +195,7 @@ std::string subject_text(const CheckResult& result) {
         fmt::format("{} ({})", source.host, counted(source.launches, "launch", "launches")));
   }
   return fmt::format("{} against the baseline of {}: {}", fmt::join(sources, ", "), result.made,
-                     describe(result.key));
+                     key_text(result.key));
 }
 
 using Checks = std::vector<const CaseCheck*>;

@@ -196,7 +196,7 @@ void measure(CaseCheck& check, Question& question, const BaselineCase& reference
     question.reasons.push_back({.kind = Reason::Kind::throttled,
                                 .words = counted(launches.unhealthy_samples, "sample", "samples")});
   }
-  if (const std::string text = describe(check.disturbance); !text.empty()) {
+  if (const std::string text = disturbance_text(check.disturbance); !text.empty()) {
     question.reasons.push_back({.kind = Reason::Kind::disturbed, .words = text});
   }
   if (!has_one_launch(check)) question.shift = shift_of(reference, measured);

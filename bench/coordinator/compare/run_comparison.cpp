@@ -114,7 +114,7 @@ std::optional<Reason> why_not_comparable(const RunComparison& comparison,
 std::vector<Reason> disturbances_of(const CaseComparison& each) {
   std::vector<Reason> reasons;
   for (const auto& [when, figures] : {std::pair{"before", each.before}, {"after", each.after}}) {
-    const std::string text = describe(figures->disturbance);
+    const std::string text = disturbance_text(figures->disturbance);
     if (text.empty()) continue;
     reasons.push_back(
         {.kind = Reason::Kind::disturbed, .words = fmt::format("{}: {}", when, text)});

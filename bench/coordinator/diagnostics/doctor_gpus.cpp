@@ -91,7 +91,7 @@ Finding check_neighbours(const GpuSurvey& gpu) {
   const std::vector<GpuProcess> processes = gpu.processes.value_or({});
   const bool busy = gpu.busy_percent.value() >= kBusyPercent;
   const FindingValue value = quantity("busy", Unit::percent, gpu.busy_percent.value()) + " busy" +
-                             (!processes.empty() ? fmt::format(" ({})", describe(processes))
+                             (!processes.empty() ? fmt::format(" ({})", processes_text(processes))
                               : busy             ? " (its processes are not shown here)"
                                                  : "");
   if (busy) return check.found(fault::gpu_busy, value);

@@ -109,7 +109,7 @@ Reading<MpiVersion> library_of(const Reading<Software>& worker) {
 Finding judge_launcher(const Check& check, const std::string& value, const MpiVersion& launcher,
                        const Reading<MpiVersion>& library) {
   const std::string both = library.measured() ? fmt::format("{}; linkgain-bench's library is {}",
-                                                            value, describe(library.value()))
+                                                            value, version_text(library.value()))
                                               : value;
   if (launcher.implementation != kOpenMpi) return check.found(fault::mpirun_foreign, both);
   if (!library.measured()) {
@@ -122,7 +122,7 @@ Finding judge_launcher(const Check& check, const std::string& value, const MpiVe
   }
   return check.found(fault::mpirun_differs, both,
                      {{"library", fmt::format("{} {}", other.implementation, other.major_part)},
-                      {"mpirun", describe(launcher)}});
+                      {"mpirun", version_text(launcher)}});
 }
 
 Finding check_launcher(const Survey& survey) {
@@ -136,7 +136,7 @@ Finding check_launcher(const Survey& survey) {
   if (!launcher.measured()) {
     return check.found(fault::mpirun_silent, fmt::format("{}: {}", path, launcher.reason()));
   }
-  std::string value = fmt::format("{}, {}", path, describe(launcher.value()));
+  std::string value = fmt::format("{}, {}", path, version_text(launcher.value()));
   if (software.root && !software.root_allowed) {
     value += ", as root: linkgain run tells mpirun that this is meant";
   }

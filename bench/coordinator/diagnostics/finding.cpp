@@ -74,7 +74,7 @@ std::string to_json(const Diagnosis& diagnosis) {
                            {"exit_code", static_cast<int>(exit_code_of(diagnosis))},
                            {"counts", counts},
                            {"findings", json::array_of(diagnosis.findings, write_finding)}};
-  return json::text_of(document, 2) + "\n";
+  return json::dump(document, 2) + "\n";
 }
 
 }  // namespace linkgain

@@ -54,7 +54,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-std::string describe(const MpiVersion& version) {
+std::string version_text(const MpiVersion& version) {
   return fmt::format("{} {}", version.implementation, version.number);
 }
 

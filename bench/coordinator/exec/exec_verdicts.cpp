@@ -183,11 +183,11 @@ void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
 void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<GpuNeighbour>& idle,
                       ExecVerdict& verdict) {
   std::vector<std::string> seen;
-  for (const GpuNeighbour& each : idle) seen.push_back(describe(each));
+  for (const GpuNeighbour& each : idle) seen.push_back(neighbour_text(each));
   for (const ArmEvidence& arm : arms) {
     for (const RunEvidence& run : arm.runs) {
       for (const GpuNeighbour& each : run.neighbours.seen) {
-        seen.push_back(fmt::format("in a run of {} {}", arm.variant, describe(each)));
+        seen.push_back(fmt::format("in a run of {} {}", arm.variant, neighbour_text(each)));
       }
     }
   }

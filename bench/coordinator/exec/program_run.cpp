@@ -274,7 +274,7 @@ bool Run::ends_well(const char* option, const std::string& text, const SignalWat
     report_.notes.push_back(fmt::format("{} was ended {:g} s after {}", option,
                                         kHurriedShellLimit.value, signal_name(*watch_.caught())));
   } else if (!report_.failure) {
-    report_.failure = fmt::format("{} ended with {}", option, describe(*end));
+    report_.failure = fmt::format("{} ended with {}", option, how_it_ended(*end));
   }
   return false;
 }
@@ -298,7 +298,7 @@ void Run::look_who_hangs(Process* client, std::FILE* log) {
   for (Process* process : {client, server_.get()}) {
     if (process != nullptr) std::ranges::copy(process->remember_tree(), std::back_inserter(all));
   }
-  report_.hang = describe(look_at_hang(std::move(all)));
+  report_.hang = hang_lines(look_at_hang(std::move(all)));
   for (const std::string& line : report_.hang) {
     print_message(log, fmt::format("linkgain: {}\n", line));
   }
@@ -327,7 +327,7 @@ bool Run::start_server() {
     }
     if (is_ready(log, line)) break;
     if (end) {
-      blame_server(fmt::format("the server ended with {} before it was ready", describe(*end)));
+      blame_server(fmt::format("the server ended with {} before it was ready", how_it_ended(*end)));
     } else if (deadline.passed()) {
       blame_server(
           fmt::format("the server was not ready within {:g} s", plan_.server->ready_timeout.value));
@@ -356,7 +356,7 @@ void Run::end_server() {
   if ((!report_.failure || client_failed_) && !server_->running()) {
     blame_server(fmt::format(
         "the server ended with {} before the client did{}",
-        describe(server_->wait(Seconds{0.0}).value_or(ProcessEnd{})),
+        how_it_ended(server_->wait(Seconds{0.0}).value_or(ProcessEnd{})),
         client_failed_ ? fmt::format(", which then ended with {}", *report_.failure) : ""));
   }
   end_whole(*server_, "the server", report_.notes);
@@ -482,7 +482,7 @@ void Run::run_command() {
   report_.lines_shown = surroundings_.show_output;
   const std::optional<ProcessEnd> end = process.wait(Seconds{0.0});
   client_failed_ = ending == Ending::exited && end && !succeeded(*end);
-  if (client_failed_) report_.failure = describe(*end);
+  if (client_failed_) report_.failure = how_it_ended(*end);
   if (!left.empty() && !report_.failure) {
     report_.failure = left_text(left);
     report_.advice = kLeftAdvice;

@@ -216,18 +216,19 @@ std::string percent(double share) {
 }
 
 /// Returns "7.8 %", "7.8 % to 12 % (by case)".
-std::string text_of(const Reach& reach) {
+std::string reach_text(const Reach& reach) {
   const std::string least = percent(reach.least);
   const std::string most = percent(reach.most);
   return least == most ? least : fmt::format("{} to {} (by case)", least, most);
 }
 
 std::string both_classes(const Reach& steady, const Reach& small) {
-  if (small.empty()) return text_of(steady) + " slower than its peers or more";
-  if (steady.empty()) return text_of(small) + " slower than its peers or more";
-  if (text_of(steady) == text_of(small)) return text_of(steady) + " slower than its peers or more";
-  return fmt::format("{} slower than its peers or more from 1 MiB on, {} below", text_of(steady),
-                     text_of(small));
+  if (small.empty()) return reach_text(steady) + " slower than its peers or more";
+  if (steady.empty()) return reach_text(small) + " slower than its peers or more";
+  if (reach_text(steady) == reach_text(small))
+    return reach_text(steady) + " slower than its peers or more";
+  return fmt::format("{} slower than its peers or more from 1 MiB on, {} below", reach_text(steady),
+                     reach_text(small));
 }
 
 /// Says what slowdown is found in machines of this kind, by class of size where they differ; the

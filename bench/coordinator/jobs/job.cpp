@@ -369,7 +369,7 @@ void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   std::string text = description_of(outcome, variant_, command, waited);
   if (outcome == Transfer::ended) {
     const std::optional<ProcessEnd> end = process_.wait(kStatusWait);
-    text += end ? fmt::format(" ({})", describe(*end)) : " (it closed its output)";
+    text += end ? fmt::format(" ({})", how_it_ended(*end)) : " (it closed its output)";
   } else if (outcome == Transfer::timed_out && command == kFirstCommand) {
     text += ": " + who_has_not_come(process_.remember_tree(), process_.id());
   }
@@ -391,7 +391,7 @@ void MpiJob::do_finish(Seconds deadline) {
         fmt::format("had not ended {:.1f} s later and was ended: {}", since_answer_.lap().value,
                     who_was_left(process_.remember_tree(), process_.id()));
   } else if (end->signal_number || end->status.value_or(0) != 0) {
-    problem = fmt::format("its launcher ended with {}", describe(*end));
+    problem = fmt::format("its launcher ended with {}", how_it_ended(*end));
   }
   const std::vector<pid_t> survivors = process_.end_tree(kGrace);
   if (!survivors.empty()) {
@@ -467,7 +467,7 @@ Reading<bool> ProgramInquiry::ended_well(Seconds deadline, const SignalWatch& wa
 
 std::string ProgramInquiry::last_words() {
   const auto end = process_->wait(Seconds{0.0});
-  const std::string how = end ? describe(*end) : "no output";
+  const std::string how = end ? how_it_ended(*end) : "no output";
   const std::string words = error_in(error_file_, name_);
   if (words.empty()) return fmt::format("{}: {}", name_, how);
   return fmt::format("{} ({})", words, how);

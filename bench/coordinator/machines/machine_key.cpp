@@ -114,7 +114,7 @@ void fill_in(MachineKey& key, const MachineKey& other) {
   fill_in(key.mpi, other.mpi);
 }
 
-std::string describe(const MachineKey& key) {
+std::string key_text(const MachineKey& key) {
   const std::string processor = key.processor.value_or("an unknown processor");
   if (key.gpus.empty() && key.backend == BackendKind::exec) return processor;
   if (key.gpus.empty()) {

@@ -316,7 +316,7 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::vector<std::st
   return id;
 }
 
-std::string describe(const ProcessEnd& end) {
+std::string how_it_ended(const ProcessEnd& end) {
   if (end.signal_number) return signal_name(*end.signal_number);
   if (end.status) return fmt::format("exit status {}", *end.status);
   return "exit status unknown";

@@ -31,7 +31,7 @@ Tone tone_of(Verdict verdict) {
   return Tone::plain;
 }
 
-std::string text_of(const Reason& reason) {
+std::string reason_text(const Reason& reason) {
   switch (reason.kind) {
     case Reason::Kind::not_measured:
       return "not part of this run";
@@ -70,7 +70,7 @@ std::string text_of(const Reason& reason) {
 
 std::string reason_text(const Judgement& judgement) {
   std::vector<std::string> texts;
-  for (const Reason& reason : judgement.reasons) texts.push_back(text_of(reason));
+  for (const Reason& reason : judgement.reasons) texts.push_back(reason_text(reason));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 

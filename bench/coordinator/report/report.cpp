@@ -59,7 +59,7 @@ std::string describe_variant(const HealthSummary& summary) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string describe(const HealthSummary& summary) {
+std::string health_text(const HealthSummary& summary) {
   if (summary == HealthSummary{}) {
     return "not measured";
   }
@@ -75,7 +75,7 @@ std::string neighbours_line(const Record& record) {
   if (!record.neighbours) return {};
   const Neighbours& neighbours = *record.neighbours;
   std::vector<std::string> parts;
-  for (const GpuNeighbour& each : neighbours.seen) parts.push_back(describe(each));
+  for (const GpuNeighbour& each : neighbours.seen) parts.push_back(neighbour_text(each));
   const bool looked = neighbours.looks + neighbours.idle_windows > 0;
   if (looked && parts.empty()) {
     parts.push_back(
@@ -465,7 +465,7 @@ Document repeat_section(const Record& record) {
 
 std::vector<std::string> health_lines(const RunSummary& summary) {
   std::vector<std::string> lines;
-  if (summary.health) lines.push_back("Health: " + describe(*summary.health));
+  if (summary.health) lines.push_back("Health: " + health_text(*summary.health));
   for (const std::string& line : {summary.is_of_program() ? "" : neighbours_line(summary.record),
                                   link_errors_line(summary.record.link_errors)}) {
     if (!line.empty()) lines.push_back(line);

@@ -172,7 +172,7 @@ std::vector<NeighbourWatch::Idle> NeighbourWatch::watch(Window window) {
 void NeighbourWatch::tell(const GpuNeighbour& neighbour) {
   record_.neighbours->seen.push_back(neighbour);
   observer_.warn({name_of(is_busy(neighbour) ? WarningCode::busy_gpu : WarningCode::gpu_in_use),
-                  describe(neighbour), kNeighbourAdvice});
+                  neighbour_text(neighbour), kNeighbourAdvice});
 }
 
 void NeighbourWatch::judge(const std::vector<Idle>& window, bool before) {

@@ -103,7 +103,7 @@ HangReport look_at_hang(std::vector<ProcessEntry> all) {
   return report;
 }
 
-std::vector<std::string> describe(const HangReport& report) {
+std::vector<std::string> hang_lines(const HangReport& report) {
   std::vector<std::string> lines;
   for (const HungProcess& process : report.processes) {
     lines.push_back(fmt::format(

@@ -38,7 +38,7 @@ struct CheckOptions {
   std::optional<std::filesystem::path> prometheus;
 };
 
-std::string text_of(const CheckResult& result, OutputFormat format) {
+std::string output_text(const CheckResult& result, OutputFormat format) {
   switch (format) {
     case OutputFormat::table:
       return to_terminal(check_table(result), document_style());
@@ -84,7 +84,7 @@ int carry_out(const CheckOptions& options) {
       check_records(read_named_records(options.records), baseline, options.tolerance);
   if (options.junit) write_own_file(*options.junit, kJunitFile, check_junit(result));
   if (options.prometheus) write_textfile(*options.prometheus, check_prometheus(result));
-  fmt::print("{}", text_of(result, options.format));
+  fmt::print("{}", output_text(result, options.format));
   return static_cast<int>(exit_code_of(result));
 }
 

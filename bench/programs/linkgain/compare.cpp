@@ -31,7 +31,7 @@ struct CompareCommandOptions {
   CompareOptions compare;
 };
 
-std::string text_of(const RunComparison& comparison, const CompareCommandOptions& options) {
+std::string output_text(const RunComparison& comparison, const CompareCommandOptions& options) {
   using enum OutputFormat;
   if (options.format == csv) return comparison_csv(comparison);
   if (options.format == json) return to_json(comparison);
@@ -98,7 +98,7 @@ int carry_out(const CompareCommandOptions& options) {
   for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(find_run(path)));
   require_asked_for(runs, options.compare.operations);
   const RunComparison comparison = compare_runs(runs[0], runs[1], options.compare);
-  fmt::print("{}", text_of(comparison, options));
+  fmt::print("{}", output_text(comparison, options));
   return static_cast<int>(has_common_case(comparison) ? ExitCode::success : ExitCode::inconclusive);
 }
 

@@ -103,7 +103,7 @@ class RungJob {
     for (const std::string& line : words) {
       if (line.starts_with(kWorker)) return line.substr(kWorker.size());
     }
-    return words.empty() ? describe(end) : words.back();
+    return words.empty() ? how_it_ended(end) : words.back();
   }
 
   /// Passes the rung where NCCL's log shows the connections that it is about, and no others.

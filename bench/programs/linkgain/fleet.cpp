@@ -52,8 +52,8 @@ void blame_ranks(FleetReport& report, double tolerance) {
   }
 }
 
-std::string text_of(const FleetReport& report, const FleetNames& names,
-                    const FleetCommandOptions& options) {
+std::string output_text(const FleetReport& report, const FleetNames& names,
+                        const FleetCommandOptions& options) {
   using enum OutputFormat;
   const ShownNodes shown = options.verbose ? ShownNodes::all : ShownNodes::not_ok;
   if (options.format == csv) return fleet_csv(report);
@@ -97,7 +97,7 @@ int carry_out(const FleetCommandOptions& options) {
   }
   blame_ranks(report, options.fleet.tolerance);
   if (options.prometheus) write_textfile(*options.prometheus, fleet_prometheus(report));
-  fmt::print("{}", text_of(report, names, options));
+  fmt::print("{}", output_text(report, names, options));
   return static_cast<int>(exit_code_of(report));
 }
 

@@ -36,7 +36,7 @@ Document document_of(const std::vector<ListedRun>& runs, const std::filesystem::
   return document;
 }
 
-std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& options) {
+std::string output_text(const std::vector<ListedRun>& runs, const ListOptions& options) {
   if (options.format == OutputFormat::csv) return run_list_csv(runs);
   if (options.format == OutputFormat::json) return run_list_json(runs);
   return in_format(options.format, document_of(runs, options.folder),
@@ -47,7 +47,7 @@ std::string text_of(const std::vector<ListedRun>& runs, const ListOptions& optio
 /// cannot be read, 2 where none can, else 0; throws UsageError where there is no such folder.
 int carry_out(const ListOptions& options) {
   const std::vector<ListedRun> runs = list_runs(options.folder);
-  fmt::print("{}", text_of(runs, options));
+  fmt::print("{}", output_text(runs, options));
   return static_cast<int>(exit_code_of(runs));
 }
 

@@ -118,7 +118,7 @@ void name_by_folder(std::vector<NamedRecord>& records) {
   for (std::size_t i = 0; i < records.size(); ++i) records[i].name = found[i];
 }
 
-std::string text_of(std::vector<NamedRecord>& records, const ReportOptions& options) {
+std::string output_text(std::vector<NamedRecord>& records, const ReportOptions& options) {
   const NamedRecord& named = records.front();
   if (options.format == ReportFormat::json) return to_json_without_samples(named.record);
   const RunSummary summary(named.record);
@@ -160,7 +160,7 @@ int carry_out(const ReportOptions& options) {
   }
   std::vector<NamedRecord> records =
       read_named_records(options.records.empty() ? std::vector{latest_run()} : options.records);
-  const std::string text = text_of(records, options);
+  const std::string text = output_text(records, options);
   if (options.output) {
     write_own_file(*options.output, kDrawnFile, text);
   } else if (options.format == ReportFormat::table) {

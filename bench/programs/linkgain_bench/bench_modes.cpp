@@ -119,7 +119,7 @@ int benchmark_mode(Watchdog& watchdog, const WorkerOptions& options) {
   return static_cast<int>(outcome);
 }
 
-std::string describe() {
+std::string description_json() {
   protocol::HelloReply reply;
   const BackendKind backend = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
   reply.backend = backend;

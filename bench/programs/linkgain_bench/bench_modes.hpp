@@ -77,7 +77,7 @@ int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options);
 void prove_mode(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Returns versions, GPUs and capabilities of this build and machine as one line of JSON.
-std::string describe();
+std::string description_json();
 
 /// Has mpirun start the ranks asked for of this program on this host, with the same `arguments`,
 /// its name first, but for how many there are, and waits for them; signals go on to mpirun. Returns

@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
         return print_in_full(options.text);
       case WorkerOptions::Mode::describe:
         return print_found("describing the machine", options.timeout,
-                           [] { return linkgain::describe(); });
+                           [] { return linkgain::description_json(); });
       case WorkerOptions::Mode::load:
         return print_found("the copies", {options.load_time.value + options.timeout.value}, [&] {
           linkgain::load_gpu_links(options.load_time);

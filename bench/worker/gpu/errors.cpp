@@ -7,7 +7,7 @@
 namespace linkgain::gpu {
 namespace {
 
-std::string describe(cudaError_t code, const std::source_location& where) {
+std::string error_text(cudaError_t code, const std::source_location& where) {
   return fmt::format("CUDA: {} ({}), at {}", cudaGetErrorString(code), cudaGetErrorName(code),
                      place_of(where));
 }
@@ -41,7 +41,7 @@ std::string place_of(const std::source_location& where) {
 }
 
 CudaError::CudaError(cudaError_t code, const std::source_location& where)
-    : MachineError(describe(code, where), advise(code)), code_(code) {}
+    : MachineError(error_text(code, where), advise(code)), code_(code) {}
 
 void check(cudaError_t status, const std::source_location& where) {
   if (status == cudaSuccess) return;

@@ -116,7 +116,7 @@ Value setting(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAtt
   return value;
 }
 
-std::string describe(const cublasLtMatmulAlgo_t& algorithm) {
+std::string algorithm_text(const cublasLtMatmulAlgo_t& algorithm) {
   return fmt::format("algo {}, tile {}, stages {}, split {}",
                      setting<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
                      setting<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
@@ -248,7 +248,7 @@ void MatrixProducts::ask(ProductPlan& plan) const {
     handles.algorithms.push_back(each.algo);
     // Algorithms may differ in what the description leaves out.
     plan.candidates_.push_back(
-        {fmt::format("{}, offer {}", describe(each.algo), plan.candidates_.size() + 1), {}});
+        {fmt::format("{}, offer {}", algorithm_text(each.algo), plan.candidates_.size() + 1), {}});
   }
   if (handles.algorithms.empty()) check_cublas(CUBLAS_STATUS_NOT_SUPPORTED, &plan.shape_);
 }

@@ -65,7 +65,7 @@ const LayerTensors& tensors_of(Projection projection) {
   return kTensors[static_cast<std::size_t>(projection)];
 }
 
-std::string describe(const gpu::ProductPlan& plan) {
+std::string product_text(const gpu::ProductPlan& plan) {
   return fmt::format("product {}: {} (choice {} of {})", description(plan.shape()),
                      plan.candidates()[plan.chosen()].algorithm, plan.chosen() + 1,
                      plan.candidates().size());
@@ -243,7 +243,7 @@ const gpu::ProductPlan* Products::plan_of_head_weight(std::int64_t tokens, bool 
 void Products::run(const gpu::ProductPlan& plan, const gpu::ProductOperands& operands) {
   StepObserver* const observer = state_.options().observer;
   if (observer != nullptr) {
-    observer->work_begins({.name = describe(plan), .operations = plan.shape().operations()});
+    observer->work_begins({.name = product_text(plan), .operations = plan.shape().operations()});
   }
   products_.multiply(plan, operands, state_.stream());
   if (observer != nullptr) observer->work_ends();

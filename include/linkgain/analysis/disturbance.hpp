@@ -24,7 +24,7 @@ Disturbance operator+(const Disturbance& a, const Disturbance& b);
 
 /// Says "other processes were active in 3 samples, times changed level within a launch (x1.31)";
 /// empty where nothing is known.
-std::string describe(const Disturbance& disturbance);
+std::string disturbance_text(const Disturbance& disturbance);
 
 /// A case of one variant: "all_reduce/float32/sum/8B/np2 with p2p".
 struct DisturbedCase {

@@ -14,7 +14,7 @@ using Out = nlohmann::ordered_json;
 
 /// Writes JSON; `indent` -1: on one line. Bytes that are no UTF-8, as arguments and variables may
 /// hold, are replaced.
-std::string text_of(const Out& value, int indent = -1);
+std::string dump(const Out& value, int indent = -1);
 
 /// How a member of a document is written: on its own line, over several with a step of one space,
 /// or with a line for each of its elements or members.
@@ -26,7 +26,7 @@ std::string laid_out(const Out& document,
                      const std::function<Layout(const std::string&, const Out&)>& layout_of);
 
 /// Returns a document of its own, a member a line.
-inline std::string document_text(const Out& members) { return text_of(members, 1) + "\n"; }
+inline std::string document_text(const Out& members) { return dump(members, 1) + "\n"; }
 
 template <typename T>
 Out nullable(const std::optional<T>& value) {

@@ -72,7 +72,7 @@ struct MpiVersion {
 };
 
 /// Says "Open MPI 4.1.4".
-std::string describe(const MpiVersion& version);
+std::string version_text(const MpiVersion& version);
 
 /// Reads what `mpirun --version` prints, or MPI_Get_library_version() says. Hydra, the launcher of
 /// MPICH and of those derived from it, counts as MPICH. Missing where the text names none of them.

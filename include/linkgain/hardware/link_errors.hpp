@@ -43,7 +43,7 @@ struct ErrorCounter {
 /// Returns "NVLink 3 of GPU 0 (to GPU 1)", "GPU 0's PCIe link", "GPU 0".
 std::string place_of(const ErrorCounter& counter);
 /// Returns "12 CRC errors of NVLink 3 of GPU 0 (to GPU 1)".
-std::string describe(const ErrorCounter& counter, std::int64_t errors);
+std::string errors_text(const ErrorCounter& counter, std::int64_t errors);
 
 /// What a counter said at one reading.
 struct ErrorCount {

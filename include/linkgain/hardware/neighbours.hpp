@@ -47,10 +47,10 @@ struct GpuNeighbour {
 bool is_busy(const GpuNeighbour& neighbour);
 
 /// Says "GPU 0 was 97 % busy before anything was started (pid 4711 python3)".
-std::string describe(const GpuNeighbour& neighbour);
+std::string neighbour_text(const GpuNeighbour& neighbour);
 
 /// Returns "pid 4711 python3, pid 12 and 3 more"; empty of none.
-std::string describe(const std::vector<GpuProcess>& processes);
+std::string processes_text(const std::vector<GpuProcess>& processes);
 
 /// What is to be done about it.
 inline constexpr const char* kNeighbourAdvice =

@@ -35,6 +35,6 @@ Record known_by(const MachineKey& key);
 void fill_in(MachineKey& key, const MachineKey& other);
 
 /// Returns "2 x NVIDIA H200, NVLink, NCCL 2.28", "2 ranks on <processor>, Open MPI v4.1.4".
-std::string describe(const MachineKey& key);
+std::string key_text(const MachineKey& key);
 
 }  // namespace linkgain

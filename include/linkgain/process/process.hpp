@@ -209,7 +209,7 @@ struct ProcessEnd {
 };
 
 /// Returns "exit status 3", "SIGKILL", "exit status unknown".
-std::string describe(const ProcessEnd& end);
+std::string how_it_ended(const ProcessEnd& end);
 
 /// What came of reading or writing. A line of more than 64 MiB is too long.
 enum class Transfer { done, ended, timed_out, too_long };

@@ -11,7 +11,7 @@ namespace linkgain {
 Tone tone_of(Verdict verdict);
 
 /// Says "GPUs were throttled in 3 samples"
-std::string text_of(const Reason& reason);
+std::string reason_text(const Reason& reason);
 
 /// Lists all reasons, with semicolons between them; empty where there is none.
 std::string reason_text(const Judgement& judgement);

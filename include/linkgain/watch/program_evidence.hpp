@@ -119,6 +119,6 @@ HangReport look_at_hang(std::vector<ProcessEntry> all);
 
 /// Says it to people, a line each; where a process is on a GPU, also how to see which rank is
 /// behind.
-std::vector<std::string> describe(const HangReport& report);
+std::vector<std::string> hang_lines(const HangReport& report);
 
 }  // namespace linkgain

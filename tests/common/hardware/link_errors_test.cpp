@@ -58,11 +58,11 @@ TEST(LinkErrors, AreAddedReadingByReadingAndTold) {
 
 TEST(LinkErrors, AreNamedByTheirPlace) {
   test::Situations texts;
-  texts.add("of an NVLink", describe(kCrc, 12));
-  texts.add("one, of a link to a switch", describe({0, ErrorKind::nvlink_recoveries, 0, {}}, 1));
-  texts.add("of one that went down", describe({0, ErrorKind::nvlink_outages, 3, 1}, 1));
-  texts.add("over PCIe", describe(kPcie, 1));
-  texts.add("in the kernel's log", describe(kXid, 2));
+  texts.add("of an NVLink", errors_text(kCrc, 12));
+  texts.add("one, of a link to a switch", errors_text({0, ErrorKind::nvlink_recoveries, 0, {}}, 1));
+  texts.add("of one that went down", errors_text({0, ErrorKind::nvlink_outages, 3, 1}, 1));
+  texts.add("over PCIe", errors_text(kPcie, 1));
+  texts.add("in the kernel's log", errors_text(kXid, 2));
   test::expect_golden(texts.text(), "link_errors.txt");
   for (const ErrorKind kind :
        {ErrorKind::nvlink_replays, ErrorKind::nvlink_recoveries, ErrorKind::nvlink_crc_errors,

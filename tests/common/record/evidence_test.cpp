@@ -488,12 +488,12 @@ RunEvidence read(const std::string& text) {
 }
 
 TEST(RunEvidence, IsReadAsItWasWritten) {
-  EXPECT_EQ(read(json::text_of(json::write(full()))), full());
-  EXPECT_EQ(read(json::text_of(json::write(RunEvidence{}))), RunEvidence{});
+  EXPECT_EQ(read(json::dump(json::write(full()))), full());
+  EXPECT_EQ(read(json::dump(json::write(RunEvidence{}))), RunEvidence{});
 }
 
 TEST(RunEvidence, OfAnOlderRecordSaysNothingOfTheGpusThatTheCommandUsed) {
-  std::string text = json::text_of(json::write(full()));
+  std::string text = json::dump(json::write(full()));
   const std::string used = ",\"used\":true";
   ASSERT_NE(text.find(used), std::string::npos) << text;
   text.erase(text.find(used), used.size());

@@ -104,7 +104,7 @@ TEST(MachineKey, NamesWhatDiffers) {
   const auto ask_after = [&](const char* what, const Record& there, auto change) {
     ask(what, there, changed(there, change));
   };
-  answers.about(describe(key_of(gpus())));
+  answers.about(key_text(key_of(gpus())));
   ask_after("an older NCCL", gpus(), [](Record& r) { r.machine.software.nccl_library = "2.27.3"; });
   ask_after("another GPU", gpus(), [](Record& r) { r.machine.ranks[1].gpu->name = "NVIDIA L4"; });
   ask_after("a link that is down", gpus(),
@@ -113,12 +113,12 @@ TEST(MachineKey, NamesWhatDiffers) {
   ask_after("no P2P", gpus(), [](Record& r) { r.machine.links[0].p2p = false; });
   ask_after("two hosts", gpus(), [](Record& r) { r.machine.ranks[1].host = "node9"; });
   ask_after("a third rank", gpus(), [](Record& r) { r.machine.ranks.push_back(gpu_rank(2)); });
-  answers.about(describe(key_of(four_ranks(6))));
+  answers.about(key_text(key_of(four_ranks(6))));
   ask("fewer links of a pair", four_ranks(6), four_ranks(3));
   Record none = four_ranks(0);
   none.machine.links[0].nvlink = false;
   ask("none of a pair", four_ranks(6), none);
-  answers.about(describe(key_of(mpi())));
+  answers.about(key_text(key_of(mpi())));
   ask_after("another processor", mpi(), [](Record& r) { r.machine.processor = "another"; });
   ask_after("another MPI", mpi(), [](Record& r) { r.machine.software.mpi = "Open MPI v5.0.0"; });
   ask("GPUs there", gpus(), mpi());

@@ -244,7 +244,7 @@ TEST(ExecSettings, HoldTheCommandWithoutSecrets) {
   options.warm_up = 1;
   const ExecPlan plan = plan_of(options);
   const Settings settings = settings_of(options, plan, kEnvironment);
-  const std::string text = json::text_of(json::write(settings));
+  const std::string text = json::dump(json::write(settings));
   for (const char* secret : {"abc", "def", "hf_secret"}) {
     EXPECT_EQ(text.find(secret), std::string::npos) << text;
   }

@@ -127,9 +127,9 @@ TEST(VariableOf, IsThatOfTheStart) {
 }
 
 TEST(DescribeEnd, SaysHowAProgramEnded) {
-  EXPECT_EQ(describe({.status = 3, .signal_number = {}}), "exit status 3");
-  EXPECT_EQ(describe({.status = {}, .signal_number = SIGKILL}), "SIGKILL");
-  EXPECT_EQ(describe(ProcessEnd{}), "exit status unknown");
+  EXPECT_EQ(how_it_ended({.status = 3, .signal_number = {}}), "exit status 3");
+  EXPECT_EQ(how_it_ended({.status = {}, .signal_number = SIGKILL}), "SIGKILL");
+  EXPECT_EQ(how_it_ended(ProcessEnd{}), "exit status unknown");
 }
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;

@@ -188,8 +188,8 @@ TEST_F(ProcessTest, ReportsHowAProgramDiedMidway) {
     EXPECT_EQ(process->write_line("go", kPlenty), Transfer::done);
     EXPECT_EQ(process->read_line(kPlenty).outcome, Transfer::ended);
   }
-  EXPECT_EQ(describe(exits.wait(kPlenty).value()), "exit status 3");
-  EXPECT_EQ(describe(killed.wait(kPlenty).value()), "SIGKILL");
+  EXPECT_EQ(how_it_ended(exits.wait(kPlenty).value()), "exit status 3");
+  EXPECT_EQ(how_it_ended(killed.wait(kPlenty).value()), "SIGKILL");
   EXPECT_EQ(exits.write_line("more", kPlenty), Transfer::ended);
 }
 

@@ -67,7 +67,7 @@ TEST_F(HungProgram, IsDescribedByItsProcessesAndTheirGpus) {
   ASSERT_EQ(report.gpus.size(), 1);
   EXPECT_EQ(report.gpus[0].gpu, 1);
   EXPECT_EQ(report.gpus[0].busy_percent, 100.0);
-  EXPECT_GE(describe(report).size(), 4);
+  EXPECT_GE(hang_lines(report).size(), 4);
 }
 
 TEST_F(HungProgram, MayBeSeveralTrees) {
@@ -104,10 +104,10 @@ TEST(HangReport, SaysInWhatStateEachProcessWas) {
   report.no_gpus = "there is no NVML";
   report.gpus = {{.gpu = 0, .busy_percent = 99.6}, {.gpu = 1, .busy_percent = {}}};
   std::string text;
-  for (const std::string& line : describe(report)) text += line + '\n';
+  for (const std::string& line : hang_lines(report)) text += line + '\n';
   expect_golden(text, "hang_report.txt");
   report.processes.front().gpus.clear();
-  EXPECT_THAT(describe(report), testing::Each(testing::Not(testing::HasSubstr("ncclras"))))
+  EXPECT_THAT(hang_lines(report), testing::Each(testing::Not(testing::HasSubstr("ncclras"))))
       << "no program that uses a GPU";
 }
 

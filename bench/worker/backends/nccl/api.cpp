@@ -18,7 +18,7 @@
 namespace linkgain {
 namespace {
 
-std::string describe(ncclResult_t code, const std::source_location& where) {
+std::string error_text(ncclResult_t code, const std::source_location& where) {
   const char* last = nccl().get_last_error(nullptr);
   const std::string detail = last != nullptr && *last != '\0' ? fmt::format(": {}", last) : "";
   return fmt::format("NCCL: {}{}, at {}", nccl().get_error_string(code), detail,
@@ -69,7 +69,7 @@ constexpr int kFirstCompatible = 22900;
 }  // namespace
 
 NcclError::NcclError(ncclResult_t code, const std::source_location& where)
-    : MachineError(describe(code, where),
+    : MachineError(error_text(code, where),
                    "NCCL's own log beside the record (nccl-*.log) tells more") {}
 
 void check(ncclResult_t status, const std::source_location& where) {
