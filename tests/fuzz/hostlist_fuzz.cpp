@@ -9,11 +9,11 @@ namespace {
 
 void read(std::string_view text) {
   std::vector<std::string> hosts = expand_hostlist(text);
-  std::sort(hosts.begin(), hosts.end());
+  std::ranges::sort(hosts);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   std::vector<std::string> again = fuzz::must_work(
       "the compressed list is refused", [&] { return expand_hostlist(compress_hostlist(hosts)); });
-  std::sort(again.begin(), again.end());
+  std::ranges::sort(again);
   if (hosts != again) throw std::logic_error("the compressed list has other hosts");
 }
 

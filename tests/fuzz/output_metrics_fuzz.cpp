@@ -1,6 +1,5 @@
 // The output of a program under `exec`, read by metrics: a line with a metric as --metric has it,
 // one with the pattern of a step, then what the program wrote, in pieces.
-#include <array>
 #include <cmath>
 
 #include "fuzz_target.hpp"

@@ -123,7 +123,7 @@ std::vector<NamedInput> read_inputs(const std::vector<fs::path>& named) {
       files.push_back(path);
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   std::vector<NamedInput> inputs;
   for (const fs::path& file : files) {
     std::ifstream stream(file, std::ios::binary);

@@ -97,8 +97,7 @@ TEST(BenchWithoutGpus, RefusesTheNcclBackendOnce) {
   if (!is_on_path("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
   ProgramRequest request = bench(2, {"--backend", "nccl", "--sizes", "64"});
   std::erase(request.arguments, "mpi");
-  request.arguments.erase(
-      std::find(request.arguments.begin(), request.arguments.end(), "--backend"));
+  request.arguments.erase(std::ranges::find(request.arguments, "--backend"));
   request.environment["CUDA_VISIBLE_DEVICES"] = "";
   const Outcome outcome = with_status(3, run_program(request));
   EXPECT_EQ(own_lines(outcome.error).size(), 1U) << outcome.error;

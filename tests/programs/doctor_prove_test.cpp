@@ -4,7 +4,6 @@
 #include <fstream>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "programs.hpp"
 

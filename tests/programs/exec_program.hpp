@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "programs.hpp"
 

@@ -3,7 +3,6 @@
 // another path, node 17 has wrong data; all others are healthy.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

@@ -1,7 +1,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "programs.hpp"
 #include "support/other_readers.hpp"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string_view>

@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <stdexcept>
 
 #include "nccl_tests_table.hpp"
 #include "programs.hpp"

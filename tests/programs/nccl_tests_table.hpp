@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/record/record_json.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "programs.hpp"
 #include "support/launch_records.hpp"

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <string>
 
 #include "support/profile_record.hpp"
 

@@ -92,8 +92,7 @@ inline std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   for (const std::string& line : lines_of(text)) {
     if (line.starts_with("  - scontrol ")) continue;
-    const auto characters =
-        std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; });
+    const auto characters = std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });
     widest = std::max(widest, static_cast<std::size_t>(characters));
   }
   return widest;

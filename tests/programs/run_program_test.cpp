@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fstream>
 
 #include "programs.hpp"
 
@@ -29,7 +28,7 @@ Words names_in(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.push_back(entry.path().filename());
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <iterator>
 
-#include "linkgain/tables/text_lines.hpp"
+#include "linkgain/base/text.hpp"
 #include "programs.hpp"
 #include "redirection.hpp"
 #include "support/pseudo_terminal.hpp"

@@ -5,7 +5,6 @@
 #include <climits>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "programs.hpp"
 #include "support/situations.hpp"

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "linkgain/base/json.hpp"
 #include "programs.hpp"
 #include "support/token_file.hpp"
 

@@ -197,7 +197,7 @@ class FakeJob : public Job {
   }
 
   protocol::Reply answer(const protocol::Hello&, Seconds, bool) {
-    const auto hellos = std::count(trace_.commands.begin(), trace_.commands.end(), "hello");
+    const auto hellos = std::ranges::count(trace_.commands, "hello");
     return hellos > 1 && script_.later_hello ? *script_.later_hello : script_.hello;
   }
 

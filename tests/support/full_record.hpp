@@ -1,11 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
 #include "linkgain/record/record.hpp"

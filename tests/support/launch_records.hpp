@@ -61,8 +61,7 @@ inline Record run_of(const std::vector<Measured>& all, const std::string& starte
   record.machine.links = {{.from = 0, .to = 1, .p2p = true, .nvlink = true}};
   record.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
   for (const Measured& each : all) {
-    auto place = std::find_if(record.cases.begin(), record.cases.end(),
-                              [&](const CaseResult& c) { return c.definition == each.definition; });
+    auto place = std::ranges::find(record.cases, each.definition, &CaseResult::definition);
     if (place == record.cases.end()) {
       record.cases.push_back({each.definition, {}, {}, true, StopReason::converged});
       place = record.cases.end() - 1;

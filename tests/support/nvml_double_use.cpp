@@ -1,6 +1,5 @@
 // The NVML double: utilization and processes, by the file that LINKGAIN_NVML_USE names.
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -74,7 +74,7 @@ inline void add_pairs(Record& record, std::int64_t bytes, bool both) {
 
 /// A case of the record; it must be there.
 inline CaseResult& pair_case(Record& record, std::int64_t bytes, Pair pair) {
-  return *std::find_if(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
+  return *std::ranges::find_if(record.cases, [&](const CaseResult& result) {
     return result.definition.size.value == bytes && result.definition.pair == pair;
   });
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "fleet_records.hpp"
 #include "linkgain/cases/profiles.hpp"

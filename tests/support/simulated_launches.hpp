@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"

@@ -109,7 +109,7 @@ class SimulatedRun {
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = 1.0 - static_cast<double>(i) / static_cast<double>(order.size() - 1);
     }
-    std::shuffle(order.begin(), order.end(), generator_);
+    std::ranges::shuffle(order, generator_);
     for (int launch = first; launch < first + launches; ++launch) {
       for (int variant = 0; variant < 2; ++variant) {
         const double of_job = normal(1.0);

@@ -48,7 +48,7 @@ inline Matrix matrix_of(const std::string& text, const std::regex& separator) {
 /// The columns that both have: devices, CPU and NUMA affinity.
 inline Matrix without_later_columns(Matrix matrix) {
   const std::vector<std::string>& header = matrix.at("");
-  const auto last = std::find(header.begin(), header.end(), "NUMA Affinity");
+  const auto last = std::ranges::find(header, "NUMA Affinity");
   const auto columns = static_cast<std::size_t>(last - header.begin()) + 1;
   for (auto& [name, cells] : matrix) {
     if (cells.size() > columns) cells.resize(columns);

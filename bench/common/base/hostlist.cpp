@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,12 +25,8 @@ UsageError no_hostlist(std::string_view text, std::string_view why) {
 }
 
 std::optional<std::int64_t> number_of(std::string_view digits) {
-  if (digits.empty() || digits.size() > kMostDigits) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || value < 0)
-    return std::nullopt;
-  return value;
+  if (digits.size() > kMostDigits || digits.starts_with('-')) return std::nullopt;
+  return whole_number<std::int64_t>(digits);
 }
 
 /// Expands "01-03" to 01, 02, 03; "7" as 7.
@@ -145,7 +140,7 @@ bool is_host_name(std::string_view name) {
 }
 
 std::string compress_hostlist(std::vector<std::string> hosts) {
-  std::sort(hosts.begin(), hosts.end());
+  std::ranges::sort(hosts);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   // By all that must be alike: head, tail and width.
   std::map<std::tuple<std::string, std::string, std::size_t>, std::vector<std::int64_t>> groups;
@@ -160,12 +155,12 @@ std::string compress_hostlist(std::vector<std::string> hosts) {
   }
   for (auto& [key, numbers] : groups) {
     const auto& [head, tail, width] = key;
-    std::sort(numbers.begin(), numbers.end());
+    std::ranges::sort(numbers);
     const std::string ranges = ranges_of(numbers, width);
     items.push_back(numbers.size() == 1 ? head + ranges + tail
                                         : fmt::format("{}[{}]{}", head, ranges, tail));
   }
-  std::sort(items.begin(), items.end());
+  std::ranges::sort(items);
   return fmt::format("{}", fmt::join(items, ","));
 }
 

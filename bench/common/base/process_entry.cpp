@@ -1,5 +1,7 @@
 #include "linkgain/base/process_entry.hpp"
 
+#include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,9 +11,16 @@
 #include <string>
 #include <system_error>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 
 namespace linkgain {
+namespace {
+
+/// Four times what ranks over MPI were seen to need; `linkgain` itself needs less.
+constexpr rlim_t kLeastKibibytes = 1024;
+
+}  // namespace
 
 std::optional<ProcessEntry> parse_process(std::string_view stat) {
   // The second field is the program's name in parentheses and may itself hold any character.
@@ -67,6 +76,17 @@ Seconds thread_processor_time() {
 Seconds seconds_of_ticks(double ticks) {
   static const auto kTicksPerSecond = static_cast<double>(::sysconf(_SC_CLK_TCK));
   return Seconds{ticks / kTicksPerSecond};
+}
+
+void require_stack() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const rlim_t kibibytes = limit.rlim_cur / 1024;
+  if (kibibytes >= kLeastKibibytes) return;
+  throw MachineError(fmt::format("a stack of {} KiB is all that this shell or job allows, and {} "
+                                 "KiB are needed",
+                                 kibibytes, kLeastKibibytes),
+                     "raise the limit first: ulimit -s 8192");
 }
 
 }  // namespace linkgain

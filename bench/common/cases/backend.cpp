@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 

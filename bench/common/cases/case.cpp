@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -160,12 +157,7 @@ constexpr std::array<std::string_view, 8> kTrainingOptions{
 
 /// Returns a whole number without sign; absent where `text` is anything else.
 std::optional<int> parse_number(std::string_view text) {
-  if (text.empty() || text.front() == '-') return std::nullopt;
-  int number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, number);
-  if (status != std::errc{} || rest != end) return std::nullopt;
-  return number;
+  return text.starts_with('-') ? std::nullopt : whole_number<int>(text);
 }
 
 /// Takes a name's fields one after the other. Lenient about spellings of numbers and the order of
@@ -232,7 +224,7 @@ class CaseNameReader {
 
   void refuse_reduction(OperationKind operation) const {
     if (next_ == parts_.size()) return;
-    for (const Reduction reduction : kReductions) {
+    for (const Reduction reduction : kValues<Reduction>) {
       if (parts_[next_] != name_of(reduction)) continue;
       throw UsageError(fmt::format("field '{}': {} has no reduction, leave it out", parts_[next_],
                                    name_of(operation)));

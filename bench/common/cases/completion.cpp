@@ -11,9 +11,8 @@
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/operation.hpp"
 #include "linkgain/cases/profiles.hpp"
-#include "linkgain/cases/schedule.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/gpt2/training_case.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain {
 namespace {
@@ -98,18 +97,18 @@ const std::vector<OptionWords>& table() {
   static constexpr std::array kStrategies{ddp, zero2, zero3};  // none is measured with each
   static const std::vector<OptionWords> rows{
       {"--only", "OP,...", names_of(kOperations)},
-      {"--profile", "NAME", names_of(kProfiles)},
+      {"--profile", "NAME", names_of(kValues<Profile>)},
       {"--backend", "NAME", names_of(kBackends)},
-      {"--type", "TYPE,...", names_of(kDataTypes)},
-      {"--reduction", "RED,...", names_of(kReductions)},
-      {"--buffers", "KIND,...", names_of(kBuffers)},
-      {"--launch-mode", "MODE,...", names_of(kLaunchChoices)},
-      {"--pattern", "PATTERN,...", names_of(kPatterns)},
-      {"--model-size", "SIZE,...", names_of(kModelSizes)},
+      {"--type", "TYPE,...", names_of(kValues<DataType>)},
+      {"--reduction", "RED,...", names_of(kValues<Reduction>)},
+      {"--buffers", "KIND,...", names_of(kValues<Buffers>)},
+      {"--launch-mode", "MODE,...", names_of(kValues<LaunchChoice>)},
+      {"--pattern", "PATTERN,...", names_of(kValues<Pattern>)},
+      {"--model-size", "SIZE,...", names_of(kValues<ModelSize>)},
       {"--strategy", "NAME,...", names_of(kStrategies)},
-      {"--training-precision", "NAME,...", names_of(kTrainingPrecisions)},
-      {"--buckets", "RULE", names_of(kBucketRules)},
-      {"--schedule", "HOW", names_of(kSchedules)},
+      {"--training-precision", "NAME,...", names_of(kValues<TrainingPrecision>)},
+      {"--buckets", "RULE", names_of(kValues<BucketRule>)},
+      {"--schedule", "HOW", names_of(kValues<Schedule>)},
       {"--launcher", "PROGRAM", {"mpirun", "srun"}},
       {"--format", "TEXT", {"nccl-tests"}},
       {"--prove", "RUNG", {"stores", "copy-engine", "flags", "all-reduce", "control"}},

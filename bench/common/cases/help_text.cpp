@@ -5,7 +5,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <vector>
 

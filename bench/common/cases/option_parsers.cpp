@@ -24,11 +24,8 @@ namespace {
 /// Returns a device or rank number; nothing if the text is none.
 std::optional<int> small_number(std::string_view text) {
   constexpr int kMost = 9999;
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (!whole || number < 0 || number > kMost) return std::nullopt;
-  return number;
+  const auto number = whole_number<int>(text);
+  return number && *number >= 0 && *number <= kMost ? number : std::nullopt;
 }
 
 /// What stands behind a number, and what the number is multiplied by.
@@ -45,10 +42,8 @@ std::optional<double> number_in(std::string_view text, std::span<const Unit> uni
   if (unit == units.end()) return std::nullopt;
   std::string_view digits = text.substr(0, text.size() - unit->suffix.size());
   if (!unit->suffix.empty() && digits.ends_with(' ')) digits.remove_suffix(1);
-  double number = 0.0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return number * unit->factor;
+  const auto number = whole_number<double>(digits);
+  return number ? std::optional(*number * unit->factor) : std::nullopt;
 }
 
 /// Returns what was asked for in the place of what was there.

@@ -5,15 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <stdexcept>
-#include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -84,7 +79,7 @@ std::vector<LaunchMode> launches_of(const Selection& selection, BackendKind back
   for (const LaunchChoice choice : selection.launches) {
     for (const Bytes size : {Bytes{0}, kLaunchBoundBelow}) {
       const LaunchMode mode = launch_mode(choice, backend, size);
-      if (std::find(modes.begin(), modes.end(), mode) == modes.end()) modes.push_back(mode);
+      if (std::ranges::find(modes, mode) == modes.end()) modes.push_back(mode);
     }
   }
   return modes;
@@ -93,9 +88,9 @@ std::vector<LaunchMode> launches_of(const Selection& selection, BackendKind back
 /// Returns whether any choice has a case of this size launched as it is.
 bool is_launched_so(const Selection& selection, const Case& c, BackendKind backend) {
   return works_on_memory(c.operation) ||
-         std::any_of(
-             selection.launches.begin(), selection.launches.end(),
-             [&](LaunchChoice choice) { return launch_mode(choice, backend, c.size) == c.launch; });
+         std::ranges::any_of(selection.launches, [&](LaunchChoice choice) {
+           return launch_mode(choice, backend, c.size) == c.launch;
+         });
 }
 
 /// Returns one case for each combination but the size.
@@ -153,7 +148,7 @@ void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
     if (selection.where_possible && !is_possible(curve)) continue;
     validate(curve);
     require_supported(backend, curve);
-    if (std::find(cases.begin(), cases.end(), curve) == cases.end()) cases.push_back(curve);
+    if (std::ranges::find(cases, curve) == cases.end()) cases.push_back(curve);
   }
 }
 
@@ -181,27 +176,27 @@ void add_trainings(std::vector<Case>& cases, const Selection& selection, Operati
     if (selection.where_possible && ranks > kMostRanksOfKernels) continue;
     validate(c);
     require_supported(backend, c);
-    if (std::find(cases.begin(), cases.end(), c) == cases.end()) cases.push_back(c);
+    if (std::ranges::find(cases, c) == cases.end()) cases.push_back(c);
   }
 }
 
 template <typename Uses>
 bool any_operation(const std::vector<Selection>& selections, Uses uses) {
-  return std::any_of(selections.begin(), selections.end(), [&](const Selection& selection) {
-    return std::any_of(selection.operations.begin(), selection.operations.end(),
-                       [&](OperationKind operation) { return uses(selection, operation); });
+  return std::ranges::any_of(selections, [&](const Selection& selection) {
+    return std::ranges::any_of(selection.operations,
+                               [&](OperationKind operation) { return uses(selection, operation); });
   });
 }
 
 /// Refuses a pair if nothing that was asked for goes between two ranks.
 void require_use_of_pair(const std::vector<Selection>& selections) {
   const auto has_one = [](const Selection& selection) { return selection.pair.has_value(); };
-  if (std::none_of(selections.begin(), selections.end(), has_one)) return;
+  if (std::ranges::none_of(selections, has_one)) return;
   const auto uses = [](const Selection& selection, OperationKind operation) {
     if (needs_pair(operation)) return true;
-    return has_pair(operation) &&
-           std::any_of(selection.patterns.begin(), selection.patterns.end(),
-                       [](Pattern pattern) { return pattern != Pattern::ring; });
+    return has_pair(operation) && std::ranges::any_of(selection.patterns, [](Pattern pattern) {
+             return pattern != Pattern::ring;
+           });
   };
   if (any_operation(selections, uses)) return;
   throw UsageError(
@@ -215,7 +210,7 @@ void require_use_of_root(const std::vector<Selection>& selections) {
   const auto has_one = [](const Selection& selection) {
     return selection.roots != std::vector<int>{0};
   };
-  if (std::none_of(selections.begin(), selections.end(), has_one)) return;
+  if (std::ranges::none_of(selections, has_one)) return;
   const auto uses = [](const Selection&, OperationKind operation) { return has_root(operation); };
   if (any_operation(selections, uses)) return;
   throw UsageError("--root goes with broadcast, reduce, gather, scatter, all_to_one and one_to_all",
@@ -262,7 +257,7 @@ void require_use_of(const ParameterOption& option, const std::vector<Selection>&
   const auto asks = [&](const Selection& selection) {
     return selection.asked_for.*option.asked_for;
   };
-  if (std::none_of(selections.begin(), selections.end(), asks)) return;
+  if (std::ranges::none_of(selections, asks)) return;
   const auto uses = [&](const Selection&, OperationKind operation) {
     return option.is_of(operation);
   };

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <set>
 #include <string>
-#include <system_error>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
@@ -29,13 +27,9 @@ void add(std::set<Bytes>& sizes, Bytes size, std::string_view text) {
 }
 
 std::int64_t parse_factor(std::string_view digits, std::string_view text) {
-  std::int64_t factor = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [rest, status] = std::from_chars(digits.data(), end, factor);
-  if (status != std::errc{} || rest != end || factor < 2) {
-    refuse(text, fmt::format("the factor '{}' is no whole number from 2", digits));
-  }
-  return factor;
+  const auto factor = whole_number<std::int64_t>(digits);
+  if (factor && *factor >= 2) return *factor;
+  refuse(text, fmt::format("the factor '{}' is no whole number from 2", digits));
 }
 
 /// Says "8:1G:x2" of "8-1G", "8..1G" and "8:1G", which name two sizes; empty of all else.

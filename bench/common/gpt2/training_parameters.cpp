@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
-#include <system_error>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
@@ -28,31 +26,21 @@ constexpr std::int64_t kBytesOfAnyBatch = std::int64_t{4} << 20;
 
 /// Returns a whole number of `least` to `most`.
 int read_count(std::string_view field, std::string_view text, int least, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (whole && value >= least && value <= most) return value;
+  const auto value = whole_number<int>(text);
+  if (value && *value >= least && *value <= most) return *value;
   throw UsageError(fmt::format("field '{}': a number of {} to {}", field, least, most));
 }
 
 bool is_bucket_size(double mib) { return mib >= kLeastBucketMib && mib <= kMostBucketMib; }
 
-/// Returns nothing where the text is no number.
-std::optional<double> read_number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
-}
-
 double read_bucket_size(std::string_view field, std::string_view text) {
-  const std::optional<double> mib = read_number(text);
+  const std::optional<double> mib = whole_number<double>(text);
   if (mib && is_bucket_size(*mib)) return *mib;
   throw UsageError(fmt::format("field '{}': {} to {} MiB", field, kLeastBucketMib, kMostBucketMib));
 }
 
 double read_probability(std::string_view field, std::string_view text) {
-  const std::optional<double> value = read_number(text);
+  const std::optional<double> value = whole_number<double>(text);
   if (value && *value >= 0.0 && *value < 1.0) return *value;
   throw UsageError(fmt::format("field '{}': a probability from 0 on, below 1", field));
 }
@@ -157,7 +145,7 @@ std::int64_t training_memory(const TrainingParameters& training) {
 std::vector<TrainingParameters> combinations(const TrainingSelection& selection) {
   const std::vector<TrainingStrategy> strategies = strategies_of(selection);
   const bool are_chosen = selection.buckets || selection.bucket_mib;
-  if (are_chosen && std::none_of(strategies.begin(), strategies.end(), has_buckets)) {
+  if (are_chosen && std::ranges::none_of(strategies, has_buckets)) {
     std::vector<std::string_view> options;
     if (selection.buckets) options.emplace_back("--buckets");
     if (selection.bucket_mib) options.emplace_back("--bucket-mb");
@@ -213,7 +201,7 @@ bool read_field(TrainingParameters& training, std::string_view field) {
   } else if (key == "dropout") {
     training.dropout = read_probability(field, value);
   } else {
-    for (const TrainingStrategy strategy : kTrainingStrategies) {
+    for (const TrainingStrategy strategy : kValues<TrainingStrategy>) {
       if (field != name_of(strategy)) continue;
       training.strategy = strategy;
       return true;

@@ -44,8 +44,8 @@ bool same_gpus(const Machine& a, const Machine& b) {
 }
 
 bool on_one_host(const Machine& machine) {
-  return std::all_of(machine.ranks.begin(), machine.ranks.end(),
-                     [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });
+  return std::ranges::all_of(
+      machine.ranks, [&](const RankInfo& rank) { return rank.host == machine.ranks.front().host; });
 }
 
 std::string label_of(const PairLink& link) {
@@ -53,13 +53,12 @@ std::string label_of(const PairLink& link) {
 }
 
 const RankInfo* find_rank(const Machine& machine, int rank) {
-  const auto found = std::find_if(machine.ranks.begin(), machine.ranks.end(),
-                                  [&](const RankInfo& each) { return each.rank == rank; });
+  const auto found = std::ranges::find(machine.ranks, rank, &RankInfo::rank);
   return found != machine.ranks.end() ? &*found : nullptr;
 }
 
 const PairLink* find_link(const Machine& machine, int rank, int other) {
-  const auto link = std::find_if(machine.links.begin(), machine.links.end(), [&](const auto& each) {
+  const auto link = std::ranges::find_if(machine.links, [&](const auto& each) {
     return std::minmax(each.from, each.to) == std::minmax(rank, other);
   });
   return link != machine.links.end() ? &*link : nullptr;
@@ -79,8 +78,8 @@ std::optional<bool> all_pairs(const std::vector<PairLink>& links, PairQuestion w
 std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links, PairQuestion what) {
   if (links.empty()) return std::nullopt;
   const std::optional<bool> first = what(links.front());
-  const bool same = std::all_of(links.begin(), links.end(),
-                                [&](const PairLink& link) { return what(link) == first; });
+  const bool same =
+      std::ranges::all_of(links, [&](const PairLink& link) { return what(link) == first; });
   return same ? first : std::nullopt;
 }
 
@@ -95,9 +94,8 @@ std::string describe_ranks(const Machine& machine) {
   std::vector<std::pair<std::string, int>> counts;
   for (const RankInfo& rank : machine.ranks) {
     if (!rank.gpu) return fmt::format("{} ranks", machine.ranks.size());
-    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) {
-      return entry.first == rank.gpu->name;
-    });
+    const auto known = std::ranges::find_if(
+        counts, [&](const auto& entry) { return entry.first == rank.gpu->name; });
     if (known == counts.end()) {
       counts.emplace_back(rank.gpu->name, 1);
     } else {

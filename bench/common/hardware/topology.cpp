@@ -99,9 +99,8 @@ std::string device_labels(const Topology& topology, const TopologyPair& pair) {
 }
 
 const TopologyPair* find_pair(const Topology& topology, int from, int to) {
-  const auto pair =
-      std::find_if(topology.pairs.begin(), topology.pairs.end(),
-                   [&](const TopologyPair& each) { return each.from == from && each.to == to; });
+  const auto pair = std::ranges::find_if(
+      topology.pairs, [&](const TopologyPair& each) { return each.from == from && each.to == to; });
   return pair != topology.pairs.end() ? &*pair : nullptr;
 }
 

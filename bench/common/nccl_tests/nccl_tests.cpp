@@ -7,17 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <iterator>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <system_error>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
@@ -292,10 +289,8 @@ void require_json_name(const NcclTestsOptions& options) {
 std::optional<double> least_bandwidth() {
   const char* text = std::getenv("NCCL_TESTS_MIN_BW");
   if (text == nullptr) return std::nullopt;
-  const std::string_view view(text);
-  double value = 0.0;
-  const auto [end, status] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (status == std::errc{} && end == view.data() + view.size() && value >= 0.0) return value;
+  const auto value = whole_number<double>(text);
+  if (value && *value >= 0.0) return value;
   throw UsageError(fmt::format("NCCL_TESTS_MIN_BW={} is no bandwidth in GB/s", text));
 }
 

@@ -212,10 +212,10 @@ Capabilities capabilities_of(BackendKind backend) {
       capabilities.operations.emplace_back(linkgain::name_of(operation));
     }
   }
-  for (DataType type : kDataTypes) {
+  for (DataType type : kValues<DataType>) {
     if (supports(backend, type)) capabilities.types.emplace_back(linkgain::name_of(type));
   }
-  for (Reduction reduction : kReductions) {
+  for (Reduction reduction : kValues<Reduction>) {
     if (supports(backend, reduction)) {
       capabilities.reductions.emplace_back(linkgain::name_of(reduction));
     }
@@ -225,7 +225,7 @@ Capabilities capabilities_of(BackendKind backend) {
       capabilities.launch_modes.emplace_back(linkgain::name_of(launch));
     }
   }
-  for (const Buffers buffers : kBuffers) {
+  for (const Buffers buffers : kValues<Buffers>) {
     if (supports(backend, buffers)) capabilities.buffers.emplace_back(linkgain::name_of(buffers));
   }
   return capabilities;

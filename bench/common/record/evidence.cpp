@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <string_view>
 
 namespace linkgain {
@@ -42,13 +41,12 @@ std::string who_lacks(const Case& c, const std::vector<LinkCounters>& ranks, std
     return fmt::format("counters of {} of {} ranks", ranks.size(), c.ranks);
   }
   const auto lacks = [&](const LinkCounters& rank) {
-    return std::any_of(counters.begin(), counters.end(),
-                       [&](Counter counter) { return !(rank.*counter); });
+    return std::ranges::any_of(counters, [&](Counter counter) { return !(rank.*counter); });
   };
-  const auto missing = std::count_if(ranks.begin(), ranks.end(), lacks);
+  const auto missing = std::ranges::count_if(ranks, lacks);
   if (missing == 0) return {};
   if (missing == c.ranks) return fmt::format("the ranks' GPUs have no {} counters", kind);
-  const auto first = std::find_if(ranks.begin(), ranks.end(), lacks) - ranks.begin();
+  const auto first = std::ranges::find_if(ranks, lacks) - ranks.begin();
   return fmt::format("GPU of rank {} has no {} counters", first, kind);
 }
 

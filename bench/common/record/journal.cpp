@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
 
 #include "linkgain/base/errors.hpp"

@@ -1,7 +1,6 @@
 #include "linkgain/record/limits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "linkgain/hardware/topology.hpp"
@@ -72,7 +71,7 @@ std::optional<Limit> slowest_of(const std::vector<Port>& ports, LimitOf limit_of
 
 std::optional<Limit> host_limit(const Machine& machine, const Case& c,
                                 const std::vector<Port>& ports) {
-  const bool alone = loads_few_ranks(c) && std::all_of(ports.begin(), ports.end(), measured_alone);
+  const bool alone = loads_few_ranks(c) && std::ranges::all_of(ports, measured_alone);
   if (loads_few_ranks(c) && !alone && machine.ranks.size() > 2) return std::nullopt;
   return slowest_of(ports, [&](const Port& port) { return copy_limit(port, alone); });
 }

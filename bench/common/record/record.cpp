@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -12,7 +11,6 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/record/launch_times.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -124,8 +122,7 @@ void add_once(std::vector<Warning>& warnings, const Warning& warning) {
 }
 
 const VariantResult* find_variant(const CaseResult& result, std::string_view name) {
-  const auto found = std::find_if(result.variants.begin(), result.variants.end(),
-                                  [&](const VariantResult& each) { return each.variant == name; });
+  const auto found = std::ranges::find(result.variants, name, &VariantResult::variant);
   return found == result.variants.end() ? nullptr : &*found;
 }
 
@@ -291,6 +288,30 @@ std::string_view option_of(Remedy remedy) {
 std::optional<Remedy> remedy_for(const CaseResult& result) {
   if (result.ratios.empty() || result.converged || broke_off(result)) return std::nullopt;
   return result.stopped == StopReason::out_of_time ? Remedy::time : Remedy::launches;
+}
+
+std::vector<std::pair<int, double>> medians_of(const LaunchTimes& times, std::size_t fewest) {
+  std::vector<std::pair<int, double>> medians;
+  for (const auto& [launch, values] : times) {
+    if (values.size() >= fewest) medians.emplace_back(launch, median(values));
+  }
+  return medians;
+}
+
+std::optional<LevelChange> level_change_of(const LaunchTimes& times, double share) {
+  bool may_have_changed = false;
+  for (const auto& [launch, values] : times) {
+    const auto [lowest, highest] = std::ranges::minmax(values);
+    if (!(lowest > 0.0)) return std::nullopt;  // of a record that was tampered with
+    may_have_changed = may_have_changed || highest >= lowest * (1.0 + share);
+  }
+  if (!may_have_changed) return std::nullopt;
+  std::vector<std::vector<double>> logs;
+  for (const auto& [launch, values] : times) {
+    std::vector<double>& own = logs.emplace_back();
+    for (const double time : values) own.push_back(std::log(time));
+  }
+  return find_level_change(logs, std::log1p(share));
 }
 
 }  // namespace linkgain

@@ -26,7 +26,7 @@ bool may_be_recorded(std::string_view variable) {
       "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
       "NVIDIA_TF32_OVERRIDE"};
   if (std::ranges::find(kTestVariables, variable) != kTestVariables.end()) return true;
-  return std::find(kOthers.begin(), kOthers.end(), variable) != kOthers.end();
+  return std::ranges::find(kOthers, variable) != kOthers.end();
 }
 
 }  // namespace linkgain

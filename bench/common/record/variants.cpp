@@ -192,7 +192,7 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
     throw UsageError(fmt::format("variant '{}' has no name", text),
                      "write it as name:VARIABLE=value, for example ring:NCCL_ALGO=Ring");
   }
-  if (!std::all_of(name.begin(), name.end(), is_identifier_character)) {
+  if (!std::ranges::all_of(name, is_identifier_character)) {
     throw UsageError(fmt::format("variant name '{}' may hold letters, digits, - and _ only", name));
   }
   if (name.size() > kLongestName) {
@@ -201,8 +201,7 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
         "give it a shorter name: files of the run and columns of tables have it");
   }
   const std::vector<Variant> known = built_in_variants(context);
-  const auto match = std::find_if(known.begin(), known.end(),
-                                  [&](const Variant& variant) { return variant.name == name; });
+  const auto match = std::ranges::find(known, name, &Variant::name);
   if (colon != std::string_view::npos) {
     Variant variant = parse_parts(text.substr(colon + 1), text, known);
     if (match != known.end()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <utility>
 
 namespace linkgain {
 namespace {
@@ -235,6 +236,10 @@ const WarningRow& row_of(const Warning& warning) {
 std::string name_of(WarningCode code) { return std::string(row_of(code).name); }
 
 std::string advice_of(WarningCode code) { return std::string(row_of(code).advice); }
+
+Warning warning_of(WarningCode code, std::string text) {
+  return {name_of(code), std::move(text), advice_of(code)};
+}
 
 std::string label_of(const Warning& warning) {
   return is(warning, unknown) ? warning.code + " (not known to this version)" : warning.code;

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "linkgain/statistics/distributions.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

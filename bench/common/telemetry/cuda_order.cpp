@@ -22,8 +22,8 @@ std::optional<std::string> variable(const Environment& environment, const char* 
 }
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -40,24 +40,24 @@ Indexes all_missing(std::size_t count, const std::string& reason) {
 /// Returns the GPUs without any restriction, or why their order is not known.
 Reading<Order> physical_order(const std::vector<TopologyGpu>& gpus, const CudaSettings& settings) {
   const auto silent = [](const TopologyGpu& gpu) { return !gpu.no_answer.empty(); };
-  if (std::any_of(gpus.begin(), gpus.end(), silent)) {
+  if (std::ranges::any_of(gpus, silent)) {
     return Reading<Order>::missing("a GPU does not answer, so CUDA's numbers may have moved");
   }
   const auto without_id = [](const TopologyGpu& gpu) { return gpu.pci_bus_id.empty(); };
-  if (std::any_of(gpus.begin(), gpus.end(), without_id)) {
+  if (std::ranges::any_of(gpus, without_id)) {
     return Reading<Order>::missing(
         "the driver does not say the GPUs' PCI ids, which CUDA numbers them by");
   }
   const auto other_model = [&](const TopologyGpu& gpu) { return gpu.name != gpus.front().name; };
   const bool by_pci = settings.device_order == "PCI_BUS_ID";
-  if (!by_pci && std::any_of(gpus.begin(), gpus.end(), other_model)) {
+  if (!by_pci && std::ranges::any_of(gpus, other_model)) {
     return Reading<Order>::missing(
         "the models differ and CUDA puts the fastest first; CUDA_DEVICE_ORDER=PCI_BUS_ID makes it "
         "known");
   }
   Order order(gpus.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     const std::string first = sysfs_pci_name(gpus[a].pci_bus_id);
     const std::string second = sysfs_pci_name(gpus[b].pci_bus_id);
     return first.size() != second.size() ? first.size() < second.size() : first < second;
@@ -111,7 +111,7 @@ Reading<Order> listed_gpus(const std::vector<TopologyGpu>& gpus, const CudaSetti
                            const Reading<Order>& order) {
   if (!settings.visible_devices) return order;
   std::vector<std::string> entries = split(*settings.visible_devices, ',');
-  std::transform(entries.begin(), entries.end(), entries.begin(), trimmed);
+  std::ranges::transform(entries, entries.begin(), trimmed);
   if (entries.empty()) return Order{};
   if (entries.front().starts_with("MIG-")) {
     return Reading<Order>::missing("CUDA_VISIBLE_DEVICES names a MIG instance");
@@ -121,8 +121,8 @@ Reading<Order> listed_gpus(const std::vector<TopologyGpu>& gpus, const CudaSetti
 }
 
 bool names_one_twice(Order listed) {
-  std::sort(listed.begin(), listed.end());
-  return std::adjacent_find(listed.begin(), listed.end()) != listed.end();
+  std::ranges::sort(listed);
+  return std::ranges::adjacent_find(listed) != listed.end();
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ constexpr std::string_view kMultiNodeNvlink = "P2P/MNNVL";
 /// Takes hexadecimal digits: ranks and channels are decimal, devices were bus ids in older
 /// versions.
 bool take_hexadecimal(std::string_view& text) {
-  const auto end = std::find_if_not(text.begin(), text.end(),
-                                    [](unsigned char c) { return std::isxdigit(c) != 0; });
+  const auto end =
+      std::ranges::find_if_not(text, [](unsigned char c) { return std::isxdigit(c) != 0; });
   const auto digits = static_cast<std::size_t>(end - text.begin());
   text.remove_prefix(digits);
   return digits > 0;
@@ -66,7 +66,7 @@ bool take_rank(std::string_view& text) {
 /// Anything with a colon has another line's beginning in it.
 bool is_transport(std::string_view kind) {
   const std::string_view family = kind.substr(0, kind.find('/'));
-  const bool named = !family.empty() && std::all_of(family.begin(), family.end(), [](char c) {
+  const bool named = !family.empty() && std::ranges::all_of(family, [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   });
   return named && family.size() + 1 < kind.size() && kind.find(':') == std::string_view::npos;
@@ -105,7 +105,7 @@ void count_kind(TransportLines& lines, std::string_view kind) {
   } else {
     ++lines.other;
   }
-  if (std::find(lines.kinds.begin(), lines.kinds.end(), kind) == lines.kinds.end()) {
+  if (std::ranges::find(lines.kinds, kind) == lines.kinds.end()) {
     lines.kinds.emplace_back(kind);
   }
 }
@@ -122,8 +122,8 @@ void read_lines(TransportLines& lines, std::string_view log) {
 }
 
 bool names(const TransportLines& lines, std::string_view beginning) {
-  return std::any_of(lines.kinds.begin(), lines.kinds.end(),
-                     [&](const std::string& kind) { return kind.starts_with(beginning); });
+  return std::ranges::any_of(lines.kinds,
+                             [&](const std::string& kind) { return kind.starts_with(beginning); });
 }
 
 /// Returns whether a transport appears that nothing here can place.
@@ -135,7 +135,7 @@ bool has_foreign_transport(const TransportLines& lines) {
     return kind.starts_with("P2P/") || kind.starts_with("SHM/") || kind.starts_with("NET/") ||
            kind.starts_with("COLLNET/") || kind == kNvls;
   };
-  return !names(lines, kNvls) || !std::all_of(lines.kinds.begin(), lines.kinds.end(), known);
+  return !names(lines, kNvls) || !std::ranges::all_of(lines.kinds, known);
 }
 
 using Clock = std::chrono::steady_clock;
@@ -157,7 +157,7 @@ std::vector<std::string> read_log_files(const std::filesystem::path& directory,
       files.push_back(entry->path());
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   std::vector<std::string> contents;
   for (const std::filesystem::path& file : files) {
     contents.push_back(read_regular_file(file).value_or(""));
@@ -232,8 +232,8 @@ std::string_view take_word(std::string_view& text) {
 
 bool is_name(std::string_view word) {
   return !word.empty() && std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
-         std::all_of(word.begin(), word.end(),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+         std::ranges::all_of(word,
+                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 /// Takes a name, in capitals; empty for "Unknown" and for everything that is none.

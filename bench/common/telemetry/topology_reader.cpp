@@ -150,7 +150,7 @@ void survey_nics(const std::filesystem::path& sys, Topology& topology,
        !error && each != end; each.increment(error)) {
     names.push_back(each->path().filename());
   }
-  std::sort(names.begin(), names.end(), natural_order);
+  std::ranges::sort(names, natural_order);
   for (const std::string& name : names) {
     Device device{{}, {}, pci_place(sys, sys / "class/infiniband" / name / "device")};
     if (!device.place) continue;

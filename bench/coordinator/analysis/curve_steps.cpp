@@ -81,8 +81,7 @@ bool falls(Points points, std::size_t i) {
 /// Sorts points in ascending order, each size once, with times above zero.
 std::vector<CurvePoint> in_order(std::vector<CurvePoint> points) {
   std::erase_if(points, [](const CurvePoint& point) { return point.time <= Seconds{0.0}; });
-  std::stable_sort(points.begin(), points.end(),
-                   [](const CurvePoint& a, const CurvePoint& b) { return a.size < b.size; });
+  std::ranges::stable_sort(points, {}, &CurvePoint::size);
   const auto last =
       std::unique(points.begin(), points.end(),
                   [](const CurvePoint& a, const CurvePoint& b) { return a.size == b.size; });
@@ -102,10 +101,9 @@ CurvePoint point_of(const Case& definition, const VariantResult& result,
 /// Tells whether its times may well be off by as much as a step is.
 bool wanders(const CaseResult& result) {
   constexpr double kMost = 0.02;
-  return !result.converged &&
-         std::any_of(result.ratios.begin(), result.ratios.end(), [](const RatioResult& each) {
-           return relative_half_width(each.ratio).value_or(1.0) > kMost;
-         });
+  return !result.converged && std::ranges::any_of(result.ratios, [](const RatioResult& each) {
+    return relative_half_width(each.ratio).value_or(1.0) > kMost;
+  });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "linkgain/statistics/distributions.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

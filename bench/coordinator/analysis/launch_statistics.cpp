@@ -6,13 +6,13 @@
 #include <cmath>
 #include <map>
 #include <utility>
+#include <vector>
 
+#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
-#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/statistics/distributions.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -35,7 +35,7 @@ class Entries {
 };
 
 bool is_sampled(const CaseResult& result, std::size_t variant) {
-  return std::any_of(result.samples.begin(), result.samples.end(), [&](const Sample& sample) {
+  return std::ranges::any_of(result.samples, [&](const Sample& sample) {
     return sample.variant == static_cast<int>(variant);
   });
 }
@@ -86,8 +86,7 @@ void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of,
   }
   const bool measured = is_sampled(of, place);
   if (measured && result.path == Path::unknown) entry.path_unknown = true;
-  const bool is_new =
-      std::find(entry.paths.begin(), entry.paths.end(), result.path) == entry.paths.end();
+  const bool is_new = std::ranges::find(entry.paths, result.path) == entry.paths.end();
   if (measured && result.path != Path::unknown && is_new) entry.paths.push_back(result.path);
   if (has_wrong_data(result) && entry.wrong_data.empty()) {
     entry.wrong_data = describe_wrong(entry.definition, *result.verification);
@@ -177,9 +176,8 @@ LaunchDeviation deviation_of(const std::vector<Residuals>& pool) {
 /// Gives the case of the pool that does not belong to it; the pool's end where all do.
 std::vector<Residuals>::iterator find_stranger(std::vector<Residuals>& pool, std::size_t cases) {
   if (pool.size() < 2) return pool.end();
-  const auto widest = std::max_element(
-      pool.begin(), pool.end(),
-      [](const Residuals& a, const Residuals& b) { return a.variance() < b.variance(); });
+  const auto widest = std::ranges::max_element(
+      pool, [](const Residuals& a, const Residuals& b) { return a.variance() < b.variance(); });
   const SumOfSquares total = total_of(pool);
   const double others = total.value - widest->sum_of_squares;
   const int others_degrees = total.degrees_of_freedom - widest->degrees_of_freedom();
@@ -201,6 +199,89 @@ void take_out_strangers(std::vector<Residuals>& pool, Deviations& deviations) {
                                    .alone = true};
     pool.erase(stranger);
   }
+}
+
+bool is_precise(const Estimate& ratio, double precision) {
+  const std::optional<double> width = relative_half_width(ratio);
+  return width && *width <= precision;
+}
+
+/// Takes a case after summarise() with its intervals.
+void judge_convergence(CaseResult& result, double precision) {
+  result.converged = false;
+  const bool broke_off =
+      result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
+  if (result.ratios.empty() || broke_off) return;
+  result.converged = std::ranges::all_of(
+      result.ratios, [&](const RatioResult& each) { return is_precise(each.ratio, precision); });
+  if (result.converged) {
+    result.stopped = StopReason::converged;
+  } else if (result.stopped != StopReason::out_of_time) {
+    result.stopped = StopReason::launches_differ;
+  }
+}
+
+/// Gives them by variant; empty where no program ran.
+std::map<std::string, Path> paths_of_programs(const Record& record) {
+  std::map<std::string, Path> paths;
+  if (!record.settings.program) return paths;
+  for (const Variant& variant : record.settings.variants) {
+    paths[variant.name] = path_of_program(counted_runs(record, variant.name));
+  }
+  return paths;
+}
+
+/// Gives the place of the variant of that name; there is one.
+std::size_t place_of(const CaseResult& result, const std::string& variant) {
+  const auto found = std::ranges::find(result.variants, variant, &VariantResult::variant);
+  return static_cast<std::size_t>(found - result.variants.begin());
+}
+
+/// Marks the ratios that mean nothing, so that no file shows them.
+void refuse_ratios(const Record& record, CaseResult& result) {
+  for (RatioResult& each : result.ratios) {
+    const Judgement judgement = judge_variants(record, result, place_of(result, each.variant));
+    each.is_refused = !has_speed_up(judgement.verdict);
+  }
+}
+
+/// Gives null where there is none, or of wrong data.
+const LaunchMean* right_mean(const CaseResult& result,
+                             const std::vector<std::optional<LaunchMean>>& means,
+                             std::string_view variant) {
+  const auto found = std::ranges::find(result.variants, variant, &VariantResult::variant);
+  if (found == result.variants.end() || has_wrong_data(*found)) return nullptr;
+  const auto& mean = means.at(static_cast<std::size_t>(found - result.variants.begin()));
+  return mean ? &*mean : nullptr;
+}
+
+constexpr std::size_t kFewestRanks = 3;
+
+/// Gives the index of the case and of its variant; absent where the record has no such.
+std::optional<std::pair<int, int>> place_of(const Record& record, std::string_view wanted,
+                                            std::string_view variant) {
+  for (std::size_t i = 0; i < record.cases.size(); ++i) {
+    if (case_name(record.cases[i].definition) != wanted) continue;
+    const VariantResult* found = find_variant(record.cases[i], variant);
+    if (found == nullptr) return std::nullopt;
+    return std::pair{static_cast<int>(i),
+                     static_cast<int>(found - record.cases[i].variants.data())};
+  }
+  return std::nullopt;
+}
+
+std::map<int, double> medians_by_rank(const Record& record, std::pair<int, int> place) {
+  std::map<int, std::vector<double>> times;
+  for (const Sample& sample : record.cases[static_cast<std::size_t>(place.first)].samples) {
+    if (sample.variant != place.second) continue;
+    for (std::size_t rank = 0; rank < sample.times.size(); ++rank) {
+      const std::optional<Seconds>& time = sample.times[rank];
+      if (time) times[static_cast<int>(rank)].push_back(time->value);
+    }
+  }
+  std::map<int, double> medians;
+  for (const auto& [rank, values] : times) medians[rank] = median(values);
+  return medians;
 }
 
 }  // namespace
@@ -310,57 +391,6 @@ LaunchMeans launch_means(const Record& record) {
   return means;
 }
 
-namespace {
-
-bool is_precise(const Estimate& ratio, double precision) {
-  const std::optional<double> width = relative_half_width(ratio);
-  return width && *width <= precision;
-}
-
-/// Takes a case after summarise() with its intervals.
-void judge_convergence(CaseResult& result, double precision) {
-  result.converged = false;
-  const bool broke_off =
-      result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
-  if (result.ratios.empty() || broke_off) return;
-  result.converged =
-      std::all_of(result.ratios.begin(), result.ratios.end(),
-                  [&](const RatioResult& each) { return is_precise(each.ratio, precision); });
-  if (result.converged) {
-    result.stopped = StopReason::converged;
-  } else if (result.stopped != StopReason::out_of_time) {
-    result.stopped = StopReason::launches_differ;
-  }
-}
-
-/// Gives them by variant; empty where no program ran.
-std::map<std::string, Path> paths_of_programs(const Record& record) {
-  std::map<std::string, Path> paths;
-  if (!record.settings.program) return paths;
-  for (const Variant& variant : record.settings.variants) {
-    paths[variant.name] = path_of_program(counted_runs(record, variant.name));
-  }
-  return paths;
-}
-
-/// Gives the place of the variant of that name; there is one.
-std::size_t place_of(const CaseResult& result, const std::string& variant) {
-  const auto found =
-      std::find_if(result.variants.begin(), result.variants.end(),
-                   [&](const VariantResult& each) { return each.variant == variant; });
-  return static_cast<std::size_t>(found - result.variants.begin());
-}
-
-/// Marks the ratios that mean nothing, so that no file shows them.
-void refuse_ratios(const Record& record, CaseResult& result) {
-  for (RatioResult& each : result.ratios) {
-    const Judgement judgement = judge_variants(record, result, place_of(result, each.variant));
-    each.is_refused = !has_speed_up(judgement.verdict);
-  }
-}
-
-}  // namespace
-
 double rounding_of(const CaseResult& result, const std::string& variant) {
   return rounding_between(resolution_of(launch_medians(result, 0)),
                           resolution_of(launch_medians(result, place_of(result, variant))));
@@ -419,6 +449,35 @@ MoreLaunches launches_worth_adding(const Record& record, int planned, int launch
     more.launches = std::max(more.launches, static_cast<int>(*needed) - launches);
   }
   return more;
+}
+
+std::optional<Estimate> library_ratio(const Record& record, const LaunchMeans& means,
+                                      std::size_t place, std::string_view variant) {
+  const CaseResult& result = record.cases.at(place);
+  if (!result.definition.kernel) return std::nullopt;
+  Case definition = result.definition;
+  definition.kernel = false;
+  const auto twin = std::ranges::find(record.cases, definition, &CaseResult::definition);
+  if (twin == record.cases.end()) return std::nullopt;
+  const LaunchMean* own = right_mean(result, means.at(place), variant);
+  const auto twin_place = static_cast<std::size_t>(twin - record.cases.begin());
+  const LaunchMean* library = right_mean(*twin, means.at(twin_place), variant);
+  if (own == nullptr || library == nullptr) return std::nullopt;
+  return ratio_between(*own, *library);
+}
+
+std::optional<int> slowest_rank(const Record& record, std::string_view case_name,
+                                std::string_view variant, double tolerance) {
+  const auto place = place_of(record, case_name, variant);
+  if (!place) return std::nullopt;
+  const std::map<int, double> medians = medians_by_rank(record, *place);
+  if (medians.size() < kFewestRanks) return std::nullopt;
+  std::vector<double> values;
+  for (const auto& [rank, value] : medians) values.push_back(value);
+  const auto slowest = std::ranges::max_element(
+      medians, [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (slowest->second <= median(values) * (1.0 + tolerance)) return std::nullopt;
+  return slowest->first;
 }
 
 }  // namespace linkgain

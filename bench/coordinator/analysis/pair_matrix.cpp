@@ -22,7 +22,7 @@ std::vector<std::string> variants_of(const PairFamily& family) {
   std::vector<std::string> names;
   for (const CaseResult* result : family.cases) {
     for (const VariantResult& variant : result->variants) {
-      if (std::find(names.begin(), names.end(), variant.variant) == names.end()) {
+      if (std::ranges::find(names, variant.variant) == names.end()) {
         names.push_back(variant.variant);
       }
     }
@@ -33,10 +33,9 @@ std::vector<std::string> variants_of(const PairFamily& family) {
 /// Gives the case from one rank to the other, or of a symmetric family the one that stands for it.
 const CaseResult* find_case(const PairFamily& family, int from, int to) {
   const auto joins = [&](int a, int b) {
-    const auto found =
-        std::find_if(family.cases.begin(), family.cases.end(), [&](const CaseResult* result) {
-          return result->definition.pair->from == a && result->definition.pair->to == b;
-        });
+    const auto found = std::ranges::find_if(family.cases, [&](const CaseResult* result) {
+      return result->definition.pair->from == a && result->definition.pair->to == b;
+    });
     return found == family.cases.end() ? nullptr : *found;
   };
   const CaseResult* own = joins(from, to);
@@ -52,8 +51,8 @@ PairState state_of(const VariantResult* result) {
 
 void fill(PairEntry& entry, const CaseResult& result, const std::string& variant) {
   const auto named = [&](const auto& each) { return each.variant == variant; };
-  const auto own = std::find_if(result.variants.begin(), result.variants.end(), named);
-  const auto ratio = std::find_if(result.ratios.begin(), result.ratios.end(), named);
+  const auto own = std::ranges::find_if(result.variants, named);
+  const auto ratio = std::ranges::find_if(result.ratios, named);
   entry.result = own == result.variants.end() ? nullptr : &*own;
   entry.state = state_of(entry.result);
   entry.ratio = ratio == result.ratios.end() ? nullptr : &ratio->ratio;
@@ -94,7 +93,7 @@ std::vector<const PairEntry*> slowest_first(const PairMatrix& matrix, const Pair
     const bool mirrored = family.symmetric() && entry.from > entry.to;
     if (entry.state == PairState::measured && !mirrored) measured.push_back(&entry);
   }
-  std::stable_sort(measured.begin(), measured.end(), [](const PairEntry* a, const PairEntry* b) {
+  std::ranges::stable_sort(measured, [](const PairEntry* a, const PairEntry* b) {
     return a->result->time > b->result->time;
   });
   return measured;
@@ -106,14 +105,14 @@ std::vector<PairFamily> pair_families(const Record& record) {
   std::vector<PairFamily> families;
   for (const CaseResult& result : record.cases) {
     if (!result.definition.pair) continue;
-    auto family = std::find_if(families.begin(), families.end(), [&](const PairFamily& known) {
+    auto family = std::ranges::find_if(families, [&](const PairFamily& known) {
       return same_but_ranks(result.definition, known.definition());
     });
     if (family == families.end()) family = families.insert(families.end(), PairFamily{});
     family->cases.push_back(&result);
   }
   for (PairFamily& family : families) {
-    std::stable_sort(family.cases.begin(), family.cases.end(), [](const auto* a, const auto* b) {
+    std::ranges::stable_sort(family.cases, [](const auto* a, const auto* b) {
       const Pair& one = *a->definition.pair;
       const Pair& other = *b->definition.pair;
       return std::tie(one.from, one.to) < std::tie(other.from, other.to);
@@ -163,7 +162,7 @@ std::vector<WeakestPair> weakest_pairs(const PairMatrix& matrix, const PairFamil
   std::vector<WeakestPair> weakest;
   for (const PairEntry* entry : measured) {
     const auto alike = [&](const auto& other) { return other.label == entry->label; };
-    if (std::any_of(weakest.begin(), weakest.end(), alike)) continue;
+    if (std::ranges::any_of(weakest, alike)) continue;
     std::vector<double> others;
     for (const PairEntry* other : measured) {
       if (other != entry && alike(*other)) others.push_back(matrix.value(*other).value());

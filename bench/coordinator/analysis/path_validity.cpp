@@ -188,11 +188,10 @@ std::optional<Contradiction> against_nvlink(const Record& record, const Case& de
 /// Tells whether P2P joins every pair, over NVLink or no further than NCCL uses PCIe by itself:
 /// from one PCIe switch to the next, not across a host bridge.
 bool offers_near_p2p(const Machine& machine) {
-  return !machine.links.empty() &&
-         std::all_of(machine.links.begin(), machine.links.end(), [](const PairLink& link) {
-           const bool near = link.ancestor == Ancestor::pix || link.ancestor == Ancestor::pxb;
-           return link.p2p == true && (joined_by_nvlink(link) == true || near);
-         });
+  return !machine.links.empty() && std::ranges::all_of(machine.links, [](const PairLink& link) {
+    const bool near = link.ancestor == Ancestor::pix || link.ancestor == Ancestor::pxb;
+    return link.p2p == true && (joined_by_nvlink(link) == true || near);
+  });
 }
 
 /// Judges the variant that forces nothing, where pairs without NVLink are offered P2P over PCIe.
@@ -276,11 +275,11 @@ void warn_of_disturbed(Record& record) {
   }
   if (cases.empty()) return;
   add_once(record.warnings,
-           {name_of(WarningCode::links_disturbed),
-            fmt::format("NVLink carried up to {} of the expected bytes, so other work used the "
-                        "links too: {}",
-                        percent(most), first_named(cases, 1)),
-            advice_of(WarningCode::links_disturbed)});
+           warning_of(
+               WarningCode::links_disturbed,
+               fmt::format("NVLink carried up to {} of the expected bytes, so other work used the "
+                           "links too: {}",
+                           percent(most), first_named(cases, 1))));
 }
 
 /// Cases whose evidence falls short for one reason.
@@ -414,7 +413,7 @@ std::optional<Path> own_path(const Machine& machine, const Case& c, const Execut
   if (const auto nvlink = same_for_all_pairs(used, joined_by_nvlink)) {
     return *nvlink ? Path::nvlink : Path::pcie_p2p;
   }
-  const bool known = !used.empty() && std::all_of(used.begin(), used.end(), [](const PairLink& l) {
+  const bool known = !used.empty() && std::ranges::all_of(used, [](const PairLink& l) {
     return joined_by_nvlink(l).has_value();
   });
   return known ? Path::mixed : Path::unknown;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,7 +32,7 @@ bool matters(const EnvironmentVariable& variable, const Record& record) {
     case Affects::resources:
       return true;
     case Affects::gemm:
-      return std::any_of(record.cases.begin(), record.cases.end(), [](const CaseResult& result) {
+      return std::ranges::any_of(record.cases, [](const CaseResult& result) {
         return result.definition.training.has_value();
       });
     case Affects::network:
@@ -68,7 +67,7 @@ std::string advice_to_part(const Record& record) {
     }
   }
   const auto& links = record.machine.links;
-  if (std::any_of(links.begin(), links.end(), [](const PairLink& link) {
+  if (std::ranges::any_of(links, [](const PairLink& link) {
         return joined_by_nvlink(link) == true && link.p2p == false;
       })) {
     return "`linkgain doctor`: NVLink joins the GPUs but the driver refuses P2P (a bad bridge, "
@@ -112,9 +111,8 @@ void judge_convergence(Record& record) {
   for (const CaseResult& result : record.cases) {
     const std::optional<Remedy> remedy = remedy_for(result);
     if (!remedy) continue;
-    const bool has_interval =
-        std::any_of(result.ratios.begin(), result.ratios.end(),
-                    [](const RatioResult& each) { return each.ratio.interval.has_value(); });
+    const bool has_interval = std::ranges::any_of(
+        result.ratios, [](const RatioResult& each) { return each.ratio.interval.has_value(); });
     auto& group = !has_interval             ? without_interval
                   : *remedy == Remedy::time ? out_of_time
                                             : differing;
@@ -175,22 +173,22 @@ void judge_budget(Record& record) {
   const auto was_cut = [](const CaseResult& result) {
     return result.stopped == StopReason::out_of_time;
   };
-  if (std::none_of(record.cases.begin(), record.cases.end(), was_cut)) return;
-  const auto unmeasured =
-      std::count_if(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
-        return was_cut(result) &&
-               std::none_of(result.variants.begin(), result.variants.end(),
-                            [](const VariantResult& variant) { return variant.time.has_value(); });
-      });
+  if (std::ranges::none_of(record.cases, was_cut)) return;
+  const auto unmeasured = std::ranges::count_if(record.cases, [&](const CaseResult& result) {
+    return was_cut(result) &&
+           std::ranges::none_of(result.variants, [](const VariantResult& variant) {
+             return variant.time.has_value();
+           });
+  });
   const int launches = count_launches(record);
   if (unmeasured == 0 && launches >= record.settings.launches) return;
-  add_once(record.warnings,
-           {name_of(WarningCode::budget_used_up),
-            fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "
-                        "of {} launches were begun",
-                        readable_time(*record.settings.budget), unmeasured, record.cases.size(),
-                        launches, record.settings.launches),
-            advice_of(WarningCode::budget_used_up)});
+  add_once(
+      record.warnings,
+      warning_of(WarningCode::budget_used_up,
+                 fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "
+                             "of {} launches were begun",
+                             readable_time(*record.settings.budget), unmeasured,
+                             record.cases.size(), launches, record.settings.launches)));
 }
 
 /// Says "variant p2p", "variants a, b", "all variants".
@@ -237,8 +235,8 @@ bool is_yardstick(const CaseResult& result) {
 }
 
 bool was_measured(const CaseResult& result) {
-  return std::any_of(result.variants.begin(), result.variants.end(),
-                     [](const VariantResult& variant) { return variant.time.has_value(); });
+  return std::ranges::any_of(result.variants,
+                             [](const VariantResult& variant) { return variant.time.has_value(); });
 }
 
 /// Says ": " and the first reason that is known of these cases, with its case; empty where none is.
@@ -255,8 +253,7 @@ std::string why_not(const Record& record, Concerns concerns) {
 }
 
 bool nothing_was_measured(const Record& record) {
-  const bool all_are_yardsticks =
-      std::all_of(record.cases.begin(), record.cases.end(), is_yardstick);
+  const bool all_are_yardsticks = std::ranges::all_of(record.cases, is_yardstick);
   return std::ranges::none_of(record.cases, [&](const CaseResult& result) {
     return (all_are_yardsticks || !is_yardstick(result)) && was_measured(result);
   });
@@ -289,7 +286,7 @@ std::vector<ThrottledRank> throttled_ranks(const Record& record, Counts counts) 
     }
   };
   for (const CaseResult& result : record.cases) {
-    std::for_each(result.samples.begin(), result.samples.end(), count);
+    std::ranges::for_each(result.samples, count);
   }
   std::erase_if(ranks, [](const ThrottledRank& rank) { return rank.samples == 0; });
   return ranks;
@@ -377,8 +374,8 @@ void warn_of_unmeasured(Record& record) {
   const int samples = count_samples(record);
   std::ptrdiff_t unknown = 0;
   for (const CaseResult& result : record.cases) {
-    unknown += std::count_if(result.samples.begin(), result.samples.end(),
-                             [](const Sample& sample) { return !is_measured(sample); });
+    unknown += std::ranges::count_if(result.samples,
+                                     [](const Sample& sample) { return !is_measured(sample); });
   }
   warn_of_neighbours_not_looked_for(record);
   if (unknown == 0 && samples > 0) return;
@@ -386,9 +383,8 @@ void warn_of_unmeasured(Record& record) {
       samples == 0
           ? std::string("no sample was taken")
           : fmt::format("clock events were not measured in {} of {} samples", unknown, samples);
-  add_once(record.warnings,
-           {name_of(WarningCode::health_not_measured), "--require-healthy cannot be met: " + what,
-            advice_of(WarningCode::health_not_measured)});
+  add_once(record.warnings, warning_of(WarningCode::health_not_measured,
+                                       "--require-healthy cannot be met: " + what));
 }
 
 void judge_data(Record& record) {
@@ -422,10 +418,9 @@ bool judge_unverified(Record& record) {
     }
   }
   if (unverified.empty()) return false;
-  add_once(record.warnings,
-           {name_of(WarningCode::not_verified),
-            fmt::format("data were not checked in every launch: {}", first_named(unverified)),
-            advice_of(WarningCode::not_verified)});
+  add_once(record.warnings, warning_of(WarningCode::not_verified,
+                                       fmt::format("data were not checked in every launch: {}",
+                                                   first_named(unverified))));
   return true;
 }
 
@@ -435,10 +430,10 @@ bool judge_unverified(Record& record) {
 bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
   if (record.status != RunStatus::complete || record.cases.empty()) return false;
   if (nothing_was_measured(record)) {
-    add_once(record.warnings, {name_of(WarningCode::nothing_measured),
-                               fmt::format("nothing was measured of what was asked for{}",
-                                           why_not(record, [](const CaseResult&) { return true; })),
-                               advice_of(WarningCode::nothing_measured)});
+    add_once(record.warnings,
+             warning_of(WarningCode::nothing_measured,
+                        fmt::format("nothing was measured of what was asked for{}",
+                                    why_not(record, [](const CaseResult&) { return true; }))));
     return true;
   }
   bool absent = false;
@@ -453,10 +448,10 @@ bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
       continue;
     }
     absent = true;
-    add_once(record.warnings, {name_of(WarningCode::operation_not_measured),
-                               fmt::format("{} was named with --only and not measured{}",
-                                           name_of(operation), why_not(record, is_of_it)),
-                               advice_of(WarningCode::operation_not_measured)});
+    add_once(record.warnings,
+             warning_of(WarningCode::operation_not_measured,
+                        fmt::format("{} was named with --only and not measured{}",
+                                    name_of(operation), why_not(record, is_of_it))));
   }
   return absent;
 }
@@ -501,11 +496,11 @@ void judge_health(Record& record) {
   }
   if (summary.power_capped_samples > 0) {
     const auto ranks = throttled_ranks(record, is_power_cap);
-    add_once(record.warnings, {name_of(WarningCode::power_capped),
-                               fmt::format("in {} of {} samples a GPU ran at its power limit: {}",
-                                           summary.power_capped_samples, summary.samples,
-                                           describe_throttled(record.machine, ranks)),
-                               advice_of(WarningCode::power_capped)});
+    add_once(record.warnings,
+             warning_of(WarningCode::power_capped,
+                        fmt::format("in {} of {} samples a GPU ran at its power limit: {}",
+                                    summary.power_capped_samples, summary.samples,
+                                    describe_throttled(record.machine, ranks))));
   }
   if (record.settings.require_healthy) warn_of_unmeasured(record);
 }

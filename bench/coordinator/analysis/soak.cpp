@@ -193,9 +193,9 @@ void judge_soak(Record& record) {
   if (!soak) return;
   const std::vector<std::string> slower = drifted(record, soak->columns);
   if (slower.empty()) return;
-  add_once(record.warnings, {name_of(WarningCode::soak_drift),
-                             fmt::format("times drifted: {}", first_named(slower, 3, "; ")),
-                             advice_of(WarningCode::soak_drift)});
+  add_once(record.warnings,
+           warning_of(WarningCode::soak_drift,
+                      fmt::format("times drifted: {}", first_named(slower, 3, "; "))));
 }
 
 }  // namespace linkgain

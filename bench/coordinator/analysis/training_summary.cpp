@@ -26,8 +26,7 @@ const CaseResult* without_communication(const Record& record, const Case& traini
   alone.training->strategy = TrainingStrategy::none;
   alone.training->buckets = BucketRule::current;
   alone.training->bucket_mib.reset();
-  const auto found = std::find_if(record.cases.begin(), record.cases.end(),
-                                  [&](const CaseResult& each) { return each.definition == alone; });
+  const auto found = std::ranges::find(record.cases, alone, &CaseResult::definition);
   return found == record.cases.end() ? nullptr : &*found;
 }
 

@@ -12,8 +12,8 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/judgement_text.hpp"
+#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
-#include "linkgain/tables/grouped.hpp"
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -58,7 +58,7 @@ std::vector<std::string> counts(const CheckResult& result, bool failing) {
 std::vector<const CaseCheck*> worst_first(const CheckResult& result) {
   std::vector<const CaseCheck*> ordered;
   for (const CaseCheck& check : result.cases) ordered.push_back(&check);
-  std::stable_sort(ordered.begin(), ordered.end(), [](const CaseCheck* a, const CaseCheck* b) {
+  std::ranges::stable_sort(ordered, [](const CaseCheck* a, const CaseCheck* b) {
     if (a->verdict != b->verdict) return a->verdict < b->verdict;
     return std::abs(a->shift.value_or(0.0)) > std::abs(b->shift.value_or(0.0));
   });
@@ -175,8 +175,8 @@ std::string coverage_text(Coverage coverage) {
 std::string summary_text(const CheckResult& result) {
   const int added = count_of(result, Verdict::added);
   const int held = static_cast<int>(result.cases.size()) - added;
-  const auto failed = std::count_if(result.cases.begin(), result.cases.end(),
-                                    [](const CaseCheck& check) { return fails(check.verdict); });
+  const auto failed = std::ranges::count_if(
+      result.cases, [](const CaseCheck& check) { return fails(check.verdict); });
   std::string text = fmt::format("{}: {} of {} {}", outcome(result), failed,
                                  counted(held, "case", "cases"), failed == 1 ? "fails" : "fail");
   if (failed > 0) text += fmt::format(" ({})", fmt::join(counts(result, true), ", "));
@@ -240,8 +240,7 @@ Cells row_of_several(const Checks& checks, CaseNames names) {
   const CaseCheck& first = *checks.front();
   std::vector<std::string> labels;
   for (const CaseCheck* check : checks) labels.push_back(case_label(check->definition));
-  const bool headline = std::any_of(checks.begin(), checks.end(),
-                                    [](const CaseCheck* check) { return check->headline; });
+  const bool headline = std::ranges::any_of(checks, &CaseCheck::headline);
   return {verdict_cell(first, headline, names),
           fmt::format("{} cases", checks.size()),
           first.variant,
@@ -254,7 +253,7 @@ Cells row_of_several(const Checks& checks, CaseNames names) {
 }
 
 bool has_one_tolerance(const Checks& checks) {
-  return std::all_of(checks.begin(), checks.end(), [&](const CaseCheck* check) {
+  return std::ranges::all_of(checks, [&](const CaseCheck* check) {
     return check->tolerance == checks.front()->tolerance;
   });
 }
@@ -316,8 +315,8 @@ void add_check_rows(Document& document, const CheckResult& result, CaseNames nam
 }
 
 bool shows_headline(const CheckResult& result) {
-  return std::any_of(result.cases.begin(), result.cases.end(),
-                     [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
+  return std::ranges::any_of(
+      result.cases, [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
 }
 
 void add_coverage(Document& document, const CheckResult& result) {

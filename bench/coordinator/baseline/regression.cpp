@@ -72,8 +72,8 @@ void state_facts(Question& question, const BaselineCase& reference, const CaseLa
   }
   if (reference.path == Path::unknown) return;
   if (launches->path_unknown) question.lost_path = reference.path;
-  const auto other = std::find_if(launches->paths.begin(), launches->paths.end(),
-                                  [&](Path path) { return path != reference.path; });
+  const auto other =
+      std::ranges::find_if(launches->paths, [&](Path path) { return path != reference.path; });
   if (question.fact || other == launches->paths.end()) return;
   state(Verdict::other_path, other_path,
         fmt::format("{} in the baseline, {} now", name_of(reference.path), name_of(*other)));
@@ -269,9 +269,7 @@ std::optional<double> share_of(const std::optional<double>& log) {
 }
 
 int count_of(const CheckResult& result, Verdict verdict) {
-  return static_cast<int>(
-      std::count_if(result.cases.begin(), result.cases.end(),
-                    [verdict](const CaseCheck& check) { return check.verdict == verdict; }));
+  return static_cast<int>(std::ranges::count(result.cases, verdict, &CaseCheck::verdict));
 }
 
 ExitCode exit_code_of(const CheckResult& result) {
@@ -354,10 +352,9 @@ void warn_of_program(CheckResult& result, const Baseline& baseline, const NamedR
   const std::string program = source_of(source.record).program;
   for (const BaselineSource& known : baseline.sources) {
     if (known.program.empty() || known.program == program) continue;
-    result.warnings.push_back(
-        {name_of(WarningCode::other_program),
-         fmt::format("{}: ran '{}', not the baseline's '{}'", source.name, program, known.program),
-         advice_of(WarningCode::other_program)});
+    result.warnings.push_back(warning_of(
+        WarningCode::other_program,
+        fmt::format("{}: ran '{}', not the baseline's '{}'", source.name, program, known.program)));
     return;
   }
 }
@@ -378,9 +375,9 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
   const BaselineSource own = source_of(source.record);
   if (std::ranges::any_of(baseline.sources,
                           [&](const BaselineSource& each) { return are_one_run(each, own); })) {
-    result.warnings.push_back({name_of(WarningCode::own_baseline),
-                               source.name + " is one of the records the baseline was made from",
-                               advice_of(WarningCode::own_baseline)});
+    result.warnings.push_back(
+        warning_of(WarningCode::own_baseline,
+                   source.name + " is one of the records the baseline was made from"));
   }
   if (source.record.status != RunStatus::complete) {
     result.warnings.push_back({name_of(WarningCode::incomplete_record),
@@ -396,17 +393,15 @@ void warn_of_record(CheckResult& result, const Baseline& baseline, const NamedRe
 
 void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
   for (const ToleranceOverride& change : baseline.overrides) {
-    const bool fits = std::any_of(
-        baseline.cases.begin(), baseline.cases.end(), [&](const BaselineCase& reference) {
-          return matches_glob(change.cases, case_name(reference.definition)) &&
-                 matches_glob(change.variant, reference.variant);
-        });
+    const bool fits = std::ranges::any_of(baseline.cases, [&](const BaselineCase& reference) {
+      return matches_glob(change.cases, case_name(reference.definition)) &&
+             matches_glob(change.variant, reference.variant);
+    });
     if (fits) continue;
-    result.warnings.push_back(
-        {name_of(WarningCode::idle_override),
-         fmt::format("the override for cases '{}' and variant '{}' fits no case of the baseline",
-                     change.cases, change.variant),
-         advice_of(WarningCode::idle_override)});
+    result.warnings.push_back(warning_of(
+        WarningCode::idle_override,
+        fmt::format("the override for cases '{}' and variant '{}' fits no case of the baseline",
+                    change.cases, change.variant)));
   }
 }
 
@@ -417,11 +412,11 @@ void warn_of_other_selection(CheckResult& result, const Settings& settings) {
   const auto absent = std::ranges::count_if(
       result.cases, [](const CaseCheck& check) { return check.has(Reason::Kind::not_measured); });
   if (absent == 0) return;
-  result.warnings.push_back({name_of(WarningCode::other_selection),
-                             fmt::format("{} of the baseline {} not part of this run of profile {}",
-                                         counted(absent, "case", "cases"),
-                                         absent == 1 ? "was" : "were", settings.profile),
-                             advice_of(WarningCode::other_selection)});
+  result.warnings.push_back(
+      warning_of(WarningCode::other_selection,
+                 fmt::format("{} of the baseline {} not part of this run of profile {}",
+                             counted(absent, "case", "cases"), absent == 1 ? "was" : "were",
+                             settings.profile)));
 }
 
 CheckResult check_records(std::span<const NamedRecord> records, const Baseline& baseline,

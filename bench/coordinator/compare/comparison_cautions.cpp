@@ -1,5 +1,3 @@
-#include "comparison_cautions.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "linkgain/analysis/launch_statistics.hpp"
+#include "comparison_parts.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/health.hpp"
@@ -47,11 +45,10 @@ void add_changes(std::vector<Warning>& cautions, const std::vector<MachineDiffer
     if (what.empty()) continue;
     const std::size_t more = what.size() > 3 ? what.size() - 3 : 0;
     what.resize(what.size() - more);
-    cautions.push_back(
-        {name_of(row.code),
-         fmt::format("{} ({}{}) and may explain a difference", row.text, fmt::join(what, "; "),
-                     more > 0 ? fmt::format("; {} more", more) : ""),
-         advice_of(row.code)});
+    cautions.push_back(warning_of(
+        row.code,
+        fmt::format("{} ({}{}) and may explain a difference", row.text, fmt::join(what, "; "),
+                    more > 0 ? fmt::format("; {} more", more) : "")));
   }
 }
 
@@ -87,9 +84,8 @@ void add_same_run(std::vector<Warning>& cautions, const RunComparison& compariso
   const RunFigures& before = *comparison.before;
   const RunFigures& after = *comparison.after;
   if (before.identity.empty() || before.identity != after.identity) return;
-  cautions.push_back({name_of(WarningCode::same_run),
-                      fmt::format("{} and {} are the same run", before.name, after.name),
-                      advice_of(WarningCode::same_run)});
+  cautions.push_back(warning_of(
+      WarningCode::same_run, fmt::format("{} and {} are the same run", before.name, after.name)));
 }
 
 void add_single_launches(std::vector<Warning>& cautions, const RunComparison& comparison) {
@@ -109,9 +105,9 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
 
 void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
   if (run.status != RunStatus::complete) {
-    cautions.push_back({name_of(WarningCode::incomplete),
-                        fmt::format("{} is not complete ({})", run.name, name_of(run.status)),
-                        advice_of(WarningCode::incomplete)});
+    cautions.push_back(
+        warning_of(WarningCode::incomplete,
+                   fmt::format("{} is not complete ({})", run.name, name_of(run.status))));
   }
   add_throttling(cautions, run);
   std::vector<DisturbedCase> cases;
@@ -140,9 +136,8 @@ void add_paths(std::vector<Warning>& cautions, const RunComparison& comparison) 
                          name_of(after))];
   }
   for (const auto& [text, count] : counts) {
-    cautions.push_back({name_of(WarningCode::other_path),
-                        fmt::format("{} ({})", text, counted(count, "case", "cases")),
-                        advice_of(WarningCode::other_path)});
+    cautions.push_back(warning_of(WarningCode::other_path,
+                                  fmt::format("{} ({})", text, counted(count, "case", "cases"))));
   }
 }
 
@@ -162,9 +157,8 @@ void add_groups(std::vector<Warning>& cautions, const RunComparison& comparison)
     ++counts[fmt::format("{} was {} before and {} after", operation, form(before), form(after))];
   }
   for (const auto& [text, count] : counts) {
-    cautions.push_back({name_of(WarningCode::other_form),
-                        fmt::format("{} ({})", text, counted(count, "case", "cases")),
-                        advice_of(WarningCode::other_form)});
+    cautions.push_back(warning_of(WarningCode::other_form,
+                                  fmt::format("{} ({})", text, counted(count, "case", "cases"))));
   }
 }
 
@@ -176,16 +170,15 @@ void add_buffers(std::vector<Warning>& cautions, const RunComparison& comparison
   if (before == after) return;
   const RunFigures& tests = before ? *comparison.before : *comparison.after;
   const RunFigures& other = before ? *comparison.after : *comparison.before;
-  const bool any_plain =
-      std::any_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& each) {
-        return each.speed_up && each.definition.buffers == Buffers::plain;
-      });
+  const bool any_plain = std::ranges::any_of(comparison.cases, [](const CaseComparison& each) {
+    return each.speed_up && each.definition.buffers == Buffers::plain;
+  });
   if (!any_plain) return;
-  cautions.push_back({name_of(WarningCode::other_buffers),
-                      fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
-                                  "of {}: NCCL may take another path with them",
-                                  tests.name, other.name),
-                      advice_of(WarningCode::other_buffers)});
+  cautions.push_back(
+      warning_of(WarningCode::other_buffers,
+                 fmt::format("NCCL allocated the buffers of {} (from 2.19 on), and CUDA those "
+                             "of {}: NCCL may take another path with them",
+                             tests.name, other.name)));
 }
 
 /// Says why cases of different rank counts are missing: they never match.
@@ -193,10 +186,10 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
   const std::size_t before = ranks_of(*comparison.before);
   const std::size_t after = ranks_of(*comparison.after);
   if (before == 0 || after == 0 || before == after) return;
-  cautions.push_back({name_of(WarningCode::other_ranks),
-                      fmt::format("{} measured {} ranks, {} {}: their cases differ",
-                                  comparison.before->name, before, comparison.after->name, after),
-                      advice_of(WarningCode::other_ranks)});
+  cautions.push_back(
+      warning_of(WarningCode::other_ranks,
+                 fmt::format("{} measured {} ranks, {} {}: their cases differ",
+                             comparison.before->name, before, comparison.after->name, after)));
 }
 
 /// Says why cases of different launch modes are missing: they never match.

@@ -1,5 +1,3 @@
-#include "comparison_headline.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "comparison_parts.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"

@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <set>
 
-#include "comparison_cautions.hpp"
-#include "comparison_headline.hpp"
+#include "comparison_parts.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -18,7 +17,6 @@
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
-#include "linkgain/tables/grouped.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 

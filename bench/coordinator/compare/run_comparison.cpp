@@ -5,22 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/training_summary.hpp"
-#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {
 
 bool is_selected(const CaseFigures& figures, const CompareOptions& options) {
   if (options.operations.empty()) return true;
-  return std::find(options.operations.begin(), options.operations.end(),
-                   figures.definition.operation) != options.operations.end();
+  return std::ranges::find(options.operations, figures.definition.operation) !=
+         options.operations.end();
 }
 
 std::string first_variant(const RunFigures& run) {
@@ -28,8 +25,8 @@ std::string first_variant(const RunFigures& run) {
 }
 
 bool has_variant(const RunFigures& run, const std::string& name) {
-  return std::any_of(run.cases.begin(), run.cases.end(),
-                     [&](const CaseFigures& figures) { return figures.variant == name; });
+  return std::ranges::any_of(run.cases,
+                             [&](const CaseFigures& figures) { return figures.variant == name; });
 }
 
 /// Which variants stand for each other.
@@ -37,9 +34,8 @@ class VariantMatch {
  public:
   VariantMatch(const RunFigures& before, const RunFigures& after)
       : first_before_(first_variant(before)), first_after_(first_variant(after)) {
-    by_name_ = std::any_of(after.cases.begin(), after.cases.end(), [&](const CaseFigures& each) {
-      return has_variant(before, each.variant);
-    });
+    by_name_ = std::ranges::any_of(
+        after.cases, [&](const CaseFigures& each) { return has_variant(before, each.variant); });
   }
 
   /// Tells whether a variant takes part at all: by name all do, else the first ones.
@@ -243,9 +239,8 @@ std::optional<LaunchMode> other_launch(const RunComparison& comparison,
   other.launch =
       each.definition.launch == LaunchMode::graph ? LaunchMode::stream : LaunchMode::graph;
   const std::vector<CaseFigures>& cases = lacking_run(comparison, each).cases;
-  const bool known = std::any_of(cases.begin(), cases.end(), [&](const CaseFigures& figures) {
-    return figures.definition == other;
-  });
+  const bool known = std::ranges::any_of(
+      cases, [&](const CaseFigures& figures) { return figures.definition == other; });
   return known ? std::optional(other.launch) : std::nullopt;
 }
 
@@ -265,9 +260,9 @@ bool was_asked_for(const std::vector<CaseComparison>& cases, const CaseCompariso
 }
 
 const CaseComparison* headline_case(const RunComparison& comparison) {
-  const auto training = std::find_if(
-      comparison.cases.begin(), comparison.cases.end(),
-      [](const auto& each) { return each.speed_up && may_stand_for_run(each.definition); });
+  const auto training = std::ranges::find_if(comparison.cases, [](const auto& each) {
+    return each.speed_up && may_stand_for_run(each.definition);
+  });
   if (training != comparison.cases.end()) return &*training;
   const CaseComparison* best = nullptr;
   const auto is_all_reduce = [](const CaseComparison& each) {

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
-
-#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

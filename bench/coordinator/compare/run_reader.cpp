@@ -98,9 +98,7 @@ std::string mpi_variant_of(const Environment& environment) {
   const auto transports = environment.find("OMPI_MCA_btl");
   if (transports == environment.end() || transports->second.starts_with('^')) return "mpi";
   const std::vector<std::string> names = split(transports->second, ',');
-  const auto has = [&](const char* name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+  const auto has = [&](const char* name) { return std::ranges::find(names, name) != names.end(); };
   if (has("vader") || has("sm")) return "shared-memory";
   return has("tcp") ? "tcp" : "mpi";
 }

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 
 namespace linkgain {
@@ -36,12 +36,7 @@ bool alike(const Finding& a, Finding b) {
 
 /// Gives 3 for "GPU3", and nothing for pairs and other subjects.
 std::optional<int> gpu_number(std::string_view subject) {
-  if (!subject.starts_with("GPU")) return std::nullopt;
-  int number = 0;
-  const char* end = subject.data() + subject.size();
-  const auto [stop, error] = std::from_chars(subject.data() + 3, end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
+  return subject.starts_with("GPU") ? whole_number<int>(subject.substr(3)) : std::nullopt;
 }
 
 bool is_pair(std::string_view subject) { return subject.find("-GPU") != std::string_view::npos; }

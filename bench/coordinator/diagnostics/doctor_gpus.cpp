@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "checks.hpp"
-#include "linkgain/base/units.hpp"
 #include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

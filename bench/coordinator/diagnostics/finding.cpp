@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "linkgain/base/json.hpp"
-#include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
 namespace {
@@ -64,7 +63,7 @@ ExitCode exit_code_of(const Diagnosis& diagnosis) {
 
 std::string to_json(const Diagnosis& diagnosis) {
   json::Out counts = json::Out::object();
-  for (const CheckVerdict verdict : kCheckVerdicts) {
+  for (const CheckVerdict verdict : kValues<CheckVerdict>) {
     counts[std::string(name_of(verdict))] =
         std::ranges::count(diagnosis.findings, verdict, &Finding::verdict);
   }

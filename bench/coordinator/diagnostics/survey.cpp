@@ -14,7 +14,6 @@
 #include <fstream>
 #include <thread>
 
-#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"

@@ -86,8 +86,8 @@ std::string models_of(const Topology& topology) {
     const std::string name = !gpu.name.empty()       ? gpu.name
                              : gpu.no_answer.empty() ? "GPU of unknown model"
                                                      : "GPU that does not answer";
-    const auto known = std::find_if(counts.begin(), counts.end(),
-                                    [&](const auto& count) { return count.first == name; });
+    const auto known =
+        std::ranges::find_if(counts, [&](const auto& count) { return count.first == name; });
     if (known != counts.end()) {
       ++known->second;
     } else {
@@ -177,9 +177,8 @@ bool has_nvlink(const TopologyGpu& gpu) { return gpu.nvlink.possible.value_or(-1
 /// Gives what is to be said where no GPU is known to have NVLink and all for the same reason.
 std::optional<std::string> same_lack(const Topology& topology) {
   const Reading<int>& first = topology.gpus.front().nvlink.possible;
-  const bool same =
-      std::all_of(topology.gpus.begin(), topology.gpus.end(),
-                  [&](const TopologyGpu& gpu) { return gpu.nvlink.possible == first; });
+  const bool same = std::ranges::all_of(
+      topology.gpus, [&](const TopologyGpu& gpu) { return gpu.nvlink.possible == first; });
   if (!same || first.value_or(0) > 0) return std::nullopt;
   return first.measured() ? "none of the GPUs has it"
                           : "none that the driver reports: " + first.reason();
@@ -252,15 +251,13 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
     const TopologyPair* back = find_pair(topology, pair.to, pair.from);
     const bool alike = back != nullptr && answers_of(*back) == answers;
     if (alike && pair.from > pair.to) continue;
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const P2pGroup& each) { return each.answers == answers; });
+    auto group = std::ranges::find(groups, answers, &P2pGroup::answers);
     if (group == groups.end()) group = groups.insert(groups.end(), {answers, {}});
     group->pairs.push_back(device_label(topology, pair.from) + (alike ? "-" : "->") +
                            device_label(topology, pair.to));
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const P2pGroup& a, const P2pGroup& b) {
-    return a.pairs.size() < b.pairs.size();
-  });
+  std::ranges::stable_sort(
+      groups, [](const P2pGroup& a, const P2pGroup& b) { return a.pairs.size() < b.pairs.size(); });
   return groups;
 }
 

@@ -19,11 +19,8 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/case_label.hpp"
-#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
@@ -94,7 +91,7 @@ class Rounds {
   int variants_left() const;
   bool is_due(int variant) const;
   void run(const RunPlace& place, int position);
-  Warning warning_of(const RunReport& report) const;
+  Warning lost_run(const RunReport& report) const;
   void keep(const RunReport& report, int position);
   void keep_sample(CaseResult& result, const MetricValues& values, const RunPlace& place,
                    int position);
@@ -168,9 +165,8 @@ void Rounds::warn_of_missing(const std::string& run, const std::string& metric,
                              const std::string& why) {
   std::vector<std::string>& runs = missing_[{metric, why}];
   const auto warning = [&] {
-    return Warning{name_of(WarningCode::metric_missing),
-                   fmt::format("no {} in {}: {}", metric, first_named(runs), why),
-                   advice_of(WarningCode::metric_missing)};
+    return warning_of(WarningCode::metric_missing,
+                      fmt::format("no {} in {}: {}", metric, first_named(runs), why));
   };
   if (!runs.empty()) std::erase(record_.warnings, warning());
   runs.push_back(run);
@@ -187,11 +183,11 @@ void Rounds::warn_of_waiting(const RunReport& report) {
   const double share = report.waited.value / time->second.samples.front();
   if (share <= kMostShare) return;
   const auto warning = [&] {
-    return Warning{name_of(WarningCode::exec_waited),
-                   fmt::format("the command waited until linkgain had read its output, for up to "
-                               "{:.0f} % of its time, in {}",
-                               100.0 * longest_wait_, first_named(waiting_)),
-                   advice_of(WarningCode::exec_waited)};
+    return warning_of(
+        WarningCode::exec_waited,
+        fmt::format("the command waited until linkgain had read its output, for up to "
+                    "{:.0f} % of its time, in {}",
+                    100.0 * longest_wait_, first_named(waiting_)));
   };
   if (!waiting_.empty()) std::erase(record_.warnings, warning());
   waiting_.push_back(name_of(plan_, report.place));
@@ -202,7 +198,7 @@ void Rounds::warn_of_waiting(const RunReport& report) {
 
 /// Says that it failed, with what the GPUs say. That they could not be asked concerns nobody whose
 /// program has a name misspelt.
-Warning Rounds::warning_of(const RunReport& report) const {
+Warning Rounds::lost_run(const RunReport& report) const {
   const std::string last =
       report.last_lines.empty() ? "" : "; its last line: " + visible(report.last_lines.back());
   const Warning failed{
@@ -236,7 +232,7 @@ void Rounds::keep(const RunReport& report, int position) {
     journal_.write_warning(record_.warnings.back());
   }
   if (report.failure) {
-    record_.warnings.push_back(warning_of(report));
+    record_.warnings.push_back(lost_run(report));
     journal_.write_warning(record_.warnings.back());
     return;
   }

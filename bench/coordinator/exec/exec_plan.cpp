@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"

@@ -9,14 +9,12 @@
 #include <set>
 #include <utility>
 
+#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
-#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/base/units.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/warning.hpp"
-#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
@@ -133,13 +131,11 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     if (arm.p2p_off()) {
       judge_forbidden(arm, most, verdict);
     } else if (!is_use(*bytes)) {
-      verdict.warnings.push_back(
-          {name_of(WarningCode::exec_no_nvlink),
-           fmt::format(
-               "{}: P2P is allowed, and only {} went over NVLink in a run: the program does "
-               "not use it",
-               arm.variant, readable_traffic(*bytes)),
-           advice_of(WarningCode::exec_no_nvlink)});
+      verdict.warnings.push_back(warning_of(
+          WarningCode::exec_no_nvlink,
+          fmt::format("{}: P2P is allowed, and only {} went over NVLink in a run: the program does "
+                      "not use it",
+                      arm.variant, readable_traffic(*bytes))));
     }
   }
 }
@@ -152,15 +148,13 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
     const ArmEvidence& off = first.p2p_off() ? first : other;
     if (!is_use(std::ranges::min(nvlink_bytes_of(off.runs, SharedGpus::count))))
       return std::nullopt;
-    return Warning{name_of(WarningCode::exec_no_change), seen + ": the variant changed nothing",
-                   advice_of(WarningCode::exec_no_change)};
+    return warning_of(WarningCode::exec_no_change, seen + ": the variant changed nothing");
   }
   // Algorithms move the same, too: without a difference in time it is worth a word.
   if (first.p2p_off() || !other.is_like_first) return std::nullopt;
-  return Warning{
-      name_of(WarningCode::exec_same_bytes),
-      seen + ", and no metric is shown to differ: the switch may be a no-op for this program",
-      advice_of(WarningCode::exec_same_bytes)};
+  return warning_of(
+      WarningCode::exec_same_bytes,
+      seen + ", and no metric is shown to differ: the switch may be a no-op for this program");
 }
 
 void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
@@ -208,10 +202,10 @@ void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms, ExecVerdict&
     for (const std::string& reason : reasons) unknown[reason].push_back(arm.variant);
   }
   for (const auto& [reason, variants] : unknown) {
-    verdict.warnings.push_back({name_of(WarningCode::exec_others_unknown),
-                                fmt::format("{}: whether others used the GPUs is not known ({})",
-                                            fmt::join(variants, ", "), reason),
-                                advice_of(WarningCode::exec_others_unknown)});
+    verdict.warnings.push_back(
+        warning_of(WarningCode::exec_others_unknown,
+                   fmt::format("{}: whether others used the GPUs is not known ({})",
+                               fmt::join(variants, ", "), reason)));
   }
 }
 
@@ -242,13 +236,11 @@ void judge_health(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     const double other_share = power_capped_share(other);
     if (first.samples == 0 || other.samples == 0) continue;
     if (std::abs(share - other_share) <= kUnlikePowerCap) continue;
-    verdict.warnings.push_back(
-        {name_of(WarningCode::exec_power_capped),
-         fmt::format(
-             "GPUs ran at their power limit in {:.0f} % of the samples with {} and {:.0f} % "
-             "with {}",
-             100.0 * share, arms.front().variant, 100.0 * other_share, arms[i].variant),
-         advice_of(WarningCode::exec_power_capped)});
+    verdict.warnings.push_back(warning_of(
+        WarningCode::exec_power_capped,
+        fmt::format("GPUs ran at their power limit in {:.0f} % of the samples with {} and {:.0f} % "
+                    "with {}",
+                    100.0 * share, arms.front().variant, 100.0 * other_share, arms[i].variant)));
   }
 }
 
@@ -280,8 +272,8 @@ bool had_another(const ArmEvidence& arm) {
 }
 
 bool looked(const ArmEvidence& arm) {
-  return std::any_of(arm.runs.begin(), arm.runs.end(),
-                     [](const RunEvidence& run) { return run.processes_looked > 0; });
+  return std::ranges::any_of(arm.runs,
+                             [](const RunEvidence& run) { return run.processes_looked > 0; });
 }
 
 /// Judges variants that name a library of their own.
@@ -305,10 +297,10 @@ void judge_own_nccl(const ArmEvidence& arm, ExecVerdict& verdict) {
 }
 
 void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
-  const bool any = std::any_of(arms.begin(), arms.end(),
-                               [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
+  const bool any =
+      std::ranges::any_of(arms, [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
   if (!any) {
-    if (std::none_of(arms.begin(), arms.end(), looked)) return;
+    if (std::ranges::none_of(arms, looked)) return;
     verdict.warnings.push_back({name_of(WarningCode::exec_no_nccl),
                                 "no process of the command was seen with a libnccl mapped",
                                 kNoNcclAdvice});
@@ -321,10 +313,10 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     const std::set<std::string> first = libraries_of(arms.front());
     const std::set<std::string> other = libraries_of(arms[i]);
     if (first == other) continue;
-    verdict.warnings.push_back({name_of(WarningCode::exec_nccl_differs),
-                                fmt::format("{} had NCCL {}, {} had {}", arms.front().variant,
-                                            named(first), arms[i].variant, named(other)),
-                                advice_of(WarningCode::exec_nccl_differs)});
+    verdict.warnings.push_back(
+        warning_of(WarningCode::exec_nccl_differs,
+                   fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
+                               arms[i].variant, named(other))));
   }
 }
 

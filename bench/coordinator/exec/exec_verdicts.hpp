@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"
-#include "linkgain/record/run_evidence.hpp"
 
 namespace linkgain {
 

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "exec_verdicts.hpp"
+#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/analysis/run_validity.hpp"
-#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/warning.hpp"
@@ -51,13 +50,12 @@ void warn_of_few_digits(Record& record) {
   for (const CaseResult& result : record.cases) {
     for (const RatioResult& each : result.ratios) {
       if (!is_of_few_digits(record, result, each)) continue;
-      record.warnings.push_back(
-          {name_of(WarningCode::few_digits),
-           fmt::format("{} is printed in steps of {} of its value: a difference that is not larger "
-                       "is inconclusive, however many runs there are",
-                       result.definition.metric->name,
-                       percent_of_digits(rounding_of(result, each.variant))),
-           advice_of(WarningCode::few_digits)});
+      record.warnings.push_back(warning_of(
+          WarningCode::few_digits,
+          fmt::format("{} is printed in steps of {} of its value: a difference that is not larger "
+                      "is inconclusive, however many runs there are",
+                      result.definition.metric->name,
+                      percent_of_digits(rounding_of(result, each.variant)))));
       break;
     }
   }
@@ -83,12 +81,11 @@ void warn_of_few_runs(Record& record) {
       if (!is_change(judge_variants(record, result, i).verdict)) continue;
       const double orders = orders_of(own, launch_medians(result, i).size());
       if (orders >= kEnough) continue;
-      record.warnings.push_back(
-          {name_of(WarningCode::few_runs),
-           fmt::format("{} runs: something on this machine that slows half of them slows one "
-                       "variant alone in 1 of {:.0f} cases",
-                       own + launch_medians(result, i).size(), orders / 2.0),
-           advice_of(WarningCode::few_runs)});
+      record.warnings.push_back(warning_of(
+          WarningCode::few_runs,
+          fmt::format("{} runs: something on this machine that slows half of them slows one "
+                      "variant alone in 1 of {:.0f} cases",
+                      own + launch_medians(result, i).size(), orders / 2.0)));
       return;
     }
   }
@@ -115,13 +112,12 @@ void warn_of_matches(Record& record) {
       const std::optional<double> other = matches_in_a_run(result, i);
       if (!first || !other) continue;
       if (std::abs(*first - *other) <= kAllowed * std::max(*first, *other)) continue;
-      record.warnings.push_back(
-          {name_of(WarningCode::matches_differ),
-           fmt::format("{} matched {} times in a run with {} and {} times with {}, on average",
-                       result.definition.metric->name, readable_number(*first),
-                       result.variants[0].variant, readable_number(*other),
-                       result.variants[i].variant),
-           advice_of(WarningCode::matches_differ)});
+      record.warnings.push_back(warning_of(
+          WarningCode::matches_differ,
+          fmt::format("{} matched {} times in a run with {} and {} times with {}, on average",
+                      result.definition.metric->name, readable_number(*first),
+                      result.variants[0].variant, readable_number(*other),
+                      result.variants[i].variant)));
     }
   }
 }

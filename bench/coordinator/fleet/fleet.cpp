@@ -43,16 +43,15 @@ std::vector<int> ranks_to_blame(const std::set<RankPair>& measured,
   std::vector<int> blamed;
   for (const int rank : ranks) {
     const auto with_rank = [rank](const RankPair& pair) { return has_rank(pair, rank); };
-    const auto all = std::count_if(measured.begin(), measured.end(), with_rank);
-    if (all >= 2 && std::count_if(slow.begin(), slow.end(), with_rank) == all)
-      blamed.push_back(rank);
+    const auto all = std::ranges::count_if(measured, with_rank);
+    if (all >= 2 && std::ranges::count_if(slow, with_rank) == all) blamed.push_back(rank);
   }
   return blamed;
 }
 
 bool covers(const std::vector<int>& ranks, const std::set<RankPair>& pairs) {
-  return std::all_of(pairs.begin(), pairs.end(), [&](const RankPair& pair) {
-    return std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return has_rank(pair, rank); });
+  return std::ranges::all_of(pairs, [&](const RankPair& pair) {
+    return std::ranges::any_of(ranks, [&](int rank) { return has_rank(pair, rank); });
   });
 }
 
@@ -95,8 +94,8 @@ class Findings {
   void add(NodeState state, std::string text) { findings_.emplace_back(state, std::move(text)); }
 
   void put_into(FleetNode& node) {
-    std::stable_sort(findings_.begin(), findings_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(findings_,
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
     if (!findings_.empty()) node.state = findings_.front().first;
     for (auto& [state, text] : findings_) node.findings.push_back(std::move(text));
   }
@@ -106,8 +105,7 @@ class Findings {
 };
 
 void look_at_run(const FleetRecord& record, Findings& findings) {
-  const auto wrong = std::count_if(record.values.begin(), record.values.end(),
-                                   [](const FleetValue& value) { return value.wrong_data; });
+  const auto wrong = std::ranges::count_if(record.values, &FleetValue::wrong_data);
   if (wrong > 0) {
     findings.add(NodeState::wrong_data,
                  fmt::format("wrong data in {}", counted(wrong, "case", "cases")));
@@ -523,7 +521,7 @@ ExitCode exit_code_of(const FleetReport& report) {
   const auto read = std::ranges::count_if(
       report.nodes, [](const FleetNode& node) { return node.state != NodeState::unreadable; });
   if (read == 0 && !report.nodes.empty()) return ExitCode::usage;
-  const bool trouble = std::any_of(report.nodes.begin(), report.nodes.end(), [](const auto& node) {
+  const bool trouble = std::ranges::any_of(report.nodes, [](const auto& node) {
     return node.state != NodeState::ok && node.state != NodeState::not_judged;
   });
   return trouble ? ExitCode::problem_found : ExitCode::success;
@@ -542,12 +540,11 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   tell_namesakes_apart(report, newest);
   name_older(report, records, newest);
   add_unreadable(report, records);
-  const auto others = std::count_if(records.begin(), records.end(), is_left_out);
-  const auto readable =
-      std::count_if(records.begin(), records.end(),
-                    [](const FleetRecord& record) { return record.problem.empty(); });
+  const auto others = std::ranges::count_if(records, is_left_out);
+  const auto readable = std::ranges::count_if(
+      records, [](const FleetRecord& record) { return record.problem.empty(); });
   add_missing(report, options);
-  std::stable_sort(report.nodes.begin(), report.nodes.end(), is_worse);
+  std::ranges::stable_sort(report.nodes, is_worse);
   report.drain = hosts_to_drain(report, options);
   if (!newest.empty()) report.notes.push_back(kinds.text());
   for (std::string& reach : kinds.reaches(names, options.tolerance)) {

@@ -18,8 +18,8 @@ namespace linkgain {
 
 std::string describe_machine(const Machine& machine) {
   const std::string ranks = describe_ranks(machine);
-  const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
-                                [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  const bool gpus =
+      std::ranges::any_of(machine.ranks, [](const RankInfo& rank) { return rank.gpu.has_value(); });
   return gpus || machine.processor.empty() ? ranks
                                            : fmt::format("{} on {}", ranks, machine.processor);
 }
@@ -77,9 +77,8 @@ std::ptrdiff_t unknown_counts(const FleetRecord& record) {
 std::string label_of_all_pairs(const Machine& machine) {
   if (machine.links.empty()) return {};
   const std::string label = link_label(machine, machine.links.front());
-  const bool alike =
-      std::all_of(machine.links.begin(), machine.links.end(),
-                  [&](const PairLink& link) { return link_label(machine, link) == label; });
+  const bool alike = std::ranges::all_of(
+      machine.links, [&](const PairLink& link) { return link_label(machine, link) == label; });
   return alike ? label : std::string();
 }
 
@@ -130,7 +129,7 @@ double least_deviation(const FleetNames::Name& name, int launches) {
 }
 
 Path path_of(const Column& column) {
-  const auto most = std::max_element(column.paths.begin(), column.paths.end());
+  const auto most = std::ranges::max_element(column.paths);
   return 3 * static_cast<std::size_t>(*most) >= 2 * column.logs.size()
              ? static_cast<Path>(most - column.paths.begin())
              : Path::unknown;

@@ -13,7 +13,7 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/record/launch_times.hpp"
+#include "linkgain/record/record.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
 #include "linkgain/statistics/statistics.hpp"
@@ -282,7 +282,7 @@ std::vector<fs::path> find_fleet_files(const std::vector<fs::path>& named) {
                        "give records, or directories with records below them");
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
 }

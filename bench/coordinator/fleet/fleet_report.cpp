@@ -10,9 +10,7 @@
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/cases/case_label.hpp"
 #include "linkgain/fleet/fleet.hpp"
-#include "linkgain/record/record_json.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/prometheus.hpp"
 
@@ -236,7 +234,7 @@ std::string fleet_prometheus(const FleetReport& report) {
              "0 nothing found, 1 a node is neither ok nor not judged, 2 all are unreadable.");
   text.value(static_cast<int>(exit_code_of(report)));
   text.gauge("linkgain_fleet_nodes", "Nodes by state.");
-  for (const NodeState state : kNodeStates) {
+  for (const NodeState state : kValues<NodeState>) {
     text.value(static_cast<double>(std::ranges::count(report.nodes, state, &FleetNode::state)),
                {{"state", name_of(state)}});
   }

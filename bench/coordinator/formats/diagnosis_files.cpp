@@ -88,7 +88,7 @@ class Series {
 
 std::string diagnosis_junit(const Diagnosis& diagnosis) {
   std::string summary;
-  for (const CheckVerdict verdict : kCheckVerdicts) {
+  for (const CheckVerdict verdict : kValues<CheckVerdict>) {
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count_of(diagnosis, verdict),
                            name_of(verdict));
   }
@@ -113,7 +113,7 @@ std::string diagnosis_prometheus(const Diagnosis& diagnosis) {
   text.gauge("linkgain_doctor_gpus", "GPUs that respond.");
   text.value(gpus_that_respond(diagnosis));
   text.gauge("linkgain_doctor_findings", "Findings by verdict.");
-  for (const CheckVerdict verdict : kCheckVerdicts) {
+  for (const CheckVerdict verdict : kValues<CheckVerdict>) {
     text.value(static_cast<double>(count_of(diagnosis, verdict)), {{"verdict", name_of(verdict)}});
   }
   text.gauge("linkgain_doctor_check_severity",

@@ -9,7 +9,6 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/html/page.hpp"
-#include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_pictures.hpp"

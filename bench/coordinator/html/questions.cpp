@@ -11,7 +11,6 @@
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "run_pictures.hpp"
 
 namespace linkgain {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <list>
-#include <utility>
 #include <vector>
 
 #include "linkgain/html/page.hpp"

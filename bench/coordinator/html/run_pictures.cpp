@@ -13,7 +13,6 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/html/heat_map.hpp"
-#include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"
 #include "linkgain/html/row_chart.hpp"
 #include "linkgain/report/answer.hpp"

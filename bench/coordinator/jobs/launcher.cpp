@@ -6,11 +6,9 @@
 #include <array>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/recorded_variables.hpp"

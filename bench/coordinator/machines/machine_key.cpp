@@ -18,8 +18,8 @@ std::optional<std::string> known(const std::string& text) {
 /// Returns "2 x NVIDIA H200", or each in turn where they differ.
 std::string describe_gpus(const std::vector<std::string>& gpus) {
   if (gpus.empty()) return "no GPUs";
-  const bool alike = std::all_of(gpus.begin(), gpus.end(),
-                                 [&](const std::string& gpu) { return gpu == gpus.front(); });
+  const bool alike =
+      std::ranges::all_of(gpus, [&](const std::string& gpu) { return gpu == gpus.front(); });
   if (alike) return fmt::format("{} x {}", gpus.size(), gpus.front());
   std::string text;
   for (const std::string& gpu : gpus) text += (text.empty() ? "" : " + ") + gpu;
@@ -33,7 +33,7 @@ void fill_in(std::optional<T>& value, const std::optional<T>& other) {
 
 void fill_in(std::vector<PairLink>& links, const std::vector<PairLink>& others) {
   for (const PairLink& other : others) {
-    const auto same = std::find_if(links.begin(), links.end(), [&](const PairLink& each) {
+    const auto same = std::ranges::find_if(links, [&](const PairLink& each) {
       return each.from == other.from && each.to == other.to;
     });
     if (same == links.end()) {

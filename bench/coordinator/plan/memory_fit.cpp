@@ -120,8 +120,7 @@ std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<
   std::optional<std::int64_t> least;
   for (std::size_t i = 0; i < site.free_gpu_memory.size(); ++i) {
     const auto gpu = static_cast<int>(i);
-    const bool used =
-        gpus.empty() ? gpu < ranks : std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
+    const bool used = gpus.empty() ? gpu < ranks : std::ranges::find(gpus, gpu) != gpus.end();
     const std::optional<std::int64_t>& own = site.free_gpu_memory[i];
     if (used && own) least = std::min(least.value_or(*own), *own);
   }
@@ -218,15 +217,15 @@ class MemoryFit {
 
 /// Returns the first case of the largest size.
 const Case& MemoryFit::largest(const std::vector<Case>& cases) const {
-  return *std::max_element(cases.begin(), cases.end(),
-                           [&](const Case& a, const Case& b) { return need(a) < need(b); });
+  return *std::ranges::max_element(cases,
+                                   [&](const Case& a, const Case& b) { return need(a) < need(b); });
 }
 
 bool MemoryFit::is_asked_for(const Case& c) const {
   if (!c.training) return !options_.sizes.empty();
   const auto& only = options_.operations;
-  return std::find(only.begin(), only.end(), c.operation) != only.end() || options_.steps ||
-         options_.tokens || !(options_.training == TrainingSelection{});
+  return std::ranges::find(only, c.operation) != only.end() || options_.steps || options_.tokens ||
+         !(options_.training == TrainingSelection{});
 }
 
 /// Returns what would have a training like this one fit: options with which `jobs` fit together.
@@ -274,7 +273,7 @@ void MemoryFit::leave_out() {
   if (!asked_for.empty()) refuse(largest(asked_for));
   if (all.size() == plan_.cases.size()) refuse(largest(all));
   std::erase_if(plan_.cases, is_too_large);
-  if (std::none_of(plan_.cases.begin(), plan_.cases.end(), is_a_training)) plan_.training.reset();
+  if (std::ranges::none_of(plan_.cases, is_a_training)) plan_.training.reset();
   plan_.warnings.push_back(warning_of(all));
 }
 
@@ -287,13 +286,13 @@ Warning MemoryFit::warning_of(const std::vector<Case>& left_out) const {
   }
   const std::size_t rest = left_out.size() - names.size();
   std::vector<std::string> advice;
-  const auto training = std::find_if(left_out.begin(), left_out.end(), is_a_training);
+  const auto training = std::ranges::find_if(left_out, is_a_training);
   if (training != left_out.end()) {
     advice.push_back(fmt::format("measure the training with --only {} {}",
                                  name_of(training->operation),
                                  smaller_training(*training, at_once_)));
   }
-  if (!std::all_of(left_out.begin(), left_out.end(), is_a_training)) {
+  if (!std::ranges::all_of(left_out, is_a_training)) {
     advice.emplace_back("ask for smaller sizes with --sizes");
   }
   return {

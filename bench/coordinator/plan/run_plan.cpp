@@ -13,7 +13,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
@@ -101,8 +100,7 @@ int choose_nccl_ranks(const RunOptions& options, const Site& site,
 }
 
 bool measures(const Selection& selection, OperationKind operation) {
-  return std::find(selection.operations.begin(), selection.operations.end(), operation) !=
-         selection.operations.end();
+  return std::ranges::find(selection.operations, operation) != selection.operations.end();
 }
 
 bool trains(const Selection& selection) { return measures(selection, OperationKind::gpt2_step); }
@@ -127,12 +125,12 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
     const auto of_operation = [&](const Selection& s) {
       return measures(s, operation) && !(s.where_possible && has_reduced_sets(options.profile));
     };
-    if (std::none_of(profile.begin(), profile.end(), of_operation)) {
+    if (std::ranges::none_of(profile, of_operation)) {
       chosen.push_back(usual_selection(operation, backend));
     }
-    std::copy_if(profile.begin(), profile.end(), std::back_inserter(chosen), of_operation);
+    std::ranges::copy_if(profile, std::back_inserter(chosen), of_operation);
   }
-  if (!options.sizes.empty() && std::all_of(chosen.begin(), chosen.end(), trains)) {
+  if (!options.sizes.empty() && std::ranges::all_of(chosen, trains)) {
     throw UsageError("--sizes goes with operations that have one, not with gpt2_step alone",
                      "leave it out; a training is made larger by --batch and --sequence");
   }
@@ -181,8 +179,8 @@ void require_tokens(const RunOptions& options, const TrainingParameters& trainin
 
 /// Returns what trainings run, where there are some.
 std::optional<TrainingPlan> choose_training(const RunOptions& options, const RunPlan& plan) {
-  const bool any = std::any_of(plan.cases.begin(), plan.cases.end(),
-                               [](const Case& c) { return c.training.has_value(); });
+  const bool any =
+      std::ranges::any_of(plan.cases, [](const Case& c) { return c.training.has_value(); });
   if (!any) {
     if (!options.steps && !options.tokens) return std::nullopt;
     refuse_without_training(options);
@@ -360,10 +358,9 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
                                                 : choose_nccl_ranks(options, site, hosts);
   if (plan.backend == BackendKind::mpi && !hosts && plan.ranks > site.processors) {
     plan.warnings.push_back(
-        {name_of(WarningCode::oversubscribed),
-         fmt::format("{} ranks share {} processors: times include waiting for one", plan.ranks,
-                     site.processors),
-         advice_of(WarningCode::oversubscribed)});
+        warning_of(WarningCode::oversubscribed,
+                   fmt::format("{} ranks share {} processors: times include waiting for one",
+                               plan.ranks, site.processors)));
   }
   plan.gpus = options.gpus;
   plan.profile = name_of(options.profile);

@@ -1,7 +1,6 @@
 #include "linkgain/plan/site.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -9,8 +8,8 @@
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/hardware/topology.hpp"
-#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
@@ -18,16 +17,10 @@
 namespace linkgain {
 namespace {
 
-std::optional<int> parse_count(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 1) return std::nullopt;
-  return number;
-}
-
+/// Reads a number above 0.
 std::optional<int> count_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::nullopt : parse_count(found->second);
+  const auto number = whole_number<int>(value_of(environment, name));
+  return number && *number >= 1 ? number : std::nullopt;
 }
 
 /// Returns the GPUs that CUDA sees, in its order as far as that can be known from outside.

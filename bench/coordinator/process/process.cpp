@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -24,16 +23,10 @@
 #include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {
-
-std::optional<pid_t> parse_id(const std::string& name) {
-  pid_t id = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
-  return id;
-}
 
 /// Reads the environment that the process started with; a zero before and behind each "NAME=value"
 /// of it.
@@ -208,7 +201,7 @@ std::vector<ProcessEntry> list_processes() {
   std::error_code error;
   for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::optional<pid_t> id = parse_id(entry->path().filename());
+    const auto id = whole_number<pid_t>(entry->path().filename().native());
     if (!id) continue;
     if (const auto process = read_process(*id)) processes.push_back(*process);
   }

@@ -143,13 +143,12 @@ void CaseTable::add_ratio_columns(RunColumns& columns) {
 
 /// Marks where some ratio that is shown is less certain than was asked for.
 std::string CaseTable::convergence_mark(const CaseSummary& each) {
-  const bool shown = std::any_of(each.comparisons.begin(), each.comparisons.end(),
-                                 [](const Comparison& entry) { return entry.has_speed_up(); });
+  const bool shown = std::ranges::any_of(
+      each.comparisons, [](const Comparison& entry) { return entry.has_speed_up(); });
   if (each.result->converged || !shown) return {};
-  const bool has_interval =
-      std::any_of(each.comparisons.begin(), each.comparisons.end(), [](const Comparison& entry) {
-        return entry.has_speed_up() && entry.ratio->interval.has_value();
-      });
+  const bool has_interval = std::ranges::any_of(each.comparisons, [](const Comparison& entry) {
+    return entry.has_speed_up() && entry.ratio->interval.has_value();
+  });
   if (!has_interval) return {};
   return footnotes_.mark("*", fmt::format("not converged: the interval is wider than {}",
                                           precision_text(summary_.record.settings)));

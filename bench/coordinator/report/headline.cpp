@@ -7,7 +7,6 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
-#include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/report.hpp"
 #include "run_rows.hpp"
 #include "sentences.hpp"

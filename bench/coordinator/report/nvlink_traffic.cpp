@@ -32,7 +32,7 @@ Source source_of(const Case& definition) {
 /// Says where the algorithms are from that the table shows.
 std::string source_of_algorithms(const Record& record) {
   const auto has = [&](Source source) {
-    return std::any_of(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
+    return std::ranges::any_of(record.cases, [&](const CaseResult& result) {
       return source_of(result.definition) == source;
     });
   };
@@ -88,10 +88,10 @@ std::string algorithm_cell(const Case& definition, const TrafficEvidence& eviden
 /// Tells whether a counted variant of the record has what `holds` asks for.
 template <typename Holds>
 bool any_evidence(const Record& record, Holds holds) {
-  return std::any_of(record.cases.begin(), record.cases.end(), [&](const CaseResult& result) {
-    return std::any_of(
-        result.variants.begin(), result.variants.end(),
-        [&](const VariantResult& variant) { return variant.evidence && holds(*variant.evidence); });
+  return std::ranges::any_of(record.cases, [&](const CaseResult& result) {
+    return std::ranges::any_of(result.variants, [&](const VariantResult& variant) {
+      return variant.evidence && holds(*variant.evidence);
+    });
   });
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -244,7 +243,7 @@ void add_legend(Document& document, const Record& record) {
   std::vector<std::string> items;
   for (const LinkLabel& each : kLinkLabels) {
     const auto is_such = [&](const std::string& label) { return is_called(each, label); };
-    if (std::any_of(labels.begin(), labels.end(), is_such)) {
+    if (std::ranges::any_of(labels, is_such)) {
       items.push_back(fmt::format("{}: {}", each.label, each.meaning));
     }
   }

@@ -182,8 +182,8 @@ std::string paths_of(const Record& record, const std::string& variant) {
       if (entry.variant != variant || !entry.time.has_value() || !carries(result.definition)) {
         continue;
       }
-      const auto known = std::find_if(counts.begin(), counts.end(),
-                                      [&](const auto& count) { return count.first == entry.path; });
+      const auto known = std::ranges::find_if(
+          counts, [&](const auto& count) { return count.first == entry.path; });
       if (known != counts.end()) {
         ++known->second;
       } else {
@@ -291,8 +291,8 @@ std::string host_copy(const Machine& machine) {
 
 /// Leaves out columns that no rank fills, as on a machine without GPUs.
 Table ranks_table(const Machine& machine) {
-  const bool gpus = std::any_of(machine.ranks.begin(), machine.ranks.end(),
-                                [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  const bool gpus =
+      std::ranges::any_of(machine.ranks, [](const RankInfo& rank) { return rank.gpu.has_value(); });
   std::vector<Table::Column> columns{{"Rank", Table::Alignment::right}, {"Host"}, {"CPUs"}};
   if (gpus) {
     columns.insert(

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -38,9 +37,8 @@ bool shows_exposed(const VariantSummary& variant) { return variant.exposed && !v
 void add_missing(Document& document, const RunSummary& summary) {
   for (const CaseSummary* each : summary.missing_trainings) {
     const auto& variants = each->result->variants;
-    const auto skipped =
-        std::find_if(variants.begin(), variants.end(),
-                     [](const VariantResult& variant) { return variant.skipped.has_value(); });
+    const auto skipped = std::ranges::find_if(
+        variants, [](const VariantResult& variant) { return variant.skipped.has_value(); });
     const std::optional<StopReason>& stopped = each->result->stopped;
     const std::string why = skipped != variants.end() ? why_skipped(*skipped)
                             : stopped                 ? std::string(name_of(*stopped))
@@ -109,9 +107,7 @@ std::string steps_text(const Settings& settings, const CaseResult& result) {
 
 /// Says, behind how far the losses differ, that it is too far, where it is.
 std::string parted_text(const CaseSummary& each) {
-  const bool parted =
-      std::any_of(each.variants.begin(), each.variants.end(),
-                  [](const VariantSummary& variant) { return variant.losses_parted; });
+  const bool parted = std::ranges::any_of(each.variants, &VariantSummary::losses_parted);
   if (!parted) return {};
   return fmt::format(", more than the {:.1e} that rounding explains",
                      loss_bound(*each.definition().training, each.definition().ranks));
@@ -178,7 +174,7 @@ constexpr const char* kSharded = "†";
 /// Tells whether a row's exposed communication is less what sharding saves.
 bool shows_sharded(const CaseSummary& each) {
   return shards_optimizer(each.definition().training->strategy) &&
-         std::any_of(each.variants.begin(), each.variants.end(), shows_exposed);
+         std::ranges::any_of(each.variants, shows_exposed);
 }
 
 /// Says "fp32 ddp"; with the model where it is not that of the first row.

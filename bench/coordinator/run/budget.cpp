@@ -44,9 +44,7 @@ bool RunPace::lower_launches() {
 
 int RunPace::holds(const std::vector<int>& cases, int launches) const {
   if (!plan_.budget) return launches;
-  const bool all =
-      launches_ == plan_.launches &&
-      std::none_of(cases_.begin(), cases_.end(), [](const Planned& each) { return each.left_out; });
+  const bool all = launches_ == plan_.launches && std::ranges::none_of(cases_, &Planned::left_out);
   double seconds = 0.0;
   for (const int index : cases) {
     seconds +=

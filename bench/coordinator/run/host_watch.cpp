@@ -56,11 +56,10 @@ void HostWatch::end_of_start_window() {
   const std::optional<double> busy = others(*before_start_, read());
   if (!busy || !leave_too_few(*busy)) return;
   observer_.warn(
-      {name_of(WarningCode::busy_processors),
-       fmt::format("{:.1f} of {} processors were busy before anything was started, which "
-                   "leaves too few for {} ranks",
-                   *busy, usable_processors(), ranks_here()),
-       advice_of(WarningCode::busy_processors)});
+      warning_of(WarningCode::busy_processors,
+                 fmt::format("{:.1f} of {} processors were busy before anything was started, which "
+                             "leaves too few for {} ranks",
+                             *busy, usable_processors(), ranks_here())));
 }
 
 void HostWatch::add_own(const Machine& machine) {
@@ -122,9 +121,8 @@ void HostWatch::tell() {
         fmt::format("the ranks were interrupted {:.0f} times a second", switches_ / seconds_));
   }
   if (found.empty()) return;
-  observer_.warn({name_of(WarningCode::host_load),
-                  fmt::format("while measuring {}", fmt::join(found, "; ")),
-                  advice_of(WarningCode::host_load)});
+  observer_.warn(warning_of(WarningCode::host_load,
+                            fmt::format("while measuring {}", fmt::join(found, "; "))));
 }
 
 }  // namespace linkgain

@@ -310,16 +310,13 @@ bool CaseRun::sample_round(BalancedOrder& order, int round) {
 }
 
 /// Returns whether this launch sampled the first variant and another one.
-bool CaseRun::is_compared() const {
-  return sampled_[0] && std::count(sampled_.begin(), sampled_.end(), true) > 1;
-}
+bool CaseRun::is_compared() const { return sampled_[0] && std::ranges::count(sampled_, true) > 1; }
 
 /// Says why no variant is open: where they run one after the other an earlier one may have been all
 /// there is to measure.
 StopReason CaseRun::why_none_is_open() const {
-  const bool measured =
-      std::any_of(result_.variants.begin(), result_.variants.end(),
-                  [](const VariantResult& each) { return each.time.has_value(); });
+  const bool measured = std::ranges::any_of(
+      result_.variants, [](const VariantResult& each) { return each.time.has_value(); });
   return measured ? StopReason::nothing_to_compare : StopReason::skipped;
 }
 
@@ -362,9 +359,7 @@ void CaseRun::verified(std::size_t place, const Verification& verification) {
 void CaseRun::finish() {
   keep_evidence();
   for (const int index : handling_.next()) {
-    const auto found = std::find_if(opened_.begin(), opened_.end(), [index](const Opened& opened) {
-      return opened.place == static_cast<std::size_t>(index);
-    });
+    const auto found = std::ranges::find(opened_, static_cast<std::size_t>(index), &Opened::place);
     if (found == opened_.end()) continue;
     const Opened one = *found;
     Job& job = *jobs_[one.place].job;
@@ -529,8 +524,8 @@ void TrafficCount::add(const protocol::CountersReply& before, const protocol::Co
 }
 
 bool has_host_copies(const Machine& machine) {
-  return std::any_of(machine.ranks.begin(), machine.ranks.end(),
-                     [](const RankInfo& rank) { return rank.host_copy.has_value(); });
+  return std::ranges::any_of(machine.ranks,
+                             [](const RankInfo& rank) { return rank.host_copy.has_value(); });
 }
 
 void read_host_copies(Job& job, Seconds deadline, Machine& machine, RunObserver& observer) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -439,10 +438,9 @@ void Run::handshake(VariantJob& job, Seconds deadline) {
 /// Lowers the launches to what the budget holds, by the time of the first launch's cases.
 void Run::lower_launches() {
   if (plan_.is_soak || !pace_.lower_launches()) return;
-  warn({name_of(WarningCode::fewer_launches),
-        fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
-                    pace_.launches(), plan_.launches, plan_.budget->value),
-        advice_of(WarningCode::fewer_launches)});
+  warn(warning_of(WarningCode::fewer_launches,
+                  fmt::format("{} launches instead of {}: the budget of {:g} s holds no more",
+                              pace_.launches(), plan_.launches, plan_.budget->value)));
 }
 
 bool Run::all_gave_up() const {
@@ -550,8 +548,8 @@ void Run::start_again(VariantJob& job, int launch) {
 
 void Run::measure(Launch& launch, int index) {
   KeptOut kept_out(launch.jobs, index, losses_);
-  const bool any = std::any_of(launch.jobs.begin(), launch.jobs.end(),
-                               [](const VariantJob& job) { return job.job != nullptr; });
+  const bool any =
+      std::ranges::any_of(launch.jobs, [](const VariantJob& job) { return job.job != nullptr; });
   if (!any) return skip(launch, index, SkipReason::job_lost);
   if (pace_.out_of_budget()) return skip(launch, index, SkipReason::out_of_time);
   CaseResult& result = record_.cases[static_cast<std::size_t>(index)];

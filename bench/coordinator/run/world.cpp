@@ -9,7 +9,6 @@
 #include <chrono>
 
 #include "linkgain/base/environment.hpp"
-#include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
@@ -21,9 +20,8 @@ GpuLookout::GpuLookout(const RunPlan& plan, const Site& site) {
   nvml_ = Nvml::open(&why_not_all_);
   if (!nvml_) return;
   for (int gpu = 0; gpu < static_cast<int>(site.gpu_pci_bus_ids.size()); ++gpu) {
-    const bool used = plan.gpus.empty()
-                          ? gpu < plan.ranks
-                          : std::find(plan.gpus.begin(), plan.gpus.end(), gpu) != plan.gpus.end();
+    const bool used =
+        plan.gpus.empty() ? gpu < plan.ranks : std::ranges::find(plan.gpus, gpu) != plan.gpus.end();
     if (!used) continue;
     const std::string& place = site.gpu_pci_bus_ids[static_cast<std::size_t>(gpu)];
     if (const auto device = nvml_->device_by_pci_bus_id(place)) {

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <tuple>
 
-#include "linkgain/analysis/kernel_ratio.hpp"
+#include "linkgain/analysis/judgement.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
-#include "linkgain/analysis/variant_judgement.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/limits.hpp"
@@ -68,9 +67,8 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
   std::vector<Comparison> comparisons;
   for (std::size_t i = 1; i < result.variants.size(); ++i) {
     Comparison comparison{.first = &result.variants.front(), .other = &result.variants[i]};
-    const auto ratio = std::find_if(
-        result.ratios.begin(), result.ratios.end(),
-        [&](const RatioResult& entry) { return entry.variant == comparison.other->variant; });
+    const auto ratio =
+        std::ranges::find(result.ratios, comparison.other->variant, &RatioResult::variant);
     if (ratio != result.ratios.end()) {
       comparison.ratio = &ratio->ratio;
     }
@@ -131,16 +129,15 @@ void finish(Curve& curve) {
   for (const CaseSummary* each : curve.cases) {
     for (const VariantSummary& variant : each->variants) {
       const std::string& name = variant.result->variant;
-      const auto known = std::find(curve.variants.begin(), curve.variants.end(), name);
+      const auto known = std::ranges::find(curve.variants, name);
       if (known == curve.variants.end()) curve.variants.push_back(name);
       if (variant.result->time) ++counts[name][variant.result->path];
       curve.is_judged = curve.is_judged || variant.nvlink_share;
     }
   }
   for (const auto& [variant, paths] : counts) {
-    const auto usual =
-        std::max_element(paths.begin(), paths.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto usual = std::ranges::max_element(
+        paths, [](const auto& a, const auto& b) { return a.second < b.second; });
     curve.usual_paths[variant] = usual->first;
   }
 }
@@ -160,15 +157,12 @@ bool hides_gpus(const Environment& environment) {
 bool have_ranks_gpu_numbers(const Record& record) {
   const std::vector<RankInfo>& ranks = record.machine.ranks;
   const auto& in_force = record.settings.environment_in_force;
-  if (ranks.empty() || !on_one_host(record.machine) ||
-      std::any_of(in_force.begin(), in_force.end(), hides_gpus)) {
+  if (ranks.empty() || !on_one_host(record.machine) || std::ranges::any_of(in_force, hides_gpus)) {
     return false;
   }
-  const bool same_numbers = std::all_of(ranks.begin(), ranks.end(), [](const RankInfo& rank) {
-    return rank.gpu && rank.gpu->cuda_index == rank.rank;
-  });
-  return same_numbers &&
-         std::is_sorted(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+  const bool same_numbers = std::ranges::all_of(
+      ranks, [](const RankInfo& rank) { return rank.gpu && rank.gpu->cuda_index == rank.rank; });
+  return same_numbers && std::ranges::is_sorted(ranks, [](const auto& a, const auto& b) {
            return a.gpu->pci_bus_id < b.gpu->pci_bus_id;
          });
 }
@@ -237,9 +231,8 @@ std::string LaunchRange::text() const {
 }
 
 const VariantSummary* CaseSummary::find(std::string_view variant) const {
-  const auto found =
-      std::find_if(variants.begin(), variants.end(),
-                   [&](const VariantSummary& each) { return each.result->variant == variant; });
+  const auto found = std::ranges::find_if(
+      variants, [&](const VariantSummary& each) { return each.result->variant == variant; });
   return found == variants.end() ? nullptr : &*found;
 }
 
@@ -256,13 +249,13 @@ Case Curve::definition() const {
 }
 
 bool Curve::has_pairs() const {
-  return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
+  return std::ranges::any_of(cases, [&](const CaseSummary* each) {
     return each->definition().pair != cases.front()->definition().pair;
   });
 }
 
 bool Curve::mixes_launches() const {
-  return std::any_of(cases.begin(), cases.end(), [&](const CaseSummary* each) {
+  return std::ranges::any_of(cases, [&](const CaseSummary* each) {
     return each->definition().launch != cases.front()->definition().launch;
   });
 }
@@ -364,8 +357,7 @@ std::vector<Curve> RunSummary::all_curves() const {
     const OperationKind operation = each.definition().operation;
     if (is_training(operation) || is_program(operation)) continue;
     const std::string name = curve_name(as_shown(each.definition()));
-    auto curve = std::find_if(curves.begin(), curves.end(),
-                              [&](const Curve& known) { return known.name == name; });
+    auto curve = std::ranges::find(curves, name, &Curve::name);
     if (curve == curves.end()) {
       curve = curves.insert(curves.end(), Curve{.name = name});
     }
@@ -418,7 +410,7 @@ void RunSummary::condense() {
       continue;
     }
     const GroupKey key = group_key(known->second, own);
-    const auto place = std::find(keys.begin(), keys.end(), key) - keys.begin();
+    const auto place = std::ranges::find(keys, key) - keys.begin();
     if (place == std::ssize(keys)) {
       keys.push_back(key);
       curve_groups.emplace_back();
@@ -443,8 +435,7 @@ void RunSummary::condense() {
 void RunSummary::add_headline(std::vector<Curve> curves) {
   for (Curve& curve : curves) {
     curve.name = group_name(as_shown(curve.definition()));
-    const auto known = std::find_if(headline.begin(), headline.end(),
-                                    [&](const Curve& group) { return group.name == curve.name; });
+    const auto known = std::ranges::find(headline, curve.name, &Curve::name);
     if (known == headline.end()) {
       headline.push_back(std::move(curve));
     } else {
@@ -457,8 +448,7 @@ void RunSummary::add_headline(std::vector<Curve> curves) {
   std::set<OperationKind> seen;
   left_out_of_headline = std::erase_if(headline, [&](const Curve& curve) {
     const bool first = seen.insert(curve.definition().operation).second;
-    return !first && std::none_of(curve.cases.begin(), curve.cases.end(),
-                                  [](const CaseSummary* each) { return each->has_wrong_data; });
+    return !first && std::ranges::none_of(curve.cases, &CaseSummary::has_wrong_data);
   });
 }
 
@@ -487,10 +477,9 @@ void RunSummary::add_health() {
       for (const Sample& sample : result.samples) add_sample(all, sample.health);
     }
   }
-  const bool has_gpus = std::any_of(record.machine.ranks.begin(), record.machine.ranks.end(),
-                                    [](const RankInfo& rank) { return rank.gpu.has_value(); });
-  const bool has_times = std::any_of(cases.begin(), cases.end(),
-                                     [](const CaseSummary& each) { return each.is_measured; });
+  const bool has_gpus = std::ranges::any_of(
+      record.machine.ranks, [](const RankInfo& rank) { return rank.gpu.has_value(); });
+  const bool has_times = std::ranges::any_of(cases, &CaseSummary::is_measured);
   if (all != HealthSummary{} || (has_gpus && has_times && !is_of_program())) health = all;
 }
 

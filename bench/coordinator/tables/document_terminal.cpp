@@ -4,7 +4,6 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/tables/document.hpp"
-#include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {

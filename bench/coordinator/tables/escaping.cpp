@@ -164,11 +164,10 @@ std::string csv_field(std::optional<double> value) {
 
 std::string shell_quoted(std::string_view text) {
   constexpr std::string_view kHarmless = "-_./:=,+@%";
-  const bool plain =
-      !text.empty() && !is_command(text) && std::all_of(text.begin(), text.end(), [&](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-               kHarmless.find(c) != std::string_view::npos;
-      });
+  const bool plain = !text.empty() && !is_command(text) && std::ranges::all_of(text, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kHarmless.find(c) != std::string_view::npos;
+  });
   if (plain) {
     return std::string(text);
   }

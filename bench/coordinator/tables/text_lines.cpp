@@ -1,24 +1,18 @@
 #include "linkgain/tables/text_lines.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
-
-std::size_t terminal_columns(int descriptor) {
-  winsize size{};
-  if (::isatty(descriptor) != 1 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0) {
-    return kAnyColumns;
-  }
-  return size.ws_col > 0 ? size.ws_col : kAnyColumns;
-}
-
 namespace {
 
 std::string with_blanks(std::string_view text) {
@@ -28,7 +22,19 @@ std::string with_blanks(std::string_view text) {
   return line;
 }
 
+std::string shown(std::string_view text, const ScreenStyle& style) {
+  return style.utf8 ? std::string(text) : in_ascii(std::string(text));
+}
+
 }  // namespace
+
+std::size_t terminal_columns(int descriptor) {
+  winsize size{};
+  if (::isatty(descriptor) != 1 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0) {
+    return kAnyColumns;
+  }
+  return size.ws_col > 0 ? size.ws_col : kAnyColumns;
+}
 
 std::string one_line(std::string_view text) {
   std::string line = with_blanks(text);
@@ -85,6 +91,60 @@ std::string in_ascii(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0x80) != 0; }, '?');
   return text;
+}
+
+std::string painted(const std::string& text, Tone tone, const ScreenStyle& style) {
+  constexpr std::array<std::string_view, 4> kColors{"", "\033[32m", "\033[33m", "\033[31m"};
+  if (!style.color || tone == Tone::plain) return text;
+  return fmt::format("{}{}\033[0m", kColors[static_cast<std::size_t>(tone)], text);
+}
+
+std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style) {
+  return first_columns(shown(one_line(text), style), columns, style.utf8 ? "…" : "~");
+}
+
+std::string in_lines(std::string_view text, const ScreenStyle& style) {
+  constexpr char kBound = '\x1f';
+  std::string bound = shown(one_line(text), style);
+  for (std::size_t i = 1; i + 1 < bound.size(); ++i) {
+    if (bound[i] == ' ' && std::isdigit(static_cast<unsigned char>(bound[i - 1])) != 0) {
+      bound[i] = kBound;
+    }
+  }
+  std::string lines = fmt::format("{}\n", fmt::join(wrapped(bound, style.columns), "\n"));
+  std::ranges::replace(lines, kBound, ' ');
+  return lines;
+}
+
+std::string in_lines(std::string_view text, std::string_view alarm, const ScreenStyle& style) {
+  const std::string lines = in_lines(text, style);
+  if (alarm.empty()) return lines;
+  return painted(lines.substr(0, alarm.size()), Tone::bad, style) + lines.substr(alarm.size());
+}
+
+std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style) {
+  const std::size_t both = display_width(text) + 2 + display_width(end);
+  if (both > style.columns) {
+    return cut(text, style.columns, style) + "\n" + cut(end, style.columns, style) + "\n";
+  }
+  return text +
+         std::string(std::min(style.columns, std::max(kUsualColumns, both)) - both + 2, ' ') + end +
+         "\n";
+}
+
+std::string fenced(std::string lines) {
+  constexpr std::size_t kFences = 2;
+  std::ranges::replace(lines, '`', '\'');
+  while (line_count(lines) + kFences > kMostCardLines) {
+    const std::size_t last = lines.rfind('\n', lines.size() - 2);
+    const std::size_t before = lines.rfind('\n', last - 1);
+    lines.erase(before, last - before);
+  }
+  return "```text\n" + lines + "```\n";
+}
+
+std::size_t line_count(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
 }  // namespace linkgain

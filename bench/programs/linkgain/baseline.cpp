@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/cases/tolerance.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/baseline/check_report.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/cases/tolerance.hpp"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -13,7 +12,6 @@
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"
 #include "linkgain/fleet/run_list.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
@@ -80,12 +78,15 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
                 "Operations: " + operation_names())
       ->default_str("every operation")
       ->type_name("OP,...");
-  CLI::Option* const metric = line.deferred
-                                  .add("--metric", options.metric, from_name<Metric>,
-                                       "What the columns show: " + listed(names_of(kMetrics), "or"))
-                                  ->default_str("time")
-                                  ->type_name("METRIC");
-  for (const std::string_view name : names_of(kMetrics)) line.words[metric].emplace_back(name);
+  CLI::Option* const metric =
+      line.deferred
+          .add("--metric", options.metric, from_name<Metric>,
+               "What the columns show: " + listed(names_of(kValues<Metric>), "or"))
+          ->default_str("time")
+          ->type_name("METRIC");
+  for (const std::string_view name : names_of(kValues<Metric>)) {
+    line.words[metric].emplace_back(name);
+  }
   add_tolerance(line, options.compare.tolerance, "Smallest difference that counts");
   add_output_format(line, options.format);
 }

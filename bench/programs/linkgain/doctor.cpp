@@ -13,7 +13,7 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"

@@ -244,9 +244,8 @@ bool has_input() {
 
 std::vector<Warning> warnings_of_input() {
   if (!has_input()) return {};
-  return {{name_of(WarningCode::exec_input),
-           "the command does not get what is in standard input: its own is empty",
-           advice_of(WarningCode::exec_input)}};
+  return {warning_of(WarningCode::exec_input,
+                     "the command does not get what is in standard input: its own is empty")};
 }
 
 /// Carries out `linkgain exec`: runs the command, prints the table, writes the files. Returns the

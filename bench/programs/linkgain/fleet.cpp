@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/analysis/rank_blame.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/hostlist.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/journal.hpp"

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/base/stack_limit.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "subcommand.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <vector>
 
 #include "linkgain/base/secrets.hpp"
@@ -16,7 +15,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/pace.hpp"
-#include "linkgain/tables/screen_text.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
@@ -67,11 +66,10 @@ std::string memory_text(const RunPlan& plan) {
 RunPlan plan_of_one_node(const RunOptions& options, Site site) {
   site.allocation = Hosts{};
   RunPlan plan = make_plan(options, site);
-  plan.warnings.push_back(
-      {name_of(WarningCode::assumed_node),
-       fmt::format("there is no Slurm allocation here: the plan is that of one node with {} ranks",
-                   plan.ranks),
-       advice_of(WarningCode::assumed_node)});
+  plan.warnings.push_back(warning_of(
+      WarningCode::assumed_node,
+      fmt::format("there is no Slurm allocation here: the plan is that of one node with {} ranks",
+                  plan.ranks)));
   return plan;
 }
 
@@ -94,12 +92,11 @@ RunPlan preview_plan(const RunOptions& options, Site site) {
   site.has_nccl = true;
   site.gpus = std::max({2, listed, site.gpus, options.ranks.value_or(2)});
   RunPlan plan = make_plan(options, site);
-  plan.warnings.push_back(
-      {name_of(WarningCode::assumed_gpus),
-       fmt::format("this machine cannot run it ({}): the plan is that of a machine with {} GPUs. "
-                   "Not known are their memory and whether they allow several jobs at once",
-                   lack, plan.ranks),
-       advice_of(WarningCode::assumed_gpus)});
+  plan.warnings.push_back(warning_of(
+      WarningCode::assumed_gpus,
+      fmt::format("this machine cannot run it ({}): the plan is that of a machine with {} GPUs. "
+                  "Not known are their memory and whether they allow several jobs at once",
+                  lack, plan.ranks)));
   return plan;
 }
 

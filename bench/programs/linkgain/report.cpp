@@ -8,23 +8,18 @@
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/names.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/html/run_page.hpp"
-#include "linkgain/record/journal.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/screen/screen.hpp"
-#include "linkgain/tables/text_lines.hpp"
-#include "run_result.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <random>
-#include <system_error>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -61,8 +60,7 @@ bool is_readable(Record& record, const std::string& text, const std::string& ori
     parse_record(text, origin);
     return true;
   } catch (const UsageError& error) {
-    warn(record, {name_of(WarningCode::record_refused), error.what(),
-                  advice_of(WarningCode::record_refused)});
+    warn(record, warning_of(WarningCode::record_refused, error.what()));
     return false;
   }
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -88,8 +87,8 @@ constexpr std::array kElsewhere{
 
 /// Says what was typed and is neither option nor command, and what was meant if something is near.
 std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays) {
-  const auto option = std::find_if(strays.begin(), strays.end(),
-                                   [](const std::string& stray) { return stray.starts_with('-'); });
+  const auto option =
+      std::ranges::find_if(strays, [](const std::string& stray) { return stray.starts_with('-'); });
   if (option == strays.end()) {
     if (app.get_parent() == nullptr) return unknown_command(strays.front());
     return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());

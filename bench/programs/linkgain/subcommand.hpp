@@ -15,7 +15,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/names.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/screen/screen.hpp"

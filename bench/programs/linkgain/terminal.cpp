@@ -12,9 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
-#include "linkgain/tables/screen_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {

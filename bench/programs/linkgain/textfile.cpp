@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/tables/prometheus.hpp"
 

@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
@@ -98,10 +97,8 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
 
 RanksToStart parse_ranks(const std::string& text) {
   if (text == "auto") return std::nullopt;
-  int ranks = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, ranks);
-  if (status == std::errc{} && rest == end && ranks >= 2 && ranks <= kMostRanks) return ranks;
+  const auto ranks = whole_number<int>(text);
+  if (ranks && *ranks >= 2 && *ranks <= kMostRanks) return ranks;
   throw UsageError(
       fmt::format("--np {} is neither auto nor a number from 2 to {}", text, kMostRanks),
       "a link has two ends: take two ranks or more");

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,8 +12,8 @@
 #include "bench_options.hpp"
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/base/stack_limit.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/nccl_tests/nccl_tests.hpp"
 #include "linkgain/runtime/fault.hpp"

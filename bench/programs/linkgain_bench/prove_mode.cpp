@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>

@@ -27,7 +27,6 @@
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/helper_process.hpp"
-#include "linkgain/base/mpirun_environment.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"

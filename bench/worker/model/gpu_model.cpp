@@ -504,7 +504,7 @@ class GpuModel : public TrainingModel {
     std::vector<float> read(static_cast<std::size_t>(elements));
     gpu::enqueue_copy(read.data(), from, {kFloat * elements}, state_.stream());
     state_.stream().synchronize();
-    std::copy(read.begin(), read.end(), values);
+    std::ranges::copy(read, values);
   }
 
   static FlatMemory memory(float* data, std::int64_t elements) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "initial_weights.hpp"
 #include "kernels/gpt2/adamw.hpp"
 #include "kernels/gpt2/column_sums.hpp"
 #include "kernels/gpt2/embedding.hpp"

@@ -12,7 +12,7 @@
 #include "kernels/gpt2/attention/attention.hpp"
 #include "kernels/gpt2/layer_norm.hpp"
 #include "kernels/random/model_random.hpp"
-#include "linkgain/gpt2/parameter_table.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/matrix_product.hpp"

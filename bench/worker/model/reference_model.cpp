@@ -6,9 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "initial_weights.hpp"
 #include "kernels/random/model_random.hpp"
-#include "linkgain/gpt2/parameter_table.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "linkgain/model/training_model.hpp"
 #include "reference_layers.hpp"

@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -80,7 +79,7 @@ std::optional<Fault> parse_fault(std::string_view text) {
   if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
     const std::string_view place = rest.substr(slash + 1);
     std::vector<std::string_view> rungs;
-    for (const ProofRung rung : kProofRungs) {
+    for (const ProofRung rung : kValues<ProofRung>) {
       rungs.push_back(name_of(rung));
       if (place == rungs.back()) fault.rung = rung;
     }

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/operation.hpp"

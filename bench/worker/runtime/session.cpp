@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <stdexcept>
 #include <thread>
 

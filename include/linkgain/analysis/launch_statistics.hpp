@@ -1,6 +1,6 @@
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -125,5 +125,17 @@ inline constexpr double kAssumedCpuDeviation = 0.5;
 
 /// Assumes that of GPUs for cases of this size.
 double assumed_deviation(Bytes size);
+
+/// Gives ratio_between() our kernel, of which the case at `place` of the record is one, and NCCL's
+/// operation or the copy engine: how many times longer the library takes. `means` are the record's.
+/// Absent for other cases, and where either has no time of right data.
+std::optional<Estimate> library_ratio(const Record& record, const LaunchMeans& means,
+                                      std::size_t place, std::string_view variant);
+
+/// Gives the rank whose own times in the samples of a case and variant stand out: the largest
+/// median of all ranks, where it is above the median of the ranks' medians by more than `tolerance`
+/// (a share). Absent with fewer than three ranks, without samples, or where no rank stands out.
+std::optional<int> slowest_rank(const Record& record, std::string_view case_name,
+                                std::string_view variant, double tolerance);
 
 }  // namespace linkgain

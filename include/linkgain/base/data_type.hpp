@@ -1,8 +1,5 @@
 #pragma once
 
-#include <array>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "linkgain/base/names.hpp"
@@ -39,7 +36,6 @@ inline constexpr auto kNames<DataType> = names<DataType>("data type",
                                                           {DataType::uint64, "uint64"},
                                                           {DataType::float8e4m3, "float8e4m3"},
                                                           {DataType::float8e5m2, "float8e5m2"}});
-inline constexpr auto kDataTypes = kValues<DataType>;
 
 /// Reductions in NCCL's sense; avg is the sum divided by the number of ranks, mulsum the sum of
 /// each rank's data times a factor of its own.
@@ -53,7 +49,6 @@ inline constexpr auto kNames<Reduction> = names<Reduction>("reduction",
                                                             {Reduction::max, "max"},
                                                             {Reduction::avg, "avg"},
                                                             {Reduction::mulsum, "mulsum"}});
-inline constexpr auto kReductions = kValues<Reduction>;
 
 /// Returns the bytes of one element.
 int size_of(DataType type);

@@ -45,4 +45,8 @@ Seconds thread_processor_time();
 /// Returns the time of the kernel's clock ticks, in which /proc states processor time.
 Seconds seconds_of_ticks(double ticks);
 
+/// Throws MachineError where the stack may not grow as far as this program needs: it would be ended
+/// by SIGSEGV somewhere in its work. To be called before anything is made.
+void require_stack();
+
 }  // namespace linkgain

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/machines/machine_key.hpp"
 #include "linkgain/tables/document.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,7 +45,6 @@ inline constexpr auto kNames<Buffers> = names<Buffers>("kind of buffers",
                                                         {Buffers::allocated, "allocated"},
                                                         {Buffers::registered, "registered"},
                                                         {Buffers::symmetric, "symmetric"}});
-inline constexpr auto kBuffers = kValues<Buffers>;
 
 /// Two ranks of a point-to-point operation; `from` sends to `to`, and the other way too if `both`.
 struct Pair {
@@ -130,5 +128,16 @@ void validate(const Case& c);
 /// Returns algbw, or busbw, in 1e9 bytes per second for one operation of `c` that took `time`.
 double algorithm_bandwidth(const Case& c, Seconds time);
 double bus_bandwidth(const Case& c, Seconds time);
+
+/// Whose turn it is.
+enum class Schedule {
+  paired,      ///< the variants', in each round
+  sequential,  ///< one variant's for all cases of a launch, then the next one's
+};
+
+template <>
+inline constexpr auto kNames<Schedule> = names<Schedule>("schedule",
+                                                         {{Schedule::paired, "paired"},
+                                                          {Schedule::sequential, "sequential"}});
 
 }  // namespace linkgain

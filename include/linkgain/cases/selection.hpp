@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -21,7 +20,6 @@ inline constexpr auto kNames<Pattern> = names<Pattern>("pattern",
                                                        {{Pattern::ring, "ring"},
                                                         {Pattern::one_way, "one-way"},
                                                         {Pattern::both_ways, "both-ways"}});
-inline constexpr auto kPatterns = kValues<Pattern>;
 
 /// How cases are to be launched. The automatic choice, "auto": by graph below kLaunchBoundBelow,
 /// where calls on a stream would measure the CPU, and by stream from there on, as programs mostly
@@ -33,7 +31,6 @@ inline constexpr auto kNames<LaunchChoice> = names<LaunchChoice>("launch mode",
                                                                  {{LaunchChoice::automatic, "auto"},
                                                                   {LaunchChoice::stream, "stream"},
                                                                   {LaunchChoice::graph, "graph"}});
-inline constexpr auto kLaunchChoices = kValues<LaunchChoice>;
 
 LaunchMode launch_mode(LaunchChoice choice, BackendKind backend, Bytes size);
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
@@ -50,7 +48,6 @@ template <>
 inline constexpr auto kNames<Metric> = names<Metric>("metric", {{Metric::time, "time"},
                                                                 {Metric::busbw, "busbw"},
                                                                 {Metric::algbw, "algbw"}});
-inline constexpr auto kMetrics = kValues<Metric>;
 
 /// What can be compared of one run, whatever program wrote it.
 struct RunFigures {

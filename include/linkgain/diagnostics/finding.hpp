@@ -22,7 +22,6 @@ inline constexpr auto kNames<CheckVerdict> =
                                     {CheckVerdict::warning, "warning"},
                                     {CheckVerdict::problem, "problem"},
                                     {CheckVerdict::not_checkable, "not checkable"}});
-inline constexpr auto kCheckVerdicts = kValues<CheckVerdict>;
 
 /// What a check finds that is not in order, or what it cannot look at without help.
 struct Fault {

@@ -10,7 +10,6 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/exec/command_words.hpp"
-#include "linkgain/exec/line_pattern.hpp"
 #include "linkgain/exec/output_metrics.hpp"
 #include "linkgain/record/record.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -14,7 +13,7 @@
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/record/run_evidence.hpp"
+#include "linkgain/record/evidence.hpp"
 #include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {

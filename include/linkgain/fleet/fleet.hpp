@@ -1,10 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
@@ -41,7 +39,6 @@ inline constexpr auto kNames<NodeState> = names<NodeState>("state",
                                                             {NodeState::odd_machine, "odd machine"},
                                                             {NodeState::not_judged, "not judged"},
                                                             {NodeState::ok, "ok"}});
-inline constexpr auto kNodeStates = kValues<NodeState>;
 
 /// Tells whether the machine is to blame: all but missing, unreadable, not judged and ok.
 bool is_to_drain(NodeState state);

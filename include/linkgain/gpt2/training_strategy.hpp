@@ -5,8 +5,7 @@
 
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/gpt2/parameter_table.hpp"
-#include "linkgain/gpt2/training_case.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain {

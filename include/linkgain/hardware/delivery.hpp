@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -26,7 +25,6 @@ inline constexpr auto kNames<ProofRung> = names<ProofRung>("rung",
                                                             {ProofRung::flags, "flags"},
                                                             {ProofRung::all_reduce, "all-reduce"},
                                                             {ProofRung::control, "control"}});
-inline constexpr auto kProofRungs = kValues<ProofRung>;
 
 /// What the ranks of a rung saw.
 struct Delivery {

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "linkgain/base/json_members.hpp"
 #include "linkgain/hardware/health.hpp"
 #include "linkgain/hardware/link_counters.hpp"
-#include "linkgain/hardware/link_errors.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 

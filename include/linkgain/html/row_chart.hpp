@@ -7,7 +7,7 @@
 #include "linkgain/html/axis.hpp"
 #include "linkgain/html/picture.hpp"
 #include "linkgain/statistics/statistics.hpp"
-#include "linkgain/tables/screen_text.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 

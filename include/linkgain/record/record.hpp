@@ -1,8 +1,7 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,13 +14,12 @@
 #include "linkgain/base/names.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
-#include "linkgain/cases/schedule.hpp"
 #include "linkgain/hardware/health.hpp"
-#include "linkgain/hardware/link_errors.hpp"
+#include "linkgain/hardware/link_counters.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/evidence.hpp"
-#include "linkgain/record/run_evidence.hpp"
+#include "linkgain/statistics/level_change.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
@@ -443,5 +441,15 @@ std::string to_json_without_samples(const Record& record);
 /// Throws UsageError, which begins with `origin` unless that is empty, where it is no record that
 /// is known here, or was changed.
 Record parse_record(std::string_view text, const std::string& origin);
+
+/// The times of one variant's samples of a case in seconds, by launch, in the order measured.
+using LaunchTimes = std::map<int, std::vector<double>>;
+
+/// Returns the medians of the launches with `fewest` samples or more, in their order.
+std::vector<std::pair<int, double>> medians_of(const LaunchTimes& times, std::size_t fewest);
+
+/// Finds where times changed level within a launch by this share or more. Twice the half width of
+/// an interval that is narrow enough matters.
+std::optional<LevelChange> level_change_of(const LaunchTimes& times, double share);
 
 }  // namespace linkgain

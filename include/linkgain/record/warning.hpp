@@ -147,6 +147,9 @@ std::string name_of(WarningCode code);
 /// Says what to do, where the machine and what was asked for need not be known for that.
 std::string advice_of(WarningCode code);
 
+/// Makes a warning with the advice of its row.
+Warning warning_of(WarningCode code, std::string text);
+
 /// Names a warning as reports do: by its code, "of-tomorrow (not known to this version)" where this
 /// version has no such code.
 std::string label_of(const Warning& warning);

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "linkgain/gpt2/parameter_table.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 

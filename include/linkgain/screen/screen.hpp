@@ -4,7 +4,7 @@
 #include <string>
 
 #include "linkgain/summary/run_summary.hpp"
-#include "linkgain/tables/screen_text.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace linkgain {
 
@@ -52,5 +54,46 @@ std::optional<double> relative_half_width(const Estimate& ratio);
 
 /// Returns 1 - 1/ratio: the share of time saved by the first variant, the guide's "23 %".
 double less_time(double ratio);
+
+/// Returns the value that Student's t with `degrees_of_freedom` stays below with `probability`.
+/// Found by bisection on the regularised incomplete beta function (Abramowitz and Stegun, Handbook
+/// of Mathematical Functions, 26.5.8 and 26.7.1); relative error below 1e-9. Throws
+/// std::invalid_argument where the probability is not strictly between 0 and 1 or the degrees of
+/// freedom are below 1.
+double student_t_quantile(double probability, int degrees_of_freedom);
+
+/// Returns the probability that Student's t with `degrees_of_freedom` exceeds `t` (A&S 26.7.1),
+/// without loss of digits where it is small. Throws std::invalid_argument where there is no degree
+/// of freedom or `t` is no number.
+double student_t_upper_tail(double t, int degrees_of_freedom);
+
+/// Returns the probability that the ratio of two independent estimates of one variance, with these
+/// degrees of freedom, exceeds `ratio` (the F distribution; Abramowitz and Stegun, 26.6.2). Throws
+/// std::invalid_argument where a side has no degree of freedom or the ratio is negative.
+double variance_ratio_upper_tail(double ratio, int above, int below);
+
+/// Returns which of several hypotheses are rejected so that the expected share of false ones among
+/// them is at most `rate` (Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995). One answer for
+/// each p value, in their order. Throws std::invalid_argument for a p value outside 0 … 1.
+std::vector<bool> benjamini_hochberg(std::span<const double> p_values, double rate);
+
+/// The p value above which the estimate of a one-sided test against a bound lies plainly on the
+/// inner side of it.
+inline constexpr double kPlainlyWithin = 0.9;
+
+/// What benjamini_hochberg_beyond() finds.
+struct TestsOfABound {
+  std::vector<std::size_t> in_question;  ///< places of those that are not plainly within
+  std::vector<bool> rejected;            ///< an answer for each p value, in their order
+  /// The largest p value at which one more would be rejected where not all are.
+  double next = 0.0;
+};
+
+/// Applies benjamini_hochberg() to such tests. Their p values are conservative wherever the truth
+/// lies well within the bound, and each of them would cost power for nothing. So of several tests
+/// those take part whose p value is at most kPlainlyWithin, divided by it: the quotient is again at
+/// most uniform (Zhao, Small and Su, J. Am. Statist. Assoc. 114, 2019, on uniformly conservative p
+/// values, which those of Student's t are).
+TestsOfABound benjamini_hochberg_beyond(std::span<const double> p_values, double rate);
 
 }  // namespace linkgain

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 
 namespace linkgain {
 

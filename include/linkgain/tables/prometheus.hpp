@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/base/own_outputs.hpp"
+#include "linkgain/base/regular_file.hpp"
 
 namespace linkgain {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -30,5 +31,47 @@ std::string first_columns(std::string_view text, std::size_t columns, std::strin
 /// Replaces what this project's texts write beyond ASCII, as far as it has a like; "?" for the
 /// rest.
 std::string in_ascii(std::string text);
+
+/// The columns of a terminal that does not say how many it has.
+inline constexpr std::size_t kUsualColumns = 80;
+
+/// What a screen can show.
+struct ScreenStyle {
+  std::size_t columns = kUsualColumns;  ///< 40 at least
+  bool utf8 = true;                     ///< else all is ASCII
+  bool color = false;
+  bool is_file = false;  ///< no terminal, whose lines scroll away: all is said, and whole
+};
+
+/// The lines of the smallest terminal there is.
+inline constexpr std::size_t kMostScreenLines = 24;
+
+/// What text says of what was measured. Renderers give it a colour, which never says it alone.
+enum class Tone { plain, good, doubtful, bad };
+
+std::string painted(const std::string& text, Tone tone, const ScreenStyle& style);
+
+/// Makes one line of the text, of at most so many columns.
+std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style);
+
+/// Makes lines, each ended by a newline, that part no number from what follows it.
+std::string in_lines(std::string_view text, const ScreenStyle& style);
+
+/// Does the same to a text that begins with `alarm`, what went wrong, which is bad. It may be
+/// empty.
+std::string in_lines(std::string_view text, std::string_view alarm, const ScreenStyle& style);
+
+/// Puts `end` at the right edge of at most 80 columns, or on a second line where both do not fit.
+std::string with_end(const std::string& text, const std::string& end, const ScreenStyle& style);
+
+/// What can be pasted into a page of Markdown and reads the same there as in plain text.
+inline constexpr std::size_t kMostCardLines = 12;
+inline constexpr std::size_t kCardColumns = 100;
+
+/// Lines as a block of code in Markdown, of at most kMostCardLines: of more, those before the last
+/// are left out. Backticks become apostrophes.
+std::string fenced(std::string lines);
+
+std::size_t line_count(const std::string& text);
 
 }  // namespace linkgain

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
-#include "linkgain/hardware/link_errors.hpp"
+#include "linkgain/hardware/link_counters.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 

@@ -15,7 +15,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/process/process.hpp"
-#include "linkgain/record/run_evidence.hpp"
+#include "linkgain/record/evidence.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/error_counters.hpp"
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,7 +16,6 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/own_outputs.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/temporary_folder.hpp"
 #include "support/full_disk.hpp"

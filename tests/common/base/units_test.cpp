@@ -129,7 +129,7 @@ TEST(GigabytesPerSecond, DividesByAThousandMillion) {
 
 TEST(DataTypes, HaveTheSizeThatTheirNameSays) {
   EXPECT_EQ(size_of(DataType::bfloat16), 2);
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     const std::string name(name_of(type));
     // The first digits of a name are its bits: float8e4m3 has 8.
     const int bits = std::stoi(name.substr(name.find_first_of("0123456789")));
@@ -139,16 +139,16 @@ TEST(DataTypes, HaveTheSizeThatTheirNameSays) {
 
 TEST(DataTypes, AreReadBackFromTheirDistinctNames) {
   std::set<std::string_view> names;
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     EXPECT_EQ(from_name<DataType>(name_of(type)), type);
     names.insert(name_of(type));
   }
-  EXPECT_EQ(names.size(), kDataTypes.size());
+  EXPECT_EQ(names.size(), kValues<DataType>.size());
   EXPECT_EQ(names.size(), 12U);
 }
 
 TEST(DataTypes, AreReadBackFromTheirNamesInNcclTests) {
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     EXPECT_EQ(parse_nccl_tests_type(nccl_tests_name(type)), type);
   }
   EXPECT_EQ(nccl_tests_name(DataType::float16), "half");
@@ -157,7 +157,7 @@ TEST(DataTypes, AreReadBackFromTheirNamesInNcclTests) {
 }
 
 TEST(Reductions, AreReadBackFromTheirNames) {
-  for (const Reduction reduction : kReductions) {
+  for (const Reduction reduction : kValues<Reduction>) {
     EXPECT_EQ(from_name<Reduction>(name_of(reduction)), reduction);
   }
   EXPECT_EQ(name_of(Reduction::avg), "avg");

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "linkgain/cases/case_label.hpp"
@@ -65,7 +64,7 @@ std::vector<Case> every_form(Case base) {
   if (base.operation == OperationKind::send_recv) {
     pairs = {std::nullopt, Pair{0, 1, false}, Pair{1, 0, true}};
   }
-  for (const Reduction reduction : kReductions) {
+  for (const Reduction reduction : kValues<Reduction>) {
     if (!reduces && reduction != Reduction::sum) continue;
     for (const LaunchMode launch : {LaunchMode::stream, LaunchMode::graph}) {
       for (const bool in_place : {false, true}) {
@@ -87,7 +86,7 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
   int seen = 0;
   for (const OperationKind operation : kOperations) {
     if (!has_type(operation)) continue;  // memory_operations_test and training_parameters_test
-    for (const DataType type : kDataTypes) {
+    for (const DataType type : kValues<DataType>) {
       for (const std::int64_t elements : {1, 250, 1 << 20}) {
         for (const int ranks : {2, 3, 1024}) {
           const bool split = is_split_over_ranks(operation);
@@ -287,7 +286,7 @@ TEST(CaseForms, StandInTheNameInTheOneOrder) {
 TEST(CaseForms, AreReadBack) {
   for (const OperationKind operation : kOperations) {
     if (is_training(operation)) continue;  // training_parameters_test has their names
-    for (const Buffers buffers : kBuffers) {
+    for (const Buffers buffers : kValues<Buffers>) {
       for (const int root : {0, 1, 3}) {
         for (const bool kernel : {false, true}) {
           Case c = case_of(operation, 4096, 4);
@@ -317,7 +316,8 @@ TEST(CaseForms, ASplitSizeHasWholeElementsForEveryRank) {
 }
 
 TEST(BuffersNames, AreReadBack) {
-  for (const Buffers buffers : kBuffers) EXPECT_EQ(from_name<Buffers>(name_of(buffers)), buffers);
+  for (const Buffers buffers : kValues<Buffers>)
+    EXPECT_EQ(from_name<Buffers>(name_of(buffers)), buffers);
 }
 
 TEST(CurveLabel, NamesWhatIsNotTheDefault) {

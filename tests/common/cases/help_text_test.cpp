@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/cases/completion.hpp"

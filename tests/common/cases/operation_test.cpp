@@ -131,14 +131,14 @@ TEST(Backend, NamesParseBack) {
 TEST(Backend, MpiLacksTheTypesThatMpiLacks) {
   const std::set<DataType> lacking{DataType::float16, DataType::bfloat16, DataType::float8e4m3,
                                    DataType::float8e5m2};
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     EXPECT_TRUE(supports(BackendKind::nccl, type)) << name_of(type);
     EXPECT_NE(supports(BackendKind::mpi, type), lacking.contains(type)) << name_of(type);
   }
 }
 
 TEST(Backend, MpiLacksAvgMulsumAndGraphs) {
-  for (const Reduction reduction : kReductions) {
+  for (const Reduction reduction : kValues<Reduction>) {
     EXPECT_TRUE(supports(BackendKind::nccl, reduction));
     const bool lacking = reduction == Reduction::avg || reduction == Reduction::mulsum;
     EXPECT_NE(supports(BackendKind::mpi, reduction), lacking);

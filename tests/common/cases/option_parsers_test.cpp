@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/program_metric.hpp"
-#include "linkgain/cases/schedule.hpp"
 #include "linkgain/cases/sizes.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "support/situations.hpp"
@@ -268,7 +268,7 @@ TEST(Tolerance, IsReadable) {
 }
 
 TEST(Schedule, IsReadBackFromItsName) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     EXPECT_EQ(from_name<Schedule>(name_of(schedule)), schedule);
   }
   EXPECT_EQ(name_of(Schedule::paired), "paired");

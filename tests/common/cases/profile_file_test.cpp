@@ -1,5 +1,3 @@
-#include "linkgain/cases/profile_file.hpp"
-
 #include <gmock/gmock.h>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/profiles.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
 

@@ -166,7 +166,7 @@ TEST(Profiles, OthersHaveSixLaunchesAndNoBudget) {
 
 TEST(Expand, NamesEveryCaseOnce) {
   for (const BackendKind backend : {BackendKind::nccl, BackendKind::mpi}) {
-    for (const Profile profile : kProfiles) {
+    for (const Profile profile : kValues<Profile>) {
       const std::vector<std::string> names = names_of(cases_of(profile, backend, 4));
       EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
     }
@@ -356,7 +356,7 @@ TEST(PlanNames, ParseBack) {
   for (const Pattern pattern : {Pattern::ring, Pattern::one_way, Pattern::both_ways}) {
     EXPECT_EQ(from_name<Pattern>(name_of(pattern)), pattern);
   }
-  for (const Profile profile : kProfiles) {
+  for (const Profile profile : kValues<Profile>) {
     EXPECT_EQ(from_name<Profile>(name_of(profile)), profile);
   }
   EXPECT_EQ(name_of(Profile::standard), "default");

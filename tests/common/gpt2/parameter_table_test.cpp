@@ -1,5 +1,3 @@
-#include "linkgain/gpt2/parameter_table.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -61,7 +59,7 @@ TEST(ParameterTable, HasTheTensorsOfGpt2) {
 }
 
 TEST(ParameterTable, HasAsManyParametersAsCasesAreSizedBy) {
-  for (const ModelSize size : kModelSizes) {
+  for (const ModelSize size : kValues<ModelSize>) {
     EXPECT_EQ(ParameterTable(gpt2_config(size)).count(), parameter_count(size)) << name_of(size);
   }
 }
@@ -170,7 +168,7 @@ TEST(GradientBuckets, LegacyOnesAreThoseOfTheTimeOfThePage) {
 }
 
 TEST(GradientBuckets, HoldEveryTensorOnce) {
-  for (const BucketRule rule : kBucketRules) {
+  for (const BucketRule rule : kValues<BucketRule>) {
     for (const std::int64_t limit : {1, 1 << 20, 3 << 20, 25 << 20, 100 << 20, 1 << 30}) {
       const BucketSettings settings{rule, Bytes{limit}};
       expect_complete(gradient_buckets(gpt2(), settings, DataType::float32), gpt2());

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/gpt2/training_case.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 #include "support/situations.hpp"
 #include "support/token_file.hpp"
 
@@ -118,12 +118,12 @@ TEST(RequireKnown, TakesTokensBelowTheVocabulary) {
 }
 
 TEST(TrainingCaseNames, AreReadBack) {
-  for (const auto size : kModelSizes) EXPECT_EQ(from_name<ModelSize>(name_of(size)), size);
-  for (const auto each : kTrainingStrategies) {
+  for (const auto size : kValues<ModelSize>) EXPECT_EQ(from_name<ModelSize>(name_of(size)), size);
+  for (const auto each : kValues<TrainingStrategy>) {
     EXPECT_EQ(from_name<TrainingStrategy>(name_of(each)), each);
   }
-  for (const auto rule : kBucketRules) EXPECT_EQ(from_name<BucketRule>(name_of(rule)), rule);
-  for (const auto each : kTrainingPrecisions) {
+  for (const auto rule : kValues<BucketRule>) EXPECT_EQ(from_name<BucketRule>(name_of(rule)), rule);
+  for (const auto each : kValues<TrainingPrecision>) {
     EXPECT_EQ(from_name<TrainingPrecision>(name_of(each)), each);
   }
 }

@@ -26,7 +26,8 @@ TEST(Delivery, IsMissingInOtherLines) {
 }
 
 TEST(Delivery, ItsRungsAreKnownByTheirNames) {
-  for (const ProofRung rung : kProofRungs) EXPECT_EQ(from_name<ProofRung>(name_of(rung)), rung);
+  for (const ProofRung rung : kValues<ProofRung>)
+    EXPECT_EQ(from_name<ProofRung>(name_of(rung)), rung);
   EXPECT_THROW(from_name<ProofRung>("store"), UsageError);
 }
 

@@ -1,9 +1,8 @@
-#include "linkgain/hardware/link_errors.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/hardware/link_counters.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "support/full_record.hpp"
@@ -176,7 +175,7 @@ TEST(Capabilities, OfNcclAreAll) {
   const Capabilities all = capabilities_of(BackendKind::nccl);
   EXPECT_EQ(all.operations.size(), kOperations.size());
   EXPECT_THAT(all.buffers, ElementsAre("plain", "allocated", "registered", "symmetric"));
-  EXPECT_EQ(all.types.size(), kDataTypes.size());
+  EXPECT_EQ(all.types.size(), kValues<DataType>.size());
   EXPECT_THAT(all.reductions, ElementsAre("sum", "prod", "min", "max", "avg", "mulsum"));
   EXPECT_THAT(all.launch_modes, ElementsAre("stream", "graph"));
 }

@@ -12,7 +12,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/record/record_members.hpp"
-#include "linkgain/record/run_evidence.hpp"
 #include "support/evidence_cases.hpp"
 #include "support/full_record.hpp"
 #include "support/situations.hpp"

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <random>
 #include <regex>
-#include <sstream>
 
 #include "linkgain/base/errors.hpp"
 #include "record_documents.hpp"
@@ -240,7 +239,7 @@ TEST_F(TimedJournal, WithATimeThatCannotBeIsRefused) {
 TEST(Journal, CutAnywhereGivesWhatItsCompleteLinesHold) {
   const Record record = short_record();
   const std::string text = written_journal(record);
-  ASSERT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+  ASSERT_EQ(std::ranges::count(text, '\n'), 6);
   int lines = 0;
   Record expected;
   for (std::size_t size = 0; size <= text.size(); ++size) {

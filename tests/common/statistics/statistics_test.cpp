@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "linkgain/statistics/balanced_order.hpp"
-#include "linkgain/statistics/distributions.hpp"
 #include "linkgain/statistics/level_change.hpp"
 
 namespace linkgain::test {
@@ -227,7 +226,7 @@ TEST(BenjaminiHochbergBeyond, KeepsItsRateForUniformValues) {
     std::vector<double> p(20);
     for (double& each : p) each = uniform(generator);
     const std::vector<bool> rejected = benjamini_hochberg_beyond(p, 0.05).rejected;
-    if (std::find(rejected.begin(), rejected.end(), true) != rejected.end()) ++alarms;
+    if (std::ranges::find(rejected, true) != rejected.end()) ++alarms;
   }
   EXPECT_NEAR(static_cast<double>(alarms) / kRuns, 0.05, 0.015);
 }

@@ -184,7 +184,7 @@ TEST(CurveSteps, TakesPointsInAnyOrder) {
   std::vector<CurvePoint> points = doubling(kMeasured);
   std::mt19937 generator(1);
   for (int i = 0; i < 10; ++i) {
-    std::shuffle(points.begin(), points.end(), generator);
+    std::ranges::shuffle(points, generator);
     EXPECT_THAT(steps_to(points), ElementsAre("2MiB"));
   }
 }

@@ -1,10 +1,10 @@
-#include "linkgain/analysis/kernel_ratio.hpp"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "linkgain/analysis/launch_statistics.hpp"
 
 namespace linkgain::test {
 namespace {

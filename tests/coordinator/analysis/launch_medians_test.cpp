@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/base/errors.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"
 

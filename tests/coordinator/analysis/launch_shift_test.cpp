@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "linkgain/statistics/distributions.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain::test {
 namespace {

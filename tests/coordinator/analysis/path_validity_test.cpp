@@ -19,9 +19,7 @@ TEST(Judge, AVariantWithoutP2pThatUsedItIsOnTheWrongPath) {
     Record record = good_record();
     set_path(record, 1, path);
     EXPECT_EQ(judge(record), ExitCode::wrong_path) << name_of(path);
-    EXPECT_EQ(std::count_if(record.warnings.begin(), record.warnings.end(),
-                            [](const Warning& w) { return w.code == "wrong-path"; }),
-              1)
+    EXPECT_EQ(std::ranges::count(record.warnings, "wrong-path", &Warning::code), 1)
         << "once, not for every case";
     EXPECT_THAT(record.warnings[0].text, HasSubstr("variant host"));
   }

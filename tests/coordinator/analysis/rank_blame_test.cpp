@@ -1,7 +1,6 @@
-#include "linkgain/analysis/rank_blame.hpp"
-
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "support/fleet_records.hpp"
 
 namespace linkgain::test {

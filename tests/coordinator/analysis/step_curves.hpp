@@ -52,8 +52,7 @@ inline std::vector<CurvePoint> sampled(std::vector<CurvePoint> points, double de
   std::normal_distribution<double> noise(0.0, deviation);
   for (CurvePoint& point : points) {
     std::vector<double> times(20);
-    std::generate(times.begin(), times.end(),
-                  [&] { return point.time.value * std::exp(noise(generator)); });
+    std::ranges::generate(times, [&] { return point.time.value * std::exp(noise(generator)); });
     point = {point.size, Seconds{median(times)}, quartiles(times), {}};
   }
   return points;

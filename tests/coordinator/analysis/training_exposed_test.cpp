@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "linkgain/analysis/training_summary.hpp"

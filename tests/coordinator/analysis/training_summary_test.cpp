@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/record/journal.hpp"
 #include "support/golden.hpp"
 #include "verdict_records.hpp"

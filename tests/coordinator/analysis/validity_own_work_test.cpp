@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/analysis/run_validity.hpp"
 #include "support/golden.hpp"
 #include "verdict_records.hpp"
 

@@ -1,5 +1,3 @@
-#include "linkgain/analysis/variant_judgement.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "support/launch_records.hpp"
 #include "support/sample_records.hpp"

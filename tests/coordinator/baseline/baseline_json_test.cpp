@@ -1,10 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "baseline_members.hpp"
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"

@@ -3,7 +3,6 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/baseline/check_report.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "sample_checks.hpp"
 #include "support/golden.hpp"
 

@@ -6,12 +6,11 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "linkgain/baseline/regression.hpp"
-#include "linkgain/statistics/distributions.hpp"
+#include "linkgain/statistics/statistics.hpp"
 #include "support/simulated_launches.hpp"
 
 namespace linkgain::test {

@@ -1,5 +1,3 @@
-#include "comparison_cautions.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "compared_runs.hpp"
+#include "comparison_parts.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "compared_runs.hpp"
-#include "comparison_cautions.hpp"
+#include "comparison_parts.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/compare/run_reader.hpp"

@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "compared_runs.hpp"
-#include "comparison_cautions.hpp"
+#include "comparison_parts.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/compare/comparison_report.hpp"
 #include "linkgain/report/judgement_text.hpp"

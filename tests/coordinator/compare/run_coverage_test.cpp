@@ -3,7 +3,6 @@
 // worse placement of the ranks.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>

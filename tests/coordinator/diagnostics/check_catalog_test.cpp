@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 
 #include "doctor_support.hpp"
 #include "support/situations.hpp"

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "linkgain/base/json.hpp"
-#include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/record_members.hpp"
 #include "support/situations.hpp"
 

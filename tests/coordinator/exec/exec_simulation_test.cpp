@@ -6,7 +6,6 @@
 #include <functional>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/exec/exec_plan.hpp"

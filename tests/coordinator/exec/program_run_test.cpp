@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 #include <string>
-#include <vector>
 
 #include "linkgain/base/environment.hpp"
 #include "support/process_support.hpp"

@@ -6,7 +6,6 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/fleet/fleet.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 #include "support/other_readers.hpp"
 #include "support/situations.hpp"

@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
-
 #include "linkgain/html/heat_map.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <optional>
 #include <vector>
 
 #include "linkgain/jobs/job.hpp"

@@ -1,12 +1,11 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/cases/profile_file.hpp"
+#include "linkgain/cases/profiles.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/plan/site.hpp"
 #include "support/golden.hpp"

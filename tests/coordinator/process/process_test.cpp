@@ -409,8 +409,7 @@ TEST_F(ProcessEndTest, EndingTwiceIsHarmless) {
 
 TEST(ProcessTree, ListsThisProcess) {
   const std::vector<ProcessEntry> processes = list_processes();
-  const auto self = std::find_if(processes.begin(), processes.end(),
-                                 [](const ProcessEntry& entry) { return entry.id == getpid(); });
+  const auto self = std::ranges::find(processes, getpid(), &ProcessEntry::id);
   ASSERT_NE(self, processes.end());
   EXPECT_EQ(self->parent, getppid());
 }

@@ -66,8 +66,8 @@ Record many_curves() {
       add(std::string("all_reduce/float32/sum/") + size + "/np4" + tail);
     }
   }
-  for (const DataType type : kDataTypes) {
-    for (const Reduction reduction : kReductions) {
+  for (const DataType type : kValues<DataType>) {
+    for (const Reduction reduction : kValues<Reduction>) {
       if (!supports(BackendKind::nccl, type) || !supports(BackendKind::nccl, reduction)) continue;
       if (type == DataType::float32 && reduction == Reduction::sum) continue;
       add("all_reduce/" + std::string(name_of(type)) + "/" + std::string(name_of(reduction)) +
@@ -91,9 +91,7 @@ Record many_curves() {
   return record;
 }
 
-std::ptrdiff_t lines_in(const std::string& text) {
-  return std::count(text.begin(), text.end(), '\n');
-}
+std::ptrdiff_t lines_in(const std::string& text) { return std::ranges::count(text, '\n'); }
 
 TEST(CondensedReport, HasTheFirstCurvesAndARowForEachGroup) {
   expect_golden(to_markdown(run_report(RunSummary(complete(many_curves())))),

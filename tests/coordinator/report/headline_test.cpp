@@ -185,7 +185,7 @@ TEST(Headline, TheColumnDoesNotSayNvlinkWhereTheOtherVariantUsedIt) {
 
 TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
   Record record = two_gpus();
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     for (const OperationKind operation : {OperationKind::all_reduce, OperationKind::all_gather}) {
       Case c = all_reduce(1 << 20);
       c.operation = operation;

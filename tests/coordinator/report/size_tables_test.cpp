@@ -346,7 +346,7 @@ TEST(SizeTables, SayWhatIsBelowThem) {
 
 TEST(StepLines, AreNotInTheCsv) {
   const std::string text = csv(RunSummary(stepping_record()));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 6 * 2);  // header, sizes by variants
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 6 * 2);  // header, sizes by variants
 }
 
 /// Launches are added for some cases; others lose theirs to a job that died.

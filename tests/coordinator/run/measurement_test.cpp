@@ -95,7 +95,7 @@ TEST(MeasureCase, OpensInRandomOrderAndVerifiesInItsMirrorImage) {
     ASSERT_EQ(asked.size(), 6U);
     std::vector<std::string> opened(asked.begin(), asked.begin() + 3);
     orders.insert(opened);
-    std::reverse(opened.begin(), opened.end());
+    std::ranges::reverse(opened);
     EXPECT_EQ(std::vector<std::string>(asked.begin() + 3, asked.end()), opened);
   }
   EXPECT_EQ(orders.size(), 6U) << "every order occurs";

@@ -12,10 +12,8 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/cases/schedule.hpp"
+#include "linkgain/cases/case.hpp"
 #include "linkgain/process/signals.hpp"
-#include "linkgain/record/record_json.hpp"
-#include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/program.hpp"
 #include "support/situations.hpp"
@@ -100,7 +98,7 @@ void expect_time_of_both(const RunBench& first, double earlier, const RunBench& 
 }
 
 TEST(Resumption, MeasuresOnlyWhatIsMissing) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     ThreeLaunches bench(schedule);
     bench.record = cut_record(schedule);
     const std::vector<CaseResult> earlier = bench.record.cases;
@@ -149,7 +147,7 @@ TEST(Resumption, OfAllThatIsThereStartsNothing) {
 }
 
 TEST(Resumption, GoesOnFromTheJournalOfEveryMoment) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     for (int moment = 0;; ++moment) {
       ThreeLaunches first(schedule);
       int readings = 0;
@@ -195,7 +193,7 @@ TEST(Resumption, HasInItsJournalWhatALaterPartMeasured) {
 
 /// All that the earlier part had of the case is measured again, and nothing of it may stay.
 TEST(Resumption, GoesOnTwiceWhereACaseHadOnlyACutLaunch) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     ThreeLaunches first(schedule);
     for (const int variant : {0, 1}) {
       first.script_of_launch[{variant, 0}] =
@@ -233,7 +231,7 @@ TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
 
 /// That of an earlier launch says nothing of this one.
 TEST(Resumption, MeasuresAgainWhatWasNotVerified) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     for (const FakeFailure::Kind kind :
          {FakeFailure::Kind::interrupt, FakeFailure::Kind::lost, FakeFailure::Kind::refuse}) {
       ThreeLaunches first(schedule);

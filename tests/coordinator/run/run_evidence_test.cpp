@@ -5,7 +5,6 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/record/limits.hpp"
 #include "measurement.hpp"
 #include "measurement_support.hpp"
 #include "run_beside_nvml.hpp"
@@ -263,7 +262,7 @@ void count(Bench& bench, std::int64_t size) {
 }
 
 std::int64_t readings(const FakeTrace& trace) {
-  return std::count(trace.commands.begin(), trace.commands.end(), "counters");
+  return std::ranges::count(trace.commands, "counters");
 }
 
 TEST(TrafficCount, ReadsTheCountersJustAroundABatch) {

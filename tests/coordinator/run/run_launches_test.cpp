@@ -7,7 +7,6 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/run/run.hpp"
-#include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/golden.hpp"
 
@@ -24,12 +23,12 @@ using ::testing::StartsWith;
 
 /// Jobs that were started and are not gone.
 int alive(const RunBench& bench) {
-  return static_cast<int>(std::count_if(bench.traces.begin(), bench.traces.end(),
-                                        [](const FakeTrace& trace) { return !trace.gone; }));
+  return static_cast<int>(
+      std::ranges::count_if(bench.traces, [](const FakeTrace& trace) { return !trace.gone; }));
 }
 
 std::vector<std::string> sorted(std::vector<std::string> all) {
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   return all;
 }
 
@@ -87,7 +86,7 @@ TEST(RunLaunches, MeasureAllCasesBeforeTheNextOneDoes) {
       order[static_cast<std::size_t>(sample.sequence)] = {sample.launch, i};
     }
   }
-  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_TRUE(std::ranges::is_sorted(order));
   for (const CaseResult& result : bench.record.cases)
     EXPECT_THAT(result.samples, SizeIs(2 * 2 * 4));
 }
@@ -257,7 +256,7 @@ TEST(RunLaunches, LaterOnesMeasureAsManyOperationsAsTheFirst) {
   ASSERT_THAT(told, SizeIs(6));
   EXPECT_EQ(std::count(told.begin(), told.end(), std::nullopt), 2) << "of each variant's first";
   const std::int64_t first = bench.record.cases[0].samples[0].operations;
-  EXPECT_EQ(std::count(told.begin(), told.end(), first), 4);
+  EXPECT_EQ(std::ranges::count(told, first), 4);
 }
 
 TEST(RunLaunches, ABudgetTooShortLowersThemAndSaysSo) {

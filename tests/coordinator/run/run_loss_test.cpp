@@ -7,7 +7,6 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/run/run.hpp"
-#include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/full_record.hpp"
 
@@ -26,7 +25,7 @@ void expect_variant_0_complete(const Record& record) {
 
 TEST(RunLoss, OfAllJobsAtHelloIsTheMachinesFault) {
   for (const Kind kind : {Kind::lost, Kind::refuse, Kind::hang}) {
-    for (const Schedule schedule : kSchedules) {
+    for (const Schedule schedule : kValues<Schedule>) {
       const FakeScript script = failing({.command = "hello", .kind = kind});
       RunBench bench({script, script});
       bench.plan.schedule = schedule;
@@ -49,7 +48,7 @@ TEST(RunLoss, OfAllJobsAtTheirStartIsTheMachinesFault) {
 }
 
 TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     for (const std::size_t lost : {0U, 1U}) {
       std::vector<FakeScript> scripts(2);
       scripts[lost] = failing({.command = "hello"});

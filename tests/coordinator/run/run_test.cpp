@@ -15,12 +15,10 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/run/run_directory.hpp"
-#include "measurement.hpp"
 #include "run_support.hpp"
 #include "support/full_record.hpp"
 
@@ -407,7 +405,7 @@ struct TrainingBench {
 // Every launch has its own step without communication: the first variant's takes as long as a step
 // with, the second's 0.2 s less in the first launch and 0.3 s in the second one.
 TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     const TrainingBench trained(schedule);
     const Record& record = trained.bench.record;
     EXPECT_EQ(trained.launches_of(0), (std::set<int>{0, 1}));
@@ -423,7 +421,7 @@ TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
 /// Else a difference between variants, or to the step without communication, could be that of two
 /// algorithms.
 TEST(RunOfTrainings, AllMultiplyAsTheFirstJobOfAll) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     RunBench bench({taking(0.1), taking(0.3)});
     bench.plan.cases = {parse_case_name("gpt2_step/fp64/tiny/np2"),
                         parse_case_name("gpt2_step/fp64/tiny/np2/none")};
@@ -450,7 +448,7 @@ TEST(RunOfTrainings, AllMultiplyAsTheFirstJobOfAll) {
 }
 
 TEST(RunOfTrainings, AllStepsAreTakenInFewerLaunchesToo) {
-  for (const Schedule schedule : kSchedules) {
+  for (const Schedule schedule : kValues<Schedule>) {
     FakeScript script = taking(0.1);
     script.open_time = Seconds{5.0};
     RunBench bench({script, script});

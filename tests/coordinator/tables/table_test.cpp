@@ -3,7 +3,6 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/tables/document.hpp"
-#include "linkgain/tables/grouped.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(DataMapping, KeepsSizeAndKindOfEveryType) {
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     const kernels::ElementTraits traits = kernels::traits_of(element_type(type));
     EXPECT_EQ(traits.bytes, size_of(type)) << name_of(type);
     const bool is_integer = name_of(type).find("int") != std::string_view::npos;
@@ -27,17 +27,17 @@ TEST(DataMapping, KeepsSizeAndKindOfEveryType) {
 }
 
 TEST(DataMapping, KeepsTheOrderOfTypesAndReductions) {
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     EXPECT_EQ(static_cast<int>(element_type(type)), static_cast<int>(type)) << name_of(type);
   }
-  for (const Reduction reduction : kReductions) {
+  for (const Reduction reduction : kValues<Reduction>) {
     EXPECT_EQ(static_cast<int>(reduction_kind(reduction)), static_cast<int>(reduction))
         << name_of(reduction);
   }
 }
 
 TEST(DataMapping, FactorsAreElementsOfTheType) {
-  for (const DataType type : kDataTypes) {
+  for (const DataType type : kValues<DataType>) {
     for (const int rank : {0, 1, 2, 7}) {
       EXPECT_EQ(kernels::decode(element_type(type), factor_bits(type, rank)),
                 kernels::factor_of(rank))

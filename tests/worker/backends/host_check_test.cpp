@@ -115,8 +115,8 @@ std::vector<std::byte> reduced(const Case& c) { return reduced(c, c.ranks); }
 
 template <typename Visit>
 void for_each_case(Visit visit) {
-  for (const DataType type : kDataTypes) {
-    for (const Reduction reduction : kReductions) {
+  for (const DataType type : kValues<DataType>) {
+    for (const Reduction reduction : kValues<Reduction>) {
       if (!supports(BackendKind::mpi, type) || !supports(BackendKind::mpi, reduction)) continue;
       for (const int ranks : {2, 3, 4, 8}) {
         const Case c = reduction_of(type, reduction, ranks);

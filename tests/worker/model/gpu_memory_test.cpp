@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/gpt2/token_rows.hpp"
-#include "linkgain/gpt2/parameter_table.hpp"
+#include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/training_parameters.hpp"
 
 namespace linkgain::test {
@@ -161,7 +161,7 @@ TEST(GpuMemory, IsWithinWhatARunIsPlannedWith) {
       {linkgain::TrainingPrecision::fp32, TrainingPrecision::fp32},
       {linkgain::TrainingPrecision::tf32, TrainingPrecision::tf32},
       {linkgain::TrainingPrecision::bf16, TrainingPrecision::bf16}};
-  for (const ModelSize model : kModelSizes) {
+  for (const ModelSize model : kValues<ModelSize>) {
     const Gpt2Config config = gpt2_config(model);
     for (const int samples : {1, 4, 4096}) {
       for (const int length : {1, 17, config.positions}) {

@@ -124,7 +124,7 @@ TEST_F(GpuTrainingTest, takes_the_memory_that_it_says) {
 // Of small batches too, where room for partial sums is most of what a batch takes.
 TEST(GpuModelBytes, are_within_what_a_run_is_planned_with) {
   TrainingParameters training;
-  for (const ModelSize model : kModelSizes) {
+  for (const ModelSize model : kValues<ModelSize>) {
     for (const BatchShape& shape : {BatchShape{1, 1}, {4, 17}, {4096, 32}}) {
       for (const auto precision :
            {linkgain::TrainingPrecision::fp32, linkgain::TrainingPrecision::tf32,

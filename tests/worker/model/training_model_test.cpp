@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "initial_weights.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/model/tokens.hpp"
 #include "model_steps.hpp"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/gpt2/training_case.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/model/training_model.hpp"
 #include "linkgain/workloads/training_operation.hpp"
 #include "worker/model/model_steps.hpp"

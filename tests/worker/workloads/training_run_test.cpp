@@ -120,7 +120,7 @@ double bytes_of_a_step(TrainingStrategy strategy, int ranks) {
 
 TEST(TrainingRun, SendsTheBytesOfTheFormulas) {
   for (const int ranks : {2, 4}) {
-    for (const TrainingStrategy strategy : kTrainingStrategies) {
+    for (const TrainingStrategy strategy : kValues<TrainingStrategy>) {
       const double expected = bytes_of_a_step(strategy, ranks);
       for (const RankResult& result : train(two_steps(strategy, ranks))) {
         EXPECT_DOUBLE_EQ(result.sent_bytes, expected) << name_of(strategy) << ' ' << ranks;

@@ -25,4 +25,8 @@ std::string answer_of(const RunComparison& comparison);
 /// were asked for different numbers, and a paragraph says what was trained.
 void add_headline(Document& document, const RunComparison& comparison);
 
+/// Says what else differs and could explain a difference, and what weakens the comparison; from the
+/// runs, the changes and the cases of `comparison`.
+std::vector<Warning> cautions_of(const RunComparison& comparison);
+
 }  // namespace linkgain
