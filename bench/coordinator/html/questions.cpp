@@ -103,55 +103,44 @@ Document what_is_wrong(const RunSummary& summary) {
   return document;
 }
 
-/// A size at which the first variant and another one were measured.
-struct SizeOfCurve {
-  Bytes size;
-  const Comparison* comparison = nullptr;
-
-  bool pays() const { return comparison->verdict == Verdict::faster; }
-  std::string text() const {
-    return fmt::format("{} ({})", readable_bytes(size),
-                       readable_ratio(*comparison->ratio).estimate);
-  }
-};
-
-/// Lists those of the first curve of the operation that stands for the run.
-std::vector<SizeOfCurve> sizes_of(const RunSummary& summary, const CaseSummary& shown) {
-  std::vector<SizeOfCurve> sizes;
+/// Lists the sizes with a speed-up of the first curve of the operation.
+std::vector<const CaseSummary*> sizes_of(const RunSummary& summary, OperationKind operation) {
   for (const Curve& curve : summary.curves_by_size) {
-    if (curve.definition().operation != shown.definition().operation) continue;
-    for (const CaseSummary* each : curve.cases) {
-      if (each->comparisons.empty() || !each->comparisons.front().has_speed_up()) continue;
-      sizes.push_back({each->definition().size, &each->comparisons.front()});
-    }
-    break;
+    if (curve.definition().operation != operation) continue;
+    std::vector<const CaseSummary*> sizes = curve.cases;
+    std::erase_if(sizes, [](const CaseSummary* each) {
+      return each->comparisons.empty() || !each->comparisons.front().has_speed_up();
+    });
+    return sizes;
   }
-  return sizes;
+  return {};
 }
 
-Document at_which_size(const RunSummary& summary, const CaseSummary* shown) {
-  const std::vector<SizeOfCurve> sizes =
-      shown == nullptr ? std::vector<SizeOfCurve>{} : sizes_of(summary, *shown);
-  if (sizes.empty()) return {};
-  const std::string what = spoken_operation(shown->definition());
-  const std::string variant = variant_title(*shown, 0);
-  const SizeOfCurve& largest = sizes.back();
-  if (sizes.size() == 1) {
-    return paragraph(fmt::format("One size of {} was measured: {}.", what, largest.text()));
-  }
+/// Says "1 MiB (4.23x)".
+std::string size_text(const CaseSummary& each) {
+  return fmt::format("{} ({})", readable_bytes(each.definition().size),
+                     readable_ratio(*each.comparisons.front().ratio).estimate);
+}
+
+/// Says it where several sizes were measured.
+Document at_which_size(const RunSummary& summary, const CaseSummary& shown) {
+  const auto sizes = sizes_of(summary, shown.definition().operation);
+  if (sizes.size() < 2) return {};
+  const std::string what = spoken_operation(shown.definition());
+  const std::string largest = size_text(*sizes.back());
   std::size_t first = sizes.size();
-  while (first > 0 && sizes[first - 1].pays()) --first;
+  while (first > 0 && sizes[first - 1]->comparisons.front().verdict == Verdict::faster) --first;
   if (first == sizes.size()) {
     return paragraph(
-        fmt::format("Not shown: at the largest size of {}, {}, {} is not clearly "
-                    "faster.",
-                    what, largest.text(), variant));
+        fmt::format("Not shown: at the largest size of {}, {}, {} is not clearly faster.", what,
+                    largest, variant_title(shown, 0)));
   }
-  return paragraph(first == 0
-                       ? fmt::format("At every measured size of {}, from {} to {}.", what,
-                                     sizes.front().text(), largest.text())
-                       : fmt::format("From {} on, up to {}: every such {} is faster with {}.",
-                                     sizes[first].text(), largest.text(), what, variant));
+  if (first == 0) {
+    return paragraph(fmt::format("At every measured size of {}, from {} to {}.", what,
+                                 size_text(*sizes.front()), largest));
+  }
+  return paragraph(fmt::format("From {} on, up to {}: every such {} is faster with {}.",
+                               size_text(*sizes[first]), largest, what, variant_title(shown, 0)));
 }
 
 /// Says how much of the output was checked.
@@ -163,9 +152,8 @@ std::string checked_text(const RunSummary& summary) {
     for (const VariantSummary& variant : each.variants) {
       if (!variant.result->time) continue;
       ++results;
-      if (!variant.result->verification) continue;
-      ++checked;
-      if (variant.wrong_data) ++wrong;
+      checked += variant.result->verification.has_value() ? 1 : 0;
+      wrong += variant.wrong_data ? 1 : 0;
     }
   }
   return fmt::format("Data: every element of {} of {} was checked; {} wrong.", checked,
@@ -229,8 +217,13 @@ std::string questions(const RunSummary& summary) {
   };
   add("Which path?", which_path(answered.main));
   add("Is anything wrong?", what_is_wrong(summary));
-  add("At which size does it pay?",
-      at_which_size(summary, answered.rows.empty() ? nullptr : answered.rows.front()));
+  std::vector<const CaseSummary*> asked = answered.rows;
+  if (answered.main != nullptr) asked.insert(asked.begin(), answered.main);
+  const auto has_sizes = std::ranges::find_if(
+      asked, [&](const CaseSummary* each) { return !at_which_size(summary, *each).empty(); });
+  if (has_sizes != asked.end()) {
+    add("At which size does it pay?", at_which_size(summary, **has_sizes));
+  }
   add("Can it be trusted?", can_be_trusted(summary));
   return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
 }
