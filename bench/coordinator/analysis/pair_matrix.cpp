@@ -4,19 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <stdexcept>
-#include <tuple>
 
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
-
-bool same_but_ranks(Case a, const Case& b) {
-  if (!a.pair || !b.pair) return false;
-  a.pair->from = b.pair->from;
-  a.pair->to = b.pair->to;
-  return a == b;
-}
 
 std::vector<std::string> variants_of(const PairFamily& family) {
   std::vector<std::string> names;
@@ -100,26 +92,6 @@ std::vector<const PairEntry*> slowest_first(const PairMatrix& matrix, const Pair
 }
 
 }  // namespace
-
-std::vector<PairFamily> pair_families(const Record& record) {
-  std::vector<PairFamily> families;
-  for (const CaseResult& result : record.cases) {
-    if (!result.definition.pair) continue;
-    auto family = std::ranges::find_if(families, [&](const PairFamily& known) {
-      return same_but_ranks(result.definition, known.definition());
-    });
-    if (family == families.end()) family = families.insert(families.end(), PairFamily{});
-    family->cases.push_back(&result);
-  }
-  for (PairFamily& family : families) {
-    std::ranges::stable_sort(family.cases, [](const auto* a, const auto* b) {
-      const Pair& one = *a->definition.pair;
-      const Pair& other = *b->definition.pair;
-      return std::tie(one.from, one.to) < std::tie(other.from, other.to);
-    });
-  }
-  return families;
-}
 
 std::optional<double> WeakestPair::shortfall(bool by_bandwidth) const {
   if (!median) return std::nullopt;

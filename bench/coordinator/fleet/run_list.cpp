@@ -42,9 +42,9 @@ constexpr std::string_view kBudget = "budget";
 std::string result_of(const Record& record) {
   const RunSummary summary(record);
   const Answer answer = answer_of(summary);
-  if (answer.comparison == nullptr || !is_change(answer.comparison->verdict)) return {};
-  return fmt::format("{} {}", readable_ratio(*answer.comparison->ratio).estimate,
-                     answer_label(answer.main->definition()));
+  if (answer.comparison() == nullptr || !is_change(answer.comparison()->verdict)) return {};
+  return fmt::format("{} {}", readable_ratio(*answer.comparison()->ratio).estimate,
+                     answer_label(answer.main()->definition()));
 }
 
 /// Tells whether the run measured less than was asked for because its budget was used up.

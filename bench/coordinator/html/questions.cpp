@@ -105,9 +105,9 @@ Document what_is_wrong(const RunSummary& summary) {
 
 /// Lists the sizes with a speed-up of the first curve of the operation.
 std::vector<const CaseSummary*> sizes_of(const RunSummary& summary, OperationKind operation) {
-  for (const Curve& curve : summary.curves_by_size) {
-    if (curve.definition().operation != operation) continue;
-    std::vector<const CaseSummary*> sizes = curve.cases;
+  for (const Curve* curve : summary.curves()) {
+    if (curve->definition().operation != operation) continue;
+    std::vector<const CaseSummary*> sizes = curve->cases;
     std::erase_if(sizes, [](const CaseSummary* each) {
       return each->comparisons.empty() || !each->comparisons.front().has_speed_up();
     });
@@ -215,14 +215,14 @@ std::string questions(const RunSummary& summary) {
     if (answer.empty()) return;
     items += fmt::format("<div><dt>{}</dt>\n<dd>{}</dd></div>\n", question, to_html(answer));
   };
-  add("Which path?", which_path(answered.main));
+  add("Which path?", which_path(answered.main()));
   add("Is anything wrong?", what_is_wrong(summary));
-  std::vector<const CaseSummary*> asked = answered.rows;
-  if (answered.main != nullptr) asked.insert(asked.begin(), answered.main);
+  std::vector<AnswerRow> asked = answered.spoken;
+  std::ranges::copy(answered.rows, std::back_inserter(asked));
   const auto has_sizes = std::ranges::find_if(
-      asked, [&](const CaseSummary* each) { return !at_which_size(summary, *each).empty(); });
+      asked, [&](const AnswerRow& each) { return !at_which_size(summary, *each.of).empty(); });
   if (has_sizes != asked.end()) {
-    add("At which size does it pay?", at_which_size(summary, **has_sizes));
+    add("At which size does it pay?", at_which_size(summary, *has_sizes->of));
   }
   add("Can it be trusted?", can_be_trusted(summary));
   return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);

@@ -26,14 +26,14 @@ std::string answer_html(const RunSummary& summary, const std::string& questions)
     cells += figure(picture, fmt::format("answer-{}", &picture - pictures.data()));
   }
   std::string tables;
-  const bool is_of_program = summary.is_of_program() && answer.main != nullptr;
-  for (const Table& table :
-       is_of_program ? std::vector{metrics_table({answer.main})} : answer_tables(summary, answer)) {
-    tables = to_html(table, tables.empty() ? "Each variant" : "Each operation") + tables;
+  const bool is_of_program = summary.is_of_program() && answer.main() != nullptr;
+  for (const Table& table : is_of_program ? std::vector{metrics_table({answer.main()})}
+                                          : answer_tables(summary, answer)) {
+    tables += to_html(table, tables.empty() ? "Each operation" : "Headroom");
   }
   if (!tables.empty()) cells += fmt::format("<div>\n{}</div>\n", tables);
   return fmt::format("<p>{}</p>\n", xml_escaped(answer_sentence(summary, answer))) +
-         side_by_side(cells + questions);
+         side_by_side(cells + questions) + to_html(answer_notes(summary));
 }
 
 /// Takes what stands below the heading of a section.
@@ -83,14 +83,14 @@ std::string pairs_html(const RunSummary& summary) {
 
 /// Tells whether a training's steps are the picture of the answer.
 bool is_of_training(const Answer& answer) {
-  return answer.main != nullptr && is_training(answer.main->definition().operation);
+  return answer.main() != nullptr && is_training(answer.main()->definition().operation);
 }
 
 std::string sizes_html(const RunSummary& summary, const ShownRun& run) {
   const Answer answer = answer_of(summary);
-  const SizePictures pictures = answer.main == nullptr
-                                    ? SizePictures{}
-                                    : size_pictures({&run, 1}, answer.main->definition().operation);
+  const SizePictures pictures =
+      answer.main() == nullptr ? SizePictures{}
+                               : size_pictures({&run, 1}, answer.main()->definition().operation);
   return (is_of_training(answer) ? figures(pictures.answer, "sizes") : "") + pictures.others +
          folded("All figures by size, with marks", to_html(size_tables(summary)));
 }
@@ -99,8 +99,7 @@ std::string training_html(const RunSummary& summary, const ShownRun& run) {
   if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
   return (is_of_training(answer_of(summary)) ? ""
                                              : figures(training_pictures({&run, 1}), "training")) +
-         folded("All figures of trainings and of the largest sizes",
-                to_html(headline(summary), "Time of the training"));
+         folded("All figures of trainings", body_of(training_section(summary)));
 }
 
 /// Shows a row for each run: what it is of and what it says.
@@ -124,7 +123,7 @@ std::string program_page(const RunSummary& summary) {
   page.add("warnings", "Warnings", body_of(warnings_section(summary.record)));
   std::vector<Picture> pictures;
   for (const CaseSummary& each : summary.cases) {
-    if (&each == answer_of(summary).main) continue;
+    if (&each == answer_of(summary).main()) continue;
     std::ranges::move(metric_pictures(each), std::back_inserter(pictures));
   }
   page.add("pictures", "Other metrics", figures(pictures, "metric"));

@@ -164,18 +164,17 @@ std::vector<Picture> speed_up_pictures(const Answer& answer) {
   RowChart chart{.title = "Speed-up of what was measured",
                  .axis = {"times as fast", Quantity::ratio, Spacing::logarithmic},
                  .reference = 1.0};
-  for (const CaseSummary* const each : answer.rows) {
-    for (const Comparison& comparison : each->comparisons) {
-      if (!comparison.has_speed_up()) continue;
-      const std::string other = each->comparisons.size() == 1
-                                    ? ""
-                                    : fmt::format(", against {}", comparison.other->variant);
-      chart.rows.push_back({.label = answer_label(each->definition()) + other,
-                            .value = comparison.ratio->value,
-                            .interval = comparison.ratio->interval,
-                            .text = readable_ratio(*comparison.ratio).estimate,
-                            .tone = tone_of(comparison.verdict)});
-    }
+  for (const AnswerRow& each : answer.rows) {
+    const Comparison* const comparison = each.comparison();
+    if (comparison == nullptr || !comparison->has_speed_up()) continue;
+    const std::string other = each.of->comparisons.size() == 1
+                                  ? ""
+                                  : fmt::format(", against {}", comparison->other->variant);
+    chart.rows.push_back({.label = answer_label(each.of->definition()) + other,
+                          .value = comparison->ratio->value,
+                          .interval = comparison->ratio->interval,
+                          .text = readable_ratio(*comparison->ratio).estimate,
+                          .tone = tone_of(comparison->verdict)});
   }
   return columns_of(chart);
 }
@@ -211,10 +210,11 @@ std::vector<Picture> metric_pictures(const CaseSummary& each) {
 std::string pair_pictures(const RunSummary& summary) {
   std::string text;
   std::set<OperationKind> seen;
-  for (const PairsSummary& pairs : summary.pairs) {
-    const bool is_first = seen.insert(pairs.cases.definition().operation).second;
+  for (const PairsSummary* pairs : summary.pairs()) {
+    const bool is_first = seen.insert(pairs->cases.definition().operation).second;
     if (summary.is_condensed && !is_first) continue;
-    for (const PairMatrixSummary& each : pairs.matrices) text += heat_map_of(summary, pairs, each);
+    for (const PairMatrixSummary& each : pairs->matrices)
+      text += heat_map_of(summary, *pairs, each);
   }
   return side_by_side(text);
 }
@@ -243,14 +243,14 @@ std::vector<Picture> training_pictures(std::span<const ShownRun> runs) {
 
 std::vector<Picture> answer_pictures(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
-  if (answer.main == nullptr) return {};
+  if (answer.main() == nullptr) return {};
   if (summary.is_of_program()) {
-    std::vector<Picture> pictures = metric_pictures(*answer.main);
+    std::vector<Picture> pictures = metric_pictures(*answer.main());
     std::ranges::move(traffic_pictures(summary.cases.front()), std::back_inserter(pictures));
     return pictures;
   }
   const ShownRun run{{}, &summary};
-  const OperationKind operation = answer.main->definition().operation;
+  const OperationKind operation = answer.main()->definition().operation;
   std::vector<Picture> pictures = is_training(operation)
                                       ? training_pictures({&run, 1})
                                       : size_pictures({&run, 1}, operation).answer;

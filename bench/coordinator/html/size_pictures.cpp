@@ -49,8 +49,7 @@ struct Family {
   }
 };
 
-void add_curve(std::vector<Family>& families, const ShownRun& run, const Curve& curve,
-               bool in_full) {
+void add_curve(std::vector<Family>& families, const ShownRun& run, const Curve& curve) {
   Case definition = curve.definition();
   definition.kernel = false;
   const std::string name = curve_name(definition);
@@ -59,7 +58,7 @@ void add_curve(std::vector<Family>& families, const ShownRun& run, const Curve& 
       known == families.end()
           ? families.emplace_back(Family{.name = name, .label = curve_label(definition)})
           : *known;
-  family.in_full = family.in_full || in_full;
+  family.in_full = family.in_full || curve.is_in_full;
   family.members.push_back({&run, &curve});
 }
 
@@ -76,10 +75,7 @@ void name_ranks(std::vector<Family>& families) {
 std::vector<Family> families_of(std::span<const ShownRun> runs) {
   std::vector<Family> families;
   for (const ShownRun& run : runs) {
-    for (const Curve& curve : run.summary->curves_by_size) add_curve(families, run, curve, true);
-    for (const CurveGroup& group : run.summary->curve_groups) {
-      for (const Curve& curve : group.curves) add_curve(families, run, curve, false);
-    }
+    for (const Curve* curve : run.summary->curves()) add_curve(families, run, *curve);
   }
   std::erase_if(families, [](const Family& family) { return family.sizes() < 2; });
   name_ranks(families);

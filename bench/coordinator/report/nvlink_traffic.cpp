@@ -8,6 +8,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -145,87 +146,17 @@ RunColumns columns_of(bool pcie, Footnotes& reasons) {
   return columns;
 }
 
-/// What one variant's counters came to over all cases.
-struct TrafficTotals {
-  int cases = 0;
-  int judged = 0;
-  const CaseSummary* least = nullptr;
-  const CaseSummary* most = nullptr;
-  double least_share = 0.0;
-  double most_share = 0.0;
-  std::map<std::string, int> reasons{};  ///< why shares were not judged
-
-  void add(const CaseSummary& each, const VariantSummary& variant) {
-    if (!variant.result->time) return;
-    ++cases;
-    if (!variant.nvlink_share) {
-      ++reasons[variant.result->evidence ? one_line(variant.result->evidence->reason)
-                                         : "nothing was counted"];
-      return;
+/// Lists the cases that have rows: of a condensed summary those of the answer.
+std::vector<const CaseSummary*> shown_cases(const RunSummary& summary) {
+  std::vector<const CaseSummary*> cases;
+  if (summary.is_condensed) {
+    for (const AnswerRow& row : answer_of(summary).rows) {
+      if (cases.empty() || cases.back() != row.of) cases.push_back(row.of);
     }
-    ++judged;
-    const double share = *variant.nvlink_share;
-    if (least == nullptr || share < least_share) {
-      least = &each;
-      least_share = share;
-    }
-    if (most == nullptr || share > most_share) {
-      most = &each;
-      most_share = share;
-    }
+    return cases;
   }
-};
-
-/// Says "100.4 % (all_reduce 1 GiB)"; without the case where the other end looks the same.
-std::string share_cell(double share, const CaseSummary* of, double other) {
-  if (of == nullptr) return {};
-  const std::string text = rounded_percent(share, 1);
-  return text == rounded_percent(other, 1)
-             ? text
-             : fmt::format("{} ({})", text, case_label(of->definition()));
-}
-
-/// Adds a row for each variant, and below them why shares were not judged.
-void add_totals(Document& document, const RunSummary& summary) {
-  Table table({{"Variant"},
-               {"Cases", kRight},
-               {"Judged", kRight},
-               {"Least share"},
-               {"Most share"},
-               {"Not judged", kRight}});
-  std::vector<std::string> reasons;
-  for (const Variant& variant : summary.record.settings.variants) {
-    TrafficTotals totals;
-    for (const CaseSummary& each : summary.cases) {
-      if (const VariantSummary* own = each.find(variant.name)) totals.add(each, *own);
-    }
-    table.add_row({variant.name, std::to_string(totals.cases), std::to_string(totals.judged),
-                   share_cell(totals.least_share, totals.least, totals.most_share),
-                   share_cell(totals.most_share, totals.most, totals.least_share),
-                   std::to_string(totals.cases - totals.judged)});
-    std::vector<std::string> words;
-    for (const auto& [reason, count] : totals.reasons) {
-      words.push_back(fmt::format("{} ({})", reason.empty() ? "reason not known" : reason,
-                                  counted(count, "case", "cases")));
-    }
-    if (!words.empty()) {
-      reasons.push_back(
-          fmt::format("Not judged with {}: {}", variant.name, fmt::join(words, "; ")));
-    }
-  }
-  document.table(std::move(table));
-  for (const std::string& each : reasons) document.item(each);
-}
-
-/// Adds them of a condensed summary.
-void add_condensed(Document& document, const RunSummary& summary, bool pcie) {
-  document.paragraph(
-      with_code(
-          "What the links' counters say: bytes that NVLink carried, as a share of those that "
-          "it must carry if every message goes over it, of all cases. The bytes of each case, "
-          "with its algorithm: `linkgain report --format csv`.") +
-      words_on_pcie(summary.record, pcie) + cost_of(summary.record));
-  add_totals(document, summary);
+  for (const CaseSummary& each : summary.cases) cases.push_back(&each);
+  return cases;
 }
 
 }  // namespace
@@ -240,15 +171,11 @@ Document nvlink_traffic_section(const RunSummary& summary) {
   });
   Document document;
   document.heading("NVLink traffic");
-  if (summary.is_condensed) {
-    add_condensed(document, summary, pcie);
-    return document;
-  }
   std::vector<RunRow> rows;
-  for (const CaseSummary& each : summary.cases) {
-    std::string label = case_label(each.definition());
-    for (std::size_t i = 0; i < each.variants.size(); ++i) {
-      if (each.variants[i].result->time) rows.push_back({&each, i, std::exchange(label, "")});
+  for (const CaseSummary* each : shown_cases(summary)) {
+    std::string label = case_label(each->definition());
+    for (std::size_t i = 0; i < each->variants.size(); ++i) {
+      if (each->variants[i].result->time) rows.push_back({each, i, std::exchange(label, "")});
     }
   }
   Footnotes reasons;
@@ -256,6 +183,10 @@ Document nvlink_traffic_section(const RunSummary& summary) {
   document.paragraph(fmt::format("{} {} A note says why a share is not judged.{}{}", kLead,
                                  source_of_algorithms(record), words_on_pcie(record, pcie),
                                  cost_of(record)));
+  if (summary.is_condensed) {
+    document.paragraph(
+        with_code("These are the cases of the answer; `linkgain report --format csv` has all."));
+  }
   document.table(std::move(table));
   document.notes(reasons);
   return document;

@@ -159,81 +159,31 @@ void add_pairs(Document& document, const RunSummary& summary, const PairsSummary
                           {.title = {"Pair"}, .label = label, .place = "between these"}));
 }
 
-/// Says "359.8 GB/s (GPU1 → GPU0)", without the pair where values do not tell which one it is;
-/// empty where `entry` is null.
-std::string extreme_cell(const RunSummary& summary, const PairsSummary& shown,
-                         const PairMatrixSummary& each, const PairEntry* entry) {
-  if (entry == nullptr) return {};
-  const std::string value = readable_value(each.matrix, *each.matrix.value(*entry));
-  if (!summary.differ(each.values)) return value;
-  return fmt::format("{} ({} {} {})", value, end_label(summary, entry->from),
-                     arrow_of(shown.is_symmetric), end_label(summary, entry->to));
-}
-
-Cells extremes_row(const RunSummary& summary, const PairsSummary& shown,
-                   const PairMatrixSummary& each) {
-  const PairMatrix& matrix = each.matrix;
-  std::map<PairState, int> counts;
-  const PairEntry* least = nullptr;
-  const PairEntry* most = nullptr;
-  for (const PairEntry& entry : matrix.entries) {
-    if (shown.is_symmetric && entry.from > entry.to) continue;
-    ++counts[entry.state];
-    const std::optional<double> value = matrix.value(entry);
-    if (!value) continue;
-    if (least == nullptr || *value < *matrix.value(*least)) least = &entry;
-    if (most == nullptr || *value > *matrix.value(*most)) most = &entry;
-  }
-  if (!matrix.by_bandwidth) std::swap(least, most);
-  const auto cell = [](int count) { return count == 0 ? "" : std::to_string(count); };
-  return {matrix.variant,
-          std::to_string(counts[PairState::measured]),
-          extreme_cell(summary, shown, each, least),
-          extreme_cell(summary, shown, each, most),
-          cell(counts[PairState::wrong_data]),
-          cell(counts[PairState::skipped] + counts[PairState::not_measured])};
-}
-
 /// Shows of a condensed summary a matrix of the first variant for the first family of each
-/// operation, for every family and variant a row with the weakest and the strongest pair, and the
-/// pairs that are weak for their kind.
+/// operation, and for every family the weakest pair and those that are weak for their kind.
 Document condensed_pairs(const RunSummary& summary) {
-  Table table({{.title = "Pairs", .too_long = Table::TooLong::cut},
-               {"Variant"},
-               {"Measured", kRight, false, 1},
-               {"Weakest"},
-               {"Strongest"},
-               {"WRONG DATA", kRight, true},
-               {"Not measured", kRight, true}});
-  Document document;
-  std::vector<std::string> weak;
+  Document matrices;
+  Document weakest;
   std::set<OperationKind> seen;
-  for (const PairsSummary& shown : summary.pairs) {
-    const bool is_first = seen.insert(shown.cases.definition().operation).second;
-    if (is_first && !shown.matrices.empty()) {
-      document.heading(name_of(shown), 3);
-      document.table(matrix_table(summary, shown.matrices.front().matrix));
+  for (const PairsSummary* shown : summary.pairs()) {
+    const bool is_first = seen.insert(shown->cases.definition().operation).second;
+    if (is_first && !shown->matrices.empty()) {
+      matrices.heading(name_of(*shown), 3);
+      matrices.table(matrix_table(summary, shown->matrices.front().matrix));
     }
-    std::string name = name_of(shown);
-    for (const PairMatrixSummary& each : shown.matrices) {
-      Cells cells = extremes_row(summary, shown, each);
-      cells.insert(cells.begin(), name);
-      table.add_row(cells);
-      name.clear();
-      for (const WeakestPair& pair : each.weakest) {
-        if (!is_weak_for_its_kind(each.matrix, pair)) continue;
-        weak.push_back(fmt::format(
-            "{}: {}", name_of(shown),
-            weak_pair_text(summary, each, pair, "weak for its kind", shown.is_symmetric)));
-      }
+    Document own;
+    for (const PairMatrixSummary& each : shown->matrices) {
+      add_weakest(own, summary, each, shown->is_symmetric);
     }
+    if (own.empty()) continue;
+    weakest.paragraph(name_of(*shown) + ":");
+    weakest.add(own);
   }
-  document.heading("Weakest and strongest pairs", 3);
-  document.table(std::move(table));
-  for (const std::string& each : weak) document.item(each);
-  document.paragraph("Times, intervals and bandwidths of every pair: " +
+  matrices.heading("Weakest pairs", 3);
+  matrices.add(weakest);
+  matrices.paragraph("Times, intervals and bandwidths of every pair: " +
                      code("linkgain report --format csv") + ".");
-  return document;
+  return matrices;
 }
 
 /// Says what the labels mean that occur.
@@ -255,12 +205,13 @@ void add_legend(Document& document, const Record& record) {
 }  // namespace
 
 Document pair_tables(const RunSummary& summary) {
-  if (summary.pairs.empty()) return {};
+  const std::vector<const PairsSummary*> pairs = summary.pairs();
+  if (pairs.empty()) return {};
   Document document;
   if (summary.is_condensed) {
     document = condensed_pairs(summary);
   } else {
-    for (const PairsSummary& shown : summary.pairs) add_pairs(document, summary, shown);
+    for (const PairsSummary* shown : pairs) add_pairs(document, summary, *shown);
   }
   add_legend(document, summary.record);
   return document;

@@ -122,15 +122,16 @@ std::string launches_text(const RunSummary& summary) {
 
 /// Shows all metrics of a program.
 Document metrics_section(const RunSummary& summary) {
-  const Answer answer = answer_of(summary, &CaseSummary::is_measured, summary.cases.size());
-  if (answer.rows.empty()) return {};
+  const std::vector<Table> tables = answer_tables(summary, answer_of(summary));
+  if (tables.empty()) return {};
+  const std::vector<Variant>& variants = summary.record.settings.variants;
   Document document;
   document.heading("Metrics");
   document.paragraph(fmt::format(
-      "Values are geometric means over runs of the whole command. A speed-up is {} against the "
-      "row's variant, its interval Welch's.",
-      summary.record.settings.variants.front().name));
-  document.table(metrics_table(answer.rows));
+      "Values are geometric means over runs of the whole command. A speed-up is {} against {}, its "
+      "interval Welch's.",
+      variants.front().name, variants.size() == 2 ? variants.back().name : "the row's variant"));
+  document.table(tables.front());
   return document;
 }
 
@@ -475,7 +476,8 @@ std::vector<std::string> health_lines(const RunSummary& summary) {
 
 Document run_details(const RunSummary& summary) {
   const Record& record = summary.record;
-  Document document = summary.is_of_program() ? metrics_section(summary) : headline(summary);
+  Document document =
+      summary.is_of_program() ? metrics_section(summary) : training_section(summary);
   for (const Document& section :
        {nvlink_bound(summary), soak_section(summary), health_section(summary),
         warnings_section(record), sizes_section(summary), pairs_section(summary),

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <map>
+#include <set>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -87,111 +87,112 @@ void add_labelled_steps(std::vector<Text>& items, const Curve& curve) {
   add_steps(items, curve, curve_label(curve.definition()) + ": ");
 }
 
-/// Shows the first curve of each operation in one table.
-Document first_curves(const RunSummary& summary) {
-  RowLabels rows{.title = {"Case"}, .label = case_label, .place = "in this case"};
-  std::vector<const CaseSummary*> cases;
-  for (const Curve& curve : summary.curves_by_size) {
-    cases.insert(cases.end(), curve.cases.begin(), curve.cases.end());
-    add_labelled_steps(rows.items, curve);
+/// Curves that differ in type, reduction, root, ranks or pair only.
+using CurveKind = std::vector<const Curve*>;
+
+/// Lists kinds of the curves that are not shown in full, in order of appearance.
+std::vector<CurveKind> other_kinds(const std::vector<const Curve*>& curves) {
+  std::vector<std::pair<Case, CurveKind>> kinds;
+  for (const Curve* curve : curves) {
+    if (curve->is_in_full) continue;
+    Case common = curve->definition();
+    common.size = Bytes{};
+    common.type = Case{}.type;
+    common.reduction = Case{}.reduction;
+    common.root = Case{}.root;
+    common.ranks = Case{}.ranks;
+    if (common.pair) common.pair = Pair{0, 1, common.pair->both};
+    auto known = std::ranges::find(kinds, common, &std::pair<Case, CurveKind>::first);
+    if (known == kinds.end()) known = kinds.insert(kinds.end(), {common, {}});
+    known->second.push_back(curve);
   }
-  const Curve all = curve_of("", std::move(cases));
-  return case_table(summary, all, rows);
+  std::vector<CurveKind> all;
+  for (auto& [common, kind] : kinds) all.push_back(std::move(kind));
+  return all;
 }
 
-/// A ratio and the case that it is of; the lower and the higher end of what a group has.
-struct Ends {
-  struct End {
-    const Estimate* ratio = nullptr;
-    const CaseSummary* of = nullptr;
+/// Names the kind: of one curve by its own label.
+std::string name_of(const CurveKind& kind) {
+  Case definition = kind.front()->definition();
+  if (kind.size() == 1) return curve_label(definition);
+  definition.type = Case{}.type;
+  definition.reduction = Case{}.reduction;
+  definition.root = Case{}.root;
+  definition.pair.reset();
+  return fmt::format("{}, {} curves", curve_label(definition), kind.size());
+}
+
+/// A ratio and the case that it is of.
+using RatioOf = std::pair<const Estimate*, const CaseSummary*>;
+
+/// Says "1.95x (int8 min 64 KiB)"; of one curve the size is enough. Empty where there is no ratio.
+std::string end_cell(const std::vector<RatioOf>& ratios, bool most, bool of_one_curve) {
+  if (ratios.empty()) return {};
+  const auto value = [](const RatioOf& each) { return each.first->value; };
+  const auto [least_of, most_of] = std::ranges::minmax_element(ratios, {}, value);
+  const auto& [ratio, of] = most ? *most_of : *least_of;
+  const Case& definition = of->definition();
+  const std::size_t operation = linkgain::name_of(definition.operation).size() + 1;
+  return fmt::format(
+      "{} ({})", readable_ratio(*ratio).estimate,
+      of_one_curve ? readable_bytes(definition.size) : case_label(definition).substr(operation));
+}
+
+/// Adds a row of what a kind's cases gave beside one variant: how many are faster and slower, and
+/// the ends of their ratios.
+void add_kind(Table& table, const CurveKind& kind, std::size_t other, bool is_first) {
+  std::map<Verdict, int> verdicts;
+  std::vector<RatioOf> speed_ups;
+  std::vector<RatioOf> libraries;
+  std::set<Bytes> sizes;
+  int not_converged = 0;
+  int all = 0;
+  std::string variant;
+  for (const Curve* curve : kind) {
+    for (const CaseSummary* each : curve->cases) {
+      sizes.insert(each->definition().size);
+      const std::optional<Estimate>& library = each->variants.front().library_ratio;
+      if (library && is_first) libraries.emplace_back(&*library, each);
+      if (other > each->comparisons.size()) continue;
+      const Comparison& comparison = each->comparisons[other - 1];
+      if (each->comparisons.size() > 1) variant = comparison.other->variant;
+      ++verdicts[comparison.verdict];
+      ++all;
+      if (!comparison.has_speed_up()) continue;
+      speed_ups.emplace_back(comparison.ratio, each);
+      not_converged += each->result->converged ? 0 : 1;
+    }
+  }
+  const auto count = [&](Verdict verdict) { return verdicts[verdict]; };
+  const auto cell = [](int number) { return number == 0 ? "" : std::to_string(number); };
+  const int wrong = count(Verdict::wrong_data);
+  const int undecided = count(Verdict::same) + count(Verdict::inconclusive);
+  const int decided = count(Verdict::faster) + count(Verdict::slower);
+  const std::string least = readable_bytes(*sizes.begin());
+  const auto end = [&](const std::vector<RatioOf>& ratios, bool most) {
+    return most && ratios.size() < 2 ? "" : end_cell(ratios, most, kind.size() == 1);
   };
-  End least{};
-  End most{};
-
-  void add(const Estimate& ratio, const CaseSummary& of) {
-    if (least.of == nullptr || ratio.value < least.ratio->value) least = {&ratio, &of};
-    if (most.of == nullptr || ratio.value > most.ratio->value) most = {&ratio, &of};
-  }
-};
-
-/// Says "1.95x (int8 min 64 KiB)": of a single curve the size is enough. Empty where there is none.
-std::string end_cell(const Ends::End& end, const CurveGroup& group) {
-  if (end.of == nullptr) return {};
-  const Case& definition = end.of->definition();
-  const std::string what =
-      group.curves.size() == 1
-          ? readable_bytes(definition.size)
-          : case_label(definition).substr(name_of(definition.operation).size() + 1);
-  return fmt::format("{} ({})", readable_ratio(*end.ratio).estimate, what);
+  const std::string sizes_text =
+      sizes.size() == 1 ? least : fmt::format("{} to {}", least, readable_bytes(*sizes.rbegin()));
+  table.add_row({is_first ? name_of(kind) : "", is_first ? sizes_text : "", variant,
+                 std::to_string(count(Verdict::faster)), std::to_string(undecided),
+                 std::to_string(count(Verdict::slower)), end(speed_ups, false),
+                 end(speed_ups, true), end(libraries, false), end(libraries, true),
+                 cell(not_converged), cell(wrong), cell(all - wrong - undecided - decided)});
 }
 
-/// What a group's cases gave for one variant against the first, or for the first against it.
-struct GroupRow {
-  Ends speed_up{};
-  std::map<Verdict, int> verdicts{};
-  int not_converged = 0;  ///< of those with a speed-up
-
-  int count(std::initializer_list<Verdict> kinds) const {
-    int all = 0;
-    for (const Verdict kind : kinds) {
-      const auto found = verdicts.find(kind);
-      all += found == verdicts.end() ? 0 : found->second;
-    }
-    return all;
+/// Shows a run with more curves than anybody reads.
+Document condensed_tables(const RunSummary& summary) {
+  const std::vector<const Curve*> curves = summary.curves();
+  RowLabels first{.title = {"Case"}, .label = case_label, .place = "in this case"};
+  std::vector<const CaseSummary*> cases;
+  std::vector<Text> steps;
+  for (const Curve* curve : curves) {
+    if (curve->is_in_full) cases.insert(cases.end(), curve->cases.begin(), curve->cases.end());
+    add_steps(curve->is_in_full ? first.items : steps, *curve,
+              curve_label(curve->definition()) + ": ");
   }
-};
-
-std::string count_cell(int count) { return count == 0 ? "" : std::to_string(count); }
-
-/// Counts by variant, all but the first.
-std::map<std::string, GroupRow> rows_of(const CurveGroup& group) {
-  std::map<std::string, GroupRow> rows;
-  for (const Curve& curve : group.curves) {
-    for (const CaseSummary* each : curve.cases) {
-      for (const Comparison& comparison : each->comparisons) {
-        GroupRow& row = rows[comparison.other->variant];
-        ++row.verdicts[comparison.verdict];
-        if (!comparison.has_speed_up()) continue;
-        row.speed_up.add(*comparison.ratio, *each);
-        if (!each->result->converged) ++row.not_converged;
-      }
-    }
-  }
-  return rows;
-}
-
-/// Names the sizes that the group's curves have, "64 KiB to 16 MiB".
-std::string sizes_of(const CurveGroup& group) {
-  Bytes least = group.curves.front().cases.front()->definition().size;
-  Bytes most = least;
-  for (const Curve& curve : group.curves) {
-    least = std::min(least, curve.cases.front()->definition().size);
-    most = std::max(most, curve.cases.back()->definition().size);
-  }
-  return least == most ? readable_bytes(least)
-                       : fmt::format("{} to {}", readable_bytes(least), readable_bytes(most));
-}
-
-/// Says, with the first variant, how many times longer NCCL's operation or the copy engine takes.
-std::string library_cell(const CurveGroup& group) {
-  Ends ends;
-  for (const Curve& curve : group.curves) {
-    for (const CaseSummary* each : curve.cases) {
-      if (each->variants.empty() || !each->variants.front().library_ratio) continue;
-      ends.add(*each->variants.front().library_ratio, *each);
-    }
-  }
-  if (ends.least.of == nullptr) return {};
-  const std::string least = end_cell(ends.least, group);
-  return ends.least.of == ends.most.of ? least
-                                       : fmt::format("{} to {}", least, end_cell(ends.most, group));
-}
-
-/// Shows a row for each group of curves; where there are more variants than two, for each but the
-/// first.
-Table group_table(const RunSummary& summary) {
   std::vector<Table::Column> columns{{"Curves"},
-                                     {"Number", kRight},
                                      {"Sizes"},
                                      {"Against", Table::Alignment::left, true},
                                      {"Faster", kRight},
@@ -199,70 +200,32 @@ Table group_table(const RunSummary& summary) {
                                      {"Slower", kRight},
                                      {"Least speed-up"},
                                      {"Most speed-up"},
-                                     {"Library / kernel", Table::Alignment::left, true},
+                                     {"Least headroom", Table::Alignment::left, true},
+                                     {"Most headroom", Table::Alignment::left, true},
                                      {"Not converged", kRight, true},
                                      {"WRONG DATA", kRight, true},
-                                     {"Same path", kRight, true},
                                      {"Not compared", kRight, true}};
   leave_out_from_the_right(columns);
-  Table table(columns);
-  const bool has_two = summary.record.settings.variants.size() <= 2;
-  for (const CurveGroup& group : summary.curve_groups) {
-    std::map<std::string, GroupRow> rows = rows_of(group);
-    if (rows.empty()) rows[""];
-    bool first = true;
-    for (const auto& [variant, row] : rows) {
-      table.add_row(
-          {first ? group.name : "", first ? std::to_string(group.curves.size()) : "",
-           first ? sizes_of(group) : "", has_two ? "" : variant,
-           std::to_string(row.count({Verdict::faster})),
-           std::to_string(row.count({Verdict::same, Verdict::inconclusive})),
-           std::to_string(row.count({Verdict::slower})), end_cell(row.speed_up.least, group),
-           row.speed_up.least.of == row.speed_up.most.of ? "" : end_cell(row.speed_up.most, group),
-           first ? library_cell(group) : "", count_cell(row.not_converged),
-           count_cell(row.count({Verdict::wrong_data})),
-           count_cell(row.count({Verdict::same_path})),
-           count_cell(row.count({Verdict::missing, Verdict::not_comparable}))});
-      first = false;
-    }
-  }
-  return table;
-}
-
-/// Shows a run with more curves than anybody reads.
-Document condensed_tables(const RunSummary& summary) {
-  const std::string first =
-      summary.record.settings.variants.empty() ? "" : summary.record.settings.variants.front().name;
-  const bool has_kernels = std::ranges::any_of(
-      summary.curve_groups, [](const CurveGroup& group) { return !library_cell(group).empty(); });
-  std::size_t curves = summary.curves_by_size.size();
-  std::vector<Text> steps;
-  for (const CurveGroup& group : summary.curve_groups) {
-    curves += group.curves.size();
-    for (const Curve& curve : group.curves) add_labelled_steps(steps, curve);
+  Table others(columns);
+  const std::size_t variants = std::max<std::size_t>(2, summary.record.settings.variants.size());
+  for (const CurveKind& kind : other_kinds(curves)) {
+    for (std::size_t i = 1; i < variants; ++i) add_kind(others, kind, i, i == 1);
   }
   Document document;
   document.paragraph(with_code(fmt::format(
       "This run has {} curves by size. The first of each operation is here in full, the others in "
-      "groups that differ in nothing but what their row names; `linkgain report --format csv` has "
-      "every case.",
-      curves)));
+      "a row for all that differ in type, reduction, root, ranks and pair only; `linkgain report "
+      "--format csv` has every case.",
+      curves.size())));
   document.heading("First curve of each operation", 3);
-  document.add(first_curves(summary));
+  document.add(case_table(summary, curve_of("", std::move(cases)), first));
   document.heading("Other curves", 3);
-  document.table(group_table(summary));
+  document.table(std::move(others));
   for (const Text& step : steps) document.item(step);
   document.item(fmt::format(
       "Faster, inconclusive, slower: cases in which {} takes less time; in which the 95 % CI "
       "includes 1, or there is one launch; in which it takes more",
-      first));
-  document.item("Least and most speed-up: over all cases of the row, each with its case");
-  if (has_kernels) {
-    document.item(fmt::format(
-        "Library / kernel: time of NCCL's operation, or of the copy engine, over the kernel's with "
-        "{}; the least and the most",
-        first));
-  }
+      summary.record.settings.variants.front().name));
   return document;
 }
 
@@ -271,7 +234,8 @@ Document condensed_tables(const RunSummary& summary) {
 Document size_tables(const RunSummary& summary) {
   if (summary.is_condensed) return condensed_tables(summary);
   Document document;
-  for (const Curve& curve : summary.curves_by_size) {
+  for (const Curve* each : summary.curves()) {
+    const Curve& curve = *each;
     RowLabels rows{.label = [](const Case& of) { return readable_bytes(of.size); },
                    .launches = curve.mixes_launches()};
     add_steps(rows.items, curve);

@@ -55,41 +55,6 @@ void add_missing(Document& document, const RunSummary& summary) {
   }
 }
 
-/// Says "0.91 (95 % CI 0.85 to 0.98) of 80.2 ms", or "not significantly different from 0 (-0.40 to
-/// 0.90) of 80.2 ms"; empty where it is not known.
-std::string exposed_text(const VariantSummary& variant, bool is_first) {
-  const std::optional<Estimate>& exposed = variant.exposed;
-  const std::optional<Seconds>& step = variant.result->time;
-  if (!shows_exposed(variant) || !step) return {};
-  const std::string time = exposed->may_be(0.0) ? "not significantly different from 0"
-                                                : fmt::format("{:.2f}", 1e3 * exposed->value);
-  const std::string interval =
-      exposed->interval ? fmt::format(" ({}{:.2f} to {:.2f})", is_first ? "95 % CI " : "",
-                                      1e3 * exposed->interval->low, 1e3 * exposed->interval->high)
-                        : "";
-  return fmt::format("{}{} of {:.1f} ms", time, interval, 1e3 * step->value);
-}
-
-std::string exposed_sentence(const CaseSummary& each) {
-  std::vector<std::string> parts;
-  bool lacks_interval = false;  // so that a figure is shown as if it were exact
-  for (std::size_t i = 0; i < each.variants.size(); ++i) {
-    const VariantSummary& variant = each.variants[i];
-    lacks_interval = lacks_interval || (shows_exposed(variant) && !variant.exposed->interval);
-    const std::string text = exposed_text(variant, parts.empty());
-    if (text.empty()) continue;
-    const std::string with = each.contrast == Contrast::variant
-                                 ? "with " + variant.result->variant
-                                 : std::string(i == 0 ? "with it" : "without");
-    parts.push_back(fmt::format("{}{} {}", text, parts.empty() ? " a step" : "", with));
-  }
-  if (parts.empty()) return {};
-  const bool is_sharded = shards_optimizer(each.definition().training->strategy);
-  return fmt::format(" Exposed communication{}: {}{}.",
-                     is_sharded ? ", less what sharding saves" : "", fmt::join(parts, ", "),
-                     lacks_interval ? "; one launch has no interval" : "");
-}
-
 /// Says what the time is made of: by whom the steps were really run, and for how long.
 std::string steps_text(const Settings& settings, const CaseResult& result) {
   std::vector<std::string> runs;
@@ -105,33 +70,12 @@ std::string steps_text(const Settings& settings, const CaseResult& result) {
       fmt::join(runs, runs.size() > 2 ? ", " : " and "));
 }
 
-/// Says, behind how far the losses differ, that it is too far, where it is.
-std::string parted_text(const CaseSummary& each) {
-  const bool parted = std::ranges::any_of(each.variants, &VariantSummary::losses_parted);
-  if (!parted) return {};
-  return fmt::format(", more than the {:.1e} that rounding explains",
-                     loss_bound(*each.definition().training, each.definition().ranks));
-}
-
+/// Says that it learns: "Loss 9.213 after the first block, 8.243 after the last."
 std::string loss_text(const CaseSummary& each) {
   const std::optional<TrainingResult>& first = each.result->variants.front().training;
   if (!first || !first->first_loss || !first->last_loss) return {};
-  std::string text = fmt::format(" Loss {:.3f} after the first block, {:.3f} after the last",
-                                 *first->first_loss, *first->last_loss);
-  std::optional<double> largest;
-  std::vector<std::string> others;
-  for (const VariantResult& variant : each.result->variants) {
-    if (!variant.training || !variant.training->loss_difference) continue;
-    largest = std::max(largest.value_or(0.0), *variant.training->loss_difference);
-    others.push_back(variant.variant);
-  }
-  if (largest == 0.0) {
-    text += fmt::format("; after every block the same bits with {}", fmt::join(others, ", "));
-  } else if (largest) {
-    text += fmt::format("; with {} it differs by {:.1e} of it at most{}", fmt::join(others, ", "),
-                        *largest, parted_text(each));
-  }
-  return text + ".";
+  return fmt::format(" Loss {:.3f} after the first block, {:.3f} after the last.",
+                     *first->first_loss, *first->last_loss);
 }
 
 std::string conditions(const Settings& settings, const CaseSummary& each) {
@@ -142,13 +86,9 @@ std::string conditions(const Settings& settings, const CaseSummary& each) {
 
 void add_first(Document& document, const RunSummary& summary, const CaseSummary& each) {
   document.table(variants_table(each, {time_column(summary.record.settings, "Time")}));
-  const std::string exposed = exposed_sentence(each);
   for (const Comparison& comparison : each.comparisons) {
-    const bool last = &comparison == &each.comparisons.back();
-    document.paragraph(outcome_sentence(each, comparison) + (last ? exposed : "") +
-                       convergence_sentence(summary, each, comparison));
+    document.paragraph(outcome_sentence(each, comparison));
   }
-  if (each.comparisons.empty() && !exposed.empty()) document.paragraph(exposed.substr(1));
   document.paragraph(conditions(summary.record.settings, each));
 }
 
@@ -361,10 +301,14 @@ std::string readable_tokens(const Settings& settings) {
              : "generated tokens";
 }
 
-Document training_tables(const RunSummary& summary) {
+Document training_section(const RunSummary& summary) {
+  if (summary.trainings.empty() && summary.missing_trainings.empty()) return {};
   Document document;
-  if (!summary.trainings.empty()) add_first(document, summary, *summary.trainings.front());
-  if (summary.trainings.size() > 1) add_grid(document, summary);
+  document.heading("Training");
+  if (!summary.trainings.empty()) {
+    add_first(document, summary, *summary.trainings.front());
+    add_grid(document, summary);
+  }
   add_missing(document, summary);
   return document;
 }

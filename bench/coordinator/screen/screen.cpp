@@ -23,6 +23,7 @@ namespace linkgain {
 namespace {
 
 constexpr std::size_t kMostWarnings = 3;
+constexpr std::size_t kFewRows = 6;  ///< that go before warnings
 
 /// Says "all_reduce p2p  16 B ▁▁▂▃▆▇██ 1 GiB  324.3 of 450 GB/s (72 %)": the first variant's bus
 /// bandwidth by size, as a share of the limit where that is known. Empty of one size, and of a
@@ -71,13 +72,6 @@ bool has_one_variant(const RunSummary& summary) {
   return summary.record.settings.variants.size() == 1;
 }
 
-/// Chooses what a row of figures is of.
-Answer shown_answer(const RunSummary& summary, std::size_t most_rows = kMostAnswerRows) {
-  return answer_of(summary,
-                   has_one_variant(summary) ? &CaseSummary::is_measured : &CaseSummary::is_compared,
-                   most_rows);
-}
-
 /// Names the machine and says how far the run came; of a program `host` stands before it.
 std::string machine_line(const RunSummary& summary, const std::string& host,
                          const ScreenStyle& style) {
@@ -115,9 +109,10 @@ std::string command_line(const Record& record) {
 /// its smallest.
 std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_case) {
   if (is_latency(shown_case.definition().operation)) return {};
-  for (const Curve& curve : summary.headline) {
-    if (std::ranges::find(curve.cases, &shown_case) == curve.cases.end()) continue;
-    const Bytes largest = curve.cases.back()->definition().size;
+  for (const CaseGroup& group : summary.groups) {
+    const std::vector<const CaseSummary*>& cases = group.all.cases;
+    if (std::ranges::find(cases, &shown_case) == cases.end()) continue;
+    const Bytes largest = cases.back()->definition().size;
     if (largest.value <= shown_case.definition().size.value) return {};
     return fmt::format("No larger size, of up to {}, was measured{}.", readable_bytes(largest),
                        has_one_variant(summary) ? "" : " with both");
@@ -152,12 +147,12 @@ std::string warning_lines(std::span<const Warning> own, std::size_t most,
 
 /// Draws the plot of the first row's operation.
 std::string first_plot(const RunSummary& summary, const Answer& answer, const ScreenStyle& style) {
-  const CaseSummary& first = *answer.rows.front();
-  const auto curve =
-      std::ranges::find(summary.curves_by_size, first.definition().operation,
-                        [](const Curve& each) { return each.definition().operation; });
-  return curve == summary.curves_by_size.end() ? ""
-                                               : plot_of(*curve, variant_title(first, 0), style);
+  const CaseSummary& first = *answer.rows.front().of;
+  for (const Curve* curve : summary.curves()) {
+    if (curve->definition().operation != first.definition().operation) continue;
+    return plot_of(*curve, variant_title(first, 0), style);
+  }
+  return {};
 }
 
 std::string screen_of(const RunSummary& summary, const Answer& answer, const std::string& footer,
@@ -167,16 +162,16 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   if (is_program) text += cut(command_line(summary.record), style.columns, style) + "\n";
   std::string plot;
   std::string notes;
-  if (answer.main != nullptr) {
+  if (answer.main() != nullptr) {
     for (const Table& table : answer_tables(summary, answer)) {
       text += "\n" + to_terminal(table, style);
     }
     if (!is_program) {
       plot = first_plot(summary, answer, style);
-      notes = in_lines("Path: " + path_sentence(*answer.main), style);
+      notes = in_lines("Path: " + path_sentence(*answer.main()), style);
     }
     for (const std::string& note :
-         {left_out_text(answer, style.columns), larger_sizes(summary, *answer.rows.front())}) {
+         {left_out_text(answer, style.columns), larger_sizes(summary, *answer.rows.front().of)}) {
       if (!note.empty()) notes += in_lines(note, style);
     }
   }
@@ -188,8 +183,9 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
     text += plot;
     --room;
   }
-  // Some of a program's metrics make room for warnings.
-  const std::size_t warnings = is_program ? kMostWarnings : std::min(kMostWarnings, room);
+  // Some rows make room for warnings.
+  const bool has_few_rows = !is_program && answer.rows.size() <= kFewRows;
+  const std::size_t warnings = has_few_rows ? std::min(kMostWarnings, room) : kMostWarnings;
   const std::span<const Warning> all = summary.record.warnings;
   text += notes + warning_lines(all.subspan(std::min(told, all.size())), warnings, style);
   text += footer + "\n" + end;
@@ -200,11 +196,10 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
 
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style,
                    std::size_t told) {
-  const std::size_t most = summary.is_of_program() ? summary.cases.size() : kMostAnswerRows;
   ScreenStyle on_terminal = style;
   on_terminal.is_file = false;
-  for (std::size_t rows = std::max<std::size_t>(most, 1);; --rows) {
-    const Answer answer = shown_answer(summary, rows);
+  for (std::size_t rows = kMostScreenLines;; --rows) {
+    const Answer answer = answer_of(summary, rows);
     const std::string text = screen_of(summary, answer, footer, on_terminal, told);
     if (rows > 1 && line_count(text) > kMostScreenLines) continue;
     return style.is_file ? screen_of(summary, answer, footer, style, told) : text;
@@ -234,10 +229,9 @@ std::string circumstances(const RunSummary& summary) {
 
 std::string card(const RunSummary& summary) {
   const Record& record = summary.record;
-  constexpr std::size_t kMostRows = 3;
-  const Answer answer = shown_answer(summary, kMostRows);
+  const Answer answer = answer_of(summary);
   std::string text = machine_line(summary, "", kCardStyle) + circumstances(summary);
-  if (answer.main != nullptr) text += to_terminal(card_table(answer), kCardStyle);
+  if (answer.main() != nullptr) text += to_terminal(card_table(answer), kCardStyle);
   text += in_lines(answer_sentence(summary, answer), kCardStyle);
   const std::string command =
       record.settings.argv.empty() ? "" : "$ " + repetition(record.settings) + "\n";

@@ -167,56 +167,35 @@ bool have_ranks_gpu_numbers(const Record& record) {
          });
 }
 
-void sort_by_size(Curve& curve) {
-  std::ranges::stable_sort(curve.cases, {},
-                           [](const CaseSummary* each) { return each->definition().size; });
-}
-
-/// The group of a curve: what it has in common with others where type, reduction, root, ranks and
-/// pair are those of its operation's first curve, and which of these differ.
-struct GroupKey {
-  Case common;
-  std::vector<std::string_view> others{};
-
-  bool operator==(const GroupKey&) const = default;
-};
-
-GroupKey group_key(const Case& first, const Case& own) {
-  GroupKey key{.common = own};
-  const Pair pair = first.pair.value_or(Pair{});
-  const auto add = [&](bool differs, std::string_view what) {
-    if (differs) key.others.push_back(what);
-  };
-  add(own.type != first.type, "types");
-  add(own.reduction != first.reduction, "reductions");
-  add(own.root != first.root, "roots");
-  add(own.ranks != first.ranks, "numbers of ranks");
-  add(own.pair && (own.pair->from != pair.from || own.pair->to != pair.to), "pairs");
-  key.common.size = first.size;
-  key.common.type = first.type;
-  key.common.reduction = first.reduction;
-  key.common.root = first.root;
-  key.common.ranks = first.ranks;
-  if (own.pair) key.common.pair = Pair{pair.from, pair.to, own.pair->both};
-  return key;
-}
-
-using NameOfGroup = std::function<std::string(const Case& definition)>;
-
-/// Lists the families of two pairs or more that are shown.
-std::vector<PairFamily> shown_families(const Record& record, const NameOfGroup& name_of,
-                                       std::map<std::string, std::multiset<Bytes>>& sizes) {
-  std::vector<PairFamily> families = pair_families(record);
-  std::erase_if(families, [](const PairFamily& family) { return family.cases.size() < 2; });
-  for (const PairFamily& family : families) {
-    sizes[name_of(family.definition())].insert(family.definition().size);
+/// Adds the smallest and the largest size at which the group has several pairs.
+void add_pairs(const Record& record, CaseGroup& group) {
+  std::map<Bytes, std::vector<const CaseSummary*>> sizes;
+  for (const CaseSummary* each : group.all.cases) {
+    if (each->definition().pair) sizes[each->definition().size].push_back(each);
   }
-  std::erase_if(families, [&](const PairFamily& family) {
-    const std::multiset<Bytes>& all = sizes[name_of(family.definition())];
-    const Bytes size = family.definition().size;
-    return size != *all.begin() && size != *all.rbegin();
-  });
-  return families;
+  std::erase_if(sizes, [](const auto& each) { return each.second.size() < 2; });
+  for (auto& [size, own] : sizes) {
+    if (size != sizes.begin()->first && size != sizes.rbegin()->first) continue;
+    std::ranges::stable_sort(own, {}, [](const CaseSummary* each) {
+      return std::pair(each->definition().pair->from, each->definition().pair->to);
+    });
+    PairFamily family;
+    for (const CaseSummary* each : own) family.cases.push_back(each->result);
+    PairsSummary& shown = group.pairs.emplace_back();
+    shown.cases = curve_of("", own);
+    shown.is_symmetric = family.symmetric();
+    shown.by_pair = sizes.size() == 1;
+    for (PairMatrix& matrix : pair_matrices(record, family)) {
+      PairMatrixSummary& summary = shown.matrices.emplace_back();
+      summary.weakest = weakest_pairs(matrix, family);
+      for (const PairEntry& entry : matrix.entries) {
+        if (const std::optional<double> value = matrix.value(entry)) {
+          summary.values.push_back(*value);
+        }
+      }
+      summary.matrix = std::move(matrix);
+    }
+  }
 }
 
 }  // namespace
@@ -271,13 +250,7 @@ RunSummary::RunSummary(const Record& of)
   }
   if (launches.most == 0) launches.add(count_launches(record));
   find_mixed_launches();
-  curves_by_size = all_curves();
-  add_headline(curves_by_size);
-  add_pairs();
-  for (Curve& curve : curves_by_size) {
-    finish(curve);
-    add_steps(curve);
-  }
+  add_groups();
   condense();
   add_trainings();
   add_health();
@@ -290,9 +263,10 @@ bool RunSummary::differ(const std::vector<double>& values) const {
   return most > (1.0 + distinct()) * least;
 }
 
-const CaseSummary* RunSummary::main_case(const Curve& curve, bool CaseSummary::*has) const {
+const CaseSummary* RunSummary::main_case(const Curve& curve,
+                                         const std::function<bool(const CaseSummary&)>& has) const {
   std::vector<const CaseSummary*> candidates = curve.cases;
-  std::erase_if(candidates, [has](const CaseSummary* each) { return !(each->*has); });
+  std::erase_if(candidates, [&](const CaseSummary* each) { return !has(*each); });
   if (candidates.empty()) return nullptr;
   const bool latency = is_latency(curve.definition().operation);
   const Bytes size = (latency ? candidates.front() : candidates.back())->definition().size;
@@ -351,105 +325,75 @@ void RunSummary::add_steps(Curve& curve) const {
   }
 }
 
-std::vector<Curve> RunSummary::all_curves() const {
-  std::vector<Curve> curves;
+void RunSummary::add_groups() {
   for (const CaseSummary& each : cases) {
-    const OperationKind operation = each.definition().operation;
-    if (is_training(operation) || is_program(operation)) continue;
-    const std::string name = curve_name(as_shown(each.definition()));
-    auto curve = std::ranges::find(curves, name, &Curve::name);
-    if (curve == curves.end()) {
-      curve = curves.insert(curves.end(), Curve{.name = name});
-    }
-    curve->cases.push_back(&each);
+    const Case& definition = each.definition();
+    if (is_training(definition.operation) || is_program(definition.operation)) continue;
+    const std::string name = group_name(as_shown(definition));
+    auto group = std::ranges::find(groups, name, [](const CaseGroup& own) { return own.all.name; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {.all = {.name = name}});
+    group->all.cases.push_back(&each);
   }
-  for (Curve& curve : curves) sort_by_size(curve);
-  return curves;
+  for (CaseGroup& group : groups) {
+    std::ranges::stable_sort(group.all.cases, {},
+                             [](const CaseSummary* each) { return each->definition().size; });
+    add_pairs(record, group);
+    add_curves(group);
+  }
 }
 
-void RunSummary::add_pairs() {
-  std::map<const CaseResult*, const CaseSummary*> summaries;
-  for (const CaseSummary& each : cases) summaries[each.result] = &each;
-  std::map<std::string, std::multiset<Bytes>> sizes;
-  const NameOfGroup name_of = [this](const Case& definition) {
-    return group_name(as_shown(definition));
-  };
-  for (const PairFamily& family : shown_families(record, name_of, sizes)) {
-    PairsSummary& shown = pairs.emplace_back();
-    for (const CaseResult* result : family.cases) shown.cases.cases.push_back(summaries[result]);
-    finish(shown.cases);
-    shown.is_symmetric = family.symmetric();
-    shown.by_pair = sizes[name_of(family.definition())].size() == 1;
-    for (PairMatrix& matrix : pair_matrices(record, family)) {
-      PairMatrixSummary& own = shown.matrices.emplace_back();
-      own.weakest = weakest_pairs(matrix, family);
-      for (const PairEntry& entry : matrix.entries) {
-        if (const std::optional<double> value = matrix.value(entry)) own.values.push_back(*value);
-      }
-      own.matrix = std::move(matrix);
+/// Adds the group's cases by size for each pair, but for those that a table by pair shows.
+void RunSummary::add_curves(CaseGroup& group) const {
+  for (const CaseSummary* each : group.all.cases) {
+    const std::string name = curve_name(as_shown(each->definition()));
+    auto curve = std::ranges::find(group.curves, name, &Curve::name);
+    if (curve == group.curves.end()) {
+      curve = group.curves.insert(group.curves.end(), Curve{.name = name});
     }
-    if (!shown.by_pair) continue;
-    std::erase_if(curves_by_size, [&](const Curve& curve) {
-      return curve.cases.size() == 1 && std::ranges::count(shown.cases.cases, curve.cases.front());
-    });
+    curve->cases.push_back(each);
   }
+  const bool by_pair = !group.pairs.empty() && group.pairs.front().by_pair;
+  std::erase_if(group.curves, [&](const Curve& curve) {
+    return by_pair && curve.cases.size() == 1 &&
+           std::ranges::count(group.pairs.front().cases.cases, curve.cases.front()) > 0;
+  });
+  for (Curve& curve : group.curves) {
+    finish(curve);
+    add_steps(curve);
+  }
+}
+
+std::vector<const Curve*> RunSummary::curves() const {
+  std::vector<const Curve*> all;
+  for (const CaseGroup& group : groups) {
+    for (const Curve& curve : group.curves) all.push_back(&curve);
+  }
+  return all;
+}
+
+std::vector<const PairsSummary*> RunSummary::pairs() const {
+  std::vector<const PairsSummary*> all;
+  for (const CaseGroup& group : groups) {
+    for (const PairsSummary& pairs : group.pairs) all.push_back(&pairs);
+  }
+  return all;
 }
 
 void RunSummary::condense() {
   constexpr std::size_t kMostInFull = 40;  // some 15 lines each
-  is_condensed = curves_by_size.size() > kMostInFull;
-  if (!is_condensed) return;
-  std::map<OperationKind, Case> first;
-  std::vector<GroupKey> keys;
-  std::vector<Curve> in_full;
-  for (Curve& curve : curves_by_size) {
-    const Case own = curve.definition();
-    const auto [known, added] = first.try_emplace(own.operation, own);
-    if (added) {
-      in_full.push_back(std::move(curve));
-      continue;
-    }
-    const GroupKey key = group_key(known->second, own);
-    const auto place = std::ranges::find(keys, key) - keys.begin();
-    if (place == std::ssize(keys)) {
-      keys.push_back(key);
-      curve_groups.emplace_back();
-    }
-    curve_groups[static_cast<std::size_t>(place)].curves.push_back(std::move(curve));
-  }
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    CurveGroup& group = curve_groups[i];
-    group.name = group.curves.size() == 1 ? curve_label(group.curves.front().definition())
-                                          : fmt::format("{}, other {}", curve_label(keys[i].common),
-                                                        fmt::join(keys[i].others, " and "));
-  }
-  std::ranges::stable_sort(curve_groups, {}, [&](const CurveGroup& group) {
-    const OperationKind operation = group.curves.front().definition().operation;
-    return std::ranges::find(in_full, operation,
-                             [](const Curve& curve) { return curve.definition().operation; }) -
-           in_full.begin();
-  });
-  curves_by_size = std::move(in_full);
-}
-
-void RunSummary::add_headline(std::vector<Curve> curves) {
-  for (Curve& curve : curves) {
-    curve.name = group_name(as_shown(curve.definition()));
-    const auto known = std::ranges::find(headline, curve.name, &Curve::name);
-    if (known == headline.end()) {
-      headline.push_back(std::move(curve));
-    } else {
-      known->cases.insert(known->cases.end(), curve.cases.begin(), curve.cases.end());
+  constexpr std::size_t kMostInAnswer = 12;
+  is_condensed = curves().size() > kMostInFull;
+  std::set<OperationKind> has_curve;
+  std::set<OperationKind> has_group;
+  for (CaseGroup& group : groups) {
+    const OperationKind operation = group.all.definition().operation;
+    const bool is_wrong = std::ranges::any_of(group.all.cases, &CaseSummary::has_wrong_data);
+    const bool is_first = has_group.insert(operation).second;
+    group.is_in_answer = groups.size() <= kMostInAnswer || is_first || is_wrong;
+    for (Curve& curve : group.curves) {
+      curve.is_in_full = has_curve.insert(operation).second || !is_condensed;
     }
   }
-  for (Curve& group : headline) sort_by_size(group);
-  constexpr std::size_t kMostShown = 12;
-  if (headline.size() <= kMostShown) return;
-  std::set<OperationKind> seen;
-  left_out_of_headline = std::erase_if(headline, [&](const Curve& curve) {
-    const bool first = seen.insert(curve.definition().operation).second;
-    return !first && std::ranges::none_of(curve.cases, &CaseSummary::has_wrong_data);
-  });
 }
 
 void RunSummary::add_trainings() {

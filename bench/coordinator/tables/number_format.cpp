@@ -60,6 +60,17 @@ std::string RatioText::with_interval() const {
   return low ? fmt::format("{}, 95 % CI {} to {}", estimate, *low, *high) : estimate;
 }
 
+SpokenRatio spoken_ratio(const Estimate& ratio) {
+  if (ratio.value >= 1.0) {
+    const RatioText text = readable_ratio(ratio);
+    return {text.estimate + " as fast", text};
+  }
+  Estimate inverse{.value = 1.0 / ratio.value, .interval = {}, .replicates = ratio.replicates};
+  if (ratio.interval) inverse.interval = {1.0 / ratio.interval->high, 1.0 / ratio.interval->low};
+  const RatioText text = readable_ratio(inverse);
+  return {text.estimate + " as long", text};
+}
+
 std::string readable_percent(double share, Whole whole) {
   if (share < 0.0) {
     const std::string text = readable_percent(-share, Whole::no);

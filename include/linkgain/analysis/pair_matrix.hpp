@@ -20,9 +20,6 @@ struct PairFamily {
   bool symmetric() const { return definition().pair->both; }
 };
 
-/// Gives every case that has a pair, in order of appearance; a family may have a single case.
-std::vector<PairFamily> pair_families(const Record& record);
-
 enum class PairState {
   not_asked,     ///< the record has no such case
   not_measured,  ///< the variant has no time of it

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,54 +11,65 @@
 /// What a run says first, in whatever form it is read.
 namespace linkgain {
 
+/// A line of the answer: a case, the first variant beside a later one.
+struct AnswerRow {
+  const CaseSummary* of = nullptr;
+  std::size_t other = 0;  ///< place of that variant; 0: there is none, or all are meant
+
+  /// Gives the comparison of the two; null where there is none.
+  const Comparison* comparison() const;
+  bool operator==(const AnswerRow&) const = default;
+};
+
 /// What stands for a run: chosen once, for the screen, reports and pages.
 struct Answer {
-  /// What the sentence is about: what is shown to have changed most, of those whose intervals do
-  /// not tell which did the first row, then the first case. Where nothing is shown to differ, or
-  /// data are wrong, the first row; null where there is no row.
-  const CaseSummary* main = nullptr;
-  const Comparison* comparison = nullptr;  ///< of `main`; null where it has none
-  std::vector<std::size_t> variants{};     ///< of `main`, in its table
-  /// The largest size of each operation, kernel and the like, the smallest of latencies; the
-  /// trainings last. As many as there is room for.
-  std::vector<const CaseSummary*> rows;
-  /// What was measured and has no row, by name: operations, trainings, variants beside the first.
+  /// What the sentence is about: for each later variant what is shown to have changed most, of
+  /// those whose intervals do not tell which did the first row. Where nothing is shown to differ,
+  /// or data are wrong, the first row. What changed most of all comes first; empty where there is
+  /// no row.
+  std::vector<AnswerRow> spoken{};
+  /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
+  /// size, of latencies the smallest, and the size whose ratio is shown to be the largest where
+  /// that is another one; the trainings last. As many as there is room for.
+  std::vector<AnswerRow> rows{};
+  /// Cases of our own kernels that have a library_ratio: of each curve the smallest and the largest
+  /// size, and one between them. As many as there is room for.
+  std::vector<const CaseSummary*> headroom{};
+  /// Those of the first such curve, of which the sentence speaks.
+  std::vector<const CaseSummary*> spoken_headroom{};
+  /// What was measured and has no row, by name.
   std::vector<std::string> left_out{};
 
-  /// Names the variant that rows show beside the first one; there is a comparison.
-  const std::string& other_variant() const { return comparison->other->variant; }
+  /// Gives the case that the sentence is about; null where there is none.
+  const CaseSummary* main() const { return spoken.empty() ? nullptr : spoken.front().of; }
+  const Comparison* comparison() const {
+    return spoken.empty() ? nullptr : spoken.front().comparison();
+  }
 };
 
 /// Says in at most so many columns what is left out; empty where nothing is.
 std::string left_out_text(const Answer& answer, std::size_t most);
 
-inline constexpr std::size_t kMostAnswerRows = 6;
+/// Chooses it of what was measured with the first variant and another one, or with any where there
+/// is only one. What it speaks of does not depend on the room.
+Answer answer_of(const RunSummary& summary,
+                 std::size_t most_rows = std::numeric_limits<std::size_t>::max());
 
-/// Chooses it of what was measured with the first variant and another one, or with any where `has`
-/// says so.
-Answer answer_of(const RunSummary& summary, bool CaseSummary::*has = &CaseSummary::is_compared,
-                 std::size_t most_rows = kMostAnswerRows);
-
-/// Says what the run says in a sentence: wrong data where there are any, else what differs most.
+/// Says what the run says: wrong data where there are any; else who disturbed it, what differs most
+/// for each variant, and the headroom where kernels were measured.
 std::string answer_sentence(const RunSummary& summary, const Answer& answer);
 
 /// Says what answer_sentence() begins with where something is wrong: "WRONG DATA in 2 of 3 cases",
 /// "WRONG PATH". Else empty.
 std::string answer_alarm(const RunSummary& summary);
 
-/// Shows the main case's variants in the form of the guide: "NVLink", Y and N, and the time. Of
-/// more than two each has its speed-up.
-Table variants_table(const Answer& answer);
-
-/// Shows for each row the first variant and the one that the sentence is about, speed-up and its
-/// interval. There is a comparison.
-Table answer_table(const Answer& answer);
-
-/// Shows the variants of metrics of a program: their values, in how many runs, and speed-ups.
+/// Shows variants of metrics of a program: their values, in how many runs, and speed-ups. Of two
+/// variants the first one's row has the speed-up.
 Table metrics_table(const std::vector<const CaseSummary*>& metrics);
 
-/// Shows what a screen has of the run: metrics_table() of a program; variants_table() and
-/// answer_table(), or times and bandwidths where one variant ran. Empty where nothing was measured.
+/// Shows the answer: metrics_table() of a program; else a row for each of Answer::rows, with both
+/// variants' times, speed-up, its interval and bandwidths, and a table of the headroom. Empty where
+/// nothing was measured.
 std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer);
 
 /// Shows the main case's variants with bandwidth, path and NVLink traffic, for a card.
@@ -74,7 +86,11 @@ std::string variant_title(const CaseSummary& each, std::size_t variant);
 /// Says "all_reduce 1 GiB", "GPT-2 step fp32".
 std::string answer_label(const Case& definition);
 
-/// Shows answer_sentence(), variants_table() and answer_table(), as on the screen.
+/// Says what every reader must know beside it: what has one variant alone, which data are wrong,
+/// what has no row, a run cut short, the mpi backend's figures being no GPU figures.
+Document answer_notes(const RunSummary& summary);
+
+/// Shows answer_sentence(), answer_tables() with all rows, and answer_notes().
 Document answer_document(const RunSummary& summary);
 
 }  // namespace linkgain

@@ -13,7 +13,7 @@ namespace linkgain {
 /// details.
 Document run_report(const RunSummary& summary);
 
-/// Has what run_report() has more than answer_document(): headline, or the metrics of a program,
+/// Has what run_report() has more than answer_document(): trainings, or the metrics of a program,
 /// warnings, tables by size, variants, machine, how to repeat it.
 Document run_details(const RunSummary& summary);
 
@@ -30,16 +30,14 @@ Document repeat_section(const Record& record);
 /// Of many launches some, and those with errors. Empty of other runs.
 Document soak_section(const RunSummary& summary);
 
-/// Makes such a section of what the links' counters say: a row for every case and variant, or for
-/// every variant where the summary is condensed.
+/// Makes such a section of what the links' counters say: a row for every case and variant; where
+/// the summary is condensed, for those of the answer.
 Document nvlink_traffic_section(const RunSummary& summary);
 
-/// Shows the trainings, in the guide's form, then a row for the largest size of every curve that
-/// the first variant and another one measured; of curves of several pairs the pair that takes
-/// longest with the first variant, or the first where none differs by more than the run's
-/// precision. Ends with notes on what every reader must know: wrong data at other sizes, a run cut
-/// short, the mpi backend's figures being no GPU figures.
-Document headline(const RunSummary& summary);
+/// Makes such a section of the trainings: the guide's own table, of what all steps of the first
+/// training take with each variant, and how much less time that is; below it one table over all
+/// trainings, and why others were not measured. Empty where the record has no training.
+Document training_section(const RunSummary& summary);
 
 /// Makes one table per curve with a row per size: every variant's time and bus bandwidth, the
 /// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -75,7 +76,7 @@ struct CaseSummary {
   const VariantSummary* find(std::string_view variant) const;
 };
 
-/// Cases that one table shows, or one paragraph of the headline.
+/// Cases that one table shows.
 struct Curve {
   std::string name;
   std::vector<const CaseSummary*> cases{};
@@ -83,6 +84,7 @@ struct Curve {
   std::map<std::string, Path> usual_paths{};  ///< by variant, where it measured something
   bool is_judged = false;                     ///< some variant has an nvlink_share
   std::vector<std::pair<std::string, CurveStep>> steps{};  ///< by variant and size
+  bool is_in_full = true;  ///< of a condensed summary the first of each operation
 
   /// Gives the smallest case's, with the launch mode of the largest.
   Case definition() const;
@@ -94,12 +96,6 @@ struct Curve {
 
 /// Makes a curve of these cases.
 Curve curve_of(std::string name, std::vector<const CaseSummary*> cases);
-
-/// Curves of one operation that differ in their types, reductions, roots, ranks or pairs only.
-struct CurveGroup {
-  std::string name;  ///< "all_reduce in place", "all_reduce, other types and reductions"
-  std::vector<Curve> curves{};
-};
 
 /// What one variant gave between all pairs.
 struct PairMatrixSummary {
@@ -113,7 +109,20 @@ struct PairsSummary {
   Curve cases;
   std::vector<PairMatrixSummary> matrices;
   bool is_symmetric = false;
-  bool by_pair = true;  ///< its cases have a table with a row for each, too
+  bool by_pair = true;  ///< the only size: its cases have a table with a row for each
+};
+
+/// Cases that differ in their size and in their pair's ranks only. Those that differ in their
+/// launch mode, too, are one where no size has both; steps are looked for within one mode all the
+/// same.
+struct CaseGroup {
+  Curve all;                    ///< by size
+  std::vector<Curve> curves{};  ///< the same for each pair, but for those by_pair
+  /// Has the smallest and the largest size that was measured between several pairs.
+  std::vector<PairsSummary> pairs{};
+  /// Whether the answer has a row for it: of more groups than anybody reads the first of each
+  /// operation; wrong data is never left out.
+  bool is_in_answer = true;
 };
 
 /// Over how many launches intervals are: the fewest and the most.
@@ -144,7 +153,8 @@ class RunSummary {
   /// largest size, of latencies the smallest; of several pairs right data before wrong, then the
   /// pair that takes longest with the first variant, or the first of a matrix where none differs.
   /// Null where there is none.
-  const CaseSummary* main_case(const Curve& curve, bool CaseSummary::*has) const;
+  const CaseSummary* main_case(const Curve& curve,
+                               const std::function<bool(const CaseSummary&)>& has) const;
   /// Gives the share by which values must differ(): the precision asked for, else 1 %.
   double distinct() const;
   /// Tells whether it is of `linkgain exec`: its cases are the metrics of a program.
@@ -155,26 +165,15 @@ class RunSummary {
 
   LaunchRange launches;  ///< of all ratios; of a run without any, of its samples
 
-  /// Cases of one curve_name() by size, in order of appearance, but for trainings and those that a
-  /// table by pair shows. Those that differ in their launch mode are one curve where no size has
-  /// both; steps are looked for within one mode all the same. Where the summary is condensed, the
-  /// first of each operation.
-  std::vector<Curve> curves_by_size;
-
-  /// Whether there are more curves by size than anybody reads. Reports then have the first of each
-  /// operation in full, and one row for each group of the others.
+  /// All cases but trainings and a program's metrics, in order of appearance.
+  std::vector<CaseGroup> groups;
+  /// Whether there are more curves than anybody reads. Reports then have those in full that
+  /// are_in_full, and a row for each kind of the others.
   bool is_condensed = false;
-  /// The curves by size that condensing leaves out, in order of appearance.
-  std::vector<CurveGroup> curve_groups;
 
-  /// The families that differ in size only, the smallest and the largest, without a table by pair:
-  /// every pair has its own by size then.
-  std::vector<PairsSummary> pairs;
-
-  /// Curves of all cases, in which those that differ in their pair's ranks only stand in one. Of
-  /// more curves than anybody reads the first of each operation; wrong data is never left out.
-  std::vector<Curve> headline;
-  std::size_t left_out_of_headline = 0;
+  /// Lists the curves of all groups, and what there is of pairs.
+  std::vector<const Curve*> curves() const;
+  std::vector<const PairsSummary*> pairs() const;
 
   std::vector<const CaseSummary*> trainings;  ///< that communicate and were measured
   std::vector<const CaseSummary*> missing_trainings;
@@ -191,11 +190,10 @@ class RunSummary {
  private:
   void find_mixed_launches();
   Case as_shown(Case definition) const;
-  std::vector<Curve> all_curves() const;
+  void add_groups();
+  void add_curves(CaseGroup& group) const;
   void add_steps(Curve& curve) const;
-  void add_pairs();
   void condense();
-  void add_headline(std::vector<Curve> curves);
   void add_trainings();
   void add_health();
 

@@ -21,6 +21,13 @@ struct RatioText {
 };
 RatioText readable_ratio(const Estimate& ratio);
 
+/// A ratio as a sentence has it.
+struct SpokenRatio {
+  std::string words;  ///< "1.43x as fast"; of what is slower "1.69x as long"
+  RatioText text;     ///< of that number
+};
+SpokenRatio spoken_ratio(const Estimate& ratio);
+
 /// Whether 1 is all that there can be of a share, so that what is near it has decimals.
 enum class Whole { yes, no };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/pair_records.hpp"
 
 namespace linkgain::test {
@@ -19,48 +21,23 @@ std::vector<std::string> labels_of(const std::vector<WeakestPair>& pairs) {
   return labels;
 }
 
-TEST(PairFamilies, GatherCasesThatDifferInTheirRanksOnly) {
-  const Record record = four_gpus_record();
-  const std::vector<PairFamily> families = pair_families(record);
-  ASSERT_THAT(families, SizeIs(2));
-  EXPECT_THAT(families[0].cases, SizeIs(12));
-  EXPECT_FALSE(families[0].symmetric());
-  EXPECT_THAT(families[1].cases, SizeIs(6));
-  EXPECT_TRUE(families[1].symmetric());
-}
-
-TEST(PairFamilies, KeepEveryOtherParameterApart) {
-  const Case base = message(1 << 20, 4, {0, 1});
-  std::vector<Case> cases(8, base);
-  cases[1].type = DataType::float16;
-  cases[2].size = Bytes{2 << 20};
-  cases[3].launch = LaunchMode::graph;
-  cases[4].buffers = Buffers::registered;
-  cases[5].kernel = true;
-  cases[6].pair->both = true;
-  cases[7].operation = OperationKind::ping_pong;
-  Record record;
-  for (const Case& each : cases) record.cases.push_back({each, {}, {}, false, {}});
-  EXPECT_THAT(pair_families(record), SizeIs(8));
-}
-
-TEST(PairFamilies, AreSortedByRanksAndLeaveOutWhatHasNoPair) {
-  Record record = four_gpus();
-  record.cases = {bridged_case(message(1 << 20, 4, {2, 1})),
-                  bridged_case(message(1 << 20, 4, {0, 3})),
-                  nvlink_case(all_reduce(1 << 20), 1e-3, 2e-3, 1.9, 2.1)};
-  Case ring = message(1 << 20, 4, {});
-  ring.pair.reset();
-  record.cases.push_back(nvlink_case(ring, 1e-3, 2e-3, 1.9, 2.1));
-  const std::vector<PairFamily> families = pair_families(record);
-  ASSERT_THAT(families, SizeIs(1));
-  EXPECT_EQ(families[0].cases[0], &record.cases[1]);
-  EXPECT_EQ(families[0].cases[1], &record.cases[0]);
+/// Gives the cases of one kind, of those that the record has in their order.
+PairFamily family_of(const Record& record, std::size_t kind = 0) {
+  std::vector<Case> kinds;
+  PairFamily family;
+  for (const CaseResult& result : record.cases) {
+    Case definition = result.definition;
+    definition.pair = Pair{0, 1, definition.pair->both};
+    const auto place = std::ranges::find(kinds, definition) - kinds.begin();
+    if (place == std::ssize(kinds)) kinds.push_back(definition);
+    if (place == static_cast<std::ptrdiff_t>(kind)) family.cases.push_back(&result);
+  }
+  return family;
 }
 
 TEST(PairMatrices, HaveOneOfEachVariantWithTheLabelOfEveryPair) {
   const Record record = four_gpus_record();
-  const PairFamily family = pair_families(record)[0];
+  const PairFamily family = family_of(record);
   const std::vector<PairMatrix> matrices = pair_matrices(record, family);
   ASSERT_THAT(matrices, SizeIs(2));
   EXPECT_EQ(matrices[0].variant, "p2p");
@@ -78,7 +55,7 @@ TEST(PairMatrices, HaveOneOfEachVariantWithTheLabelOfEveryPair) {
 
 TEST(PairMatrices, HoldTheCasesResultAndItsRatio) {
   const Record record = four_gpus_record();
-  const std::vector<PairMatrix> matrices = pair_matrices(record, pair_families(record)[0]);
+  const std::vector<PairMatrix> matrices = pair_matrices(record, family_of(record));
   const CaseResult& result = record.cases[0];
   EXPECT_EQ(matrices[0].at(0, 1).result, &result.variants[0]);
   EXPECT_EQ(matrices[0].at(0, 1).ratio, nullptr);
@@ -89,14 +66,14 @@ TEST(PairMatrices, HoldTheCasesResultAndItsRatio) {
 
 TEST(PairMatrices, OfBothWaysAreSymmetric) {
   const Record record = four_gpus_record();
-  const PairMatrix matrix = pair_matrices(record, pair_families(record)[1])[0];
+  const PairMatrix matrix = pair_matrices(record, family_of(record, 1))[0];
   EXPECT_NE(matrix.at(0, 3).result, nullptr);
   EXPECT_EQ(matrix.at(0, 3).result, matrix.at(3, 0).result);
 }
 
 TEST(PairMatrices, SayWhyAnEntryIsAbsent) {
   const Record record = troubled_pairs_record();
-  const std::vector<PairMatrix> matrices = pair_matrices(record, pair_families(record)[0]);
+  const std::vector<PairMatrix> matrices = pair_matrices(record, family_of(record));
   EXPECT_EQ(matrices[0].at(1, 0).state, PairState::wrong_data);
   EXPECT_EQ(matrices[1].at(1, 0).state, PairState::measured);
   EXPECT_EQ(matrices[1].at(2, 0).state, PairState::skipped);
@@ -113,7 +90,7 @@ TEST(PairMatrices, GoByTimeBelowOneMebibyteAndWhereThereIsNoBandwidth) {
     Record record = four_gpus();
     add_pairs(record, bytes, false);
     if (!known) record.cases[3].variants[0].busbw.reset();
-    return pair_matrices(record, pair_families(record)[0])[0].by_bandwidth;
+    return pair_matrices(record, family_of(record))[0].by_bandwidth;
   };
   EXPECT_TRUE(by_bandwidth(1 << 20, true));
   EXPECT_FALSE(by_bandwidth((1 << 20) - 4, true));
@@ -123,12 +100,12 @@ TEST(PairMatrices, GoByTimeBelowOneMebibyteAndWhereThereIsNoBandwidth) {
 TEST(PairMatrices, HaveNoLabelsWhereTheRecordNamesNoLinks) {
   Record record = four_gpus_record();
   record.machine.links.clear();
-  EXPECT_EQ(pair_matrices(record, pair_families(record)[0])[0].at(0, 1).label, "");
+  EXPECT_EQ(pair_matrices(record, family_of(record))[0].at(0, 1).label, "");
 }
 
 TEST(WeakestPairs, AreFoundForEveryLabelTheWeakestFirst) {
   const Record record = four_gpus_record();
-  const PairFamily family = pair_families(record)[0];
+  const PairFamily family = family_of(record);
   const PairMatrix matrix = pair_matrices(record, family)[0];
   const std::vector<WeakestPair> weakest = weakest_pairs(matrix, family);
   EXPECT_THAT(labels_of(weakest), ::testing::ElementsAre("SYS", "PHB", "NV4"));
@@ -146,7 +123,7 @@ TEST(WeakestPairs, AreFoundForEveryLabelTheWeakestFirst) {
 
 TEST(WeakestPairs, CountAPairOnceWhereItGoesBothWays) {
   const Record record = four_gpus_record();
-  const PairFamily family = pair_families(record)[1];
+  const PairFamily family = family_of(record, 1);
   const std::vector<WeakestPair> weakest = weakest_pairs(pair_matrices(record, family)[0], family);
   ASSERT_THAT(weakest, SizeIs(3));
   for (const WeakestPair& pair : weakest) EXPECT_EQ(pair.others, 1);
@@ -154,7 +131,7 @@ TEST(WeakestPairs, CountAPairOnceWhereItGoesBothWays) {
 
 TEST(WeakestPairs, TakeLongestWhereTheSizeIsSmall) {
   const Record record = troubled_pairs_record();
-  const PairFamily family = pair_families(record)[1];
+  const PairFamily family = family_of(record, 1);
   const PairMatrix matrix = pair_matrices(record, family)[1];
   const WeakestPair weakest = weakest_pairs(matrix, family).at(0);
   EXPECT_EQ(weakest.value, matrix.at(weakest.from, weakest.to).result->time->value);
@@ -168,7 +145,7 @@ TEST(WeakestPairs, AreComparedWithNothingWithoutAnotherOfTheirLabel) {
   Record record = four_gpus();
   record.cases = {bridged_case(message(1 << 20, 4, {0, 1})),
                   bridged_case(message(1 << 20, 4, {0, 2}))};
-  const PairFamily family = pair_families(record)[0];
+  const PairFamily family = family_of(record);
   const std::vector<WeakestPair> weakest = weakest_pairs(pair_matrices(record, family)[0], family);
   EXPECT_THAT(labels_of(weakest), ::testing::ElementsAre("PHB", "NV4"));
   EXPECT_EQ(weakest[0].shortfall(true), std::nullopt);
@@ -178,7 +155,7 @@ TEST(WeakestPairs, AreComparedWithNothingWithoutAnotherOfTheirLabel) {
 TEST(WeakestPairs, NeedTwoPairs) {
   Record record = four_gpus();
   record.cases = {bridged_case(message(1 << 20, 4, {0, 1}))};
-  const PairFamily family = pair_families(record)[0];
+  const PairFamily family = family_of(record);
   EXPECT_THAT(weakest_pairs(pair_matrices(record, family)[0], family), IsEmpty());
 }
 

@@ -3,21 +3,36 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/record/journal.hpp"
 #include "support/sample_records.hpp"
 
 namespace linkgain::test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::IsNull;
+using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
+
+Record recorded(const std::string& folder) {
+  Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
+  summarise(record);
+  return record;
+}
 
 CaseResult sent(std::int64_t bytes, double own, double other, double low, double high) {
   Case definition = all_reduce(bytes);
@@ -26,10 +41,95 @@ CaseResult sent(std::int64_t bytes, double own, double other, double low, double
   return nvlink_case(definition, own, other, low, high);
 }
 
+CaseResult trained(TrainingPrecision precision, double own, double other) {
+  Case definition = all_reduce(0);
+  definition.operation = OperationKind::gpt2_step;
+  definition.training.emplace().precision = precision;
+  return nvlink_case(definition, own, other, 0.99 * other / own, 1.01 * other / own);
+}
+
+CaseResult latency(double own, double other) {
+  Case definition = all_reduce(8);
+  definition.operation = OperationKind::latency;
+  definition.pair = Pair{0, 1};
+  return nvlink_case(definition, own, other, 0.99 * other / own, 1.01 * other / own);
+}
+
+Record record_of(std::vector<CaseResult> cases) {
+  Record record = two_gpus();
+  record.cases = std::move(cases);
+  return record;
+}
+
 /// An all-reduce of 256 MiB that hardly differs, and what is measured beside it.
 Record beside(const CaseResult& other) {
+  return record_of({nvlink_case(all_reduce(1 << 28), 1.000e-3, 0.992e-3, 0.991, 0.993), other});
+}
+
+/// Gives the case's second variant another name and, like the first one, NVLink's path.
+CaseResult of_setting(CaseResult result, const std::string& name) {
+  result.variants[1].variant = name;
+  result.variants[1].path = Path::nvlink;
+  for (RatioResult& each : result.ratios) each.variant = name;
+  return result;
+}
+
+/// NCCL 2.28.3 beside 2.32.3, whose send_recv takes longer from 16 to 512 KiB.
+Record two_nccl_versions() {
   Record record = two_gpus();
-  record.cases = {nvlink_case(all_reduce(1 << 28), 1.000e-3, 0.992e-3, 0.991, 0.993), other};
+  record.settings.variants = {{"p2p", {}}, {.name = "new", .environment = {}, .nccl = "/new.so"}};
+  record.settings.environment_in_force.clear();
+  Software other = record.machine.software;
+  other.nccl_library = "2.32.3+cuda13.0";
+  record.settings.software_in_force = {record.machine.software, other};
+  const std::vector<std::pair<std::int64_t, double>> ratios{{8 << 10, 1.01},  {16 << 10, 1.21},
+                                                            {64 << 10, 1.69}, {512 << 10, 1.07},
+                                                            {1 << 20, 1.03},  {256 << 20, 1.004}};
+  for (const auto& [size, ratio] : ratios) {
+    CaseResult each = sent(size, 7.6e-6, 7.6e-6 * ratio, ratio - 0.01, ratio + 0.01);
+    if (ratio < 1.02) each.ratios.front().ratio.interval = Interval{0.97, 1.03};
+    record.cases.push_back(of_setting(each, "new"));
+  }
+  for (const OperationKind operation : {OperationKind::all_gather, OperationKind::reduce_scatter}) {
+    Case definition = all_reduce(256 << 20);
+    definition.operation = operation;
+    record.cases.push_back(of_setting(nvlink_case(definition, 1e-3, 1.02e-3, 1.01, 1.03), "new"));
+  }
+  return record;
+}
+
+/// Four variants: `ring` is as fast, `tree` slower, `ll128` faster.
+Record four_variants() {
+  Record record = two_gpus();
+  record.settings.variants = {{"p2p", {}}, {"ring", {}}, {"tree", {}}, {"ll128", {}}};
+  record.settings.environment_in_force.clear();
+  for (const std::int64_t size : {1 << 20, 1 << 28}) {
+    const Case definition = all_reduce(size);
+    const double own = 1e-11 * static_cast<double>(size);
+    CaseResult result = converged(definition, {measured(definition, "p2p", own, Path::nvlink)}, {});
+    for (const auto& [name, ratio] :
+         {std::pair("ring", 1.0), std::pair("tree", size > 1 << 20 ? 1.3 : 1.5),
+          std::pair("ll128", size > 1 << 20 ? 1.0 : 0.7)}) {
+      result.variants.push_back(measured(definition, name, ratio * own, Path::nvlink));
+      result.ratios.push_back({name, {ratio, Interval{ratio - 0.01, ratio + 0.01}, 6}});
+    }
+    record.cases.push_back(result);
+  }
+  return record;
+}
+
+Record with_warning(Record record, const std::string& code, const std::string& text) {
+  record.warnings = {{code, text, ""}};
+  return record;
+}
+
+Record one_launch(Record record) {
+  for (CaseResult& result : record.cases) {
+    for (RatioResult& each : result.ratios) {
+      each.ratio.interval.reset();
+      each.ratio.replicates = 1;
+    }
+  }
   return record;
 }
 
@@ -38,11 +138,103 @@ std::string spoken(const Record& record) {
   return answer_sentence(summary, answer_of(summary));
 }
 
-TEST(Answer, SpeaksOfWhatChangedMostWhateverItsSize) {
-  EXPECT_THAT(spoken(beside(sent(1 << 16, 10.0e-6, 16.9e-6, 1.6, 1.8))),
-              HasSubstr("send-recv of 64 KiB"));
-  EXPECT_THAT(spoken(beside(sent(1 << 16, 16.9e-6, 10.0e-6, 0.55, 0.65))),
-              HasSubstr("send-recv of 64 KiB"));
+std::string tables(const Record& record) {
+  const RunSummary summary(record);
+  std::string text;
+  for (const Table& each : answer_tables(summary, answer_of(summary))) text += to_markdown(each);
+  return text;
+}
+
+std::vector<std::string> labels(const Answer& answer) {
+  std::vector<std::string> rows;
+  for (const AnswerRow& each : answer.rows) {
+    const Comparison* const comparison = each.comparison();
+    const bool several = each.of->variants.size() > 2;
+    rows.push_back(answer_label(each.of->definition()) +
+                   (several ? " against " + comparison->other->variant : ""));
+  }
+  return rows;
+}
+
+/// A record, and parts of its sentence, of which the first one begins it.
+struct Spoken {
+  std::string what;
+  Record record;
+  std::vector<std::string> parts;
+};
+
+std::vector<Spoken> sentences_of_changes() {
+  return {
+      {"trainings",
+       recorded("2xH200-training"),
+       {"NVLink makes the GPT-2 step 2.18x as fast in bf16 (10.88 against 23.68 ms; 95 % CI 2.16x "
+        "to 2.19x over 6 launches), 1.40x in tf32 and 1.09x in fp32."}},
+      {"kernels",
+       recorded("2xH200-kernels"),
+       {"NVLink makes all-reduce of 1 GiB 11.6x as fast (319.1 against 27.5 GB/s; 95 % CI 11.5x to "
+        "11.7x over 6 launches). NCCL takes ",
+        " times the time of linkgain's kernel at 8 B, ", " times at 1 GiB: that is the headroom."}},
+      {"two NCCL versions",
+       two_nccl_versions(),
+       {"NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64 "
+        "KiB (12.84 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather and "
+        "reduce-scatter are within 5 %."}},
+      {"an operation and a training",
+       record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1),
+                  trained(TrainingPrecision::bf16, 10e-3, 20e-3)}),
+       {"NVLink makes all-reduce of 256 MiB 9.00x as fast (", "), the GPT-2 step 2.00x in bf16."}},
+      {"a slower path",
+       one_case(10.0e-3, 9.3e-3, 0.92, 0.94),
+       {"NVLink makes all-reduce of 1 GiB take 1.08x as long (107.4 against 115.5 GB/s; 95 % CI "
+        "1.06x to 1.09x over 6 launches)."}}};
+}
+
+std::vector<Spoken> other_sentences() {
+  return {
+      {"latency",
+       record_of({latency(800e-9, 2e-6)}),
+       {"NVLink makes the latency of 8 B 60 % lower (800.0 ns against 2.00 us; 2.50x, 95 % CI "}},
+      {"a higher latency",
+       record_of({latency(2.4e-6, 2e-6)}),
+       {"NVLink makes the latency of 8 B 20 % higher (2.40 against 2.00 us; 0.83x, 95 % CI "}},
+      {"nothing that differs",
+       one_case(10.0e-3, 10.0e-3, 0.99, 1.01),
+       {"NVLink makes no significant difference to all-reduce of 1 GiB: 1.00x ("}},
+      {"a wide interval",
+       one_case(10.0e-3, 14.2e-3, 0.87, 2.31),
+       {"Inconclusive: 1.42x (0.87x to 2.31x) for all-reduce of 1 GiB. Use more launches."}},
+      {"one launch",
+       one_launch(one_case(10.0e-3, 14.2e-3, 0.87, 2.31)),
+       {"Inconclusive: 1.42x (one launch) for all-reduce of 1 GiB. Use more launches."}},
+      {"four variants",
+       four_variants(),
+       {"tree is slower than p2p in all-reduce of 1 MiB to 256 MiB, at most 1.50x at 1 MiB (",
+        " ll128 is faster than p2p in all-reduce of 1 MiB: 1.43x as fast (",
+        " ring makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00x ("}},
+      {"a disturbed run",
+       with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu",
+                    "GPU 0 was 98 % busy with another process"),
+       {"Disturbed: GPU 0 was 98 % busy with another process. NVLink makes all-reduce of 1 GiB "
+        "12.0x as fast ("}},
+      {"a wrong path",
+       with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "wrong-path", "host memory carried bytes"),
+       {"WRONG PATH, see the warning. NVLink makes "}},
+      {"wrong data", wrong_data_record(), {"WRONG DATA in 2 of 3 cases. all_reduce "}},
+      {"GPUs without P2P", phb_record(), {"P2P on and P2P off took the same path, host memory: "}},
+  };
+}
+
+TEST(Answer, NamesTheLargestDecidedChangeOfTheQuestion) {
+  std::vector<Spoken> rows = sentences_of_changes();
+  std::ranges::move(other_sentences(), std::back_inserter(rows));
+  for (const Spoken& row : rows) {
+    SCOPED_TRACE(row.what);
+    const std::string sentence = spoken(row.record);
+    EXPECT_THAT(sentence, StartsWith(row.parts.front()));
+    for (const std::string& part : row.parts) EXPECT_THAT(sentence, HasSubstr(part));
+    EXPECT_THAT(sentence, EndsWith("."));
+    EXPECT_THAT(sentence, Not(HasSubstr(" % faster")));
+  }
 }
 
 TEST(Answer, SpeaksOfTheFirstRowWhereNothingIsShownToHaveChangedMore) {
@@ -53,54 +245,106 @@ TEST(Answer, SpeaksOfTheFirstRowWhereNothingIsShownToHaveChangedMore) {
   }
 }
 
-TEST(Answer, SpeaksOfEachVariantBesideTheFirst) {
-  const Record record = three_variants_record();
-  const RunSummary summary(record);
-  const Answer answer = answer_of(summary);
-  ASSERT_NE(answer.comparison, nullptr);
-  EXPECT_EQ(answer.comparison->other->variant, "net") << "34.4x, host is 4.3x and 11.9x";
-  EXPECT_EQ(answer.main->definition().size.value, 1 << 20);
+/// Names what has a row, whatever its size and launch mode.
+std::string asked(Case definition) {
+  if (definition.pair) definition.pair = Pair{0, 1, definition.pair->both};
+  definition.launch = LaunchMode::stream;
+  definition.size = Bytes{0};
+  return case_name(definition);
 }
 
-TEST(Answer, ShowsEachVariantOrNamesItAsLeftOut) {
-  const Record record = three_variants_record();
-  const RunSummary summary(record);
-  const Answer all = answer_of(summary);
-  EXPECT_THAT(all.variants, ElementsAre(0, 1, 2));
-  EXPECT_THAT(all.left_out, ElementsAre("variant host")) << "of the row of 1 GiB";
-  const Answer few = answer_of(summary, &CaseSummary::is_compared, 2);
-  EXPECT_THAT(few.variants, ElementsAre(0, 2)) << "what is spoken of is always shown";
-  EXPECT_THAT(few.left_out, ElementsAre("variant host"));
+TEST(Answer, HasARowForEverythingThatWasMeasuredOrNamesIt) {
+  for (const auto& entry : std::filesystem::directory_iterator(RESULTS_FOLDER)) {
+    if (!std::filesystem::exists(entry.path() / "record.json")) continue;
+    SCOPED_TRACE(entry.path().filename());
+    const Record record = recorded(entry.path().filename());
+    const RunSummary summary(record);
+    const Answer answer = answer_of(summary);
+    std::set<std::string> rows;
+    for (const AnswerRow& each : answer.rows) {
+      if (!summary.is_of_program()) rows.insert(asked(each.of->definition()));
+    }
+    const bool names_others = !answer.left_out.empty();
+    for (const CaseSummary& each : summary.cases) {
+      const Case& definition = each.definition();
+      if (summary.is_of_program() || !each.is_compared) continue;
+      if (is_training(definition.operation) && !uses_link(definition)) continue;
+      EXPECT_TRUE(names_others || rows.count(asked(definition)) == 1) << case_name(definition);
+      EXPECT_EQ(answer.headroom.empty(), answer.spoken_headroom.empty());
+    }
+    for (const std::size_t room : {1U, 2U, 5U}) {
+      const Answer few = answer_of(summary, room);
+      EXPECT_LE(few.rows.size() + few.headroom.size(), room);
+      EXPECT_EQ(answer_sentence(summary, few), answer_sentence(summary, answer));
+      EXPECT_EQ(few.left_out.empty(), few.rows.size() + few.headroom.size() ==
+                                              answer.rows.size() + answer.headroom.size() &&
+                                          answer.left_out.empty());
+    }
+  }
 }
 
-TEST(Answer, HasARowForEachKernelDirectionAndTrainingOrNamesIt) {
-  Record record = two_gpus();
+TEST(Answer, ShowsTheLargestSizeAndThatOfTheLargestRatio) {
+  const Record versions = two_nccl_versions();
+  EXPECT_THAT(labels(answer_of(RunSummary(versions))),
+              ElementsAre("send_recv 0->1 256 MiB", "send_recv 0->1 64 KiB", "all_gather 256 MiB",
+                          "reduce_scatter 256 MiB"));
+  const Record variants = four_variants();
+  const RunSummary summary(variants);
+  EXPECT_THAT(labels(answer_of(summary)),
+              ElementsAre("all_reduce 256 MiB against ring", "all_reduce 256 MiB against tree",
+                          "all_reduce 1 MiB against tree", "all_reduce 256 MiB against ll128",
+                          "all_reduce 1 MiB against ll128"));
+  const Answer few = answer_of(summary, 2);
+  EXPECT_THAT(labels(few),
+              ElementsAre("all_reduce 256 MiB against ring", "all_reduce 1 MiB against tree"))
+      << "what is spoken of comes first";
+  EXPECT_THAT(few.left_out, Contains("variant ll128"));
+}
+
+TEST(Answer, HasRowsForKernelsDirectionsAndTrainingsWhileThereIsRoom) {
   const CaseResult plain = nvlink_case(all_reduce(1 << 28), 1.0e-3, 9.0e-3, 8.9, 9.1);
   CaseResult kernel = plain;
   kernel.definition.kernel = true;
   CaseResult both = sent(1 << 28, 1.0e-3, 12.0e-3, 11.9, 12.1);
   both.definition.pair = Pair{0, 1, true};
-  record.cases = {plain, kernel, sent(1 << 28, 1.0e-3, 9.0e-3, 8.9, 9.1), both};
-  for (const TrainingPrecision precision :
-       {TrainingPrecision::fp32, TrainingPrecision::tf32, TrainingPrecision::bf16}) {
-    CaseResult training = plain;
-    training.definition.operation = OperationKind::gpt2_step;
-    training.definition.training.emplace().precision = precision;
-    record.cases.push_back(training);
-  }
+  const Record record = record_of({plain, kernel, sent(1 << 28, 1.0e-3, 9.0e-3, 8.9, 9.1), both,
+                                   trained(TrainingPrecision::fp32, 1e-3, 9e-3),
+                                   trained(TrainingPrecision::tf32, 1e-3, 9e-3),
+                                   trained(TrainingPrecision::bf16, 1e-3, 9e-3)});
   const RunSummary summary(record);
-  const auto labels = [&](std::size_t most) {
-    const Answer answer = answer_of(summary, &CaseSummary::is_compared, most);
-    std::vector<std::string> rows;
-    for (const CaseSummary* each : answer.rows) rows.push_back(answer_label(each->definition()));
-    return std::pair(rows, answer.left_out);
-  };
-  EXPECT_THAT(labels(7).first, SizeIs(7));
-  EXPECT_THAT(labels(7).second, IsEmpty());
-  EXPECT_THAT(labels(4).first, ElementsAre("all_reduce 256 MiB", "send_recv 0->1 256 MiB",
-                                           "GPT-2 step fp32", "GPT-2 step tf32"));
-  EXPECT_THAT(labels(4).second,
-              ElementsAre("all_reduce kernel", "send_recv 0<->1", "GPT-2 step bf16"));
+  EXPECT_THAT(labels(answer_of(summary)), SizeIs(7));
+  EXPECT_THAT(answer_of(summary).headroom, SizeIs(1));
+  EXPECT_THAT(answer_of(summary).left_out, IsEmpty());
+  const Answer few = answer_of(summary, 4);
+  EXPECT_THAT(labels(few), ElementsAre("all_reduce 256 MiB", "send_recv 0->1 256 MiB",
+                                       "send_recv 0<->1 256 MiB", "GPT-2 step fp32"));
+  EXPECT_THAT(few.left_out, ElementsAre("all_reduce kernel", "headroom of all_reduce kernel",
+                                        "GPT-2 step tf32", "GPT-2 step bf16"));
+}
+
+TEST(Answer, ShowsOneUnitInAColumn) {
+  const std::string text = tables(recorded("2xH200-default"));
+  EXPECT_THAT(text, HasSubstr("| all_reduce 1 GiB        |  3.31 ms | 41.85 ms |    12.6x |"));
+  EXPECT_THAT(text, HasSubstr("324.3/25.7 |"));
+  EXPECT_THAT(text, Not(HasSubstr("GB/s |  ")));
+}
+
+TEST(Answer, ShowsTheHeadroomOfKernels) {
+  const std::string text = tables(recorded("2xH200-kernels"));
+  EXPECT_THAT(text, HasSubstr("| Headroom               | NCCL     | Kernel  | NCCL / kernel |"));
+  EXPECT_THAT(text, HasSubstr("| all_reduce graph 1 GiB |  3.36 ms | 2.99 ms |"));
+}
+
+TEST(Answer, ShowsOfOneVariantWhatItTook) {
+  Record record = h200_record();
+  record.settings.variants.pop_back();
+  record.settings.environment_in_force.pop_back();
+  for (CaseResult& result : record.cases) {
+    result.variants.pop_back();
+    result.ratios.clear();
+  }
+  EXPECT_THAT(spoken(record), StartsWith("No conclusion: "));
+  EXPECT_THAT(tables(record), HasSubstr("| all_reduce 1 GiB      | 3.27 ms |      328.4 |"));
 }
 
 TEST(Answer, SaysInALineWhatIsLeftOut) {
@@ -115,12 +359,12 @@ TEST(Answer, SaysInALineWhatIsLeftOut) {
 TEST(Answer, ShowsWrongDataBeforeAnyChange) {
   const Record record = wrong_data_record();
   const RunSummary summary(record);
-  EXPECT_EQ(answer_of(summary).main, answer_of(summary).rows.front());
+  EXPECT_EQ(answer_of(summary).spoken.front(), answer_of(summary).rows.front());
 }
 
 TEST(Answer, IsOfNothingWhereNothingWasMeasured) {
   const Record record;
-  EXPECT_THAT(answer_of(RunSummary(record)).main, IsNull());
+  EXPECT_EQ(answer_of(RunSummary(record)).main(), nullptr);
 }
 
 }  // namespace

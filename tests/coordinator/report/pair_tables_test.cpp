@@ -12,6 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 int count_of(const std::string& text, std::string_view what) {
@@ -35,6 +36,49 @@ Record cpu_pairs_record() {
                   {ratio("tcp", 2.0, 1.99, 2.01)}));
   }
   return record;
+}
+
+TEST(PairGroups, GatherCasesThatDifferInTheirRanksOnly) {
+  const Record record = four_gpus_record();
+  const RunSummary summary(record);
+  const std::vector<const PairsSummary*> pairs = summary.pairs();
+  ASSERT_THAT(pairs, SizeIs(2));
+  EXPECT_THAT(pairs[0]->cases.cases, SizeIs(12));
+  EXPECT_FALSE(pairs[0]->is_symmetric);
+  EXPECT_THAT(pairs[1]->cases.cases, SizeIs(6));
+  EXPECT_TRUE(pairs[1]->is_symmetric);
+}
+
+TEST(PairGroups, KeepEveryParameterButTheSizeApart) {
+  std::vector<Case> cases(8, message(1 << 20, 4, {0, 1}));
+  cases[1].type = DataType::float16;
+  cases[2].size = Bytes{2 << 20};
+  cases[3].launch = LaunchMode::graph;
+  cases[4].buffers = Buffers::registered;
+  cases[5].kernel = true;
+  cases[6].pair->both = true;
+  cases[7].operation = OperationKind::ping_pong;
+  Record record = four_gpus();
+  for (const Case& each : cases) record.cases.push_back(bridged_case(each));
+  const RunSummary summary(record);
+  EXPECT_THAT(summary.groups, SizeIs(7));
+  EXPECT_THAT(summary.pairs(), IsEmpty());
+}
+
+TEST(PairGroups, AreSortedByRanksAndLeaveOutWhatHasNoPair) {
+  Record record = four_gpus();
+  Case ring = message(1 << 20, 4, {});
+  ring.pair.reset();
+  record.cases = {bridged_case(message(1 << 20, 4, {2, 1})),
+                  bridged_case(message(1 << 20, 4, {0, 3})),
+                  nvlink_case(all_reduce(1 << 20), 1e-3, 2e-3, 1.9, 2.1),
+                  nvlink_case(ring, 1e-3, 2e-3, 1.9, 2.1)};
+  const RunSummary summary(record);
+  ASSERT_THAT(summary.pairs(), SizeIs(1));
+  const Curve& pairs = summary.pairs().front()->cases;
+  ASSERT_THAT(pairs.cases, SizeIs(2));
+  EXPECT_EQ(pairs.cases[0]->result, &record.cases[1]);
+  EXPECT_EQ(pairs.cases[1]->result, &record.cases[0]);
 }
 
 TEST(PairTables, OfFourGpus) {

@@ -277,16 +277,17 @@ TEST(SizeTable, KeepsLaunchModesApartWhereASizeHasBoth) {
   const Record streams = curve_of(kOtherByStream);
   record.cases.push_back(streams.cases[0]);
   const RunSummary summary(record);
-  ASSERT_EQ(summary.curves_by_size.size(), 2U);
-  EXPECT_EQ(summary.curves_by_size[0].name, "all_reduce/float32/sum/np2/graph");
-  EXPECT_EQ(summary.curves_by_size[1].name, "all_reduce/float32/sum/np2");
-  EXPECT_EQ(summary.curves_by_size[1].cases.size(), 5U);
-  EXPECT_EQ(summary.headline.size(), 2U);
+  const std::vector<const Curve*> curves = summary.curves();
+  ASSERT_EQ(curves.size(), 2U);
+  EXPECT_EQ(curves[0]->name, "all_reduce/float32/sum/np2/graph");
+  EXPECT_EQ(curves[1]->name, "all_reduce/float32/sum/np2");
+  EXPECT_EQ(curves[1]->cases.size(), 5U);
+  EXPECT_EQ(summary.groups.size(), 2U);
 }
 
 TEST(StepLines, AreOfOneLaunchModeEach) {
   const auto steps = [](const Record& record) {
-    return RunSummary(record).curves_by_size.front().steps.size();
+    return RunSummary(record).curves().front()->steps.size();
   };
   EXPECT_EQ(steps(curve_of(kOtherByStream)), 1U) << "by stream throughout";
   EXPECT_EQ(steps(automatic_curve_of(kOtherByStream)), 0U);

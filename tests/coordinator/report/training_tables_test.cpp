@@ -25,7 +25,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(TrainingTables, AreThePagesOwn) {
-  const std::string text = to_markdown(training_tables(RunSummary(page_record())));
+  const std::string text = to_markdown(training_section(RunSummary(page_record())));
   EXPECT_THAT(text, HasSubstr("| NVLink | Time    |\n"
                               "| ------ | ------: |\n"
                               "| Y      | 101.9 s |\n"
@@ -35,15 +35,15 @@ TEST(TrainingTables, AreThePagesOwn) {
 TEST(TrainingTables, HaveATokenFilesNameThatActsOnNothing) {
   Record record = page_record();
   record.settings.training->tokens = "<img src=x> [a](b)";
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(record))),
+  EXPECT_THAT(to_markdown(training_section(RunSummary(record))),
               HasSubstr(", \\<img src=x> [a]\\(b). Time is"));
 }
 
 TEST(TrainingTables, StandBeforeAllOthers) {
   Record record = page_record();
   record.cases.push_back(nvlink_case(all_reduce(1 << 30), 3.27e-3, 39.0e-3, 11.83, 12.02));
-  const std::string text = to_markdown(headline(RunSummary(record)));
-  EXPECT_LT(text.find("Y      | 101.9 s"), text.find("all_reduce 1 GiB"));
+  const std::string text = to_markdown(run_report(RunSummary(record)));
+  EXPECT_LT(text.find("Y      | 101.9 s"), text.find("## By size"));
   EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), Not(HasSubstr("gpt2_step")));
   EXPECT_THAT(csv(RunSummary(record)), HasSubstr("gpt2_step/fp32/gpt2/np2,gpt2_step,"));
 }
@@ -63,24 +63,24 @@ TEST(TrainingTables, MarkLossesThatPartFurtherThanRoundingExplains) {
   add_blocks(record, zero2, 0, 0.51, 10.98);
   add_blocks(record, zero2, 1, 0.66, 10.98);
   finish(record);
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(record))), Not(HasSubstr("`!`")));
+  EXPECT_THAT(to_markdown(training_section(RunSummary(record))), Not(HasSubstr("`!`")));
   change_losses(record, 2e-5);
   finish(record);
-  const std::string text = to_markdown(training_tables(RunSummary(record)));
+  const std::string text = to_markdown(training_section(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| 2.0e-05 ! |"));
   EXPECT_THAT(text, HasSubstr("- `!`"));
 }
 
 TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
   Record record = page_record();
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(record))), Not(HasSubstr("Strategy")));
+  EXPECT_THAT(to_markdown(training_section(RunSummary(record))), Not(HasSubstr("Strategy")));
   const int zero3 =
       add_training(record, "gpt2_step/bf16/gpt2/np2/zero3",
                    {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)});
   add_blocks(record, zero3, 0, 0.02, 10.98);
   add_blocks(record, zero3, 1, 0.10, 10.98);
   finish(record);
-  const std::string text = to_markdown(training_tables(RunSummary(record)));
+  const std::string text = to_markdown(training_section(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| fp32 ddp   | 101.9 s | 9.50 ms (9.49 to 9.51) | 131.4 s | "));
   EXPECT_THAT(text, HasSubstr("| bf16 zero3 |  4.00 s |                        | 20.00 s |"));
   EXPECT_THAT(text, HasSubstr("80 %"));
@@ -120,7 +120,7 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
     if (sample.variant == 1 && sample.round == 0) *sample.loss *= 1 + 3e-6;
   }
   finish(record);
-  const std::string text = to_markdown(training_tables(RunSummary(record)));
+  const std::string text = to_markdown(training_section(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| Loss   | off by  |\n"));
   EXPECT_THAT(row_of(text, "fp32 ddp"), EndsWith("| 10.580 |       0 |"));
   EXPECT_THAT(row_of(text, "fp32 zero2"), EndsWith("|  9.580 | 3.0e-06 |"));
@@ -129,12 +129,12 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
 // What ranks share out they do not compute; without communication each computes all of it.
 TEST(TrainingTables, MarkWhatIsExposedOfShardedStrategies) {
   Record record = two_trainings();
-  const std::string text = to_markdown(training_tables(RunSummary(record)));
+  const std::string text = to_markdown(training_section(RunSummary(record)));
   EXPECT_THAT(row_of(text, "fp32 ddp"), Not(HasSubstr("†")));
   EXPECT_THAT(row_of(text, "fp32 zero2"), StartsWith("| fp32 zero2 † | "));
   EXPECT_THAT(text, HasSubstr("- `†`"));
   record.cases.erase(record.cases.begin() + 1);
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(record))), Not(HasSubstr("†")))
+  EXPECT_THAT(to_markdown(training_section(RunSummary(record))), Not(HasSubstr("†")))
       << "nothing is shown";
 }
 
@@ -176,22 +176,22 @@ Record stopped_by(StopReason reason) {
 }
 
 TEST(TrainingTables, SayWhereExposedCommunicationMayBeNone) {
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(two_trainings()))), Not(HasSubstr("`?`")));
-  const std::string text = to_markdown(training_tables(RunSummary(nothing_exposed())));
+  EXPECT_THAT(to_markdown(training_section(RunSummary(two_trainings()))), Not(HasSubstr("`?`")));
+  const std::string text = to_markdown(training_section(RunSummary(nothing_exposed())));
   EXPECT_THAT(row_of(text, "fp32 ddp"), HasSubstr(" -17.96 to 16.96 ms ? |"));
   EXPECT_THAT(text, HasSubstr("- `?`"));
 }
 
 TEST(TrainingTables, HaveNoIntervalOfOneLaunch) {
-  EXPECT_THAT(row_of(to_markdown(training_tables(RunSummary(one_launch()))), "fp32 ddp"),
+  EXPECT_THAT(row_of(to_markdown(training_section(RunSummary(one_launch()))), "fp32 ddp"),
               HasSubstr(" 9.50 ms |"));
 }
 
 TEST(TrainingTables, AdviseWhatTheWarningDoes) {
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(two_trainings()))), Not(HasSubstr("`*`")));
+  EXPECT_THAT(to_markdown(training_section(RunSummary(two_trainings()))), Not(HasSubstr("`*`")));
   for (const auto& [stopped, option] : {std::pair{StopReason::out_of_time, "`--budget`"},
                                         {StopReason::launches_differ, "`--launches`"}}) {
-    const std::string text = to_markdown(training_tables(RunSummary(stopped_by(stopped))));
+    const std::string text = to_markdown(training_section(RunSummary(stopped_by(stopped))));
     EXPECT_THAT(text, HasSubstr(option));
     EXPECT_THAT(row_of(text, "fp32 zero2"), HasSubstr(")* |"));
     EXPECT_THAT(row_of(text, "fp32 ddp"), Not(HasSubstr("*")));
@@ -201,7 +201,7 @@ TEST(TrainingTables, AdviseWhatTheWarningDoes) {
 TEST(TrainingTables, SayWhatWasFound) {
   Situations texts;
   const auto add = [&](const std::string& situation, const Record& record) {
-    texts.add(situation, without_tables(to_markdown(training_tables(RunSummary(record)))));
+    texts.add(situation, without_tables(to_markdown(training_section(RunSummary(record)))));
   };
   add("one training", page_record());
   Record record = page_record();
@@ -247,13 +247,13 @@ TEST(TrainingTables, MarkNoRowThatShowsNoSpeedUp) {
   Record record = two_trainings();
   record.cases[2].converged = false;
   record.cases[2].variants[1].verification = checked(2, 1, "rank 1, other parameters");
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(record))), Not(HasSubstr("`*`")));
+  EXPECT_THAT(to_markdown(training_section(RunSummary(record))), Not(HasSubstr("`*`")));
 }
 
 TEST(TrainingTables, GiveNoSpeedUpForWrongData) {
   Record record = page_record();
   record.cases[0].variants[1].verification = checked(2, 1, "rank 1, other parameters");
-  const std::string text = to_markdown(training_tables(RunSummary(record)));
+  const std::string text = to_markdown(training_section(RunSummary(record)));
   EXPECT_THAT(text, HasSubstr("| N      | **WRONG DATA** |"));
   EXPECT_THAT(text, Not(HasSubstr("of 657.2 ms"))) << "what wrong data took says nothing";
 }
@@ -263,12 +263,13 @@ TEST(TrainingTables, HaveNoSpeedUpOfOneVariantAndNoExposureWithoutItsPeer) {
   record.cases.resize(1);
   record.cases[0].variants.resize(1);
   record.cases[0].ratios.clear();
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(record))), HasSubstr("| p2p     | 101.9 s |"));
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(record))), Not(HasSubstr("Exposed")));
+  EXPECT_THAT(to_markdown(training_section(RunSummary(record))),
+              HasSubstr("| p2p     | 101.9 s |"));
+  EXPECT_THAT(to_markdown(training_section(RunSummary(record))), Not(HasSubstr("Exposed")));
 }
 
 TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
-  const std::string text = to_markdown(training_tables(RunSummary(three_variants())));
+  const std::string text = to_markdown(training_section(RunSummary(three_variants())));
   for (const char* variant : {"| fp32 ddp     | p2p     |", "|              | host    |",
                               "| fp32 zero2 † | p2p     |", "|              | net     |"}) {
     EXPECT_THAT(text, HasSubstr(variant));
@@ -276,7 +277,7 @@ TEST(TrainingTables, NameEveryVariantThatTheyCompareWith) {
 }
 
 TEST(TrainingTables, AreEmptyWithoutTrainings) {
-  EXPECT_THAT(to_markdown(training_tables(RunSummary(h200_record()))), IsEmpty());
+  EXPECT_THAT(to_markdown(training_section(RunSummary(h200_record()))), IsEmpty());
 }
 
 TEST(RecordsOfTrainings, ComeBackFromJson) {
@@ -292,8 +293,8 @@ TEST(RecordsOfTrainings, ComeBackFromJson) {
   EXPECT_EQ(read.cases[0].variants[1].training, record.cases[0].variants[1].training);
   EXPECT_FALSE(read.cases[1].variants[1].training.has_value());
   EXPECT_EQ(read.cases[0].samples.front().loss, record.cases[0].samples.front().loss);
-  EXPECT_EQ(to_markdown(training_tables(RunSummary(read))),
-            to_markdown(training_tables(RunSummary(record))));
+  EXPECT_EQ(to_markdown(training_section(RunSummary(read))),
+            to_markdown(training_section(RunSummary(record))));
 }
 
 TEST(RecordsOfTrainings, SumTheStepsThatWereRun) {
@@ -386,12 +387,12 @@ Record strategies_of_three_variants() {
 }
 
 TEST(TrainingTables, OfThePage) {
-  expect_golden(to_markdown(training_tables(RunSummary(page_of_two_launches()))),
+  expect_golden(to_markdown(training_section(RunSummary(page_of_two_launches()))),
                 "training_page.md");
 }
 
 TEST(TrainingTables, OfStrategies) {
-  expect_golden(to_markdown(training_tables(RunSummary(strategies_of_three_variants()))),
+  expect_golden(to_markdown(training_section(RunSummary(strategies_of_three_variants()))),
                 "training_strategies.md");
 }
 

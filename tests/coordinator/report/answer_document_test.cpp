@@ -40,10 +40,18 @@ Record like_variants_record() {
   return record;
 }
 
-TEST(Headline, SaysWhatWasFound) {
-  Situations headlines;
+/// What a report begins with: the answer, and the trainings.
+std::string top_of(const Record& record) {
+  const RunSummary summary(record);
+  Document document = answer_document(summary);
+  document.add(training_section(summary));
+  return to_markdown(document);
+}
+
+TEST(AnswerDocument, SaysWhatWasFound) {
+  Situations answers;
   const auto add = [&](const std::string& situation, const Record& record) {
-    headlines.add(situation, to_markdown(headline(RunSummary(record))));
+    answers.add(situation, top_of(record));
   };
   const Record usual = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
   add("faster", usual);
@@ -93,13 +101,13 @@ TEST(Headline, SaysWhatWasFound) {
   record = two_gpus();
   record.cases = {nvlink_case(definition, 15e-6, 60e-6, 3.99, 4.01)};
   add("parameters that are not the default", record);
-  expect_golden(headlines.text(), "headline_situations.md");
+  expect_golden(answers.text(), "answer_situations.md");
 }
 
-TEST(Headline, SaysHowWideAnIntervalIs) {
-  Situations headlines;
+TEST(AnswerDocument, SaysHowWideAnIntervalIs) {
+  Situations answers;
   const auto add = [&](const std::string& situation, const Record& record) {
-    headlines.add(situation, to_markdown(headline(RunSummary(record))));
+    answers.add(situation, top_of(record));
   };
   const auto out_of_time = [](double host, double low, double high) {
     Record wide = one_case(10.0e-3, host, low, high);
@@ -113,10 +121,10 @@ TEST(Headline, SaysHowWideAnIntervalIs) {
   add("one of a factor to either side", out_of_time(39.6e-3, 1.37, 11.47));
   add("one that includes 1 and what would matter", out_of_time(10.7e-3, 0.71, 1.62));
   add("one that tells nothing", out_of_time(10.7e-3, 0.001, 5000.0));
-  expect_golden(headlines.text(), "headline_intervals.md");
+  expect_golden(answers.text(), "answer_intervals.md");
 }
 
-TEST(Headline, SaysOfNoRatioBothThatItIsInconclusiveAndThatThereIsNoDifference) {
+TEST(AnswerDocument, SaysOfNoRatioBothThatItIsInconclusiveAndThatThereIsNoDifference) {
   for (const double half_width : {0.01, 0.05, 0.09, 0.11, 0.5, 3.0}) {
     const Record record = one_case(10.0e-3, 10.0e-3, std::exp(-half_width), std::exp(half_width));
     const std::string text = to_markdown(run_report(RunSummary(record)));
@@ -126,10 +134,10 @@ TEST(Headline, SaysOfNoRatioBothThatItIsInconclusiveAndThatThereIsNoDifference) 
   }
 }
 
-TEST(Headline, SaysWhatWasFoundOfPairs) {
-  Situations headlines;
+TEST(AnswerDocument, SaysWhatWasFoundOfPairs) {
+  Situations answers;
   const auto add = [&](const std::string& situation, const Record& record) {
-    headlines.add(situation, to_markdown(headline(RunSummary(record))));
+    answers.add(situation, top_of(record));
   };
   Record record = two_gpus_pairs_record();
   add("two pairs 0.4 % apart", record);
@@ -158,24 +166,24 @@ TEST(Headline, SaysWhatWasFoundOfPairs) {
     result.ratios.clear();
   }
   add("no pair measured", record);
-  expect_golden(headlines.text(), "headline_pairs.md");
+  expect_golden(answers.text(), "answer_pairs.md");
 }
 
 std::string guides_table(const Record& record) {
   const RunSummary summary(record);
-  return to_markdown(variants_table(answer_of(summary)));
+  return to_markdown(card_table(answer_of(summary)));
 }
 
-TEST(Headline, TheColumnSaysNvlinkOnlyWhereItIsKnown) {
+TEST(AnswerDocument, TheColumnSaysNvlinkOnlyWhereItIsKnown) {
   for (const Path path : {Path::unknown, Path::pcie_p2p, Path::mixed}) {
     Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
     record.cases[0].variants[0].path = path;
     EXPECT_THAT(guides_table(record), StartsWith("| P2P ")) << name_of(path);
-    EXPECT_THAT(to_markdown(headline(RunSummary(record))), HasSubstr("92 %"));
+    EXPECT_THAT(top_of(record), StartsWith("**P2P makes all-reduce "));
   }
 }
 
-TEST(Headline, TheColumnDoesNotSayNvlinkWhereTheOtherVariantUsedIt) {
+TEST(AnswerDocument, TheColumnDoesNotSayNvlinkWhereTheOtherVariantUsedIt) {
   for (const Path path : {Path::nvlink, Path::mixed}) {
     Record record = one_case(3.27e-3, 39.0e-3, 11.83, 12.02);
     record.cases[0].variants[1].path = path;
@@ -183,7 +191,7 @@ TEST(Headline, TheColumnDoesNotSayNvlinkWhereTheOtherVariantUsedIt) {
   }
 }
 
-TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
+TEST(AnswerDocument, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
   Record record = two_gpus();
   for (const DataType type : kValues<DataType>) {
     for (const OperationKind operation : {OperationKind::all_reduce, OperationKind::all_gather}) {
@@ -193,7 +201,7 @@ TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
       record.cases.push_back(nvlink_case(c, 2e-5, 6e-5, 2.9, 3.1));
     }
   }
-  std::string text = to_markdown(headline(RunSummary(record)));
+  std::string text = top_of(record);
   EXPECT_THAT(text, HasSubstr("| all_reduce 1 MiB |"));
   EXPECT_THAT(text, HasSubstr("| all_gather 1 MiB |"));
   EXPECT_THAT(text, Not(HasSubstr("float16")));
@@ -201,8 +209,8 @@ TEST(Headline, OfVeryManyCurvesShowsTheFirstOfEachOperationAndWrongData) {
   Verification& verification = record.cases.back().variants[0].verification.emplace();
   verification.checked = 8;
   verification.wrong = 1;
-  text = to_markdown(headline(RunSummary(record)));
-  EXPECT_THAT(text, HasSubstr("WRONG DATA (1)"));
+  text = top_of(record);
+  EXPECT_THAT(text, HasSubstr("**WRONG DATA**: all_gather"));
   EXPECT_THAT(text, HasSubstr("21 curves more"));
 }
 

@@ -1,0 +1,322 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "linkgain/analysis/program_traffic.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/report/answer.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "run_rows.hpp"
+#include "sentences.hpp"
+
+namespace linkgain {
+
+std::string answer_label(const Case& definition) {
+  std::string label = case_label(definition);
+  if (!definition.training) return label;
+  label = "GPT-2 step" + label.substr(name_of(definition.operation).size());
+  constexpr std::string_view kUsualModel = " gpt2";
+  const std::size_t model = label.find(kUsualModel);
+  const std::size_t end = model + kUsualModel.size();
+  const bool whole = model != std::string::npos && (end == label.size() || label[end] == ' ');
+  return whole ? label.erase(model, kUsualModel.size()) : label;
+}
+
+std::string variant_title(const CaseSummary& each, std::size_t variant) {
+  const std::vector<VariantResult>& variants = each.result->variants;
+  if (variants.size() == 2 && variants[0].variant == "p2p" && variants[1].variant == "host") {
+    return variant == 0 ? "P2P on" : "P2P off";
+  }
+  return variants[variant].variant;
+}
+
+namespace {
+
+/// Tells whether its bandwidth says something: not of what is small, of a latency or of a step.
+bool has_bandwidth(const CaseSummary& each, std::size_t variant) {
+  constexpr std::int64_t kLeastForBandwidth = 1 << 20;
+  const Case& definition = each.definition();
+  const VariantSummary& summary = each.variants[variant];
+  return summary.result->time && summary.result->busbw && !summary.wrong_data &&
+         definition.size.value >= kLeastForBandwidth && !is_latency(definition.operation) &&
+         !is_training(definition.operation);
+}
+
+std::string own_bandwidth(const VariantResult& result) {
+  const std::string text = readable_bandwidth(*result.busbw);
+  return text.substr(0, text.find(' '));
+}
+
+/// Says "324.3/25.7", of one variant "324.3".
+std::string bandwidths_cell(const RunRow& row) {
+  std::string text;
+  for (const std::size_t variant : {std::size_t{0}, row.variant}) {
+    if (!has_bandwidth(*row.of, variant)) return {};
+    text += (text.empty() ? "" : "/") + own_bandwidth(*row.of->variants[variant].result);
+    if (row.variant == 0) break;
+  }
+  return text;
+}
+
+RunColumn time_column(std::string title, int leave_out = 0) {
+  RunColumn column = value_column(std::move(title));
+  column.column.leave_out = leave_out;
+  return column;
+}
+
+/// Shows a row for each case and later variant; bandwidths are left out first.
+Table rows_table(const Answer& answer) {
+  const CaseSummary& main = *answer.main();
+  const bool several = main.variants.size() > 2;
+  RunColumns columns{label_column({.title = "Operation", .too_long = Table::TooLong::cut})};
+  add_of_variant(columns, 0, {time_column(variant_title(main, 0), 4)});
+  if (main.variants.size() > 1) {
+    if (several) {
+      columns.push_back({{"Against"}, [](const RunRow& row) { return row.result().variant; }});
+    }
+    columns.push_back(time_column(several ? "Time" : variant_title(main, 1), 3));
+    const bool is_named = main.contrast == Contrast::variant;
+    columns.push_back(
+        speed_up_column(is_named ? "Speed-up of " + row_name(main, 0) : std::string("Speed-up")));
+    columns.push_back(interval_column(2));
+  }
+  columns.push_back({{"busbw GB/s", kRight, true, 1}, bandwidths_cell});
+  std::vector<RunRow> rows;
+  for (const AnswerRow& each : answer.rows) {
+    const bool is_again = !rows.empty() && rows.back().of == each.of;
+    rows.push_back({each.of, each.other, is_again ? "" : answer_label(each.of->definition())});
+  }
+  return table_of(columns, rows, Narrow::as_declared);
+}
+
+/// Finds NCCL's operation, or the copy engine's, that a kernel's is compared with.
+const CaseSummary* library_case(const RunSummary& summary, Case definition) {
+  definition.kernel = false;
+  const auto found = std::ranges::find_if(
+      summary.cases, [&](const CaseSummary& each) { return each.definition() == definition; });
+  return found == summary.cases.end() ? nullptr : &*found;
+}
+
+/// Shows with the first variant how many times longer than our kernels NCCL or the copy engine
+/// takes.
+Table headroom_table(const RunSummary& summary, const Answer& answer) {
+  const auto copies = std::ranges::count_if(answer.headroom, [](const CaseSummary* each) {
+    return is_copy(each->definition().operation);
+  });
+  const std::string library = copies == 0                             ? "NCCL"
+                              : copies == std::ssize(answer.headroom) ? "Copy engine"
+                                                                      : "Library";
+  const auto ratio_of = [](const RunRow& row) {
+    return readable_ratio(*row.summary().library_ratio);
+  };
+  const RunColumns columns{
+      label_column({.title = "Headroom", .too_long = Table::TooLong::cut}),
+      {{library, kRight, false, 2},
+       [&](const RunRow& row) {
+         const CaseSummary* const of = library_case(summary, row.definition());
+         return of == nullptr ? "" : readable_time(*of->result->variants.front().time);
+       }},
+      time_column("Kernel", 3),
+      {{library + " / kernel", kRight}, [=](const RunRow& row) { return ratio_of(row).estimate; }},
+      {{"95 % CI", kRight, false, 1},
+       [](const RunRow& row) { return interval_cell(*row.summary().library_ratio); }}};
+  std::vector<RunRow> rows;
+  for (const CaseSummary* each : answer.headroom) {
+    Case definition = each->definition();
+    definition.kernel = false;
+    rows.push_back({each, 0, answer_label(definition)});
+  }
+  return table_of(columns, rows, Narrow::as_declared);
+}
+
+}  // namespace
+
+Table card_table(const Answer& answer) {
+  if (answer.main()->definition().metric) return metrics_table({answer.main()});
+  constexpr std::size_t kMostVariants = 4;
+  std::vector<std::size_t> variants(std::min(kMostVariants, answer.main()->variants.size()));
+  std::iota(variants.begin(), variants.end(), 0);
+  return variants_table(
+      *answer.main(), variants,
+      {value_column(answer_label(answer.main()->definition())),
+       {{"busbw GB/s", kRight, true},
+        [](RunRow row) {
+          return has_bandwidth(*row.of, row.variant) ? own_bandwidth(row.result()) : "";
+        }},
+       {{"Path"}, [](const RunRow& row) { return readable_path(row.result().path); }},
+       {{"NVLink traffic", kRight, true}, [](const RunRow& row) {
+          const std::optional<double>& share = row.summary().nvlink_share;
+          return share ? rounded_percent(*share, 1) + " of expected" : "";
+        }}});
+}
+
+namespace {
+
+/// Says "with P2P on", "in variant tcp".
+std::string words_for(const CaseSummary& each, std::size_t variant) {
+  const std::string title = variant_title(each, variant);
+  const bool is_name = title == each.result->variants[variant].variant;
+  return fmt::format("{} {}", is_name ? "in variant" : "with", title);
+}
+
+}  // namespace
+
+std::string path_sentence(const CaseSummary& each) {
+  std::set<Path> kinds;
+  std::vector<std::string> paths;
+  std::vector<std::string> shares;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const VariantSummary& variant = each.variants[i];
+    if (!variant.result->time) continue;
+    kinds.insert(variant.result->path);
+    paths.push_back(fmt::format("{} {}", readable_path(variant.result->path), words_for(each, i)));
+    if (!variant.nvlink_share) continue;
+    least = std::min(least, *variant.nvlink_share);
+    shares.push_back(fmt::format("{}{} {}", rounded_percent(*variant.nvlink_share, 1),
+                                 shares.empty() ? " of the expected bytes" : "",
+                                 words_for(each, i)));
+  }
+  const bool all_have_shares = !shares.empty() && shares.size() == paths.size();
+  if (kinds.size() == 1 && paths.size() > 2) {
+    std::string text =
+        fmt::format("{} in all {} variants.", readable_path(*kinds.begin()), paths.size());
+    if (all_have_shares) {
+      text += fmt::format(" NVLink carried {} of the expected bytes in each, or more.",
+                          rounded_percent(least, 1));
+    }
+    return text;
+  }
+  std::string text = fmt::format("{}.", fmt::join(paths, ", "));
+  if (all_have_shares) text += fmt::format(" NVLink carried {}.", fmt::join(shares, ", "));
+  return text;
+}
+
+Table metrics_table(const std::vector<const CaseSummary*>& metrics) {
+  const CaseSummary& first = *metrics.front();
+  const bool several = metrics.size() > 1;
+  const std::string& name = first.definition().metric->name;
+  RunColumns columns;
+  if (several) columns.push_back(label_column({"Metric"}));
+  columns.push_back({{std::string(words_of(first.contrast).title)},
+                     [](const RunRow& row) { return row_name(*row.of, row.variant); }});
+  columns.push_back(value_column(several ? "Value" : name == ProgramMetric::kTime ? "Time" : name));
+  columns.push_back({{"by NVLink", kRight, true, 4}, [&](const RunRow& row) {
+                       const std::optional<double>& bytes = row.summary().nvlink_bytes;
+                       return bytes && row.of == &first ? readable_traffic(*bytes) : "";
+                     }});
+  columns.push_back({{"Runs", kRight, false, 1}, [](const RunRow& row) {
+                       const VariantSummary& variant = row.summary();
+                       return variant.ended.lost() > 0
+                                  ? fmt::format("{} of {}", variant.launches, variant.ended.all)
+                                  : fmt::to_string(variant.launches);
+                     }});
+  // The first one's against the row's: with names alone one would take it for the row's own.
+  const bool of_first = first.contrast == Contrast::variant && first.variants.size() > 2;
+  for (const RunColumn& each :
+       {speed_up_column(of_first ? "Speed-up of " + row_name(first, 0) : "Speed-up", 3),
+        interval_column(2)}) {
+    columns.push_back({each.column, [cell = each.cell](RunRow row) {
+                         if (row.of->variants.size() == 2) row.variant = 1 - row.variant;
+                         return cell(row);
+                       }});
+  }
+  columns.front().column.too_long = Table::TooLong::cut;
+  std::vector<RunRow> rows;
+  for (const CaseSummary* each : metrics) {
+    for (std::size_t i = 0; i < each->variants.size(); ++i) {
+      rows.push_back({each, i, i == 0 ? each->definition().metric->name : ""});
+    }
+  }
+  return table_of(columns, rows, Narrow::as_declared);
+}
+
+std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer) {
+  if (answer.rows.empty()) return {};
+  if (summary.is_of_program()) {
+    std::vector<const CaseSummary*> metrics;
+    for (const AnswerRow& each : answer.rows) metrics.push_back(each.of);
+    return {metrics_table(metrics)};
+  }
+  std::vector<Table> tables{rows_table(answer)};
+  if (!answer.headroom.empty()) tables.push_back(headroom_table(summary, answer));
+  return tables;
+}
+
+namespace {
+
+/// Names a group whose cases have one variant, or none, and says why: "host_to_device: host was
+/// skipped: it uses no link". Empty of others.
+std::string not_compared(const CaseGroup& group) {
+  const std::vector<const CaseSummary*>& cases = group.all.cases;
+  if (!group.is_in_answer || std::ranges::any_of(cases, &CaseSummary::is_compared)) return {};
+  std::vector<std::string> reasons;
+  for (const VariantResult& variant : cases.back()->result->variants) {
+    if (!variant.skipped) continue;
+    reasons.push_back(fmt::format("{}: {}", variant.variant, why_skipped(variant)));
+  }
+  return fmt::format("{} was not measured with two variants{}{}.",
+                     curve_label(group.all.definition()), reasons.empty() ? "" : "; ",
+                     fmt::join(reasons, "; "));
+}
+
+/// Names the cases with wrong data, of which the sentence says the first.
+Text wrong_cases(const RunSummary& summary) {
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::string> wrong;
+  for (const CaseSummary& each : summary.cases) {
+    if (each.has_wrong_data) wrong.push_back(answer_label(each.definition()));
+  }
+  const std::size_t named = std::min(kMostNamed, wrong.size());
+  const std::string more =
+      wrong.size() > named ? fmt::format(" and {} more", wrong.size() - named) : "";
+  wrong.resize(named);
+  return wrong.empty() ? Text()
+                       : wrong_data_mark() + fmt::format(": {}{}.", fmt::join(wrong, ", "), more);
+}
+
+}  // namespace
+
+Document answer_notes(const RunSummary& summary) {
+  const Record& record = summary.record;
+  Document document;
+  if (record.settings.variants.size() > 1) {
+    for (const CaseGroup& group : summary.groups) {
+      if (const std::string text = not_compared(group); !text.empty()) document.paragraph(text);
+    }
+  }
+  if (const Text wrong = wrong_cases(summary); !wrong.empty()) document.paragraph(wrong);
+  if (const auto others = std::ranges::count(summary.groups, false, &CaseGroup::is_in_answer)) {
+    document.paragraph(fmt::format("{} in the tables by size and by pair.",
+                                   counted(others, "curve more is", "curves more are")));
+  }
+  if (record.settings.backend == BackendKind::mpi) {
+    document.paragraph("These are MPI transfers in CPU memory (backend mpi), not GPU figures.");
+  }
+  if (record.status != RunStatus::complete) {
+    document.paragraph(fmt::format("The run is not complete ({}): this is what it had measured.",
+                                   name_of(record.status)));
+  }
+  return document;
+}
+
+Document answer_document(const RunSummary& summary) {
+  const Answer answer = answer_of(summary);
+  const Text sentence = strong(answer_sentence(summary, answer));
+  Document document;
+  if (summary.is_of_program() && answer.main() != nullptr) {
+    document.table(metrics_table({answer.main()}));
+    document.paragraph(sentence);
+    return document;
+  }
+  document.paragraph(sentence);
+  for (const Table& table : answer_tables(summary, answer)) document.table(table);
+  document.add(answer_notes(summary));
+  return document;
+}
+
+}  // namespace linkgain
