@@ -49,21 +49,23 @@ bool is_number(const CaseComparison& each) {
   return each.definition.metric && !is_timed(*each.definition.metric);
 }
 
-/// Returns "30 % less time", "43 % slower"; of a number that is no time "30 % lower".
+/// Returns "1.30x as fast", "1.69x as long"; of a number that is no time "30 % lower", with the
+/// interval of the ratio behind it.
 std::string change_words(const CaseComparison& each) {
-  const double speed_up = each.speed_up->value;
-  const std::optional<ProgramMetric>& metric = each.definition.metric;
-  if (is_number(each)) {
-    const double now = metric->higher_is_better ? speed_up : 1.0 / speed_up;
-    return now > 1.0 ? readable_percent(now - 1.0, Whole::no) + " higher"
-                     : readable_percent(1.0 - now) + " lower";
+  const SpokenRatio spoken = spoken_ratio(*each.speed_up);
+  if (!is_number(each)) {
+    const auto& [estimate, low, high] = spoken.text;
+    return spoken.words + (low ? fmt::format(" (95 % CI {} to {})", *low, *high) : "");
   }
-  const double saved = less_time(speed_up);
-  return each.verdict == Verdict::faster ? readable_percent(saved) + " less time"
-                                         : readable_percent(-saved, Whole::no) + " slower";
+  const double speed_up = each.speed_up->value;
+  const double now = each.definition.metric->higher_is_better ? speed_up : 1.0 / speed_up;
+  return fmt::format("{} ({})",
+                     now > 1.0 ? readable_percent(now - 1.0, Whole::no) + " higher"
+                               : readable_percent(1.0 - now) + " lower",
+                     with_interval(*each.speed_up));
 }
 
-/// Says what the change is worth: "After, the same all-reduce takes 91 % less time (11.7x, 95 % CI
+/// Says what the change is worth: "After, the same all-reduce of 1 GiB is 11.7x as fast (95 % CI
 /// 11.2x to 12.2x)." `what` is what took the time, as a sentence has it.
 std::string verdict_sentence(const std::string& what, const CaseComparison& each,
                              double tolerance) {
@@ -74,9 +76,9 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
                          readable_percent(tolerance), with_interval(*each.speed_up));
     case Verdict::faster:
     case Verdict::slower:
-      return fmt::format("After, {} {} {} ({}).", what,
-                         each.verdict == Verdict::slower || is_number(each) ? "is" : "takes",
-                         change_words(each), with_interval(*each.speed_up));
+      return fmt::format("After, {} {} {}.", what,
+                         each.verdict == Verdict::slower && !is_number(each) ? "takes" : "is",
+                         change_words(each));
     case Verdict::inconclusive:
       if (!each.interval) return fmt::format("Inconclusive: {}.", reason_text(each));
       return fmt::format("Inconclusive: {} before and after ({}). Repeat both runs with more {}.",
@@ -110,18 +112,14 @@ std::string counts_of(const std::vector<CaseComparison>& cases) {
 
 namespace {
 
-/// Returns the size of a change, of the log of the time; 0 of none.
-double change_in(const CaseComparison& each) {
-  return is_change(each.verdict) ? std::abs(std::log(each.speed_up->value)) : 0.0;
-}
+double change_in(const CaseComparison& each) { return std::abs(std::log(each.speed_up->value)); }
 
 bool is_compared(const CaseComparison& each) { return each.interval.has_value(); }
 
 std::string change_text(const CaseComparison& each) {
-  const RatioText ratio = readable_ratio(*each.speed_up);
   const std::string variant = each.variant.empty() ? "" : fmt::format(" ({})", each.variant);
-  return fmt::format("Largest change: {}{}, {} ({}, 95 % CI {}).", case_label(each.definition),
-                     variant, change_words(each), ratio.estimate, ratio.interval());
+  return fmt::format("Largest change: {}{}, {}.", case_label(each.definition), variant,
+                     change_words(each));
 }
 
 /// Returns "Too few launches to compare." where one launch or run each is all that is known; empty
@@ -136,18 +134,26 @@ std::string too_few_text(const RunComparison& comparison) {
   return {};
 }
 
+/// Finds the case that changed most, of those that are decided and were asked for; null where none
+/// is.
+const CaseComparison* largest_change(const RunComparison& comparison) {
+  const std::vector<CaseComparison>& cases = comparison.cases;
+  const CaseComparison* largest = nullptr;
+  for (const CaseComparison& each : cases) {
+    if (!is_change(each.verdict) || !was_asked_for(cases, each)) continue;
+    if (largest == nullptr || change_in(each) > change_in(*largest)) largest = &each;
+  }
+  return largest;
+}
+
 }  // namespace
 
 std::string answer_of(const RunComparison& comparison) {
   const std::vector<CaseComparison>& cases = comparison.cases;
   if (cases.empty()) return {};
-  const auto largest = std::ranges::max_element(cases, {}, [&](const CaseComparison& each) {
-    return was_asked_for(cases, each) ? change_in(each) : 0.0;
-  });
+  const CaseComparison* const largest = largest_change(comparison);
   const auto change = [&]() -> std::string {
-    if (is_change(largest->verdict) && was_asked_for(cases, *largest)) {
-      return change_text(*largest);
-    }
+    if (largest != nullptr) return change_text(*largest);
     if (!has_common_case(comparison)) return "The runs have no case in common.";
     if (std::ranges::none_of(cases, is_compared)) {
       const std::string too_few = too_few_text(comparison);
@@ -285,9 +291,11 @@ void add_headline(Document& document, const RunComparison& comparison) {
   const std::optional<std::int64_t> steps = common(rows, planned_steps);
   // Another table has the figures, in the row of the case.
   if (is_of_training || is_about_nvlink(*each)) document.table(headline_table(rows, *each, steps));
-  const bool is_of_one_step = is_of_training && !steps;
-  document.paragraph(verdict_sentence((is_of_one_step ? "a step of " : "") + what_is_timed(*each),
-                                      *each, comparison.tolerance));
+  if (each != largest_change(comparison)) {
+    const bool is_of_one_step = is_of_training && !steps;
+    document.paragraph(verdict_sentence((is_of_one_step ? "a step of " : "") + what_is_timed(*each),
+                                        *each, comparison.tolerance));
+  }
   if (is_of_training) document.paragraph(training_text(each->definition, rows, steps));
 }
 

@@ -15,8 +15,8 @@ std::string value_cell(const CaseFigures* figures, Metric metric);
 std::string counts_of(const std::vector<CaseComparison>& cases);
 
 /// Says how many cases came to which verdict, and the largest change of those that are decided: "1
-/// faster, 2 inconclusive. Largest change: all_reduce 1 GiB (p2p), 23 % less time (1.30x, 95 % CI
-/// 1.24–1.35x)." Empty where there is no case.
+/// faster, 2 inconclusive. Largest change: all_reduce 1 GiB (p2p), 1.30x as fast (95 % CI 1.24x to
+/// 1.35x)." Empty where there is no case.
 std::string answer_of(const RunComparison& comparison);
 
 /// Says in a sentence what came of the case that stands for the comparison (headline_case()); where
