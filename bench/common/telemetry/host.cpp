@@ -39,7 +39,7 @@ namespace linkgain {
 namespace {
 
 /// Returns the value of the first line "key<blanks>: value" of a /proc file.
-std::optional<std::string> field_of(const char* file, const std::string& key) {
+std::optional<std::string> field_of(const std::filesystem::path& file, const std::string& key) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
     if (!line.starts_with(key)) continue;
@@ -126,16 +126,9 @@ void read_processors(const std::filesystem::path& proc, HostLoad& load) {
 }
 
 std::int64_t involuntary_switches(const std::filesystem::path& process) {
-  constexpr std::string_view kName = "nonvoluntary_ctxt_switches:";
-  std::ifstream file(process / "status");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(kName)) continue;
-    std::istringstream number(line.substr(kName.size()));
-    std::int64_t switches = 0;
-    number >> switches;
-    return switches;
-  }
-  return 0;
+  const std::string switches =
+      field_of(process / "status", "nonvoluntary_ctxt_switches").value_or("");
+  return whole_number<std::int64_t>(switches).value_or(0);
 }
 
 struct FreeKernelSet {

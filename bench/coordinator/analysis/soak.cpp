@@ -12,7 +12,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/warning.hpp"
-#include "linkgain/statistics/level_change.hpp"
+#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -17,19 +16,16 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
+#include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {
 
 std::int64_t parse_number(std::string_view text, std::string_view whole) {
   constexpr std::int64_t kMost = 1'000'000;  // more than there are ranks or batches
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 0 || number > kMost) {
-    throw UsageError(
-        fmt::format("LINKGAIN_TEST_FAULT '{}' is not kind@rank[:batch][/place]", whole));
-  }
-  return number;
+  const auto number = whole_number<std::int64_t>(text);
+  if (number && *number >= 0 && *number <= kMost) return *number;
+  throw UsageError(fmt::format("LINKGAIN_TEST_FAULT '{}' is not kind@rank[:batch][/place]", whole));
 }
 
 constexpr std::array kKinds{std::pair{"corrupt", Fault::Kind::corrupt},

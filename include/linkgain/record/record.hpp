@@ -19,7 +19,6 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/record/evidence.hpp"
-#include "linkgain/statistics/level_change.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

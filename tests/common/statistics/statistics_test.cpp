@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "linkgain/statistics/balanced_order.hpp"
-#include "linkgain/statistics/level_change.hpp"
 
 namespace linkgain::test {
 namespace {
