@@ -314,8 +314,15 @@ def agrees(cell, row):
     return bool(row[column]) and f"{float(row[column]) / unit:.{decimals}f}" == match[1]
 
 
+def interval_of(row, decimals):
+    """A ratio's interval with as many decimals as the ratio has, as "12.1–12.5x"."""
+    if row["launches"] == "1":
+        return "one launch"
+    return f"{float(row['ratio_low']):.{decimals}f}–{float(row['ratio_high']):.{decimals}f}x"
+
+
 class Figures(unittest.TestCase):
-    HEAD = "| Measurement | GPUs | P2P on | P2P off | Speed-up | Launches | Record |"
+    HEAD = "| Measurement | GPUs | P2P on | P2P off | Speed-up | 95 % CI | Launches | Record |"
 
     @classmethod
     def rows(cls):
@@ -335,7 +342,7 @@ class Figures(unittest.TestCase):
     def test_readme_shows_what_the_records_hold(self):
         rows = self.rows()
         self.assertGreater(len(rows), 5)
-        for label, gpus, with_p2p, without, ratio, launches, link in rows:
+        for label, gpus, with_p2p, without, ratio, interval, launches, link in rows:
             with self.subTest(label, gpus=gpus):
                 record = ROOT / re.search(r"\((results/[^)]+)/report\.md\)", link)[1]
                 case = self.find(label, gpus, record)
@@ -344,6 +351,7 @@ class Figures(unittest.TestCase):
                 self.assertTrue(agrees(with_p2p, p2p), f"{with_p2p} is not the record's: {p2p}")
                 self.assertTrue(agrees(without, host), f"{without} is not the record's: {host}")
                 self.assertTrue(agrees(ratio, host), f"{ratio} is not the record's: {host['ratio']}")
+                self.assertEqual(interval, interval_of(host, decimals=len(ratio.partition(".")[2]) - 1))
                 self.assertEqual(launches, host["launches"])
 
     def test_a_wrong_figure_is_found(self):
