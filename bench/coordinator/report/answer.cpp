@@ -52,6 +52,8 @@ bool fills_row(const CaseSummary& each, std::size_t other) {
 std::vector<const CaseSummary*> headroom_of(const Curve& curve) {
   std::vector<const CaseSummary*> cases;
   for (const CaseSummary* each : curve.cases) {
+    const Bytes size = each->definition().size;
+    if (!cases.empty() && cases.back()->definition().size == size) continue;  // another pair's
     if (!each->variants.empty() && each->variants.front().library_ratio) cases.push_back(each);
   }
   constexpr std::size_t kMost = 3;

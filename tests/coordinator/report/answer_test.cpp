@@ -265,6 +265,9 @@ TEST(Answer, HasARowForEverythingThatWasMeasuredOrNamesIt) {
       if (!summary.is_of_program()) rows.insert(asked(each.of->definition()));
     }
     const bool names_others = !answer.left_out.empty();
+    std::set<Bytes> sizes;
+    for (const CaseSummary* each : answer.spoken_headroom) sizes.insert(each->definition().size);
+    EXPECT_EQ(sizes.size(), answer.spoken_headroom.size());
     for (const CaseSummary& each : summary.cases) {
       const Case& definition = each.definition();
       if (summary.is_of_program() || !each.is_compared) continue;
