@@ -82,11 +82,6 @@ void add_kernel_table(Document& document, const Curve& curve) {
                               : "Headroom (NCCL time / kernel time)"));
 }
 
-/// Adds the steps with what curve it is in front of each.
-void add_labelled_steps(std::vector<Text>& items, const Curve& curve) {
-  add_steps(items, curve, curve_label(curve.definition()) + ": ");
-}
-
 /// Curves that differ in type, reduction, root, ranks or pair only.
 using CurveKind = std::vector<const Curve*>;
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/model/gpu_options.hpp"
 #include "linkgain/model/training_model.hpp"
 
