@@ -47,7 +47,7 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   EXPECT_GT(record.at("cases").back().at("variants")[0].at("busbw_gb_per_s"), 0.0);
   EXPECT_GE(samples_of(record, 0), 4U);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "journal.jsonl"));
-  EXPECT_THAT(outcome.output, HasSubstr("Shared memory  all_reduce "));
+  EXPECT_THAT(outcome.output, HasSubstr("Operation         shared-memory "));
 }
 
 /// SIGTERM, SIGHUP and SIGUSR1 are those of signals_program_test, beside SIGINT.

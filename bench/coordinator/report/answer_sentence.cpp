@@ -314,17 +314,20 @@ std::string sentence_of(const RunSummary& summary, const AnswerRow& row) {
 }
 
 /// Says "NCCL takes 4.12 times the time of linkgain's kernel at 8 B, 2.50 times at 1 MiB and 1.10
-/// times at 1 GiB: that is the headroom." Empty where no kernel was measured.
+/// times at 1 GiB: that is the headroom." Leaves out sizes where the kernel is not shown to be
+/// faster; empty where that is all.
 std::string headroom_sentence(const Answer& answer) {
-  if (answer.spoken_headroom.empty()) return {};
-  const Case& definition = answer.spoken_headroom.front()->definition();
   std::vector<std::string> parts;
   for (const CaseSummary* each : answer.spoken_headroom) {
-    const std::string ratio = readable_ratio(*each->variants.front().library_ratio).estimate;
+    const Estimate& headroom = *each->variants.front().library_ratio;
+    if (!headroom.interval || headroom.interval->low <= 1.0) continue;
+    const std::string ratio = readable_ratio(headroom).estimate;
     const std::string of_kernel = parts.empty() ? " the time of linkgain's kernel" : "";
     parts.push_back(fmt::format("{} times{} at {}", ratio.substr(0, ratio.find('x')), of_kernel,
                                 readable_bytes(each->definition().size)));
   }
+  if (parts.empty()) return {};
+  const Case& definition = answer.spoken_headroom.front()->definition();
   return fmt::format("{} takes {}: that is the headroom.",
                      is_copy(definition.operation) ? "The copy engine" : "NCCL", in_words(parts));
 }

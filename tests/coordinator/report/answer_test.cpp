@@ -338,6 +338,12 @@ TEST(Answer, ShowsTheHeadroomOfKernels) {
   EXPECT_THAT(text, HasSubstr("| all_reduce graph 1 GiB |  3.36 ms | 2.99 ms |"));
 }
 
+TEST(Answer, ClaimsNoHeadroomThatIsNotShown) {
+  // One launch has no interval; a kernel that takes longer has no headroom.
+  EXPECT_THAT(spoken(recorded("2xH200-copies")), Not(HasSubstr("headroom")));
+  EXPECT_THAT(tables(recorded("2xH200-copies")), HasSubstr("| Headroom "));
+}
+
 TEST(Answer, ShowsOfOneVariantWhatItTook) {
   Record record = h200_record();
   record.settings.variants.pop_back();
