@@ -146,6 +146,32 @@ const CaseComparison* largest_change(const RunComparison& comparison) {
   return largest;
 }
 
+/// Says "WRONG DATA in 1 of 6 cases. "; empty where there is none on either side.
+std::string wrong_data_text(const std::vector<CaseComparison>& cases) {
+  const auto wrong = std::ranges::count_if(cases, [](const CaseComparison& each) {
+    return (each.before != nullptr && each.before->wrong_data) ||
+           (each.after != nullptr && each.after->wrong_data);
+  });
+  if (wrong == 0) return {};
+  return fmt::format("WRONG DATA in {} of {}. ", wrong,
+                     counted(std::ssize(cases), "case", "cases"));
+}
+
+/// Says that nothing changed, of the cases that could be compared.
+std::string no_change_text(const RunComparison& comparison) {
+  const std::vector<CaseComparison>& cases = comparison.cases;
+  const auto compared = std::ranges::count_if(cases, is_compared);
+  const std::string which =
+      compared == std::ssize(cases) ? "No case changed"
+      : compared == 1
+          ? "The one case that could be compared did not change"
+          : fmt::format("None of the {} cases that could be compared changed", compared);
+  const bool decided =
+      std::ranges::count(cases, Verdict::inconclusive, &CaseComparison::verdict) == 0;
+  return decided ? fmt::format("{} by more than {}.", which, readable_percent(comparison.tolerance))
+                 : which + " significantly.";
+}
+
 }  // namespace
 
 std::string answer_of(const RunComparison& comparison) {
@@ -159,13 +185,9 @@ std::string answer_of(const RunComparison& comparison) {
       const std::string too_few = too_few_text(comparison);
       return too_few.empty() ? "No case can be compared." : too_few;
     }
-    const bool decided = std::ranges::none_of(
-        cases, [](const CaseComparison& each) { return each.verdict == Verdict::inconclusive; });
-    return decided ? fmt::format("No case changed by more than {}.",
-                                 readable_percent(comparison.tolerance))
-                   : "No case changed significantly.";
+    return no_change_text(comparison);
   };
-  return fmt::format("{}. {}", counts_of(cases), change());
+  return fmt::format("{}{}. {}", wrong_data_text(cases), counts_of(cases), change());
 }
 
 namespace {

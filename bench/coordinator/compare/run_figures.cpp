@@ -20,6 +20,7 @@ CaseFigures case_figures(const Record& record, const CaseResult& result,
   figures.definition = result.definition;
   figures.variant = variant.variant;
   figures.no_time = why_no_time(result.definition, variant);
+  figures.wrong_data = has_wrong_data(variant);
   figures.time = variant.time;
   figures.algbw = variant.algbw;
   figures.busbw = variant.busbw;

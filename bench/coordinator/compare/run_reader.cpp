@@ -268,6 +268,7 @@ CaseFigures figures_of(const Case& c, const Node& result, const std::string& var
   const double wrong = number_at(result, "nwrong").value_or(0.0);
   if (wrong > 0.0) {
     figures.no_time = fmt::format("wrong data: {} elements", wrong);
+    figures.wrong_data = true;
   } else if (!(time > 0.0)) {
     figures.no_time = "not measured";
   } else {

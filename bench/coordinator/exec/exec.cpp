@@ -369,6 +369,7 @@ Rounds::More Rounds::rounds_worth_more() const {
     if (!decides_rounds(copy, result.definition)) continue;
     const double asked = precision_of(copy.settings, result.definition);
     for (const RatioResult& each : result.ratios) {
+      if (each.is_refused) continue;  // as where runs were lost, which no rounds bring back
       if (rounding_of(result, each.variant) >= asked) continue;  // which no runs make narrower
       const double width = relative_half_width(each.ratio).value_or(0.0);
       if (std::pow(width / asked, 2) <= factor) continue;

@@ -140,9 +140,9 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     } else if (!is_use(*bytes)) {
       verdict.warnings.push_back(warning_of(
           WarningCode::exec_no_nvlink,
-          fmt::format("{}: P2P is allowed, and only {} went over NVLink in a run: the program does "
-                      "not use it",
-                      arm.variant, readable_traffic(*bytes))));
+          fmt::format("{}: P2P is allowed, and {} went over NVLink in a run: no NVLink joins its "
+                      "GPUs, or the program does not use it",
+                      arm.variant, *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing")));
     }
   }
 }
@@ -456,6 +456,7 @@ void warn_of_wide_intervals(Record& record) {
   std::vector<std::string> wide;
   bool time = false;
   for (const CaseResult& result : record.cases) {
+    if (std::ranges::all_of(result.ratios, &RatioResult::is_refused)) continue;
     const std::optional<Remedy> remedy = remedy_for(result);
     // Numbers that agree to the last digit have no interval, however many there are.
     const bool has_interval = std::ranges::any_of(

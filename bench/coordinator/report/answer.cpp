@@ -63,9 +63,10 @@ std::vector<const CaseSummary*> headroom_of(const Curve& curve) {
   });
   if (between == cases.begin() || between + 1 == cases.end()) {
     constexpr double kBetween = 1 << 20;
-    between = std::ranges::min_element(cases, {}, [](const CaseSummary* each) {
-      return std::abs(std::log(static_cast<double>(each->definition().size.value) / kBetween));
-    });
+    between = std::ranges::min_element(
+        cases.begin() + 1, cases.end() - 1, {}, [](const CaseSummary* each) {
+          return std::abs(std::log(static_cast<double>(each->definition().size.value) / kBetween));
+        });
   }
   return {cases.front(), *between, cases.back()};
 }

@@ -2,8 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <utility>
 
 #include "linkgain/analysis/training_summary.hpp"
@@ -61,7 +64,13 @@ std::string spoken_curve(const RunSummary& summary, const Case& definition) {
     return own == definition;
   });
   if (has_other_launch) form.launch = definition.launch;
-  if (form.pair && !form.pair->both && form.ranks == 2) form.pair.reset();
+  const bool has_other_pair = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
+    Case own = each.definition();
+    if (own.pair == definition.pair) return false;
+    own.pair = definition.pair;
+    return own == definition;
+  });
+  if (form.pair && !form.pair->both && form.ranks == 2 && !has_other_pair) form.pair.reset();
   const bool plain = curve_label(form) == name_of(definition.operation);
   return plain ? spoken_operation(definition) : curve_label(definition);
 }
@@ -82,45 +91,62 @@ std::string in_words(const std::vector<std::string>& parts) {
   return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());
 }
 
-/// Lists trainings that are shown to be faster, the spoken one left out, the most first: "1.40x in
-/// tf32 and 1.09x in fp32"; of many the ends: "1.08x to 2.32x in 8 others".
-std::string other_trainings(const RunSummary& summary, const AnswerRow& spoken,
-                            std::string_view many) {
-  std::vector<std::pair<double, std::string>> faster;
-  std::vector<const Estimate*> ratios;
+/// Lists trainings with this verdict, the spoken one left out, the largest change first: "1.40x as
+/// fast in tf32 and 1.09x in fp32"; of many the ends: "1.08x to 2.32x as fast in 8 others".
+std::string other_trainings(const RunSummary& summary, const AnswerRow& spoken, Verdict verdict,
+                            std::string_view as_fast, std::string_view many) {
+  std::vector<std::pair<double, const CaseSummary*>> changed;
+  const auto ratio_of = [&](const CaseSummary* each) {
+    return spoken_ratio(*AnswerRow{each, spoken.other}.comparison()->ratio).text.estimate;
+  };
   for (const CaseSummary* each : summary.trainings) {
     const Comparison* const own = AnswerRow{each, spoken.other}.comparison();
-    if (each == spoken.of || own == nullptr || own->verdict != Verdict::faster) continue;
-    ratios.push_back(own->ratio);
-    faster.emplace_back(own->ratio->value,
-                        fmt::format("{} in {}", readable_ratio(*own->ratio).estimate,
-                                    training_name(each->definition())));
+    if (each == spoken.of || own == nullptr || own->verdict != verdict) continue;
+    changed.emplace_back(std::abs(std::log(own->ratio->value)), each);
   }
+  if (changed.empty()) return {};
+  std::ranges::stable_sort(changed, std::ranges::greater{},
+                           &std::pair<double, const CaseSummary*>::first);
   constexpr std::size_t kMostNamed = 3;
-  if (faster.size() > kMostNamed) {
-    const auto [least, most] = std::ranges::minmax(ratios, {}, &Estimate::value);
-    return fmt::format("{} to {} in {} {}", readable_ratio(*least).estimate,
-                       readable_ratio(*most).estimate, faster.size(), many);
+  if (changed.size() > kMostNamed) {
+    return fmt::format("{} to {}{} in {} {}", ratio_of(changed.back().second),
+                       ratio_of(changed.front().second), as_fast, changed.size(), many);
   }
-  std::ranges::stable_sort(faster, std::ranges::greater{}, &std::pair<double, std::string>::first);
   std::vector<std::string> parts;
-  for (const auto& [ratio, text] : faster) parts.push_back(text);
+  for (const auto& [change, each] : changed) {
+    parts.push_back(fmt::format("{}{} in {}", ratio_of(each), parts.empty() ? as_fast : "",
+                                training_name(each->definition())));
+  }
   return in_words(parts);
 }
 
-/// Says what a training gains beside what is spoken of: ", 1.40x in tf32 and 1.09x in fp32"; behind
-/// another operation ", the GPT-2 step 1.07x in fp32".
-std::string trainings_text(const RunSummary& summary, const AnswerRow& spoken) {
-  const bool of_training = is_training(spoken.of->definition().operation);
-  const std::string others = other_trainings(summary, spoken, of_training ? "others" : "trainings");
-  if (others.empty()) return {};
-  return fmt::format(", {}{}", of_training ? "" : "the GPT-2 step ", others);
+/// Says what trainings gain beside what is spoken of: ", 1.40x in tf32 and 1.09x in fp32"; behind
+/// anything but a training that gains "; the GPT-2 step is 1.07x as fast in fp32". Says which are
+/// slower, too.
+std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
+  const bool of_training = is_training(row.of->definition().operation);
+  const bool goes_on = of_training && row.comparison()->verdict == Verdict::faster;
+  const std::string_view many = of_training ? "others" : "trainings";
+  const std::string faster =
+      other_trainings(summary, row, Verdict::faster, goes_on ? "" : " as fast", many);
+  const std::string slower = other_trainings(summary, row, Verdict::slower, " as long", many);
+  std::string text;
+  if (!faster.empty()) text = (goes_on ? ", " : "; the GPT-2 step is ") + faster;
+  if (!slower.empty()) text += "; the GPT-2 step takes " + slower;
+  return text;
+}
+
+/// Turns a ratio round: the other one's speed-up.
+Estimate inverse_of(const Estimate& ratio) {
+  Estimate inverse{.value = 1.0 / ratio.value, .interval = {}, .replicates = ratio.replicates};
+  if (ratio.interval) inverse.interval = {1.0 / ratio.interval->high, 1.0 / ratio.interval->low};
+  return inverse;
 }
 
 /// Says "the latency of 8 B 57 % lower (784.00 ns against 1.82 us; 2.32x, 95 % CI …)".
-std::string latency_change(const RunSummary& summary, const AnswerRow& row, double change,
+std::string latency_change(const RunSummary& summary, const AnswerRow& row, const Estimate& ratio,
                            const std::string& values) {
-  const Estimate& ratio = *row.comparison()->ratio;
+  const double change = 1.0 / ratio.value - 1.0;
   const RatioText text = readable_ratio(ratio);
   return fmt::format("{} {} {} ({}; {}, {})", spoken_case(summary, row.of->definition()),
                      readable_percent(std::abs(change), change < 0.0 ? Whole::yes : Whole::no),
@@ -136,8 +162,8 @@ std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
   const std::string_view subject = words_of(row.of->contrast).title;
   const std::string values = values_text(definition, *comparison.first, *comparison.other);
   if (is_latency(definition.operation)) {
-    const double change = 1.0 / comparison.ratio->value - 1.0;
-    return fmt::format("{} makes {}{}.", subject, latency_change(summary, row, change, values),
+    return fmt::format("{} makes {}{}.", subject,
+                       latency_change(summary, row, *comparison.ratio, values),
                        trainings_text(summary, row));
   }
   const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
@@ -150,7 +176,8 @@ std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
                      interval_text(spoken.text, *comparison.ratio), trainings_text(summary, row));
 }
 
-/// Names two variants, "NCCL 2.32.3" and "2.28.3" where these are what differs.
+/// Names two variants, "NCCL 2.32.3" and "2.28.3" where these are all that differs, and name no
+/// other variant.
 std::pair<std::string, std::string> names_of(const RunSummary& summary, const AnswerRow& row) {
   const Settings& settings = summary.record.settings;
   const auto version_of = [&](std::size_t variant) {
@@ -161,7 +188,16 @@ std::pair<std::string, std::string> names_of(const RunSummary& summary, const An
   };
   const std::string own = version_of(row.other);
   const std::string first = version_of(0);
-  if (nccl_differs(settings) && !own.empty() && !first.empty() && own != first) {
+  const bool differ = nccl_differs(settings) && !own.empty() && !first.empty() && own != first;
+  const auto is_named = [&](std::size_t variant) {
+    const Variant& each = settings.variants[variant];
+    const Variant& reference = settings.variants.front();
+    return each.environment == reference.environment && each.arguments == reference.arguments &&
+           each.worker == reference.worker;
+  };
+  const auto has_own = [&](std::size_t variant) { return version_of(variant) == own; };
+  const auto places = std::views::iota(std::size_t{1}, settings.variants.size());
+  if (differ && is_named(row.other) && std::ranges::count_if(places, has_own) == 1) {
     return {"NCCL " + own, first};
   }
   const Comparison& comparison = *row.comparison();
@@ -179,26 +215,20 @@ bool changes_with(const AnswerRow& row, const Comparison& spoken) {
   return std::abs(std::log(own->ratio->value)) >= least;
 }
 
-/// Finds the sizes around the row's that changed with it.
-std::pair<Bytes, Bytes> sizes_around(const RunSummary& summary, const AnswerRow& row) {
-  const Bytes size = row.of->definition().size;
-  for (const Curve* curve : summary.curves()) {
-    const std::vector<const CaseSummary*>& cases = curve->cases;
-    const auto own = std::ranges::find(cases, row.of);
-    if (own == cases.end()) continue;
-    const auto changes = [&](const CaseSummary* each) {
-      return changes_with({each, row.other}, *row.comparison());
-    };
-    auto first = own;
-    auto last = own;
-    while (first != cases.begin() && changes(*(first - 1))) --first;
-    while (last + 1 != cases.end() && changes(*(last + 1))) ++last;
-    return {(*first)->definition().size, (*last)->definition().size};
-  }
-  return {size, size};
+/// Finds the cases of the sizes around the row's that changed with it, its own among them.
+std::span<const CaseSummary* const> cases_around(const Curve& curve, const AnswerRow& row) {
+  const std::vector<const CaseSummary*>& cases = curve.cases;
+  const auto changes = [&](const CaseSummary* each) {
+    return changes_with({each, row.other}, *row.comparison());
+  };
+  auto first = std::ranges::find(cases, row.of);
+  auto last = first;
+  while (first != cases.begin() && changes(*(first - 1))) --first;
+  while (last + 1 != cases.end() && changes(*(last + 1))) ++last;
+  return {first, last + 1};
 }
 
-/// Says "; all-gather and reduce-scatter are within 5 %": of operations whose every ratio beside
+/// Says "; all-gather and reduce-scatter are within 5 %": of operations whose every interval beside
 /// this variant is.
 std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
   std::vector<std::string> alike;
@@ -208,8 +238,9 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
     const OperationKind operation = each.definition().operation;
     if (each.definition().kernel || is_training(operation)) continue;
     const Comparison* const own = AnswerRow{&each, spoken.other}.comparison();
-    const bool is_alike = own != nullptr && own->has_speed_up() &&
-                          std::abs(std::log(own->ratio->value)) <= std::log1p(kAlike);
+    const bool is_alike = own != nullptr && own->has_speed_up() && own->has_interval() &&
+                          own->ratio->interval->low >= 1.0 / (1.0 + kAlike) &&
+                          own->ratio->interval->high <= 1.0 + kAlike;
     std::vector<OperationKind>& known = is_alike ? seen : changed;
     if (std::ranges::count(known, operation) == 0) known.push_back(operation);
   }
@@ -225,28 +256,37 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 
 /// Says "NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64
 /// KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather is within 5 %."
-std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
+std::string change_by_setting(const RunSummary& summary, AnswerRow row) {
+  Bytes least = row.of->definition().size;
+  Bytes most = least;
+  for (const Curve* curve : summary.curves()) {
+    if (std::ranges::count(curve->cases, row.of) == 0) continue;
+    const std::span<const CaseSummary* const> cases = cases_around(*curve, row);
+    least = cases.front()->definition().size;
+    most = cases.back()->definition().size;
+    row.of = *std::ranges::max_element(cases, {}, [&](const CaseSummary* each) {
+      return std::abs(std::log(AnswerRow{each, row.other}.comparison()->ratio->value));
+    });
+    break;
+  }
   const Comparison& comparison = *row.comparison();
   const Case& definition = row.of->definition();
   const auto [own, first] = names_of(summary, row);
   const std::string values = values_text(definition, *comparison.other, *comparison.first);
   if (is_latency(definition.operation)) {
-    const double change = comparison.ratio->value - 1.0;
     return fmt::format("{} makes {} beside {}{}.", own,
-                       latency_change(summary, row, change, values), first,
+                       latency_change(summary, row, inverse_of(*comparison.ratio), values), first,
                        unchanged_text(summary, row));
   }
   const bool is_faster = comparison.verdict == Verdict::slower;
   const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
   const std::string number = spoken.text.estimate;
-  const auto [least, most] = sizes_around(summary, row);
-  const std::string size = readable_bytes(definition.size);
   const std::string where =
-      least == most
-          ? fmt::format("{}: {} as {}", spoken_case(summary, definition), number,
-                        is_faster ? "fast" : "long")
-          : fmt::format("{} of {} to {}, at most {} at {}", spoken_curve(summary, definition),
-                        readable_bytes(least), readable_bytes(most), number, size);
+      least == most ? fmt::format("{}: {} as {}", spoken_case(summary, definition), number,
+                                  is_faster ? "fast" : "long")
+                    : fmt::format("{} of {} to {}, at most {} at {}",
+                                  spoken_curve(summary, definition), readable_bytes(least),
+                                  readable_bytes(most), number, readable_bytes(definition.size));
   return fmt::format("{} is {} than {} in {} ({}; {}){}.", own, is_faster ? "faster" : "slower",
                      first, where, values, interval_text(spoken.text, *comparison.ratio),
                      unchanged_text(summary, row));
@@ -269,18 +309,21 @@ std::string inconclusive_sentence(const RunSummary& summary, const AnswerRow& ro
 std::string same_sentence(const RunSummary& summary, const AnswerRow& row) {
   const Comparison& comparison = *row.comparison();
   const Case& definition = row.of->definition();
-  const RatioText text = readable_ratio(*comparison.ratio);
-  const std::string figures = fmt::format(
-      "{} ({}; {})", text.estimate, values_text(definition, *comparison.first, *comparison.other),
-      interval_text(text, *comparison.ratio));
   const std::string what = spoken_case(summary, definition);
+  const auto figures = [&](const Estimate& ratio, const VariantResult& own,
+                           const VariantResult& other) {
+    const RatioText text = readable_ratio(ratio);
+    return fmt::format("{} ({}; {})", text.estimate, values_text(definition, own, other),
+                       interval_text(text, ratio));
+  };
   if (row.of->contrast != Contrast::variant) {
     return fmt::format("{} makes no significant difference to {}: {}.",
-                       words_of(row.of->contrast).title, what, figures);
+                       words_of(row.of->contrast).title, what,
+                       figures(*comparison.ratio, *comparison.first, *comparison.other));
   }
   const auto [own, first] = names_of(summary, row);
   return fmt::format("{} makes no significant difference to {} beside {}: {}.", own, what, first,
-                     figures);
+                     figures(inverse_of(*comparison.ratio), *comparison.other, *comparison.first));
 }
 
 /// Says what one variant came to beside the first.
@@ -314,22 +357,35 @@ std::string sentence_of(const RunSummary& summary, const AnswerRow& row) {
 }
 
 /// Says "NCCL takes 4.12 times the time of linkgain's kernel at 8 B, 2.50 times at 1 MiB and 1.10
-/// times at 1 GiB: that is the headroom." Leaves out sizes where the kernel is not shown to be
-/// faster; empty where that is all.
+/// times at 1 GiB: that is the headroom." Names the curve where other kernels were measured, and
+/// the sizes where the kernel is slower; empty where no kernel is shown to be faster.
 std::string headroom_sentence(const Answer& answer) {
   std::vector<std::string> parts;
+  std::vector<std::string> slower;
   for (const CaseSummary* each : answer.spoken_headroom) {
     const Estimate& headroom = *each->variants.front().library_ratio;
+    const std::string size = readable_bytes(each->definition().size);
+    if (headroom.interval && headroom.interval->high < 1.0) slower.push_back(size);
     if (!headroom.interval || headroom.interval->low <= 1.0) continue;
     const std::string ratio = readable_ratio(headroom).estimate;
     const std::string of_kernel = parts.empty() ? " the time of linkgain's kernel" : "";
-    parts.push_back(fmt::format("{} times{} at {}", ratio.substr(0, ratio.find('x')), of_kernel,
-                                readable_bytes(each->definition().size)));
+    parts.push_back(
+        fmt::format("{} times{} at {}", ratio.substr(0, ratio.find('x')), of_kernel, size));
   }
   if (parts.empty()) return {};
   const Case& definition = answer.spoken_headroom.front()->definition();
-  return fmt::format("{} takes {}: that is the headroom.",
-                     is_copy(definition.operation) ? "The copy engine" : "NCCL", in_words(parts));
+  Case operation = definition;
+  operation.kernel = false;
+  const bool is_only_one = std::ranges::all_of(answer.headroom, [&](const CaseSummary* each) {
+    return curve_label(each->definition()) == curve_label(definition);
+  });
+  const std::string_view who = is_copy(definition.operation) ? "the copy engine" : "NCCL";
+  std::string text = fmt::format("{}{} takes {}: that is the headroom.",
+                                 is_only_one ? "" : fmt::format("In {}, ", curve_label(operation)),
+                                 who, in_words(parts));
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  if (slower.empty()) return text;
+  return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));
 }
 
 std::string program_sentence(const Answer& answer) {

@@ -44,8 +44,10 @@ std::optional<UnusedLink> unused_link(const RunSummary& summary) {
   if (!are_gpus || summary.is_of_program()) return std::nullopt;
   const auto has_path = [&](Path path) {
     return std::ranges::any_of(summary.cases, [path](const CaseSummary& each) {
-      return each.variants.front().result->time && uses_link(each.definition()) &&
-             each.variants.front().result->path == path;
+      return uses_link(each.definition()) &&
+             std::ranges::any_of(each.variants, [path](const VariantSummary& variant) {
+               return variant.result->time && variant.result->path == path;
+             });
     });
   };
   if (has_path(Path::nvlink) || has_path(Path::mixed)) return std::nullopt;
@@ -77,8 +79,8 @@ std::optional<Bound> bound_of(const CaseSummary& each, const UnusedLink& link) {
   if (!result.time || first.wrong_data) return std::nullopt;
   const Seconds now = *result.time;
   if (is_training(definition.operation)) {
-    if (!first.exposed) return std::nullopt;
-    const double exposed = std::clamp(first.exposed->value, 0.0, now.value);
+    if (!first.exposed || !first.exposed->interval) return std::nullopt;
+    const double exposed = std::clamp(first.exposed->interval->high, 0.0, now.value);
     return Bound{answer_label(definition), is_training(definition.operation), now,
                  Seconds{now.value - exposed}};
   }
@@ -120,11 +122,11 @@ std::vector<Bound> bounds_of(const RunSummary& summary, const UnusedLink& link) 
   return bounds;
 }
 
-/// Says "1.14x"; of what would take no time "no bound".
+/// Says "1.14x"; of what moves too few bytes for the link's rate to bound it ">1000x".
 std::string most_speed_up(const Bound& bound) {
   constexpr double kMost = 1000.0;
   const double ratio = bound.now.value / bound.least.value;
-  return ratio < kMost ? fmt::format("{:.3g}x", ratio) : "no bound";
+  return ratio < kMost ? fmt::format("{:.3g}x", ratio) : ">1000x";
 }
 
 /// Names the training that saves most, else the operation: the guide's question is about training.

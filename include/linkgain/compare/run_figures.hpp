@@ -26,6 +26,7 @@ struct CaseFigures {
   /// Why there is no time that may be compared ("skipped: no network", "wrong data: …"); empty
   /// where there is one.
   std::string no_time;
+  bool wrong_data = false;
   /// Geometric mean of the launches' medians: two runs' times have the ratio that is compared.
   std::optional<Seconds> time;
   std::vector<LaunchMedian>

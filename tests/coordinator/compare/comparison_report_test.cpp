@@ -156,7 +156,10 @@ TEST(ComparisonReport, SaysThatNothingChanged) {
                                   timed(kSmall, "p2p", launches_around(1.0, 0.2, 8))});
   run.started.clear();
   RunFigures failed = run;
-  for (CaseFigures& figures : failed.cases) figures.no_time = "wrong data: 1 of 8 elements";
+  for (CaseFigures& figures : failed.cases) {
+    figures.no_time = "wrong data: 1 of 8 elements";
+    figures.wrong_data = true;
+  }
   Situations answers;
   answers.add("one is inconclusive", text_of(run, run));
   answers.add("no case can be compared", text_of(run, failed));

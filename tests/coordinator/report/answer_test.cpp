@@ -182,7 +182,8 @@ std::vector<Spoken> sentences_of_changes() {
       {"an operation and a training",
        record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1),
                   trained(TrainingPrecision::bf16, 10e-3, 20e-3)}),
-       {"NVLink makes all-reduce of 256 MiB 9.00x as fast (", "), the GPT-2 step 2.00x in bf16."}},
+       {"NVLink makes all-reduce of 256 MiB 9.00x as fast (",
+        "); the GPT-2 step is 2.00x as fast in bf16."}},
       {"a slower path",
        one_case(10.0e-3, 9.3e-3, 0.92, 0.94),
        {"NVLink makes all-reduce of 1 GiB take 1.08x as long (107.4 against 115.5 GB/s; 95 % CI "
@@ -234,6 +235,66 @@ TEST(Answer, NamesTheLargestDecidedChangeOfTheQuestion) {
     for (const std::string& part : row.parts) EXPECT_THAT(sentence, HasSubstr(part));
     EXPECT_THAT(sentence, EndsWith("."));
     EXPECT_THAT(sentence, Not(HasSubstr(" % faster")));
+  }
+}
+
+/// Gives all cases of one variant beside the first another one's name.
+Record of_variants(std::vector<CaseResult> cases, const std::vector<Variant>& variants) {
+  Record record = two_gpus();
+  record.settings.variants = variants;
+  record.settings.environment_in_force.clear();
+  for (CaseResult& each : cases) record.cases.push_back(of_setting(each, variants[1].name));
+  return record;
+}
+
+/// Records whose sentence could claim more than was measured, each with what it has to say and what
+/// it must not.
+TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
+  const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
+  CaseResult other_way = sent(1 << 20, 1.0e-3, 0.8e-3, 0.79, 0.81);
+  other_way.definition.pair = Pair{1, 0};
+  Record versions = two_nccl_versions();
+  versions.settings.variants[1].environment = {{"NCCL_PROTO", "LL"}};
+  const std::vector<Spoken> rows{
+      {"a training that is slower beside one that is faster",
+       record_of({trained(TrainingPrecision::bf16, 20e-3, 10e-3),
+                  trained(TrainingPrecision::fp32, 10e-3, 11e-3)}),
+       {"NVLink makes the GPT-2 step take 2.00x as long in bf16 (",
+        "; the GPT-2 step is 1.10x as fast in fp32."}},
+      {"a training that is slower beside a faster operation",
+       record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1),
+                  trained(TrainingPrecision::fp32, 20e-3, 10e-3)}),
+       {"NVLink makes all-reduce of 256 MiB 9.00x as fast (",
+        "; the GPT-2 step takes 2.00x as long in fp32."}},
+      {"an operation whose interval is wide is not within 5 %",
+       of_variants({nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02),
+                    sent(1 << 28, 1e-3, 0.98e-3, 0.69, 1.38)},
+                   setting),
+       {"new is slower than p2p in all-reduce of 256 MiB: 2.00x as long (", "over 6 launches)."}},
+      {"the largest change of a range, though another one's interval reaches further down",
+       of_variants({nvlink_case(all_reduce(1 << 16), 1e-5, 1.75e-5, 1.66, 1.84),
+                    nvlink_case(all_reduce(1 << 18), 1e-5, 1.7e-5, 1.69, 1.71)},
+                   setting),
+       {"new is slower than p2p in all-reduce of 64 KiB to 256 KiB, at most 1.75x at 64 KiB ("}},
+      {"another NCCL that has a setting of its own, too",
+       versions,
+       {"new is slower than p2p in send-recv of 16 KiB to 512 KiB"}},
+      {"a variant that takes as long: its own ratio and values",
+       of_variants({nvlink_case(all_reduce(1 << 28), 1.004e-3, 1.0e-3, 0.992, 1.0005)}, setting),
+       {"new makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00",
+        "x (268.4 against 267.4 GB/s;"}},
+      {"a latency beside a setting: the ratio of what is lower",
+       of_variants({latency(2e-6, 1e-6)}, setting),
+       {"new makes the latency of 8 B 50 % lower (1.00 against 2.00 us; 2.00x,"}},
+      {"one direction of two",
+       of_variants({sent(1 << 20, 1.0e-3, 1.3e-3, 1.29, 1.31), other_way}, setting),
+       {"new is slower than p2p in send_recv 0->1 1 MiB: 1.30x as long ("}}};
+  for (const Spoken& row : rows) {
+    SCOPED_TRACE(row.what);
+    const std::string sentence = spoken(row.record);
+    EXPECT_THAT(sentence, StartsWith(row.parts.front()));
+    for (const std::string& part : row.parts) EXPECT_THAT(sentence, HasSubstr(part));
+    EXPECT_THAT(sentence, Not(HasSubstr("send-recv is within 5 %")));
   }
 }
 
