@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,43 +82,33 @@ std::optional<Bound> bound_of(const CaseSummary& each, const UnusedLink& link) {
   if (is_training(definition.operation)) {
     if (!first.exposed || !first.exposed->interval) return std::nullopt;
     const double exposed = std::clamp(first.exposed->interval->high, 0.0, now.value);
-    return Bound{answer_label(definition), is_training(definition.operation), now,
-                 Seconds{now.value - exposed}};
+    return Bound{answer_label(definition), true, now, Seconds{now.value - exposed}};
   }
-  if (!link.gb_per_s || !result.busbw || is_latency(definition.operation) || definition.kernel) {
-    return std::nullopt;
-  }
+  const bool fills_link = uses_link(definition) && !is_latency(definition.operation);
+  if (!link.gb_per_s || !result.busbw || !fills_link || definition.kernel) return std::nullopt;
   const double share = std::min(1.0, *result.busbw / *link.gb_per_s);
-  return Bound{answer_label(definition), is_training(definition.operation), now,
-               Seconds{now.value * share}};
+  return Bound{answer_label(definition), false, now, Seconds{now.value * share}};
 }
 
-/// Bounds every training, and the largest size of each operation before them.
+/// Bounds the largest size of each operation, and every training behind them.
 std::vector<Bound> bounds_of(const RunSummary& summary, const UnusedLink& link) {
-  std::vector<std::pair<OperationKind, Bound>> largest;
-  std::vector<Bound> trainings;
   std::vector<const CaseSummary*> by_size;
   for (const CaseSummary& each : summary.cases) by_size.push_back(&each);
   std::ranges::stable_sort(by_size, {},
                            [](const CaseSummary* each) { return each->definition().size.value; });
+  std::map<OperationKind, Bound> largest;
+  std::vector<Bound> trainings;
   for (const CaseSummary* each : by_size) {
     const std::optional<Bound> bound = bound_of(*each, link);
     if (!bound) continue;
-    const OperationKind operation = each->definition().operation;
-    if (is_training(operation)) {
+    if (bound->is_training) {
       trainings.push_back(*bound);
-      continue;
-    }
-    const auto known =
-        std::ranges::find(largest, operation, &std::pair<OperationKind, Bound>::first);
-    if (known == largest.end()) {
-      largest.emplace_back(operation, *bound);
     } else {
-      known->second = *bound;
+      largest.insert_or_assign(each->definition().operation, *bound);
     }
   }
   std::vector<Bound> bounds;
-  for (auto& [operation, bound] : largest) bounds.push_back(std::move(bound));
+  for (const auto& [operation, bound] : largest) bounds.push_back(bound);
   bounds.insert(bounds.end(), trainings.begin(), trainings.end());
   return bounds;
 }

@@ -16,6 +16,7 @@ namespace linkgain::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// Two RTX 3090 whose bytes went through host memory in both variants: an all-reduce of 256 MiB at
 /// 13.7 GB/s, and a training that waits 6 ms of 50 for its communication.
@@ -61,6 +62,16 @@ TEST(NvlinkBound, IsTheExposedCommunicationAndTheLinksRate) {
   for (const char* figure : {"56.25 GB/s", "4.77 ms", "4.11x", "43.99 ms", "1.14x"}) {
     EXPECT_THAT(text, HasSubstr(figure));
   }
+}
+
+TEST(NvlinkBound, LeavesOutWhatNoLinkBetweenGpusCarries) {
+  Record record = without_bridge();
+  Case definition = all_reduce(1 << 28);
+  definition.operation = OperationKind::host_to_device;
+  record.cases.push_back(converged(
+      definition, {measured(definition, "p2p", 12.0e-3, Path::host_memory), skipped("host", "")},
+      {}));
+  EXPECT_THAT(text_of_bound(record), Not(HasSubstr("host_to_device")));
 }
 
 TEST(NvlinkBound, SaysWhichLinkAndWhatIsKnownOfIt) {
