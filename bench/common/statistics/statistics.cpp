@@ -128,6 +128,12 @@ std::optional<double> relative_half_width(const Estimate& ratio) {
   return 0.5 * std::log(ratio.interval->high / ratio.interval->low);
 }
 
+Estimate inverse_of(const Estimate& ratio) {
+  Estimate inverse{.value = 1.0 / ratio.value, .interval = {}, .replicates = ratio.replicates};
+  if (ratio.interval) inverse.interval = {1.0 / ratio.interval->high, 1.0 / ratio.interval->low};
+  return inverse;
+}
+
 double less_time(double ratio) { return 1.0 - 1.0 / ratio; }
 
 double student_t_quantile(double probability, int degrees_of_freedom) {

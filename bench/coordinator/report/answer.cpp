@@ -95,10 +95,8 @@ class RowChoice {
     std::ranges::stable_sort(candidates_, {}, &Candidate::rank);
     const std::size_t chosen = std::min(most_rows, candidates_.size());
     const auto rest = candidates_.begin() + static_cast<std::ptrdiff_t>(chosen);
-    std::sort(candidates_.begin(), rest,
-              [](const Candidate& a, const Candidate& b) { return a.place < b.place; });
-    std::sort(rest, candidates_.end(),
-              [](const Candidate& a, const Candidate& b) { return a.place < b.place; });
+    std::ranges::sort(candidates_.begin(), rest, {}, &Candidate::place);
+    std::ranges::sort(rest, candidates_.end(), {}, &Candidate::place);
     for (auto each = candidates_.begin(); each != rest; ++each) {
       if (each->is_headroom) {
         answer.headroom.push_back(each->row.of);

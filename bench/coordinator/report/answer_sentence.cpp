@@ -136,13 +136,6 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   return text;
 }
 
-/// Turns a ratio round: the other one's speed-up.
-Estimate inverse_of(const Estimate& ratio) {
-  Estimate inverse{.value = 1.0 / ratio.value, .interval = {}, .replicates = ratio.replicates};
-  if (ratio.interval) inverse.interval = {1.0 / ratio.interval->high, 1.0 / ratio.interval->low};
-  return inverse;
-}
-
 /// Says "the latency of 8 B 57 % lower (784.00 ns against 1.82 us; 2.32x, 95 % CI …)".
 std::string latency_change(const RunSummary& summary, const AnswerRow& row, const Estimate& ratio,
                            const std::string& values) {

@@ -65,9 +65,7 @@ SpokenRatio spoken_ratio(const Estimate& ratio) {
     const RatioText text = readable_ratio(ratio);
     return {text.estimate + " as fast", text};
   }
-  Estimate inverse{.value = 1.0 / ratio.value, .interval = {}, .replicates = ratio.replicates};
-  if (ratio.interval) inverse.interval = {1.0 / ratio.interval->high, 1.0 / ratio.interval->low};
-  const RatioText text = readable_ratio(inverse);
+  const RatioText text = readable_ratio(inverse_of(ratio));
   return {text.estimate + " as long", text};
 }
 

@@ -52,6 +52,9 @@ Estimate student_mean(std::span<const double> values, double confidence = 0.95);
 /// Returns half the interval's width over the ratio, on the log scale; absent without an interval.
 std::optional<double> relative_half_width(const Estimate& ratio);
 
+/// Returns how many times longer the first one takes: t(own)/t(other). The ratio is not 0.
+Estimate inverse_of(const Estimate& ratio);
+
 /// Returns 1 - 1/ratio: the share of time saved by the first variant, the guide's "23 %".
 double less_time(double ratio);
 

@@ -73,6 +73,16 @@ TEST(LessTime, IsTheGuidesShare) {
   EXPECT_DOUBLE_EQ(less_time(0.5), -1.0);
 }
 
+TEST(InverseOf, TurnsTheIntervalRound) {
+  const Estimate inverse =
+      inverse_of({.value = 2.0, .interval = Interval{1.6, 2.5}, .replicates = 6});
+  EXPECT_DOUBLE_EQ(inverse.value, 0.5);
+  EXPECT_DOUBLE_EQ(inverse.interval.value().low, 0.4);
+  EXPECT_DOUBLE_EQ(inverse.interval.value().high, 0.625);
+  EXPECT_EQ(inverse.replicates, 6);
+  EXPECT_FALSE(inverse_of({.value = 2.0}).interval);
+}
+
 TEST(RelativeHalfWidth, IsHalfTheLogOfHighOverLow) {
   const Interval interval{3.0 * std::exp(-0.02), 3.0 * std::exp(0.02)};
   EXPECT_NEAR(relative_half_width({.value = 3.0, .interval = interval}).value(), 0.02, 1e-12);
