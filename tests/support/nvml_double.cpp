@@ -240,6 +240,13 @@ Result nvmlDeviceGetMemoryInfo(Handle device, Memory* memory) {
   });
 }
 
+Result nvmlDeviceGetCudaComputeCapability(Handle device, int* major, int* minor) {
+  const Result result =
+      answer(device, major, [](const Gpu&) { return machine().scenario->model.architecture / 10; });
+  if (result == kSuccess) *minor = machine().scenario->model.architecture % 10;
+  return result;
+}
+
 }  // extern "C"
 
 // Power, temperature, clocks and modes.

@@ -108,6 +108,7 @@ inline constexpr int kNone = -2;
 struct Model {
   const char* name = "NVIDIA H200";
   unsigned long long memory = 150754820096ULL;
+  int architecture = 90;
   int links = 18;  ///< 0: the GPU has no NVLink and says that it does not support the calls
   unsigned int nvlink_version = 6;
   unsigned int nvlink_speed = 26562;  ///< MB/s, fractions cut off as the driver does

@@ -7,6 +7,7 @@ constexpr Model kH200{};
 constexpr Model kH100Nvl{.name = "NVIDIA H100 NVL", .nvswitch = false, .bridged_of_six = 4};
 constexpr Model kTitanRtx{.name = "NVIDIA TITAN RTX",
                           .memory = 25386352640ULL,
+                          .architecture = 75,
                           .links = 2,
                           .nvlink_version = 2,
                           .nvlink_speed = 25781,
@@ -23,6 +24,7 @@ constexpr Model kTitanRtx{.name = "NVIDIA TITAN RTX",
                           .remaps_rows = false};
 constexpr Model kRtx3090{.name = "NVIDIA GeForce RTX 3090",
                          .memory = 25769803776ULL,
+                         .architecture = 86,
                          .links = 4,
                          .nvlink_version = 4,
                          .nvlink_speed = 14062,
@@ -39,6 +41,7 @@ constexpr Model kRtx3090{.name = "NVIDIA GeForce RTX 3090",
                          .remaps_rows = false};
 constexpr Model kL4{.name = "NVIDIA L4",
                     .memory = 24152899584ULL,
+                    .architecture = 89,
                     .links = 0,
                     .nvlink_version = 0,
                     .nvlink_speed = 0,

@@ -181,6 +181,15 @@ Selection usual_training() {
   return selection;
 }
 
+/// Returns the training in the precision in which people train, and in the guide's.
+Selection training_as_people_train(BackendKind backend) {
+  Selection selection = usual_training();
+  if (backend == BackendKind::nccl) {
+    selection.training.precisions = {TrainingPrecision::bf16, TrainingPrecision::fp32};
+  }
+  return selection;
+}
+
 /// Returns every strategy in every precision: the guide's claim that links matter more the more
 /// often ranks synchronise.
 Selection all_trainings(BackendKind backend) {
@@ -444,7 +453,7 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
       if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
       return with_lenient_own_work(plan);
     case Profile::standard:
-      plan.selections = {usual_training(), all_reduce, send_recv};
+      plan.selections = {training_as_people_train(backend), all_reduce, send_recv};
       if (gpu) {
         plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
         plan.selections.push_back(size_sweep(OperationKind::latency, "8"));

@@ -163,6 +163,13 @@ std::optional<std::int64_t> Nvml::Device::free_memory_bytes() const {
   return static_cast<std::int64_t>(memory.free);
 }
 
+std::optional<int> Nvml::Device::sm_architecture() const {
+  int major = 0;
+  int minor = 0;
+  if (library_->compute_capability(handle_, &major, &minor) != kSuccess) return std::nullopt;
+  return major * 10 + minor;
+}
+
 std::optional<bool> Nvml::Device::exclusive_compute_mode() const {
   ComputeMode mode = ComputeMode::shared;
   if (library_->compute_mode(handle_, &mode) != kSuccess) {

@@ -139,6 +139,7 @@ void NvmlLibrary::resolve_all() {
 
 void NvmlLibrary::resolve_state() {
   resolve(memory_info, "nvmlDeviceGetMemoryInfo");
+  resolve(compute_capability, "nvmlDeviceGetCudaComputeCapability");
   resolve(utilization, "nvmlDeviceGetUtilizationRates");
   resolve(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3");
   if (!compute_processes.found()) {  // of drivers before 510; the structure is the same

@@ -278,6 +278,7 @@ struct NvmlLibrary {
   Function<nvml_api::Handle, char*, unsigned int> uuid;
   Function<nvml_api::Handle, nvml_api::PciInfo*> pci_info;
   Function<nvml_api::Handle, nvml_api::Memory*> memory_info;
+  Function<nvml_api::Handle, int*, int*> compute_capability;
   Function<nvml_api::Handle, nvml_api::Utilization*> utilization;
   Function<nvml_api::Handle, unsigned int*, nvml_api::ProcessInfo*> compute_processes;
   Function<unsigned int, char*, unsigned int> process_name;

@@ -253,18 +253,33 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
   }
 }
 
-/// Fits trainings to the ranks: those of `plan` whose strategy cannot share the parameters out
-/// evenly among its ranks are left out with a warning if only a profile brought their strategy; one
-/// that `--strategy` named is refused with UsageError. Both say which ranks would do.
-void fit_ranks(const RunOptions& options, RunPlan& plan) {
+/// Throws UsageError where the GPUs have no arithmetic in the training's precision.
+void require_arithmetic(const TrainingParameters& training, const Site& site) {
+  constexpr int kFirstWithBfloat16 = 80;
+  const int architecture = site.oldest_architecture.value_or(kFirstWithBfloat16);
+  if (training.precision != TrainingPrecision::bf16 || architecture >= kFirstWithBfloat16) return;
+  throw UsageError(fmt::format("{} (sm_{}) has no arithmetic in bfloat16, which begins with sm_{}",
+                               site.gpu_name, architecture, kFirstWithBfloat16),
+                   "train in fp32");
+}
+
+/// Fits trainings to the ranks and the GPUs: those of `plan` whose strategy cannot share the
+/// parameters out evenly among its ranks, or whose precision the GPUs lack, are left out with a
+/// warning if only a profile brought strategy and precision; what was named is refused with
+/// UsageError. Both say what would do.
+void fit_trainings(const RunOptions& options, const Site& site, RunPlan& plan) {
   using Reason = std::pair<std::string, std::string>;  // text and advice
   std::map<Reason, std::vector<std::string>> left_out;
   std::erase_if(plan.cases, [&](const Case& c) {
     if (!c.training) return false;
     try {
       require_equal_shards(*c.training, c.ranks);
+      require_arithmetic(*c.training, site);
     } catch (const UsageError& error) {
-      if (std::ranges::count(options.training.strategies, c.training->strategy) > 0) throw;
+      if (std::ranges::count(options.training.strategies, c.training->strategy) > 0 ||
+          std::ranges::count(options.training.precisions, c.training->precision) > 0) {
+        throw;
+      }
       left_out[{error.what(), error.advice()}].push_back(case_name(c));
       return true;
     }
@@ -372,7 +387,7 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.adds_launches = profile.adds_launches || plan.budget || plan.ci_width;
   plan.timeout = options.timeout;
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);
-  fit_ranks(options, plan);
+  fit_trainings(options, site, plan);
   if (options.profile == Profile::soak) plan_soak(options, plan);
   plan.training = choose_training(options, plan);
   choose_schedule(options, site, plan);

@@ -88,6 +88,7 @@ class Nvml::Device {
   std::optional<std::string> uuid() const;
   std::optional<std::int64_t> memory_bytes() const;
   std::optional<std::int64_t> free_memory_bytes() const;
+  std::optional<int> sm_architecture() const;  ///< 90 for compute capability 9.0
   std::optional<bool> exclusive_compute_mode() const;
 
   /// Reads temperature, power, SM clock and clock-event reasons: about 1 us each.

@@ -58,13 +58,15 @@ TEST(Profiles, QuickIsTheSizeSweepOfAllReduceAndCopies) {
 
 TEST(Profiles, DefaultBeginsWithThePagesTraining) {
   const std::vector<Case> cases = cases_of(Profile::standard, BackendKind::nccl, 4);
-  ASSERT_EQ(cases.size(), 2U + 14U + 8U + 2U + 1U);
+  ASSERT_EQ(cases.size(), 4U + 14U + 8U + 2U + 1U);
   EXPECT_EQ(case_name(cases.back()), "latency/8B/np4/pair=0-1");
-  EXPECT_EQ(case_name(cases[0]), "gpt2_step/fp32/gpt2/np4");
-  EXPECT_EQ(case_name(cases[1]), "gpt2_step/fp32/gpt2/np4/none");
-  EXPECT_EQ(case_name(cases[16]), "send_recv/float32/16B/np4/graph");
-  EXPECT_EQ(case_name(cases[17]), "send_recv/float32/256B/np4/graph");
-  EXPECT_EQ(case_name(cases[23]), "send_recv/float32/1GiB/np4");
+  EXPECT_EQ(case_name(cases[0]), "gpt2_step/bf16/gpt2/np4");
+  EXPECT_EQ(case_name(cases[1]), "gpt2_step/bf16/gpt2/np4/none");
+  EXPECT_EQ(case_name(cases[2]), "gpt2_step/fp32/gpt2/np4");
+  EXPECT_EQ(case_name(cases[3]), "gpt2_step/fp32/gpt2/np4/none");
+  EXPECT_EQ(case_name(cases[18]), "send_recv/float32/16B/np4/graph");
+  EXPECT_EQ(case_name(cases[19]), "send_recv/float32/256B/np4/graph");
+  EXPECT_EQ(case_name(cases[25]), "send_recv/float32/1GiB/np4");
   const std::vector<Case> on_cpus = cases_of(Profile::standard, BackendKind::mpi);
   EXPECT_EQ(on_cpus.size(), 2U + 12U + 7U);
   EXPECT_EQ(case_name(on_cpus[0]), "gpt2_step/fp64/tiny/np2");
@@ -88,7 +90,8 @@ TEST(Profiles, LeaveOutCopiesThatCannotBe) {
   std::vector<Selection> odd = plan_of(Profile::standard, BackendKind::nccl).selections;
   for (Selection& selection : odd) selection.sizes = {Bytes{4}};
   EXPECT_THAT(names_of(expand(odd, 2, BackendKind::nccl)),
-              ElementsAre("gpt2_step/fp32/gpt2/np2", "gpt2_step/fp32/gpt2/np2/none",
+              ElementsAre("gpt2_step/bf16/gpt2/np2", "gpt2_step/bf16/gpt2/np2/none",
+                          "gpt2_step/fp32/gpt2/np2", "gpt2_step/fp32/gpt2/np2/none",
                           "all_reduce/float32/sum/4B/np2/graph", "send_recv/float32/4B/np2/graph"));
 }
 

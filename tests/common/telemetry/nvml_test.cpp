@@ -58,6 +58,8 @@ TEST(Nvml, DescribesTheMachine) {
   EXPECT_EQ(h200.nvml()->device_count(), 2);
   EXPECT_THAT(h200.gpu(0).name(), Optional(std::string("NVIDIA H200")));
   EXPECT_THAT(h200.gpu(0).memory_bytes(), Optional(std::int64_t{150754820096}));
+  EXPECT_THAT(h200.gpu(0).sm_architecture(), Optional(90));
+  EXPECT_THAT(Double("titan-rtx-nv2").gpu(0).sm_architecture(), Optional(75));
   EXPECT_THAT(h200.gpu(0).exclusive_compute_mode(), Optional(false));
   EXPECT_THAT(Double("exclusive").gpu(0).exclusive_compute_mode(), Optional(true));
 }
@@ -151,6 +153,7 @@ TEST(Nvml, MissingFunctionsGiveAbsentReadings) {
   EXPECT_EQ(gpu.name(), std::nullopt);
   EXPECT_EQ(gpu.uuid(), std::nullopt);
   EXPECT_EQ(gpu.memory_bytes(), std::nullopt);
+  EXPECT_EQ(gpu.sm_architecture(), std::nullopt);
   EXPECT_EQ(gpu.exclusive_compute_mode(), std::nullopt);
   EXPECT_EQ(gpu.health(), Health{});
   const GpuInfo info = links_of(gpu);

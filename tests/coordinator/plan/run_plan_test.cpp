@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   const RunPlan plan = make_plan({}, with_gpus(4));
@@ -24,7 +26,7 @@ TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   EXPECT_EQ(plan.schedule, Schedule::paired);
   EXPECT_FALSE(plan.budget);
   EXPECT_EQ(plan.profile, "default");
-  EXPECT_EQ(plan.cases.size(), 27U);
+  EXPECT_EQ(plan.cases.size(), 29U);
   EXPECT_EQ(plan.cases[0].ranks, 4);
   ASSERT_EQ(plan.variants.size(), 2U);
   EXPECT_EQ(plan.variants[0].name, "p2p");
@@ -254,6 +256,31 @@ TEST(FitRanks, LeavesOutOrRefusesStrategiesThatCannotShareTheParametersOut) {
   }
   options.training.strategies = {TrainingStrategy::zero3};
   EXPECT_THAT(usage_error(options, with_gpus(7)), HasSubstr("ranks"));
+}
+
+TEST(FitTrainings, LeavesOutOrRefusesBfloat16WhereTheGpusLackIt) {
+  Site turing = with_gpus(2);
+  turing.gpu_name = "NVIDIA TITAN RTX";
+  turing.oldest_architecture = 75;
+  const auto precisions = [](const RunPlan& plan) {
+    std::set<TrainingPrecision> found;
+    for (const Case& c : plan.cases) {
+      if (c.training) found.insert(c.training->precision);
+    }
+    return found;
+  };
+  const RunPlan plan = make_plan({}, turing);
+  EXPECT_THAT(precisions(plan), ElementsAre(TrainingPrecision::fp32));
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_EQ(plan.warnings[0].code, "left-out");
+  EXPECT_THAT(plan.warnings[0].text, HasSubstr("NVIDIA TITAN RTX (sm_75)"));
+  turing.oldest_architecture = 80;
+  EXPECT_THAT(precisions(make_plan({}, turing)),
+              UnorderedElementsAre(TrainingPrecision::fp32, TrainingPrecision::bf16));
+  turing.oldest_architecture = 75;
+  RunOptions asked;
+  asked.training.precisions = {TrainingPrecision::bf16};
+  EXPECT_THAT(usage_error(asked, turing), HasSubstr("sm_75"));
 }
 
 /// What is refused with these options, as a golden has it.
