@@ -57,6 +57,10 @@ TEST(ChoosePath, NeedsASwitchThatOpensOrClosesOne) {
   record.settings.variants[1].environment = {{"NCCL_ALGO", "Ring"}};
   record.settings.environment_in_force.clear();
   EXPECT_FALSE(choose()) << "algorithms go down whatever path there is";
+  record.settings.variants[1].environment = {{"NCCL_P2P_DISABLE", "0"}};
+  EXPECT_FALSE(choose()) << "a 0 disables nothing";
+  record.settings.variants[1].environment = {{"NCCL_P2P_LEVEL", "0"}};
+  EXPECT_TRUE(choose()) << "a level of 0 is one";
 }
 
 }  // namespace
