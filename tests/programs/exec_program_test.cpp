@@ -363,7 +363,7 @@ TEST_F(ExecProgram, RecordsAreReadByTheOtherCommands) {
   const Outcome report = with_status(0, said({"report", "before"}));
   EXPECT_THAT(report.output, HasSubstr("## Metrics"));
   EXPECT_THAT(said({"report", "before", "--format", "csv"}).output, HasSubstr("exec/cost,exec"));
-  EXPECT_EQ(said({"fleet", "before", "after"}).status, 0);
+  EXPECT_EQ(said({"fleet", "before", "after"}).status, 7) << "one machine has no peers";
 }
 
 /// Variants with libraries of their own: each a library that the loader takes, with NCCL's name and

@@ -110,6 +110,13 @@ TEST_F(FleetProgram, OfHealthyNodesEndsWithSuccess) {
   EXPECT_THAT(outcome.output, HasSubstr("Nothing to drain."));
 }
 
+TEST_F(FleetProgram, OfTwoNodesSaysThatNoneWasJudged) {
+  const Outcome outcome =
+      with_status(7, fleet({"nodes/node00020/record.json", "nodes/node00021/record.json"}));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("2 not judged"), testing::Not(HasSubstr("Nothing to drain"))));
+}
+
 TEST_F(FleetProgram, RefusesWhatIsNotThere) {
   for (const std::string named : {"nowhere", "empty"}) {
     std::filesystem::create_directories(folder_->path() / "empty");

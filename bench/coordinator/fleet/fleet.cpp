@@ -281,14 +281,28 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
 /// Returns the host without its domain, with which it may stand or not.
 std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
 
+/// Returns what tells the record's machine from others of its name, sorted: its GPUs' UUIDs;
+/// without GPUs the processor.
+std::set<std::string> parts_of(const FleetRecord& record) {
+  std::set<std::string> parts;
+  for (const RankInfo& rank : record.machine.ranks) {
+    if (rank.gpu) parts.insert(rank.gpu->uuid);
+  }
+  if (parts.empty()) parts.insert(record.machine.processor);
+  return parts;
+}
+
 /// Returns the same text for the same host with the same GPUs; hosts of one name with other GPUs
 /// are different machines.
 std::string identity_of(const FleetRecord& record) {
-  std::set<std::string> gpus;
-  for (const RankInfo& rank : record.machine.ranks) {
-    if (rank.gpu) gpus.insert(rank.gpu->uuid);
-  }
-  return fmt::format("{} {}", host_of(record), fmt::join(gpus, " "));
+  return fmt::format("{} {}", host_of(record), fmt::join(parts_of(record), " "));
+}
+
+/// Returns "GPU-9d44a6fd" of a machine with GPUs, else its processor.
+std::string mark_of(const FleetRecord& record) {
+  const std::string part = *parts_of(record).begin();
+  const bool is_uuid = part.starts_with("GPU-") || part.starts_with("MIG-");
+  return is_uuid ? part.substr(0, part.find('-', std::string_view("GPU-").size())) : part;
 }
 
 /// Tells whether a file is a JSON document of another kind, as directories hold them, too; what is
@@ -440,15 +454,17 @@ void tell_namesakes_apart(FleetReport& report, const std::vector<const FleetReco
   std::map<std::string, std::set<std::string>> machines;
   for (const FleetRecord* record : newest) {
     ++counts[host_of(*record)];
-    machines[host_of(*record)].insert(identity_of(*record));
+    machines[host_of(*record)].insert(mark_of(*record));
   }
-  for (FleetNode& node : report.nodes) {
+  for (std::size_t i = 0; i < newest.size(); ++i) {
+    FleetNode& node = report.nodes[i];
     const int count = counts[node.host];
     const std::size_t others = machines[node.host].size();
     if (count < 2) continue;
+    if (others > 1) node.mark = mark_of(*newest[i]);
     node.findings.push_back(
         others > 1
-            ? fmt::format("one of {} machines of this name, with other GPUs: {}", others,
+            ? fmt::format("one of {} machines named {}: {}", others, node.host,
                           node.record.string())
             : fmt::format("one of {} records of it that cannot be compared with each other: {}",
                           count, node.record.string()));
@@ -483,11 +499,17 @@ void add_missing(FleetReport& report, const FleetOptions& options) {
   }
 }
 
-void add_left_out(FleetReport& report, std::int64_t older, std::int64_t unjudged,
-                  std::int64_t others) {
+void add_left_out(FleetReport& report, const std::vector<FleetRecord>& records, std::int64_t older,
+                  std::int64_t unjudged, std::int64_t others) {
   if (older > 0) {
-    report.notes.push_back(fmt::format("{} of the same machines left out",
-                                       counted(older, "older record", "older records")));
+    const bool has_gpus = std::ranges::any_of(records, [](const FleetRecord& record) {
+      return std::ranges::any_of(record.machine.ranks,
+                                 [](const RankInfo& rank) { return rank.gpu.has_value(); });
+    });
+    report.notes.push_back(
+        fmt::format("{} left out: a newer one has the same host name and {}",
+                    counted(older, "older record", "older records"),
+                    has_gpus ? "GPUs" : "processor, and no GPUs to tell machines apart"));
   }
   if (unjudged > 0) {
     report.notes.push_back(fmt::format("{} of judged machines left out: too few are like {}",
@@ -509,12 +531,15 @@ bool is_worse(const FleetNode& a, const FleetNode& b) {
 
 }  // namespace
 
-namespace {}  // namespace
-
 bool is_to_drain(NodeState state) {
   using enum NodeState;
   static constexpr std::array kNotToBlame{missing, unreadable, not_judged, ok};
   return std::ranges::find(kNotToBlame, state) == kNotToBlame.end();
+}
+
+bool has_judged(const FleetReport& report) {
+  return std::ranges::any_of(report.nodes,
+                             [](const FleetNode& node) { return node.judged_cases > 0; });
 }
 
 ExitCode exit_code_of(const FleetReport& report) {
@@ -524,7 +549,8 @@ ExitCode exit_code_of(const FleetReport& report) {
   const bool trouble = std::ranges::any_of(report.nodes, [](const auto& node) {
     return node.state != NodeState::ok && node.state != NodeState::not_judged;
   });
-  return trouble ? ExitCode::problem_found : ExitCode::success;
+  if (trouble) return ExitCode::problem_found;
+  return has_judged(report) || report.nodes.empty() ? ExitCode::success : ExitCode::inconclusive;
 }
 
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
@@ -550,7 +576,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   for (std::string& reach : kinds.reaches(names, options.tolerance)) {
     report.notes.push_back(std::move(reach));
   }
-  add_left_out(report, readable - compared, unjudged, others);
+  add_left_out(report, records, readable - compared, unjudged, others);
   return report;
 }
 

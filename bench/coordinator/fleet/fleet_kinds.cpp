@@ -334,7 +334,8 @@ std::string Kinds::text() const {
   std::vector<std::string> parts;
   for (const Kind* kind : by_size_) {
     if (parts.size() == kMostNamedKinds) break;
-    parts.push_back(fmt::format("{} of {}", kind->members.size(), kind->name));
+    parts.push_back(
+        fmt::format("{} with {}", counted(std::ssize(kind->members), "node", "nodes"), kind->name));
   }
   if (by_size_.size() > kMostNamedKinds) {
     parts.push_back(fmt::format("{} more", by_size_.size() - kMostNamedKinds));

@@ -73,7 +73,8 @@ class Kinds {
   /// Returns reach_of() each kind, the largest first.
   std::vector<std::string> reaches(const FleetNames& names, double tolerance) const;
 
-  /// Returns "2 kinds of machines: 31 of 8 x NVIDIA H200, 4 of 4 x NVIDIA L4"; what is alike by
+  /// Returns "2 kinds of machines: 31 nodes with 8 x NVIDIA H200, 1 node with 4 x NVIDIA L4"; what
+  /// is alike by
   /// GPUs and count is told apart by its links.
   std::string text() const;
 

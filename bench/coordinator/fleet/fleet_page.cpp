@@ -60,9 +60,9 @@ std::string nodes_and_cases(const FleetReport& report, const FleetNames& names) 
               .none = 1.0,
               .is_compact = nodes.size() > kMostInFull};
   for (const FleetNode* const node : nodes) {
-    map.columns.push_back(node->state == NodeState::ok
-                              ? node->host
-                              : fmt::format("{} ({})", node->host, name_of(node->state)));
+    const std::string name = shown_name(*node);
+    map.columns.push_back(
+        node->state == NodeState::ok ? name : fmt::format("{} ({})", name, name_of(node->state)));
   }
   for (const std::uint32_t name : cases) {
     const FleetNames::Name& each = names.all().at(name);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "fleet_kinds.hpp"
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/units.hpp"
@@ -57,7 +58,8 @@ std::string ok_text(const FleetReport& report) {
   std::int64_t with_notes = 0;
   for (const FleetNode& node : report.nodes) {
     if (node.state != NodeState::ok) continue;
-    (is_host_name(node.host) ? plain : others).push_back(node.host);
+    const std::string name = shown_name(node);
+    (is_host_name(name) ? plain : others).push_back(name);
     with_notes += node.findings.empty() ? 0 : 1;
   }
   const std::int64_t count = std::ssize(plain) + std::ssize(others);
@@ -74,7 +76,7 @@ Table nodes_of(const FleetReport& report, const std::vector<const FleetNode*>& n
   columns.push_back({.title = "Why", .too_long = Table::TooLong::below});
   Table table(columns);
   for (const FleetNode* node : nodes) {
-    Cells cells{node->host, toned(std::string(name_of(node->state)), tone_of(node->state)),
+    Cells cells{shown_name(*node), toned(std::string(name_of(node->state)), tone_of(node->state)),
                 node->slowdown ? fmt::format("{:.2f}x", *node->slowdown) : std::string{},
                 node->blame};
     if (kinds) cells.push_back(node->machine);
@@ -132,8 +134,13 @@ void add_result(Document& document, const FleetReport& report, const std::string
   document.paragraph(counts_of(report));
   if (!picture.empty()) document.figure(picture);
   for (const std::string& note : report.notes) document.item(note);
+  if (!has_judged(report)) {
+    document.paragraph(fmt::format(
+        "No node was judged: that takes {} nodes which are alike and have a case in common.",
+        kKindSize));
+  }
   if (report.drain.empty()) {
-    document.paragraph("Nothing to drain.");
+    if (has_judged(report)) document.paragraph("Nothing to drain.");
     return;
   }
   document.paragraph("Suggested to drain: " + compress_hostlist(report.drain));
@@ -141,6 +148,10 @@ void add_result(Document& document, const FleetReport& report, const std::string
 }
 
 }  // namespace
+
+std::string shown_name(const FleetNode& node) {
+  return node.mark.empty() ? node.host : fmt::format("{} ({})", node.host, node.mark);
+}
 
 Document fleet_nodes(const FleetReport& report, ShownNodes shown) {
   Document document;
@@ -231,7 +242,8 @@ std::vector<const FleetNode*> nodes_by_name(const FleetReport& report) {
 std::string fleet_prometheus(const FleetReport& report) {
   PrometheusText text;
   text.gauge("linkgain_fleet_exit_status",
-             "0 nothing found, 1 a node is neither ok nor not judged, 2 all are unreadable.");
+             "0 nothing found, 1 a node is neither ok nor not judged, 2 all are unreadable, "
+             "7 none was judged.");
   text.value(static_cast<int>(exit_code_of(report)));
   text.gauge("linkgain_fleet_nodes", "Nodes by state.");
   for (const NodeState state : kValues<NodeState>) {

@@ -52,6 +52,9 @@ struct PeerRatio {
 /// One line of the fleet.
 struct FleetNode {
   std::string host;
+  /// What tells it from other machines of its name: "GPU-9d44a6fd", its processor; empty where none
+  /// has its name.
+  std::string mark;
   std::filesystem::path record;  ///< empty where there is none
   std::string started;           ///< UTC; empty where there is no record that can be read
   NodeState state = NodeState::ok;
@@ -71,6 +74,9 @@ struct FleetNode {
   std::string blame;                  ///< "GPU3", "GPU0–GPU1"; empty where none stands out
   std::vector<std::string> findings;  ///< in words, the worst first
 };
+
+/// Returns the host, with its mark where it has one: "vm (GPU-9d44a6fd)".
+std::string shown_name(const FleetNode& node);
 
 struct FleetOptions {
   double tolerance = kDefaultTolerance;  ///< what a node may be slower than its peers
@@ -97,8 +103,12 @@ struct FleetReport {
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
-/// Returns problem_found where a node is neither ok nor not judged, else success; usage, which
-/// stands for input that cannot be read, where all nodes are unreadable.
+/// Tells whether some node was compared with its peers.
+bool has_judged(const FleetReport& report);
+
+/// Returns problem_found where a node is neither ok nor not judged; else inconclusive where none
+/// was judged, else success; usage, which stands for input that cannot be read, where all nodes are
+/// unreadable.
 ExitCode exit_code_of(const FleetReport& report);
 
 /// A smaller share of samples that were throttled is told, but is no reason to drain.

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import time
 
-USAGE, MACHINE, INCOMPLETE = 2, 3, 6
+USAGE, MACHINE, INCOMPLETE, OPEN = 2, 3, 6, 7
 PATIENCE = 90.0
 
 

@@ -45,7 +45,7 @@ ATTACKS = [
            files.judged(files.make_loop_and_endless_number, "loop", "endless.json")),
     Attack("F8", "nccl-tests' JSON whose devices are none", "status 2", files.without_devices),
     Attack("F8", "the working folder is removed before the start", "status 2", files.no_working_folder),
-    Attack("F8", "folders go away while fleet looks", "status 0, none called unreadable", files.folders_go_away),
+    Attack("F8", "folders go away while fleet looks", "status 7, none called unreadable", files.folders_go_away),
     Attack("F8", "doctor's file goes into a missing folder", "status 2, never 1",
            files.refused("doctor", "--junit", "missing/doctor.xml")),
     Attack("F9", "report of /dev/zero", "status 2", files.refused("report", "/dev/zero")),

@@ -4,9 +4,9 @@ import csv
 import io
 import json
 
-from attack_place import USAGE, Attack, measured_record, measured_text, nccl_tests_text, require, require_status
+from attack_place import OPEN, USAGE, Attack, measured_record, measured_text, nccl_tests_text, require, require_status
 
-FAILED, OPEN = 1, 7
+FAILED = 1
 NO_HOSTS = ("ALL", "all", "DEFAULT", "localhost", "node[001-999]", "node1,node2", "node1 node2", "-v", "$(id)", "*")
 
 
@@ -77,7 +77,7 @@ def formulas(place):
             rank["host"] = record["machine"]["host"]
         (place.folder / "told" / "record.json").write_text(json.dumps(record), encoding="utf-8")
         status, output, error = place.run(["fleet", "told", "--format", "csv"])
-        require_status(status, 0, error)
+        require_status(status, OPEN, error)  # one node has no peers
         fields += [field for row in csv.reader(io.StringIO(output)) for field in row]
     require(any("1+1" in field for field in fields), "the text is in no field")
     acting = [field for field in fields if field.strip(" \u3000\"'\t\r").startswith(("=", "@", "\uff1d", "\uff0b", "\uff20"))

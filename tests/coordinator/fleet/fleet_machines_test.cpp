@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "fleet_fixture.hpp"
 
 namespace linkgain::test {
@@ -139,13 +141,37 @@ TEST_F(Fleet, NamesTheNodeOfAFolderThatCannotBeRead) {
 
 TEST_F(Fleet, DrainsANameOnce) {
   records_.push_back(node(4));
-  for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-other";
+  for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid.replace(4, 4, "rack");
   slow_down(node(4), 1.5, [](const Case& c) { return is_pair(c, 1, 3); });
   slow_down(node(13), 1.5, [](const Case& c) { return is_pair(c, 1, 3); });
   const FleetReport report = judge();
   EXPECT_THAT(report.drain, ElementsAre("node04"));
   EXPECT_EQ(report.nodes[1].host, "node04");
   EXPECT_THAT(report.nodes[1].findings, Contains(HasSubstr("node04/record.json")));
+  EXPECT_THAT((std::vector{shown_name(report.nodes[0]), shown_name(report.nodes[1])}),
+              UnorderedElementsAre("node04 (GPU-rack04)", "node04 (GPU-node04)"));
+  EXPECT_EQ(shown_name(report.nodes[2]), "node01");
+}
+
+/// As virtual machines are, of which many are called "vm".
+TEST_F(Fleet, TellsMachinesOfOneNameApartByGpusOrProcessor) {
+  for (Record& record : records_) record.machine.host = "vm";
+  FleetReport report = judge();
+  ASSERT_THAT(report.nodes, SizeIs(12));
+  std::set<std::string> names;
+  for (const FleetNode& each : report.nodes) names.insert(shown_name(each));
+  EXPECT_THAT(names, SizeIs(12));
+  for (Record& record : records_) {
+    record.machine.links.clear();
+    for (RankInfo& rank : record.machine.ranks) rank.gpu.reset();
+  }
+  node(7).machine.processor = "AMD EPYC 9654";
+  report = judge();
+  ASSERT_THAT(report.nodes, SizeIs(2));
+  EXPECT_THAT((std::vector{shown_name(report.nodes[0]), shown_name(report.nodes[1])}),
+              UnorderedElementsAre("vm (AMD EPYC 9654)", "vm (Intel(R) Xeon(R) Platinum 8468)"));
+  EXPECT_THAT(report.notes, Contains(HasSubstr("no GPUs to tell machines apart")));
+  EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive);
 }
 
 TEST_F(Fleet, TakesTheSameGpusInAnotherOrderForTheSameMachine) {
@@ -220,7 +246,7 @@ TEST_F(Fleet, HoldsNoCountThatWasNotTakenAgainstAMachine) {
   const FleetReport report = judge();
   EXPECT_THAT(report.drain, IsEmpty());
   EXPECT_EQ(report.nodes[0].state, NodeState::ok);
-  EXPECT_THAT(report.notes[0], HasSubstr("12 of 4 x NVIDIA H200"));
+  EXPECT_THAT(report.notes[0], HasSubstr("12 nodes with 4 x NVIDIA H200"));
   node(3).machine.links[0].nvlinks = 9;
   EXPECT_THAT(judge().drain, ElementsAre("node03"));
 }

@@ -28,6 +28,12 @@ FleetNode node_of(const std::string& host, NodeState state, std::vector<std::str
   return node;
 }
 
+FleetNode unjudged_node(const std::string& host) {
+  FleetNode node = node_of(host, NodeState::not_judged, {"fewer than 3 machines are like it"});
+  node.judged_cases = 0;
+  return node;
+}
+
 FleetReport sample_report() {
   FleetReport report;
   FleetNode slow = node_of("node017", NodeState::slow,
@@ -96,9 +102,20 @@ TEST(FleetReport, IsMarkdownToo) {
 TEST(FleetReport, OfNothingSaysSo) {
   FleetReport healthy;
   healthy.nodes = {node_of("a", NodeState::ok, {})};
+  FleetReport unjudged;
+  unjudged.nodes = {unjudged_node("vm"), unjudged_node("vm")};
+  unjudged.nodes[0].mark = "GPU-9d44a6fd";
+  unjudged.nodes[1].mark = "GPU-c4091041";
   Situations texts;
   texts.add("no node", to_terminal(fleet_report({})));
   texts.add("a healthy node", to_terminal(fleet_report(healthy)));
+  texts.add("no node that was judged", to_terminal(fleet_report(unjudged)));
+  unjudged.nodes.push_back(node_of("c", NodeState::wrong_data, {"wrong data in 1 case"}));
+  unjudged.nodes.back().judged_cases = 0;
+  unjudged.drain = {"c"};
+  texts.add("the same with a node that is to be drained", to_terminal(fleet_report(unjudged)));
+  for (FleetNode& node : unjudged.nodes) node.state = NodeState::ok;
+  texts.add("machines of one name that are ok", to_terminal(fleet_nodes(unjudged)));
   expect_golden(texts.text(), "fleet_healthy.txt");
 }
 
@@ -194,6 +211,17 @@ TEST(ExitCodeOfFleet, TellsTrouble) {
   EXPECT_EQ(exit_of(NodeState::missing), ExitCode::problem_found) << "though nothing is to drain";
   EXPECT_EQ(exit_of(NodeState::slow), ExitCode::problem_found);
   EXPECT_EQ(exit_of(NodeState::unreadable), ExitCode::problem_found) << "one among others";
+}
+
+/// Silence about nodes that nobody compared is no good news.
+TEST(ExitCodeOfFleet, IsInconclusiveWhereNoneWasJudged) {
+  FleetReport report;
+  report.nodes = {unjudged_node("a"), unjudged_node("b")};
+  EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive);
+  report.nodes.push_back(node_of("c", NodeState::missing, {}));
+  EXPECT_EQ(exit_code_of(report), ExitCode::problem_found);
+  report.nodes.back() = node_of("c", NodeState::ok, {});
+  EXPECT_EQ(exit_code_of(report), ExitCode::success);
 }
 
 TEST(ExitCodeOfFleet, IsNoVerdictWhereNothingCouldBeRead) {
