@@ -28,10 +28,10 @@ ProgramRequest topo(const ScratchFolder& folder, const std::string& scenario,
   return on_machine(scenario, request);
 }
 
-/// The text of a machine where all is well.
-std::string text_of(const std::string& scenario) {
+/// The text of a machine where all is well, or has the problem that the status says.
+std::string text_of(const std::string& scenario, int status = 0) {
   const ScratchFolder folder;
-  const Outcome outcome = with_status(0, run_program(topo(folder, scenario)));
+  const Outcome outcome = with_status(status, run_program(topo(folder, scenario)));
   EXPECT_THAT(outcome.error, IsEmpty());
   EXPECT_THAT(outcome.output, Not(HasSubstr("\033[")));
   return outcome.output;
@@ -70,6 +70,42 @@ TEST(TopoProgram, BeginsWithTheAnswerAndDoctorDoesSoToo) {
   texts.expect_golden("link_answers.txt");
 }
 
+/// What one command calls a problem the other may not pass over.
+TEST(TopoProgram, JudgesLinksAsDoctorDoes) {
+  const ScratchFolder folder;
+  for (const std::string scenario :
+       {"h200x2", "rtx3090-nv4", "rtx3090-no-bridge", "no-nvlink", "one-link-down", "one-link-slow",
+        "p2p-refused", "p2p-read-only", "mig-one", "mig-one-link-down", "h100-nvl"}) {
+    const Outcome own = run_program(topo(folder, scenario));
+    ProgramRequest request =
+        topo(folder, scenario, {"--only", "nvlink-links,nvlink-rate,nvlink-peers,p2p", "--json"});
+    request.arguments[1] = "doctor";
+    const Outcome doctor = run_program(request);
+    const Json counts = Json::parse(doctor.output).at("counts");
+    EXPECT_EQ(own.status, doctor.status) << scenario;
+    const auto says = [&](const char* verdict) {
+      return own.output.find(std::string("\n") + verdict + ": see") != std::string::npos;
+    };
+    EXPECT_EQ(says("problem"), counts.at("problem") > 0) << scenario;
+    EXPECT_EQ(says("warning"), counts.at("problem") == 0 && counts.at("warning") > 0) << scenario;
+  }
+}
+
+TEST(TopoProgram, DrawsGpusOnItsPageAsDoctorDoes) {
+  const ScratchFolder folder;
+  for (const std::string command : {"topo", "doctor"}) {
+    for (const auto& [scenario, words] : {std::pair{"h200x8", "every pair: NVLink NV18, 478 GB/s"},
+                                          {"p2p-refused", "NVLink NV4 without P2P"},
+                                          {"no-nvlink", "these GPUs: PHB without P2P"}}) {
+      ProgramRequest request = topo(folder, scenario, {"--format", "html"});
+      request.arguments[1] = command;
+      const std::string page = run_program(request).output;
+      EXPECT_THAT(page, AllOf(HasSubstr("<svg"), HasSubstr(words), HasSubstr("scroll heat")))
+          << command << scenario;
+    }
+  }
+}
+
 TEST(TopoProgram, IsQuick) {
   const ScratchFolder folder;
   for (const std::string scenario : {"h200x2", "h200x8", "lost-gpu"}) {
@@ -104,9 +140,10 @@ TEST(TopoProgram, SumsLinksThatDiffer) {
 
 TEST(TopoProgram, ShowsWhatIsMissing) {
   EXPECT_THAT(text_of("titan-rtx-phb"), AllOf(HasSubstr("PHB"), HasSubstr("0 of 2")));
-  EXPECT_THAT(text_of("one-link-down"), AllOf(HasSubstr("NV17"), HasSubstr("17 of 18")));
+  EXPECT_THAT(text_of("one-link-down", 1), AllOf(HasSubstr("NV17"), HasSubstr("17 of 18")));
   EXPECT_THAT(text_of("no-nvlink"), AllOf(HasSubstr("PHB"), HasSubstr("NVLink: none")));
-  EXPECT_THAT(text_of("p2p-refused"), AllOf(HasSubstr("NV4"), HasSubstr("chipset not supported")));
+  EXPECT_THAT(text_of("p2p-refused", 1), AllOf(HasSubstr("NV4"), HasSubstr("chipset not supported"),
+                                               HasSubstr("  no access")));
   EXPECT_THAT(text_of("lost-gpu"), HasSubstr("GPU is lost"));
   EXPECT_THAT(text_of("pcie-trained-down"), AllOf(HasSubstr("gen 1 x4"), HasSubstr("gen 3 x16")));
 }

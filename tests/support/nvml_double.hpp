@@ -23,7 +23,7 @@
 /// | nvlink-count-0      | 2 x L4        | PHB    | the same, but field 91 answers 0              |
 /// | one-link-down       | 2 x H200      | NV17   | link 0 of each is down                        |
 /// | p2p-refused         | 2 x RTX 3090  | NV4    | links active, reads and writes refused        |
-/// |                     |               |        | (chipset not supported): a bad bridge         |
+/// |                     |               |        | (chipset not supported)                       |
 /// | p2p-read-only       | 2 x H200      | NV18   | writes and atomics not supported              |
 /// | p2p-unknown         | 2 x H200      | ?      | every P2P status is unknown                   |
 /// | p2p-error           | 2 x H200      | ?      | P2P status fails (999)                        |

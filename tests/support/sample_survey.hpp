@@ -36,6 +36,7 @@ inline TopologyGpu healthy_links(int index) {
                 .switched = true,
                 .dark = std::vector<int>{}};
   gpu.pcie = {.generation = 5, .width = 16, .most_generation = 5, .most_width = 16};
+  gpu.mig_mode = false;
   return gpu;
 }
 
@@ -62,7 +63,6 @@ inline GpuSurvey healthy_gpu(int index) {
   gpu.busy_percent = 0.0;
   gpu.processes = std::vector<GpuProcess>{};
   gpu.compute_mode = ComputeModeName::shared;
-  gpu.mig_mode = false;
   gpu.memory_remap_pending = false;
   gpu.nvlink_errors = NvlinkErrors{};
   gpu.iommu_domain = Reading<std::string>::missing("is in no IOMMU group");

@@ -35,6 +35,49 @@ bool has_unequal_nvlinks(const GpuInfo& gpu) {
   return *total > *gpu.nvlink_links_active * *gpu.nvlink_rate_gb_per_s * (1.0 + kRounding);
 }
 
+namespace {
+
+GpuInfo gpu_of(const TopologyGpu& gpu) {
+  GpuInfo info;
+  info.cuda_index = gpu.index;
+  info.name = gpu.name;
+  info.uuid = gpu.uuid;
+  info.pci_bus_id = gpu.pci_bus_id;
+  info.nvlink_version = gpu.nvlink.version.optional();
+  info.nvlink_links = gpu.nvlink.possible.optional();
+  info.nvlink_links_active = gpu.nvlink.active.optional();
+  info.nvlink_rate_gb_per_s = gpu.nvlink.rate_gb_per_s.optional();
+  info.nvlink_total_gb_per_s = rate_of(gpu.nvlink).optional();
+  info.pcie_generation = gpu.pcie.generation.optional();
+  info.pcie_width = gpu.pcie.width.optional();
+  return info;
+}
+
+}  // namespace
+
+Machine machine_of(const Topology& topology) {
+  Machine machine;
+  machine.host = topology.host;
+  for (std::size_t i = 0; i < topology.gpus.size(); ++i) {
+    RankInfo& rank = machine.ranks.emplace_back();
+    rank.rank = static_cast<int>(i);
+    rank.host = topology.host;
+    rank.cpus = topology.gpus[i].cpus.value_or("");
+    rank.gpu = gpu_of(topology.gpus[i]);
+  }
+  for (const TopologyPair& pair : gpu_pairs(topology)) {
+    const P2pRefusal refusal = p2p_refusal(topology, pair);
+    PairLink& link = machine.links.emplace_back();
+    link.from = pair.from;
+    link.to = pair.to;
+    if (!refusal.why_not.empty() || refusal.unknown.empty()) link.p2p = refusal.why_not.empty();
+    link.nvlink = joined_by_nvlink(pair);
+    link.ancestor = pair.ancestor.optional();
+    link.nvlinks = pair.nvlinks.optional();
+  }
+  return machine;
+}
+
 bool same_gpus(const Machine& a, const Machine& b) {
   const auto same = [](const RankInfo& one, const RankInfo& other) {
     if (one.host != other.host || one.gpu.has_value() != other.gpu.has_value()) return false;

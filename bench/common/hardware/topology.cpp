@@ -143,7 +143,7 @@ P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
       if (!status->measured()) {
         refusal.unknown = status->reason();
       } else if (!status->value().ok) {
-        return {use, status->value().why_not, {}};
+        return {use, status->value().why_not, {}, status->value().of_machine};
       }
     }
   }

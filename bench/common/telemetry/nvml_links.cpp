@@ -223,8 +223,8 @@ Reading<std::int64_t> Nvml::Device::pcie_replays() const {
 
 namespace {
 
-Reading<P2pStatus> refused(std::string why_not) {
-  return P2pStatus{.ok = false, .why_not = std::move(why_not)};
+Reading<P2pStatus> refused(std::string why_not, bool of_machine = false) {
+  return P2pStatus{.ok = false, .why_not = std::move(why_not), .of_machine = of_machine};
 }
 
 Reading<P2pStatus> to_status(nvml_api::P2pStatus status) {
@@ -232,11 +232,11 @@ Reading<P2pStatus> to_status(nvml_api::P2pStatus status) {
     case nvml_api::P2pStatus::ok:
       return P2pStatus{.ok = true, .why_not = {}};
     case nvml_api::P2pStatus::chipset_not_supported:
-      return refused("chipset not supported");
+      return refused("chipset not supported", true);
     case nvml_api::P2pStatus::gpu_not_supported:
       return refused("GPU not supported");
     case nvml_api::P2pStatus::io_hub_topology_not_supported:
-      return refused("topology of the I/O hub not supported");
+      return refused("topology of the I/O hub not supported", true);
     case nvml_api::P2pStatus::disabled_by_registry_key:
       return refused("disabled by a registry key of the driver");
     case nvml_api::P2pStatus::not_supported:

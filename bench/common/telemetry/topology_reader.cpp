@@ -32,6 +32,7 @@ TopologyGpu silent_gpu(const std::string& reason) {
                 Reading<bool>::missing(reason),
                 Reading<std::vector<int>>::missing(reason)};
   gpu.pcie = {number, number, number, number};
+  gpu.mig_mode = Reading<bool>::missing(reason);
   return gpu;
 }
 
@@ -52,6 +53,7 @@ TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
   gpu.uuid = device.nvml->uuid().value_or("");
   gpu.pci_bus_id = device.nvml->pci_bus_id().value_or("");
   gpu.pcie = device.nvml->pcie();
+  gpu.mig_mode = device.nvml->mig_mode();
   const Reading<int> links = device.nvml->nvlink_count();
   device.links = read_nvlinks(*device.nvml, links);
   gpu.nvlink = summary_of(links, device.links);

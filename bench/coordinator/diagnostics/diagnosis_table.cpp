@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "checks.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 
@@ -128,33 +129,51 @@ void add_ok(const std::vector<DiagnosisRow>& rows, Table& table) {
   }
 }
 
-/// Problems, and links that are not active where that need not be one: a bridge may be missing.
-bool is_told_again(const Finding& finding) {
-  return finding.verdict == CheckVerdict::problem ||
-         (finding.verdict == CheckVerdict::warning && finding.id == "nvlink-links");
+/// Says "nvlink-links (GPU0, GPU1)", "process-ids" of the host.
+std::string short_name(const DiagnosisRow& row) {
+  const std::string subjects = readable_subjects(row.subjects);
+  return subjects == kHost ? row.finding.id : fmt::format("{} ({})", row.finding.id, subjects);
+}
+
+/// Names the warnings, then lists the problems as they stand above.
+Document summary_list(const std::vector<DiagnosisRow>& rows) {
+  Document list;
+  std::vector<std::string> warnings;
+  for (const DiagnosisRow& row : rows) {
+    if (row.finding.verdict == CheckVerdict::warning) warnings.push_back(short_name(row));
+  }
+  if (!warnings.empty()) {
+    const Text::Run verdict{warnings.size() == 1 ? "warning:" : "warnings:", Text::Form::strong,
+                            look_of(CheckVerdict::warning).tone};
+    list.item(Text(verdict) + fmt::format(" {}", fmt::join(warnings, ", ")));
+  }
+  for (const DiagnosisRow& row : rows) {
+    if (row.finding.verdict == CheckVerdict::problem) list.item(sentence_of(row));
+  }
+  return list;
 }
 
 }  // namespace
 
-Document diagnosis_report(const Diagnosis& diagnosis, bool verbose) {
+Document diagnosis_report(const Diagnosis& diagnosis, bool verbose, const std::string& picture) {
   Document document = document_of(diagnosis.links);
   document.paragraph(fmt::format("{}, {}", diagnosis.host, diagnosis.checked));
+  if (!picture.empty()) document.figure(picture);
   Table ok({{"Check"}, {"Subject"}, {"Found", {}, false, 0, Table::TooLong::below}});
   std::map<CheckVerdict, std::int64_t> counts;
-  Document told_again;
+  std::vector<DiagnosisRow> all;
   for (const auto& [group, title] : kTitles) {
     const std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
     add_group(rows, title, document);
     add_ok(rows, ok);
-    for (const DiagnosisRow& row : rows) {
-      ++counts[row.finding.verdict];
-      if (is_told_again(row.finding)) told_again.item(sentence_of(row));
-    }
+    for (const DiagnosisRow& row : rows) ++counts[row.finding.verdict];
+    all.insert(all.end(), rows.begin(), rows.end());
   }
   if (verbose && !ok.rows().empty()) {
     document.heading("What is ok");
     document.table(std::move(ok));
   }
+  const Document told_again = summary_list(all);
   document.heading("Summary");
   document.paragraph(fmt::format(
       "{}, {}, {} ok{}, {} not checkable{}",

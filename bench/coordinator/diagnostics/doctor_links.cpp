@@ -62,7 +62,7 @@ Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGp
     return check.ok(value + ": all that three bridges carry");
   }
   if (active > 0) value += which(nvlink);
-  if (gpu.mig_mode.value_or(false)) {
+  if (links.mig_mode.value_or(false)) {
     return check.ok(value + "; MIG is on, and its instances use no NVLink");
   }
   if (active > 0) return check.found(fault_of_partial(survey, links), value);
@@ -137,9 +137,15 @@ void check_nvlink(const Survey& survey, Findings& findings) {
 
 namespace {
 
+/// Finds what a refusal over NVLink points to.
+const Fault& fault_of_refusal(const TopologyGpu& gpu, const P2pRefusal& refusal) {
+  if (gpu.nvlink.switched.value_or(false)) return fault::p2p_refused_switch;
+  return refusal.of_machine ? fault::p2p_refused_machine : fault::p2p_refused_bridge;
+}
+
 /// Judges what the driver refuses: "reads refused: chipset not supported".
 Finding judge_refused(const Check& check, const Topology& topology, const TopologyPair& pair,
-                      const std::string& refused) {
+                      const P2pRefusal& refusal, const std::string& refused) {
   const std::optional<bool> joined = joined_by_nvlink(pair);
   if (!joined) {
     return check.found(fault::p2p_refused_unknown,
@@ -153,19 +159,16 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
                            : refused);
   }
   const TopologyGpu& gpu = topology.gpus[static_cast<std::size_t>(pair.from)];
-  return check.found(
-      gpu.nvlink.switched.value_or(false) ? fault::p2p_refused_switch : fault::p2p_refused_bridge,
-      fmt::format("{}, {}", label_of(pair), refused));
+  return check.found(fault_of_refusal(gpu, refusal),
+                     fmt::format("{}, {}", label_of(pair), refused));
 }
 
 /// Tells whether one of the two GPUs is split into instances.
-bool is_split(const Survey& survey, const TopologyPair& pair) {
-  return std::ranges::any_of(survey.gpus, [&](const GpuSurvey& gpu) {
-    const auto is_end = [&](int place) {
-      return survey.topology.gpus[static_cast<std::size_t>(place)].index == gpu.index;
-    };
-    return gpu.mig_mode.value_or(false) && (is_end(pair.from) || is_end(pair.to));
-  });
+bool is_split(const Topology& topology, const TopologyPair& pair) {
+  const auto is_split = [&](int place) {
+    return topology.gpus[static_cast<std::size_t>(place)].mig_mode.value_or(false);
+  };
+  return is_split(pair.from) || is_split(pair.to);
 }
 
 Finding check_pair(const Survey& survey, const TopologyPair& pair) {
@@ -173,11 +176,11 @@ Finding check_pair(const Survey& survey, const TopologyPair& pair) {
   const Check check("p2p", device_labels(topology, pair));
   const P2pRefusal refusal = p2p_refusal(topology, pair);
   const std::string refused = fmt::format("{} refused: ", name_of(refusal.use));
-  if (!refusal.why_not.empty() && is_split(survey, pair)) {
+  if (!refusal.why_not.empty() && is_split(topology, pair)) {
     return check.found(fault::p2p_split, refused + "MIG is on");
   }
   if (!refusal.why_not.empty()) {
-    return judge_refused(check, topology, pair, refused + refusal.why_not);
+    return judge_refused(check, topology, pair, refusal, refused + refusal.why_not);
   }
   if (!refusal.unknown.empty()) return check.not_checkable(refusal.unknown);
   const std::optional<bool> joined = joined_by_nvlink(pair);

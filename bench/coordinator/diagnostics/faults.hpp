@@ -181,7 +181,16 @@ inline constexpr Fault p2p_refused_switch{
     "start nvidia-fabricmanager in the driver's own version and look at its log"};
 inline constexpr Fault p2p_refused_bridge{
     "p2p", problem, "the driver refuses it over a bridge", kIdleLinks,
-    "the bridge is bad, not fully seated, or of another generation: reseat or replace it"};
+    "the bridge may be bad, not fully seated, or of another generation: reseat it, then try "
+    "another; "
+    "see whether /etc/modprobe.d forbids P2P, and update the driver"};
+inline constexpr Fault p2p_refused_machine{
+    "p2p", problem, "the driver refuses it over a bridge and blames chipset or topology",
+    kIdleLinks,
+    "the links are up: the bridge may be in order. Update the board's firmware and the driver, "
+    "turn "
+    "the IOMMU off, and try two slots of one CPU; in a virtual machine its host decides. If the "
+    "reason stays, reseat the bridge or try another"};
 inline constexpr Fault p2p_refused_pcie{
     "p2p", warning, "there is neither NVLink nor P2P",
     "without NVLink and without P2P all messages go through host memory; the p2p and host "
@@ -388,13 +397,13 @@ inline constexpr auto kAll = places_of(
     power_brake, current_slowdown, limit_exceeded, capped_idle, too_hot, hot_and_throttling, hot,
     thermal_slowdown, links_off_switch, links_lead_nowhere, bridge_unseen, links_down_switch,
     links_down_bridge, links_fewer, switch_link_slow, bridge_link_slow, link_errors, peer_elsewhere,
-    p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_pcie, p2p_refused_unknown,
-    delivery_hangs, delivery_fails, delivery_unused, control_fails, delivery_inconclusive,
-    copy_unmeasured, copy_slow, lanes_missing, lanes_missing_at_work, generation_low,
-    generation_low_at_work, iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited,
-    cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl,
-    worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_silent, driver_too_old,
-    driver_older, nccl_missing, nccl_differs, nccl_bug, variable_forbids, variable_affects,
-    log_of_calls, conf_fault, cuda_affected);
+    p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_machine, p2p_refused_pcie,
+    p2p_refused_unknown, delivery_hangs, delivery_fails, delivery_unused, control_fails,
+    delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing, lanes_missing_at_work,
+    generation_low, generation_low_at_work, iommu_translates, acs_redirects, shm_too_small,
+    shm_small, lock_limited, cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing,
+    worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs,
+    mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug,
+    variable_forbids, variable_affects, log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "checks.hpp"
 #include "linkgain/base/units.hpp"
 
 namespace linkgain {
@@ -259,16 +260,29 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
   const std::string& model = gpu_at(topology, pair->from).name;
   const std::optional<double> rate = bridge_rate(model);
   return fmt::format(
-      "{}How much a bridge could save at most, and saves once it is there: {}",
+      "{}To estimate what a bridge could save, or to measure it once fitted: {}",
       rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "",
       kCommand);
 }
 
-/// Tells whether a link is down or a bridge missing, or peer access refused over NVLink.
-bool is_in_trouble(const Topology& topology, const Joined& joined) {
-  const auto can_be = [&](const TopologyPair& pair) { return could_be_bridged(topology, pair); };
-  return is_bad(topology, joined.yes) || std::ranges::any_of(joined.no, can_be) ||
-         !joined.unknown.empty();
+/// Does doctor's checks of links and peer access: the worst that they find.
+CheckVerdict judgement_of(const Topology& topology, const Joined& joined) {
+  Survey survey;
+  survey.topology = topology;
+  for (const TopologyGpu& gpu : topology.gpus) {
+    GpuSurvey& own = survey.gpus.emplace_back();
+    own.index = gpu.index;
+    own.lost = gpu.no_answer;
+  }
+  Findings findings;
+  check_nvlink(survey, findings);
+  check_p2p(survey, findings);
+  const auto has = [&](CheckVerdict verdict) {
+    return std::ranges::find(findings, verdict, &Finding::verdict) != findings.end();
+  };
+  if (has(CheckVerdict::problem)) return CheckVerdict::problem;
+  const bool is_doubtful = has(CheckVerdict::warning) || !joined.unknown.empty();
+  return is_doubtful ? CheckVerdict::warning : CheckVerdict::ok;
 }
 
 }  // namespace
@@ -276,7 +290,7 @@ bool is_in_trouble(const Topology& topology, const Joined& joined) {
 LinkAnswer link_answer(const Topology& topology) {
   const Joined joined = sorted_pairs(topology);
   return {verdict_of(topology, joined), bridge_advice(topology, joined),
-          is_in_trouble(topology, joined)};
+          judgement_of(topology, joined)};
 }
 
 Document document_of(const LinkAnswer& answer) {

@@ -49,7 +49,6 @@ GpuSurvey survey_gpu(const Nvml::Device& device, int index, const std::filesyste
   gpu.slowdown_temperature_c = device.slowdown_temperature_c();
   gpu.persistence_mode = device.persistence_mode();
   gpu.compute_mode = device.compute_mode();
-  gpu.mig_mode = device.mig_mode();
   gpu.memory_remap_pending = device.memory_remap_pending();
   gpu.nvlink_errors = device.nvlink_errors();
   gpu.busy_percent = busy_percent_of(device);

@@ -230,6 +230,17 @@ std::string status_cell(const Reading<P2pStatus>& status, Footnotes& notes) {
   return status.value().ok ? "ok" : status.value().why_not;
 }
 
+/// Says whether peer access goes over NVLink. Where it is refused the driver may say yes all the
+/// same.
+std::string over_nvlink_cell(const TopologyPair& pair, Footnotes& notes) {
+  const auto is_refused = [](const Reading<P2pStatus>& status) {
+    return status.measured() && !status.value().ok;
+  };
+  const bool is_used = !is_refused(pair.read) || !is_refused(pair.write);
+  return is_used || is_refused(pair.over_nvlink) ? status_cell(pair.over_nvlink, notes)
+                                                 : "no access";
+}
+
 /// The GPU pairs that answer alike.
 struct P2pGroup {
   std::vector<std::string> answers;  ///< read, write, atomics, over NVLink
@@ -242,7 +253,7 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
   const auto answers_of = [&](const TopologyPair& pair) {
     return std::vector<std::string>{status_cell(pair.read, notes), status_cell(pair.write, notes),
                                     status_cell(pair.atomics, notes),
-                                    status_cell(pair.over_nvlink, notes)};
+                                    over_nvlink_cell(pair, notes)};
   };
   const int gpus = static_cast<int>(topology.gpus.size());
   for (const TopologyPair& pair : topology.pairs) {
@@ -346,17 +357,19 @@ void add_p2p(const Topology& topology, Document& document, Footnotes& notes) {
 
 }  // namespace
 
-Document topology_report(const Topology& topology) {
+Document topology_report(const Topology& topology, const std::string& picture) {
   const std::string driver = topology.driver.measured()
                                  ? "driver " + topology.driver.value()
                                  : "driver version not known: " + topology.driver.reason();
   const LinkAnswer answer = link_answer(topology);
   Document document = document_of(answer);
-  if (answer.trouble) {
-    document.paragraph(toned("warning:", Tone::doubtful) +
+  if (answer.judgement != CheckVerdict::ok) {
+    const Tone tone = answer.judgement == CheckVerdict::problem ? Tone::bad : Tone::doubtful;
+    document.paragraph(toned(fmt::format("{}:", name_of(answer.judgement)), tone) +
                        with_code(" see `linkgain doctor` for what to check"));
   }
   document.paragraph(fmt::format("{}: {}, {}", topology.host, models_of(topology), driver));
+  if (!picture.empty()) document.figure(picture);
   document.add(topology_matrix(topology));
   Footnotes notes;
   for (const auto add : {add_gpus, add_nics, add_nvlink, add_p2p}) add(topology, document, notes);

@@ -1,3 +1,5 @@
+#include "linkgain/html/machine_picture.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,10 +10,10 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/html/heat_map.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
-#include "run_pictures.hpp"
 #include "svg.hpp"
 
 namespace linkgain {
@@ -156,13 +158,19 @@ class HostPicture {
     if (!has_gpus_) return {};
     const double y = top_ + 50.0;
     if (links_.empty()) {
-      const bool known = !machine_.links.empty();
       return svg_text(kPictureWidth / 2.0, y, Anchor::middle,
-                      ranks_.size() < 2 ? ""
-                      : known           ? "no NVLink between these GPUs"
-                                        : "links between GPUs not known");
+                      ranks_.size() < 2 ? "" : text_without_nvlink());
     }
     return are_alike() ? bus(y) : arcs();
+  }
+
+  /// Says "no NVLink between these GPUs: PHB without P2P", the end where all pairs are alike.
+  std::string text_without_nvlink() const {
+    std::set<std::string> labels;
+    for (const PairLink& link : machine_.links) labels.insert(link_label(machine_, link));
+    if (labels.empty()) return "links between GPUs not known";
+    const bool are_known = labels.size() == 1 && !labels.begin()->empty();
+    return "no NVLink between these GPUs" + (are_known ? ": " + *labels.begin() : "");
   }
 
   /// Draws a line above all GPUs that joins each with each.
@@ -333,28 +341,44 @@ std::string description_of(const Machine& machine) {
   return fmt::format("{}", fmt::join(sentences, " "));
 }
 
+/// Ranks what joins a pair, the longest path first; without P2P all are alike.
+std::optional<double> strength_of(const PairLink& link) {
+  const std::string label = label_of(link);
+  const auto kind = std::ranges::find_if(
+      kLinkLabels, [&](const LinkLabel& each) { return is_called(each, label); });
+  if (kind == kLinkLabels.end()) return std::nullopt;
+  if (!allows_p2p(link).value_or(true)) return 0.0;
+  return 1.0 + static_cast<double>(kind - kLinkLabels.begin());
+}
+
 /// Shows what joins each pair, as `linkgain topo` names it.
-std::string link_table(const Machine& machine) {
+std::string link_matrix(const Machine& machine) {
   if (machine.links.empty()) return {};
-  std::vector<Table::Column> columns{{"from \\ to"}};
-  for (const RankInfo& to : machine.ranks) columns.push_back({gpu_label(machine, to.rank), kRight});
-  Table table(columns, "What joins each pair");
+  HeatMap map{.caption = "What joins each pair; a stronger shade is a shorter path",
+              .corner = "from \\ to",
+              .full = static_cast<double>(kLinkLabels.size()),
+              .none = 0.0};
   for (const RankInfo& from : machine.ranks) {
-    Cells cells{gpu_label(machine, from.rank)};
+    map.columns.push_back(gpu_label(machine, from.rank));
+    map.rows.push_back(gpu_label(machine, from.rank));
+    auto& cells = map.cells.emplace_back();
     for (const RankInfo& to : machine.ranks) {
       const PairLink* const link =
           from.rank == to.rank ? nullptr : find_link(machine, from.rank, to.rank);
-      cells.emplace_back(from.rank == to.rank ? "–" : link == nullptr ? "?" : label_of(*link));
+      if (link == nullptr) {
+        cells.push_back({from.rank == to.rank ? "–" : "?"});
+      } else {
+        const bool is_refused = !allows_p2p(*link).value_or(true);
+        cells.push_back({label_of(*link), strength_of(*link), is_refused ? "without P2P" : ""});
+      }
     }
-    table.add_row(std::move(cells));
   }
-  return to_html(table);
+  return heat_map_table(map);
 }
 
 }  // namespace
 
-std::string machine_figure(const Record& record, std::string_view id) {
-  const Machine& machine = record.machine;
+std::string machine_figure(const Machine& machine, std::string_view id) {
   if (machine.ranks.empty()) return {};
   std::string content;
   double bottom = 0.0;
@@ -371,7 +395,7 @@ std::string machine_figure(const Record& record, std::string_view id) {
                  .description = description_of(machine),
                  .height = bottom - 22.0,
                  .content = content,
-                 .table = link_table(machine)},
+                 .table = link_matrix(machine)},
                 id);
 }
 

@@ -7,6 +7,7 @@
 #include <list>
 #include <vector>
 
+#include "linkgain/html/machine_picture.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
@@ -49,7 +50,7 @@ std::string health_html(const RunSummary& summary) {
 }
 
 std::string machine_html(const Record& record, const std::string& id) {
-  return machine_figure(record, id) +
+  return machine_figure(record.machine, id) +
          folded("Software, rates and ranks", body_of(machine_section(record)));
 }
 
@@ -131,7 +132,7 @@ std::string program_page(const RunSummary& summary) {
   for (HtmlPage::Section& section : details.sections) {
     if (section.id != "warnings") page.sections.push_back(std::move(section));
   }
-  page.add("gpus", "GPUs", machine_figure(summary.record, "gpus-picture"));
+  page.add("gpus", "GPUs", machine_figure(summary.record.machine, "gpus-picture"));
   return html_text(page);
 }
 

@@ -228,15 +228,22 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
   survey.peer_copies = peer_copies_in(worker.line(kBetweenLooks, watch).value_or(""));
 }
 
+/// What was found, and the picture of a page.
+struct Outcome {
+  Diagnosis diagnosis;
+  std::string picture;
+};
+
 /// Throws Interrupted.
-Diagnosis diagnose(const DoctorOptions& options) {
+Outcome diagnose(const DoctorOptions& options) {
   const SignalWatch watch;
   const SurveySources sources = sources_of_this_process(current_environment());
   // Programs on a node that others use are not started to judge the node.
   Survey survey = options.node ? survey_machine(sources) : survey_with_worker(sources, watch);
   if (options.load) survey_load(survey, sources.environment, watch);
   if (options.prove) survey_delivery(survey, watch);
-  return {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)};
+  return {{host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)},
+          links_picture(survey.topology, options.format)};
 }
 
 void declare(CommandLine& line, DoctorOptions& options) {
@@ -287,19 +294,21 @@ int carry_out(const DoctorOptions& options) {
     fmt::print("{}", to_terminal(explanation_of(find_check(options.explain)), document_style()));
     return static_cast<int>(ExitCode::success);
   }
-  Diagnosis diagnosis;
+  Outcome outcome;
   try {
-    diagnosis = diagnose(options);
+    outcome = diagnose(options);
   } catch (const Interrupted& interrupted) {
     return kSignalExitBase + interrupted.signal_number();
   }
+  Diagnosis& diagnosis = outcome.diagnosis;
   std::erase_if(diagnosis.findings,
                 [&](const Finding& finding) { return !is_wanted(options, finding.id); });
   if (options.junit) write_own_file(*options.junit, kJunitFile, diagnosis_junit(diagnosis));
   if (options.prometheus) write_textfile(*options.prometheus, diagnosis_prometheus(diagnosis));
   fmt::print("{}", options.format == OutputFormat::json
                        ? to_json(diagnosis)
-                       : in_format(options.format, diagnosis_report(diagnosis, options.verbose),
+                       : in_format(options.format,
+                                   diagnosis_report(diagnosis, options.verbose, outcome.picture),
                                    "linkgain: diagnosis of " + diagnosis.host, options.color));
   return static_cast<int>(exit_code_of(diagnosis));
 }

@@ -19,6 +19,7 @@
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/fleet/run_list.hpp"
+#include "linkgain/html/machine_picture.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/variants.hpp"
@@ -142,7 +143,6 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::vector<std::string> strays = app.remaining(true);
   const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  const bool no_number = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError);
   const std::string instead = command.get_name() == "run" ? nccl_tests_advice(strays) : "";
   if (stray && !instead.empty()) return UsageError(describe_stray(command, strays), instead);
   if (const auto word = word_before_command(command); stray && word) {
@@ -151,9 +151,9 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
                                   "--higher-is-better={}",
                                   *word));
   }
-  const std::string problem = no_number ? describe_conversion_error(error.what()) : error.what();
   return UsageError(
-      stray && !strays.empty() ? describe_stray(command, strays) : problem,
+      stray && !strays.empty() ? describe_stray(command, strays)
+                               : describe_conversion_error(error.what()),
       fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
 }
 
@@ -237,8 +237,11 @@ Request parse_command_line(int argc, const char* const* argv) {
     }
     return completion_request(app, known, {arguments.begin() + 2, arguments.end()});
   }
+  std::vector<std::string> words = words_to_parse(argc, argv);
+  // All words behind bench are linkgain-bench's, with "--" before them or without.
+  if (argc > 1 && arguments[1] == "bench") std::erase(words, "--");
   try {
-    app.parse(words_to_parse(argc, argv));
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
     return text_request(help_text(chosen.empty() ? app : *chosen.front()));
@@ -278,6 +281,11 @@ std::string in_format(OutputFormat format, const Document& document, const std::
   page.title(title);
   page.add(document);
   return html_text(page_of(page));
+}
+
+std::string links_picture(const Topology& topology, OutputFormat format) {
+  return format == OutputFormat::html ? machine_figure(machine_of(topology), "gpus")
+                                      : std::string();
 }
 
 CLI::Option* add_ci_width(CommandLine& line, std::optional<double>& share) {

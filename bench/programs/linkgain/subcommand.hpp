@@ -106,6 +106,9 @@ void add_document_format(CommandLine& line, OutputFormat& format);
 std::string in_format(OutputFormat format, const Document& document, const std::string& title,
                       bool color = true);
 
+/// Draws GPUs and what joins them for a page; empty for other formats and without GPUs.
+std::string links_picture(const Topology& topology, OutputFormat format);
+
 /// Adds --format, which takes the names of `formats` and for which `value` stands in the help, and
 /// a flag for each of `short_forms`: --card. The default is what `format` is.
 template <typename Format, std::size_t count>

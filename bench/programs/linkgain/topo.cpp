@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/diagnostics/link_verdict.hpp"
 #include "linkgain/diagnostics/topology_table.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "subcommand.hpp"
@@ -19,7 +20,8 @@ struct TopoOptions {
 
 void declare(CommandLine& line, TopoOptions& options) { add_document_format(line, options.format); }
 
-/// Prints the machine's devices and the paths between them. Returns the exit code.
+/// Prints the machine's devices and the paths between them. Returns 1 where doctor finds a problem
+/// in the links, else 0.
 /// Throws MachineError where there is no GPU, with JSON after the document.
 int carry_out(const TopoOptions& options) {
   const Topology topology = survey_topology();
@@ -27,10 +29,14 @@ int carry_out(const TopoOptions& options) {
   if (options.format == OutputFormat::json) {
     fmt::print("{}", to_json(topology));
   } else if (has_gpus) {
-    fmt::print("{}", in_format(options.format, topology_report(topology),
+    fmt::print("{}", in_format(options.format,
+                               topology_report(topology, links_picture(topology, options.format)),
                                "linkgain: topology of " + topology.host));
   }
-  if (has_gpus) return static_cast<int>(ExitCode::success);
+  if (has_gpus) {
+    const bool is_bad = link_answer(topology).judgement == CheckVerdict::problem;
+    return static_cast<int>(is_bad ? ExitCode::problem_found : ExitCode::success);
+  }
   throw MachineError(
       fmt::format("no GPU: {}", topology.no_gpus),
       "install NVIDIA's driver and check that nvidia-smi lists the GPUs; a container "

@@ -14,15 +14,6 @@ namespace linkgain {
 
 struct Survey;
 
-enum class CheckVerdict { ok, warning, problem, not_checkable };
-
-template <>
-inline constexpr auto kNames<CheckVerdict> =
-    names<CheckVerdict>("verdict", {{CheckVerdict::ok, "ok"},
-                                    {CheckVerdict::warning, "warning"},
-                                    {CheckVerdict::problem, "problem"},
-                                    {CheckVerdict::not_checkable, "not checkable"}});
-
 /// What a check finds that is not in order, or what it cannot look at without help.
 struct Fault {
   std::string_view check;

@@ -2,10 +2,20 @@
 
 #include <string>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/tables/document.hpp"
 
 namespace linkgain {
+
+enum class CheckVerdict { ok, warning, problem, not_checkable };
+
+template <>
+inline constexpr auto kNames<CheckVerdict> =
+    names<CheckVerdict>("verdict", {{CheckVerdict::ok, "ok"},
+                                    {CheckVerdict::warning, "warning"},
+                                    {CheckVerdict::problem, "problem"},
+                                    {CheckVerdict::not_checkable, "not checkable"}});
 
 /// What `topo` and `doctor` say first.
 struct LinkAnswer {
@@ -15,9 +25,9 @@ struct LinkAnswer {
   /// What to measure where two GPUs have a bridge that is in order, or could have one, with its
   /// command between backticks; else empty.
   std::string advice;
-  /// Whether `doctor` has something to say: links that are down, a bridge that is missing, peer
-  /// access that is refused over NVLink, or pairs of which nothing is known.
-  bool trouble = false;
+  /// The worst that `doctor` finds of links and peer access: a problem, a warning or ok. Pairs of
+  /// which nothing is known are a warning.
+  CheckVerdict judgement = CheckVerdict::ok;
 };
 LinkAnswer link_answer(const Topology& topology);
 

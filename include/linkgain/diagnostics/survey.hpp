@@ -125,7 +125,6 @@ struct GpuSurvey {
   Reading<int> slowdown_temperature_c;
   Reading<bool> persistence_mode;
   Reading<ComputeModeName> compute_mode;
-  Reading<bool> mig_mode;  ///< split into instances, which use neither NVLink nor P2P
   Reading<bool> memory_remap_pending;
   Reading<NvlinkErrors> nvlink_errors;
   Reading<double> busy_percent;                ///< while nothing of ours worked

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/tables/document.hpp"
 
@@ -9,7 +11,7 @@ namespace linkgain {
 Document topology_matrix(const Topology& topology);
 
 /// Shows all that `linkgain topo` prints: the verdict, matrix, devices, NVLink and P2P. What is not
-/// known carries the number of a note that says why.
-Document topology_report(const Topology& topology);
+/// known carries the number of a note that says why. `picture` is a page's.
+Document topology_report(const Topology& topology, const std::string& picture = {});
 
 }  // namespace linkgain

@@ -129,6 +129,9 @@ struct Machine {
   std::vector<PairLink> links;
 };
 
+/// Returns the GPUs of a machine as ranks, by their numbers in the topology, and what joins them.
+Machine machine_of(const Topology& topology);
+
 /// Returns whether every rank has the same GPU, or none, in both.
 bool same_gpus(const Machine& a, const Machine& b);
 

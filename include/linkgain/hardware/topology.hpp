@@ -89,6 +89,7 @@ struct TopologyGpu {
   Reading<int> numa_node;
   NvlinkInfo nvlink;
   PcieInfo pcie;
+  Reading<bool> mig_mode{};  ///< split into instances, which use neither NVLink nor P2P
 };
 
 struct TopologyNic {
@@ -100,7 +101,8 @@ struct TopologyNic {
 /// Whether one GPU may use another's memory in some way: yes, or why not ("chipset not supported").
 struct P2pStatus {
   bool ok = false;
-  std::string why_not;  ///< empty where ok
+  std::string why_not;      ///< empty where ok
+  bool of_machine = false;  ///< the driver blames the chipset or how the slots are joined
   bool operator==(const P2pStatus&) const = default;
 };
 
@@ -162,8 +164,9 @@ inline constexpr auto kNames<P2pUse> = names<P2pUse>("use", {{P2pUse::reads, "re
 /// Whether reads or writes between two GPUs are refused, in one direction or both.
 struct P2pRefusal {
   P2pUse use = P2pUse::reads;
-  std::string why_not;  ///< empty where nothing is refused
-  std::string unknown;  ///< why it is not known of some; empty where it is
+  std::string why_not;      ///< empty where nothing is refused
+  std::string unknown;      ///< why it is not known of some; empty where it is
+  bool of_machine = false;  ///< P2pStatus's
 };
 P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair);
 

@@ -27,6 +27,31 @@ Machine with_gpus(const std::vector<std::string>& names) {
   return machine;
 }
 
+/// As `topo` and `doctor` draw it.
+TEST(MachineOfTopology, KeepsWhatIsKnownOfGpusAndPairs) {
+  Topology topology;
+  topology.host = "node1";
+  topology.gpus.resize(2);
+  topology.gpus[1].index = 1;
+  topology.gpus[1].name = "NVIDIA H200";
+  topology.gpus[1].nvlink.possible = 18;
+  topology.gpus[1].nvlink.active = Reading<int>::missing("Timeout");
+  TopologyPair pair{.from = 0, .to = 1, .ancestor = Ancestor::phb, .nvlinks = 17};
+  pair.read = pair.write = P2pStatus{true, {}};
+  topology.pairs.push_back(pair);
+  Machine machine = machine_of(topology);
+  ASSERT_EQ(machine.ranks.size(), 2U);
+  EXPECT_EQ(gpu_label(machine, 1), "GPU1");
+  EXPECT_EQ(machine.ranks[1].gpu->nvlink_links, 18);
+  EXPECT_EQ(machine.ranks[1].gpu->nvlink_links_active, std::nullopt);
+  EXPECT_EQ(link_label(machine, machine.links.at(0)), "NV17");
+  topology.pairs[0].write = P2pStatus{false, "no"};
+  machine = machine_of(topology);
+  EXPECT_EQ(link_label(machine, machine.links.at(0)), "NV17 without P2P");
+  topology.pairs[0].write = Reading<P2pStatus>::missing("Timeout");
+  EXPECT_EQ(machine_of(topology).links.at(0).p2p, std::nullopt);
+}
+
 TEST(Path, NamesParseBack) {
   for (const Path path : {Path::nvlink, Path::pcie_p2p, Path::host_memory, Path::network,
                           Path::mixed, Path::unknown}) {

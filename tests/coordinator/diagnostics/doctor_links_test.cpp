@@ -69,10 +69,10 @@ TEST(DoctorNvlink, ThreeBridgesCarryTwelveLinks) {
       gpu.nvlink.dark = std::vector<int>{4, 5, 10, 11, 16, 17};
     }
     expect_finding(survey, "nvlink-links", "GPU0", ok, "12 of 18 links active");
-    EXPECT_FALSE(link_answer(survey.topology).trouble);
+    EXPECT_EQ(link_answer(survey.topology).judgement, ok);
     survey.topology.gpus[0].nvlink.dark = std::vector<int>{3, 5, 10, 11, 16, 17};
     expect_finding(survey, "nvlink-links", "GPU0", warning, "12 of 18 links active, down: link 3");
-    EXPECT_TRUE(link_answer(survey.topology).trouble);
+    EXPECT_EQ(link_answer(survey.topology).judgement, warning);
   }
   expect_finding(bridged(12, 12, 18), "nvlink-links", "GPU0", warning, "12 of 18");
 }
@@ -157,14 +157,24 @@ TEST(DoctorP2p, NvlinkThereAndP2pRefusedIsAProblem) {
   EXPECT_THAT(finding_of(survey, "p2p", "GPU0-GPU1").advice, HasSubstr("fabricmanager"));
 }
 
+/// A bridge is not to be replaced for what the driver says of the board.
+TEST(DoctorP2p, ARefusalThatNamesTheChipsetDoesNotBlameTheBridge) {
+  Survey survey = bridged(4, 4, 4);
+  survey.topology.pairs[0] = nvlink_pair(0, 1, 4);
+  survey.topology.pairs[0].read = P2pStatus{false, "chipset not supported", true};
+  expect_finding(survey, "p2p", "GPU0-GPU1", problem, "NV4, reads refused: chipset not supported");
+  EXPECT_THAT(finding_of(survey, "p2p", "GPU0-GPU1").advice,
+              ::testing::AllOf(HasSubstr("firmware"), ::testing::Not(HasSubstr("bad"))));
+}
+
 TEST(DoctorP2p, AGpuThatIsSplitByMigHasNoFault) {
   Survey survey = healthy_survey();
-  survey.gpus[1].mig_mode = true;
+  survey.topology.gpus[1].mig_mode = true;
   for (TopologyPair& pair : survey.topology.pairs) pair.read = P2pStatus{false, "not supported"};
   expect_finding(survey, "p2p", "GPU0-GPU1", warning, "reads refused: MIG is on");
   survey.topology.gpus[1].nvlink.active = 0;
   expect_finding(survey, "nvlink-links", "GPU1", ok, "0 of 18 links active; MIG is on");
-  survey.gpus[1].mig_mode = false;
+  survey.topology.gpus[1].mig_mode = false;
   expect_finding(survey, "p2p", "GPU0-GPU1", problem, "reads refused: not supported");
   expect_finding(survey, "nvlink-links", "GPU1", problem, "0 of 18 links active");
 }

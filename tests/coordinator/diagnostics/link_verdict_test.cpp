@@ -1,5 +1,6 @@
 #include "linkgain/diagnostics/link_verdict.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,7 +16,7 @@ namespace {
 
 std::string answer(const Topology& topology) {
   const LinkAnswer answer = link_answer(topology);
-  return to_terminal(document_of(answer)) + (answer.trouble ? "(trouble)\n" : "");
+  return fmt::format("{}({})\n", to_terminal(document_of(answer)), name_of(answer.judgement));
 }
 
 /// So many GPUs of a kind, with the pairs that NVLink joins.

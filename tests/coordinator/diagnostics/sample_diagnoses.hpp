@@ -15,7 +15,7 @@ inline Diagnosis sick_workstation() {
       "2026-11-20T16:40:00Z",
       {"GPU0 and GPU1 are joined by NVLink: 4 of 4 links active, peer access is refused (GPU not "
        "supported).",
-       "What the bridge is worth: linkgain run --profile bridge", true},
+       "What the bridge is worth: linkgain run --profile bridge", CheckVerdict::problem},
       {{gpus, "gpu-driver", "host", ok, "2 GPUs, driver 580.159.04", "", ""},
        {gpus, "gpu-responds", "GPU0", ok, "NVIDIA GeForce RTX 3090", "", ""},
        {gpus, "gpu-responds", "GPU1", ok, "NVIDIA GeForce RTX 3090", "", ""},
@@ -57,7 +57,8 @@ inline Diagnosis sick_workstation() {
 inline Diagnosis healthy_server() {
   using enum CheckVerdict;
   using enum CheckGroup;
-  Diagnosis diagnosis{"server", "2026-11-20T16:40:00Z", {"All 28 pairs.", "", false}, {}};
+  Diagnosis diagnosis{
+      "server", "2026-11-20T16:40:00Z", {"All 28 pairs.", "", CheckVerdict::ok}, {}};
   for (int i = 0; i < 8; ++i) {
     const std::string gpu = "GPU" + std::to_string(i);
     diagnosis.findings.push_back({power, "power-limit", gpu, ok, "700 W of 700 W default", "", ""});

@@ -1,7 +1,9 @@
+#include "linkgain/html/machine_picture.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "run_pictures.hpp"
+#include "linkgain/record/record.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain::test {
@@ -38,15 +40,25 @@ Record node_of(int gpus, int nvlinks) {
 }
 
 TEST(MachinePicture, JoinsAllPairsByOneLine) {
-  expect_golden(machine_figure(node_of(8, 18), "gpus"), "machine_of_eight.html");
+  expect_golden(machine_figure(node_of(8, 18).machine, "gpus"), "machine_of_eight.html");
 }
 
 TEST(MachinePicture, ShowsPairsThatNvlinkJoins) {
-  expect_golden(machine_figure(node_of(4, 4), "gpus"), "machine_of_bridges.html");
+  expect_golden(machine_figure(node_of(4, 4).machine, "gpus"), "machine_of_bridges.html");
 }
 
 TEST(MachinePicture, SaysThatThereIsNoNvlink) {
-  expect_golden(machine_figure(node_of(2, 0), "gpus"), "machine_without_nvlink.html");
+  expect_golden(machine_figure(node_of(2, 0).machine, "gpus"), "machine_without_nvlink.html");
+}
+
+TEST(MachinePicture, ShowsPairsWithoutP2p) {
+  Machine machine = node_of(2, 4).machine;
+  machine.links[0].p2p = false;
+  machine.links[0].nvlink = true;
+  machine.links[0].nvlinks = 4;
+  const std::string html = machine_figure(machine, "gpus");
+  EXPECT_THAT(html, HasSubstr("NVLink NV4 without P2P"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"h0\">NV4<br/><small>without P2P</small></td>"));
 }
 
 TEST(MachinePicture, HasRanksInThePlaceOfGpusAndEveryHost) {
@@ -54,11 +66,11 @@ TEST(MachinePicture, HasRanksInThePlaceOfGpusAndEveryHost) {
   for (int i = 0; i < 20; ++i) {
     record.machine.ranks.push_back({i, i < 10 ? "node1" : "node2", i, "0-7", std::nullopt, {}});
   }
-  const std::string html = machine_figure(record, "gpus");
+  const std::string html = machine_figure(record.machine, "gpus");
   for (const char* text : {"rank 0", "rank 19", "node1", "node2", ">network<"}) {
     EXPECT_THAT(html, HasSubstr(text));
   }
-  EXPECT_EQ(machine_figure(Record{}, "gpus"), "");
+  EXPECT_EQ(machine_figure(Machine{}, "gpus"), "");
 }
 
 }  // namespace

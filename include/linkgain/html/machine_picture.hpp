@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "linkgain/hardware/machine.hpp"
+
+namespace linkgain {
+
+/// Shows a machine as a picture and, folded, as a matrix: for each host its GPUs and what joins
+/// them, the links to the host's processors, and which processors the GPUs share. Without GPUs the
+/// ranks stand in their place. Empty where there are no ranks. `id` is unique on the page.
+std::string machine_figure(const Machine& machine, std::string_view id);
+
+}  // namespace linkgain
