@@ -21,8 +21,8 @@
 namespace linkgain {
 namespace {
 
-std::string with_interval(const Estimate& speed_up) {
-  return readable_ratio(speed_up).with_interval();
+std::string with_interval(const Estimate& speed_up, double tolerance) {
+  return readable_ratio(speed_up, tolerance).with_interval();
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ bool is_number(const CaseComparison& each) {
 
 /// Returns "1.30x as fast", "1.69x as long"; of a number that is no time "30 % lower", with the
 /// interval of the ratio behind it.
-std::string change_words(const CaseComparison& each) {
-  const SpokenRatio spoken = spoken_ratio(*each.speed_up);
+std::string change_words(const CaseComparison& each, double tolerance) {
+  const SpokenRatio spoken = spoken_ratio(*each.speed_up, tolerance);
   if (!is_number(each)) {
     const auto& [estimate, low, high] = spoken.text;
     return spoken.words + (low ? fmt::format(" (95 % CI {} to {})", *low, *high) : "");
@@ -60,9 +60,9 @@ std::string change_words(const CaseComparison& each) {
   const double speed_up = each.speed_up->value;
   const double now = each.definition.metric->higher_is_better ? speed_up : 1.0 / speed_up;
   return fmt::format("{} ({})",
-                     now > 1.0 ? readable_percent(now - 1.0, Whole::no) + " higher"
-                               : readable_percent(1.0 - now) + " lower",
-                     with_interval(*each.speed_up));
+                     now > 1.0 ? percent_beside(tolerance, now - 1.0, Whole::no) + " higher"
+                               : percent_beside(tolerance, 1.0 - now) + " lower",
+                     with_interval(*each.speed_up, tolerance));
 }
 
 /// Says what the change is worth: "After, the same all-reduce of 1 GiB is 11.7x as fast (95 % CI
@@ -73,16 +73,16 @@ std::string verdict_sentence(const std::string& what, const CaseComparison& each
     case Verdict::same:
       return fmt::format("After, {} {} within {} ({}).", what,
                          is_number(each) ? "is the same" : "takes the same time",
-                         readable_percent(tolerance), with_interval(*each.speed_up));
+                         readable_percent(tolerance), with_interval(*each.speed_up, tolerance));
     case Verdict::faster:
     case Verdict::slower:
       return fmt::format("After, {} {} {}.", what,
                          each.verdict == Verdict::slower && !is_number(each) ? "takes" : "is",
-                         change_words(each));
+                         change_words(each, tolerance));
     case Verdict::inconclusive:
       if (!each.interval) return fmt::format("Inconclusive: {}.", reason_text(each));
       return fmt::format("Inconclusive: {} before and after ({}). Repeat both runs with more {}.",
-                         what, with_interval(*each.speed_up),
+                         what, with_interval(*each.speed_up, tolerance),
                          is_program(each.definition.operation) ? "rounds" : "launches");
     case Verdict::not_comparable:
     case Verdict::missing:
@@ -116,10 +116,10 @@ double change_in(const CaseComparison& each) { return std::abs(std::log(each.spe
 
 bool is_compared(const CaseComparison& each) { return each.interval.has_value(); }
 
-std::string change_text(const CaseComparison& each) {
+std::string change_text(const CaseComparison& each, double tolerance) {
   const std::string variant = each.variant.empty() ? "" : fmt::format(" ({})", each.variant);
   return fmt::format("Largest change: {}{}, {}.", case_label(each.definition), variant,
-                     change_words(each));
+                     change_words(each, tolerance));
 }
 
 /// Returns "Too few launches to compare." where one launch or run each is all that is known; empty
@@ -148,10 +148,7 @@ const CaseComparison* largest_change(const RunComparison& comparison) {
 
 /// Says "WRONG DATA in 1 of 6 cases. "; empty where there is none on either side.
 std::string wrong_data_text(const std::vector<CaseComparison>& cases) {
-  const auto wrong = std::ranges::count_if(cases, [](const CaseComparison& each) {
-    return (each.before != nullptr && each.before->wrong_data) ||
-           (each.after != nullptr && each.after->wrong_data);
-  });
+  const auto wrong = std::ranges::count_if(cases, has_wrong_side);
   if (wrong == 0) return {};
   return fmt::format("WRONG DATA in {} of {}. ", wrong,
                      counted(std::ssize(cases), "case", "cases"));
@@ -179,7 +176,7 @@ std::string answer_of(const RunComparison& comparison) {
   if (cases.empty()) return {};
   const CaseComparison* const largest = largest_change(comparison);
   const auto change = [&]() -> std::string {
-    if (largest != nullptr) return change_text(*largest);
+    if (largest != nullptr) return change_text(*largest, comparison.tolerance);
     if (!has_common_case(comparison)) return "The runs have no case in common.";
     if (std::ranges::none_of(cases, is_compared)) {
       const std::string too_few = too_few_text(comparison);

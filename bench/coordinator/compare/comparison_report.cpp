@@ -92,9 +92,9 @@ std::string legend_of(const RunComparison& comparison) {
 }
 
 /// Returns speed-up and interval; of one launch each the first alone.
-Cells speed_up_cells(const CaseComparison& each) {
+Cells speed_up_cells(const CaseComparison& each, double tolerance) {
   if (!each.speed_up) return {"", ""};
-  const RatioText text = readable_ratio(*each.speed_up);
+  const RatioText text = readable_ratio(*each.speed_up, tolerance);
   return {text.estimate, each.interval ? text.interval() : ""};
 }
 
@@ -106,11 +106,11 @@ std::string alike_key(const CaseComparison& each) {
   return fmt::format("{}\n{}\n{}", name_of(each.verdict), each.variant, reason_text(each));
 }
 
-Cells cells_of(const std::vector<const CaseComparison*>& cases, Metric metric) {
+Cells cells_of(const std::vector<const CaseComparison*>& cases, Metric metric, double tolerance) {
   const CaseComparison& each = *cases.front();
   Cells cells{case_label(each.definition), each.variant, value_cell(each.before, metric),
               value_cell(each.after, metric)};
-  append_cells(cells, speed_up_cells(each));
+  append_cells(cells, speed_up_cells(each, tolerance));
   cells.push_back(launches_cell(each));
   std::string reason = reason_text(each);
   if (cases.size() > 1) {
@@ -155,7 +155,7 @@ void add_cases(Document& document, const RunComparison& comparison, Metric metri
   std::vector<const CaseComparison*> all;
   for (const CaseComparison& each : comparison.cases) all.push_back(&each);
   for (const auto& alike : grouped(all, alike_key)) {
-    Cells cells = cells_of(alike, metric);
+    Cells cells = cells_of(alike, metric, comparison.tolerance);
     if (!says_launches) cells.erase(cells.begin() + kLaunches);
     table.add_row(std::move(cells));
   }

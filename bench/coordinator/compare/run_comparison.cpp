@@ -250,6 +250,16 @@ bool has_common_case(const RunComparison& comparison) {
   });
 }
 
+bool has_wrong_side(const CaseComparison& each) {
+  return (each.before != nullptr && each.before->wrong_data) ||
+         (each.after != nullptr && each.after->wrong_data);
+}
+
+ExitCode exit_code_of(const RunComparison& comparison) {
+  if (std::ranges::any_of(comparison.cases, has_wrong_side)) return ExitCode::wrong_data;
+  return has_common_case(comparison) ? ExitCode::success : ExitCode::inconclusive;
+}
+
 bool was_asked_for(const std::vector<CaseComparison>& cases, const CaseComparison& each) {
   const auto is_named = [](const CaseComparison& other) {
     return other.speed_up && other.definition.metric &&

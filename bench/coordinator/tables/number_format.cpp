@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 namespace linkgain {
 namespace {
@@ -18,19 +19,28 @@ constexpr double kGreatestBound = 1000.0;
 
 std::string times(double ratio, int decimals) { return fmt::format("{:.{}f}x", ratio, decimals); }
 
-/// Tells whether a bound that is not 1 would look like 1.
-bool hides_difference(double bound, int decimals) {
-  return bound != 1.0 && times(bound, decimals) == times(1.0, decimals);
+/// Tells whether a number that is not the border would look like it.
+bool hides_difference(double number, double border, int decimals) {
+  return number != border && times(number, decimals) == times(border, decimals);
 }
 
-int decimals_for(const Estimate& ratio) {
-  int decimals = ratio.value >= 9.995 ? 1 : 2;
+int decimals_for(const Estimate& ratio, double tolerance) {
+  std::vector<double> bounds;
+  if (ratio.interval) bounds = {ratio.interval->low, ratio.interval->high};
+  std::vector<double> numbers = bounds;
+  numbers.push_back(ratio.value);
   const bool distinct = ratio.interval && !ratio.interval->holds(1.0);
-  while (distinct && decimals < kMostDecimals &&
-         (hides_difference(ratio.interval->low, decimals) ||
-          hides_difference(ratio.interval->high, decimals))) {
-    ++decimals;
-  }
+  int decimals = ratio.value >= 9.995 ? 1 : 2;
+  const auto hides = [&](const std::vector<double>& shown, double border) {
+    return std::ranges::any_of(
+        shown, [&](double number) { return hides_difference(number, border, decimals); });
+  };
+  const auto hides_any = [&] {
+    return (distinct && hides(bounds, 1.0)) ||
+           (tolerance > 0.0 &&
+            (hides(numbers, 1.0 + tolerance) || hides(numbers, 1.0 / (1.0 + tolerance))));
+  };
+  while (decimals < kMostDecimals && hides_any()) ++decimals;
   return decimals;
 }
 
@@ -40,8 +50,8 @@ int percent_decimals(double margin) {
 
 }  // namespace
 
-RatioText readable_ratio(const Estimate& ratio) {
-  const int decimals = decimals_for(ratio);
+RatioText readable_ratio(const Estimate& ratio, double tolerance) {
+  const int decimals = decimals_for(ratio, tolerance);
   RatioText text;
   text.estimate = times(ratio.value, decimals);
   if (ratio.interval) {
@@ -60,12 +70,12 @@ std::string RatioText::with_interval() const {
   return low ? fmt::format("{}, 95 % CI {} to {}", estimate, *low, *high) : estimate;
 }
 
-SpokenRatio spoken_ratio(const Estimate& ratio) {
+SpokenRatio spoken_ratio(const Estimate& ratio, double tolerance) {
   if (ratio.value >= 1.0) {
-    const RatioText text = readable_ratio(ratio);
+    const RatioText text = readable_ratio(ratio, tolerance);
     return {text.estimate + " as fast", text};
   }
-  const RatioText text = readable_ratio(inverse_of(ratio));
+  const RatioText text = readable_ratio(inverse_of(ratio), tolerance);
   return {text.estimate + " as long", text};
 }
 
@@ -81,6 +91,20 @@ std::string readable_percent(double share, Whole whole) {
   // Between 90 and 99 % no decimal is lost that a reader misses.
   const bool near_all = percent >= 90.0 && percent < 99.0;
   return fmt::format("{:.{}f} %", percent, near_all ? 0 : percent_decimals(margin));
+}
+
+std::string percent_beside(double border, double share, Whole whole) {
+  const std::string text = readable_percent(share, whole);
+  if (share == border || text != readable_percent(border, whole)) return text;
+  const auto with_decimals = [](double number, int decimals) {
+    return fmt::format("{:.{}f} %", 100.0 * number, decimals);
+  };
+  int decimals = 1;
+  while (decimals < kMostDecimals &&
+         with_decimals(share, decimals) == with_decimals(border, decimals)) {
+    ++decimals;
+  }
+  return with_decimals(share, decimals);
 }
 
 std::string rounded_percent(double share, int decimals) {

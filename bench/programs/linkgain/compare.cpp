@@ -91,16 +91,15 @@ void declare(CommandLine& line, CompareCommandOptions& options) {
   add_output_format(line, options.format);
 }
 
-/// Carries out `linkgain compare`: prints what differs between two runs. Returns 0 whatever
-/// differs, and that it is inconclusive where they have no case in common; throws UsageError where
-/// one cannot be read.
+/// Carries out `linkgain compare`: prints what differs between two runs. Returns exit_code_of();
+/// throws UsageError where one cannot be read.
 int carry_out(const CompareCommandOptions& options) {
   std::vector<RunFigures> runs;
   for (const std::filesystem::path& path : options.runs) runs.push_back(read_run(find_run(path)));
   require_asked_for(runs, options.compare.operations);
   const RunComparison comparison = compare_runs(runs[0], runs[1], options.compare);
   fmt::print("{}", output_text(comparison, options));
-  return static_cast<int>(has_common_case(comparison) ? ExitCode::success : ExitCode::inconclusive);
+  return static_cast<int>(exit_code_of(comparison));
 }
 
 const Registration kRegistration(Subcommand<CompareCommandOptions>{

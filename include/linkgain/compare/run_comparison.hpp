@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linkgain/analysis/judgement.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/compare/run_figures.hpp"
 #include "linkgain/machines/machine_difference.hpp"
 #include "linkgain/statistics/statistics.hpp"
@@ -50,6 +51,13 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
 
 /// Tells whether some case was measured, or to be measured, in both runs.
 bool has_common_case(const RunComparison& comparison);
+
+/// Tells whether the case has wrong data before or after.
+bool has_wrong_side(const CaseComparison& each);
+
+/// Returns wrong_data where a case has such on a side; else inconclusive where the runs have no
+/// case in common, else success, whatever differs.
+ExitCode exit_code_of(const RunComparison& comparison);
 
 /// Finds the case that stands for the comparison, null where there is none. The first training that
 /// communicates (may_stand_for_run()) of those that both runs measured; without any, of the first

@@ -10,7 +10,8 @@ namespace linkgain {
 
 /// A speed-up and its interval with decimals in common: "11.9x", "11.8x", "12.0x". Where the
 /// interval leaves 1 out there are enough decimals to see it. An interval that says nothing, as two
-/// launches may have it, goes from "<0.01x" to ">1000x".
+/// launches may have it, goes from "<0.01x" to ">1000x". Beside a tolerance there are enough
+/// decimals to see on which side of it each number lies.
 struct RatioText {
   std::string estimate;
   std::optional<std::string> low;
@@ -19,14 +20,14 @@ struct RatioText {
   std::string interval() const;       ///< "11.8–12.0x", empty without one
   std::string with_interval() const;  ///< "11.9x, 95 % CI 11.8x to 12.0x", "11.9x" without one
 };
-RatioText readable_ratio(const Estimate& ratio);
+RatioText readable_ratio(const Estimate& ratio, double tolerance = 0.0);
 
 /// A ratio as a sentence has it.
 struct SpokenRatio {
   std::string words;  ///< "1.43x as fast"; of what is slower "1.69x as long"
   RatioText text;     ///< of that number
 };
-SpokenRatio spoken_ratio(const Estimate& ratio);
+SpokenRatio spoken_ratio(const Estimate& ratio, double tolerance = 0.0);
 
 /// Whether 1 is all that there can be of a share, so that what is near it has decimals.
 enum class Whole { yes, no };
@@ -36,6 +37,9 @@ enum class Whole { yes, no };
 /// nothing:
 /// "<0.01 %", ">-0.01 %".
 std::string readable_percent(double share, Whole whole = Whole::yes);
+
+/// Shows the same, with more decimals where it would look like the border, and is not.
+std::string percent_beside(double border, double share, Whole whole = Whole::yes);
 
 /// Rounds to so many decimals: "73 %", "<1 %", "100.4 %", "<0.1 %"; nothing at all is "0 %".
 std::string rounded_percent(double share, int decimals);

@@ -204,6 +204,22 @@ TEST(CompareRuns, SaysWhyACaseIsNotComparable) {
               AllOf(HasSubstr("nccl"), HasSubstr("mpi")));
 }
 
+TEST(CompareRuns, EndsAsWrongDataWhereASideHasIt) {
+  const RunFigures good = run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0})});
+  RunFigures bad = good;
+  bad.cases[1].no_time = "wrong data";
+  bad.cases[1].wrong_data = true;
+  const auto exit_of = [](const RunFigures& before, const RunFigures& after) {
+    return exit_code_of(compare_runs(before, after, {}));
+  };
+  EXPECT_EQ(exit_of(good, good), ExitCode::success);
+  EXPECT_EQ(exit_of(good, bad), ExitCode::wrong_data);
+  EXPECT_EQ(exit_of(bad, good), ExitCode::wrong_data);
+  const RunFigures other = run_with("b", {timed("send_recv/float32/1GiB/np2", "p2p", {1.0})});
+  EXPECT_EQ(exit_of(good, other), ExitCode::inconclusive);
+  EXPECT_EQ(exit_of(bad, other), ExitCode::wrong_data) << "before no case in common";
+}
+
 TEST(CompareRuns, SelectsOperations) {
   const RunFigures run = run_with(
       "a", {timed(kLarge, "p2p", {1.0}), timed("send_recv/float32/1GiB/np2", "p2p", {1.0})});

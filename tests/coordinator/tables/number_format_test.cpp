@@ -26,6 +26,23 @@ TEST(ReadableRatio, KeepsOneOutOfAnIntervalThatExcludesIt) {
   EXPECT_EQ(text_of(1.0, Interval{0.998, 1.002}).low, "1.00x");  // includes 1: no need to
 }
 
+/// A number beyond a border must not look like it.
+TEST(ReadableRatio, ShowsOnWhichSideOfAToleranceEachNumberLies) {
+  const auto text = [](double estimate, Interval interval) {
+    const RatioText shown = readable_ratio({.value = estimate, .interval = interval}, 0.02);
+    return shown.estimate + " " + shown.interval();
+  };
+  EXPECT_EQ(text(1.001, {0.985, 1.0204}), "1.0010x 0.9850–1.0204x");
+  EXPECT_EQ(text(1.018, {1.011, 1.03}), "1.018x 1.011–1.030x");
+  EXPECT_EQ(text(1.0, {0.99, 1.01}), "1.00x 0.99–1.01x");
+  EXPECT_EQ(text(1.02, {1.01, 1.04}), "1.02x 1.01–1.04x") << "is the border";
+  EXPECT_EQ(text(12.0, {11.0, 13.0}), "12.0x 11.0–13.0x");
+  EXPECT_EQ(percent_beside(0.02, 0.0204), "2.04 %");
+  EXPECT_EQ(percent_beside(0.02, 0.031), "3.1 %");
+  EXPECT_EQ(percent_beside(0.02, 0.02), "2.0 %");
+  EXPECT_EQ(percent_beside(0.1, 0.1004, Whole::no), "10.04 %");
+}
+
 TEST(ReadableRatio, HasNoDigitsOfBoundsThatSayNothing) {
   const RatioText text = text_of(0.58, Interval{5e-10, 6e8});
   EXPECT_EQ(text.interval(), "<0.01–>1000x");
