@@ -29,6 +29,10 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
       {{"--only", "copy_push", "--launch-mode", "graph"}},
       {{}, 1},
       {{"--bogus"}, 4},
+      {{"--size=8"}},
+      {{"-q"}},
+      {{"-x"}},
+      {{"-b"}},
       {{"--benchmark_bogus=1"}},
 
       {{"--batch", "1.5"}},

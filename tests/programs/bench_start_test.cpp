@@ -57,6 +57,8 @@ TEST_F(BenchStart, OfLinkgainPassesAllOtherWordsOn) {
   EXPECT_EQ(ranks_of(quick({LINKGAIN, "bench"})), 2U) << "as many as the backend has";
   EXPECT_EQ(ranks_of(quick({LINKGAIN, "bench", "-np", "3"})), 3U);
   EXPECT_EQ(ranks_of(quick({LINKGAIN, "bench", "-g", "3"})), 3U);
+  EXPECT_EQ(ranks_of(quick({LINKGAIN, "bench", "--", "-g", "3"})), 3U);
+  EXPECT_EQ(ranks_of(quick({LINKGAIN, "bench", "-np", "3", "--"})), 3U);
   const Outcome outcome =
       with_status(0, run_program(alone({LINKGAIN, "bench", "--only", "all_reduce", "--sizes", "8",
                                         "--backend", "mpi", "--benchmark_min_time=0.001", "--np=3",

@@ -215,6 +215,10 @@ std::string describe_conversion_error(const std::string& error) {
                        error.substr(begin, range_at - begin),
                        error.substr(range_at + kRange.size()));
   }
+  static constexpr std::string_view kMissing = ": 1 required ";
+  if (const std::size_t end = error.find(kMissing); end != std::string::npos) {
+    return fmt::format("{} needs a value", error.substr(0, end));
+  }
   static constexpr std::string_view kBefore = "Could not convert: ";
   const std::size_t equals = error.find(" = ");
   if (!error.starts_with(kBefore) || equals == std::string::npos) return error;

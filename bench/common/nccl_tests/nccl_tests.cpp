@@ -230,6 +230,16 @@ std::vector<std::string> long_flags(const CLI::App& parser) {
   return flags;
 }
 
+/// Names the short form too, before the long one that CLI11 names alone.
+std::string with_short_flag(const std::string& message, const CLI::App& app) {
+  if (!message.ends_with(" needs a value")) return message;
+  const std::size_t end = message.find(' ');
+  const CLI::Option* const option = app.get_option_no_throw(message.substr(0, end));
+  if (option == nullptr || option->get_snames().empty()) return message;
+  return fmt::format("-{} ({}){}", option->get_snames().front(), message.substr(0, end),
+                     message.substr(end));
+}
+
 void refuse_what_is_fixed(const Texts& texts) {
   for (std::size_t i = 0; i < kFixed.size(); ++i) {
     if (texts.fixed[i].empty() || texts.fixed[i] == kFixed[i].only) continue;
@@ -380,8 +390,9 @@ NcclTestsOptions parse_nccl_tests_options(int argc, const char* const* argv) {
   try {
     parser.app.parse(with_flags_in_full(words_to_parse(argc, argv), long_flags(parser.app)));
   } catch (const CLI::ParseError& error) {
-    throw UsageError(describe_parse_error(error, parser.app.remaining()),
-                     "see linkgain-bench --format nccl-tests --help");
+    throw UsageError(
+        with_short_flag(describe_parse_error(error, parser.app.remaining()), parser.app),
+        "see linkgain-bench --format nccl-tests --help");
   }
   refuse_what_is_fixed(texts);
   parser.shared.read();

@@ -26,11 +26,12 @@ struct BenchOptions {
   std::string ranks;  ///< for --help; linkgain-bench reads it
 };
 
-/// Returns the worker's words; mpirun's own spelling is taken as well.
+/// Returns the worker's words, which may stand behind "--"; mpirun's own spelling is taken as well.
 std::vector<std::string> worker_words(const std::vector<std::string>& arguments) {
   const auto command = std::ranges::find(arguments, "bench");
   std::vector<std::string> words(command == arguments.end() ? command : command + 1,
                                  arguments.end());
+  std::erase(words, "--");
   std::ranges::replace(words, std::string("-np"), std::string("--np"));
   const bool named = std::ranges::any_of(
       words, [](const std::string& word) { return word == "--np" || word.starts_with("--np="); });

@@ -151,11 +151,23 @@ bool means_nccl_tests(const std::string& format, const std::vector<std::string>&
   return !format.empty() || nccl_tests_program_called(path) || has_nccl_tests_flag(unknown);
 }
 
-void require_known(const std::vector<std::string>& extras) {
-  for (const std::string& extra : extras) {
-    if (!extra.starts_with("--benchmark_")) {
-      throw UsageError(fmt::format("unknown option '{}'", extra), "see linkgain-bench --help");
-    }
+void require_known(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* known : app.get_options()) {
+    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  for (const std::string& extra : app.remaining()) {
+    if (extra.starts_with("--benchmark_")) continue;
+    const std::string given = extra.substr(0, extra.find('='));
+    const bool is_long = given.starts_with("--");
+    throw UsageError(
+        fmt::format(
+            "unknown option '{}'{}", given,
+            is_long ? did_you_mean(given, candidates) : ": nccl-tests has none such, either"),
+        is_long
+            ? "see linkgain-bench --help"
+            : "see linkgain-bench --help, and for nccl-tests' flags --format nccl-tests --help");
   }
 }
 
@@ -269,7 +281,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   if (options.mode == WorkerOptions::Mode::serve && app.count("--timeout") == 0) {
     options.timeout = protocol::timeout_of_ranks(protocol::kDefaultTimeout);
   }
-  require_known(app.remaining());
+  require_known(app);
   options.benchmark_arguments = with_variables(app.remaining());
   options.training = choose_training(selection);
   if (options.mode == WorkerOptions::Mode::benchmark) require_training(options);

@@ -58,7 +58,8 @@ std::vector<std::string> words_to_parse(int argc, const char* const* argv);
 
 /// Explains CLI11's "Could not convert: --np = 1.5" in words that say why: "--np 1.5 is no whole
 /// number", "is no number" or "is out of range"; "--np: Value 0 not in range 1 to 8" as "--np 0 is
-/// outside 1 to 8". Other texts are given back as they are.
+/// outside 1 to 8"; "--np: 1 required TEXT missing" as "--np needs a value". Other texts are given
+/// back as they are.
 std::string describe_conversion_error(const std::string& error);
 
 /// Explains any error of parsing. Of `strays`, words that no option takes, it names the first that

@@ -164,6 +164,10 @@ TEST(DescribeParseError, SaysWhichWordAndWhatIsAccepted) {
   errors.expect_golden("parse_errors.txt");
 }
 
+TEST(ConversionError, NamesTheOptionThatLacksItsValue) {
+  EXPECT_EQ(describe_conversion_error("--np: 1 required TEXT missing"), "--np needs a value");
+}
+
 TEST(WordsToParse, AreTheLastFirst) {
   const auto words = [](std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), "linkgain");
