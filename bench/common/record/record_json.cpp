@@ -133,9 +133,9 @@ void json::require_known_schema(const Node& document) {
     throw NotARecord(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
                      "give a record.json that `linkgain run` wrote");
   }
-  throw UsageError(fmt::format("its schema is {}, this linkgain reads {} and {}", visible(found),
-                               kOlderSchema, kRecordSchema),
-                   "read it with the linkgain that wrote it, or a newer one");
+  throw OtherVersion(fmt::format("its schema is {}, this linkgain reads {} and {}", visible(found),
+                                 kOlderSchema, kRecordSchema),
+                     "read it with the linkgain that wrote it, or a newer one");
 }
 
 std::string to_json_without_samples(const Record& record) { return pretty(json::write(record)); }
@@ -172,6 +172,8 @@ Record parse_record(std::string_view text, const std::string& origin) {
     return read_document(text);
   } catch (const json::NotARecord& error) {
     throw json::NotARecord(about(origin, error.what()), error.advice());
+  } catch (const json::OtherVersion& error) {
+    throw json::OtherVersion(about(origin, error.what()), error.advice());
   } catch (const UsageError& error) {
     throw UsageError(about(origin, error.what()), error.advice());
   }

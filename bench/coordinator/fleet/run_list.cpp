@@ -12,8 +12,10 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/record_json.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -37,14 +39,29 @@ constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kUnfinished = "unfinished";
 constexpr std::string_view kBudget = "budget";
 
-/// Says "12.3x all_reduce 1 GiB" of what changed most; empty where nothing is shown to have
-/// changed.
-std::string result_of(const Record& record) {
+/// Says why a run that has nothing to compare has not.
+std::string reason_of(const Record& record) {
+  if (record.status == RunStatus::interrupted) return "stopped";
+  const bool failed =
+      std::ranges::any_of(record.runs, [](const ProgramRun& run) { return !run.failure.empty(); });
+  return failed || record.status != RunStatus::complete ? "failed" : "no ratio";
+}
+
+/// Fills in "12.3x all_reduce 1 GiB" of what changed most, or why nothing is shown to have changed.
+void add_result(const Record& record, ListedRun& run) {
   const RunSummary summary(record);
   const Answer answer = answer_of(summary);
-  if (answer.comparison() == nullptr || !is_change(answer.comparison()->verdict)) return {};
-  return fmt::format("{} {}", readable_ratio(*answer.comparison()->ratio).estimate,
-                     answer_label(answer.main()->definition()));
+  const Comparison* const comparison = answer.comparison();
+  if (std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data)) {
+    run.no_result = "wrong data";
+  } else if (comparison == nullptr) {
+    run.no_result = run.status == kUnfinished ? "no ratio yet" : reason_of(record);
+  } else if (!is_change(comparison->verdict)) {
+    run.no_result = name_of(comparison->verdict);
+  } else {
+    run.result = fmt::format("{} {}", readable_ratio(*comparison->ratio).estimate,
+                             answer_label(answer.main()->definition()));
+  }
 }
 
 /// Tells whether the run measured less than was asked for because its budget was used up.
@@ -78,9 +95,13 @@ ListedRun listed(const std::filesystem::path& file) {
     run.measured = static_cast<int>(std::ranges::count_if(
         record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
     run.status = file.extension() == ".jsonl" ? std::string(kUnfinished) : status_of(record);
-    run.result = result_of(record);
+    add_result(record, run);
+  } catch (const json::OtherVersion&) {
+    run.status = kUnreadable;
+    run.no_result = "other version";
   } catch (const UsageError&) {
     run.status = kUnreadable;
+    run.no_result = std::filesystem::is_directory(file, error) ? "no access" : "damaged";
   }
   return run;
 }
@@ -144,12 +165,36 @@ std::string parse_label(const std::string& text) {
                   text, kLongestLabel));
 }
 
+namespace {
+
+/// Throws UsageError for a folder that has no run itself, but others below it.
+void require_one_run(const std::filesystem::path& named) {
+  std::error_code error;
+  const auto has = [&](const char* file) { return std::filesystem::exists(named / file, error); };
+  if (!std::filesystem::is_directory(named, error) || has("record.json") || has("journal.jsonl")) {
+    return;
+  }
+  const std::vector<ListedRun> runs = list_runs(named);
+  if (runs.empty() || runs.front().started.empty()) return;
+  throw UsageError(
+      fmt::format("{} is no run: it holds {}", named.string(),
+                  counted(std::ssize(runs), "run", "runs")),
+      fmt::format("give the folder of one; the newest is {}", runs.front().path.string()));
+}
+
+}  // namespace
+
 std::filesystem::path find_run(const std::filesystem::path& named,
                                const std::filesystem::path& folder) {
   const std::string label = named.string();
   std::error_code error;
-  if (label.empty() || std::filesystem::exists(named, error)) return named;
-  if (std::filesystem::is_directory(folder / named, error)) return folder / named;
+  if (label.empty()) return named;
+  const bool is_here = std::filesystem::exists(named, error);
+  if (is_here || std::filesystem::is_directory(folder / named, error)) {
+    const std::filesystem::path found = is_here ? named : folder / named;
+    require_one_run(found);
+    return found;
+  }
   const bool may_be_one =
       is_label(label) && named.extension() != ".json" && named.extension() != ".jsonl";
   if (!may_be_one) return named;
@@ -187,28 +232,29 @@ Table run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& 
   for (const ListedRun& run : runs) {
     table.add_row({visible(run.path.lexically_relative(folder).string()), when(run), run.label,
                    run.machine, run.profile, count_of(run), toned(run.status, tone_of(run)),
-                   run.result});
+                   run.result.empty() ? run.no_result : run.result});
   }
   return table;
 }
 
 std::string run_list_csv(const std::vector<ListedRun>& runs) {
-  std::string text = "started,label,machine,profile,cases,measured,status,path,result\n";
+  std::string text = "started,label,machine,profile,cases,measured,status,path,result,no_result\n";
   for (const ListedRun& run : runs) {
     text +=
-        fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(run.started), csv_field(run.label),
+        fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_field(run.started), csv_field(run.label),
                     csv_field(run.machine), csv_field(run.profile), run.cases, run.measured,
-                    run.status, csv_field(run.path.string()), csv_field(run.result));
+                    run.status, csv_field(run.path.string()), csv_field(run.result), run.no_result);
   }
   return text;
 }
 
 std::string run_list_json(const std::vector<ListedRun>& runs) {
   const auto write = [](const ListedRun& run) {
-    return json::Out{
-        {"started", run.started}, {"label", run.label},        {"machine", run.machine},
-        {"profile", run.profile}, {"cases", run.cases},        {"measured", run.measured},
-        {"status", run.status},   {"path", run.path.string()}, {"result", run.result}};
+    return json::Out{{"started", run.started}, {"label", run.label},
+                     {"machine", run.machine}, {"profile", run.profile},
+                     {"cases", run.cases},     {"measured", run.measured},
+                     {"status", run.status},   {"path", run.path.string()},
+                     {"result", run.result},   {"no_result", run.no_result}};
   };
   return json::document_text(
       {{"schema", "linkgain.runs/1"}, {"runs", json::array_of(runs, write)}});

@@ -21,8 +21,9 @@ struct ListedRun {
   std::string machine;         ///< "node1, 2 x NVIDIA H200"
   std::string profile;
   int cases = 0;
-  int measured = 0;    ///< cases that some variant has a time of
-  std::string result;  ///< "12.3x all_reduce 1 GiB"; empty where nothing is shown to differ
+  int measured = 0;       ///< cases that some variant has a time of
+  std::string result;     ///< "12.3x all_reduce 1 GiB"; empty where nothing is shown to differ
+  std::string no_result;  ///< then why, in a word: "inconclusive", "failed", "other version"
   /// "complete", … of a record, "budget" where that ended it early, "failed" where runs of a
   /// program failed, "unfinished" of a journal, "unreadable".
   std::string status;
@@ -45,7 +46,7 @@ std::string parse_label(const std::string& text);
 
 /// Returns `named` itself where it is there or can be no label; else the directory of the run in
 /// `folder` that has this name, as run_list() shows it, or bears this label. Throws UsageError
-/// where none or several do.
+/// where none or several do, and for a folder that is no run but holds some.
 std::filesystem::path find_run(const std::filesystem::path& named,
                                const std::filesystem::path& folder = kResultsFolder);
 

@@ -50,8 +50,14 @@ class NotARecord : public UsageError {
   using UsageError::UsageError;
 };
 
-/// Throws NotARecord where the document has no `schema` of a record, UsageError where it is one of
-/// a version that is not read.
+/// A record of a version that is not read.
+class OtherVersion : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+/// Throws NotARecord where the document has no `schema` of a record, OtherVersion where it is one
+/// of a version that is not read.
 void require_known_schema(const Node& document);
 
 }  // namespace linkgain::json

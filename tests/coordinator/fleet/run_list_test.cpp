@@ -106,6 +106,26 @@ TEST_F(RunList, SaysHowARunEnded) {
   EXPECT_EQ(status_of(record), "failed");
 }
 
+TEST_F(RunList, SaysWhyARunHasNoResult) {
+  const auto reason_of = [this](const std::string& text) {
+    std::ofstream(add("a", 20, "") / "record.json") << text;
+    const ListedRun run = list_runs(folder_.path()).at(0);
+    EXPECT_EQ(run.result, "");
+    return run.no_result;
+  };
+  Record record = record_of(20, "");
+  record.cases.clear();
+  record.status = RunStatus::complete;
+  EXPECT_EQ(reason_of(to_json(record)), "no ratio");
+  record.status = RunStatus::interrupted;
+  EXPECT_EQ(reason_of(to_json(record)), "stopped");
+  record.status = RunStatus::job_lost;
+  EXPECT_EQ(reason_of(to_json(record)), "failed");
+  EXPECT_EQ(reason_of(with_replaced(to_json(record), "linkgain.record/2", "linkgain.record/9")),
+            "other version");
+  EXPECT_EQ(reason_of("{"), "damaged");
+}
+
 TEST_F(RunList, HasFoldersThatMayNotBeRead) {
   namespace fs = std::filesystem;
   add("a", 20, "");
@@ -122,6 +142,7 @@ TEST_F(RunList, HasFoldersThatMayNotBeRead) {
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_EQ(runs[1].path, closed);
   EXPECT_EQ(runs[1].status, "unreadable");
+  EXPECT_EQ(runs[1].no_result, "no access");
   EXPECT_EQ(exit_code_of(runs), ExitCode::problem_found);
 }
 
@@ -153,6 +174,19 @@ TEST_F(RunList, SaysWhyALabelNamesNoRun) {
   EXPECT_EQ(parse_label("bridge_2.1+new=x-y"), "bridge_2.1+new=x-y");
   EXPECT_EQ(parse_label(std::string(64, 'a')), std::string(64, 'a'));
   EXPECT_THROW(parse_label(std::string(65, 'a')), UsageError);
+}
+
+TEST_F(RunList, NamesTheNewestRunOfAFolderThatIsNone) {
+  add("b", 20, "");
+  add("deep/c", 22, "");
+  add("d", 21, "");
+  Situations refusals;
+  refusals.add("a folder of runs", shown(refusal_of([&] { find_run(folder_.path()); })));
+  refusals.add("one run below", shown(refusal_of([&] { find_run(folder_.path() / "deep"); })));
+  refusals.expect_golden("folders_of_runs.txt");
+  const std::filesystem::path empty = folder_.path() / "empty";
+  std::filesystem::create_directories(empty);
+  EXPECT_EQ(find_run(empty), empty) << "its reader says what it lacks";
 }
 
 /// A broken record is one line more in the list, wherever it breaks off.
