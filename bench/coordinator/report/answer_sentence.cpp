@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -136,6 +137,43 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   return text;
 }
 
+/// Finds the sizes of the row's curve at which the contrary is shown, the largest change first.
+std::vector<const CaseSummary*> contrary_cases(const RunSummary& summary, const AnswerRow& row) {
+  const Verdict contrary =
+      row.comparison()->verdict == Verdict::faster ? Verdict::slower : Verdict::faster;
+  std::vector<const CaseSummary*> found;
+  for (const Curve* curve : summary.curves()) {
+    if (std::ranges::count(curve->cases, row.of) == 0) continue;
+    std::ranges::copy_if(curve->cases, std::back_inserter(found), [&](const CaseSummary* each) {
+      const Comparison* const own = AnswerRow{each, row.other}.comparison();
+      return own != nullptr && own->verdict == contrary;
+    });
+  }
+  std::ranges::stable_sort(found, std::ranges::greater{}, [&](const CaseSummary* each) {
+    return std::abs(std::log(AnswerRow{each, row.other}.comparison()->ratio->value));
+  });
+  return found;
+}
+
+/// Says what the operation comes to where that is the contrary: "; at 8 B it takes 1.12x as long",
+/// "; at 3 other sizes it is faster, up to 1.30x at 8 B". Empty where all sizes go one way.
+std::string contrary_text(const RunSummary& summary, const AnswerRow& row) {
+  const std::vector<const CaseSummary*> cases = contrary_cases(summary, row);
+  if (cases.empty()) return {};
+  const Comparison& largest = *AnswerRow{cases.front(), row.other}.comparison();
+  // The sentence is about the later variant of a setting, else about the first.
+  const bool is_faster =
+      (largest.verdict == Verdict::faster) != (row.of->contrast == Contrast::variant);
+  const std::string ratio = spoken_ratio(*largest.ratio).text.estimate;
+  const std::string size = readable_bytes(cases.front()->definition().size);
+  if (cases.size() == 1) {
+    return fmt::format("; at {} it {} {} as {}", size, is_faster ? "is" : "takes", ratio,
+                       is_faster ? "fast" : "long");
+  }
+  return fmt::format("; at {} other sizes it {}, up to {} at {}", cases.size(),
+                     is_faster ? "is faster" : "takes longer", ratio, size);
+}
+
 /// Says "the latency of 8 B 57 % lower (784.00 ns against 1.82 us; 2.32x, 95 % CI …)".
 std::string latency_change(const RunSummary& summary, const AnswerRow& row, const Estimate& ratio,
                            const std::string& values) {
@@ -155,18 +193,19 @@ std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
   const std::string_view subject = words_of(row.of->contrast).title;
   const std::string values = values_text(definition, *comparison.first, *comparison.other);
   if (is_latency(definition.operation)) {
-    return fmt::format("{} makes {}{}.", subject,
+    return fmt::format("{} makes {}{}{}.", subject,
                        latency_change(summary, row, *comparison.ratio, values),
-                       trainings_text(summary, row));
+                       contrary_text(summary, row), trainings_text(summary, row));
   }
   const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
   const bool is_faster = comparison.ratio->value >= 1.0;
   const bool of_training = is_training(definition.operation);
-  return fmt::format("{} makes {} {}{}{} ({}; {}){}.", subject,
+  return fmt::format("{} makes {} {}{}{} ({}; {}){}{}.", subject,
                      of_training ? "the GPT-2 step" : spoken_case(summary, definition),
                      is_faster ? "" : "take ", spoken.words,
                      of_training ? " in " + training_name(definition) : "", values,
-                     interval_text(spoken.text, *comparison.ratio), trainings_text(summary, row));
+                     interval_text(spoken.text, *comparison.ratio), contrary_text(summary, row),
+                     trainings_text(summary, row));
 }
 
 /// Names two variants, "NCCL 2.32.3" and "2.28.3" where these are all that differs, and name no
@@ -267,9 +306,9 @@ std::string change_by_setting(const RunSummary& summary, AnswerRow row) {
   const auto [own, first] = names_of(summary, row);
   const std::string values = values_text(definition, *comparison.other, *comparison.first);
   if (is_latency(definition.operation)) {
-    return fmt::format("{} makes {} beside {}{}.", own,
+    return fmt::format("{} makes {} beside {}{}{}.", own,
                        latency_change(summary, row, inverse_of(*comparison.ratio), values), first,
-                       unchanged_text(summary, row));
+                       contrary_text(summary, row), unchanged_text(summary, row));
   }
   const bool is_faster = comparison.verdict == Verdict::slower;
   const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
@@ -280,9 +319,9 @@ std::string change_by_setting(const RunSummary& summary, AnswerRow row) {
                     : fmt::format("{} of {} to {}, at most {} at {}",
                                   spoken_curve(summary, definition), readable_bytes(least),
                                   readable_bytes(most), number, readable_bytes(definition.size));
-  return fmt::format("{} is {} than {} in {} ({}; {}){}.", own, is_faster ? "faster" : "slower",
+  return fmt::format("{} is {} than {} in {} ({}; {}){}{}.", own, is_faster ? "faster" : "slower",
                      first, where, values, interval_text(spoken.text, *comparison.ratio),
-                     unchanged_text(summary, row));
+                     contrary_text(summary, row), unchanged_text(summary, row));
 }
 
 /// Says that nothing is shown, and what would show it.

@@ -298,6 +298,35 @@ TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
   }
 }
 
+/// Records of which a size goes the other way than what the sentence is about.
+TEST(Answer, NamesSizesThatGoTheOtherWay) {
+  const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
+  const std::vector<Spoken> rows{
+      {"an operation that is slower at its smallest size",
+       record_of({nvlink_case(all_reduce(1 << 10), 1.2e-5, 1.0e-5, 0.82, 0.84),
+                  nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1)}),
+       {"NVLink makes all-reduce of 256 MiB 9.00x as fast (",
+        "); at 1 KiB it takes 1.20x as long."}},
+      {"an operation that is faster at two sizes",
+       record_of({nvlink_case(all_reduce(1 << 10), 1.0e-5, 1.2e-5, 1.19, 1.21),
+                  nvlink_case(all_reduce(1 << 12), 1.0e-5, 1.3e-5, 1.29, 1.31),
+                  nvlink_case(all_reduce(1 << 28), 9e-3, 1e-3, 0.11, 0.112)}),
+       {"NVLink makes all-reduce of 256 MiB take 9.00x as long (",
+        "); at 2 other sizes it is faster, up to 1.30x at 4 KiB."}},
+      {"a setting that is faster at another size",
+       of_variants({nvlink_case(all_reduce(1 << 16), 1.2e-5, 1.0e-5, 0.82, 0.84),
+                    nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02)},
+                   setting),
+       {"new is slower than p2p in all-reduce of 256 MiB: 2.00x as long (",
+        "); at 64 KiB it is 1.20x as fast."}}};
+  for (const Spoken& row : rows) {
+    SCOPED_TRACE(row.what);
+    const std::string sentence = spoken(row.record);
+    EXPECT_THAT(sentence, StartsWith(row.parts.front()));
+    EXPECT_THAT(sentence, EndsWith(row.parts.back()));
+  }
+}
+
 TEST(Answer, SpeaksOfTheFirstRowWhereNothingIsShownToHaveChangedMore) {
   for (const CaseResult& other :
        {sent(1 << 16, 10.0e-6, 16.9e-6, 0.5, 5.0), sent(1 << 16, 10.0e-6, 10.05e-6, 1.001, 1.009),
