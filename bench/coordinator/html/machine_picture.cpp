@@ -351,10 +351,22 @@ std::optional<double> strength_of(const PairLink& link) {
   return 1.0 + static_cast<double>(kind - kLinkLabels.begin());
 }
 
+/// Says what joins by PCIe what NVLink joins, and that there is no P2P: "PHB, without P2P".
+std::string note_of(const PairLink& link) {
+  std::vector<std::string_view> parts;
+  if (joined_by_nvlink(link).value_or(false) && link.ancestor) {
+    parts.push_back(name_of(*link.ancestor));
+  }
+  if (!allows_p2p(link).value_or(true)) parts.emplace_back("without P2P");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 /// Shows what joins each pair, as `linkgain topo` names it.
 std::string link_matrix(const Machine& machine) {
   if (machine.links.empty()) return {};
-  HeatMap map{.caption = "What joins each pair; a stronger shade is a shorter path",
+  HeatMap map{.caption =
+                  "What joins each pair, and below NVLinks what does by PCIe. A stronger shade is "
+                  "a shorter path.",
               .corner = "from \\ to",
               .full = static_cast<double>(kLinkLabels.size()),
               .none = 0.0};
@@ -368,8 +380,7 @@ std::string link_matrix(const Machine& machine) {
       if (link == nullptr) {
         cells.push_back({from.rank == to.rank ? "–" : "?"});
       } else {
-        const bool is_refused = !allows_p2p(*link).value_or(true);
-        cells.push_back({label_of(*link), strength_of(*link), is_refused ? "without P2P" : ""});
+        cells.push_back({label_of(*link), strength_of(*link), note_of(*link)});
       }
     }
   }

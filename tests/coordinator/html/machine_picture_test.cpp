@@ -58,7 +58,7 @@ TEST(MachinePicture, ShowsPairsWithoutP2p) {
   machine.links[0].nvlinks = 4;
   const std::string html = machine_figure(machine, "gpus");
   EXPECT_THAT(html, HasSubstr("NVLink NV4 without P2P"));
-  EXPECT_THAT(html, HasSubstr("<td class=\"h0\">NV4<br/><small>without P2P</small></td>"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"h0\">NV4<br/><small>SYS, without P2P</small></td>"));
 }
 
 TEST(MachinePicture, HasRanksInThePlaceOfGpusAndEveryHost) {
