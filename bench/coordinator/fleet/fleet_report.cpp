@@ -232,7 +232,7 @@ std::vector<const FleetNode*> nodes_by_name(const FleetReport& report) {
   std::set<std::string> named;
   std::vector<const FleetNode*> nodes;
   for (const FleetNode& node : report.nodes) {
-    if (named.insert(node.host).second) nodes.push_back(&node);
+    if (named.insert(shown_name(node)).second) nodes.push_back(&node);
   }
   return nodes;
 }
@@ -253,14 +253,16 @@ std::string fleet_prometheus(const FleetReport& report) {
   const std::vector<const FleetNode*> nodes = nodes_by_name(report);
   text.gauge("linkgain_fleet_node_info", "State of each node and where it is slow.");
   for (const FleetNode* node : nodes) {
-    text.value(1.0, {{"node", node->host},
+    text.value(1.0, {{"node", shown_name(*node)},
                      {"state", name_of(node->state)},
                      {"machine", node->machine},
                      {"blame", node->blame}});
   }
   for (const NodeMetric& metric : kNodeMetrics) {
     text.gauge(metric.name, metric.help);
-    for (const FleetNode* node : nodes) text.value(metric.value(*node), {{"node", node->host}});
+    for (const FleetNode* node : nodes) {
+      text.value(metric.value(*node), {{"node", shown_name(*node)}});
+    }
   }
   return text.text();
 }

@@ -239,13 +239,16 @@ TEST(FleetPrometheus, HasAFamilyForEachMetric) {
   expect_golden(fleet_prometheus(sample_report()), "fleet.prom");
 }
 
-/// Machines of one name are one node to Prometheus, as they are to a scheduler.
+/// Records of one machine are one node to Prometheus; machines of one name are not.
 TEST(FleetPrometheus, HasNoSeriesTwice) {
   FleetReport report = sample_report();
   report.nodes.push_back(node_of("node017", NodeState::ok, {}));
+  report.nodes.push_back(node_of("node017", NodeState::ok, {}));
+  report.nodes.back().mark = "GPU-9d44a6fd";
   const std::string text = fleet_prometheus(report);
   EXPECT_EQ(series_twice(text), std::vector<std::string>{});
-  EXPECT_NE(text.find("\nlinkgain_fleet_node_drain{node=\"node017\"} 1\n"), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("\nlinkgain_fleet_node_drain{node=\"node017\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nlinkgain_fleet_node_drain{node=\"node017 (GPU-9d44a6fd)\"} 0\n"));
 }
 
 TEST(FleetPrometheus, PassesPromtool) {
