@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import time
 
-USAGE, MACHINE, INCOMPLETE, OPEN = 2, 3, 6, 7
+USAGE, MACHINE, WRONG_DATA, INCOMPLETE, OPEN = 2, 3, 4, 6, 7
 PATIENCE = 90.0
 
 
