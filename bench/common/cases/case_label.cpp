@@ -1,8 +1,10 @@
 #include "linkgain/cases/case_label.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
@@ -10,12 +12,53 @@
 namespace linkgain {
 namespace {
 
-/// Returns how messages go between the two ranks of a pair.
+/// Tells whether messages go both ways between the two ranks of a pair.
+bool goes_both_ways(const Case& definition) {
+  return definition.pair->both || definition.operation == OperationKind::ping_pong ||
+         definition.operation == OperationKind::latency;
+}
+
 std::string_view arrow_of(const Case& definition) {
-  const bool both_ways = definition.operation == OperationKind::ping_pong ||
-                         definition.operation == OperationKind::latency;
-  const bool both = definition.pair->both || both_ways;
-  return both ? "<->" : "->";
+  return goes_both_ways(definition) ? "<->" : "->";
+}
+
+std::string training_fields(const Case& definition) {
+  std::string fields = leading_text(*definition.training) + trailing_text(*definition.training);
+  std::replace(fields.begin(), fields.end(), '/', ' ');
+  return fields;
+}
+
+/// Lists those that are not the default, but for the kernel and the pair.
+std::vector<std::string> unusual_parameters(const Case& definition) {
+  const Case defaults;
+  std::vector<std::string> words;
+  const auto add = [&words](bool is_unusual, auto word) {
+    if (is_unusual) words.emplace_back(word);
+  };
+  add(definition.type != defaults.type, name_of(definition.type));
+  add(has_reduction(definition.operation) && definition.reduction != defaults.reduction,
+      name_of(definition.reduction));
+  add(definition.in_place, "in place");
+  add(definition.launch != defaults.launch, name_of(definition.launch));
+  add(definition.buffers != defaults.buffers, name_of(definition.buffers));
+  add(definition.root != defaults.root, fmt::format("root {}", definition.root));
+  return words;
+}
+
+/// Returns "send-recv between GPU 0 and GPU 1", "copy-push from GPU 0 to GPU 1".
+std::string spoken_pair(const Case& definition, std::string_view ranks) {
+  const std::string operation = spoken_operation(definition);
+  if (!definition.pair) return operation;
+  const bool both = goes_both_ways(definition);
+  return fmt::format("{} {} {} {} {} {} {}", operation, both ? "between" : "from", ranks,
+                     definition.pair->from, both ? "and" : "to", ranks, definition.pair->to);
+}
+
+/// Returns " (bfloat16, linkgain's kernel)"; empty where all is usual.
+std::string spoken_parameters(const Case& definition) {
+  std::vector<std::string> words = unusual_parameters(definition);
+  if (definition.kernel) words.emplace_back("linkgain's kernel");
+  return words.empty() ? "" : fmt::format(" ({})", fmt::join(words, ", "));
 }
 
 bool are_buckets_chosen(const TrainingParameters& training) {
@@ -24,36 +67,25 @@ bool are_buckets_chosen(const TrainingParameters& training) {
 
 }  // namespace
 
+std::string training_label(const Case& definition) {
+  std::string label = training_fields(definition);
+  constexpr std::string_view kNone = " none";
+  if (const std::size_t none = label.find(kNone); !uses_link(definition) && none != label.npos) {
+    label.replace(none, kNone.size(), " without communication");
+  }
+  constexpr std::string_view kUsualModel = " gpt2";
+  const std::size_t model = label.find(kUsualModel);
+  const std::size_t end = model + kUsualModel.size();
+  const bool whole = model != std::string::npos && (end == label.size() || label[end] == ' ');
+  return whole ? label.erase(model, kUsualModel.size()) : label;
+}
+
 std::string curve_label(const Case& definition) {
-  const Case defaults;
   if (definition.metric) return definition.metric->name;
   std::string label(name_of(definition.operation));
-  if (definition.training) {
-    std::string fields = leading_text(*definition.training) + trailing_text(*definition.training);
-    std::replace(fields.begin(), fields.end(), '/', ' ');
-    return label + " " + fields;
-  }
-  if (definition.type != defaults.type) {
-    label += fmt::format(" {}", name_of(definition.type));
-  }
-  if (has_reduction(definition.operation) && definition.reduction != defaults.reduction) {
-    label += fmt::format(" {}", name_of(definition.reduction));
-  }
-  if (definition.in_place) {
-    label += " in place";
-  }
-  if (definition.launch != defaults.launch) {
-    label += fmt::format(" {}", name_of(definition.launch));
-  }
-  if (definition.buffers != defaults.buffers) {
-    label += fmt::format(" {}", name_of(definition.buffers));
-  }
-  if (definition.root != defaults.root) {
-    label += fmt::format(" root {}", definition.root);
-  }
-  if (definition.kernel) {
-    label += " kernel";
-  }
+  if (definition.training) return label + " " + training_fields(definition);
+  for (const std::string& each : unusual_parameters(definition)) label += " " + each;
+  if (definition.kernel) label += " kernel";
   if (definition.pair.has_value()) {
     label +=
         fmt::format(" {}{}{}", definition.pair->from, arrow_of(definition), definition.pair->to);
@@ -84,6 +116,17 @@ std::string spoken_operation(const Case& definition) {
   std::string name(name_of(definition.operation));
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
+}
+
+std::string spoken_curve(const Case& definition, std::string_view ranks) {
+  return spoken_pair(definition, ranks) + spoken_parameters(definition);
+}
+
+std::string spoken_case(const Case& definition, std::string_view ranks) {
+  if (definition.metric) return definition.metric->name;
+  if (definition.training) return "the GPT-2 step in " + training_label(definition);
+  return fmt::format("{} of {}{}", spoken_pair(definition, ranks), readable_bytes(definition.size),
+                     spoken_parameters(definition));
 }
 
 std::string_view option_for_launches(const Case& definition) {

@@ -132,6 +132,14 @@ std::string gpu_label(const Machine& machine, int rank) {
                                         : fmt::format("rank {}", rank);
 }
 
+std::string_view word_for_ranks(const Machine& machine) {
+  const bool are_gpus =
+      on_one_host(machine) && std::ranges::all_of(machine.ranks, [](const RankInfo& rank) {
+        return rank.gpu && rank.gpu->cuda_index == rank.rank;
+      });
+  return are_gpus && !machine.ranks.empty() ? "GPU" : "rank";
+}
+
 std::string describe_ranks(const Machine& machine) {
   if (machine.ranks.empty()) return "no GPUs";
   std::vector<std::pair<std::string, int>> counts;

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "linkgain/cases/case_label.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -141,12 +143,14 @@ constexpr WarningRow kRows[] = {
      "see whether the program brings an NCCL of its own"},
     {exec_nccl_differs, "exec-nccl-differs", Weight::notice, ExitCode::success,
      "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"},
-    {p2p_forbidden, "p2p-forbidden", Weight::notice, ExitCode::success,
+    {p2p_forbidden, "p2p-forbidden", Weight::doubtful, ExitCode::success,
      "unset the variable and run again"},
     {few_digits, "few-digits", Weight::notice, ExitCode::success,
      "let the program print more digits of it"},
     {few_runs, "few-runs", Weight::notice, ExitCode::success,
-     "ask for more with --rounds: from four on it is 1 of 35"},
+     "ask for more with --rounds: with four of each variant it is 1 of 35 cases"},
+    {rate_unmarked, "rate-unmarked", Weight::notice, ExitCode::success,
+     "add --higher-is-better, or --higher-is-better=NAME for one metric of several"},
     {matches_differ, "matches-differ", Weight::notice, ExitCode::success,
      "see in the logs whether both did the same work; a sum grows with the matches, and "
      "--metric-use median does not"},
@@ -246,6 +250,10 @@ std::string label_of(const Warning& warning) {
 }
 
 bool is(const Warning& warning, WarningCode code) { return row_of(warning).code == code; }
+
+std::string spoken_case(const Record& record, const Case& definition) {
+  return spoken_case(definition, word_for_ranks(record.machine));
+}
 
 bool has_warning(const Record& record, ExitCode exit_code) {
   return std::ranges::any_of(record.warnings, [exit_code](const Warning& warning) {

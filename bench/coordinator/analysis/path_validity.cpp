@@ -269,7 +269,8 @@ void warn_of_disturbed(Record& record) {
       if (!variant.evidence || is_p2p_off(record, variant.variant)) continue;
       const double share = variant.evidence->judged_share().value_or(0.0);
       if (share <= kDisturbed) continue;
-      cases.push_back(fmt::format("{} with {}", case_name(result.definition), variant.variant));
+      cases.push_back(
+          fmt::format("{} with {}", spoken_case(record, result.definition), variant.variant));
       most = std::max(most, share);
     }
   }
@@ -297,8 +298,9 @@ std::string reason_of(const TrafficEvidence& evidence) {
   return evidence.reason.empty() ? "no reason was given" : evidence.reason;
 }
 
-void add_case(Short& entry, const Case& definition, const std::string& variant) {
-  entry.cases.push_back(fmt::format("{} with {}", case_name(definition), variant));
+void add_case(Short& entry, const Record& record, const Case& definition,
+              const std::string& variant) {
+  entry.cases.push_back(fmt::format("{} with {}", spoken_case(record, definition), variant));
   (is_own_work(definition) ? entry.by_us : entry.by_library) = true;
 }
 
@@ -312,11 +314,13 @@ std::string_view witness_of(const Short& entry) {
 
 /// Sorts a variant of a case in where its bytes were not counted, or counted and nothing is known
 /// of what they should be. Of small messages nothing need be expected.
-void sort_in(const CaseResult& result, const VariantResult& variant, ByReason& missing,
-             ByReason& not_judged) {
+void sort_in(const Record& record, const CaseResult& result, const VariantResult& variant,
+             ByReason& missing, ByReason& not_judged) {
   if (!variant.time || !uses_link(result.definition)) return;
   const bool large = message_size(result.definition) >= kJudgedSize;
-  const auto add_to = [&](Short& entry) { add_case(entry, result.definition, variant.variant); };
+  const auto add_to = [&](Short& entry) {
+    add_case(entry, record, result.definition, variant.variant);
+  };
   if (!variant.evidence) {
     if (large) add_to(missing["the links' counters were not read"]);
     return;
@@ -338,7 +342,7 @@ void warn_of_missing(Record& record) {
   ByReason not_judged;
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& variant : result.variants) {
-      sort_in(result, variant, missing, not_judged);
+      sort_in(record, result, variant, missing, not_judged);
     }
   }
   for (const auto& [reason, entry] : missing) {
@@ -385,7 +389,7 @@ void judge_paths(Record& record) {
       if (!why) continue;
       Found& entry = found[{variant.variant, why->reason, is_own_work(result.definition)}];
       if (entry.cases.empty()) entry.first = *why;
-      entry.cases.push_back(case_name(result.definition));
+      entry.cases.push_back(spoken_case(record, result.definition));
     }
   }
   for (const auto& [key, entry] : found) {

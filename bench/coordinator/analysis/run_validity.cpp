@@ -24,40 +24,6 @@
 namespace linkgain {
 namespace {
 
-/// Tells whether what a variable affects is in what this record measured. Networks and logs are
-/// others' matter.
-bool matters(const EnvironmentVariable& variable, const Record& record) {
-  switch (variable.affects) {
-    case Affects::transport:
-    case Affects::resources:
-      return true;
-    case Affects::gemm:
-      return std::ranges::any_of(record.cases, [](const CaseResult& result) {
-        return result.definition.training.has_value();
-      });
-    case Affects::network:
-    case Affects::log:
-      return false;
-  }
-  return false;
-}
-
-/// Lists assignments that affect transports, algorithms, memory or the computing of a training, and
-/// that the caller, not a variant, made.
-std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
-  std::vector<std::string> assignments;
-  // Open MPI carries the messages of its own backend; NCCL's it only starts.
-  const bool by_mpi = record.settings.backend == BackendKind::mpi;
-  for (const auto& [name, unused] : in_force(record, variant)) {
-    if (name.starts_with("OMPI_") != by_mpi) continue;
-    const EnvironmentVariable* row = known_variable(name);
-    if (row == nullptr || !matters(*row, record)) continue;
-    const std::string value = inherited(record, variant, name);
-    if (!is_harmless(*row, value)) assignments.push_back(name + "=" + value);
-  }
-  return assignments;
-}
-
 /// Says what could make variants part that took one path.
 std::string advice_to_part(const Record& record) {
   for (std::size_t i = 0; i < record.settings.variants.size(); ++i) {
@@ -116,7 +82,7 @@ void judge_convergence(Record& record) {
     auto& group = !has_interval             ? without_interval
                   : *remedy == Remedy::time ? out_of_time
                                             : differing;
-    group.push_back(case_name(result.definition));
+    group.push_back(spoken_case(record, result.definition));
   }
   const std::string asked =
       record.settings.precision
@@ -155,7 +121,7 @@ void judge_level_shifts(Record& record) {
     for (const VariantResult& variant : result.variants) {
       if (!variant.level_shift) continue;
       shifts.push_back(fmt::format("{} with {} (x{:.3g} in launch {})",
-                                   case_name(result.definition), variant.variant,
+                                   spoken_case(record, result.definition), variant.variant,
                                    variant.level_shift->ratio, variant.level_shift->launch + 1));
     }
   }
@@ -197,13 +163,17 @@ std::string named_variants(const std::vector<std::string>& names, std::size_t al
   return names.size() == all ? "all variants" : fmt::format("variants {}", fmt::join(names, ", "));
 }
 
-void judge_environment(Record& record) {
+}  // namespace
+
+void warn_of_inherited(Record& record) {
   const std::vector<Variant>& variants = record.settings.variants;
   // By assignment, and by whether it closes the path that the run is about.
   std::map<std::pair<bool, std::string>, std::vector<std::string>> holding;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const std::string forbidding = forbidden_by_caller(record, i);
     for (const std::string& assignment : inherited_switches(record, i)) {
+      // The warning p2p-forbidden says so of a program.
+      if (record.settings.program && assignment == forbidding) continue;
       const bool closes = offers_nvlink(record.machine) && assignment == forbidding;
       holding[{!closes, assignment}].push_back(variants[i].name);
     }
@@ -220,6 +190,8 @@ void judge_environment(Record& record) {
                      : "unset it unless it is meant: it changes what the variants compare"});
   }
 }
+
+namespace {
 
 /// Says where to look for what bent data.
 std::string_view memory_advice(const Record& record) {
@@ -246,7 +218,7 @@ std::string why_not(const Record& record, Concerns concerns) {
     if (was_measured(result) || !concerns(result)) continue;
     for (const VariantResult& variant : result.variants) {
       if (!variant.skipped) continue;
-      return fmt::format(": {}: {}", case_name(result.definition), why_skipped(variant));
+      return fmt::format(": {}: {}", spoken_case(record, result.definition), why_skipped(variant));
     }
   }
   return {};
@@ -391,12 +363,13 @@ void judge_data(Record& record) {
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& variant : result.variants) {
       if (!has_wrong_data(variant)) continue;
-      add_once(record.warnings,
-               {name_of(WarningCode::wrong_data),
-                fmt::format("{} with {}: {}", case_name(result.definition), variant.variant,
-                            describe_wrong(result.definition, *variant.verification)),
-                fmt::format("do not trust results of this machine; run again, {}",
-                            memory_advice(record))});
+      add_once(
+          record.warnings,
+          {name_of(WarningCode::wrong_data),
+           fmt::format("{} with {}: {}", spoken_case(record, result.definition), variant.variant,
+                       describe_wrong(result.definition, *variant.verification)),
+           fmt::format("do not trust results of this machine; run again, {}",
+                       memory_advice(record))});
     }
   }
 }
@@ -414,7 +387,7 @@ bool judge_unverified(Record& record) {
       });
       if (!is_marked && (!variant.time || variant.verification)) continue;
       unverified.push_back(
-          fmt::format("{} with {}", case_name(result.definition), variant.variant));
+          fmt::format("{} with {}", spoken_case(record, result.definition), variant.variant));
     }
   }
   if (unverified.empty()) return false;
@@ -469,7 +442,7 @@ void judge_losses(Record& record) {
                {name_of(WarningCode::losses_differ),
                 fmt::format("{}: the loss with {} is off from that with {} by {:.1e} of it within "
                             "{} steps, rounding explains {:.1e}",
-                            case_name(result.definition), result.variants[i].variant,
+                            spoken_case(record, result.definition), result.variants[i].variant,
                             result.variants[0].variant, *difference, kJudgedSteps, bound),
                 fmt::format("both trained alike on the same tokens: unless a variant changes the "
                             "arithmetic (as NVIDIA_TF32_OVERRIDE does), one of the two had wrong "
@@ -521,7 +494,7 @@ void warn_of_link_errors(Record& record) {
 }
 
 ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
-  judge_environment(record);
+  warn_of_inherited(record);
   judge_data(record);
   judge_losses(record);
   judge_paths(record);

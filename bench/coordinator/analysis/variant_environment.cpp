@@ -30,6 +30,24 @@ bool is_of_interest(const std::string& name) {
   return name != "NCCL_DEBUG_FILE" && name != "OMPI_MCA_ras";
 }
 
+/// Tells whether what a variable affects is in what this record measured. Networks and logs are
+/// others' matter.
+bool matters(const EnvironmentVariable& variable, const Record& record) {
+  switch (variable.affects) {
+    case Affects::transport:
+    case Affects::resources:
+      return true;
+    case Affects::gemm:
+      return std::ranges::any_of(record.cases, [](const CaseResult& result) {
+        return result.definition.training.has_value();
+      });
+    case Affects::network:
+    case Affects::log:
+      return false;
+  }
+  return false;
+}
+
 std::string shown_value(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? "not set" : found->second.empty() ? "empty" : found->second;
@@ -73,6 +91,28 @@ std::string inherited(const Record& record, std::size_t variant, const std::stri
   return record.settings.variants[variant].environment.contains(name)
              ? std::string()
              : value_of(in_force(record, variant), name);
+}
+
+Environment inherited_variables(const Record& record, std::size_t variant) {
+  Environment variables;
+  // Open MPI carries the messages of its own backend; NCCL's it only starts.
+  const bool by_mpi = record.settings.backend == BackendKind::mpi;
+  for (const auto& [name, unused] : in_force(record, variant)) {
+    if (name.starts_with("OMPI_") != by_mpi) continue;
+    const EnvironmentVariable* row = known_variable(name);
+    if (row == nullptr || row->affects == Affects::log) continue;
+    const std::string value = inherited(record, variant, name);
+    if (!is_harmless(*row, value)) variables[name] = value;
+  }
+  return variables;
+}
+
+std::vector<std::string> inherited_switches(const Record& record, std::size_t variant) {
+  std::vector<std::string> assignments;
+  for (const auto& [name, value] : inherited_variables(record, variant)) {
+    if (matters(*known_variable(name), record)) assignments.push_back(name + "=" + value);
+  }
+  return assignments;
 }
 
 std::string forbidden_by_caller(const Record& record, std::size_t variant) {

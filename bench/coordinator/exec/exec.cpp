@@ -63,14 +63,16 @@ class Rounds {
     record_.status = RunStatus::interrupted;  // until it is over
     for (auto& result : record_.cases) result.stopped = StopReason::interrupted;
     read_errors();
+    warn_of_rates();
     journal_.write_head(record_);
     warm_up();
     StopReason stopped = run_rounds(1, plan_.rounds);
     if (stopped == StopReason::out_of_rounds) {
       if (const auto [more, metric, asked] = rounds_worth_more(); more > 0) {
-        observer_.note(fmt::format("{}: the interval is wider than ±{} of the ratio: {} more",
-                                   metric, percent_of_digits(asked),
-                                   counted(more, "round", "rounds")));
+        observer_.note(fmt::format(
+            "{}: the interval is wider than ±{} of the ratio, so {}", metric,
+            percent_of_digits(asked),
+            more == 1 ? "one more round follows" : fmt::format("{} more rounds follow", more)));
         steps_ += more * variant_count();
         stopped = run_rounds(plan_.rounds + 1, plan_.rounds + more);
       }
@@ -85,6 +87,7 @@ class Rounds {
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   bool read_errors();
+  void warn_of_rates();
   void warm_up();
   bool fits(int runs) const;
   StopReason run_rounds(int first, int last);
@@ -185,7 +188,7 @@ void Rounds::warn_of_waiting(const RunReport& report) {
   const auto warning = [&] {
     return warning_of(
         WarningCode::exec_waited,
-        fmt::format("the command waited until linkgain had read its output, for up to "
+        fmt::format("the command had to wait for linkgain to read its output, for up to "
                     "{:.0f} % of its time, in {}",
                     100.0 * longest_wait_, first_named(waiting_)));
   };
@@ -284,6 +287,18 @@ bool Rounds::read_errors() {
 /// Tells whether the budget leaves time for so many runs as long as the longest one.
 bool Rounds::fits(int runs) const {
   return !plan_.budget || elapsed() + longest_ * runs <= plan_.budget->value;
+}
+
+/// Warns of rates that count as times, at once: an answer the wrong way round would come too late.
+void Rounds::warn_of_rates() {
+  for (const MetricRequest& each : plan_.output.metrics) {
+    if (each.metric.higher_is_better || !looks_like_rate(each)) continue;
+    const Warning warning = warning_of(
+        WarningCode::rate_unmarked,
+        fmt::format("{} looks like a rate, but less of it counts as better", each.metric.name));
+    record_.warnings.push_back(warning);
+    observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
+  }
 }
 
 void Rounds::warm_up() {

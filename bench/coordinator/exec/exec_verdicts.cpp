@@ -15,6 +15,7 @@
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -113,8 +114,8 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
          fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
                      use_text(own, arm.runs.size()),
                      used_gpus(arm.runs).empty()
-                         ? "; others may have moved it, for the driver did not "
-                           "show on which GPUs the command was"
+                         ? "; others may have moved it: the driver did not show "
+                           "on which GPUs the command ran"
                          : ""),
          fmt::format("{} does not close what bypasses it: NVLink multicast "
                      "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's "
@@ -123,8 +124,8 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
   } else if (!all.empty()) {
     verdict.warnings.push_back(
         {name_of(WarningCode::exec_neighbours),
-         fmt::format("{}: {} is set, and {}, of GPUs that others used, too: who moved it is not "
-                     "known",
+         fmt::format("{}: {} is set, but {}, on GPUs that others used, too: it is not known who "
+                     "moved it",
                      arm.variant, arm.forbidding, use_text(all, arm.runs.size())),
          kNeighbourAdvice});
   }
@@ -140,7 +141,7 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     } else if (!is_use(*bytes)) {
       verdict.warnings.push_back(warning_of(
           WarningCode::exec_no_nvlink,
-          fmt::format("{}: P2P is allowed, and {} went over NVLink in a run: no NVLink joins its "
+          fmt::format("{}: P2P is allowed, but {} went over NVLink in a run: no NVLink joins its "
                       "GPUs, or the program does not use it",
                       arm.variant, *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing")));
     }
@@ -350,7 +351,7 @@ bool is_like_first(const Record& record, const Variant& variant) {
 }
 
 /// Warns of a variable of the caller's that takes P2P from the variant that should have it.
-void warn_of_inherited(Record& record) {
+void warn_of_forbidden_p2p(Record& record) {
   const Settings& settings = record.settings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
@@ -382,8 +383,8 @@ void warn_of_few_digits(Record& record) {
       if (!is_of_few_digits(record, result, each)) continue;
       record.warnings.push_back(warning_of(
           WarningCode::few_digits,
-          fmt::format("{} is printed in steps of {} of its value: a difference that is not larger "
-                      "is inconclusive, however many runs there are",
+          fmt::format("{} is printed in steps of {} of its value: no smaller difference can be "
+                      "seen, however many runs there are",
                       result.definition.metric->name,
                       percent_of_digits(rounding_of(result, each.variant)))));
       break;
@@ -413,8 +414,8 @@ void warn_of_few_runs(Record& record) {
       if (orders >= kEnough) continue;
       record.warnings.push_back(warning_of(
           WarningCode::few_runs,
-          fmt::format("{} runs: something on this machine that slows half of them slows one "
-                      "variant alone in 1 of {:.0f} cases",
+          fmt::format("there are only {} runs: if other work on this machine slows half of them, "
+                      "chance puts all slow runs in one variant in 1 of {:.0f} cases",
                       own + launch_medians(result, i).size(), orders / 2.0)));
       return;
     }
@@ -528,6 +529,7 @@ bool decides_rounds(const Record& record, const Case& definition) {
 }
 
 void warn_of_runs(Record& record) {
+  warn_of_forbidden_p2p(record);
   warn_of_inherited(record);
   warn_of_few_runs(record);
   warn_of_matches(record);

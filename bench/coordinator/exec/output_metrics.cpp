@@ -228,6 +228,15 @@ MetricRequest parse_metric(const std::string& text) {
   return request;
 }
 
+bool looks_like_rate(const MetricRequest& request) {
+  static const LinePattern kRate(
+      "(?i)/s(ec(ond)?)?(?![a-z])|per[ _.-]+s(?![a-z])|per[ _.-]*sec|"
+      "throughput",
+      "");
+  const std::array texts{request.metric.name, request.metric.unit, request.pattern.text()};
+  return std::ranges::any_of(texts, [](const std::string& text) { return kRate.matches(text); });
+}
+
 void name_metrics(std::vector<MetricRequest>& metrics) {
   std::set<std::string> taken;
   for (const MetricRequest& each : metrics) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "linkgain/html/page.hpp"
@@ -97,24 +98,80 @@ std::string axes(const Plot& plot, const Frame& frame) {
                          "soft");
 }
 
-/// Draws limits: values and names stand above their lines, or below the line of one that is a
-/// little higher.
+/// Where a text stands.
+struct Box {
+  double left;
+  double right;
+  double top;
+  double bottom;
+
+  bool holds(double x, double y) const { return x > left && x < right && y > top && y < bottom; }
+  bool overlaps(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+/// Tells whether a curve or the line of a limit goes through the box.
+bool is_crossed(const Box& box, const Plot& plot, const Frame& frame) {
+  constexpr int kSteps = 32;
+  const auto goes_through = [&](const Plot::Series& series) {
+    for (std::size_t i = 0; i < series.points.size(); ++i) {
+      const Plot::Point& to = series.points[i];
+      const Plot::Point& from = series.points[i == 0 ? 0 : i - 1];
+      for (int step = 0; step <= kSteps; ++step) {
+        const double share = static_cast<double>(step) / kSteps;
+        if (box.holds(std::lerp(frame.x(from.x), frame.x(to.x), share),
+                      std::lerp(frame.y(from.y), frame.y(to.y), share))) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  return std::ranges::any_of(plot.series, goes_through) ||
+         std::ranges::any_of(plot.limits, [&](const Plot::Limit& limit) {
+           return frame.y(limit.y) > box.top && frame.y(limit.y) < box.bottom;
+         });
+}
+
+/// Finds room for the text of a line: at its right end or its left one, above it or below; where
+/// there is none, above its right end.
+Box room_beside(double y, double width, const std::vector<Box>& taken, const Plot& plot,
+                const Frame& frame) {
+  constexpr double kGap = 3.0;
+  const double right = kPlotLeft + kPlotWidth;
+  const double left = kPlotLeft + 2.0 * kGap;
+  const double above = y - kTextHeight - kGap;
+  for (const double top : {above, y + kGap}) {
+    for (const double begin : {right - width, left}) {
+      const Box box{begin, begin + width, top, top + kTextHeight};
+      const bool is_outside = box.top < frame.top() - kTextHeight || box.bottom > frame.bottom();
+      const bool is_taken =
+          std::ranges::any_of(taken, [&](const Box& other) { return box.overlaps(other); });
+      if (!is_outside && !is_taken && !is_crossed(box, plot, frame)) return box;
+    }
+  }
+  return {right - width, right, above, above + kTextHeight};
+}
+
+/// Draws limits with their names and values, which no curve crosses where there is room.
 std::string limits(const Plot& plot, const Frame& frame) {
   std::string text;
   if (plot.reference) {
     const double y = frame.y(*plot.reference);
     text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "reference");
   }
+  const double title = frame.top() - 10.0;  // of the axis
+  std::vector<Box> taken{{0.0, text_width(plot.y.title), title - kTextHeight, title + 3.0}};
   for (const Plot::Limit& limit : plot.limits) {
     const double y = frame.y(limit.y);
-    const bool is_below = std::ranges::any_of(plot.limits, [&](const Plot::Limit& other) {
-      const double above = y - frame.y(other.y);
-      return &other != &limit && above >= 0.0 && above < 1.5 * kTextHeight;
-    });
+    const std::string name = fmt::format("{}: {}", limit.name, axis_text(plot.y.quantity, limit.y));
+    taken.push_back(room_beside(y, text_width(name), taken, plot, frame));
+    const Box& box = taken.back();
+    const bool is_right = box.right >= kPlotLeft + kPlotWidth;
     text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "limit");
-    text += svg_text(kPlotLeft + kPlotWidth, is_below ? y + 13.0 : y - 5.0, Anchor::end,
-                     fmt::format("{}: {}", limit.name, axis_text(plot.y.quantity, limit.y)),
-                     "halo soft");
+    text += svg_text(is_right ? box.right : box.left, box.bottom - 2.0,
+                     is_right ? Anchor::end : Anchor::start, name, "halo soft");
   }
   return text;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/html/page.hpp"
@@ -50,56 +52,83 @@ Evidence evidence_of(const RunSummary& summary) {
   return evidence;
 }
 
-/// Finds the first warning of the heaviest weight; null where all are notices.
-const Warning* heaviest(const Record& record) {
-  for (const WarningWeight weight :
-       {WarningWeight::wrong, WarningWeight::incomplete, WarningWeight::doubtful}) {
-    const auto found = std::ranges::find(
-        record.warnings, weight, [](const Warning& warning) { return row_of(warning).weight; });
-    if (found != record.warnings.end()) return &*found;
-  }
-  return nullptr;
-}
+/// Something that takes from what a run says, and how much.
+struct Fault {
+  WarningWeight weight;
+  std::string text;
+};
 
-/// Lists what is certain, besides warnings.
-std::vector<std::string> facts_of(const RunSummary& summary) {
+/// Lists what the results themselves show, then what warnings say, the heaviest first.
+std::vector<Fault> faults_of(const RunSummary& summary) {
   const Record& record = summary.record;
-  std::vector<std::string> wrong;
+  std::vector<Fault> faults;
   const auto wrong_cases = std::ranges::count_if(summary.cases, &CaseSummary::has_wrong_data);
   if (wrong_cases > 0) {
-    wrong.push_back(fmt::format("WRONG DATA in {}.", counted(wrong_cases, "case", "cases")));
+    faults.push_back({WarningWeight::wrong,
+                      fmt::format("WRONG DATA in {}.", counted(wrong_cases, "case", "cases"))});
   }
   if (const auto [judged, disagree] = evidence_of(summary); disagree > 0) {
-    wrong.push_back(fmt::format("NVLink's counters disagree with the path of {} of {}.", disagree,
-                                counted(judged, "result", "results")));
+    faults.push_back(
+        {WarningWeight::wrong, fmt::format("NVLink's counters disagree with the path of {} of {}.",
+                                           disagree, counted(judged, "result", "results"))});
   }
   if (record.status != RunStatus::complete) {
-    wrong.push_back(fmt::format("The run is not complete: {}.", name_of(record.status)));
+    faults.push_back({WarningWeight::incomplete,
+                      fmt::format("The run is not complete: {}.", name_of(record.status))});
   }
   if (summary.health && summary.health->unhealthy_samples > 0) {
-    wrong.push_back(fmt::format("{}.", throttling_text(*summary.health)));
+    faults.push_back(
+        {WarningWeight::doubtful, fmt::format("{}.", throttling_text(*summary.health))});
   }
-  return wrong;
+  for (const Warning& warning : record.warnings) {
+    const WarningWeight weight = row_of(warning).weight;
+    if (weight != WarningWeight::notice) faults.push_back({weight, warning.text + "."});
+  }
+  std::ranges::stable_sort(faults, {}, &Fault::weight);
+  return faults;
+}
+
+/// Gives what weighs most; WarningWeight::notice where nothing takes anything.
+WarningWeight heaviest(const std::vector<Fault>& faults) {
+  return faults.empty() ? WarningWeight::notice : faults.front().weight;
+}
+
+std::string whether_wrong(const RunSummary& summary, WarningWeight weight) {
+  switch (weight) {
+    case WarningWeight::wrong:
+      return "Yes: data are wrong, or the path is.";
+    case WarningWeight::incomplete:
+      return "Yes: something that was asked for is missing.";
+    case WarningWeight::doubtful:
+      return "Perhaps: figures may be off, or not mean what they seem to.";
+    case WarningWeight::notice:
+      break;
+  }
+  return summary.is_of_program()
+             ? "No: no run is missing, and no GPU is known to have been throttled or used by "
+               "others."
+             : "No: the run is complete, no data are wrong, and no GPU is known to have been "
+               "throttled.";
+}
+
+/// Leads to the warnings, and says what they are where nothing is wrong.
+std::string warnings_html(const RunSummary& summary, WarningWeight weight) {
+  const std::vector<Warning>& warnings = summary.record.warnings;
+  if (warnings.empty()) return "<p>There is no warning.</p>\n";
+  const std::string link = fmt::format("<a href=\"#warnings\">{}</a>",
+                                       counted(std::ssize(warnings), "warning", "warnings"));
+  if (weight != WarningWeight::notice) return fmt::format("<p>Read the {}.</p>\n", link);
+  return fmt::format("<p>The {} {} no fault.</p>\n", link, warnings.size() == 1 ? "names" : "name");
 }
 
 Document what_is_wrong(const RunSummary& summary) {
-  const Record& record = summary.record;
-  std::vector<std::string> items = facts_of(summary);
-  const Warning* const warning = heaviest(record);
-  const bool is_certain =
-      !items.empty() || (warning != nullptr && row_of(*warning).weight == WarningWeight::wrong);
-  if (warning != nullptr) items.push_back(warning->text + ".");
-  Document document =
-      with_items(paragraph(is_certain ? "Yes."
-                           : !items.empty()
-                               ? "Perhaps."
-                               : "No: the run is complete, no data are wrong, and no GPU is known "
-                                 "to have been throttled."),
-                 items);
-  document.figure(record.warnings.empty()
-                      ? "<p>There is no warning.</p>\n"
-                      : fmt::format("<p>Read the <a href=\"#warnings\">{}</a>.</p>\n",
-                                    counted(std::ssize(record.warnings), "warning", "warnings")));
+  constexpr std::size_t kMostShown = 4;
+  const std::vector<Fault> faults = faults_of(summary);
+  Document document = paragraph(whether_wrong(summary, heaviest(faults)));
+  for (const Fault& fault : std::span(faults).first(std::min(faults.size(), kMostShown))) {
+    document.item(fault.text);
+  }
+  document.figure(warnings_html(summary, heaviest(faults)));
   return document;
 }
 
@@ -145,6 +174,7 @@ Document at_which_size(const RunSummary& summary, const CaseSummary& shown) {
 
 /// Says how much of the output was checked.
 std::string checked_text(const RunSummary& summary) {
+  if (summary.is_of_program()) return "Data: linkgain does not check what the command computes.";
   std::int64_t results = 0;
   std::int64_t checked = 0;
   std::int64_t wrong = 0;
@@ -161,35 +191,67 @@ std::string checked_text(const RunSummary& summary) {
                      wrong == 0 ? "none" : fmt::to_string(wrong));
 }
 
+/// Names what is repeated: a run's "launch", a program's "run".
+std::string_view replicate(const RunSummary& summary) {
+  return summary.is_of_program() ? "run" : "launch";
+}
+
 /// Says it in a sentence, before what it rests on.
 std::string verdict(const RunSummary& summary) {
-  const Record& record = summary.record;
-  const bool is_wrong = std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data) ||
-                        has_warning(record, ExitCode::wrong_path) ||
-                        evidence_of(summary).disagree > 0;
-  if (is_wrong) return "No: data are wrong, or the path is.";
-  if (record.settings.backend == BackendKind::mpi) {
+  const WarningWeight weight = heaviest(faults_of(summary));
+  if (weight == WarningWeight::wrong) return "No: data are wrong, or the path is.";
+  if (summary.record.settings.backend == BackendKind::mpi) {
     return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
   }
-  if (summary.launches.most <= 1) return "Not yet: one launch of each variant decides nothing.";
+  if (summary.launches.most <= 1) {
+    return fmt::format("Not yet: one {} of each variant decides nothing.", replicate(summary));
+  }
+  switch (weight) {
+    case WarningWeight::wrong:
+    case WarningWeight::incomplete:
+      return "What was measured, within the intervals; see above for what is missing.";
+    case WarningWeight::doubtful:
+      return "With care: the intervals do not cover what may be wrong.";
+    case WarningWeight::notice:
+      break;
+  }
   return "Yes, within the intervals.";
 }
 
 std::string launches_text(const RunSummary& summary) {
+  const bool is_of_program = summary.is_of_program();
   const LaunchRange& launches = summary.launches;
   if (launches.most <= 1) {
-    return "Repetition: one launch of each variant, so there is no confidence interval; "
-           "--launches 6 gives one.";
+    return fmt::format(
+        "Repetition: one {} of each variant, so there is no confidence interval; "
+        "{} 6 gives one.",
+        replicate(summary), is_of_program ? "--rounds" : "--launches");
   }
   const auto compared = std::ranges::count_if(summary.cases, &CaseSummary::is_compared);
   const auto converged = std::ranges::count_if(summary.cases, [](const CaseSummary& each) {
     return each.is_compared && each.result->converged;
   });
-  return fmt::format("Repetition: {} of each variant; {} of {} reached the precision asked for.",
-                     launches.text(), converged, counted(compared, "case", "cases"));
+  return fmt::format(
+      "Repetition: {} of each variant; {} of {} reached the precision asked for.",
+      is_of_program ? launches.text("run", "runs") : launches.text(), converged,
+      is_of_program ? counted(compared, "metric", "metrics") : counted(compared, "case", "cases"));
+}
+
+/// Says in how many runs of a program NVLink's counters were read.
+std::string counted_traffic_text(const RunSummary& summary) {
+  std::size_t runs = 0;
+  std::size_t read = 0;
+  for (const Variant& variant : summary.record.settings.variants) {
+    const std::vector<RunEvidence> own = counted_runs(summary.record, variant.name);
+    runs += own.size();
+    read += nvlink_bytes_of(own, SharedGpus::count).size();
+  }
+  return fmt::format("Path: NVLink's counters were read in {} of {}.", read,
+                     counted(static_cast<std::int64_t>(runs), "run", "runs"));
 }
 
 std::string evidence_text(const RunSummary& summary) {
+  if (summary.is_of_program()) return counted_traffic_text(summary);
   const auto [judged, disagree] = evidence_of(summary);
   if (judged == 0) return "Path: NVLink's counters were not read, or could not judge.";
   return fmt::format(
@@ -200,7 +262,7 @@ std::string evidence_text(const RunSummary& summary) {
 
 Document can_be_trusted(const RunSummary& summary) {
   std::vector<std::string> items{checked_text(summary), launches_text(summary)};
-  if (summary.record.settings.backend == BackendKind::nccl) {
+  if (summary.record.settings.backend != BackendKind::mpi) {
     items.push_back(evidence_text(summary));
   }
   return with_items(paragraph(verdict(summary)), items);

@@ -27,10 +27,9 @@ std::string answer_html(const RunSummary& summary, const std::string& questions)
     cells += figure(picture, fmt::format("answer-{}", &picture - pictures.data()));
   }
   std::string tables;
-  const bool is_of_program = summary.is_of_program() && answer.main() != nullptr;
-  for (const Table& table : is_of_program ? std::vector{metrics_table({answer.main()})}
-                                          : answer_tables(summary, answer)) {
-    tables += to_html(table, tables.empty() ? "Each operation" : "Headroom");
+  const std::string_view caption = summary.is_of_program() ? "Each metric" : "Each operation";
+  for (const Table& table : answer_tables(summary, answer)) {
+    tables += to_html(table, tables.empty() ? caption : "Headroom");
   }
   if (!tables.empty()) cells += fmt::format("<div>\n{}</div>\n", tables);
   return fmt::format("<p>{}</p>\n", xml_escaped(answer_sentence(summary, answer))) +
@@ -120,7 +119,7 @@ std::string runs_table(std::span<const ShownRun> runs) {
 /// machine.
 std::string program_page(const RunSummary& summary) {
   HtmlPage page = page_of(report_head(summary.record));
-  page.add("answer", "The answer", answer_html(summary, ""));
+  page.add("answer", "The answer", answer_html(summary, questions(summary)));
   page.add("warnings", "Warnings", body_of(warnings_section(summary.record)));
   std::vector<Picture> pictures;
   for (const CaseSummary& each : summary.cases) {

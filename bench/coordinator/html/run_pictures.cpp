@@ -55,16 +55,10 @@ std::string heat_map_of(const RunSummary& summary, const PairsSummary& pairs,
   return heat_map_table(map);
 }
 
-/// Names a training as the answer does, and says what "none" communicates.
-std::string training_label(const CaseSummary& each, const VariantSummary& variant) {
-  constexpr std::string_view kNone = " none";
-  std::string label = answer_label(each.definition());
-  if (const std::size_t none = label.rfind(kNone);
-      !uses_link(each.definition()) && none != std::string::npos) {
-    label.replace(none, kNone.size(), " without communication");
-  }
+/// Names a training as the answer does, and its variant.
+std::string training_row_label(const CaseSummary& each, const VariantSummary& variant) {
   const auto place = static_cast<std::size_t>(variant.result - each.result->variants.data());
-  return fmt::format("{}, {}", label, variant_title(each, place));
+  return fmt::format("{}, {}", answer_label(each.definition()), variant_title(each, place));
 }
 
 /// Shows the parts of a step; of a training without communication, and where none is left to be
@@ -73,7 +67,7 @@ RowChart::Row training_row(const ShownRun& run, const CaseSummary& each,
                            const VariantSummary& variant) {
   const double step = variant.result->time->value;
   const std::string name = run.name.empty() ? "" : run.name + ": ";
-  RowChart::Row row{.label = name + training_label(each, variant)};
+  RowChart::Row row{.label = name + training_row_label(each, variant)};
   row.text = readable_time(*variant.result->time);
   const std::optional<Estimate>& exposed = variant.exposed;
   const bool is_shown = exposed && (exposed->value > 0.0 || exposed->interval);
@@ -254,7 +248,11 @@ std::vector<Picture> answer_pictures(const RunSummary& summary) {
   std::vector<Picture> pictures = is_training(operation)
                                       ? training_pictures({&run, 1})
                                       : size_pictures({&run, 1}, operation).answer;
-  return pictures.empty() ? speed_up_pictures(answer) : pictures;
+  const bool has_room = is_training(operation) && pictures.size() == 1;
+  if (pictures.empty() || has_room) {
+    std::ranges::move(speed_up_pictures(answer), std::back_inserter(pictures));
+  }
+  return pictures;
 }
 
 std::string health_pictures(const RunSummary& summary) {

@@ -30,7 +30,8 @@ SizePictures size_pictures(std::span<const ShownRun> runs,
                            const std::optional<OperationKind>& operation = {});
 
 /// Draws what stands first in a report: of a program its first metric and what went over NVLink; of
-/// a training its steps; of curves what size_pictures() gives; else each row's speed-up.
+/// a training its steps and speed-ups; of curves what size_pictures() gives; else each row's
+/// speed-up.
 std::vector<Picture> answer_pictures(const RunSummary& summary);
 
 /// Shows a heat map for each variant of the pairs' first family of each operation; where the

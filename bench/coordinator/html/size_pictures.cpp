@@ -165,8 +165,7 @@ void add_limits(Plot& plot, const Family& family) {
       const bool is_nvlink = variant.result->path == Path::nvlink;
       // The first one's of several runs: the same path differs by little between like machines.
       if (known.insert(limit->kind).second) {
-        plot.limits.push_back(
-            {is_nvlink ? "limit of NVLink" : "limit of host memory", limit->gb_per_s});
+        plot.limits.push_back({is_nvlink ? "NVLink" : "host memory", limit->gb_per_s});
       }
     }
   }
@@ -227,6 +226,7 @@ std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
   if (moves_its_size(definition.operation) && !is_latency(definition.operation)) {
     add_variants(bandwidth, family, Shown::bandwidth);
     add_limits(bandwidth, family);
+    if (!bandwidth.limits.empty()) bandwidth.y.title += ", dashed: limits of the paths";
   }
   Plot time = plot_of("time of one operation", "time", Quantity::seconds);
   add_variants(time, family, Shown::time);

@@ -11,6 +11,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/warning.hpp"
 
@@ -248,13 +249,13 @@ void MemoryFit::refuse(const Case& c) const {
     throw UsageError(
         fmt::format("the variants' jobs do not fit into memory together: each of {} needs {} for "
                     "{}, {} of {} memory are there",
-                    jobs_, gibibytes(need(c)), case_name(c), gibibytes(memory_), kind_),
+                    jobs_, gibibytes(need(c)), spoken_case(c), gibibytes(memory_), kind_),
         c.training ? fmt::format("leave out --schedule paired, or train with {}",
                                  smaller_training(c, jobs_))
                    : "leave out --schedule paired, or measure smaller sizes with --sizes");
   }
   throw UsageError(fmt::format("{} needs {} of {} memory, {} are there",
-                               c.training ? case_name(c) : readable_bytes(c.size),
+                               c.training ? spoken_case(c) : readable_bytes(c.size),
                                gibibytes(need(c)), kind_, gibibytes(memory_)),
                    c.training ? fmt::format("train with {}", smaller_training(c, at_once_))
                               : "measure smaller sizes with --sizes");
@@ -282,7 +283,7 @@ Warning MemoryFit::warning_of(const std::vector<Case>& left_out) const {
   std::vector<std::string> names;
   for (const Case& c : left_out) {
     if (names.size() == kNamed) break;
-    names.push_back(fmt::format("{} ({})", case_name(c), gibibytes(need(c))));
+    names.push_back(fmt::format("{} ({})", spoken_case(c), gibibytes(need(c))));
   }
   const std::size_t rest = left_out.size() - names.size();
   std::vector<std::string> advice;
@@ -311,7 +312,7 @@ void MemoryFit::choose_schedule() {
       {name_of(WarningCode::sequential),
        fmt::format("the variants run one after the other: memory is too short for all at once, of "
                    "which each takes up to {} of {} ({})",
-                   gibibytes(need(c)), gibibytes(memory_), case_name(c)),
+                   gibibytes(need(c)), gibibytes(memory_), spoken_case(c)),
        c.training ? fmt::format("drift between them is not cancelled; train with {} to have them "
                                 "in turn, or leave the training out with --only",
                                 smaller_training(c, jobs_))

@@ -13,6 +13,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
@@ -280,7 +281,7 @@ void fit_trainings(const RunOptions& options, const Site& site, RunPlan& plan) {
           std::ranges::count(options.training.precisions, c.training->precision) > 0) {
         throw;
       }
-      left_out[{error.what(), error.advice()}].push_back(case_name(c));
+      left_out[{error.what(), error.advice()}].push_back(spoken_case(c));
       return true;
     }
     return false;

@@ -240,34 +240,39 @@ class RowChoice {
   std::set<OperationKind> seen_;
 };
 
-/// Chooses what a program's sentence is about: what was asked for first, else the wall time.
-const CaseSummary* main_metric(const RunSummary& summary) {
-  const CaseSummary* main = nullptr;
-  for (const CaseSummary& each : summary.cases) {
-    const std::string& name = each.definition().metric->name;
-    if (name == ProgramMetric::kStartUp) continue;
-    const bool asked = name != ProgramMetric::kTime;
-    if (main == nullptr || asked) main = &each;
-    if (asked) break;
-  }
-  return main;
+/// Lists a program's metrics: what was asked for, then the wall time and the start-up.
+std::vector<const CaseSummary*> metrics_of(const RunSummary& summary) {
+  std::vector<const CaseSummary*> metrics;
+  for (const CaseSummary& each : summary.cases) metrics.push_back(&each);
+  std::ranges::stable_partition(metrics, [](const CaseSummary* each) {
+    return !is_always_measured(*each->definition().metric);
+  });
+  return metrics;
 }
 
-/// Shows all variants of the metrics that some run gave.
+/// Shows all variants of the metrics that some run gave. Speaks of the first metric, and of what
+/// became of the wall time where that is another one; with more than two variants the table says
+/// it.
 Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
   Answer answer;
-  for (const CaseSummary& each : summary.cases) {
-    if (!each.is_measured) continue;
+  const std::vector<const CaseSummary*> metrics = metrics_of(summary);
+  for (const CaseSummary* each : metrics) {
+    if (!each->is_measured) continue;
     if (answer.rows.size() < most_rows) {
-      answer.rows.push_back({&each});
+      answer.rows.push_back({each});
     } else {
-      answer.left_out.push_back(each.definition().metric->name);
+      answer.left_out.push_back(each->definition().metric->name);
     }
   }
   if (answer.rows.empty()) return answer;
-  const CaseSummary* const main = main_metric(summary);
+  const CaseSummary* const main = metrics.front();
   for (std::size_t i = 1; i < main->variants.size(); ++i) answer.spoken.push_back({main, i});
   if (answer.spoken.empty()) answer.spoken.push_back({main});
+  if (main->variants.size() != 2) return answer;
+  for (const CaseSummary* each : metrics) {
+    const bool is_time = each != main && each->definition().metric->name == ProgramMetric::kTime;
+    if (is_time && each->comparisons.front().has_speed_up()) answer.spoken.push_back({each, 1});
+  }
   return answer;
 }
 

@@ -2,17 +2,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <iterator>
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
@@ -48,14 +51,8 @@ std::string interval_text(const RatioText& text, const Estimate& ratio) {
                                : "no confidence interval";
 }
 
-/// Says "bf16", "fp32 zero2": what the step of a training is called by.
-std::string training_name(const Case& definition) {
-  constexpr std::string_view kStep = "GPT-2 step ";
-  return answer_label(definition).substr(kStep.size());
-}
-
-/// Says "all-reduce", or the label of what has more to it: "all_reduce bf16".
-std::string spoken_curve(const RunSummary& summary, const Case& definition) {
+/// Leaves out of a case how it was launched and its pair, where no other one differs in these.
+Case spoken_form(const RunSummary& summary, const Case& definition) {
   Case form = definition;
   form.launch = LaunchMode::stream;
   const bool has_other_launch = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
@@ -72,19 +69,16 @@ std::string spoken_curve(const RunSummary& summary, const Case& definition) {
     return own == definition;
   });
   if (form.pair && !form.pair->both && form.ranks == 2 && !has_other_pair) form.pair.reset();
-  const bool plain = curve_label(form) == name_of(definition.operation);
-  return plain ? spoken_operation(definition) : curve_label(definition);
+  return form;
 }
 
-/// Says "all-reduce of 1 GiB", "all_reduce bf16 1 GiB", "the latency of 8 B", "the GPT-2 step in
-/// bf16".
+/// Says "all-reduce of 1 GiB (bfloat16)", "the latency of 8 B", "the GPT-2 step in bf16".
 std::string spoken_case(const RunSummary& summary, const Case& definition) {
-  if (is_training(definition.operation)) return "the GPT-2 step in " + training_name(definition);
-  const std::string size = readable_bytes(definition.size);
-  if (is_latency(definition.operation)) return "the latency of " + size;
-  const std::string curve = spoken_curve(summary, definition);
-  return curve == spoken_operation(definition) ? fmt::format("{} of {}", curve, size)
-                                               : answer_label(definition);
+  if (is_training(definition.operation)) return linkgain::spoken_case(definition);
+  if (is_latency(definition.operation)) {
+    return "the latency of " + readable_bytes(definition.size);
+  }
+  return linkgain::spoken_case(summary.record, spoken_form(summary, definition));
 }
 
 std::string in_words(const std::vector<std::string>& parts) {
@@ -116,7 +110,7 @@ std::string other_trainings(const RunSummary& summary, const AnswerRow& spoken, 
   std::vector<std::string> parts;
   for (const auto& [change, each] : changed) {
     parts.push_back(fmt::format("{}{} in {}", ratio_of(each), parts.empty() ? as_fast : "",
-                                training_name(each->definition())));
+                                training_label(each->definition())));
   }
   return in_words(parts);
 }
@@ -203,7 +197,7 @@ std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
   return fmt::format("{} makes {} {}{}{} ({}; {}){}{}.", subject,
                      of_training ? "the GPT-2 step" : spoken_case(summary, definition),
                      is_faster ? "" : "take ", spoken.words,
-                     of_training ? " in " + training_name(definition) : "", values,
+                     of_training ? " in " + training_label(definition) : "", values,
                      interval_text(spoken.text, *comparison.ratio), contrary_text(summary, row),
                      trainings_text(summary, row));
 }
@@ -313,12 +307,14 @@ std::string change_by_setting(const RunSummary& summary, AnswerRow row) {
   const bool is_faster = comparison.verdict == Verdict::slower;
   const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
   const std::string number = spoken.text.estimate;
-  const std::string where =
-      least == most ? fmt::format("{}: {} as {}", spoken_case(summary, definition), number,
-                                  is_faster ? "fast" : "long")
-                    : fmt::format("{} of {} to {}, at most {} at {}",
-                                  spoken_curve(summary, definition), readable_bytes(least),
-                                  readable_bytes(most), number, readable_bytes(definition.size));
+  const std::string where = least == most
+                                ? fmt::format("{}: {} as {}", spoken_case(summary, definition),
+                                              number, is_faster ? "fast" : "long")
+                                : fmt::format("{} of {} to {}, at most {} at {}",
+                                              spoken_curve(spoken_form(summary, definition),
+                                                           word_for_ranks(summary.record.machine)),
+                                              readable_bytes(least), readable_bytes(most), number,
+                                              readable_bytes(definition.size));
   return fmt::format("{} is {} than {} in {} ({}; {}){}{}.", own, is_faster ? "faster" : "slower",
                      first, where, values, interval_text(spoken.text, *comparison.ratio),
                      contrary_text(summary, row), unchanged_text(summary, row));
@@ -384,7 +380,7 @@ std::string sentence_of(const RunSummary& summary, const AnswerRow& row) {
       break;
   }
   return fmt::format("No conclusion: {} has no right results of both {} and {}.",
-                     answer_label(row.of->definition()), comparison.first->variant,
+                     spoken_case(summary, row.of->definition()), comparison.first->variant,
                      comparison.other->variant);
 }
 
@@ -413,7 +409,7 @@ std::string headroom_sentence(const Answer& answer) {
   });
   const std::string_view who = is_copy(definition.operation) ? "the copy engine" : "NCCL";
   std::string text = fmt::format("{}{} takes {}: that is the headroom.",
-                                 is_only_one ? "" : fmt::format("In {}, ", curve_label(operation)),
+                                 is_only_one ? "" : fmt::format("In {}, ", spoken_curve(operation)),
                                  who, in_words(parts));
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   if (slower.empty()) return text;
@@ -421,7 +417,7 @@ std::string headroom_sentence(const Answer& answer) {
 }
 
 std::string program_sentence(const Answer& answer) {
-  if (answer.main() == nullptr) return "No comparison: no run counts.";
+  if (answer.main() == nullptr) return "No comparison: there is no valid run.";
   if (answer.comparison() == nullptr) return "No comparison: one variant ran.";
   std::vector<std::string> sentences;
   for (const AnswerRow& each : answer.spoken) {
@@ -448,20 +444,32 @@ std::string conclusion(const RunSummary& summary, const Answer& answer) {
 }
 
 /// Says what is wrong in the case, in the first variant with wrong data.
-std::string wrong_data(const CaseSummary& each) {
+std::string wrong_data(const RunSummary& summary, const CaseSummary& each) {
   const auto variant = std::ranges::find_if(
       each.result->variants, [](const VariantResult& one) { return has_wrong_data(one); });
-  return fmt::format("{} with {}: {}.", answer_label(each.definition()), variant->variant,
+  return fmt::format("{} with {}, {}.", spoken_case(summary, each.definition()), variant->variant,
                      describe_wrong(each.definition(), *variant->verification));
 }
 
-/// Says who else worked on the GPUs or their links meanwhile: "Disturbed: GPU 0 was 98 % busy …. ".
+/// Says in a clause for each kind of warning who else worked on the machine: "Disturbed: GPU 0 was
+/// 98 % busy before anything was started; the host was under load. ".
 std::string disturbed_text(const Record& record) {
-  const auto found = std::ranges::find_if(record.warnings, [](const Warning& warning) {
-    return is(warning, WarningCode::busy_gpu) || is(warning, WarningCode::links_disturbed) ||
-           is(warning, WarningCode::exec_neighbours);
-  });
-  return found == record.warnings.end() ? "" : fmt::format("Disturbed: {}. ", found->text);
+  constexpr std::string_view kAsWarned;
+  static constexpr std::array<std::pair<WarningCode, std::string_view>, 5> kClauses{
+      {{WarningCode::busy_gpu, kAsWarned},
+       {WarningCode::exec_neighbours, kAsWarned},
+       {WarningCode::links_disturbed, "other work used the links"},
+       {WarningCode::busy_processors, "the host was busy"},
+       {WarningCode::host_load, "the host was under load"}}};
+  std::vector<std::string> clauses;
+  for (const auto& [code, clause] : kClauses) {
+    const auto found = std::ranges::find_if(
+        record.warnings, [&](const Warning& warning) { return is(warning, code); });
+    if (found == record.warnings.end()) continue;
+    clauses.emplace_back(clause == kAsWarned ? found->text.substr(0, found->text.find(" ("))
+                                             : clause);
+  }
+  return clauses.empty() ? "" : fmt::format("Disturbed: {}. ", fmt::join(clauses, "; "));
 }
 
 }  // namespace
@@ -478,7 +486,8 @@ std::string answer_alarm(const RunSummary& summary) {
 std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
   const std::string alarm = answer_alarm(summary);
   const auto wrong = std::ranges::find_if(summary.cases, &CaseSummary::has_wrong_data);
-  if (wrong != summary.cases.end()) return fmt::format("{}. {}", alarm, wrong_data(*wrong));
+  if (wrong != summary.cases.end())
+    return fmt::format("{}: {}", alarm, wrong_data(summary, *wrong));
   const std::string bound = nvlink_bound_sentence(summary);
   return (alarm.empty() ? "" : alarm + ", see the warning. ") + disturbed_text(summary.record) +
          conclusion(summary, answer) + (bound.empty() ? "" : " " + bound);

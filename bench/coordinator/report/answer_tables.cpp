@@ -16,14 +16,7 @@
 namespace linkgain {
 
 std::string answer_label(const Case& definition) {
-  std::string label = case_label(definition);
-  if (!definition.training) return label;
-  label = "GPT-2 step" + label.substr(name_of(definition.operation).size());
-  constexpr std::string_view kUsualModel = " gpt2";
-  const std::size_t model = label.find(kUsualModel);
-  const std::size_t end = model + kUsualModel.size();
-  const bool whole = model != std::string::npos && (end == label.size() || label[end] == ' ');
-  return whole ? label.erase(model, kUsualModel.size()) : label;
+  return definition.training ? "GPT-2 step " + training_label(definition) : case_label(definition);
 }
 
 std::string variant_title(const CaseSummary& each, std::size_t variant) {
@@ -163,9 +156,34 @@ std::string words_for(const CaseSummary& each, std::size_t variant) {
   return fmt::format("{} {}", is_name ? "in variant" : "with", title);
 }
 
+/// Says what NVLink carried of a program, with each variant.
+std::string traffic_sentence(const CaseSummary& each) {
+  std::vector<std::string> seen;
+  std::vector<std::string> unseen;
+  bool is_elsewhere = false;
+  for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const std::optional<double>& bytes = each.variants[i].nvlink_bytes;
+    if (!bytes) {
+      unseen.push_back(words_for(each, i));
+      continue;
+    }
+    is_elsewhere = is_elsewhere || *bytes <= static_cast<double>(kNvlinkFloor);
+    seen.push_back(fmt::format("{}{} {}", readable_traffic(*bytes), seen.empty() ? " in a run" : "",
+                               words_for(each, i)));
+  }
+  if (seen.empty()) return "Not known: NVLink traffic was not measured.";
+  std::string text = fmt::format("NVLink carried {}.", fmt::join(seen, ", "));
+  if (!unseen.empty()) {
+    text += fmt::format(" Its traffic {} was not measured.", fmt::join(unseen, ", "));
+  }
+  if (is_elsewhere) text += " PCIe and host memory are not counted.";
+  return text;
+}
+
 }  // namespace
 
 std::string path_sentence(const CaseSummary& each) {
+  if (is_program(each.definition().operation)) return traffic_sentence(each);
   std::set<Path> kinds;
   std::vector<std::string> paths;
   std::vector<std::string> shares;
@@ -283,8 +301,15 @@ Text wrong_cases(const RunSummary& summary) {
 
 Document answer_notes(const RunSummary& summary) {
   const Record& record = summary.record;
+  const std::vector<Variant>& variants = record.settings.variants;
   Document document;
-  if (record.settings.variants.size() > 1) {
+  if (summary.is_of_program() && variants.size() > 1) {
+    document.paragraph(fmt::format(
+        "Values are geometric means over runs of the whole command. A speed-up is {} against {}, "
+        "its interval Welch's.",
+        variants.front().name, variants.size() == 2 ? variants.back().name : "the row's variant"));
+  }
+  if (variants.size() > 1) {
     for (const CaseGroup& group : summary.groups) {
       if (const std::string text = not_compared(group); !text.empty()) document.paragraph(text);
     }
@@ -306,14 +331,8 @@ Document answer_notes(const RunSummary& summary) {
 
 Document answer_document(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
-  const Text sentence = strong(answer_sentence(summary, answer));
   Document document;
-  if (summary.is_of_program() && answer.main() != nullptr) {
-    document.table(metrics_table({answer.main()}));
-    document.paragraph(sentence);
-    return document;
-  }
-  document.paragraph(sentence);
+  document.paragraph(strong(answer_sentence(summary, answer)));
   for (const Table& table : answer_tables(summary, answer)) document.table(table);
   document.add(answer_notes(summary));
   return document;

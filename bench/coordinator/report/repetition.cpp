@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -6,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "sentences.hpp"
 
 namespace linkgain {
 namespace {
@@ -45,7 +48,16 @@ std::ptrdiff_t words_of_output(const std::string& word) {
 
 }  // namespace
 
-std::string repetition(const Settings& settings) {
+std::string assignments(const Environment& environment) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : environment) {
+    words.push_back(fmt::format("{}={}", one_line(name), shown_word(value)));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string repetition(const Record& record) {
+  const Settings& settings = record.settings;
   std::vector<std::string> words{"linkgain"};
   const auto command = std::ranges::find(settings.argv, "--");
   for (auto word = settings.argv.begin() + 1; word < command;) {
@@ -67,7 +79,12 @@ std::string repetition(const Settings& settings) {
     add("--launches", std::to_string(settings.launches), is_default ? "6" : "");
   }
   words.insert(words.end(), command, settings.argv.end());
-  return shown_command(words);
+  Environment inherited;
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    inherited.merge(inherited_variables(record, i));
+  }
+  return inherited.empty() ? shown_command(words)
+                           : assignments(inherited) + " " + shown_command(words);
 }
 
 }  // namespace linkgain

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/health.hpp"
@@ -121,21 +123,6 @@ std::string launches_text(const RunSummary& summary) {
                      launches.text());
 }
 
-/// Shows all metrics of a program.
-Document metrics_section(const RunSummary& summary) {
-  const std::vector<Table> tables = answer_tables(summary, answer_of(summary));
-  if (tables.empty()) return {};
-  const std::vector<Variant>& variants = summary.record.settings.variants;
-  Document document;
-  document.heading("Metrics");
-  document.paragraph(fmt::format(
-      "Values are geometric means over runs of the whole command. A speed-up is {} against {}, its "
-      "interval Welch's.",
-      variants.front().name, variants.size() == 2 ? variants.back().name : "the row's variant"));
-  document.table(tables.front());
-  return document;
-}
-
 Document sizes_section(const RunSummary& summary) {
   const Document tables = size_tables(summary);
   if (tables.empty()) return {};
@@ -164,14 +151,6 @@ Document pairs_section(const RunSummary& summary) {
 }
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
-
-std::string assignments(const Environment& environment) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : environment) {
-    words.push_back(fmt::format("{}={}", one_line(name), shown_word(value)));
-  }
-  return fmt::format("{}", fmt::join(words, " "));
-}
 
 /// Tells whether there are bytes to take some path: none of a training without communication.
 bool carries(const Case& definition) { return !definition.training || uses_link(definition); }
@@ -406,24 +385,37 @@ void add_software(std::vector<Text>& items, const Settings& settings, const Vari
   }
 }
 
+/// Gives what else was in force: linkgain's own variables, those that change nothing, and what is
+/// not as the variant sets it.
+Environment set_otherwise(const Record& record, std::size_t variant, const Environment& inherited) {
+  Environment others = in_force(record, variant);
+  std::erase_if(others, [&](const auto& each) {
+    return inherited.contains(each.first) ||
+           value_of(record.settings.variants[variant].environment, each.first) == each.second;
+  });
+  return others;
+}
+
 Document variants_section(const Record& record) {
   const Settings& settings = record.settings;
   if (settings.variants.empty()) return {};
-  const auto set = [](const std::string& assigned) {
-    return assigned.empty() ? Text("nothing set") : code(assigned);
-  };
   Document document;
   document.heading("Variants");
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
-    Document::Item item{Text(variant.name + ": ") + set(assignments(variant.environment))};
+    const std::string own = assignments(variant.environment);
+    Document::Item item{Text(variant.name + ": ") +
+                        (own.empty() ? Text("sets nothing") : Text("sets ") + code(own))};
     if (!settings.program) {
       item.below.emplace_back("path: " + paths_of(record, variant.name));
     } else if (!variant.arguments.empty()) {
       item.below.push_back(Text("arguments: ") + code(shown_command(variant.arguments)));
     }
-    if (i < settings.environment_in_force.size()) {
-      item.below.push_back(Text("in force: ") + set(assignments(settings.environment_in_force[i])));
+    const Environment inherited = inherited_variables(record, i);
+    for (const auto& [what, variables] :
+         {std::pair("inherited: ", inherited),
+          std::pair("in force, too: ", set_otherwise(record, i, inherited))}) {
+      if (!variables.empty()) item.below.push_back(Text(what) + code(assignments(variables)));
     }
     if (i < settings.software_in_force.size()) {
       add_software(item.below, settings, variant, settings.software_in_force[i]);
@@ -487,7 +479,7 @@ Document repeat_section(const Record& record) {
   const Settings& settings = record.settings;
   Document document;
   document.heading("Repeat it");
-  if (!settings.argv.empty()) document.code(repetition(settings) + "\n");
+  if (!settings.argv.empty()) document.code(repetition(record) + "\n");
   add_item(document, "Label", settings.label);
   if (const std::optional<ProgramPlan>& program = settings.program) {
     for (const std::string& metric : program->metrics) add_item(document, "Metric", metric);
@@ -513,8 +505,7 @@ std::vector<std::string> health_lines(const RunSummary& summary) {
 
 Document run_details(const RunSummary& summary) {
   const Record& record = summary.record;
-  Document document =
-      summary.is_of_program() ? metrics_section(summary) : training_section(summary);
+  Document document = training_section(summary);
   for (const Document& section :
        {nvlink_bound(summary), soak_section(summary), health_section(summary),
         warnings_section(record), sizes_section(summary), pairs_section(summary),

@@ -108,14 +108,15 @@ std::string same_path_sentence(const CaseSummary& each, const Comparison& compar
 }
 
 /// Says which runs of the two variants are missing: who is slow, and so runs out of time or memory,
-/// may be among them. "5 of 10 with host failed or gave no loss".
+/// may be among them. "5 of 10 runs with host failed or gave no loss".
 std::string lost_runs_text(const CaseSummary& each, const Comparison& comparison) {
   std::vector<std::string> lost;
   for (const VariantResult* variant : {comparison.first, comparison.other}) {
     const EndedRuns& ended = each.find(variant->variant)->ended;
     if (ended.lost() == 0) continue;
     const std::string no_number = "gave no " + each.definition().metric->name;
-    lost.push_back(fmt::format("{} of {} with {} {}", ended.lost(), ended.all, variant->variant,
+    lost.push_back(fmt::format("{} of {} runs with {} {}", ended.lost(), ended.all,
+                               variant->variant,
                                ended.failed == 0    ? no_number
                                : ended.lacking == 0 ? "failed"
                                                     : "failed or " + no_number));
@@ -142,9 +143,8 @@ std::string not_compared_sentence(const CaseSummary& each, const Comparison& com
   const std::string& first = comparison.first->variant;
   const std::string& other = comparison.other->variant;
   if (comparison.has(Reason::Kind::lost_runs)) {
-    return fmt::format(
-        "No comparison of {} with {}. Of the runs that ended: {}; these may be the slow ones.",
-        first, other, lost_runs_text(each, comparison));
+    return fmt::format("No comparison of {} with {}: {}; these may be the slow ones.", first, other,
+                       lost_runs_text(each, comparison));
   }
   if (comparison.has(Reason::Kind::few_runs)) {
     return fmt::format("Too few runs to compare the {} of {}: {}.", metric,
@@ -158,9 +158,8 @@ std::string no_change_sentence(const CaseSummary& each, const Comparison& compar
   const std::string sides = sides_of(each, comparison);
   const std::string figures = figures_of(each, comparison);
   if (each.definition().metric) {
-    const std::string& metric = each.definition().metric->name;
-    const std::string what = metric == ProgramMetric::kTime ? "" : " in " + metric;
-    return fmt::format("No difference shown between {}{} {}.", sides, what, figures);
+    return fmt::format("No difference in {} shown between {} {}.", each.definition().metric->name,
+                       sides, figures);
   }
   return comparison.verdict == Verdict::same
              ? fmt::format("No difference was found between the same training {} {}.", sides,
@@ -182,7 +181,7 @@ std::string change_sentence(const CaseSummary& each, const Comparison& compariso
     const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
     const bool is_faster = comparison.ratio->value >= 1.0;
     change = fmt::format("With {}, {} {} {}{}", subject,
-                         metric->name == ProgramMetric::kTime ? "it" : "a " + metric->name,
+                         metric->name == ProgramMetric::kTime ? "the command" : "a " + metric->name,
                          is_faster ? "is" : "takes", spoken.words,
                          is_named(each) ? " as with " + other : "");
     figures = comparison.has_interval()

@@ -122,7 +122,7 @@ void HostWatch::tell() {
   }
   if (found.empty()) return;
   observer_.warn(warning_of(WarningCode::host_load,
-                            fmt::format("while measuring {}", fmt::join(found, "; "))));
+                            fmt::format("while measuring, {}", fmt::join(found, "; "))));
 }
 
 }  // namespace linkgain

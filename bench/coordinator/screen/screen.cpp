@@ -233,8 +233,7 @@ std::string card(const RunSummary& summary) {
   std::string text = machine_line(summary, "", kCardStyle) + circumstances(summary);
   if (answer.main() != nullptr) text += to_terminal(card_table(answer), kCardStyle);
   text += in_lines(answer_sentence(summary, answer), kCardStyle);
-  const std::string command =
-      record.settings.argv.empty() ? "" : "$ " + repetition(record.settings) + "\n";
+  const std::string command = record.settings.argv.empty() ? "" : "$ " + repetition(record) + "\n";
   constexpr std::size_t kFences = 2;
   const std::size_t used = line_count(text + command) + kFences;
   const std::size_t room = kMostCardLines - std::min(kMostCardLines, used);

@@ -204,9 +204,8 @@ bool Comparison::has(Reason::Kind kind) const {
   return std::ranges::count(reasons, kind, &Reason::kind) > 0;
 }
 
-std::string LaunchRange::text() const {
-  return is_one() ? counted(most, "launch", "launches")
-                  : fmt::format("{} to {} launches", least, most);
+std::string LaunchRange::text(std::string_view one, std::string_view many) const {
+  return is_one() ? counted(most, one, many) : fmt::format("{} to {} {}", least, most, many);
 }
 
 const VariantSummary* CaseSummary::find(std::string_view variant) const {

@@ -18,6 +18,10 @@ namespace linkgain {
 /// were not measured: such a run cannot be shown to be healthy.
 ExitCode judge(Record& record, const std::vector<OperationKind>& named = {});
 
+/// Adds the warning inherited-variable for variables of the caller's that affect NCCL, as judge()
+/// does.
+void warn_of_inherited(Record& record);
+
 /// Adds the warning link-errors where a counter of errors grew, as judge() does.
 void warn_of_link_errors(Record& record);
 

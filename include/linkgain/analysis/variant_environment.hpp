@@ -33,6 +33,14 @@ const Environment& in_force(const Record& record, std::size_t variant);
 /// it is not set.
 std::string inherited(const Record& record, std::size_t variant, const std::string& name);
 
+/// Gives variables that the caller set, not the variant, with values that change something; without
+/// those that only log.
+Environment inherited_variables(const Record& record, std::size_t variant);
+
+/// Lists assignments of these that affect transports, algorithms, memory or the computing of a
+/// training: "NCCL_ALGO=Ring".
+std::vector<std::string> inherited_switches(const Record& record, std::size_t variant);
+
 /// Says "NCCL_P2P_DISABLE=1": the caller's variable that forbids P2P altogether in this variant;
 /// empty where none does.
 std::string forbidden_by_caller(const Record& record, std::size_t variant);

@@ -31,6 +31,18 @@ inline constexpr const char* kRateLegend =
 /// Returns "all-reduce", as a sentence has it.
 std::string spoken_operation(const Case& definition);
 
+/// Returns "send-recv between GPU 0 and GPU 1", "all-reduce (bfloat16)": all but the size. `ranks`
+/// is what they are called.
+std::string spoken_curve(const Case& definition, std::string_view ranks = "rank");
+
+/// Returns "all-reduce of 1 GiB (bfloat16)", "the GPT-2 step in bf16", the name of a program's
+/// metric.
+std::string spoken_case(const Case& definition, std::string_view ranks = "rank");
+
+/// Returns "bf16 zero2", "bf16 without communication": what a training is called by, without the
+/// usual model.
+std::string training_label(const Case& definition);
+
 /// Returns what has enough launches of it measured: "--launches 8", of a program "--rounds 8", and
 /// the command that takes it, "linkgain run --launches 8".
 std::string_view option_for_launches(const Case& definition);

@@ -86,6 +86,10 @@ struct OutputRequest {
 /// are none or linkgain's own.
 MetricRequest parse_metric(const std::string& text);
 
+/// Tells whether its name, pattern or unit is that of a rate: "tok/s", "samples_per_second",
+/// "throughput".
+bool looks_like_rate(const MetricRequest& request);
+
 /// Gives those that nobody named names of their own where their patterns begin alike, or with no
 /// name that can be one: more of the pattern's words, else metric-2 of the second. Throws
 /// UsageError where two were given the same name.

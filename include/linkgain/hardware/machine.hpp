@@ -179,6 +179,9 @@ bool links_differ(const Machine& machine, const PairLink& link, const Machine& o
 /// Returns "GPU0", by CUDA index; "rank 0" if the rank has no GPU or is not known.
 std::string gpu_label(const Machine& machine, int rank);
 
+/// Returns "GPU" where ranks are GPUs of one host and have their numbers, else "rank".
+std::string_view word_for_ranks(const Machine& machine);
+
 /// Returns "2 x NVIDIA H200", "NVIDIA H200 + NVIDIA L4", or "4 ranks" without GPUs; "no GPUs" if
 /// there are no ranks either.
 std::string describe_ranks(const Machine& machine);

@@ -79,6 +79,7 @@ enum class WarningCode {
   p2p_forbidden,
   few_digits,
   few_runs,
+  rate_unmarked,
   matches_differ,
   // What happens to the results
   record_refused,
@@ -155,6 +156,9 @@ Warning warning_of(WarningCode code, std::string text);
 std::string label_of(const Warning& warning);
 
 bool is(const Warning& warning, WarningCode code);
+
+/// Names a case as warnings and sentences do: "send-recv between GPU 0 and GPU 1 of 1 GiB".
+std::string spoken_case(const Record& record, const Case& definition);
 
 /// Tells whether there is one that the run ends with this status for.
 bool has_warning(const Record& record, ExitCode exit_code);

@@ -136,7 +136,7 @@ struct LaunchRange {
   }
   bool is_one() const { return least == most; }
   /// Says "6 launches", "6 to 8 launches".
-  std::string text() const;
+  std::string text(std::string_view one = "launch", std::string_view many = "launches") const;
 };
 
 /// Figures of a record, which must live as long.

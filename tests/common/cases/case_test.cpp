@@ -360,6 +360,18 @@ TEST(CaseLabel, HasTheSizeOfWhatHasOne) {
   EXPECT_EQ(case_label(program_case({.name = "loss"})), "loss");
 }
 
+TEST(SpokenCase, IsAPhrase) {
+  Situations said;
+  for (const char* name :
+       {"all_reduce/float32/sum/1GiB/np2", "all_reduce/bfloat16/sum/1KiB/np2/inplace/graph/kernel",
+        "send_recv/float32/8B/np4/pair=1-3", "latency/8B/np2/pair=0-1",
+        "gpt2_step/bf16/gpt2/np2/zero2/batch=8", "gpt2_step/bf16/gpt2/np2/none"}) {
+    said.add(name, spoken_case(parse_case_name(name), "GPU"));
+  }
+  said.expect_golden("spoken_cases.txt");
+  EXPECT_EQ(spoken_case(program_case({.name = "loss"})), "loss");
+}
+
 TEST(ReadableResult, IsATimeUnlessAProgramPrintedANumber) {
   EXPECT_EQ(readable_result(Case{}, Seconds{0.039}), "39.00 ms");
   EXPECT_EQ(readable_result(program_case({.name = "loss"}), Seconds{0.039}), "0.039");

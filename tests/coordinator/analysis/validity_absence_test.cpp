@@ -5,6 +5,7 @@
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/record/warning.hpp"
 #include "verdict_records.hpp"
 
 /// Runs in which nothing was measured of what was asked for.
@@ -24,7 +25,7 @@ TEST(JudgeAbsence, IsIncompleteWhereNothingWasMeasured) {
   EXPECT_EQ(judge(record), ExitCode::incomplete);
   EXPECT_EQ(record.status, RunStatus::incomplete);
   EXPECT_THAT(warning(record, "nothing-measured").text,
-              EndsWith("all_reduce/float32/sum/8B/np2: out of memory"));
+              EndsWith(spoken_case(record, record.cases[0].definition) + ": out of memory"));
   EXPECT_EQ(judge(record), ExitCode::incomplete) << "and stays so";
 }
 
@@ -36,7 +37,7 @@ TEST(JudgeAbsence, TakesTheStepWithoutCommunicationForNoMeasurementOfAnother) {
   take_times(record.cases[0], "too many tokens");
   EXPECT_EQ(judge(record), ExitCode::incomplete);
   EXPECT_THAT(warning(record, "nothing-measured").text,
-              EndsWith("gpt2_step/fp64/tiny/np2/zero2: too many tokens"));
+              EndsWith(spoken_case(record, record.cases[0].definition) + ": too many tokens"));
   record = good_record();
   record.cases.pop_back();
   record.cases[0].definition = parse_case_name("gpt2_step/fp64/tiny/np2/none");
@@ -55,7 +56,7 @@ TEST(JudgeAbsence, IsIncompleteWhereANamedOperationHasNoMeasuredCase) {
   EXPECT_EQ(judge(record, {all_reduce, all_gather}), ExitCode::incomplete);
   EXPECT_EQ(record.status, RunStatus::incomplete);
   EXPECT_THAT(warning(record, "operation-not-measured").text,
-              EndsWith("all_gather/float32/8B/np2: no budget"));
+              EndsWith(spoken_case(record, record.cases[1].definition) + ": no budget"));
 }
 
 TEST(JudgeAbsence, IsIncompleteWhereDataWereNotVerified) {
@@ -69,7 +70,7 @@ TEST(JudgeAbsence, IsIncompleteWhereDataWereNotVerified) {
     EXPECT_EQ(judge(record), ExitCode::incomplete);
     EXPECT_EQ(record.status, RunStatus::incomplete);
     EXPECT_THAT(warning(record, "not-verified").text,
-                EndsWith("all_reduce/float32/sum/1KiB/np2 with host"));
+                EndsWith(spoken_case(record, record.cases[1].definition) + " with host"));
   }
 }
 

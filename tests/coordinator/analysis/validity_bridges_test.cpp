@@ -4,6 +4,7 @@
 #include <string>
 
 #include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/record/warning.hpp"
 #include "verdict_records.hpp"
 
 // What is promised where NVLink joins some of the GPUs.
@@ -33,7 +34,8 @@ TEST(Bridges, ArePromisedToThePairThatTheyJoin) {
   const std::string joined = "send_recv/float32/64MiB/np4/pair=0-1";
   Record record = bridged_record(joined, Path::host_memory);
   EXPECT_EQ(judge(record), ExitCode::wrong_path);
-  EXPECT_THAT(warning(record, "wrong-path").text, HasSubstr(joined));
+  EXPECT_THAT(warning(record, "wrong-path").text,
+              HasSubstr(spoken_case(record, record.cases[0].definition)));
 
   // NCCL's lines are those of all ranks, the counters are the pair's own.
   record = bridged_record(joined, Path::mixed);

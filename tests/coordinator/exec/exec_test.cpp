@@ -125,6 +125,71 @@ TEST_F(Exec, AddsNoRoundsForATimeBesideMetricsThatWereAskedFor) {
   EXPECT_THAT(warning->text, testing::EndsWith(" for other"));
 }
 
+/// Rounds bring no lost run back, and what is left of the variant's runs decides nothing.
+TEST_F(Exec, AddsNoRoundsForWhatRunsWereLostOf) {
+  options_.metrics = {"loss=([0-9]+)", "rate=([0-9]+)"};
+  const auto runs_with = [this](double share_of_rate, bool is_lost) {
+    const auto outcome = outcome_of([=](const RunPlace& place) {
+      const auto value = [&](double share) {
+        return one_value(scattered(place.variant == 0 ? 1.0 : 1.2, place.round, share));
+      };
+      RunReport report = report_of(
+          place, {{"time", value(0.001)}, {"loss", value(0.3)}, {"rate", value(share_of_rate)}});
+      if (is_lost && place.variant == 1 && place.round == 2) {
+        report.values["loss"] = {.missing = "no line matched"};
+      }
+      return report;
+    });
+    return outcome.order.size();
+  };
+  EXPECT_EQ(runs_with(0.001, false), 24U) << "the interval of the loss is too wide";
+  EXPECT_EQ(runs_with(0.001, true), 12U);
+  EXPECT_EQ(runs_with(0.3, true), 24U) << "that of the rate, of which none is lost, is too";
+  options_.metrics.clear();
+  const auto failed = outcome_of([](const RunPlace& place) {
+    RunReport report = of_time(place, scattered(1.0, place.round, 0.3));
+    if (place.variant == 1 && place.round == 2) report.failure = "exit status 3";
+    if (report.failure) report.values.clear();
+    return report;
+  });
+  EXPECT_THAT(failed.order, SizeIs(12));
+}
+
+TEST_F(Exec, WarnsOfARateOfWhichLessIsBetter) {
+  const auto warns = [this](const std::string& metric, const std::string& unit) {
+    options_.metrics = {metric};
+    options_.units = unit.empty() ? std::vector<std::string>{} : std::vector<std::string>{unit};
+    const auto outcome = outcome_of([](const RunPlace& place) {
+      return report_of(place, {{"time", one_value(1.0)}});
+    });
+    return std::ranges::count(codes(outcome.record), "rate-unmarked") == 1;
+  };
+  for (const char* metric :
+       {"train_samples_per_second.*?([0-9.]+)", "([0-9.]+) tok/s", "rate=([0-9.]+) it/sec",
+        "Throughput: ([0-9.]+)", "bandwidth ([0-9.]+) GB/s$", "tokens per second: ([0-9.]+)"}) {
+    EXPECT_TRUE(warns(metric, "")) << metric;
+  }
+  EXPECT_TRUE(warns("generated ([0-9.]+)", "tok/s"));
+  for (const char* metric : {"train_runtime.*?([0-9.]+)", "ms/step: ([0-9.]+)", "loss=([0-9.]+)",
+                             "seconds per step: ([0-9.]+)"}) {
+    EXPECT_FALSE(warns(metric, "")) << metric;
+  }
+  options_.higher_is_better = {kEveryMetric};
+  EXPECT_FALSE(warns("([0-9.]+) tok/s", ""));
+}
+
+TEST_F(Exec, WarnsOfInheritedVariables) {
+  const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
+  Record record;
+  record.settings = settings_of(options_, plan, {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_ALGO", "Ring"}});
+  record.status = RunStatus::complete;
+  conclude(record);
+  EXPECT_EQ(std::ranges::count(record.warnings, "inherited-variable", &Warning::code), 1)
+      << "p2p-forbidden says the other";
+  const auto inherited = std::ranges::find(record.warnings, "inherited-variable", &Warning::code);
+  EXPECT_THAT(inherited->text, testing::StartsWith("NCCL_ALGO=Ring "));
+}
+
 TEST_F(Exec, EndsWhereEveryVariantFailedAndNoRunEndedWell) {
   const auto outcome = outcome_of([](const RunPlace& place) {
     RunReport report = report_of(place, {});

@@ -146,5 +146,21 @@ TEST(HeatMap, LeavesLikeValuesPale) {
   EXPECT_THAT(heat_map_table(map), HasSubstr("h5"));
 }
 
+TEST(PlotPicture, NamesALimitWhereNoCurveGoesThroughTheName) {
+  const auto anchor_with = [](double first, double middle, double last) {
+    const Plot plot{.title = "busbw",
+                    .x = {"message size", Quantity::bytes, Spacing::logarithmic},
+                    .y = {"GB/s", Quantity::bandwidth, Spacing::linear},
+                    .series = {{"p2p", {{1024.0, first}, {32768.0, middle}, {1048576.0, last}}}},
+                    .limits = {{"limit", 52.6}}};
+    const std::string content = picture_of(plot).content;
+    const std::size_t name = content.find(">limit: 52.6 GB/s");
+    const std::size_t begin = content.rfind("text-anchor=\"", name);
+    return content.substr(begin + 13, content.find('"', begin + 13) - begin - 13);
+  };
+  EXPECT_EQ(anchor_with(1.0, 30.0, 70.0), "start") << "the curve ends where the name would stand";
+  EXPECT_EQ(anchor_with(70.0, 200.0, 300.0), "end");
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "linkgain/record/journal.hpp"
+#include "linkgain/record/warning.hpp"
 #include "support/golden.hpp"
 #include "support/profile_record.hpp"
 #include "support/situations.hpp"
@@ -48,7 +49,7 @@ std::string answer_of(const Record& record) {
 TEST(RunPage, AnswersWhatAReaderAsks) {
   Situations answers;
   for (const char* folder : {"2xH200-default", "2xH200-full", "4xH200-default", "2xH200-training",
-                             "2xH200-kernels", "2xH200-node-1"}) {
+                             "2xH200-kernels", "2xH200-node-1", "2xH100-ddp-bf16"}) {
     answers.add(folder, answer_of(recorded(folder)));
   }
   Record record = recorded("2xH200-default");
@@ -63,6 +64,13 @@ TEST(RunPage, AnswersWhatAReaderAsks) {
   ASSERT_NE(judged, disagreeing.cases.end());
   judged->variants.back().path = Path::nvlink;
   answers.add("counters that disagree with a path", answer_of(disagreeing));
+  Record program = recorded("2xH100-ddp-bf16");
+  program.runs.front().failure = "exit status 1";
+  program.runs.front().evidence.gpus.clear();
+  program.status = RunStatus::incomplete;
+  program.warnings = {{"run-failed", "p2p-1 failed", ""},
+                      {"exec-neighbours", "GPU 0 was busy", ""}};
+  answers.add("a program of which a run failed", answer_of(program));
   Record empty;
   answers.add("nothing measured", answer_of(empty));
   answers.expect_golden("answers.txt");
@@ -98,6 +106,22 @@ TEST(RunPage, SaysOfEachWarningWhetherSomethingIsWrong) {
                                     code, "CODE"));
   }
   answers.expect_golden("warnings.txt");
+}
+
+TEST(RunPage, TrustsARunOnlyWhereNothingIsWrong) {
+  for (const char* folder : {"2xH200-training", "2xH100-ddp-bf16"}) {
+    const Record record = recorded(folder);
+    for (const WarningRow& row : warning_rows()) {
+      Record warned = record;
+      warned.warnings = {{std::string(row.name), "text", ""}};
+      const std::string text = answer_of(warned);
+      const bool is_notice = row.weight == WarningWeight::notice;
+      EXPECT_EQ(text.find("Is anything wrong?\nNo: ") != text.npos, is_notice) << row.name;
+      EXPECT_EQ(text.find("trusted?\nYes, within the intervals.") != text.npos, is_notice)
+          << row.name;
+      EXPECT_EQ(text.find("The 1 warning names no fault.") != text.npos, is_notice) << row.name;
+    }
+  }
 }
 
 TEST(RunPage, HasASectionForAllThatTheRecordHolds) {
@@ -153,8 +177,10 @@ TEST(RunPage, CountsSecondsOfHealth) {
 }
 
 TEST(RunSvg, StandsAlone) {
-  for (const char* folder : {"2xH200-default", "2xH200-kernels", "2xH100-ddp-bf16"}) {
+  for (const char* folder :
+       {"2xH200-default", "2xH200-kernels", "2xH200-training", "2xH100-ddp-bf16"}) {
     const std::string svg = run_svg(RunSummary(recorded(folder)));
+    EXPECT_THAT(svg, HasSubstr(" width=\"1076\"")) << folder << " is as wide as the others";
     EXPECT_THAT(svg, testing::StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" width="));
     EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
     EXPECT_THAT(svg, HasSubstr("class=\"ground\""));

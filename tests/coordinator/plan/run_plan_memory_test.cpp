@@ -69,7 +69,7 @@ TEST(FitMemory, LeavesOutSizesThatOnlyAProfileBrought) {
   EXPECT_THAT(names_of(plan), Contains("all_reduce/float32/sum/256MiB/np2"));
   ASSERT_GE(plan.warnings.size(), 1U);
   EXPECT_EQ(plan.warnings[0].code, "left-out");
-  EXPECT_THAT(plan.warnings[0].text, HasSubstr("all_reduce/float32/sum/1GiB/np2 (3.0 GiB)"));
+  EXPECT_THAT(plan.warnings[0].text, HasSubstr("all-reduce of 1 GiB (3.0 GiB)"));
   EXPECT_THAT(plan.warnings[0].advice, HasSubstr("--sizes"));
 }
 
@@ -80,7 +80,7 @@ TEST(FitMemory, LeavesOutWhatDoesNotFitTogetherWherePairsWereAskedFor) {
   EXPECT_EQ(plan.schedule, Schedule::paired);
   EXPECT_THAT(names_of(plan), Each(Not(HasSubstr("gpt2_step"))));
   ASSERT_EQ(plan.warnings.size(), 1U);
-  EXPECT_THAT(plan.warnings[0].text, HasSubstr("gpt2_step/fp32/gpt2/np2 (6.4 GiB)"));
+  EXPECT_THAT(plan.warnings[0].text, HasSubstr("GPT-2 step in fp32 (6.4 GiB)"));
 }
 
 TEST(FitMemory, SaysWhatDoesNotFitAndWhatWould) {

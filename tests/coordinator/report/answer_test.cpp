@@ -190,6 +190,16 @@ std::vector<Spoken> sentences_of_changes() {
         "1.06x to 1.09x over 6 launches)."}}};
 }
 
+Record several_warnings() {
+  Record record = one_case(3e-3, 36e-3, 11.9, 12.1);
+  record.warnings = {
+      {"host-load", "while measuring, processes waited for a processor; and more", ""},
+      {"links-disturbed", "NVLink carried 130 % of the expected bytes", ""},
+      {"exec-neighbours", "in a run of host GPU 1 was 50 % busy (pid 1 python3)", ""},
+      {"exec-neighbours", "in a run of p2p GPU 0 was 50 % busy (pid 1 python3)", ""}};
+  return record;
+}
+
 std::vector<Spoken> other_sentences() {
   return {
       {"latency",
@@ -212,6 +222,10 @@ std::vector<Spoken> other_sentences() {
        {"tree is slower than p2p in all-reduce of 1 MiB to 256 MiB, at most 1.50x at 1 MiB (",
         " ll128 is faster than p2p in all-reduce of 1 MiB: 1.43x as fast (",
         " ring makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00x ("}},
+      {"disturbed in several ways",
+       several_warnings(),
+       {"Disturbed: in a run of host GPU 1 was 50 % busy; other work used the links; the host was "
+        "under load. NVLink makes "}},
       {"a disturbed run",
        with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu",
                     "GPU 0 was 98 % busy with another process"),
@@ -220,7 +234,7 @@ std::vector<Spoken> other_sentences() {
       {"a wrong path",
        with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "wrong-path", "host memory carried bytes"),
        {"WRONG PATH, see the warning. NVLink makes "}},
-      {"wrong data", wrong_data_record(), {"WRONG DATA in 2 of 3 cases. all_reduce "}},
+      {"wrong data", wrong_data_record(), {"WRONG DATA in 2 of 3 cases: all-reduce of "}},
       {"GPUs without P2P", phb_record(), {"P2P on and P2P off took the same path, host memory: "}},
   };
 }
@@ -288,7 +302,7 @@ TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
        {"new makes the latency of 8 B 50 % lower (1.00 against 2.00 us; 2.00x,"}},
       {"one direction of two",
        of_variants({sent(1 << 20, 1.0e-3, 1.3e-3, 1.29, 1.31), other_way}, setting),
-       {"new is slower than p2p in send_recv 0->1 1 MiB: 1.30x as long ("}}};
+       {"new is slower than p2p in send-recv from GPU 0 to GPU 1 of 1 MiB: 1.30x as long ("}}};
   for (const Spoken& row : rows) {
     SCOPED_TRACE(row.what);
     const std::string sentence = spoken(row.record);

@@ -6,6 +6,7 @@
 
 #include "linkgain/record/variants.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/tables/document.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -22,7 +23,9 @@ Settings settings_of(std::vector<std::string> options) {
 }
 
 std::string given(std::vector<std::string> options) {
-  return repetition(settings_of(std::move(options)));
+  Record record;
+  record.settings = settings_of(std::move(options));
+  return repetition(record);
 }
 
 TEST(Repetition, HasTodaysNamesOfOptions) {
@@ -41,12 +44,13 @@ TEST(Repetition, HasWhatWasInForceAndIsNotTheDefaultEverywhere) {
                given({"--backend", "nccl", "--profile", "default", "--schedule", "paired", "--np",
                       "2", "--launches", "6", "--variant", "p2p"}));
   commands.add("a profile in a file", given({"--profile", "./nightly.toml"}));
-  Settings own = settings_of({});
+  Record record;
+  Settings& own = record.settings = settings_of({});
   own.backend = BackendKind::mpi;
   own.profile = "quick";
   own.schedule = Schedule::sequential;
   own.launches = 3;
-  commands.add("others", repetition(own));
+  commands.add("others", repetition(record));
   commands.expect_golden("repetitions.txt");
 }
 
@@ -57,16 +61,39 @@ TEST(Repetition, LeavesOutWhereResultsGo) {
   EXPECT_EQ(given({"--sizes", "8", "--out"}), "linkgain run --sizes 8");
 }
 
+TEST(Repetition, SetsWhatWasInherited) {
+  Record record;
+  record.settings = settings_of({});
+  Environment given{{"NCCL_PROTO", "^LL"},     {"NCCL_DEBUG", "INFO"},
+                    {"NCCL_NVLS_ENABLE", "0"}, {"NCCL_VERSION", "2.28.3-1"},
+                    {"NCCL_P2P_DISABLE", "0"}, {"NCCL_IB_HCA", "mlx5_0"}};
+  Environment of_host = given;
+  for (const auto& [name, value] : record.settings.variants[1].environment) of_host[name] = value;
+  record.settings.environment_in_force = {given, of_host};
+  EXPECT_EQ(repetition(record),
+            "NCCL_IB_HCA=mlx5_0 NCCL_NVLS_ENABLE=0 NCCL_PROTO='^LL' linkgain run")
+      << "not what host sets itself, logs, versions and defaults";
+  const std::string variants = to_markdown(variants_section(record));
+  EXPECT_NE(variants.find("- p2p: sets nothing\n  - path: nothing measured\n  - inherited: "
+                          "`NCCL_IB_HCA=mlx5_0 NCCL_NVLS_ENABLE=0 NCCL_PROTO='^LL'`\n  - in force, "
+                          "too: `NCCL_DEBUG=INFO NCCL_P2P_DISABLE=0 NCCL_VERSION=2.28.3-1`"),
+            std::string::npos)
+      << variants;
+  EXPECT_EQ(variants.find("nothing set"), std::string::npos) << variants;
+}
+
 /// As a job of CI shows it, to which ::error at the start of a line is a command.
 TEST(Repetition, IsOneLine) {
   EXPECT_EQ(given({"--sizes", "x\n::error::y"}), "linkgain run --sizes $'x\\n::error::y'");
 }
 
 TEST(Repetition, LeavesACommandOfExecAsItWasGiven) {
-  Settings settings = settings_of({"--out", "x", "--", "train", "--launch", "x", "--out", "y"});
+  Record record;
+  Settings& settings = record.settings =
+      settings_of({"--out", "x", "--", "train", "--launch", "x", "--out", "y"});
   settings.argv[1] = "exec";
   settings.program = ProgramPlan{};
-  EXPECT_EQ(repetition(settings), "linkgain exec -- train --launch x --out y");
+  EXPECT_EQ(repetition(record), "linkgain exec -- train --launch x --out y");
 }
 
 }  // namespace
