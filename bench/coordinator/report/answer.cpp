@@ -288,6 +288,30 @@ Answer answer_of(const RunSummary& summary, std::size_t most_rows) {
                                  : RowChoice(summary).take(most_rows);
 }
 
+RecordedAnswer recorded_answer(const RunSummary& summary) {
+  const Answer answer = answer_of(summary);
+  const auto add = [](std::vector<RecordedRow>& rows, const AnswerRow& row) {
+    const std::string name = case_name(row.of->definition());
+    bool is_compared = false;
+    for (std::size_t i = 1; i <= row.of->comparisons.size(); ++i) {
+      if (row.other != 0 && row.other != i) continue;
+      const Comparison& comparison = row.of->comparisons[i - 1];
+      rows.push_back({name, comparison.other->variant, {}});
+      if (comparison.has_speed_up()) rows.back().ratio = *comparison.ratio;
+      is_compared = true;
+    }
+    if (!is_compared) rows.push_back({name});
+  };
+  RecordedAnswer result{.sentence = answer_sentence(summary, answer)};
+  for (const AnswerRow& row : answer.spoken) add(result.spoken, row);
+  for (const AnswerRow& row : answer.rows) add(result.rows, row);
+  for (const CaseSummary* each : answer.headroom) {
+    result.headroom.push_back(
+        {.name = case_name(each->definition()), .ratio = each->variants.front().library_ratio});
+  }
+  return result;
+}
+
 std::string left_out_text(const Answer& answer, std::size_t most) {
   if (answer.left_out.empty()) return {};
   std::string text = "In the report, too: " + answer.left_out.front();

@@ -18,6 +18,7 @@
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/html/run_page.hpp"
+#include "linkgain/report/answer.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "subcommand.hpp"
@@ -114,9 +115,12 @@ void name_by_folder(std::vector<NamedRecord>& records) {
 }
 
 std::string output_text(std::vector<NamedRecord>& records, const ReportOptions& options) {
-  const NamedRecord& named = records.front();
-  if (options.format == ReportFormat::json) return to_json_without_samples(named.record);
+  NamedRecord& named = records.front();
   const RunSummary summary(named.record);
+  if (options.format == ReportFormat::json) {
+    named.record.answer = recorded_answer(summary);
+    return to_json_without_samples(named.record);
+  }
   switch (options.format) {
     case ReportFormat::table:
       return screen_of(named, summary, options.color) + "\n" +

@@ -17,6 +17,7 @@
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/warning.hpp"
+#include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -141,6 +142,7 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
 
 int keep_and_print(Record& record, RunDirectory& directory, ResultStyle style,
                    std::optional<SignalWatch>& watch) {
+  record.answer = recorded_answer(RunSummary(record));
   const std::filesystem::path kept = keep_record(record, directory);
   const RunSummary summary(record);
   const bool has_page = kept == directory.path() && keep_report(record, summary, directory);

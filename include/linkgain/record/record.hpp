@@ -376,6 +376,24 @@ struct ProgramRun {
 };
 
 /// The document of one run.
+/// A row of the answer, for programs that read the JSON.
+struct RecordedRow {
+  std::string name;                 ///< of the case
+  std::string variant{};            ///< beside the first one; empty where there is none
+  std::optional<Estimate> ratio{};  ///< its time over the first one's; of headroom NCCL's or the
+                                    ///< copy engine's over the kernel's; absent where there is none
+  bool operator==(const RecordedRow&) const = default;
+};
+
+/// What the run says first, as screen, report and page do; never read back.
+struct RecordedAnswer {
+  std::string sentence;
+  std::vector<RecordedRow> spoken;
+  std::vector<RecordedRow> rows;
+  std::vector<RecordedRow> headroom;
+  bool operator==(const RecordedAnswer&) const = default;
+};
+
 struct Record {
   std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
   std::optional<double> wall_seconds;  ///< of a journal until its last line that tells it
@@ -393,6 +411,7 @@ struct Record {
   std::vector<Warning> warnings;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
+  std::optional<RecordedAnswer> answer{};  ///< absent of records that were read
   /// The digest of the file that it was read from; empty of journals, older records and one not yet
   /// written.
   std::string digest{};

@@ -429,6 +429,25 @@ inline constexpr const char* kMeaningOfLaunchBegins =
     "of a soak, by launch: seconds since the run began, without those between its parts, so that "
     "one that was measured again is later than those after it; absent of others";
 
+void describe_members(auto& visit, json::Is<RecordedRow> auto& row) {
+  visit("case", row.name, "its name", {.form = json::Form::words});
+  visit("variant", row.variant,
+        "that the first one is compared with; empty where there is none, and of headroom");
+  visit.estimate({"ratio", "low", "high", "launches"}, row.ratio,
+                 {"the variant's time over the first one's; of headroom that of NCCL or the copy "
+                  "engine over the kernel's; null where they cannot be compared",
+                  "95 % interval; null of one launch", "", "of the side that has fewer"},
+                 json::kPositive);
+}
+
+void describe_members(auto& visit, json::Is<RecordedAnswer> auto& answer) {
+  visit.section("answer", "What the run says first, on the screen, in the report and on the page");
+  visit("sentence", answer.sentence);
+  visit("spoken", answer.spoken, "what the sentence is about, a row for each later variant");
+  visit("rows", answer.rows, "what stands for the run, in the order of the tables");
+  visit("headroom", answer.headroom, "our kernels beside NCCL or the copy engine");
+}
+
 void describe_members(auto& visit, json::Is<Record> auto& record) {
   visit.constant("schema", kRecordSchema);
   visit("started", record.started, "UTC, ISO 8601");
@@ -436,6 +455,7 @@ void describe_members(auto& visit, json::Is<Record> auto& record) {
         "of the whole run; of a journal until its last line that tells it, null where none does");
   visit("status", record.status, "how the run ended");
   visit("exit_code", record.exit_code, "that the run ended with", {.most = 255});
+  visit.derived_sparse("answer", record.answer, "of a run that has ended");
   visit("machine", record.machine);
   visit("settings", record.settings);
   visit.later("evidence_cost", record.evidence_cost);

@@ -59,6 +59,9 @@ Answer answer_of(const RunSummary& summary,
 /// for each variant, and the headroom where kernels were measured.
 std::string answer_sentence(const RunSummary& summary, const Answer& answer);
 
+/// Gives the same with all its rows to programs that read the JSON.
+RecordedAnswer recorded_answer(const RunSummary& summary);
+
 /// Says what answer_sentence() begins with where something is wrong: "WRONG DATA in 2 of 3 cases",
 /// "WRONG PATH". Else empty.
 std::string answer_alarm(const RunSummary& summary);

@@ -460,6 +460,27 @@ TEST(Answer, ShowsOfOneVariantWhatItTook) {
   EXPECT_THAT(tables(record), HasSubstr("| all_reduce 1 GiB      | 3.27 ms |      328.4 |"));
 }
 
+TEST(Answer, IsTheSameInJson) {
+  for (const char* folder : {"2xH200-training", "2xH200-kernels", "2xH100-ddp-bf16"}) {
+    const Record record = recorded(folder);
+    const RunSummary summary(record);
+    const Answer answer = answer_of(summary);
+    const RecordedAnswer written = recorded_answer(summary);
+    EXPECT_EQ(written.sentence, answer_sentence(summary, answer)) << folder;
+    std::set<std::string> named;
+    std::set<std::string> shown;
+    for (const RecordedRow& row : written.rows) named.insert(row.name);
+    for (const AnswerRow& row : answer.rows) shown.insert(case_name(row.of->definition()));
+    EXPECT_EQ(named, shown) << folder;
+    ASSERT_EQ(written.spoken.size(), answer.spoken.size()) << folder;
+    EXPECT_EQ(written.spoken.front().ratio, *answer.comparison()->ratio) << folder;
+    ASSERT_EQ(written.headroom.size(), answer.headroom.size()) << folder;
+    for (std::size_t i = 0; i < written.headroom.size(); ++i) {
+      EXPECT_EQ(written.headroom[i].ratio, answer.headroom[i]->variants[0].library_ratio);
+    }
+  }
+}
+
 TEST(Answer, SaysInALineWhatIsLeftOut) {
   Answer answer;
   EXPECT_EQ(left_out_text(answer, 80), "");
