@@ -62,12 +62,9 @@ TEST(CompareProgram, CautionsWhereBothSidesAreTheSameRun) {
 
 /// Single launches of small operations wander far; that is no difference.
 TEST(CompareProgram, AccusesNoRunOfTheSameMachine) {
-  const std::string third = RESULTS_FOLDER "/2xH200-default-6e41737";
-  for (const auto& runs : {std::vector{kFirst, third}, std::vector{kSecond, third}}) {
-    const Json document = json_of(runs);
-    for (const Json& each : document.at("comparisons").at(0).at("cases")) {
-      EXPECT_THAT(each.at("verdict"), testing::AnyOf("inconclusive", "missing")) << each;
-    }
+  const Json document = json_of({kFirst, kSecond});
+  for (const Json& each : document.at("comparisons").at(0).at("cases")) {
+    EXPECT_EQ(each.at("verdict"), "inconclusive") << each;
   }
 }
 
@@ -125,7 +122,7 @@ TEST(CompareProgram, TakesWhatNcclTestsWrote) {
 }
 
 TEST(CompareProgram, FitsATerminal) {
-  const std::string other = RESULTS_FOLDER "/2xH200-operations/record.json";
+  const std::string other = RESULTS_FOLDER "/2xH200-copies/record.json";
   const std::string third = RESULTS_FOLDER "/2xH200-default/record.json";
   for (const auto& runs : {std::vector{kFirst, kSecond}, {third, other}}) {
     const std::string text = compare(runs).output;
@@ -146,7 +143,7 @@ TEST(CompareProgram, ShowsTheTimesThatTheSpeedUpIsMadeOf) {
     const double ratio =
         each.at("before").at("time_s").get<double>() / each.at("after").at("time_s").get<double>();
     EXPECT_NEAR(each.at("difference").at("speed_up").get<double>() / ratio, 1.0, 1e-12) << each;
-    EXPECT_EQ(each.at("before").at("launch_medians_s").size(), 8U);
+    EXPECT_GE(each.at("before").at("launch_medians_s").size(), 8U);
   }
   EXPECT_GT(compared, 10);
 }

@@ -27,6 +27,11 @@ def rows_of(record):
     return {(row["case"], row["variant"]): row for row in csv.DictReader(io.StringIO(done.stdout))}
 
 
+@functools.lru_cache(maxsize=None)
+def document_of(record):
+    return json.loads((ROOT / "results" / record / "record.json").read_text())
+
+
 def tables(page):
     """The tables of a page: for each its rows, the first of them the head, as lists of cells."""
     found = [[]]
@@ -136,9 +141,36 @@ class Figures(unittest.TestCase):
     def test_of_times_of_profiles(self):
         times = dict(row[::2] for row in table("docs/run.md", "Profile", "Measures", "On two GPUs")[0])
         said = next(row[4] for row in table("results/README.md", "What", "Machine")[0] if row[0] == "time from prompt to table")
-        measured = dict(re.findall(r"`([^`]+)`: ([\d.]+) s", said))
-        for profile, command in (("quick", "quick"), ("default", "linkgain run")):
-            self.assertEqual(times[f"`{profile}`"], f"{round(float(measured[command]))} s", profile)
+        quick = dict(re.findall(r"`([^`]+)`: ([\d.]+) s", said))["quick"]
+        node = max(document_of(f"2xH200-node-{number}")["wall_s"] for number in (1, 2))
+        for profile, seconds in (("quick", float(quick)), ("default", document_of("2xH200-default")["wall_s"]), ("node", node)):
+            self.assertEqual(times[f"`{profile}`"], f"{seconds:.0f} s", profile)
+
+    def test_of_where_the_default_runs_time_goes(self):
+        text = re.search(r"\*\*The default run in 95 s\.\*\*(.*?)The 104.7 s", (ROOT / "results/README.md").read_text(), re.S)[1]
+        document = document_of("2xH200-default")
+        spent = [document["wall_s"], *(document["time_spent"][f"{part}_s"]
+                                       for part in ("sampling", "opening", "starting", "verifying", "ending"))]
+        self.assertEqual(re.findall(r"([\d.]+) s\b", text), [f"{seconds:.1f}" for seconds in spent])
+
+    def test_of_judged_shares_of_traffic(self):
+        said = {row[0]: row[1] for row in table("results/README.md", "What", "Figure", "Goal", "Met")[1]}
+        for gpus, label in (("2", "judged shares of expected bytes over NVLink, two GPUs"), ("4", "judged shares over NVLink, four GPUs")):
+            rows = [row for path in (ROOT / "results").glob(f"{gpus}x*/record.json") for row in rows_of(path.parent.name).values()
+                    if row["judged"] == "true"]
+            shares = [float(row["nvlink_share"]) * 100 for row in rows if row["path"] == "nvlink"]
+            self.assertEqual(said[label], f"{min(shares):.2f} to {max(shares):.2f} %")
+            self.assertEqual({float(row["nvlink_share"]) for row in rows if row["path"] != "nvlink"} - {0.0}, set())
+        self.assertIn(said["judged shares of expected bytes over NVLink, two GPUs"].replace("to", "and"),
+                      " ".join((ROOT / "docs/method.md").read_text().split()))
+
+    def test_kernels_are_ahead_where_it_is_said(self):
+        said = re.search(r"The kernel is ahead at all (\d+) sizes.*at all (\d+)\.\n", (ROOT / "docs/kernels.md").read_text(), re.S)
+        for count, record in zip(said.groups(), ("2xH200-kernels", "2xH200-kernels-bf16")):
+            kernels = {key: row for key, row in rows_of(record).items() if row["kernel"] == "true"}
+            self.assertEqual(str(len({case for case, _ in kernels})), count)
+            for key, row in kernels.items():
+                self.assertGreater(float(row["library_ratio_low"]), 1.0, key)
 
     def test_what_is_said_of_a_record_is_in_it(self):
         rows = table("results/README.md", "Record", "Machine", "Command", "Commit", "Launches", "Figure", "Goal")[0]
@@ -149,7 +181,7 @@ class Figures(unittest.TestCase):
             case, variant, shown = re.fullmatch(r"`(\S+)`, (\w+): (.+)", figure).groups()
             self.hold(shown, re.search(r"\(([\w-]+)/report\.md\)", link)[1], case, variant)
             for record in re.findall(r"\(([\w-]+)/report\.md\)", link):
-                document = json.loads((ROOT / "results" / record / "record.json").read_text())
+                document = document_of(record)
                 self.assertIn(f"+{commit.split(',')[0]}", document["machine"]["software"]["linkgain"])
                 self.assertEqual(len(document["machine"]["ranks"]), int(record[0]))
                 if machine[0].isdigit():
@@ -172,10 +204,13 @@ class Figures(unittest.TestCase):
 
     def test_commands_of_reports_are_accepted(self):
         for report in (path.with_name("report.md") for path in (ROOT / "results").glob("*/record.json")):
-            _, *options = shlex.split(re.search(r"## Repeat it\n\n```sh\n(.*)\n```", report.read_text(encoding="utf-8"))[1])
-            # Other builds of the worker are not here; this one is.
+            words = shlex.split(re.search(r"## Repeat it\n\n```sh\n(.*)\n```", report.read_text(encoding="utf-8"))[1])
+            options = words[words.index("linkgain") + 1:]  # variables may stand before it
+            # Other builds of the worker and of NCCL are not here; this one is.
             options = [re.sub("worker=[^,]+", f"worker={pathlib.Path(os.environ['LINKGAIN']).parent}", word) for word in options]
             with tempfile.TemporaryDirectory() as folder:
+                (pathlib.Path(folder) / "libnccl.so.2").touch()
+                options = [re.sub("nccl=[^,]+", f"nccl={folder}", word) for word in options]
                 own, program = (options[:options.index("--")], options[options.index("--"):]) if "--" in options else (options, [])
                 own += ["--out", folder]
                 for word in program[1:2]:  # exec wants it to be there

@@ -64,10 +64,11 @@ const TrainingResult& training_of(const CaseResult& result) {
   return result.variants.at(0).training.value();
 }
 
-// The run of results/2xH200-training, whose losses were 9.213128 after the first block, which is
-// that of step 12, and 7.528612 after the last. Left to itself every rank had 9.222322, which is
-// 1.0e-3 off; what learns nothing stays near ln(50257) = 10.82. With other algorithms for its
-// products the training differs by less than 1e-5 over 20 steps: has_the_same_losses_whatever_….
+// On two H200 losses were 9.213128 after the first block, which is that of step 12, as in
+// results/2xH200-training, and 7.528612 after the last of one launch. Left to itself every rank had
+// 9.222322, which is 1.0e-3 off; what learns nothing stays near ln(50257) = 10.82. With other
+// algorithms for its products the training differs by less than 1e-5 over 20 steps:
+// has_the_same_losses_whatever_….
 TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
   const Outcome outcome = with_status(0, run_linkgain("--only gpt2_step --steps 200 --launches 1"));
   const Record record = this->record();

@@ -161,23 +161,28 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   std::string text = machine_line(summary, summary.record.machine.host + ", ", style);
   if (is_program) text += cut(command_line(summary.record), style.columns, style) + "\n";
   std::string plot;
-  std::string notes;
+  std::vector<std::string> notes;
   if (answer.main() != nullptr) {
     for (const Table& table : answer_tables(summary, answer)) {
       text += "\n" + to_terminal(table, style);
     }
     if (!is_program) {
       plot = first_plot(summary, answer, style);
-      notes = in_lines("Path: " + path_sentence(*answer.main()), style);
+      notes.push_back(in_lines("Path: " + path_sentence(*answer.main()), style));
     }
     for (const std::string& note :
          {left_out_text(answer, style.columns), larger_sizes(summary, *answer.rows.front().of)}) {
-      if (!note.empty()) notes += in_lines(note, style);
+      if (!note.empty()) notes.push_back(in_lines(note, style));
     }
   }
   const std::string end =
       "\n" + in_lines(answer_sentence(summary, answer), answer_alarm(summary), style);
-  const std::size_t used = line_count(text + notes + footer + end) + 1;
+  const auto lines = [&] {
+    return line_count(text + fmt::format("{}", fmt::join(notes, "")) + footer + end) + 1;
+  };
+  // Where the terminal is narrow, one row and a long answer leave no room for all notes.
+  while (answer.rows.size() == 1 && !notes.empty() && lines() > kMostScreenLines) notes.pop_back();
+  const std::size_t used = lines();
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {
     text += plot;
@@ -187,7 +192,8 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   const bool has_few_rows = !is_program && answer.rows.size() <= kFewRows;
   const std::size_t warnings = has_few_rows ? std::min(kMostWarnings, room) : kMostWarnings;
   const std::span<const Warning> all = summary.record.warnings;
-  text += notes + warning_lines(all.subspan(std::min(told, all.size())), warnings, style);
+  text += fmt::format("{}", fmt::join(notes, "")) +
+          warning_lines(all.subspan(std::min(told, all.size())), warnings, style);
   text += footer + "\n" + end;
   return style.utf8 ? text : in_ascii(std::move(text));
 }

@@ -33,7 +33,7 @@ TEST(RunReader, TakesRecords) {
   const RunFigures run = parse_run(to_json(full_record()), "r.json");
   EXPECT_EQ(run.source, RunSource::record);
   EXPECT_THAT(run.cases, SizeIs(6));
-  EXPECT_EQ(read_run(RESULTS_FOLDER "/2xH200-default-6e41737").cases.size(), 44U);
+  EXPECT_EQ(read_run(RESULTS_FOLDER "/2xH200-all_reduce-1").cases.size(), 56U);
 }
 
 TEST(RunReader, TakesNcclTests) {

@@ -65,7 +65,7 @@ void expect_same(const FleetRecord& read, const FleetRecord& expected) {
 
 TEST(FleetRecord, IsWhatTheSamplesOfTheRecordSay) {
   FleetNames names;
-  for (const char* folder : {"2xH200-all_reduce-1", "2xH200-default", "2xH200-operations",
+  for (const char* folder : {"2xH200-all_reduce-1", "2xH200-default", "2xH200-buffers",
                              "2xH200-kernels", "4xH200-default"}) {
     const std::filesystem::path path =
         std::filesystem::path(RESULTS_FOLDER) / folder / "record.json";

@@ -148,7 +148,7 @@ TEST(RunPage, NamesEachTableOfTrainingsByWhatItHolds) {
 TEST(RunPage, BeginsWithAPictureOfTheAnswer) {
   const std::vector<std::pair<const char*, const char*>> titles{
       {"2xH200-default", "speed-up"},         {"2xH200-kernels", "headroom"},
-      {"2xH200-training", "a training step"}, {"2xH200-latency", "Speed-up of what"},
+      {"2xH200-training", "a training step"}, {"2xH200-latency", "latency 0&lt;-&gt;1: speed-up"},
       {"2xH200-copies", "headroom"},          {"4xH200-default", "speed-up"},
       {"2xH200-node-1", "Speed-up of what"},  {"2xH100-ddp-bf16", "every run, and the mean"}};
   for (const auto& [folder, title] : titles) {
@@ -199,7 +199,7 @@ TEST(RunPage, ShadesPairs) {
 }
 
 TEST(RunPage, ShowsKernelsBesideNccl) {
-  const Record record = recorded("2xH200-kernels");
+  const Record record = recorded("4xH200-kernels");
   const std::string page = run_page(RunSummary(record));
   EXPECT_THAT(page, HasSubstr("linkgain&apos;s kernel"));
   EXPECT_THAT(page, HasSubstr("NCCL, P2P on"));
