@@ -27,9 +27,11 @@ std::string answer_html(const RunSummary& summary, const std::string& questions)
     cells += figure(picture, fmt::format("answer-{}", &picture - pictures.data()));
   }
   std::string tables;
-  const std::string_view caption = summary.is_of_program() ? "Each metric" : "Each operation";
-  for (const Table& table : answer_tables(summary, answer)) {
-    tables += to_html(table, tables.empty() ? caption : "Headroom");
+  const bool is_of_program = summary.is_of_program() && answer.main() != nullptr;
+  for (const Table& table : is_of_program ? std::vector{metrics_table({answer.main()})}
+                                          : answer_tables(summary, answer)) {
+    const std::string_view first = is_of_program ? "Each variant" : "Each operation";
+    tables += to_html(table, tables.empty() ? first : "Headroom");
   }
   if (!tables.empty()) cells += fmt::format("<div>\n{}</div>\n", tables);
   return fmt::format("<p>{}</p>\n", xml_escaped(answer_sentence(summary, answer))) +
@@ -121,12 +123,19 @@ std::string program_page(const RunSummary& summary) {
   HtmlPage page = page_of(report_head(summary.record));
   page.add("answer", "The answer", answer_html(summary, questions(summary)));
   page.add("warnings", "Warnings", body_of(warnings_section(summary.record)));
+  const Answer answer = answer_of(summary);
   std::vector<Picture> pictures;
-  for (const CaseSummary& each : summary.cases) {
-    if (&each == answer_of(summary).main()) continue;
-    std::ranges::move(metric_pictures(each), std::back_inserter(pictures));
+  std::vector<const CaseSummary*> others;
+  for (const AnswerRow& row : answer.rows) {
+    if (row.of == answer.main()) continue;
+    others.push_back(row.of);
+    std::ranges::move(metric_pictures(*row.of), std::back_inserter(pictures));
   }
-  page.add("pictures", "Other metrics", figures(pictures, "metric"));
+  page.add("pictures", "Other metrics",
+           others.empty()
+               ? ""
+               : figures(pictures, "metric") +
+                     to_html(metrics_table(others, Traffic::elsewhere), "Other metrics"));
   HtmlPage details = page_of(run_details(summary));
   for (HtmlPage::Section& section : details.sections) {
     if (section.id != "warnings") page.sections.push_back(std::move(section));

@@ -214,7 +214,7 @@ std::string path_sentence(const CaseSummary& each) {
   return text;
 }
 
-Table metrics_table(const std::vector<const CaseSummary*>& metrics) {
+Table metrics_table(const std::vector<const CaseSummary*>& metrics, Traffic traffic) {
   const CaseSummary& first = *metrics.front();
   const bool several = metrics.size() > 1;
   const std::string& name = first.definition().metric->name;
@@ -225,7 +225,8 @@ Table metrics_table(const std::vector<const CaseSummary*>& metrics) {
   columns.push_back(value_column(several ? "Value" : name == ProgramMetric::kTime ? "Time" : name));
   columns.push_back({{"by NVLink", kRight, true, 4}, [&](const RunRow& row) {
                        const std::optional<double>& bytes = row.summary().nvlink_bytes;
-                       return bytes && row.of == &first ? readable_traffic(*bytes) : "";
+                       const bool is_here = traffic == Traffic::here && row.of == &first;
+                       return bytes && is_here ? readable_traffic(*bytes) : "";
                      }});
   columns.push_back({{"Runs", kRight, false, 1}, [](const RunRow& row) {
                        const VariantSummary& variant = row.summary();

@@ -67,8 +67,11 @@ RecordedAnswer recorded_answer(const RunSummary& summary);
 std::string answer_alarm(const RunSummary& summary);
 
 /// Shows variants of metrics of a program: their values, in how many runs, and speed-ups. Of two
-/// variants the first one's row has the speed-up.
-Table metrics_table(const std::vector<const CaseSummary*>& metrics);
+/// variants the first one's row has the speed-up. What went over NVLink stands with the first
+/// metric, if not elsewhere.
+enum class Traffic { here, elsewhere };
+Table metrics_table(const std::vector<const CaseSummary*>& metrics,
+                    Traffic traffic = Traffic::here);
 
 /// Shows the answer: metrics_table() of a program; else a row for each of Answer::rows, with both
 /// variants' times, speed-up, its interval and bandwidths, and a table of the headroom. Empty where
