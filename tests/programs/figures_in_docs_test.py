@@ -164,6 +164,43 @@ class Figures(unittest.TestCase):
         self.assertIn(said["judged shares of expected bytes over NVLink, two GPUs"].replace("to", "and"),
                       " ".join((ROOT / "docs/method.md").read_text().split()))
 
+    def test_of_nccl_versions(self):
+        page, record = "docs/nccl-versions.md", "2xH200-nccl-send_recv"
+        for size, *times, ratio in table(page, "Size", "2.28.3")[0]:
+            case = f"send_recv/float32/{size.replace(' ', '')}/np2/graph"
+            for version, cell in zip(("v28", "v29", "v30", "v31", "v32"), times):
+                self.hold(cell, record, case, version)
+            self.hold(ratio, record, case, "v32")
+        for label, *ratios in table(page, "Size", "2.32.3")[0]:
+            size, _, stream = label.partition(" by ")
+            case = f"send_recv/float32/{size.replace(' ', '')}/np2{'' if stream else '/graph'}"
+            for variant, cell in zip(("v32", "v32-chunk", "v32-ll", "v28-ll"), ratios):
+                self.hold(cell, record, case, variant)
+        compared = [row for (_, variant), row in rows_of("2xH200-nccl-versions").items() if variant == "new"]
+        for operation, *cells in table(page, "Operation", "Graph, below 1 MiB")[0]:
+            for (mode, least, end), cell in zip((("graph", 0, 1 << 20), ("graph", 1 << 20, 1 << 40),
+                                                 ("stream", 0, 1 << 20), ("stream", 4 << 20, 1 << 40)), cells):
+                ratios = [float(row["ratio"]) for row in compared if row["operation"] == operation.strip("`")
+                          and row["launch"] == mode and least <= int(row["size_bytes"]) < end]
+                self.assertEqual(cell, f"{min(ratios):.2f} to {max(ratios):.2f}x", operation)
+        text = (ROOT / page).read_text()
+        said, shown = (set(re.findall(r"\d\.\d+x", "\n".join(line for line in text.splitlines() if line.startswith("|") == is_table)))
+                       for is_table in (False, True))
+        self.assertGreater(len(said), 3)
+        self.assertEqual(said - shown, set())
+
+    def test_of_how_nccl_divides_a_message(self):
+        """By the rules of addP2pToPlan that the page tells, with 32 channels a peer and two ranks."""
+        threshold, ll_step, simple_step = 16 << 10, 64 << 10, 512 << 10
+        for size, old, new in table("docs/nccl-versions.md", "Size", "Up to 2.28.9")[0]:
+            count, unit = size.split()
+            message = int(count) << {"KiB": 10, "MiB": 20}[unit]
+            channels = {step: min(16, -(-message // (step // 8))) for step in (ll_step, simple_step)}
+            is_ll = message <= 32 * threshold
+            for cell, ll, used in ((old, is_ll, channels[ll_step if is_ll else simple_step]),
+                                   (new, message <= channels[simple_step] * threshold, channels[simple_step])):
+                self.assertEqual(cell, f"{'LL' if ll else 'Simple'}, {used} × {(message // used) >> 10} KiB", size)
+
     def test_kernels_are_ahead_where_it_is_said(self):
         said = re.search(r"The kernel is ahead at all (\d+) sizes.*at all (\d+)\.\n", (ROOT / "docs/kernels.md").read_text(), re.S)
         for count, record in zip(said.groups(), ("2xH200-kernels", "2xH200-kernels-bf16")):
