@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <type_traits>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 namespace linkgain::kernels {
 
 // The enumerations of base/data_type.hpp again, in the same order: kernels include nothing of ours.

@@ -1,5 +1,4 @@
 #include "kernels/gpt2/column_sums.cuh"
-#include "kernels/gpt2/column_sums.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdint>
 #include <type_traits>
 
 #include "kernels/common/async_copy.cuh"

@@ -3,7 +3,6 @@
 #include "kernels/common/vectors.cuh"
 #include "kernels/gpt2/activation_vectors.cuh"
 #include "kernels/gpt2/weights.hpp"
-#include "kernels/random/model_random.hpp"
 
 namespace linkgain::kernels {
 namespace {

@@ -1,4 +1,3 @@
-#include <cstdint>
 
 #include "kernels/common/wait.cuh"
 #include "kernels/timing/stream_gate.hpp"

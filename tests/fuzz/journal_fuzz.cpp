@@ -1,5 +1,4 @@
 // A journal, as a crash leaves it.
-#include <iterator>
 
 #include "fuzz_target.hpp"
 #include "linkgain/record/journal.hpp"

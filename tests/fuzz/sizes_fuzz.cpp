@@ -1,6 +1,6 @@
 // Sizes as --sizes has them.
 #include "fuzz_target.hpp"
-#include "linkgain/cases/sizes.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 
 namespace linkgain {
 namespace {

@@ -1,8 +1,6 @@
 #include <cstddef>
-#include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "programs.hpp"
 

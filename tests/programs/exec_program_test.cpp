@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <fstream>
 

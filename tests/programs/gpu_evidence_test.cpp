@@ -4,7 +4,6 @@
 #include <regex>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "gpu_programs.hpp"
 

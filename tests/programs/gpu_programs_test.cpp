@@ -1,9 +1,5 @@
 #include "gpu_programs.hpp"
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "nccl_tests_table.hpp"
 
 namespace linkgain::test {

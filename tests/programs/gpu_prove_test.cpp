@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "gpu_programs.hpp"
 #include "linkgain/hardware/delivery.hpp"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 
 #include "linkgain/base/text.hpp"
 #include "programs.hpp"

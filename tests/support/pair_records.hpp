@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 
 #include "counted_records.hpp"
 #include "sample_records.hpp"

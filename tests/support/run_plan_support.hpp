@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 #include "linkgain/plan/run_plan.hpp"
 
 namespace linkgain::test {

@@ -65,7 +65,7 @@ inline GpuSurvey healthy_gpu(int index) {
   gpu.compute_mode = ComputeModeName::shared;
   gpu.memory_remap_pending = false;
   gpu.nvlink_errors = NvlinkErrors{};
-  gpu.iommu_domain = Reading<std::string>::missing("is in no IOMMU group");
+  gpu.iommu_domain = Missing{"is in no IOMMU group"};
   return gpu;
 }
 
@@ -74,7 +74,7 @@ inline HostSurvey healthy_host() {
   host.shared_memory = Capacity{std::int64_t{256} << 30, std::int64_t{256} << 30};
   host.locked_memory = MemoryLimit{};
   host.processors = 32;
-  host.processor_quota = Reading<double>::missing("unlimited");
+  host.processor_quota = Missing{"unlimited"};
   host.processes = ProcessView::machine;
   host.iommu_units = std::vector<std::string>{};
   host.bridges = std::vector<PcieBridge>{};
@@ -117,8 +117,7 @@ inline Survey healthy_survey() {
 inline Survey pcie_survey() {
   Survey survey = healthy_survey();
   for (TopologyGpu& gpu : survey.topology.gpus) {
-    gpu.nvlink.possible =
-        Reading<int>::missing("Not Supported (NVML error 3)", WhyMissing::unsupported);
+    gpu.nvlink.possible = Missing{"Not Supported (NVML error 3)", WhyMissing::unsupported};
     gpu.nvlink.active = gpu.nvlink.possible;
   }
   survey.topology.pairs = {nvlink_pair(0, 1, 0), nvlink_pair(1, 0, 0)};

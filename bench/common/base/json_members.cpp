@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "linkgain/base/text.hpp"
 
 namespace linkgain::json {
@@ -39,6 +37,25 @@ bool has_form(std::string_view text, Form form) {
       return is_digest(text);
   }
   return false;
+}
+
+const char* what_is_asked(Node::Kind kind) {
+  switch (kind) {
+    case Node::Kind::null:
+      return "it is not null";
+    case Node::Kind::boolean:
+      return "it is neither true nor false";
+    case Node::Kind::whole:
+    case Node::Kind::number:
+      return "it is no number";
+    case Node::Kind::text:
+      return "it is no text";
+    case Node::Kind::array:
+      return "it is no array";
+    case Node::Kind::object:
+      return "it is no object";
+  }
+  return "";
 }
 
 }  // namespace
@@ -86,29 +103,6 @@ void Place::refuse(const std::string& what) const {
                                visible(what)),
                    source_.advice);
 }
-
-namespace {
-
-const char* what_is_asked(Node::Kind kind) {
-  switch (kind) {
-    case Node::Kind::null:
-      return "it is not null";
-    case Node::Kind::boolean:
-      return "it is neither true nor false";
-    case Node::Kind::whole:
-    case Node::Kind::number:
-      return "it is no number";
-    case Node::Kind::text:
-      return "it is no text";
-    case Node::Kind::array:
-      return "it is no array";
-    case Node::Kind::object:
-      return "it is no object";
-  }
-  return "";
-}
-
-}  // namespace
 
 void Place::require_kind(const Node& node, Node::Kind kind) const {
   const Node::Kind own = node.kind();

@@ -4,7 +4,6 @@
 #include <simdjson.h>
 
 #include <bit>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 
@@ -16,6 +15,52 @@ using Reference = std::array<std::uintptr_t, 2>;
 
 dom::element element_of(const Reference& reference) {
   return std::bit_cast<dom::element>(reference);
+}
+
+bool take(const dom::element& item, double& value) { return item.get(value) == simdjson::SUCCESS; }
+
+bool take(const dom::element& item, std::int64_t& value) {
+  return item.get(value) == simdjson::SUCCESS;
+}
+
+bool take(const dom::element& item, std::uint64_t& value) {
+  return item.get(value) == simdjson::SUCCESS;
+}
+
+bool take(const dom::element& item, int& value) {
+  std::int64_t wide = 0;
+  if (!take(item, wide) || !std::in_range<int>(wide)) return false;
+  value = static_cast<int>(wide);
+  return true;
+}
+
+template <typename T>
+bool take(const dom::element& item, std::optional<T>& value) {
+  return item.is_null() || take(item, value.emplace());
+}
+
+/// Parsers whose documents are gone: their memory, a multiple of a record's, is touched once.
+template <typename Parser>
+std::vector<std::unique_ptr<Parser>>& free_parsers() {
+  thread_local std::vector<std::unique_ptr<Parser>> parsers;
+  return parsers;
+}
+
+template <typename Parser>
+std::unique_ptr<Parser> take_parser() {
+  auto& parsers = free_parsers<Parser>();
+  if (parsers.empty()) return std::make_unique<Parser>();
+  std::unique_ptr<Parser> parser = std::move(parsers.back());
+  parsers.pop_back();
+  return parser;
+}
+
+/// Tells an object without its end, as a crash leaves it, from what is no JSON at all.
+bool is_cut_off(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos || text[first] != '{') return false;
+  return text[text.find_last_not_of(kSpace)] != '}';
 }
 
 }  // namespace
@@ -60,32 +105,6 @@ std::size_t Node::size() const {
   return element.is_array() ? element.get_array().value().size()
                             : element.get_object().value().size();
 }
-
-namespace {
-
-bool take(const dom::element& item, double& value) { return item.get(value) == simdjson::SUCCESS; }
-
-bool take(const dom::element& item, std::int64_t& value) {
-  return item.get(value) == simdjson::SUCCESS;
-}
-
-bool take(const dom::element& item, std::uint64_t& value) {
-  return item.get(value) == simdjson::SUCCESS;
-}
-
-bool take(const dom::element& item, int& value) {
-  std::int64_t wide = 0;
-  if (!take(item, wide) || !std::in_range<int>(wide)) return false;
-  value = static_cast<int>(wide);
-  return true;
-}
-
-template <typename T>
-bool take(const dom::element& item, std::optional<T>& value) {
-  return item.is_null() || take(item, value.emplace());
-}
-
-}  // namespace
 
 template <typename T>
 void Node::append_numbers_to(std::vector<T>& values) const {
@@ -139,34 +158,6 @@ struct Document::Parser {
   dom::parser parser;
   dom::element root;
 };
-
-namespace {
-
-/// Parsers whose documents are gone: their memory, a multiple of a record's, is touched once.
-template <typename Parser>
-std::vector<std::unique_ptr<Parser>>& free_parsers() {
-  thread_local std::vector<std::unique_ptr<Parser>> parsers;
-  return parsers;
-}
-
-template <typename Parser>
-std::unique_ptr<Parser> take_parser() {
-  auto& parsers = free_parsers<Parser>();
-  if (parsers.empty()) return std::make_unique<Parser>();
-  std::unique_ptr<Parser> parser = std::move(parsers.back());
-  parsers.pop_back();
-  return parser;
-}
-
-/// Tells an object without its end, as a crash leaves it, from what is no JSON at all.
-bool is_cut_off(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos || text[first] != '{') return false;
-  return text[text.find_last_not_of(kSpace)] != '}';
-}
-
-}  // namespace
 
 Document::Document(std::string_view text) : parser_(take_parser<Parser>()) {
   const auto problem = parser_->parser.parse(text.data(), text.size()).get(parser_->root);

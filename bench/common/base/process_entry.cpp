@@ -8,7 +8,6 @@
 #include <ctime>
 #include <fstream>
 #include <sstream>
-#include <string>
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"

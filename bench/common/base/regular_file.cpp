@@ -9,14 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <random>
-#include <string>
 #include <system_error>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/reading.hpp"
 
 namespace linkgain {
 namespace {
@@ -31,10 +28,10 @@ Text read_all(int descriptor, std::size_t size, std::size_t limit) {
   while (true) {
     const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Text::missing(std::strerror(errno));
+    if (count < 0) return Missing{std::strerror(errno)};
     if (count == 0) return text;
     text.append(chunk.data(), static_cast<std::size_t>(count));
-    if (text.size() > limit) return Text::missing(fmt::format("it has more than {} bytes", limit));
+    if (text.size() > limit) return Missing{fmt::format("it has more than {} bytes", limit)};
   }
 }
 
@@ -65,16 +62,16 @@ bool are_same_file(const std::filesystem::path& one, const std::filesystem::path
 
 Reading<int> open_regular_file(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (file < 0) return Reading<int>::missing(std::strerror(errno));
+  if (file < 0) return Missing{std::strerror(errno)};
   struct stat found {};
   if (::fstat(file, &found) == 0 && S_ISREG(found.st_mode)) return file;
   ::close(file);
-  return Reading<int>::missing(S_ISDIR(found.st_mode) ? "it is a folder" : "it is no regular file");
+  return Missing{S_ISDIR(found.st_mode) ? "it is a folder" : "it is no regular file"};
 }
 
 Reading<std::string> read_regular_file(const std::filesystem::path& path, std::size_t limit) {
   const Reading<int> file = open_regular_file(path);
-  if (!file.measured()) return Text::missing(file.reason());
+  if (!file.measured()) return Missing{file.reason()};
   struct stat found {};
   ::fstat(file.value(), &found);
   Text text = read_all(file.value(), static_cast<std::size_t>(found.st_size), limit);

@@ -1,7 +1,6 @@
 #include "linkgain/cases/buffer_plan.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <stdexcept>
 
 namespace linkgain {

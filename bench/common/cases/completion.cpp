@@ -3,7 +3,6 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "linkgain/base/data_type.hpp"
 #include "linkgain/base/text.hpp"

@@ -20,7 +20,6 @@
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
-#include "linkgain/cases/sizes.hpp"
 
 /// What the profiles contain.
 namespace linkgain {

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
-#include <string_view>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"

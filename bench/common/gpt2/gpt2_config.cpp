@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {

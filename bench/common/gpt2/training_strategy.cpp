@@ -10,7 +10,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 namespace {

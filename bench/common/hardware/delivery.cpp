@@ -22,7 +22,7 @@ Reading<Delivery> delivery_in(std::string_view line) {
     if (delivery) return json::read<Delivery>(*delivery, {"delivery", "", false});
   } catch (const UsageError&) {
   }
-  return Reading<Delivery>::missing("linkgain-bench does not say what arrived");
+  return Missing{"linkgain-bench does not say what arrived"};
 }
 
 }  // namespace linkgain

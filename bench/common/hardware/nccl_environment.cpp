@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 

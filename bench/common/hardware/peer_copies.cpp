@@ -25,12 +25,12 @@ json::Node member(const json::Node& object, const char* key, json::Node::Kind ki
 PeerCopy read_copy(const json::Node& copy) {
   using enum json::Node::Kind;
   PeerCopy read{std::string(member(copy, "from", text).text()),
-                std::string(member(copy, "to", text).text()), Reading<double>::missing("")};
+                std::string(member(copy, "to", text).text()), Missing{}};
   const auto rate = copy.find("gb_per_s");
   read.gb_per_s = rate && rate->is_number()
                       ? Reading<double>(rate->number())
-                      : Reading<double>::missing(std::string(
-                            member(member(copy, "gb_per_s", object), "not_measured", text).text()));
+                      : Missing{std::string(
+                            member(member(copy, "gb_per_s", object), "not_measured", text).text())};
   return read;
 }
 
@@ -49,7 +49,7 @@ Reading<std::vector<PeerCopy>> peer_copies_in(std::string_view line) {
     while (const auto item = items.next()) copies.push_back(read_copy(*item));
     return copies;
   } catch (const UsageError&) {
-    return Reading<std::vector<PeerCopy>>::missing("linkgain-bench does not report peer copies");
+    return Missing{"linkgain-bench does not report peer copies"};
   }
 }
 

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <string_view>
 
 #include "linkgain/base/json.hpp"
 
@@ -66,8 +64,8 @@ std::optional<double> bridge_rate(std::string_view model) {
 }
 
 Reading<double> rate_of(const NvlinkInfo& nvlink) {
-  if (!nvlink.active.measured()) return Reading<double>::missing(nvlink.active);
-  if (nvlink.active.value() == 0) return Reading<double>::missing("no link is active");
+  if (!nvlink.active.measured()) return nvlink.active.missing();
+  if (nvlink.active.value() == 0) return Missing{"no link is active"};
   if (!nvlink.rate_gb_per_s.measured()) return nvlink.rate_gb_per_s;
   const double full = nvlink.rate_gb_per_s.value();
   double rate = nvlink.active.value() * full;
@@ -78,14 +76,13 @@ Reading<double> rate_of(const NvlinkInfo& nvlink) {
 Reading<double> payload_limit_of(const NvlinkInfo& nvlink) {
   const Reading<double> rate = rate_of(nvlink);
   if (!rate.measured()) return rate;
-  if (!nvlink.version.measured()) return Reading<double>::missing(nvlink.version);
+  if (!nvlink.version.measured()) return nvlink.version.missing();
   if (const std::optional<double> share = nvlink_payload_share(nvlink.version.value())) {
     return rate.value() * *share;
   }
   const std::string name = nvlink_version_name(nvlink.version.value());
-  return Reading<double>::missing(name.empty()
-                                      ? "the coding of this NVLink version is not known here"
-                                      : fmt::format("the coding of NVLink {} is not public", name));
+  return Missing{name.empty() ? "the coding of this NVLink version is not known here"
+                              : fmt::format("the coding of NVLink {} is not public", name)};
 }
 
 std::string device_label(const Topology& topology, int device) {
@@ -156,40 +153,6 @@ namespace {
 std::optional<bool> driver_says(const TopologyPair& pair) {
   return pair.over_nvlink.measured() ? std::optional(pair.over_nvlink.value().ok) : std::nullopt;
 }
-
-}  // namespace
-
-std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<bool> driver) {
-  return nvlinks ? std::optional(*nvlinks > 0) : driver;
-}
-
-std::optional<bool> joined_by_nvlink(const TopologyPair& pair) {
-  return joined_by_nvlink(pair.nvlinks.optional(), driver_says(pair));
-}
-
-std::optional<bool> needs_pcie_p2p(const Topology& topology) {
-  std::optional<bool> needed = false;
-  for (const TopologyPair& pair : gpu_pairs(topology)) {
-    const std::optional<bool> joined = joined_by_nvlink(pair);
-    if (joined == false) return true;
-    if (!joined) needed.reset();
-  }
-  return needed;
-}
-
-std::string pair_label(std::optional<int> nvlinks, std::optional<bool> driver,
-                       std::optional<Ancestor> ancestor) {
-  if (joined_by_nvlink(nvlinks, driver).value_or(false)) {
-    return nvlinks ? fmt::format("NV{}", *nvlinks) : "NV?";
-  }
-  return ancestor ? std::string(name_of(*ancestor)) : "?";
-}
-
-std::string label_of(const TopologyPair& pair) {
-  return pair_label(pair.nvlinks.optional(), driver_says(pair), pair.ancestor.optional());
-}
-
-namespace {
 
 using json::Out;
 
@@ -283,6 +246,36 @@ Out write_pair(const Topology& topology, const TopologyPair& pair) {
 }
 
 }  // namespace
+
+std::optional<bool> joined_by_nvlink(std::optional<int> nvlinks, std::optional<bool> driver) {
+  return nvlinks ? std::optional(*nvlinks > 0) : driver;
+}
+
+std::optional<bool> joined_by_nvlink(const TopologyPair& pair) {
+  return joined_by_nvlink(pair.nvlinks.optional(), driver_says(pair));
+}
+
+std::optional<bool> needs_pcie_p2p(const Topology& topology) {
+  std::optional<bool> needed = false;
+  for (const TopologyPair& pair : gpu_pairs(topology)) {
+    const std::optional<bool> joined = joined_by_nvlink(pair);
+    if (joined == false) return true;
+    if (!joined) needed.reset();
+  }
+  return needed;
+}
+
+std::string pair_label(std::optional<int> nvlinks, std::optional<bool> driver,
+                       std::optional<Ancestor> ancestor) {
+  if (joined_by_nvlink(nvlinks, driver).value_or(false)) {
+    return nvlinks ? fmt::format("NV{}", *nvlinks) : "NV?";
+  }
+  return ancestor ? std::string(name_of(*ancestor)) : "?";
+}
+
+std::string label_of(const TopologyPair& pair) {
+  return pair_label(pair.nvlinks.optional(), driver_says(pair), pair.ancestor.optional());
+}
 
 std::string to_json(const Topology& topology) {
   Out out{{"schema", "linkgain.topology/1"},

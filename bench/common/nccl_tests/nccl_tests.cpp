@@ -5,16 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <iterator>
 #include <numeric>
-#include <optional>
 #include <span>
-#include <string_view>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"

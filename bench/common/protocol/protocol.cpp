@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
-#include <cstdint>
-#include <optional>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"

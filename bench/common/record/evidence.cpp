@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 namespace linkgain {
 namespace {
@@ -48,10 +47,6 @@ std::string who_lacks(const Case& c, const std::vector<LinkCounters>& ranks, std
   if (missing == c.ranks) return fmt::format("the ranks' GPUs have no {} counters", kind);
   const auto first = std::ranges::find_if(ranks, lacks) - ranks.begin();
   return fmt::format("GPU of rank {} has no {} counters", first, kind);
-}
-
-std::string why_not_measured(const Case& c, const std::vector<LinkCounters>& ranks) {
-  return who_lacks(c, ranks, "NVLink", {&LinkCounters::nvlink_sent});
 }
 
 /// Says why PCIe bytes are not known; empty where they are.
@@ -99,7 +94,9 @@ std::string first_reason(const Case& c, const TrafficEvidence& evidence,
                          const std::vector<LinkCounters>& ranks, bool several_hosts,
                          std::string_view why_no_algorithm) {
   if (evidence.operations <= 0) return "no operation was counted";
-  if (std::string reason = why_not_measured(c, ranks); !reason.empty()) return reason;
+  if (std::string reason = who_lacks(c, ranks, "NVLink", {&LinkCounters::nvlink_sent});
+      !reason.empty())
+    return reason;
   if (several_hosts) return "ranks on several hosts";
   if (!uses_link(c)) return "nothing is sent between GPUs";
   return why_not_judged(c, evidence.plan, why_no_algorithm);

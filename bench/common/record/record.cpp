@@ -6,12 +6,10 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <stdexcept>
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
-#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {
@@ -25,7 +23,6 @@ double skew_of(const Sample& sample) {
   return slowest > 0.0 ? (slowest - fastest) / slowest : 0.0;
 }
 
-/// Returns the times of the samples by launch.
 LaunchTimes times_of(const std::vector<const Sample*>& samples) {
   LaunchTimes times;
   for (const Sample* sample : samples) times[sample->launch].push_back(sample->time().value);

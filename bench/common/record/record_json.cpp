@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
@@ -121,34 +118,6 @@ std::string_view body_of(std::string_view document) {
   return body;
 }
 
-}  // namespace
-
-void json::require_known_schema(const Node& document) {
-  constexpr std::string_view kFamily = "linkgain.record/";
-  const std::optional<Node> schema = document.is_object() ? document.find("schema") : std::nullopt;
-  const bool is_text = schema && schema->kind() == Node::Kind::text;
-  const std::string_view found = is_text ? schema->text() : std::string_view();
-  if (found == kRecordSchema || found == kOlderSchema) return;
-  if (!found.starts_with(kFamily)) {
-    throw NotARecord(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
-                     "give a record.json that `linkgain run` wrote");
-  }
-  throw OtherVersion(fmt::format("its schema is {}, this linkgain reads {} and {}", visible(found),
-                                 kOlderSchema, kRecordSchema),
-                     "read it with the linkgain that wrote it, or a newer one");
-}
-
-std::string to_json_without_samples(const Record& record) { return pretty(json::write(record)); }
-
-std::string to_json(const Record& record) {
-  json::Out document = json::write(record);
-  document["samples"] = json::write(table_of(record.cases));
-  Digest digest;
-  return with_digest(pretty(document), kBetweenMembers, digest);
-}
-
-namespace {
-
 std::string about(const std::string& origin, std::string_view what) {
   return origin.empty() ? std::string(what) : fmt::format("{}: {}", origin, what);
 }
@@ -164,22 +133,6 @@ Record read_document(std::string_view text) {
   record.digest = digest;
   return std::move(record);
 }
-
-}  // namespace
-
-Record parse_record(std::string_view text, const std::string& origin) {
-  try {
-    return read_document(text);
-  } catch (const json::NotARecord& error) {
-    throw json::NotARecord(about(origin, error.what()), error.advice());
-  } catch (const json::OtherVersion& error) {
-    throw json::OtherVersion(about(origin, error.what()), error.advice());
-  } catch (const UsageError& error) {
-    throw UsageError(about(origin, error.what()), error.advice());
-  }
-}
-
-namespace {
 
 /// Reads a column that stands on a line of its own, or one of its ranks.
 template <typename T>
@@ -255,7 +208,49 @@ bool fit(const SampleTable& samples, const Record& record) {
   return true;
 }
 
+/// Finds the unit of a program's metric; empty where none was given.
+std::string unit_of(const ProgramPlan& program, const std::string& metric) {
+  const auto found = program.units.find(metric);
+  return found == program.units.end() ? std::string() : found->second;
+}
+
 }  // namespace
+
+void json::require_known_schema(const Node& document) {
+  constexpr std::string_view kFamily = "linkgain.record/";
+  const std::optional<Node> schema = document.is_object() ? document.find("schema") : std::nullopt;
+  const bool is_text = schema && schema->kind() == Node::Kind::text;
+  const std::string_view found = is_text ? schema->text() : std::string_view();
+  if (found == kRecordSchema || found == kOlderSchema) return;
+  if (!found.starts_with(kFamily)) {
+    throw NotARecord(fmt::format("not a record: it has no member 'schema' of {}<number>", kFamily),
+                     "give a record.json that `linkgain run` wrote");
+  }
+  throw OtherVersion(fmt::format("its schema is {}, this linkgain reads {} and {}", visible(found),
+                                 kOlderSchema, kRecordSchema),
+                     "read it with the linkgain that wrote it, or a newer one");
+}
+
+std::string to_json_without_samples(const Record& record) { return pretty(json::write(record)); }
+
+std::string to_json(const Record& record) {
+  json::Out document = json::write(record);
+  document["samples"] = json::write(table_of(record.cases));
+  Digest digest;
+  return with_digest(pretty(document), kBetweenMembers, digest);
+}
+
+Record parse_record(std::string_view text, const std::string& origin) {
+  try {
+    return read_document(text);
+  } catch (const json::NotARecord& error) {
+    throw json::NotARecord(about(origin, error.what()), error.advice());
+  } catch (const json::OtherVersion& error) {
+    throw json::OtherVersion(about(origin, error.what()), error.advice());
+  } catch (const UsageError& error) {
+    throw UsageError(about(origin, error.what()), error.advice());
+  }
+}
 
 std::optional<RecordDocument> read_as_written(std::string_view text) {
   constexpr std::string_view kSamples = "\n\"samples\": {\n";
@@ -300,16 +295,6 @@ void require_structure(const Record& record) {
     require_verifications(result);
   }
 }
-
-namespace {
-
-/// Finds the unit of a program's metric; empty where none was given.
-std::string unit_of(const ProgramPlan& program, const std::string& metric) {
-  const auto found = program.units.find(metric);
-  return found == program.units.end() ? std::string() : found->second;
-}
-
-}  // namespace
 
 void derive_results(Record& record) {
   require_structure(record);

@@ -1,6 +1,5 @@
 #include "linkgain/statistics/balanced_order.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>

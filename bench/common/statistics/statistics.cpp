@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <numbers>
 #include <numeric>
 #include <stdexcept>
-#include <vector>
 
 namespace linkgain {
 namespace {

@@ -34,26 +34,25 @@ std::string trimmed(const std::string& text) {
 }
 
 Indexes all_missing(std::size_t count, const std::string& reason) {
-  return Indexes(count, Reading<int>::missing(reason));
+  return Indexes(count, Missing{reason});
 }
 
 /// Returns the GPUs without any restriction, or why their order is not known.
 Reading<Order> physical_order(const std::vector<TopologyGpu>& gpus, const CudaSettings& settings) {
   const auto silent = [](const TopologyGpu& gpu) { return !gpu.no_answer.empty(); };
   if (std::ranges::any_of(gpus, silent)) {
-    return Reading<Order>::missing("a GPU does not answer, so CUDA's numbers may have moved");
+    return Missing{"a GPU does not answer, so CUDA's numbers may have moved"};
   }
   const auto without_id = [](const TopologyGpu& gpu) { return gpu.pci_bus_id.empty(); };
   if (std::ranges::any_of(gpus, without_id)) {
-    return Reading<Order>::missing(
-        "the driver does not say the GPUs' PCI ids, which CUDA numbers them by");
+    return Missing{"the driver does not say the GPUs' PCI ids, which CUDA numbers them by"};
   }
   const auto other_model = [&](const TopologyGpu& gpu) { return gpu.name != gpus.front().name; };
   const bool by_pci = settings.device_order == "PCI_BUS_ID";
   if (!by_pci && std::ranges::any_of(gpus, other_model)) {
-    return Reading<Order>::missing(
+    return Missing{
         "the models differ and CUDA puts the fastest first; CUDA_DEVICE_ORDER=PCI_BUS_ID makes it "
-        "known");
+        "known"};
   }
   Order order(gpus.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -114,7 +113,7 @@ Reading<Order> listed_gpus(const std::vector<TopologyGpu>& gpus, const CudaSetti
   std::ranges::transform(entries, entries.begin(), trimmed);
   if (entries.empty()) return Order{};
   if (entries.front().starts_with("MIG-")) {
-    return Reading<Order>::missing("CUDA_VISIBLE_DEVICES names a MIG instance");
+    return Missing{"CUDA_VISIBLE_DEVICES names a MIG instance"};
   }
   if (number_of(entries.front()) && !order.measured()) return order;
   return named_gpus(gpus, entries, order.value_or({}));

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <utility>
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"

@@ -16,18 +16,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <new>
-#include <optional>
 #include <set>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/process_entry.hpp"
@@ -148,6 +143,15 @@ KernelSet allocate(int cpus) {
     throw std::bad_alloc();
   }
   return set;
+}
+
+std::optional<CpuSet> cpus_near(const std::string& pci_bus_id) {
+  if (sysfs_pci_name(pci_bus_id).empty()) {
+    return std::nullopt;
+  }
+  std::ifstream file(pci_folder("/sys", pci_bus_id) / "local_cpulist");
+  std::string list;
+  return std::getline(file, list) ? CpuSet::from_list(list) : std::nullopt;
 }
 
 }  // namespace
@@ -372,19 +376,6 @@ bool CpuSet::bind_process() const {
   }
   return true;
 }
-
-namespace {
-
-std::optional<CpuSet> cpus_near(const std::string& pci_bus_id) {
-  if (sysfs_pci_name(pci_bus_id).empty()) {
-    return std::nullopt;
-  }
-  std::ifstream file(pci_folder("/sys", pci_bus_id) / "local_cpulist");
-  std::string list;
-  return std::getline(file, list) ? CpuSet::from_list(list) : std::nullopt;
-}
-
-}  // namespace
 
 std::string bind_within_allowed(const CpuSet& wanted) {
   const CpuSet allowed = CpuSet::of_this_thread();

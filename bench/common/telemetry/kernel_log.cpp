@@ -239,11 +239,11 @@ std::vector<XidEvent> parse_kernel_log(std::string_view records) {
 
 Reading<std::vector<XidEvent>> read_kernel_log(const std::filesystem::path& log) {
   const int descriptor = open(log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return Reading<std::vector<XidEvent>>::missing(open_failure(errno));
+  if (descriptor < 0) return Missing{open_failure(errno)};
   const std::string records = read_records(descriptor);
   close(descriptor);
   if (records.empty()) {
-    return Reading<std::vector<XidEvent>>::missing("the kernel log is empty or may not be read");
+    return Missing{"the kernel log is empty or may not be read"};
   }
   return parse_kernel_log(records);
 }

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -144,69 +143,6 @@ Seconds since(Clock::time_point start) {
   return Seconds{std::chrono::duration<double>(Clock::now() - start).count()};
 }
 
-}  // namespace
-
-std::vector<std::string> read_log_files(const std::filesystem::path& directory,
-                                        std::string_view prefix) {
-  std::error_code error;
-  std::vector<std::filesystem::path> files;
-  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code unknown;
-    if (entry->path().filename().string().starts_with(prefix) && entry->is_regular_file(unknown)) {
-      files.push_back(entry->path());
-    }
-  }
-  std::ranges::sort(files);
-  std::vector<std::string> contents;
-  for (const std::filesystem::path& file : files) {
-    contents.push_back(read_regular_file(file).value_or(""));
-  }
-  return contents;
-}
-
-TransportLines parse_transport_lines(std::string_view log) {
-  TransportLines lines;
-  read_lines(lines, log);
-  return lines;
-}
-
-TransportLines read_transport_logs(const std::filesystem::path& directory,
-                                   std::string_view prefix) {
-  TransportLines lines;
-  for (const std::string& log : read_log_files(directory, prefix)) read_lines(lines, log);
-  return lines;
-}
-
-Path path_of(const TransportLines& lines, std::optional<bool> nvlink, Algorithm algorithm) {
-  const bool may_multicast = algorithm == Algorithm::unnamed || algorithm == Algorithm::nvls;
-  const bool multicast = may_multicast && names(lines, kNvls);
-  const bool peer = lines.p2p > 0 || multicast;
-  const int families = (peer ? 1 : 0) + (lines.shm > 0 ? 1 : 0) + (lines.net > 0 ? 1 : 0);
-  if (families > 1) {
-    return Path::mixed;
-  }
-  if (families == 0 || has_foreign_transport(lines)) {
-    return Path::unknown;
-  }
-  if (lines.shm > 0) {
-    return Path::host_memory;
-  }
-  if (lines.net > 0) {
-    return Path::network;
-  }
-  if (multicast || names(lines, kMultiNodeNvlink)) {
-    return Path::nvlink;
-  }
-  // NCCL goes through a third GPU only where NVLink leads there and not straight on.
-  if (!nvlink.has_value() || (!*nvlink && names(lines, "P2P/indirect/"))) {
-    return Path::unknown;
-  }
-  return *nvlink ? Path::nvlink : Path::pcie_p2p;
-}
-
-namespace {
-
 /// Takes a decimal number without sign.
 std::optional<std::int64_t> take_decimal(std::string_view& text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) {
@@ -284,6 +220,65 @@ Bytes logged_size(const Case& c) {
 }
 
 }  // namespace
+
+std::vector<std::string> read_log_files(const std::filesystem::path& directory,
+                                        std::string_view prefix) {
+  std::error_code error;
+  std::vector<std::filesystem::path> files;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    if (entry->path().filename().string().starts_with(prefix) && entry->is_regular_file(unknown)) {
+      files.push_back(entry->path());
+    }
+  }
+  std::ranges::sort(files);
+  std::vector<std::string> contents;
+  for (const std::filesystem::path& file : files) {
+    contents.push_back(read_regular_file(file).value_or(""));
+  }
+  return contents;
+}
+
+TransportLines parse_transport_lines(std::string_view log) {
+  TransportLines lines;
+  read_lines(lines, log);
+  return lines;
+}
+
+TransportLines read_transport_logs(const std::filesystem::path& directory,
+                                   std::string_view prefix) {
+  TransportLines lines;
+  for (const std::string& log : read_log_files(directory, prefix)) read_lines(lines, log);
+  return lines;
+}
+
+Path path_of(const TransportLines& lines, std::optional<bool> nvlink, Algorithm algorithm) {
+  const bool may_multicast = algorithm == Algorithm::unnamed || algorithm == Algorithm::nvls;
+  const bool multicast = may_multicast && names(lines, kNvls);
+  const bool peer = lines.p2p > 0 || multicast;
+  const int families = (peer ? 1 : 0) + (lines.shm > 0 ? 1 : 0) + (lines.net > 0 ? 1 : 0);
+  if (families > 1) {
+    return Path::mixed;
+  }
+  if (families == 0 || has_foreign_transport(lines)) {
+    return Path::unknown;
+  }
+  if (lines.shm > 0) {
+    return Path::host_memory;
+  }
+  if (lines.net > 0) {
+    return Path::network;
+  }
+  if (multicast || names(lines, kMultiNodeNvlink)) {
+    return Path::nvlink;
+  }
+  // NCCL goes through a third GPU only where NVLink leads there and not straight on.
+  if (!nvlink.has_value() || (!*nvlink && names(lines, "P2P/indirect/"))) {
+    return Path::unknown;
+  }
+  return *nvlink ? Path::nvlink : Path::pcie_p2p;
+}
 
 std::vector<TunedCall> parse_tuning_lines(std::string_view log) {
   std::vector<TunedCall> calls;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 #include <system_error>
 
 #include "nvml_library.hpp"
@@ -66,8 +65,8 @@ Reading<ComputeModeName> to_name(ComputeMode mode) {
     case ComputeMode::exclusive_process:
       return ComputeModeName::exclusive_process;
   }
-  return Reading<ComputeModeName>::missing(fmt::format(
-      "the driver's answer ({}) is not known to this version of linkgain", static_cast<int>(mode)));
+  return Missing{fmt::format("the driver's answer ({}) is not known to this version of linkgain",
+                             static_cast<int>(mode))};
 }
 
 double to_watts(unsigned int milliwatts) { return milliwatts / kMilliwattsPerWatt; }
@@ -201,7 +200,7 @@ Reading<PowerState> Nvml::Device::power() const {
   const NvmlLibrary& nvml = *library_;
   const auto draw = nvml.read<unsigned int>(nvml.power_usage, handle_);
   if (!draw.measured()) {
-    return Reading<PowerState>::missing(draw);
+    return draw.missing();
   }
   const auto limit = nvml.read<unsigned int>(nvml.power_limit, handle_);
   const auto default_limit = nvml.read<unsigned int>(nvml.default_power_limit, handle_);
@@ -248,14 +247,14 @@ Reading<bool> Nvml::Device::persistence_mode() const {
 
 Reading<ComputeModeName> Nvml::Device::compute_mode() const {
   const auto mode = library_->read<ComputeMode>(library_->compute_mode, handle_);
-  return mode.measured() ? to_name(mode.value()) : Reading<ComputeModeName>::missing(mode);
+  return mode.measured() ? to_name(mode.value()) : mode.missing();
 }
 
 Reading<bool> Nvml::Device::mig_mode() const {
   auto now = nvml_api::EnableState::off;
   auto after_reset = nvml_api::EnableState::off;
   const nvml_api::Result result = library_->mig_mode(handle_, &now, &after_reset);
-  if (result != kSuccess) return Reading<bool>::missing(library_->why(library_->mig_mode, result));
+  if (result != kSuccess) return Missing{library_->why(library_->mig_mode, result)};
   return now == nvml_api::EnableState::on;
 }
 
@@ -284,7 +283,7 @@ Reading<std::vector<GpuProcess>> Nvml::Device::processes() const {
     result = nvml.compute_processes(handle_, &count, infos.data());
   }
   if (result != kSuccess) {
-    return Reading<std::vector<GpuProcess>>::missing(nvml.why(nvml.compute_processes, result));
+    return Missing{nvml.why(nvml.compute_processes, result)};
   }
   infos.resize(count);
   std::vector<GpuProcess> processes;
@@ -313,7 +312,7 @@ Reading<bool> Nvml::Device::memory_remap_pending() const {
   const nvml_api::Result result =
       library_->remapped_rows(handle_, &correctable, &uncorrectable, &pending, &failure);
   if (result != kSuccess) {
-    return Reading<bool>::missing(library_->why(library_->remapped_rows, result));
+    return Missing{library_->why(library_->remapped_rows, result)};
   }
   return pending != 0 || failure != 0;
 }

@@ -33,9 +33,14 @@ Reading<std::int64_t> to_integer(const FieldValue& answer) {
     case ValueType::unsigned_short:
       return std::int64_t{answer.value.unsigned_short};
   }
-  return Reading<std::int64_t>::missing(
+  return Missing{
       fmt::format("the driver's value is of a type not known to this version of linkgain ({})",
-                  static_cast<int>(answer.type)));
+                  static_cast<int>(answer.type))};
+}
+
+void* open_library(const std::string& name, DriverWatch& watch) {
+  const DriverWatch::Call call(watch, "dlopen");
+  return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace
@@ -79,20 +84,22 @@ void DriverWatch::look(const std::stop_token& stop) {
 
 void NvmlLibrary::Closer::operator()(void* object) const noexcept { dlclose(object); }
 
+NvmlLibrary::NvmlLibrary(const std::string& name, Seconds limit)
+    : watch_(limit), object_(open_library(name, watch_)) {}
+
+void* NvmlLibrary::find(const char* symbol) const {
+  return object_ ? dlsym(object_.get(), symbol) : nullptr;
+}
+
 std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::string& reason,
                                                Seconds limit) {
-  std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(limit));
-  {
-    const DriverWatch::Call call(library->watch_, "dlopen");
-    library->object_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
-  }
+  std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(name, limit));
   if (!library->object_) {
     const char* error = dlerror();
     reason = fmt::format("the NVIDIA driver's NVML library could not be loaded: {}",
                          error != nullptr ? error : name);
     return nullptr;
   }
-  library->resolve_all();
   if (!library->init.found()) {
     reason = fmt::format("{} has no nvmlInit_v2: it is no NVML, or an unusably old one", name);
     return nullptr;
@@ -112,77 +119,9 @@ NvmlLibrary::~NvmlLibrary() {
   }
 }
 
-template <typename... Arguments>
-void NvmlLibrary::resolve(Function<Arguments...>& function, const char* symbol) {
-  function.address_ =
-      reinterpret_cast<nvml_api::Result (*)(Arguments...)>(dlsym(object_.get(), symbol));
-  function.symbol_ = symbol;
-  function.watch_ = &watch_;
-}
-
-void NvmlLibrary::resolve_all() {
-  error_string_ =
-      reinterpret_cast<const char* (*)(nvml_api::Result)>(dlsym(object_.get(), "nvmlErrorString"));
-  resolve(init, "nvmlInit_v2");
-  resolve(shutdown, "nvmlShutdown");
-  resolve(driver_version, "nvmlSystemGetDriverVersion");
-  resolve(device_count, "nvmlDeviceGetCount_v2");
-  resolve(handle_by_index, "nvmlDeviceGetHandleByIndex_v2");
-  resolve(handle_by_pci_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
-  resolve(name, "nvmlDeviceGetName");
-  resolve(uuid, "nvmlDeviceGetUUID");
-  resolve(pci_info, "nvmlDeviceGetPciInfo_v3");
-  resolve(field_values, "nvmlDeviceGetFieldValues");
-  resolve_state();
-  resolve_links();
-}
-
-void NvmlLibrary::resolve_state() {
-  resolve(memory_info, "nvmlDeviceGetMemoryInfo");
-  resolve(compute_capability, "nvmlDeviceGetCudaComputeCapability");
-  resolve(utilization, "nvmlDeviceGetUtilizationRates");
-  resolve(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3");
-  if (!compute_processes.found()) {  // of drivers before 510; the structure is the same
-    resolve(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v2");
-  }
-  resolve(process_name, "nvmlSystemGetProcessName");
-  resolve(remapped_rows, "nvmlDeviceGetRemappedRows");
-  resolve(compute_mode, "nvmlDeviceGetComputeMode");
-  resolve(mig_mode, "nvmlDeviceGetMigMode");
-  resolve(persistence_mode, "nvmlDeviceGetPersistenceMode");
-  resolve(temperature, "nvmlDeviceGetTemperature");
-  resolve(temperature_threshold, "nvmlDeviceGetTemperatureThreshold");
-  resolve(power_usage, "nvmlDeviceGetPowerUsage");
-  resolve(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-  resolve(default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit");
-  resolve(power_limit_constraints, "nvmlDeviceGetPowerManagementLimitConstraints");
-  resolve(clock_info, "nvmlDeviceGetClockInfo");
-  resolve(most_clock, "nvmlDeviceGetMaxClockInfo");
-  resolve(application_clock, "nvmlDeviceGetApplicationsClock");
-  resolve(most_custom_boost_clock, "nvmlDeviceGetMaxCustomerBoostClock");
-  resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
-  if (!clock_event_reasons.found()) {  // its name before driver 535; the bits are the same
-    resolve(clock_event_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-  }
-}
-
-void NvmlLibrary::resolve_links() {
-  resolve(nvlink_state, "nvmlDeviceGetNvLinkState");
-  resolve(nvlink_version, "nvmlDeviceGetNvLinkVersion");
-  resolve(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
-  resolve(nvlink_remote_pci_info, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
-  resolve(nvlink_error_counter, "nvmlDeviceGetNvLinkErrorCounter");
-  resolve(p2p_status, "nvmlDeviceGetP2PStatus");
-  resolve(common_ancestor, "nvmlDeviceGetTopologyCommonAncestor");
-  resolve(pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
-  resolve(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
-  resolve(most_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
-  resolve(most_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
-  resolve(pcie_replays, "nvmlDeviceGetPcieReplayCounter");
-}
-
 std::string NvmlLibrary::error_text(nvml_api::Result result) const {
-  const char* text = error_string_ != nullptr ? error_string_(result) : nullptr;
+  const auto text_of = reinterpret_cast<const char* (*)(nvml_api::Result)>(find("nvmlErrorString"));
+  const char* text = text_of != nullptr ? text_of(result) : nullptr;
   return text != nullptr ? fmt::format("{} (NVML error {})", text, result)
                          : fmt::format("NVML error {}", result);
 }
@@ -207,10 +146,9 @@ std::vector<Reading<std::int64_t>> NvmlLibrary::fields(
   std::vector<Reading<std::int64_t>> values;
   for (const FieldValue& answer : answers) {
     const nvml_api::Result outcome = result != nvml_api::kSuccess ? result : answer.result;
-    values.push_back(
-        outcome == nvml_api::kSuccess
-            ? to_integer(answer)
-            : Reading<std::int64_t>::missing(why(field_values, outcome), kind_of(outcome)));
+    values.push_back(outcome == nvml_api::kSuccess
+                         ? to_integer(answer)
+                         : Missing{why(field_values, outcome), kind_of(outcome)});
   }
   return values;
 }

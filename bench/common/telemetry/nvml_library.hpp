@@ -211,13 +211,34 @@ class DriverWatch {
 /// The loaded library and its functions. A function that the library lacks answers
 /// kFunctionNotFound, as NVML itself does, so that callers need one check only.
 struct NvmlLibrary {
+ private:
+  struct Closer {
+    void operator()(void* object) const noexcept;
+  };
+
+  // Before the functions, which are found in it.
+  DriverWatch watch_;
+  std::unique_ptr<void, Closer> object_;
+  bool initialised_ = false;
+
+  void* find(const char* symbol) const;
+
+ public:
   /// A function of the library, or none. What does not come back ends the process (DriverWatch).
   template <typename... Arguments>
   class Function {
    public:
+    /// Finds the function of this name, or the one that drivers had earlier, which does the same.
+    Function(NvmlLibrary& library, const char* symbol, const char* earlier = nullptr)
+        : watch_(library.watch_), symbol_(symbol) {
+      void* address = library.find(symbol);
+      if (address == nullptr && earlier != nullptr) address = library.find(symbol_ = earlier);
+      address_ = reinterpret_cast<nvml_api::Result (*)(Arguments...)>(address);
+    }
+
     nvml_api::Result operator()(Arguments... arguments) const {
       if (address_ == nullptr) return nvml_api::kFunctionNotFound;
-      const DriverWatch::Call call(*watch_, symbol_);
+      const DriverWatch::Call call(watch_, symbol_);
       return address_(arguments...);
     }
     bool found() const { return address_ != nullptr; }
@@ -225,11 +246,12 @@ struct NvmlLibrary {
     const char* symbol() const { return symbol_; }
 
    private:
-    friend struct NvmlLibrary;
-    nvml_api::Result (*address_)(Arguments...) = nullptr;
-    const char* symbol_ = "";
-    DriverWatch* watch_ = nullptr;
+    DriverWatch& watch_;
+    const char* symbol_;
+    nvml_api::Result (*address_)(Arguments...);
   };
+  template <typename... Arguments>
+  using OfDevice = Function<nvml_api::Handle, Arguments...>;
 
   /// A field's number and which part of the device it is asked of (a link, or kAllLinks).
   struct FieldName {
@@ -258,7 +280,7 @@ struct NvmlLibrary {
     T value{};
     const nvml_api::Result result = function(arguments..., &value);
     if (result != nvml_api::kSuccess) {
-      return Reading<T>::missing(why(function, result), kind_of(result));
+      return Missing{why(function, result), kind_of(result)};
     }
     return value;
   }
@@ -268,77 +290,74 @@ struct NvmlLibrary {
                                             std::initializer_list<FieldName> names) const;
   Reading<std::int64_t> field(nvml_api::Handle device, FieldName asked) const;
 
-  Function<> init;
-  Function<> shutdown;
-  Function<char*, unsigned int> driver_version;
-  Function<unsigned int*> device_count;
-  Function<unsigned int, nvml_api::Handle*> handle_by_index;
-  Function<const char*, nvml_api::Handle*> handle_by_pci_bus_id;
-  Function<nvml_api::Handle, char*, unsigned int> name;
-  Function<nvml_api::Handle, char*, unsigned int> uuid;
-  Function<nvml_api::Handle, nvml_api::PciInfo*> pci_info;
-  Function<nvml_api::Handle, nvml_api::Memory*> memory_info;
-  Function<nvml_api::Handle, int*, int*> compute_capability;
-  Function<nvml_api::Handle, nvml_api::Utilization*> utilization;
-  Function<nvml_api::Handle, unsigned int*, nvml_api::ProcessInfo*> compute_processes;
-  Function<unsigned int, char*, unsigned int> process_name;
-  Function<nvml_api::Handle, nvml_api::ComputeMode*> compute_mode;
-  Function<nvml_api::Handle, nvml_api::EnableState*, nvml_api::EnableState*> mig_mode;
-  Function<nvml_api::Handle, nvml_api::TemperatureSensor, unsigned int*> temperature;
-  Function<nvml_api::Handle, nvml_api::TemperatureThreshold, unsigned int*> temperature_threshold;
-  Function<nvml_api::Handle, nvml_api::EnableState*> persistence_mode;
-  Function<nvml_api::Handle, unsigned int*> power_usage;
-  Function<nvml_api::Handle, unsigned int*> power_limit;
-  Function<nvml_api::Handle, unsigned int*> default_power_limit;
-  Function<nvml_api::Handle, unsigned int*, unsigned int*> power_limit_constraints;
-  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> clock_info;
-  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> most_clock;
-  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> application_clock;
-  Function<nvml_api::Handle, nvml_api::ClockType, unsigned int*> most_custom_boost_clock;
-  Function<nvml_api::Handle, unsigned long long*> clock_event_reasons;
-  Function<nvml_api::Handle, unsigned int, nvml_api::EnableState*> nvlink_state;
-  Function<nvml_api::Handle, unsigned int, unsigned int*> nvlink_version;
-  Function<nvml_api::Handle, unsigned int, nvml_api::NvlinkDeviceType*> nvlink_remote_type;
-  Function<nvml_api::Handle, unsigned int, nvml_api::PciInfo*> nvlink_remote_pci_info;
-  Function<nvml_api::Handle, unsigned int, nvml_api::NvlinkErrorCounter, unsigned long long*>
-      nvlink_error_counter;
-  Function<nvml_api::Handle, unsigned int*, unsigned int*, unsigned int*, unsigned int*>
-      remapped_rows;
-  Function<nvml_api::Handle, nvml_api::Handle, nvml_api::P2pCapability, nvml_api::P2pStatus*>
-      p2p_status;
-  Function<nvml_api::Handle, nvml_api::Handle, nvml_api::TopologyLevel*> common_ancestor;
-  Function<nvml_api::Handle, unsigned int*> pcie_generation;
-  Function<nvml_api::Handle, unsigned int*> pcie_width;
-  Function<nvml_api::Handle, unsigned int*> most_pcie_generation;
-  Function<nvml_api::Handle, unsigned int*> most_pcie_width;
-  Function<nvml_api::Handle, unsigned int*> pcie_replays;
-  Function<nvml_api::Handle, int, nvml_api::FieldValue*> field_values;
+  Function<> init{*this, "nvmlInit_v2"};
+  Function<> shutdown{*this, "nvmlShutdown"};
+  Function<char*, unsigned int> driver_version{*this, "nvmlSystemGetDriverVersion"};
+  Function<unsigned int*> device_count{*this, "nvmlDeviceGetCount_v2"};
+  Function<unsigned int, nvml_api::Handle*> handle_by_index{*this, "nvmlDeviceGetHandleByIndex_v2"};
+  Function<const char*, nvml_api::Handle*> handle_by_pci_bus_id{*this,
+                                                                "nvmlDeviceGetHandleByPciBusId_v2"};
+  OfDevice<char*, unsigned int> name{*this, "nvmlDeviceGetName"};
+  OfDevice<char*, unsigned int> uuid{*this, "nvmlDeviceGetUUID"};
+  OfDevice<nvml_api::PciInfo*> pci_info{*this, "nvmlDeviceGetPciInfo_v3"};
+  OfDevice<nvml_api::Memory*> memory_info{*this, "nvmlDeviceGetMemoryInfo"};
+  OfDevice<int*, int*> compute_capability{*this, "nvmlDeviceGetCudaComputeCapability"};
+  OfDevice<nvml_api::Utilization*> utilization{*this, "nvmlDeviceGetUtilizationRates"};
+  OfDevice<unsigned int*, nvml_api::ProcessInfo*> compute_processes{
+      *this, "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"};
+  Function<unsigned int, char*, unsigned int> process_name{*this, "nvmlSystemGetProcessName"};
+  OfDevice<nvml_api::ComputeMode*> compute_mode{*this, "nvmlDeviceGetComputeMode"};
+  OfDevice<nvml_api::EnableState*, nvml_api::EnableState*> mig_mode{*this, "nvmlDeviceGetMigMode"};
+  OfDevice<nvml_api::TemperatureSensor, unsigned int*> temperature{*this,
+                                                                   "nvmlDeviceGetTemperature"};
+  OfDevice<nvml_api::TemperatureThreshold, unsigned int*> temperature_threshold{
+      *this, "nvmlDeviceGetTemperatureThreshold"};
+  OfDevice<nvml_api::EnableState*> persistence_mode{*this, "nvmlDeviceGetPersistenceMode"};
+  OfDevice<unsigned int*> power_usage{*this, "nvmlDeviceGetPowerUsage"};
+  OfDevice<unsigned int*> power_limit{*this, "nvmlDeviceGetEnforcedPowerLimit"};
+  OfDevice<unsigned int*> default_power_limit{*this, "nvmlDeviceGetPowerManagementDefaultLimit"};
+  OfDevice<unsigned int*, unsigned int*> power_limit_constraints{
+      *this, "nvmlDeviceGetPowerManagementLimitConstraints"};
+  OfDevice<nvml_api::ClockType, unsigned int*> clock_info{*this, "nvmlDeviceGetClockInfo"};
+  OfDevice<nvml_api::ClockType, unsigned int*> most_clock{*this, "nvmlDeviceGetMaxClockInfo"};
+  OfDevice<nvml_api::ClockType, unsigned int*> application_clock{*this,
+                                                                 "nvmlDeviceGetApplicationsClock"};
+  OfDevice<nvml_api::ClockType, unsigned int*> most_custom_boost_clock{
+      *this, "nvmlDeviceGetMaxCustomerBoostClock"};
+  OfDevice<unsigned long long*> clock_event_reasons{*this, "nvmlDeviceGetCurrentClocksEventReasons",
+                                                    "nvmlDeviceGetCurrentClocksThrottleReasons"};
+  OfDevice<unsigned int, nvml_api::EnableState*> nvlink_state{*this, "nvmlDeviceGetNvLinkState"};
+  OfDevice<unsigned int, unsigned int*> nvlink_version{*this, "nvmlDeviceGetNvLinkVersion"};
+  OfDevice<unsigned int, nvml_api::NvlinkDeviceType*> nvlink_remote_type{
+      *this, "nvmlDeviceGetNvLinkRemoteDeviceType"};
+  OfDevice<unsigned int, nvml_api::PciInfo*> nvlink_remote_pci_info{
+      *this, "nvmlDeviceGetNvLinkRemotePciInfo_v2"};
+  OfDevice<unsigned int, nvml_api::NvlinkErrorCounter, unsigned long long*> nvlink_error_counter{
+      *this, "nvmlDeviceGetNvLinkErrorCounter"};
+  OfDevice<unsigned int*, unsigned int*, unsigned int*, unsigned int*> remapped_rows{
+      *this, "nvmlDeviceGetRemappedRows"};
+  OfDevice<nvml_api::Handle, nvml_api::P2pCapability, nvml_api::P2pStatus*> p2p_status{
+      *this, "nvmlDeviceGetP2PStatus"};
+  OfDevice<nvml_api::Handle, nvml_api::TopologyLevel*> common_ancestor{
+      *this, "nvmlDeviceGetTopologyCommonAncestor"};
+  OfDevice<unsigned int*> pcie_generation{*this, "nvmlDeviceGetCurrPcieLinkGeneration"};
+  OfDevice<unsigned int*> pcie_width{*this, "nvmlDeviceGetCurrPcieLinkWidth"};
+  OfDevice<unsigned int*> most_pcie_generation{*this, "nvmlDeviceGetMaxPcieLinkGeneration"};
+  OfDevice<unsigned int*> most_pcie_width{*this, "nvmlDeviceGetMaxPcieLinkWidth"};
+  OfDevice<unsigned int*> pcie_replays{*this, "nvmlDeviceGetPcieReplayCounter"};
+  OfDevice<int, nvml_api::FieldValue*> field_values{*this, "nvmlDeviceGetFieldValues"};
 
  private:
-  struct Closer {
-    void operator()(void* object) const noexcept;
-  };
-
-  explicit NvmlLibrary(Seconds limit) : watch_(limit) {}
-  void resolve_all();
-  void resolve_state();
-  void resolve_links();
-  template <typename... Arguments>
-  void resolve(Function<Arguments...>& function, const char* symbol);
+  NvmlLibrary(const std::string& name, Seconds limit);
   std::string error_text(nvml_api::Result result) const;
   static WhyMissing kind_of(nvml_api::Result result);
   static std::string lacks(const char* symbol);
-
-  const char* (*error_string_)(nvml_api::Result) = nullptr;
-  std::unique_ptr<void, Closer> object_;
-  bool initialised_ = false;
-  DriverWatch watch_;
 };
 
 /// Returns the reading through `function`; what is missing stays so, with its reason.
 template <typename To, typename From, typename Function>
 Reading<To> convert(const Reading<From>& from, const Function& function) {
-  return from.measured() ? Reading<To>(function(from.value())) : Reading<To>::missing(from);
+  return from.measured() ? Reading<To>(function(from.value())) : from.missing();
 }
 
 /// Turns NVML's counts into numbers that can be subtracted.

@@ -50,103 +50,6 @@ std::string bus_id_of(const nvml_api::PciInfo& info) {
   return id;
 }
 
-}  // namespace
-
-double nvlink_rate_gb_per_s(std::int64_t megabytes_per_second) {
-  constexpr double kStep = 1000.0 / 32;  // MB/s
-  constexpr double kMegabytesPerGigabyte = 1000.0;
-  const auto told = static_cast<double>(megabytes_per_second);
-  const double exact = std::ceil(told / kStep) * kStep;
-  return (std::floor(exact) == told ? exact : told) / kMegabytesPerGigabyte;
-}
-
-Reading<std::string> Nvml::Device::pci_bus_id() const {
-  return convert<std::string>(library_->read<nvml_api::PciInfo>(library_->pci_info, handle_),
-                              bus_id_of);
-}
-
-Reading<int> Nvml::Device::nvlink_count() const {
-  const Reading<std::int64_t> count =
-      library_->field(handle_, {.id = nvml_api::kFieldNvlinkLinkCount});
-  if (count.measured()) {
-    return static_cast<int>(std::clamp<std::int64_t>(count.value(), 0, kMostNvlinks));
-  }
-  // Drivers that lack the field answer for the links that there are and fail from there on.
-  for (unsigned int link = 0; link < kMostNvlinks; ++link) {
-    const auto state = library_->read<EnableState>(library_->nvlink_state, handle_, link);
-    if (!state.measured()) {
-      return link > 0 ? Reading<int>(static_cast<int>(link)) : Reading<int>::missing(state);
-    }
-  }
-  return static_cast<int>(kMostNvlinks);
-}
-
-Reading<double> Nvml::Device::nvlink_rate(unsigned int link) const {
-  Reading<std::int64_t> speed =
-      library_->field(handle_, {.id = nvml_api::kFieldNvlinkSpeed, .scope = link});
-  if (!speed.measured()) {  // drivers before 515
-    speed = library_->field(handle_, {.id = nvml_api::kFieldNvlinkCommonSpeed});
-  }
-  if (!speed.measured()) return Reading<double>::missing(speed);
-  if (speed.value() <= 0) {
-    return Reading<double>::missing(fmt::format("the driver says {} MB/s", speed.value()));
-  }
-  return nvlink_rate_gb_per_s(speed.value());
-}
-
-Reading<bool> Nvml::Device::nvlink_active(int link) const {
-  const auto state =
-      library_->read<EnableState>(library_->nvlink_state, handle_, static_cast<unsigned int>(link));
-  return convert<bool>(state, [](EnableState found) { return found == EnableState::on; });
-}
-
-Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
-  const auto number = static_cast<unsigned int>(link);
-  const Reading<bool> active = nvlink_active(link);
-  if (!active.measured()) {
-    return Reading<NvlinkState>::missing(active);
-  }
-  NvlinkState state;
-  state.active = active.value();
-  state.version = to_int(library_->read<unsigned int>(library_->nvlink_version, handle_, number));
-  state.rate_gb_per_s =
-      state.active ? nvlink_rate(number) : Reading<double>::missing("the link is not active");
-  const auto type =
-      library_->read<nvml_api::NvlinkDeviceType>(library_->nvlink_remote_type, handle_, number);
-  const auto pci_info =
-      library_->read<nvml_api::PciInfo>(library_->nvlink_remote_pci_info, handle_, number);
-  state.remote = to_remote(type.value_or(nvml_api::NvlinkDeviceType::unknown));
-  state.remote_pci_bus_id = convert<std::string>(pci_info, bus_id_of).value_or("");
-  return state;
-}
-
-PcieInfo Nvml::Device::pcie() const {
-  const NvmlLibrary& nvml = *library_;
-  return {.generation = to_int(nvml.read<unsigned int>(nvml.pcie_generation, handle_)),
-          .width = to_int(nvml.read<unsigned int>(nvml.pcie_width, handle_)),
-          .most_generation = to_int(nvml.read<unsigned int>(nvml.most_pcie_generation, handle_)),
-          .most_width = to_int(nvml.read<unsigned int>(nvml.most_pcie_width, handle_))};
-}
-
-void Nvml::Device::read_links(GpuInfo& gpu) const {
-  const NvmlLibrary& nvml = *library_;
-  gpu.pcie_generation = to_int(nvml.read<unsigned int>(nvml.pcie_generation, handle_)).optional();
-  gpu.pcie_width = to_int(nvml.read<unsigned int>(nvml.pcie_width, handle_)).optional();
-
-  const Reading<int> count = nvlink_count();
-  const NvlinkInfo links = summary_of(count, read_nvlinks(*this, count));
-  gpu.nvlink_version = links.version.optional();
-  gpu.nvlink_links = links.possible.optional();
-  gpu.nvlink_links_active = links.active.optional();
-  gpu.nvlink_rate_gb_per_s = links.rate_gb_per_s.optional();
-  for (const SlowNvlink& link : links.slower) {
-    gpu.nvlink_rate_gb_per_s = std::min(*gpu.nvlink_rate_gb_per_s, link.rate_gb_per_s);
-  }
-  gpu.nvlink_total_gb_per_s = rate_of(links).optional();
-}
-
-namespace {
-
 constexpr std::int64_t kBytesPerKibibyte = 1024;
 
 /// Returns the reason of the first that is missing; empty if none is.
@@ -157,71 +60,6 @@ std::string reason_of(const Reading<std::int64_t>& sent, const Reading<std::int6
 std::optional<std::int64_t> from_kibibytes(const Reading<std::int64_t>& reading) {
   return reading.measured() ? std::optional(reading.value() * kBytesPerKibibyte) : std::nullopt;
 }
-
-}  // namespace
-
-LinkCounters Nvml::Device::link_counters(AbsentCounters* why) const {
-  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkDataSent, kAllLinks},
-                                                 {nvml_api::kFieldNvlinkDataReceived, kAllLinks},
-                                                 {nvml_api::kFieldPcieSent, 0},
-                                                 {nvml_api::kFieldPcieReceived, 0}});
-  if (why != nullptr) *why = {reason_of(values[0], values[1]), reason_of(values[2], values[3])};
-  return {.nvlink_sent = from_kibibytes(values[0]),
-          .nvlink_received = from_kibibytes(values[1]),
-          .pcie_sent = values[2].optional(),
-          .pcie_received = values[3].optional()};
-}
-
-/// Reads Hopper's fields. Missing if one of the three is.
-Reading<NvlinkErrors> Nvml::Device::error_fields(unsigned int scope) const {
-  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkReplays, scope},
-                                                 {nvml_api::kFieldNvlinkRecoveries, scope},
-                                                 {nvml_api::kFieldNvlinkCrcErrors, scope}});
-  for (const Reading<std::int64_t>& value : values) {
-    if (!value.measured()) return Reading<NvlinkErrors>::missing(value);
-  }
-  return NvlinkErrors{
-      .replays = values[0].value(), .recoveries = values[1].value(), .crc = values[2].value()};
-}
-
-Reading<NvlinkErrors> Nvml::Device::nvlink_errors(int link) const {
-  const auto number = static_cast<unsigned int>(link);
-  if (const Reading<NvlinkErrors> all = error_fields(number); all.measured()) return all;
-  NvlinkErrors found;
-  // Not crc_data: a healthy H200 counts there, too, where its field of CRC errors stays 0.
-  for (const auto& [counter, value] : {std::pair(NvlinkErrorCounter::replay, &found.replays),
-                                       std::pair(NvlinkErrorCounter::recovery, &found.recoveries),
-                                       std::pair(NvlinkErrorCounter::crc_flit, &found.crc)}) {
-    const auto errors = library_->read<unsigned long long>(library_->nvlink_error_counter, handle_,
-                                                           number, counter);
-    if (!errors.measured()) return Reading<NvlinkErrors>::missing(errors);
-    *value = static_cast<std::int64_t>(errors.value());
-  }
-  return found;
-}
-
-Reading<NvlinkErrors> Nvml::Device::nvlink_errors() const {
-  if (const Reading<NvlinkErrors> all = error_fields(kAllLinks); all.measured()) return all;
-  const Reading<int> count = nvlink_count();
-  if (!count.measured()) return Reading<NvlinkErrors>::missing(count);
-  NvlinkErrors sum;
-  for (int link = 0; link < count.value(); ++link) {
-    if (!nvlink_active(link).value_or(false)) continue;
-    const Reading<NvlinkErrors> own = nvlink_errors(link);
-    if (!own.measured()) return own;
-    sum.replays += own.value().replays;
-    sum.recoveries += own.value().recoveries;
-    sum.crc += own.value().crc;
-  }
-  return sum;
-}
-
-Reading<std::int64_t> Nvml::Device::pcie_replays() const {
-  return convert<std::int64_t>(library_->read<unsigned int>(library_->pcie_replays, handle_),
-                               [](unsigned int count) { return std::int64_t{count}; });
-}
-
-namespace {
 
 Reading<P2pStatus> refused(std::string why_not, bool of_machine = false) {
   return P2pStatus{.ok = false, .why_not = std::move(why_not), .of_machine = of_machine};
@@ -242,11 +80,10 @@ Reading<P2pStatus> to_status(nvml_api::P2pStatus status) {
     case nvml_api::P2pStatus::not_supported:
       return refused("not supported");
     case nvml_api::P2pStatus::unknown:
-      return Reading<P2pStatus>::missing("the driver answers: unknown");
+      return Missing{"the driver answers: unknown"};
   }
-  return Reading<P2pStatus>::missing(
-      fmt::format("the driver's answer ({}) is not known to this version of linkgain",
-                  static_cast<int>(status)));
+  return Missing{fmt::format("the driver's answer ({}) is not known to this version of linkgain",
+                             static_cast<int>(status))};
 }
 
 Reading<Ancestor> to_ancestor(TopologyLevel level) {
@@ -263,9 +100,8 @@ Reading<Ancestor> to_ancestor(TopologyLevel level) {
     case TopologyLevel::system:
       return Ancestor::sys;
   }
-  return Reading<Ancestor>::missing(
-      fmt::format("the driver's answer ({}) is not known to this version of linkgain",
-                  static_cast<int>(level)));
+  return Missing{fmt::format("the driver's answer ({}) is not known to this version of linkgain",
+                             static_cast<int>(level))};
 }
 
 /// Returns whether it works; absent where it is not known.
@@ -279,49 +115,6 @@ std::optional<bool> both(std::optional<bool> a, std::optional<bool> b) {
   }
   return a.has_value() && b.has_value() ? std::optional(true) : std::nullopt;
 }
-
-}  // namespace
-
-Reading<Ancestor> Nvml::Device::common_ancestor(const Device& peer) const {
-  if (handle_ == peer.handle_) {
-    return Ancestor::self;
-  }
-  const auto level =
-      library_->read<TopologyLevel>(library_->common_ancestor, handle_, peer.handle_);
-  return level.measured() ? to_ancestor(level.value()) : Reading<Ancestor>::missing(level);
-}
-
-Reading<P2pStatus> Nvml::Device::p2p(const Device& peer, P2pCapability capability) const {
-  const auto status =
-      library_->read<nvml_api::P2pStatus>(library_->p2p_status, handle_, peer.handle_, capability);
-  return status.measured() ? to_status(status.value()) : Reading<P2pStatus>::missing(status);
-}
-
-Reading<P2pStatus> Nvml::Device::p2p_read(const Device& peer) const {
-  return p2p(peer, P2pCapability::read);
-}
-
-Reading<P2pStatus> Nvml::Device::p2p_write(const Device& peer) const {
-  return p2p(peer, P2pCapability::write);
-}
-
-Reading<P2pStatus> Nvml::Device::p2p_atomics(const Device& peer) const {
-  return p2p(peer, P2pCapability::atomics);
-}
-
-Reading<P2pStatus> Nvml::Device::p2p_over_nvlink(const Device& peer) const {
-  return p2p(peer, P2pCapability::nvlink);
-}
-
-PairLink Nvml::Device::link_to(const Device& peer) const {
-  PairLink link;
-  link.p2p = both(works(p2p_read(peer)), works(p2p_write(peer)));
-  link.nvlink = works(p2p_over_nvlink(peer));
-  link.ancestor = common_ancestor(peer).optional();
-  return link;
-}
-
-namespace {
 
 constexpr const char* kLacksNvlink = "the GPU has no NVLink";
 constexpr const char* kNoActive = "no link is active";
@@ -360,79 +153,6 @@ void add_rates(const NvlinkStates& links, NvlinkInfo& info) {
   }
 }
 
-}  // namespace
-
-NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count) {
-  NvlinkStates links;
-  for (int i = 0; i < count.value_or(0); ++i) links.push_back(device.nvlink(i));
-  return links;
-}
-
-std::optional<std::string> unreadable(const NvlinkStates& links) {
-  for (const Reading<NvlinkState>& link : links) {
-    if (!link.measured()) return link.reason();
-  }
-  return std::nullopt;
-}
-
-Reading<bool> leads_to_switch(const NvlinkStates& links) {
-  bool active = false;
-  for (const Reading<NvlinkState>& link : links) {
-    if (!is_active(link)) continue;
-    active = true;
-    if (link.value().remote == NvlinkRemote::nvswitch) return true;
-    if (link.value().remote == NvlinkRemote::unknown && link.value().remote_pci_bus_id.empty()) {
-      return Reading<bool>::missing("the driver does not say where the links lead");
-    }
-  }
-  if (active) return false;
-  return Reading<bool>::missing(links.empty() ? kLacksNvlink : kNoActive);
-}
-
-Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
-                           const std::string& to_pci_bus_id) {
-  if (const auto reason = unreadable(from)) return Reading<int>::missing(*reason);
-  const bool shared = leads_to_switch(to).value_or(false);
-  int joining = 0;
-  for (const Reading<NvlinkState>& link : from) {
-    const NvlinkState& state = link.value();
-    if (!state.active) continue;
-    if (state.remote == NvlinkRemote::nvswitch) {
-      joining += shared ? 1 : 0;
-    } else if (!state.remote_pci_bus_id.empty()) {
-      joining += sysfs_pci_name(state.remote_pci_bus_id) == sysfs_pci_name(to_pci_bus_id) ? 1 : 0;
-    } else if (state.remote != NvlinkRemote::npu) {
-      return Reading<int>::missing("the driver does not say where the links lead");
-    }
-  }
-  return joining;
-}
-
-NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {
-  NvlinkInfo info;
-  info.possible = count;
-  const std::optional<std::string> reason = !count.measured() ? count.reason() : unreadable(links);
-  const std::string not_known = reason.value_or(silence_of(links));
-  info.version = Reading<int>::missing(not_known);
-  info.rate_gb_per_s = Reading<double>::missing(not_known);
-  int active = 0;
-  for (const Reading<NvlinkState>& link : links) {
-    if (!is_active(link)) continue;
-    ++active;
-    if (!info.version.measured()) info.version = link.value().version;
-    const std::string& peer = link.value().remote_pci_bus_id;
-    const bool is_gpu = link.value().remote == NvlinkRemote::gpu && !peer.empty();
-    if (is_gpu && std::ranges::count(info.peers, peer) == 0) info.peers.push_back(peer);
-  }
-  add_rates(links, info);
-  info.active = reason ? Reading<int>::missing(*reason) : Reading<int>(active);
-  info.switched = reason ? Reading<bool>::missing(*reason) : leads_to_switch(links);
-  info.dark = reason ? Reading<std::vector<int>>::missing(*reason) : numbers_of_dark(links);
-  return info;
-}
-
-namespace {
-
 struct End {
   std::optional<Nvml::Device> device;
   std::string pci_bus_id;
@@ -459,6 +179,267 @@ PairLink link_between(const End& from, const End& to) {
 }
 
 }  // namespace
+
+double nvlink_rate_gb_per_s(std::int64_t megabytes_per_second) {
+  constexpr double kStep = 1000.0 / 32;  // MB/s
+  constexpr double kMegabytesPerGigabyte = 1000.0;
+  const auto told = static_cast<double>(megabytes_per_second);
+  const double exact = std::ceil(told / kStep) * kStep;
+  return (std::floor(exact) == told ? exact : told) / kMegabytesPerGigabyte;
+}
+
+Reading<std::string> Nvml::Device::pci_bus_id() const {
+  return convert<std::string>(library_->read<nvml_api::PciInfo>(library_->pci_info, handle_),
+                              bus_id_of);
+}
+
+Reading<int> Nvml::Device::nvlink_count() const {
+  const Reading<std::int64_t> count =
+      library_->field(handle_, {.id = nvml_api::kFieldNvlinkLinkCount});
+  if (count.measured()) {
+    return static_cast<int>(std::clamp<std::int64_t>(count.value(), 0, kMostNvlinks));
+  }
+  // Drivers that lack the field answer for the links that there are and fail from there on.
+  for (unsigned int link = 0; link < kMostNvlinks; ++link) {
+    const auto state = library_->read<EnableState>(library_->nvlink_state, handle_, link);
+    if (!state.measured()) {
+      return link > 0 ? Reading<int>(static_cast<int>(link)) : state.missing();
+    }
+  }
+  return static_cast<int>(kMostNvlinks);
+}
+
+Reading<double> Nvml::Device::nvlink_rate(unsigned int link) const {
+  Reading<std::int64_t> speed =
+      library_->field(handle_, {.id = nvml_api::kFieldNvlinkSpeed, .scope = link});
+  if (!speed.measured()) {  // drivers before 515
+    speed = library_->field(handle_, {.id = nvml_api::kFieldNvlinkCommonSpeed});
+  }
+  if (!speed.measured()) return speed.missing();
+  if (speed.value() <= 0) {
+    return Missing{fmt::format("the driver says {} MB/s", speed.value())};
+  }
+  return nvlink_rate_gb_per_s(speed.value());
+}
+
+Reading<bool> Nvml::Device::nvlink_active(int link) const {
+  const auto state =
+      library_->read<EnableState>(library_->nvlink_state, handle_, static_cast<unsigned int>(link));
+  return convert<bool>(state, [](EnableState found) { return found == EnableState::on; });
+}
+
+Reading<NvlinkState> Nvml::Device::nvlink(int link) const {
+  const auto number = static_cast<unsigned int>(link);
+  const Reading<bool> active = nvlink_active(link);
+  if (!active.measured()) {
+    return active.missing();
+  }
+  NvlinkState state;
+  state.active = active.value();
+  state.version = to_int(library_->read<unsigned int>(library_->nvlink_version, handle_, number));
+  state.rate_gb_per_s = state.active ? nvlink_rate(number) : Missing{"the link is not active"};
+  const auto type =
+      library_->read<nvml_api::NvlinkDeviceType>(library_->nvlink_remote_type, handle_, number);
+  const auto pci_info =
+      library_->read<nvml_api::PciInfo>(library_->nvlink_remote_pci_info, handle_, number);
+  state.remote = to_remote(type.value_or(nvml_api::NvlinkDeviceType::unknown));
+  state.remote_pci_bus_id = convert<std::string>(pci_info, bus_id_of).value_or("");
+  return state;
+}
+
+PcieInfo Nvml::Device::pcie() const {
+  const NvmlLibrary& nvml = *library_;
+  return {.generation = to_int(nvml.read<unsigned int>(nvml.pcie_generation, handle_)),
+          .width = to_int(nvml.read<unsigned int>(nvml.pcie_width, handle_)),
+          .most_generation = to_int(nvml.read<unsigned int>(nvml.most_pcie_generation, handle_)),
+          .most_width = to_int(nvml.read<unsigned int>(nvml.most_pcie_width, handle_))};
+}
+
+void Nvml::Device::read_links(GpuInfo& gpu) const {
+  const NvmlLibrary& nvml = *library_;
+  gpu.pcie_generation = to_int(nvml.read<unsigned int>(nvml.pcie_generation, handle_)).optional();
+  gpu.pcie_width = to_int(nvml.read<unsigned int>(nvml.pcie_width, handle_)).optional();
+
+  const Reading<int> count = nvlink_count();
+  const NvlinkInfo links = summary_of(count, read_nvlinks(*this, count));
+  gpu.nvlink_version = links.version.optional();
+  gpu.nvlink_links = links.possible.optional();
+  gpu.nvlink_links_active = links.active.optional();
+  gpu.nvlink_rate_gb_per_s = links.rate_gb_per_s.optional();
+  for (const SlowNvlink& link : links.slower) {
+    gpu.nvlink_rate_gb_per_s = std::min(*gpu.nvlink_rate_gb_per_s, link.rate_gb_per_s);
+  }
+  gpu.nvlink_total_gb_per_s = rate_of(links).optional();
+}
+
+LinkCounters Nvml::Device::link_counters(AbsentCounters* why) const {
+  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkDataSent, kAllLinks},
+                                                 {nvml_api::kFieldNvlinkDataReceived, kAllLinks},
+                                                 {nvml_api::kFieldPcieSent, 0},
+                                                 {nvml_api::kFieldPcieReceived, 0}});
+  if (why != nullptr) *why = {reason_of(values[0], values[1]), reason_of(values[2], values[3])};
+  return {.nvlink_sent = from_kibibytes(values[0]),
+          .nvlink_received = from_kibibytes(values[1]),
+          .pcie_sent = values[2].optional(),
+          .pcie_received = values[3].optional()};
+}
+
+/// Reads Hopper's fields. Missing if one of the three is.
+Reading<NvlinkErrors> Nvml::Device::error_fields(unsigned int scope) const {
+  const auto values = library_->fields(handle_, {{nvml_api::kFieldNvlinkReplays, scope},
+                                                 {nvml_api::kFieldNvlinkRecoveries, scope},
+                                                 {nvml_api::kFieldNvlinkCrcErrors, scope}});
+  for (const Reading<std::int64_t>& value : values) {
+    if (!value.measured()) return value.missing();
+  }
+  return NvlinkErrors{
+      .replays = values[0].value(), .recoveries = values[1].value(), .crc = values[2].value()};
+}
+
+Reading<NvlinkErrors> Nvml::Device::nvlink_errors(int link) const {
+  const auto number = static_cast<unsigned int>(link);
+  if (const Reading<NvlinkErrors> all = error_fields(number); all.measured()) return all;
+  NvlinkErrors found;
+  // Not crc_data: a healthy H200 counts there, too, where its field of CRC errors stays 0.
+  for (const auto& [counter, value] : {std::pair(NvlinkErrorCounter::replay, &found.replays),
+                                       std::pair(NvlinkErrorCounter::recovery, &found.recoveries),
+                                       std::pair(NvlinkErrorCounter::crc_flit, &found.crc)}) {
+    const auto errors = library_->read<unsigned long long>(library_->nvlink_error_counter, handle_,
+                                                           number, counter);
+    if (!errors.measured()) return errors.missing();
+    *value = static_cast<std::int64_t>(errors.value());
+  }
+  return found;
+}
+
+Reading<NvlinkErrors> Nvml::Device::nvlink_errors() const {
+  if (const Reading<NvlinkErrors> all = error_fields(kAllLinks); all.measured()) return all;
+  const Reading<int> count = nvlink_count();
+  if (!count.measured()) return count.missing();
+  NvlinkErrors sum;
+  for (int link = 0; link < count.value(); ++link) {
+    if (!nvlink_active(link).value_or(false)) continue;
+    const Reading<NvlinkErrors> own = nvlink_errors(link);
+    if (!own.measured()) return own;
+    sum.replays += own.value().replays;
+    sum.recoveries += own.value().recoveries;
+    sum.crc += own.value().crc;
+  }
+  return sum;
+}
+
+Reading<std::int64_t> Nvml::Device::pcie_replays() const {
+  return convert<std::int64_t>(library_->read<unsigned int>(library_->pcie_replays, handle_),
+                               [](unsigned int count) { return std::int64_t{count}; });
+}
+
+Reading<Ancestor> Nvml::Device::common_ancestor(const Device& peer) const {
+  if (handle_ == peer.handle_) {
+    return Ancestor::self;
+  }
+  const auto level =
+      library_->read<TopologyLevel>(library_->common_ancestor, handle_, peer.handle_);
+  return level.measured() ? to_ancestor(level.value()) : level.missing();
+}
+
+Reading<P2pStatus> Nvml::Device::p2p(const Device& peer, P2pCapability capability) const {
+  const auto status =
+      library_->read<nvml_api::P2pStatus>(library_->p2p_status, handle_, peer.handle_, capability);
+  return status.measured() ? to_status(status.value()) : status.missing();
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_read(const Device& peer) const {
+  return p2p(peer, P2pCapability::read);
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_write(const Device& peer) const {
+  return p2p(peer, P2pCapability::write);
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_atomics(const Device& peer) const {
+  return p2p(peer, P2pCapability::atomics);
+}
+
+Reading<P2pStatus> Nvml::Device::p2p_over_nvlink(const Device& peer) const {
+  return p2p(peer, P2pCapability::nvlink);
+}
+
+PairLink Nvml::Device::link_to(const Device& peer) const {
+  PairLink link;
+  link.p2p = both(works(p2p_read(peer)), works(p2p_write(peer)));
+  link.nvlink = works(p2p_over_nvlink(peer));
+  link.ancestor = common_ancestor(peer).optional();
+  return link;
+}
+
+NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count) {
+  NvlinkStates links;
+  for (int i = 0; i < count.value_or(0); ++i) links.push_back(device.nvlink(i));
+  return links;
+}
+
+std::optional<std::string> unreadable(const NvlinkStates& links) {
+  for (const Reading<NvlinkState>& link : links) {
+    if (!link.measured()) return link.reason();
+  }
+  return std::nullopt;
+}
+
+Reading<bool> leads_to_switch(const NvlinkStates& links) {
+  bool active = false;
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    active = true;
+    if (link.value().remote == NvlinkRemote::nvswitch) return true;
+    if (link.value().remote == NvlinkRemote::unknown && link.value().remote_pci_bus_id.empty()) {
+      return Missing{"the driver does not say where the links lead"};
+    }
+  }
+  if (active) return false;
+  return Missing{silence_of(links)};
+}
+
+Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
+                           const std::string& to_pci_bus_id) {
+  if (const auto reason = unreadable(from)) return Missing{*reason};
+  const bool shared = leads_to_switch(to).value_or(false);
+  int joining = 0;
+  for (const Reading<NvlinkState>& link : from) {
+    const NvlinkState& state = link.value();
+    if (!state.active) continue;
+    if (state.remote == NvlinkRemote::nvswitch) {
+      joining += shared ? 1 : 0;
+    } else if (!state.remote_pci_bus_id.empty()) {
+      joining += sysfs_pci_name(state.remote_pci_bus_id) == sysfs_pci_name(to_pci_bus_id) ? 1 : 0;
+    } else if (state.remote != NvlinkRemote::npu) {
+      return Missing{"the driver does not say where the links lead"};
+    }
+  }
+  return joining;
+}
+
+NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links) {
+  NvlinkInfo info;
+  info.possible = count;
+  const std::optional<std::string> reason = !count.measured() ? count.reason() : unreadable(links);
+  const std::string not_known = reason.value_or(silence_of(links));
+  info.version = Missing{not_known};
+  info.rate_gb_per_s = Missing{not_known};
+  int active = 0;
+  for (const Reading<NvlinkState>& link : links) {
+    if (!is_active(link)) continue;
+    ++active;
+    if (!info.version.measured()) info.version = link.value().version;
+    const std::string& peer = link.value().remote_pci_bus_id;
+    const bool is_gpu = link.value().remote == NvlinkRemote::gpu && !peer.empty();
+    if (is_gpu && std::ranges::count(info.peers, peer) == 0) info.peers.push_back(peer);
+  }
+  add_rates(links, info);
+  info.active = reason ? Missing{*reason} : Reading<int>(active);
+  info.switched = reason ? Missing{*reason} : leads_to_switch(links);
+  info.dark = reason ? Missing{*reason} : Reading(numbers_of_dark(links));
+  return info;
+}
 
 std::vector<PairLink> links_between(const std::vector<std::optional<Nvml::Device>>& devices) {
   std::vector<End> ends;

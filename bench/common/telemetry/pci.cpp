@@ -54,17 +54,16 @@ Reading<int> numa_node_of(const std::filesystem::path& sys, const std::filesyste
   const std::optional<std::string> text = first_line(device / "numa_node");
   int node = 0;
   if (!text || std::from_chars(text->data(), text->data() + text->size(), node).ec != std::errc{}) {
-    return Reading<int>::missing("the kernel knows of no NUMA node");
+    return Missing{"the kernel knows of no NUMA node"};
   }
   if (node >= 0) return node;
   if (has_one_node(sys)) return 0;
-  return Reading<int>::missing("the firmware assigns the device to no NUMA node");
+  return Missing{"the firmware assigns the device to no NUMA node"};
 }
 
 Reading<std::string> cpus_of(const std::filesystem::path& device) {
   const std::optional<std::string> list = first_line(device / "local_cpulist");
-  return list ? Reading<std::string>(*list)
-              : Reading<std::string>::missing("the kernel names no CPUs near the device");
+  return list ? Reading<std::string>(*list) : Missing{"the kernel names no CPUs near the device"};
 }
 
 /// Returns root complex, bridges and device; empty if `folder` is below no PCI device.
@@ -82,10 +81,39 @@ std::vector<std::string> pci_components(const std::filesystem::path& folder) {
 Reading<Ancestor> between_root_complexes(const PciPlace& a, const PciPlace& b) {
   for (const PciPlace* place : {&a, &b}) {
     if (!place->numa_node.measured()) {
-      return Reading<Ancestor>::missing(place->numa_node);
+      return place->numa_node.missing();
     }
   }
   return a.numa_node.value() == b.numa_node.value() ? Ancestor::node : Ancestor::sys;
+}
+
+constexpr std::size_t kExtendedSpace = 0x100;
+constexpr std::size_t kWholeSpace = 0x1000;
+constexpr unsigned kAccessControlServices = 0x000d;
+/// Bits 2 and 3 of the control register: request and completion redirect.
+constexpr unsigned kRedirects = 0xc;
+
+/// Reads a little-endian number.
+unsigned number_at(const std::string& bytes, std::size_t offset, std::size_t length) {
+  unsigned number = 0;
+  for (std::size_t i = length; i-- > 0;) {
+    number = number << 8 | static_cast<unsigned char>(bytes[offset + i]);
+  }
+  return number;
+}
+
+/// Returns the names in a folder, sorted; missing where there is no such folder.
+Reading<std::vector<std::string>> names_in(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(folder, error);
+  if (error) {
+    return Missing{"there is no " + folder.string()};
+  }
+  std::vector<std::string> names;
+  for (const std::filesystem::directory_entry& entry : entries)
+    names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace
@@ -117,46 +145,12 @@ Reading<Ancestor> common_ancestor(const PciPlace& a, const PciPlace& b) {
   return longest <= 2 ? Ancestor::pix : Ancestor::pxb;
 }
 
-namespace {
-
-constexpr std::size_t kExtendedSpace = 0x100;
-constexpr std::size_t kWholeSpace = 0x1000;
-constexpr unsigned kAccessControlServices = 0x000d;
-/// Bits 2 and 3 of the control register: request and completion redirect.
-constexpr unsigned kRedirects = 0xc;
-
-/// Reads a little-endian number.
-unsigned number_at(const std::string& bytes, std::size_t offset, std::size_t length) {
-  unsigned number = 0;
-  for (std::size_t i = length; i-- > 0;) {
-    number = number << 8 | static_cast<unsigned char>(bytes[offset + i]);
-  }
-  return number;
-}
-
-/// Returns the names in a folder, sorted; missing where there is no such folder.
-Reading<std::vector<std::string>> names_in(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(folder, error);
-  if (error) {
-    return Reading<std::vector<std::string>>::missing("there is no " + folder.string());
-  }
-  std::vector<std::string> names;
-  for (const std::filesystem::directory_entry& entry : entries)
-    names.push_back(entry.path().filename());
-  std::ranges::sort(names);
-  return names;
-}
-
-}  // namespace
-
 Reading<std::string> iommu_domain(const std::filesystem::path& sys, const std::string& pci_bus_id) {
   const std::filesystem::path group = pci_folder(sys, pci_bus_id) / "iommu_group";
   std::error_code error;
-  if (!std::filesystem::exists(group, error))
-    return Reading<std::string>::missing("is in no IOMMU group");
+  if (!std::filesystem::exists(group, error)) return Missing{"is in no IOMMU group"};
   const std::string type = first_line(group / "type").value_or("");
-  if (type.empty()) return Reading<std::string>::missing("the kernel does not say its kind");
+  if (type.empty()) return Missing{"the kernel does not say its kind"};
   return type;
 }
 
@@ -166,7 +160,7 @@ Reading<std::vector<std::string>> iommu_units(const std::filesystem::path& sys) 
 
 Reading<bool> acs_redirects(const std::string& space) {
   if (space.size() < kWholeSpace) {
-    return Reading<bool>::missing("the bridge's configuration can be read by root only");
+    return Missing{"the bridge's configuration can be read by root only"};
   }
   std::set<std::size_t> seen;
   std::size_t offset = kExtendedSpace;
@@ -187,7 +181,7 @@ Reading<std::vector<PcieBridge>> bridges_above(const std::filesystem::path& sys,
   for (const std::string& id : pci_bus_ids) {
     std::error_code error;
     std::filesystem::path folder = std::filesystem::canonical(pci_folder(sys, id), error);
-    if (error) return Reading<Bridges>::missing("the kernel does not show the GPUs' place on PCIe");
+    if (error) return Missing{"the kernel does not show the GPUs' place on PCIe"};
     for (folder = folder.parent_path(); !sysfs_pci_name(folder.filename()).empty();
          folder = folder.parent_path()) {
       const std::string name = folder.filename();

@@ -19,20 +19,15 @@ struct Device {
 
 /// Returns a GPU that the driver counts but that cannot be asked.
 TopologyGpu silent_gpu(const std::string& reason) {
+  const Missing missing{reason};
   TopologyGpu gpu;
   gpu.no_answer = reason;
-  const auto number = Reading<int>::missing(reason);
-  gpu.cuda_index = number;
-  gpu.cpus = Reading<std::string>::missing(reason);
-  gpu.numa_node = number;
-  gpu.nvlink = {number,
-                number,
-                number,
-                Reading<double>::missing(reason),
-                Reading<bool>::missing(reason),
-                Reading<std::vector<int>>::missing(reason)};
-  gpu.pcie = {number, number, number, number};
-  gpu.mig_mode = Reading<bool>::missing(reason);
+  gpu.cuda_index = missing;
+  gpu.cpus = missing;
+  gpu.numa_node = missing;
+  gpu.nvlink = {missing, missing, missing, missing, missing, missing};
+  gpu.pcie = {missing, missing, missing, missing};
+  gpu.mig_mode = missing;
   return gpu;
 }
 
@@ -42,8 +37,8 @@ void survey_place(const std::filesystem::path& sys, TopologyGpu& gpu, Device& de
   if (known) device.place = pci_place(sys, pci_folder(sys, gpu.pci_bus_id));
   const std::string reason = known ? "the kernel shows no PCI device of the GPU's id"
                                    : "the driver does not say the GPU's PCI id";
-  gpu.cpus = device.place ? device.place->cpus : Reading<std::string>::missing(reason);
-  gpu.numa_node = device.place ? device.place->numa_node : Reading<int>::missing(reason);
+  gpu.cpus = device.place ? device.place->cpus : Missing{reason};
+  gpu.numa_node = device.place ? device.place->numa_node : Missing{reason};
 }
 
 TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
@@ -61,11 +56,6 @@ TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
   return gpu;
 }
 
-Reading<Ancestor> place_ancestor(const Device& from, const Device& to) {
-  if (from.place && to.place) return common_ancestor(*from.place, *to.place);
-  return Reading<Ancestor>::missing("the kernel does not show both devices");
-}
-
 /// Fills in the path between two GPUs. What the driver says of their ancestor counts more than the
 /// kernel's tree, which a virtual machine may hide.
 void survey_gpu_pair(const Device& from, const Device& to, const Topology& topology,
@@ -74,9 +64,9 @@ void survey_gpu_pair(const Device& from, const Device& to, const Topology& topol
   const TopologyGpu& to_gpu = topology.gpus[static_cast<std::size_t>(pair.to)];
   for (const TopologyGpu* gpu : {&from_gpu, &to_gpu}) {
     if (gpu->no_answer.empty()) continue;
-    pair.ancestor = Reading<Ancestor>::missing(gpu->no_answer);
-    pair.nvlinks = Reading<int>::missing(gpu->no_answer);
-    pair.read = Reading<P2pStatus>::missing(gpu->no_answer);
+    pair.ancestor = Missing{gpu->no_answer};
+    pair.nvlinks = Missing{gpu->no_answer};
+    pair.read = Missing{gpu->no_answer};
     pair.write = pair.atomics = pair.over_nvlink = pair.read;
     return;
   }
@@ -101,7 +91,10 @@ std::vector<TopologyPair> survey_pairs(const Topology& topology,
       TopologyPair pair;
       pair.from = static_cast<int>(from);
       pair.to = static_cast<int>(to);
-      pair.ancestor = place_ancestor(devices[from], devices[to]);
+      pair.ancestor = Missing{"the kernel does not show both devices"};
+      if (devices[from].place && devices[to].place) {
+        pair.ancestor = common_ancestor(*devices[from].place, *devices[to].place);
+      }
       if (from < gpus && to < gpus) {
         survey_gpu_pair(devices[from], devices[to], topology, pair);
       }
@@ -114,8 +107,7 @@ std::vector<TopologyPair> survey_pairs(const Topology& topology,
 void survey_gpus(const std::filesystem::path& sys, const Nvml& nvml, Topology& topology,
                  std::vector<Device>& devices) {
   const std::optional<std::string> driver = nvml.driver_version();
-  topology.driver =
-      driver ? Reading<std::string>(*driver) : Reading<std::string>::missing("NVML does not say");
+  topology.driver = driver ? Reading<std::string>(*driver) : Missing{"NVML does not say"};
   for (int i = 0; i < nvml.device_count(); ++i) {
     std::string reason;
     Device device{nvml.device_by_index(i, &reason), {}, {}};
@@ -172,7 +164,7 @@ Topology survey_topology(const std::filesystem::path& sys) {
     topology.no_gpus.clear();
     survey_gpus(sys, *nvml, topology, devices);
   } else {
-    topology.driver = Reading<std::string>::missing(topology.no_gpus);
+    topology.driver = Missing{topology.no_gpus};
   }
   survey_nics(sys, topology, devices);
   topology.pairs = survey_pairs(topology, devices);

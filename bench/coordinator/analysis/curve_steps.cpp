@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "linkgain/cases/case.hpp"
-#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

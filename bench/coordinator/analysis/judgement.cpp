@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/analysis/variant_environment.hpp"

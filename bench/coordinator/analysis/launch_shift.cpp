@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "linkgain/statistics/statistics.hpp"
-
 namespace linkgain {
 namespace {
 

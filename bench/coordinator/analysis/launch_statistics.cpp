@@ -6,14 +6,12 @@
 #include <cmath>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/limits.hpp"
-#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {
 namespace {

@@ -298,12 +298,6 @@ std::string reason_of(const TrafficEvidence& evidence) {
   return evidence.reason.empty() ? "no reason was given" : evidence.reason;
 }
 
-void add_case(Short& entry, const Record& record, const Case& definition,
-              const std::string& variant) {
-  entry.cases.push_back(fmt::format("{} with {}", spoken_case(record, definition), variant));
-  (is_own_work(definition) ? entry.by_us : entry.by_library) = true;
-}
-
 /// Says who speaks of the path of these cases where the counters do not.
 std::string_view witness_of(const Short& entry) {
   if (!entry.by_us) return "NCCL's transport lines";
@@ -319,7 +313,9 @@ void sort_in(const Record& record, const CaseResult& result, const VariantResult
   if (!variant.time || !uses_link(result.definition)) return;
   const bool large = message_size(result.definition) >= kJudgedSize;
   const auto add_to = [&](Short& entry) {
-    add_case(entry, record, result.definition, variant.variant);
+    entry.cases.push_back(
+        fmt::format("{} with {}", spoken_case(record, result.definition), variant.variant));
+    (is_own_work(result.definition) ? entry.by_us : entry.by_library) = true;
   };
   if (!variant.evidence) {
     if (large) add_to(missing["the links' counters were not read"]);

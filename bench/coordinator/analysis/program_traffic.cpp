@@ -11,11 +11,6 @@
 namespace linkgain {
 namespace {
 
-bool is_shared(const RunEvidence& run, const GpuEvidence& gpu) {
-  return std::ranges::find(run.neighbours.seen, gpu.gpu, &GpuNeighbour::gpu) !=
-         run.neighbours.seen.end();
-}
-
 /// Takes all where it is not known which were used.
 std::vector<GpuEvidence> judged_of(const std::set<int>& used, const RunEvidence& run) {
   std::vector<GpuEvidence> judged;
@@ -57,7 +52,9 @@ std::vector<double> nvlink_bytes_of(std::span<const RunEvidence> runs, SharedGpu
     std::optional<double> sum;
     for (const GpuEvidence& gpu : judged_of(used, run)) {
       if (!gpu.traffic.nvlink_sent) continue;
-      if (shared == SharedGpus::leave_out && is_shared(run, gpu)) continue;
+      const bool is_shared =
+          std::ranges::count(run.neighbours.seen, gpu.gpu, &GpuNeighbour::gpu) > 0;
+      if (shared == SharedGpus::leave_out && is_shared) continue;
       sum = sum.value_or(0.0) + static_cast<double>(*gpu.traffic.nvlink_sent);
     }
     if (sum) bytes.push_back(*sum);

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/analysis/soak.hpp"

@@ -13,7 +13,6 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/machines/machine_difference.hpp"
 #include "linkgain/record/warning.hpp"
-#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
 
@@ -172,6 +171,56 @@ std::string program_in(const Record& record) {
   return shown_program(record.settings.program->command, record.settings.program->server);
 }
 
+struct Pool {
+  int cases = 0;
+  std::optional<LaunchDeviation> between_launches;
+};
+
+Table deviations_of(const Baseline& baseline) {
+  std::map<std::string, Pool> pools;
+  for (const BaselineCase& reference : baseline.cases) {
+    if (reference.between_launches && reference.between_launches->alone) continue;
+    Pool& pool = pools[deviation_pool(reference.definition, reference.variant)];
+    ++pool.cases;
+    pool.between_launches = reference.between_launches;
+  }
+  Table table({{"Like cases"},
+               {"Cases", kRight, false, 2},
+               {"Between launches", kRight},
+               {"Degrees of freedom", kRight, false, 1}});
+  for (const auto& [name, pool] : pools) {
+    table.add_row(
+        {name, fmt::format("{}", pool.cases),
+         pool.between_launches ? fmt::format("{:.2f} %", 100.0 * pool.between_launches->deviation)
+                               : "?",
+         fmt::format(
+             "{}", pool.between_launches ? pool.between_launches->degrees_of_freedom.value() : 0)});
+  }
+  return table;
+}
+
+std::string launches_text(const Baseline& baseline) {
+  const auto [fewest, most] = std::minmax_element(
+      baseline.cases.begin(), baseline.cases.end(),
+      [](const BaselineCase& a, const BaselineCase& b) { return a.launches < b.launches; });
+  if (fewest == baseline.cases.end()) return "no launches";
+  if (fewest->launches == most->launches) return counted(most->launches, "launch", "launches");
+  return fmt::format("{} to {} launches", fewest->launches, most->launches);
+}
+
+/// Says what a check against the baseline will be of.
+std::string runs_text(const Baseline& baseline) {
+  const auto known = std::ranges::count_if(
+      baseline.cases, [](const BaselineCase& each) { return each.between_runs.has_value(); });
+  if (known == std::ssize(baseline.cases)) {
+    return "Deviation between runs: known, so that a check counts it.";
+  }
+  return fmt::format(
+      "Deviation between runs: {}, so that a check compares launches. Give {} runs (records) or "
+      "more.",
+      known == 0 ? "not known" : "not known of every case", kEnoughRuns);
+}
+
 }  // namespace
 
 BaselineSource source_of(const Record& record) {
@@ -281,60 +330,6 @@ Tolerance tolerance_of(const Baseline& baseline, const BaselineCase& reference) 
   }
   return tolerance;
 }
-
-namespace {
-
-struct Pool {
-  int cases = 0;
-  std::optional<LaunchDeviation> between_launches;
-};
-
-Table deviations_of(const Baseline& baseline) {
-  std::map<std::string, Pool> pools;
-  for (const BaselineCase& reference : baseline.cases) {
-    if (reference.between_launches && reference.between_launches->alone) continue;
-    Pool& pool = pools[deviation_pool(reference.definition, reference.variant)];
-    ++pool.cases;
-    pool.between_launches = reference.between_launches;
-  }
-  Table table({{"Like cases"},
-               {"Cases", kRight, false, 2},
-               {"Between launches", kRight},
-               {"Degrees of freedom", kRight, false, 1}});
-  for (const auto& [name, pool] : pools) {
-    table.add_row(
-        {name, fmt::format("{}", pool.cases),
-         pool.between_launches ? fmt::format("{:.2f} %", 100.0 * pool.between_launches->deviation)
-                               : "?",
-         fmt::format(
-             "{}", pool.between_launches ? pool.between_launches->degrees_of_freedom.value() : 0)});
-  }
-  return table;
-}
-
-std::string launches_text(const Baseline& baseline) {
-  const auto [fewest, most] = std::minmax_element(
-      baseline.cases.begin(), baseline.cases.end(),
-      [](const BaselineCase& a, const BaselineCase& b) { return a.launches < b.launches; });
-  if (fewest == baseline.cases.end()) return "no launches";
-  if (fewest->launches == most->launches) return counted(most->launches, "launch", "launches");
-  return fmt::format("{} to {} launches", fewest->launches, most->launches);
-}
-
-/// Says what a check against the baseline will be of.
-std::string runs_text(const Baseline& baseline) {
-  const auto known = std::ranges::count_if(
-      baseline.cases, [](const BaselineCase& each) { return each.between_runs.has_value(); });
-  if (known == std::ssize(baseline.cases)) {
-    return "Deviation between runs: known, so that a check counts it.";
-  }
-  return fmt::format(
-      "Deviation between runs: {}, so that a check compares launches. Give {} runs (records) or "
-      "more.",
-      known == 0 ? "not known" : "not known of every case", kEnoughRuns);
-}
-
-}  // namespace
 
 Document baseline_summary(const Baseline& baseline) {
   Document document;

@@ -12,6 +12,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/baseline/regression.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/report/judgement_text.hpp"
 

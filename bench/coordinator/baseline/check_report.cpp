@@ -12,7 +12,6 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/judgement_text.hpp"
-#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"
@@ -324,39 +323,6 @@ void add_coverage(Document& document, const CheckResult& result) {
   if (!covered.empty()) document.paragraph(covered);
 }
 
-}  // namespace
-
-Document check_table(const CheckResult& result) {
-  Document document;
-  document.paragraph(subject_text(result));
-  add_check_rows(document, result, CaseNames::labels);
-  if (shows_headline(result)) document.paragraph("* of its operation's largest size");
-  add_coverage(document, result);
-  for (const Warning& warning : result.warnings) {
-    document.item(Document::Item{toned("warning:", Tone::doubtful) + " " + with_code(warning.text),
-                                 with_code(warning.advice)});
-  }
-  document.paragraph(summary_text(result));
-  return document;
-}
-
-Document check_report(const CheckResult& result, const std::string& pictures) {
-  Document document;
-  document.heading("linkgain check: " + outcome(result));
-  document.paragraph(summary_text(result) + ".");
-  if (!pictures.empty()) document.figure(pictures);
-  document.paragraph(subject_text(result) + ".");
-  add_check_rows(document, result, CaseNames::exact);
-  add_coverage(document, result);
-  for (const Warning& warning : result.warnings) {
-    document.item(strong(warning.code) + ": " + with_code(warning.text) +
-                  (warning.advice.empty() ? "" : "; ") + with_code(warning.advice));
-  }
-  return document;
-}
-
-namespace {
-
 constexpr const char* kCsvHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
     "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason,"
@@ -395,35 +361,11 @@ std::string csv_row(const CaseCheck& check) {
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
-}  // namespace
-
-std::string check_csv(const CheckResult& result) {
-  std::string text = kCsvHeader;
-  for (const CaseCheck& check : result.cases) text += csv_row(check);
-  return text;
-}
-
-namespace {
-
 JunitOutcome junit_outcome(const CaseCheck& check) {
   if (fails(check.verdict)) return JunitOutcome::failed;
   const bool open = is_open(check.verdict) || check.verdict == Verdict::added;
   return open ? JunitOutcome::skipped : JunitOutcome::passed;
 }
-
-}  // namespace
-
-std::string check_junit(const CheckResult& result) {
-  JunitSuite suite{"linkgain check", one_line(subject_text(result)), summary_text(result), {}};
-  for (const CaseCheck& check : result.cases) {
-    suite.cases.push_back({"linkgain." + check.variant, case_name(check.definition),
-                           junit_outcome(check), std::string(name_of(check.verdict)),
-                           one_line(sentence(check))});
-  }
-  return junit_text(suite);
-}
-
-namespace {
 
 /// Tells whether the case is a number that a program printed, which is no time.
 bool is_number(const CaseCheck& check) {
@@ -479,6 +421,51 @@ std::optional<double> latest_start(const CheckResult& result) {
 }
 
 }  // namespace
+
+Document check_table(const CheckResult& result) {
+  Document document;
+  document.paragraph(subject_text(result));
+  add_check_rows(document, result, CaseNames::labels);
+  if (shows_headline(result)) document.paragraph("* of its operation's largest size");
+  add_coverage(document, result);
+  for (const Warning& warning : result.warnings) {
+    document.item(Document::Item{toned("warning:", Tone::doubtful) + " " + with_code(warning.text),
+                                 with_code(warning.advice)});
+  }
+  document.paragraph(summary_text(result));
+  return document;
+}
+
+Document check_report(const CheckResult& result, const std::string& pictures) {
+  Document document;
+  document.heading("linkgain check: " + outcome(result));
+  document.paragraph(summary_text(result) + ".");
+  if (!pictures.empty()) document.figure(pictures);
+  document.paragraph(subject_text(result) + ".");
+  add_check_rows(document, result, CaseNames::exact);
+  add_coverage(document, result);
+  for (const Warning& warning : result.warnings) {
+    document.item(strong(warning.code) + ": " + with_code(warning.text) +
+                  (warning.advice.empty() ? "" : "; ") + with_code(warning.advice));
+  }
+  return document;
+}
+
+std::string check_csv(const CheckResult& result) {
+  std::string text = kCsvHeader;
+  for (const CaseCheck& check : result.cases) text += csv_row(check);
+  return text;
+}
+
+std::string check_junit(const CheckResult& result) {
+  JunitSuite suite{"linkgain check", one_line(subject_text(result)), summary_text(result), {}};
+  for (const CaseCheck& check : result.cases) {
+    suite.cases.push_back({"linkgain." + check.variant, case_name(check.definition),
+                           junit_outcome(check), std::string(name_of(check.verdict)),
+                           one_line(sentence(check))});
+  }
+  return junit_text(suite);
+}
 
 std::string check_prometheus(const CheckResult& result) {
   PrometheusText text;

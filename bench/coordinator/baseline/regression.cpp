@@ -219,78 +219,6 @@ CaseCheck added(const CaseLaunches& launches, bool known_otherwise_launched) {
   return check;
 }
 
-}  // namespace
-
-CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
-                           const std::optional<Tolerance>& tolerance, RunsAre runs) {
-  std::map<Name, std::size_t> places;
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    places[name_of(launches[i].definition, launches[i].variant)] = i;
-  }
-  std::set<Name> known;
-  const MeasuredCases measured(launches);
-  std::vector<bool> held(launches.size(), false);
-  CheckResult result;
-  std::vector<Question> questions;
-  for (const BaselineCase& reference : baseline.cases) {
-    CaseCheck& check = result.cases.emplace_back(
-        to_check(reference, tolerance.value_or(tolerance_of(baseline, reference))));
-    Question& question = questions.emplace_back();
-    question.tolerance = check.tolerance;
-    known.insert(name_of(reference.definition, reference.variant));
-    const auto found = places.find(name_of(reference.definition, reference.variant));
-    const CaseLaunches* own = found == places.end() ? nullptr : &launches[found->second];
-    const auto other =
-        places.find(name_of(otherwise_launched(reference.definition), reference.variant));
-    state_facts(question, reference, own, runs);
-    if (own != nullptr) {
-      held[found->second] = true;
-      measure(check, question, reference, measured.at(found->second));
-    } else if (other != places.end()) {
-      state_other_launch(question, reference.definition.launch,
-                         launches[other->second].definition.launch);
-    }
-  }
-  mark_headlines(result.cases);
-  const std::vector<Judgement> judgements = judge(questions, Claim::beyond_tolerance);
-  for (std::size_t i = 0; i < judgements.size(); ++i) {
-    static_cast<Judgement&>(result.cases[i]) = judgements[i];
-  }
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    if (held[i]) continue;
-    const Case other = otherwise_launched(launches[i].definition);
-    result.cases.push_back(added(launches[i], known.contains(name_of(other, launches[i].variant))));
-  }
-  return result;
-}
-
-std::optional<double> share_of(const std::optional<double>& log) {
-  return log ? std::optional<double>(std::expm1(*log)) : std::nullopt;
-}
-
-int count_of(const CheckResult& result, Verdict verdict) {
-  return static_cast<int>(std::ranges::count(result.cases, verdict, &CaseCheck::verdict));
-}
-
-ExitCode exit_code_of(const CheckResult& result) {
-  int held = 0;
-  bool failed = false;
-  bool headline_open = false;
-  int open = 0;
-  for (const CaseCheck& check : result.cases) {
-    if (check.verdict != Verdict::added) ++held;
-    failed = failed || fails(check.verdict);
-    if (!is_open(check.verdict)) continue;
-    ++open;
-    headline_open = headline_open || check.headline;
-  }
-  if (failed) return ExitCode::problem_found;
-  const bool many = open > kMostInconclusive * held;
-  return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
-}
-
-namespace {
-
 /// Refuses a record in which no job said what machine it is on: there is none to compare.
 void require_measured(const NamedRecord& source) {
   const Record& record = source.record;
@@ -406,6 +334,74 @@ void warn_of_overrides(CheckResult& result, const Baseline& baseline) {
 }
 
 }  // namespace
+
+CheckResult check_launches(std::span<const CaseLaunches> launches, const Baseline& baseline,
+                           const std::optional<Tolerance>& tolerance, RunsAre runs) {
+  std::map<Name, std::size_t> places;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    places[name_of(launches[i].definition, launches[i].variant)] = i;
+  }
+  std::set<Name> known;
+  const MeasuredCases measured(launches);
+  std::vector<bool> held(launches.size(), false);
+  CheckResult result;
+  std::vector<Question> questions;
+  for (const BaselineCase& reference : baseline.cases) {
+    CaseCheck& check = result.cases.emplace_back(
+        to_check(reference, tolerance.value_or(tolerance_of(baseline, reference))));
+    Question& question = questions.emplace_back();
+    question.tolerance = check.tolerance;
+    known.insert(name_of(reference.definition, reference.variant));
+    const auto found = places.find(name_of(reference.definition, reference.variant));
+    const CaseLaunches* own = found == places.end() ? nullptr : &launches[found->second];
+    const auto other =
+        places.find(name_of(otherwise_launched(reference.definition), reference.variant));
+    state_facts(question, reference, own, runs);
+    if (own != nullptr) {
+      held[found->second] = true;
+      measure(check, question, reference, measured.at(found->second));
+    } else if (other != places.end()) {
+      state_other_launch(question, reference.definition.launch,
+                         launches[other->second].definition.launch);
+    }
+  }
+  mark_headlines(result.cases);
+  const std::vector<Judgement> judgements = judge(questions, Claim::beyond_tolerance);
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    static_cast<Judgement&>(result.cases[i]) = judgements[i];
+  }
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (held[i]) continue;
+    const Case other = otherwise_launched(launches[i].definition);
+    result.cases.push_back(added(launches[i], known.contains(name_of(other, launches[i].variant))));
+  }
+  return result;
+}
+
+std::optional<double> share_of(const std::optional<double>& log) {
+  return log ? std::optional<double>(std::expm1(*log)) : std::nullopt;
+}
+
+int count_of(const CheckResult& result, Verdict verdict) {
+  return static_cast<int>(std::ranges::count(result.cases, verdict, &CaseCheck::verdict));
+}
+
+ExitCode exit_code_of(const CheckResult& result) {
+  int held = 0;
+  bool failed = false;
+  bool headline_open = false;
+  int open = 0;
+  for (const CaseCheck& check : result.cases) {
+    if (check.verdict != Verdict::added) ++held;
+    failed = failed || fails(check.verdict);
+    if (!is_open(check.verdict)) continue;
+    ++open;
+    headline_open = headline_open || check.headline;
+  }
+  if (failed) return ExitCode::problem_found;
+  const bool many = open > kMostInconclusive * held;
+  return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
+}
 
 /// Warns of cases of the baseline that the run was not to measure.
 void warn_of_other_selection(CheckResult& result, const Settings& settings) {

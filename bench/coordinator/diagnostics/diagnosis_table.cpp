@@ -58,40 +58,6 @@ std::string ranges_of(std::vector<int> numbers) {
   return fmt::format("{}", fmt::join(ranges, ", "));
 }
 
-}  // namespace
-
-std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup group) {
-  std::vector<DiagnosisRow> rows;
-  for (const Finding& finding : diagnosis.findings) {
-    if (finding.group != group) continue;
-    const auto row = std::ranges::find_if(
-        rows, [&](const DiagnosisRow& each) { return alike(each.finding, finding); });
-    if (row == rows.end()) {
-      rows.push_back({finding, {finding.subject}});
-    } else {
-      row->subjects.push_back(finding.subject);
-    }
-  }
-  std::ranges::stable_sort(
-      rows, {}, [](const DiagnosisRow& row) { return look_of(row.finding.verdict).rank; });
-  return rows;
-}
-
-std::string readable_subjects(const std::vector<std::string>& subjects) {
-  std::vector<int> numbers;
-  for (const std::string& subject : subjects) {
-    if (const auto number = gpu_number(subject)) numbers.push_back(*number);
-  }
-  if (numbers.size() == subjects.size()) return ranges_of(numbers);
-  constexpr std::size_t kNamed = 3;
-  if (subjects.size() > kNamed && std::ranges::all_of(subjects, is_pair)) {
-    return fmt::format("{} pairs", subjects.size());
-  }
-  return fmt::format("{}", fmt::join(subjects, ", "));
-}
-
-namespace {
-
 using Title = Named<CheckGroup>;
 constexpr std::array kTitles{
     Title{CheckGroup::gpus, "GPUs"},       Title{CheckGroup::power, "Power"},
@@ -154,6 +120,36 @@ Document summary_list(const std::vector<DiagnosisRow>& rows) {
 }
 
 }  // namespace
+
+std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup group) {
+  std::vector<DiagnosisRow> rows;
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.group != group) continue;
+    const auto row = std::ranges::find_if(
+        rows, [&](const DiagnosisRow& each) { return alike(each.finding, finding); });
+    if (row == rows.end()) {
+      rows.push_back({finding, {finding.subject}});
+    } else {
+      row->subjects.push_back(finding.subject);
+    }
+  }
+  std::ranges::stable_sort(
+      rows, {}, [](const DiagnosisRow& row) { return look_of(row.finding.verdict).rank; });
+  return rows;
+}
+
+std::string readable_subjects(const std::vector<std::string>& subjects) {
+  std::vector<int> numbers;
+  for (const std::string& subject : subjects) {
+    if (const auto number = gpu_number(subject)) numbers.push_back(*number);
+  }
+  if (numbers.size() == subjects.size()) return ranges_of(numbers);
+  constexpr std::size_t kNamed = 3;
+  if (subjects.size() > kNamed && std::ranges::all_of(subjects, is_pair)) {
+    return fmt::format("{} pairs", subjects.size());
+  }
+  return fmt::format("{}", fmt::join(subjects, ", "));
+}
 
 Document diagnosis_report(const Diagnosis& diagnosis, bool verbose, const std::string& picture) {
   Document document = document_of(diagnosis.links);

@@ -155,27 +155,6 @@ void check_load(const Survey& survey, Findings& findings) {
                                          : check.found(fault::load_failed, reason));
 }
 
-}  // namespace
-
-void check_gpus(const Survey& survey, Findings& findings) {
-  findings.push_back(check_driver(survey));
-  check_load(survey, findings);
-  if (survey.gpus.empty()) return;
-  findings.push_back(check_present(survey));
-  for (const GpuSurvey& gpu : survey.gpus) findings.push_back(check_responds(gpu));
-  for (const GpuSurvey& gpu : reachable(survey)) {
-    findings.push_back(check_memory(gpu));
-    findings.push_back(check_compute_mode(gpu));
-    findings.push_back(check_persistence(gpu));
-    findings.push_back(check_neighbours(gpu));
-  }
-  if (survey.topology.gpus.empty()) return;
-  findings.push_back(check_visible(survey));
-  findings.push_back(check_order(survey));
-}
-
-namespace {
-
 /// Names the GPU whose address it is; the driver writes it without a function, "0000:41:00".
 std::string subject_of(const Survey& survey, const XidEvent& event) {
   if (event.from_switch) return "NVSwitch " + event.pci_bus_id;
@@ -208,33 +187,6 @@ Finding judge_xid(const Survey& survey, const Repeated& repeated) {
   return Check("xid", subject_of(survey, event))
       .found(fault, value, {{"advice", std::string(meaning.advice)}});
 }
-
-}  // namespace
-
-void check_kernel_log(const Survey& survey, Findings& findings) {
-  const Check check("xid");
-  const auto& events = survey.host.xid_events;
-  if (!events.measured()) {
-    findings.push_back(check.found(fault::xid_unreadable, events.reason()));
-    return;
-  }
-  std::map<std::tuple<std::string, int, std::string>, Repeated> repeated;
-  for (const XidEvent& event : events.value()) {
-    if (event.is_past) continue;
-    Repeated& entry = repeated[{event.pci_bus_id, event.code, meaning_of(event).what}];
-    ++entry.times;
-    entry.last = event;
-  }
-  if (repeated.empty() && events.value().empty()) {
-    findings.push_back(check.ok("no Xid error in the kernel log"));
-  } else if (repeated.empty()) {
-    findings.push_back(check.ok("no Xid error since the driver was loaded, " +
-                                number("before", events.value().size()) + " before"));
-  }
-  for (const auto& [key, entry] : repeated) findings.push_back(judge_xid(survey, entry));
-}
-
-namespace {
 
 bool has(const Reading<std::uint64_t>& events, ClockEvent event) {
   return (events.value() & static_cast<std::uint64_t>(event)) != 0;
@@ -279,7 +231,7 @@ bool is_drawn_at_work(const GpuSurvey& gpu) {
 
 Reading<double> draw_of(const GpuSurvey& gpu) {
   if (is_drawn_at_work(gpu)) return gpu.load.value().highest_power_w;
-  if (!gpu.power.measured()) return Reading<double>::missing(gpu.power);
+  if (!gpu.power.measured()) return gpu.power.missing();
   return gpu.power.value().draw_w;
 }
 
@@ -317,18 +269,6 @@ Finding check_cap(const GpuSurvey& gpu) {
   }
   return check.found(fault::capped_idle, "reached while idle" + draw);
 }
-
-}  // namespace
-
-void check_power(const Survey& survey, Findings& findings) {
-  for (const GpuSurvey& gpu : reachable(survey)) {
-    findings.push_back(check_limit(gpu));
-    findings.push_back(check_brake(gpu));
-    findings.push_back(check_cap(gpu));
-  }
-}
-
-namespace {
 
 /// Up to kGood a GPU at work is well cooled, from kHot on it is hot. Where the GPU does not report
 /// its own threshold, throttling is to be expected from kThrottling on and sure at kTooHot.
@@ -382,6 +322,54 @@ Finding check_slowdown(const GpuSurvey& gpu) {
 }
 
 }  // namespace
+
+void check_gpus(const Survey& survey, Findings& findings) {
+  findings.push_back(check_driver(survey));
+  check_load(survey, findings);
+  if (survey.gpus.empty()) return;
+  findings.push_back(check_present(survey));
+  for (const GpuSurvey& gpu : survey.gpus) findings.push_back(check_responds(gpu));
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    findings.push_back(check_memory(gpu));
+    findings.push_back(check_compute_mode(gpu));
+    findings.push_back(check_persistence(gpu));
+    findings.push_back(check_neighbours(gpu));
+  }
+  if (survey.topology.gpus.empty()) return;
+  findings.push_back(check_visible(survey));
+  findings.push_back(check_order(survey));
+}
+
+void check_kernel_log(const Survey& survey, Findings& findings) {
+  const Check check("xid");
+  const auto& events = survey.host.xid_events;
+  if (!events.measured()) {
+    findings.push_back(check.found(fault::xid_unreadable, events.reason()));
+    return;
+  }
+  std::map<std::tuple<std::string, int, std::string>, Repeated> repeated;
+  for (const XidEvent& event : events.value()) {
+    if (event.is_past) continue;
+    Repeated& entry = repeated[{event.pci_bus_id, event.code, meaning_of(event).what}];
+    ++entry.times;
+    entry.last = event;
+  }
+  if (repeated.empty() && events.value().empty()) {
+    findings.push_back(check.ok("no Xid error in the kernel log"));
+  } else if (repeated.empty()) {
+    findings.push_back(check.ok("no Xid error since the driver was loaded, " +
+                                number("before", events.value().size()) + " before"));
+  }
+  for (const auto& [key, entry] : repeated) findings.push_back(judge_xid(survey, entry));
+}
+
+void check_power(const Survey& survey, Findings& findings) {
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    findings.push_back(check_limit(gpu));
+    findings.push_back(check_brake(gpu));
+    findings.push_back(check_cap(gpu));
+  }
+}
 
 void check_cooling(const Survey& survey, Findings& findings) {
   for (const GpuSurvey& gpu : reachable(survey)) {

@@ -121,22 +121,6 @@ Finding check_errors(const GpuSurvey& gpu) {
                          " since the driver was loaded");
 }
 
-}  // namespace
-
-void check_nvlink(const Survey& survey, Findings& findings) {
-  for (const GpuSurvey& gpu : reachable(survey)) {
-    const TopologyGpu* links = links_of(survey, gpu);
-    if (links == nullptr) continue;
-    findings.push_back(check_links(survey, gpu, *links));
-    if (links->nvlink.active.value_or(0) <= 0) continue;
-    findings.push_back(check_rate(gpu, links->nvlink));
-    findings.push_back(check_errors(gpu));
-    if (!links->nvlink.peers.empty()) findings.push_back(check_peers(survey, gpu, links->nvlink));
-  }
-}
-
-namespace {
-
 /// Finds what a refusal over NVLink points to.
 const Fault& fault_of_refusal(const TopologyGpu& gpu, const P2pRefusal& refusal) {
   if (gpu.nvlink.switched.value_or(false)) return fault::p2p_refused_switch;
@@ -195,13 +179,13 @@ constexpr double kLowShare = 0.7;
 /// Gives what the copies between two GPUs reached, the slower way; missing where there were none.
 Reading<double> copied_between(const Survey& survey, const TopologyPair& pair) {
   if (!survey.peer_copies.measured()) {
-    return Reading<double>::missing(survey.peer_copies);
+    return survey.peer_copies.missing();
   }
   const auto id_of = [&](int place) {
     return survey.topology.gpus[static_cast<std::size_t>(place)].pci_bus_id;
   };
   const std::set<std::string> ends{id_of(pair.from), id_of(pair.to)};
-  auto slower = Reading<double>::missing("no copy was made between them");
+  Reading<double> slower = Missing{"no copy was made between them"};
   for (const PeerCopy& copy : survey.peer_copies.value()) {
     if (std::set<std::string>{copy.from, copy.to} != ends) continue;
     if (!copy.gb_per_s.measured()) return copy.gb_per_s;
@@ -234,6 +218,18 @@ std::optional<Finding> check_bandwidth(const Survey& survey, const TopologyPair&
 }
 
 }  // namespace
+
+void check_nvlink(const Survey& survey, Findings& findings) {
+  for (const GpuSurvey& gpu : reachable(survey)) {
+    const TopologyGpu* links = links_of(survey, gpu);
+    if (links == nullptr) continue;
+    findings.push_back(check_links(survey, gpu, *links));
+    if (links->nvlink.active.value_or(0) <= 0) continue;
+    findings.push_back(check_rate(gpu, links->nvlink));
+    findings.push_back(check_errors(gpu));
+    if (!links->nvlink.peers.empty()) findings.push_back(check_peers(survey, gpu, links->nvlink));
+  }
+}
 
 void check_p2p(const Survey& survey, Findings& findings) {
   for (const TopologyPair& pair : gpu_pairs(survey.topology)) {

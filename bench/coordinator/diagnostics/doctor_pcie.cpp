@@ -22,7 +22,7 @@ Reading<TrainedLink> trained(const GpuSurvey& gpu, const PcieInfo& pcie) {
   const Reading<int>& width = loaded ? gpu.load.value().pcie_width : pcie.width;
   for (const Reading<int>* reading :
        {&generation, &width, &pcie.most_generation, &pcie.most_width}) {
-    if (!reading->measured()) return Reading<TrainedLink>::missing(reading->reason());
+    if (!reading->measured()) return Missing{reading->reason()};
   }
   return TrainedLink{generation.value(), width.value()};
 }

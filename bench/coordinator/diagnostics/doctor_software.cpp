@@ -101,7 +101,7 @@ Finding check_nccl_bugs(const Software& software) {
 
 /// Gives the MPI of the library that the worker is linked with.
 Reading<MpiVersion> library_of(const Reading<Software>& worker) {
-  if (!worker.measured()) return Reading<MpiVersion>::missing(worker);
+  if (!worker.measured()) return worker.missing();
   return mpi_version_in(worker.value().mpi);
 }
 
@@ -142,21 +142,6 @@ Finding check_launcher(const Survey& survey) {
   }
   return judge_launcher(check, value, launcher.value(), library_of(software.worker));
 }
-
-}  // namespace
-
-void check_software(const Survey& survey, Findings& findings) {
-  findings.push_back(check_worker(survey));
-  findings.push_back(check_launcher(survey));
-  if (!survey.gpus.empty()) findings.push_back(check_cuda(survey.software.worker));
-  if (!survey.software.worker.measured()) return;
-  const Software& worker = survey.software.worker.value();
-  if (!worker.cuda_runtime && !worker.nccl_library && survey.gpus.empty()) return;
-  findings.push_back(check_nccl_versions(worker));
-  findings.push_back(check_nccl_bugs(worker));
-}
-
-namespace {
 
 const std::string* value_of(const NcclSettings& settings, std::string_view name) {
   const auto found = std::ranges::find(settings.in_force, name, &NcclSetting::name);
@@ -203,6 +188,17 @@ Finding judge_log(const NcclSettings& settings) {
 }
 
 }  // namespace
+
+void check_software(const Survey& survey, Findings& findings) {
+  findings.push_back(check_worker(survey));
+  findings.push_back(check_launcher(survey));
+  if (!survey.gpus.empty()) findings.push_back(check_cuda(survey.software.worker));
+  if (!survey.software.worker.measured()) return;
+  const Software& worker = survey.software.worker.value();
+  if (!worker.cuda_runtime && !worker.nccl_library && survey.gpus.empty()) return;
+  findings.push_back(check_nccl_versions(worker));
+  findings.push_back(check_nccl_bugs(worker));
+}
 
 void check_nccl_settings(const Survey& survey, Findings& findings) {
   const NcclSettings& settings = survey.software.nccl;

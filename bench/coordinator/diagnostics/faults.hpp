@@ -389,7 +389,6 @@ constexpr std::array<const Fault*, sizeof...(Faults)> places_of(const Faults&...
   return {&faults...};
 }
 
-/// All of them.
 inline constexpr auto kAll = places_of(
     driver_unusable, gpus_unknown, gpu_lost, rows_broken, mode_exclusive, mode_prohibited,
     persistence_off, gpu_busy, gpu_held, load_failed, none_visible, one_visible, some_hidden,

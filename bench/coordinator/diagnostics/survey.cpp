@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 
 namespace linkgain {
@@ -75,7 +74,7 @@ std::vector<GpuSurvey> survey_gpus(const std::filesystem::path& sys) {
 Reading<Capacity> capacity_of(const std::filesystem::path& folder) {
   struct statvfs state {};
   if (::statvfs(folder.c_str(), &state) != 0) {
-    return Reading<Capacity>::missing(fmt::format("{}: {}", folder.string(), std::strerror(errno)));
+    return Missing{fmt::format("{}: {}", folder.string(), std::strerror(errno))};
   }
   const auto block = static_cast<std::int64_t>(state.f_frsize);
   return Capacity{block * static_cast<std::int64_t>(state.f_blocks),
@@ -85,7 +84,7 @@ Reading<Capacity> capacity_of(const std::filesystem::path& folder) {
 Reading<MemoryLimit> locked_memory_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) {
-    return Reading<MemoryLimit>::missing(std::strerror(errno));
+    return Missing{std::strerror(errno)};
   }
   if (limit.rlim_cur == RLIM_INFINITY) return MemoryLimit{};
   return MemoryLimit{static_cast<std::int64_t>(limit.rlim_cur)};
@@ -97,23 +96,23 @@ Reading<double> processor_quota(const std::filesystem::path& sys) {
   std::string quota;
   double period = 0.0;
   if (std::ifstream file(groups / "cpu.max"); file >> quota >> period) {
-    if (quota == "max" || period <= 0.0) return Reading<double>::missing("unlimited");
+    if (quota == "max" || period <= 0.0) return Missing{"unlimited"};
     return std::strtod(quota.c_str(), nullptr) / period;
   }
   double used = 0.0;
   std::ifstream quota_file(groups / "cpu/cpu.cfs_quota_us");
   std::ifstream period_file(groups / "cpu/cpu.cfs_period_us");
   if (!(quota_file >> used) || !(period_file >> period) || period <= 0.0) {
-    return Reading<double>::missing("the control group does not say");
+    return Missing{"the control group does not say"};
   }
-  if (used < 0.0) return Reading<double>::missing("unlimited");
+  if (used < 0.0) return Missing{"unlimited"};
   return used / period;
 }
 
 Reading<ProcessView> process_view(const std::filesystem::path& proc) {
   std::error_code error;
   const auto space = std::filesystem::read_symlink(proc / "self/ns/pid", error).string();
-  if (error) return Reading<ProcessView>::missing("the kernel does not say");
+  if (error) return Missing{"the kernel does not say"};
   // PROC_PID_INIT_INO of the kernel's proc_ns.h: its first namespace.
   if (space != "pid:[4026531836]") return ProcessView::container;
   return std::filesystem::exists(proc / "1", error) ? ProcessView::machine : ProcessView::user;
@@ -134,6 +133,27 @@ HostSurvey survey_host(const SurveySources& sources, const std::vector<std::stri
   host.nvidia_devices = nvidia_devices(sources.sys);
   host.xid_events = read_kernel_log(sources.kernel_log);
   return host;
+}
+
+template <typename T>
+void keep_highest(Reading<T>& kept, const Reading<T>& seen) {
+  if (!seen.measured()) {
+    if (!kept.measured()) kept = seen;
+    return;
+  }
+  kept = kept.measured() ? std::max(kept.value(), seen.value()) : seen.value();
+}
+
+Reading<double> draw_of(const Reading<PowerState>& power) {
+  if (!power.measured()) return power.missing();
+  return power.value().draw_w;
+}
+
+/// Says nothing where CUDA sees the GPU.
+std::string why_hidden(const Survey& survey, int index) {
+  const auto gpu = std::ranges::find(survey.topology.gpus, index, &TopologyGpu::index);
+  if (gpu == survey.topology.gpus.end() || gpu->cuda_index.measured()) return {};
+  return gpu->cuda_index.reason();
 }
 
 }  // namespace
@@ -159,31 +179,6 @@ Survey survey_machine(const SurveySources& sources) {
   survey.software = survey_software(sources);
   return survey;
 }
-
-namespace {
-
-template <typename T>
-void keep_highest(Reading<T>& kept, const Reading<T>& seen) {
-  if (!seen.measured()) {
-    if (!kept.measured()) kept = seen;
-    return;
-  }
-  kept = kept.measured() ? std::max(kept.value(), seen.value()) : seen.value();
-}
-
-Reading<double> draw_of(const Reading<PowerState>& power) {
-  if (!power.measured()) return Reading<double>::missing(power);
-  return power.value().draw_w;
-}
-
-/// Says nothing where CUDA sees the GPU.
-std::string why_hidden(const Survey& survey, int index) {
-  const auto gpu = std::ranges::find(survey.topology.gpus, index, &TopologyGpu::index);
-  if (gpu == survey.topology.gpus.end() || gpu->cuda_index.measured()) return {};
-  return gpu->cuda_index.reason();
-}
-
-}  // namespace
 
 LoadWatch::LoadWatch(const Survey& survey) : nvml_(Nvml::open()) {
   if (!nvml_) return;
@@ -214,9 +209,9 @@ void LoadWatch::put_into(Survey& survey) const {
     const auto watched = std::ranges::find(gpus_, gpu.index, &Watched::index);
     const std::string hidden = why_hidden(survey, gpu.index);
     if (!hidden.empty()) {
-      gpu.load = Reading<GpuLoad>::missing("had no work: " + hidden);
+      gpu.load = Missing{"had no work: " + hidden};
     } else if (watched == gpus_.end()) {
-      gpu.load = Reading<GpuLoad>::missing("could not be watched");
+      gpu.load = Missing{"could not be watched"};
     } else {
       gpu.load = watched->seen;
     }

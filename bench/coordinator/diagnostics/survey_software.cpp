@@ -51,28 +51,6 @@ std::string_view first_number(std::string_view text) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-}  // namespace
-
-std::string version_text(const MpiVersion& version) {
-  return fmt::format("{} {}", version.implementation, version.number);
-}
-
-Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text) {
-  if (!text.measured()) return Reading<MpiVersion>::missing(text);
-  for (const Name& name : kImplementations) {
-    const std::size_t at = text.value().find(name.in_text);
-    if (at == std::string::npos) continue;
-    const std::string_view number = first_number(std::string_view(text.value()).substr(at));
-    MpiVersion version{std::string(name.implementation), 0, std::string(number)};
-    const char* end = number.data() + number.size();
-    if (std::from_chars(number.data(), end, version.major_part).ec == std::errc()) return version;
-  }
-  return Reading<MpiVersion>::missing(
-      fmt::format("'{}' names no version of an MPI known here", first_line(text.value())));
-}
-
-namespace {
-
 bool has_blank(std::string_view text) {
   return text.find_first_of(" \t\r") != std::string_view::npos;
 }
@@ -102,7 +80,35 @@ void add_file(NcclSettings& settings, const std::filesystem::path& path, bool as
   std::ranges::move(of_file.faults, std::back_inserter(settings.faults));
 }
 
+/// Picks what affects a run and is neither NCCL's nor Open MPI's.
+Environment cuda_variables(const Environment& environment) {
+  Environment cuda;
+  for (const auto& [name, value] : environment) {
+    const bool others = name.starts_with("NCCL_") || name.starts_with("OMPI_");
+    if (!others && known_variable(name) != nullptr) cuda.emplace(name, value);
+  }
+  return cuda;
+}
+
 }  // namespace
+
+std::string version_text(const MpiVersion& version) {
+  return fmt::format("{} {}", version.implementation, version.number);
+}
+
+Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text) {
+  if (!text.measured()) return text.missing();
+  for (const Name& name : kImplementations) {
+    const std::size_t at = text.value().find(name.in_text);
+    if (at == std::string::npos) continue;
+    const std::string_view number = first_number(std::string_view(text.value()).substr(at));
+    MpiVersion version{std::string(name.implementation), 0, std::string(number)};
+    const char* end = number.data() + number.size();
+    if (std::from_chars(number.data(), end, version.major_part).ec == std::errc()) return version;
+  }
+  return Missing{
+      fmt::format("'{}' names no version of an MPI known here", first_line(text.value()))};
+}
 
 NcclSettings parse_nccl_conf(std::string_view text, const std::string& file) {
   NcclSettings settings;
@@ -142,23 +148,9 @@ NcclSettings survey_nccl_settings(const Environment& environment, const std::fil
   return settings;
 }
 
-namespace {
-
-/// Picks what affects a run and is neither NCCL's nor Open MPI's.
-Environment cuda_variables(const Environment& environment) {
-  Environment cuda;
-  for (const auto& [name, value] : environment) {
-    const bool others = name.starts_with("NCCL_") || name.starts_with("OMPI_");
-    if (!others && known_variable(name) != nullptr) cuda.emplace(name, value);
-  }
-  return cuda;
-}
-
-}  // namespace
-
 Reading<std::string> find_mpirun(const SurveySources& sources) {
   if (const auto mpirun = find_program("mpirun", sources.environment)) return mpirun->string();
-  return Reading<std::string>::missing("it is not on PATH");
+  return Missing{"it is not on PATH"};
 }
 
 SoftwareSurvey survey_software(const SurveySources& sources) {

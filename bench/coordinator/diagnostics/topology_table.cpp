@@ -7,7 +7,6 @@
 #include <set>
 
 #include "linkgain/diagnostics/link_verdict.hpp"
-#include "linkgain/hardware/topology.hpp"
 
 namespace linkgain {
 namespace {
@@ -101,18 +100,6 @@ std::string models_of(const Topology& topology) {
   return text;
 }
 
-}  // namespace
-
-Document topology_matrix(const Topology& topology) {
-  Document document;
-  document.heading("Matrix");
-  document.table(matrix_of(topology));
-  document.table(legend_of(topology));
-  return document;
-}
-
-namespace {
-
 using Alignment = Table::Alignment;
 
 /// Shows the name or number of a GPU.
@@ -172,8 +159,6 @@ std::string cuda_cell(const Reading<int>& index, Footnotes& notes) {
   return index.why() == WhyMissing::hidden ? "hidden" : number_cell(index, notes);
 }
 
-bool has_nvlink(const TopologyGpu& gpu) { return gpu.nvlink.possible.value_or(-1) != 0; }
-
 /// Gives what is to be said where no GPU is known to have NVLink and all for the same reason.
 std::optional<std::string> same_lack(const Topology& topology) {
   const Reading<int>& first = topology.gpus.front().nvlink.possible;
@@ -193,15 +178,14 @@ std::string link_rate_cell(const NvlinkInfo& nvlink, Footnotes& notes) {
 void add_nvlink_row(const TopologyGpu& gpu, Table& table, Footnotes& notes) {
   const std::string label = fmt::format("GPU{}", gpu.index);
   const NvlinkInfo& nvlink = gpu.nvlink;
-  if (!has_nvlink(gpu)) {
+  if (gpu.nvlink.possible.value_or(-1) == 0) {
     table.add_row({label, "none"});
     return;
   }
   const Reading<double> rate = rate_of(nvlink);
   Reading<double> payload = payload_limit_of(nvlink);
   if (!payload.measured() && rate.measured()) {
-    payload = Reading<double>::missing(payload.reason() +
-                                       "; linkgain doctor --load measures what a copy reaches");
+    payload = Missing{payload.reason() + "; linkgain doctor --load measures what a copy reaches"};
   }
   const std::string both_ways =
       rate.measured() ? fmt::format("{:.2f}", 2 * rate.value()) : notes.unknown(rate.reason());
@@ -356,6 +340,14 @@ void add_p2p(const Topology& topology, Document& document, Footnotes& notes) {
 }
 
 }  // namespace
+
+Document topology_matrix(const Topology& topology) {
+  Document document;
+  document.heading("Matrix");
+  document.table(matrix_of(topology));
+  document.table(legend_of(topology));
+  return document;
+}
 
 Document topology_report(const Topology& topology, const std::string& picture) {
   const std::string driver = topology.driver.measured()

@@ -11,12 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "linkgain/base/errors.hpp"
-#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/jobs/launcher.hpp"
-#include "linkgain/process/process.hpp"
-#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/telemetry/error_counters.hpp"
 
 namespace linkgain {
@@ -427,18 +422,18 @@ ProgramInquiry::~ProgramInquiry() {
 }
 
 Reading<std::string> ProgramInquiry::line(Seconds deadline, const SignalWatch& watch) {
-  if (!process_) return Reading<std::string>::missing(reason_);
+  if (!process_) return Missing{reason_};
   ReadResult result = process_->read_line(deadline, &watch);
   if (result.outcome == Transfer::done) return std::move(result.line);
   if (result.outcome == Transfer::timed_out) {
-    return Reading<std::string>::missing(silent_for(deadline));
+    return Missing{silent_for(deadline)};
   }
   process_->wait(Seconds{1.0}, &watch);
-  return Reading<std::string>::missing(last_words());
+  return Missing{last_words()};
 }
 
 Reading<std::string> ProgramInquiry::output(Seconds deadline, const SignalWatch& watch) {
-  if (!process_) return Reading<std::string>::missing(reason_);
+  if (!process_) return Missing{reason_};
   const Deadline end(deadline);
   // Lines that wait are read after it too, but may come as fast as they are read.
   const Deadline last(Seconds{deadline.value + 0.5});
@@ -446,7 +441,7 @@ Reading<std::string> ProgramInquiry::output(Seconds deadline, const SignalWatch&
   while (true) {
     const ReadResult result = process_->read_line(end.remaining(), &watch);
     if (result.outcome == Transfer::timed_out || last.passed()) {
-      return Reading<std::string>::missing(silent_for(deadline));
+      return Missing{silent_for(deadline)};
     }
     text += result.line;
     if (result.outcome == Transfer::ended) break;
@@ -454,15 +449,15 @@ Reading<std::string> ProgramInquiry::output(Seconds deadline, const SignalWatch&
   }
   if (!text.empty()) return text;
   process_->wait(Seconds{1.0}, &watch);
-  return Reading<std::string>::missing(last_words());
+  return Missing{last_words()};
 }
 
 Reading<bool> ProgramInquiry::ended_well(Seconds deadline, const SignalWatch& watch) {
-  if (!process_) return Reading<bool>::missing(reason_);
+  if (!process_) return Missing{reason_};
   const auto end = process_->wait(deadline, &watch);
-  if (!end) return Reading<bool>::missing({});
+  if (!end) return Missing{};
   if (end->status == 0) return true;
-  return Reading<bool>::missing(last_words());
+  return Missing{last_words()};
 }
 
 std::string ProgramInquiry::last_words() {
@@ -483,22 +478,21 @@ Reading<std::string> worker_program() {
   try {
     return worker_path().string();
   } catch (const Error& error) {
-    return Reading<std::string>::missing(error.what());
+    return Missing{error.what()};
   }
 }
 
 Reading<Software> software_in(const Reading<std::string>& line) {
-  if (!line.measured()) return Reading<Software>::missing(line.reason());
+  if (!line.measured()) return Missing{line.reason()};
   try {
     const protocol::Reply reply = protocol::decode_reply(line.value());
     if (const auto* hello = std::get_if<protocol::HelloReply>(&reply)) {
       return hello->machine.software;
     }
   } catch (const Error& error) {
-    return Reading<Software>::missing(
-        fmt::format("linkgain-bench is of another version: {}", error.what()));
+    return Missing{fmt::format("linkgain-bench is of another version: {}", error.what())};
   }
-  return Reading<Software>::missing("linkgain-bench answered something else");
+  return Missing{"linkgain-bench answered something else"};
 }
 
 }  // namespace linkgain

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <system_error>
 
 #include "linkgain/base/environment.hpp"
@@ -69,6 +68,14 @@ bool names_session_folder(const Environment& environment) {
                              [&](const char* name) { return environment.contains(name); });
 }
 
+/// Has lines of ranks come without tags, times or XML around them, whatever files of settings say.
+void have_output_unmarked(Environment& environment) {
+  for (const char* name :
+       {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output", "OMPI_MCA_orte_xml_output"}) {
+    environment[name] = "0";
+  }
+}
+
 }  // namespace
 
 LauncherKind parse_launcher(std::string_view program) {
@@ -99,18 +106,6 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
   }
   return names;
 }
-
-namespace {
-
-/// Has lines of ranks come without tags, times or XML around them, whatever files of settings say.
-void have_output_unmarked(Environment& environment) {
-  for (const char* name :
-       {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output", "OMPI_MCA_orte_xml_output"}) {
-    environment[name] = "0";
-  }
-}
-
-}  // namespace
 
 Environment base_environment(const Environment& current, const LaunchRequest& request) {
   Environment environment = request.variant_environment;

@@ -195,18 +195,115 @@ class MemoryFit {
         at_once_(options.schedule == Schedule::paired ? jobs_ : 1),
         kind_(plan.backend == BackendKind::nccl ? "GPU" : "host") {}
 
-  void leave_out();
-  void choose_schedule();
+  void leave_out() {
+    const auto is_too_large = [&](const Case& c) { return !fits(c, at_once_); };
+    std::vector<Case> all;
+    std::vector<Case> asked_for;
+    for (const Case& c : plan_.cases) {
+      if (!is_too_large(c)) continue;
+      all.push_back(c);
+      if (is_asked_for(c)) asked_for.push_back(c);
+    }
+    if (all.empty()) return;
+    if (!asked_for.empty()) refuse(largest(asked_for));
+    if (all.size() == plan_.cases.size()) refuse(largest(all));
+    std::erase_if(plan_.cases, is_too_large);
+    if (std::ranges::none_of(plan_.cases, is_a_training)) plan_.training.reset();
+    plan_.warnings.push_back(warning_of(all));
+  }
+
+  void choose_schedule() {
+    const Case& c = largest(plan_.cases);
+    if (plan_.schedule == Schedule::sequential || fits(c, jobs_)) return;
+    plan_.schedule = Schedule::sequential;
+    plan_.warnings.push_back(
+        {name_of(WarningCode::sequential),
+         fmt::format(
+             "the variants run one after the other: memory is too short for all at once, of "
+             "which each takes up to {} of {} ({})",
+             gibibytes(need(c)), gibibytes(memory_), spoken_case(c)),
+         c.training ? fmt::format("drift between them is not cancelled; train with {} to have them "
+                                  "in turn, or leave the training out with --only",
+                                  smaller_training(c, jobs_))
+                    : "drift between them is not cancelled; measure smaller sizes with --sizes to "
+                      "have them in turn"});
+  }
 
  private:
   std::int64_t need(const Case& c) const { return job_bytes(c, plan_.backend, plan_.hosts); }
 
   bool fits(const Case& c, std::int64_t jobs) const { return need(c) * jobs <= memory_; }
-  const Case& largest(const std::vector<Case>& cases) const;
-  bool is_asked_for(const Case& c) const;
-  std::string smaller_training(const Case& c, std::int64_t jobs) const;
-  [[noreturn]] void refuse(const Case& c) const;
-  Warning warning_of(const std::vector<Case>& left_out) const;
+
+  /// Returns the first case of the largest size.
+  const Case& largest(const std::vector<Case>& cases) const {
+    return *std::ranges::max_element(
+        cases, [&](const Case& a, const Case& b) { return need(a) < need(b); });
+  }
+
+  bool is_asked_for(const Case& c) const {
+    if (!c.training) return !options_.sizes.empty();
+    const auto& only = options_.operations;
+    return std::ranges::find(only, c.operation) != only.end() || options_.steps ||
+           options_.tokens || !(options_.training == TrainingSelection{});
+  }
+
+  /// Returns what would have a training like this one fit: options with which `jobs` fit together.
+  std::string smaller_training(const Case& c, std::int64_t jobs) const {
+    Case smaller = c;
+    while (--smaller.training->samples >= 1) {
+      if (fits(smaller, jobs)) return fmt::format("--batch {}", smaller.training->samples);
+    }
+    smaller.training->samples = 1;
+    while ((smaller.training->length /= 2) >= 1) {
+      if (!fits(smaller, jobs)) continue;
+      return fmt::format("--batch 1 --sequence {}", smaller.training->length);
+    }
+    if (c.training->model == ModelSize::tiny) return "fewer ranks (--np)";
+    return fmt::format("--model-size {}", name_of(ModelSize::tiny));
+  }
+
+  [[noreturn]] void refuse(const Case& c) const {
+    if (fits(c, 1)) {
+      throw UsageError(
+          fmt::format("the variants' jobs do not fit into memory together: each of {} needs {} for "
+                      "{}, {} of {} memory are there",
+                      jobs_, gibibytes(need(c)), spoken_case(c), gibibytes(memory_), kind_),
+          c.training ? fmt::format("leave out --schedule paired, or train with {}",
+                                   smaller_training(c, jobs_))
+                     : "leave out --schedule paired, or measure smaller sizes with --sizes");
+    }
+    throw UsageError(fmt::format("{} needs {} of {} memory, {} are there",
+                                 c.training ? spoken_case(c) : readable_bytes(c.size),
+                                 gibibytes(need(c)), kind_, gibibytes(memory_)),
+                     c.training ? fmt::format("train with {}", smaller_training(c, at_once_))
+                                : "measure smaller sizes with --sizes");
+  }
+
+  Warning warning_of(const std::vector<Case>& left_out) const {
+    constexpr std::size_t kNamed = 3;
+    std::vector<std::string> names;
+    for (const Case& c : left_out) {
+      if (names.size() == kNamed) break;
+      names.push_back(fmt::format("{} ({})", spoken_case(c), gibibytes(need(c))));
+    }
+    const std::size_t rest = left_out.size() - names.size();
+    std::vector<std::string> advice;
+    const auto training = std::ranges::find_if(left_out, is_a_training);
+    if (training != left_out.end()) {
+      advice.push_back(fmt::format("measure the training with --only {} {}",
+                                   name_of(training->operation),
+                                   smaller_training(*training, at_once_)));
+    }
+    if (!std::ranges::all_of(left_out, is_a_training)) {
+      advice.emplace_back("ask for smaller sizes with --sizes");
+    }
+    return {name_of(WarningCode::left_out),
+            fmt::format("left out, because {} of {} memory do not hold {} with: {}{}",
+                        gibibytes(memory_), kind_,
+                        at_once_ == 1 ? "a job" : fmt::format("{} jobs at once", at_once_),
+                        fmt::join(names, ", "), rest > 0 ? fmt::format(" and {} more", rest) : ""),
+            fmt::format("{}", fmt::join(advice, "; "))};
+  }
 
   const RunOptions& options_;
   std::int64_t memory_;
@@ -215,110 +312,6 @@ class MemoryFit {
   std::int64_t at_once_;  ///< of these, that must hold a case together
   std::string_view kind_;
 };
-
-/// Returns the first case of the largest size.
-const Case& MemoryFit::largest(const std::vector<Case>& cases) const {
-  return *std::ranges::max_element(cases,
-                                   [&](const Case& a, const Case& b) { return need(a) < need(b); });
-}
-
-bool MemoryFit::is_asked_for(const Case& c) const {
-  if (!c.training) return !options_.sizes.empty();
-  const auto& only = options_.operations;
-  return std::ranges::find(only, c.operation) != only.end() || options_.steps || options_.tokens ||
-         !(options_.training == TrainingSelection{});
-}
-
-/// Returns what would have a training like this one fit: options with which `jobs` fit together.
-std::string MemoryFit::smaller_training(const Case& c, std::int64_t jobs) const {
-  Case smaller = c;
-  while (--smaller.training->samples >= 1) {
-    if (fits(smaller, jobs)) return fmt::format("--batch {}", smaller.training->samples);
-  }
-  smaller.training->samples = 1;
-  while ((smaller.training->length /= 2) >= 1) {
-    if (!fits(smaller, jobs)) continue;
-    return fmt::format("--batch 1 --sequence {}", smaller.training->length);
-  }
-  if (c.training->model == ModelSize::tiny) return "fewer ranks (--np)";
-  return fmt::format("--model-size {}", name_of(ModelSize::tiny));
-}
-
-void MemoryFit::refuse(const Case& c) const {
-  if (fits(c, 1)) {
-    throw UsageError(
-        fmt::format("the variants' jobs do not fit into memory together: each of {} needs {} for "
-                    "{}, {} of {} memory are there",
-                    jobs_, gibibytes(need(c)), spoken_case(c), gibibytes(memory_), kind_),
-        c.training ? fmt::format("leave out --schedule paired, or train with {}",
-                                 smaller_training(c, jobs_))
-                   : "leave out --schedule paired, or measure smaller sizes with --sizes");
-  }
-  throw UsageError(fmt::format("{} needs {} of {} memory, {} are there",
-                               c.training ? spoken_case(c) : readable_bytes(c.size),
-                               gibibytes(need(c)), kind_, gibibytes(memory_)),
-                   c.training ? fmt::format("train with {}", smaller_training(c, at_once_))
-                              : "measure smaller sizes with --sizes");
-}
-
-void MemoryFit::leave_out() {
-  const auto is_too_large = [&](const Case& c) { return !fits(c, at_once_); };
-  std::vector<Case> all;
-  std::vector<Case> asked_for;
-  for (const Case& c : plan_.cases) {
-    if (!is_too_large(c)) continue;
-    all.push_back(c);
-    if (is_asked_for(c)) asked_for.push_back(c);
-  }
-  if (all.empty()) return;
-  if (!asked_for.empty()) refuse(largest(asked_for));
-  if (all.size() == plan_.cases.size()) refuse(largest(all));
-  std::erase_if(plan_.cases, is_too_large);
-  if (std::ranges::none_of(plan_.cases, is_a_training)) plan_.training.reset();
-  plan_.warnings.push_back(warning_of(all));
-}
-
-Warning MemoryFit::warning_of(const std::vector<Case>& left_out) const {
-  constexpr std::size_t kNamed = 3;
-  std::vector<std::string> names;
-  for (const Case& c : left_out) {
-    if (names.size() == kNamed) break;
-    names.push_back(fmt::format("{} ({})", spoken_case(c), gibibytes(need(c))));
-  }
-  const std::size_t rest = left_out.size() - names.size();
-  std::vector<std::string> advice;
-  const auto training = std::ranges::find_if(left_out, is_a_training);
-  if (training != left_out.end()) {
-    advice.push_back(fmt::format("measure the training with --only {} {}",
-                                 name_of(training->operation),
-                                 smaller_training(*training, at_once_)));
-  }
-  if (!std::ranges::all_of(left_out, is_a_training)) {
-    advice.emplace_back("ask for smaller sizes with --sizes");
-  }
-  return {
-      name_of(WarningCode::left_out),
-      fmt::format("left out, because {} of {} memory do not hold {} with: {}{}", gibibytes(memory_),
-                  kind_, at_once_ == 1 ? "a job" : fmt::format("{} jobs at once", at_once_),
-                  fmt::join(names, ", "), rest > 0 ? fmt::format(" and {} more", rest) : ""),
-      fmt::format("{}", fmt::join(advice, "; "))};
-}
-
-void MemoryFit::choose_schedule() {
-  const Case& c = largest(plan_.cases);
-  if (plan_.schedule == Schedule::sequential || fits(c, jobs_)) return;
-  plan_.schedule = Schedule::sequential;
-  plan_.warnings.push_back(
-      {name_of(WarningCode::sequential),
-       fmt::format("the variants run one after the other: memory is too short for all at once, of "
-                   "which each takes up to {} of {} ({})",
-                   gibibytes(need(c)), gibibytes(memory_), spoken_case(c)),
-       c.training ? fmt::format("drift between them is not cancelled; train with {} to have them "
-                                "in turn, or leave the training out with --only",
-                                smaller_training(c, jobs_))
-                  : "drift between them is not cancelled; measure smaller sizes with --sizes to "
-                    "have them in turn"});
-}
 
 }  // namespace
 

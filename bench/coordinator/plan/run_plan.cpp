@@ -15,7 +15,6 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/gpt2/gpt2_config.hpp"
-#include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/environment.hpp"

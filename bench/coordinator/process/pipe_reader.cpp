@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <climits>
 #include <cstdint>
 #include <system_error>
 #include <utility>

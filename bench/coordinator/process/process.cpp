@@ -9,18 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <limits>
-#include <mutex>
 #include <random>
 #include <set>
 
-#include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"

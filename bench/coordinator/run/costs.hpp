@@ -31,7 +31,6 @@ class RunCosts : public RunObserver {
   bool looking_costs_within(double share) const;
   /// Notes a job of those that start together, of which the slowest counts.
   void started(const protocol::HelloReply& reply);
-  /// Notes that all of them started, in this time.
   void all_started(Seconds time);
 
  private:

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"
@@ -42,9 +40,55 @@ class CaseRun {
     }
   }
 
-  void open();
-  void sample(int rounds);
-  void finish();
+  void open() {
+    for (const int index : handling_.next()) {
+      const auto place = static_cast<std::size_t>(index);
+      if (!jobs_[place].job) {
+        note_loss(result_of(place));
+      } else if (!is_cut()) {
+        open_in(place);
+      }
+    }
+  }
+
+  void sample(int rounds) {
+    const unsigned seed =
+        seed_of(Order::rounds, settings_.plan.seed, place_.launch, place_.case_index);
+    if (opened_.empty() && result_.stopped != StopReason::job_lost)
+      result_.stopped = why_none_is_open();
+    BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
+    for (int round = 0; round < rounds && !opened_.empty() && !is_cut(); ++round) {
+      settings_.observer.sampled(place_.launch, result_.definition);
+      if (sample_round(order, round)) continue;
+      order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
+    }
+    if (cut_) return note_cut();
+    if (opened_.empty() || result_.stopped == StopReason::job_lost) return;
+    result_.stopped = is_compared() ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
+  }
+
+  void finish() {
+    keep_evidence();
+    for (const int index : handling_.next()) {
+      const auto found =
+          std::ranges::find(opened_, static_cast<std::size_t>(index), &Opened::place);
+      if (found == opened_.end()) continue;
+      const Opened one = *found;
+      Job& job = *jobs_[one.place].job;
+      // A graph verifies all its operations at once.
+      const double operations =
+          std::max(protocol::kVerifiedOperations, one.reply.execution.operations_per_graph);
+      const Seconds deadline{deadline_for(one, operations).value + time_for_memory().value};
+      or_lose(one.place, [&] {
+        if (sampled_[one.place]) {
+          const Verification verification = job.verify(one.reply.handle, deadline);
+          worked();
+          verified(one.place, verification);
+        }
+        job.close(one.reply.handle, deadline);
+      });
+    }
+  }
 
  private:
   struct Opened {
@@ -57,29 +101,230 @@ class CaseRun {
     int position;
   };
 
-  void refused_by(std::size_t place, const JobRefused& refusal);
-  void open_in(std::size_t place);
-  bool is_cut();
-  void note_cut();
-  bool sample_round(BalancedOrder& order, int round);
-  void sample_one(const Opened& opened, const Turn& turn);
-  protocol::RunReply run_batch(const Opened& opened, std::int64_t operations);
-  protocol::CountersReply read_counters(Job& job) const;
-  void took(const protocol::OpenReply& reply) const;
-  bool takes_all_gpus() const;
-  std::optional<Seconds> rested() const;
-  void worked() const;
-  std::optional<std::int64_t> operations_before(std::size_t place);
-  std::vector<std::string> products() const;
-  void keep_evidence();
-  void verified(std::size_t place, const Verification& verification);
-  bool is_compared() const;
-  StopReason why_none_is_open() const;
-  Seconds time_for_memory() const;
-  Seconds deadline_for(const Opened& opened, double operations) const;
-  TrafficCount count_by(std::size_t place, const TransferPlan& plan) const;
-  VariantResult& result_of(std::size_t place);
-  void lose(std::size_t place, const Error& loss);
+  /// Notes a job's refusal; what earlier launches measured stands.
+  void refused_by(std::size_t place, const JobRefused& refusal) {
+    VariantResult& result = result_of(place);
+    if (!result.time) {
+      result.skipped = Skip{.refusal = refusal.what()};
+      return;
+    }
+    settings_.observer.warn(
+        {name_of(WarningCode::launch_refused),
+         fmt::format("{} was refused in launch {} of variant {}: {}", case_name(result_.definition),
+                     place_.launch + 1, result.variant, refusal.what()),
+         refusal.advice()});
+  }
+
+  void open_in(std::size_t place) {
+    if (!uses_link(result_.definition) && jobs_[place].variant != 0) {
+      result_of(place).skipped =
+          Skip{.refusal = "uses no link between ranks, so one variant is enough"};
+      return;
+    }
+    try {
+      const protocol::OpenReply reply = jobs_[place].job->open(
+          {case_name(result_.definition), settings_.plan.sample_target, settings_.traffic.counting,
+           rested(), operations_before(place), products()},
+          Seconds{settings_.plan.timeout.value + time_for_memory().value});
+      worked();
+      took(reply);
+      if (reply.plan) {
+        traffic_[place] = count_by(place, *reply.plan);
+        settings_.observer.probing_took(reply.plan_cost);
+      }
+      result_of(place).execution = reply.execution;
+      result_of(place).skipped.reset();
+      opened_.push_back({place, reply});
+    } catch (const JobRefused& refusal) {
+      refused_by(place, refusal);
+    } catch (const JobLost& loss) {
+      lose(place, loss);
+    }
+  }
+
+  /// Returns whether the case is cut; asked before another variant is opened or another batch
+  /// begins.
+  bool is_cut() {
+    cut_ = cut_ || settings_.observer.out_of_budget();
+    return cut_;
+  }
+
+  void note_cut() {
+    for (std::size_t place = 0; place < jobs_.size(); ++place) {
+      VariantResult& result = result_of(place);
+      if (!sampled_[place] && !result.time && !result.skipped) {
+        result.skipped = Skip{SkipReason::out_of_time};
+      }
+    }
+    if (result_.stopped != StopReason::job_lost) result_.stopped = StopReason::out_of_time;
+  }
+
+  /// Runs a round; false when a job was lost. The others' part of the round is complete all the
+  /// same, unless the budget ends in it.
+  bool sample_round(BalancedOrder& order, int round) {
+    const std::vector<Opened> opened = opened_;
+    last_reading_.reset();
+    const TrafficSettings& traffic = settings_.traffic;
+    counts_round_ = traffic.counting && round == 0 &&
+                    (place_.launch == 0 || settings_.observer.may_count_again());
+    int position = 0;
+    for (int index : order.next()) {
+      if (is_cut()) break;
+      const Opened& one = opened[static_cast<std::size_t>(index)];
+      or_lose(one.place, [&] { sample_one(one, {round, position++}); });
+    }
+    return opened_.size() == opened.size();
+  }
+
+  void sample_one(const Opened& opened, const Turn& turn) {
+    const std::int64_t operations = opened.reply.execution.operations_per_sample;
+    const protocol::RunReply reply = run_batch(opened, operations);
+    worked();
+    settings_.observer.health_took(reply.health_time);
+    Sample sample;
+    sample.sequence = next_sequence_++;
+    sample.variant = jobs_[opened.place].variant;
+    sample.launch = place_.launch;
+    sample.round = turn.round;
+    sample.position = turn.position;
+    sample.operations = operations;
+    sample.times = reply.times;
+    sample.health = reply.health;
+    sample.loss = reply.loss;
+    sample.unverified = true;
+    if (!(sample.time().value > 0.0)) {
+      throw JobLost(fmt::format("a batch of {} operations took no time on any rank", operations),
+                    "linkgain and linkgain-bench must come from the same build");
+    }
+    sampled_[opened.place] = true;
+    result_.samples.push_back(std::move(sample));
+  }
+
+  /// Runs a batch; some rounds' batches are counted, outside the time that is taken. In such a
+  /// round nothing runs between one job's batch and the next one's.
+  protocol::RunReply run_batch(const Opened& opened, std::int64_t operations) {
+    Job& job = *jobs_[opened.place].job;
+    const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
+    const protocol::Run run{opened.reply.handle, operations, rested()};
+    if (!counts_round_) return job.run(run, deadline);
+    const protocol::CountersReply before = last_reading_ ? *last_reading_ : read_counters(job);
+    last_reading_.reset();
+    protocol::RunReply reply = job.run(run, deadline);
+    const protocol::CountersReply after = read_counters(job);
+    traffic_[opened.place].add(before, after,
+                               operations + opened.reply.execution.discarded_per_sample);
+    if (settings_.traffic.same_gpus) last_reading_ = after;
+    return reply;
+  }
+
+  protocol::CountersReply read_counters(Job& job) const {
+    const double start = settings_.observer.now().value;
+    protocol::CountersReply reply = job.counters(settings_.plan.timeout);
+    settings_.observer.counting_took(Seconds{settings_.observer.now().value - start});
+    return reply;
+  }
+
+  void took(const protocol::OpenReply& reply) const {
+    RunObserver& observer = settings_.observer;
+    observer.spent(&TimeSpent::buffers_s, reply.buffers_time);
+    observer.spent(&TimeSpent::clocks_s, reply.clocks_time);
+    observer.spent(&TimeSpent::first_operations_s, reply.first_operations_time);
+    observer.spent(&TimeSpent::calibrating_s, reply.calibrating_time);
+  }
+
+  /// Returns whether every GPU of the run works in this case.
+  bool takes_all_gpus() const {
+    const Case& c = result_.definition;
+    return settings_.traffic.same_gpus && (!c.pair || c.ranks == 2);
+  }
+
+  std::optional<Seconds> rested() const {
+    return takes_all_gpus() ? settings_.observer.rested() : std::nullopt;
+  }
+
+  void worked() const {
+    if (takes_all_gpus()) settings_.observer.worked();
+  }
+
+  /// Returns the operations of a sample of an earlier launch of this variant.
+  std::optional<std::int64_t> operations_before(std::size_t place) {
+    const VariantResult& result = result_of(place);
+    return result.time ? std::optional(result.execution.operations_per_sample) : std::nullopt;
+  }
+
+  /// Returns the products of any variant: they are to be the same in all.
+  std::vector<std::string> products() const {
+    for (const Opened& opened : opened_) {
+      if (!opened.reply.execution.products.empty()) return opened.reply.execution.products;
+    }
+    return place_.products;
+  }
+
+  /// Adds the evidence to what earlier launches counted.
+  void keep_evidence() {
+    for (std::size_t place = 0; place < jobs_.size(); ++place) {
+      const std::optional<TrafficEvidence>& found = traffic_[place].evidence();
+      std::optional<TrafficEvidence>& known = result_of(place).evidence;
+      if (found) known = known ? combine(*known, *found) : *found;
+    }
+  }
+
+  /// Notes a verification; what an earlier launch found wrong stands.
+  void verified(std::size_t place, const Verification& verification) {
+    auto& known = result_of(place).verification;
+    if (!known || known->wrong == 0) known = verification;
+    for (Sample& sample : result_.samples) {
+      if (sample.launch == place_.launch && sample.variant == jobs_[place].variant) {
+        sample.unverified = false;
+      }
+    }
+  }
+
+  /// Returns whether this launch sampled the first variant and another one.
+  bool is_compared() const { return sampled_[0] && std::ranges::count(sampled_, true) > 1; }
+
+  /// Says why no variant is open: where they run one after the other an earlier one may have been
+  /// all there is to measure.
+  StopReason why_none_is_open() const {
+    const bool measured = std::ranges::any_of(
+        result_.variants, [](const VariantResult& each) { return each.time.has_value(); });
+    return measured ? StopReason::nothing_to_compare : StopReason::skipped;
+  }
+
+  /// Returns the time to allocate memory, to fill it, or to check it; the first operations are
+  /// among it, however slow the path.
+  Seconds time_for_memory() const {
+    constexpr double kSlowestBytesPerSecond = 0.1e9;
+    return Seconds{static_cast<double>(result_.definition.size.value) / kSlowestBytesPerSecond};
+  }
+
+  Seconds deadline_for(const Opened& opened, double operations) const {
+    constexpr double kSlowdownAllowed = 20.0;
+    const auto discarded = static_cast<double>(opened.reply.execution.discarded_per_sample);
+    return Seconds{settings_.plan.timeout.value +
+                   kSlowdownAllowed * (operations + discarded) * opened.reply.per_operation.value};
+  }
+
+  TrafficCount count_by(std::size_t place, const TransferPlan& plan) const {
+    return {result_.definition, plan, settings_.traffic,
+            jobs_[place].hello.machine.software.nccl_library.value_or("")};
+  }
+
+  VariantResult& result_of(std::size_t place) {
+    return result_.variants.at(static_cast<std::size_t>(jobs_[place].variant));
+  }
+
+  void lose(std::size_t place, const Error& loss) {
+    jobs_[place].job.reset();
+    last_reading_.reset();
+    std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
+    result_.stopped = StopReason::job_lost;
+    if (!sampled_[place]) note_loss(result_of(place));
+    settings_.observer.warn({name_of(WarningCode::job_lost),
+                             fmt::format("{}: {}", case_name(result_.definition), loss.what()),
+                             loss.advice()});
+  }
+
   /// Does a step in a job; one that refuses it, too, is lost to the case.
   void or_lose(std::size_t place, const auto& step) {
     try {
@@ -105,278 +350,6 @@ class CaseRun {
   bool counts_round_ = false;
   std::optional<protocol::CountersReply> last_reading_;
 };
-
-TrafficCount CaseRun::count_by(std::size_t place, const TransferPlan& plan) const {
-  return {result_.definition, plan, settings_.traffic,
-          jobs_[place].hello.machine.software.nccl_library.value_or("")};
-}
-
-VariantResult& CaseRun::result_of(std::size_t place) {
-  return result_.variants.at(static_cast<std::size_t>(jobs_[place].variant));
-}
-
-void CaseRun::lose(std::size_t place, const Error& loss) {
-  jobs_[place].job.reset();
-  last_reading_.reset();
-  std::erase_if(opened_, [place](const Opened& opened) { return opened.place == place; });
-  result_.stopped = StopReason::job_lost;
-  if (!sampled_[place]) note_loss(result_of(place));
-  settings_.observer.warn({name_of(WarningCode::job_lost),
-                           fmt::format("{}: {}", case_name(result_.definition), loss.what()),
-                           loss.advice()});
-}
-
-/// Notes a job's refusal; what earlier launches measured stands.
-void CaseRun::refused_by(std::size_t place, const JobRefused& refusal) {
-  VariantResult& result = result_of(place);
-  if (!result.time) {
-    result.skipped = Skip{.refusal = refusal.what()};
-    return;
-  }
-  settings_.observer.warn(
-      {name_of(WarningCode::launch_refused),
-       fmt::format("{} was refused in launch {} of variant {}: {}", case_name(result_.definition),
-                   place_.launch + 1, result.variant, refusal.what()),
-       refusal.advice()});
-}
-
-void CaseRun::open_in(std::size_t place) {
-  if (!uses_link(result_.definition) && jobs_[place].variant != 0) {
-    result_of(place).skipped =
-        Skip{.refusal = "uses no link between ranks, so one variant is enough"};
-    return;
-  }
-  try {
-    const protocol::OpenReply reply = jobs_[place].job->open(
-        {case_name(result_.definition), settings_.plan.sample_target, settings_.traffic.counting,
-         rested(), operations_before(place), products()},
-        Seconds{settings_.plan.timeout.value + time_for_memory().value});
-    worked();
-    took(reply);
-    if (reply.plan) {
-      traffic_[place] = count_by(place, *reply.plan);
-      settings_.observer.probing_took(reply.plan_cost);
-    }
-    result_of(place).execution = reply.execution;
-    result_of(place).skipped.reset();
-    opened_.push_back({place, reply});
-  } catch (const JobRefused& refusal) {
-    refused_by(place, refusal);
-  } catch (const JobLost& loss) {
-    lose(place, loss);
-  }
-}
-
-/// Returns whether every GPU of the run works in this case.
-bool CaseRun::takes_all_gpus() const {
-  const Case& c = result_.definition;
-  return settings_.traffic.same_gpus && (!c.pair || c.ranks == 2);
-}
-
-std::optional<Seconds> CaseRun::rested() const {
-  return takes_all_gpus() ? settings_.observer.rested() : std::nullopt;
-}
-
-void CaseRun::worked() const {
-  if (takes_all_gpus()) settings_.observer.worked();
-}
-
-/// Returns the operations of a sample of an earlier launch of this variant.
-std::optional<std::int64_t> CaseRun::operations_before(std::size_t place) {
-  const VariantResult& result = result_of(place);
-  return result.time ? std::optional(result.execution.operations_per_sample) : std::nullopt;
-}
-
-/// Returns the products of any variant: they are to be the same in all.
-std::vector<std::string> CaseRun::products() const {
-  for (const Opened& opened : opened_) {
-    if (!opened.reply.execution.products.empty()) return opened.reply.execution.products;
-  }
-  return place_.products;
-}
-
-void CaseRun::took(const protocol::OpenReply& reply) const {
-  RunObserver& observer = settings_.observer;
-  observer.spent(&TimeSpent::buffers_s, reply.buffers_time);
-  observer.spent(&TimeSpent::clocks_s, reply.clocks_time);
-  observer.spent(&TimeSpent::first_operations_s, reply.first_operations_time);
-  observer.spent(&TimeSpent::calibrating_s, reply.calibrating_time);
-}
-
-void CaseRun::open() {
-  for (const int index : handling_.next()) {
-    const auto place = static_cast<std::size_t>(index);
-    if (!jobs_[place].job) {
-      note_loss(result_of(place));
-    } else if (!is_cut()) {
-      open_in(place);
-    }
-  }
-}
-
-/// Returns whether the case is cut; asked before another variant is opened or another batch begins.
-bool CaseRun::is_cut() {
-  cut_ = cut_ || settings_.observer.out_of_budget();
-  return cut_;
-}
-
-void CaseRun::note_cut() {
-  for (std::size_t place = 0; place < jobs_.size(); ++place) {
-    VariantResult& result = result_of(place);
-    if (!sampled_[place] && !result.time && !result.skipped) {
-      result.skipped = Skip{SkipReason::out_of_time};
-    }
-  }
-  if (result_.stopped != StopReason::job_lost) result_.stopped = StopReason::out_of_time;
-}
-
-/// Returns the time to allocate memory, to fill it, or to check it; the first operations are among
-/// it, however slow the path.
-Seconds CaseRun::time_for_memory() const {
-  constexpr double kSlowestBytesPerSecond = 0.1e9;
-  return Seconds{static_cast<double>(result_.definition.size.value) / kSlowestBytesPerSecond};
-}
-
-Seconds CaseRun::deadline_for(const Opened& opened, double operations) const {
-  constexpr double kSlowdownAllowed = 20.0;
-  const auto discarded = static_cast<double>(opened.reply.execution.discarded_per_sample);
-  return Seconds{settings_.plan.timeout.value +
-                 kSlowdownAllowed * (operations + discarded) * opened.reply.per_operation.value};
-}
-
-/// Runs a batch; some rounds' batches are counted, outside the time that is taken. In such a round
-/// nothing runs between one job's batch and the next one's.
-protocol::RunReply CaseRun::run_batch(const Opened& opened, std::int64_t operations) {
-  Job& job = *jobs_[opened.place].job;
-  const Seconds deadline = deadline_for(opened, static_cast<double>(operations));
-  const protocol::Run run{opened.reply.handle, operations, rested()};
-  if (!counts_round_) return job.run(run, deadline);
-  const protocol::CountersReply before = last_reading_ ? *last_reading_ : read_counters(job);
-  last_reading_.reset();
-  protocol::RunReply reply = job.run(run, deadline);
-  const protocol::CountersReply after = read_counters(job);
-  traffic_[opened.place].add(before, after,
-                             operations + opened.reply.execution.discarded_per_sample);
-  if (settings_.traffic.same_gpus) last_reading_ = after;
-  return reply;
-}
-
-protocol::CountersReply CaseRun::read_counters(Job& job) const {
-  const double start = settings_.observer.now().value;
-  protocol::CountersReply reply = job.counters(settings_.plan.timeout);
-  settings_.observer.counting_took(Seconds{settings_.observer.now().value - start});
-  return reply;
-}
-
-void CaseRun::sample_one(const Opened& opened, const Turn& turn) {
-  const std::int64_t operations = opened.reply.execution.operations_per_sample;
-  const protocol::RunReply reply = run_batch(opened, operations);
-  worked();
-  settings_.observer.health_took(reply.health_time);
-  Sample sample;
-  sample.sequence = next_sequence_++;
-  sample.variant = jobs_[opened.place].variant;
-  sample.launch = place_.launch;
-  sample.round = turn.round;
-  sample.position = turn.position;
-  sample.operations = operations;
-  sample.times = reply.times;
-  sample.health = reply.health;
-  sample.loss = reply.loss;
-  sample.unverified = true;
-  if (!(sample.time().value > 0.0)) {
-    throw JobLost(fmt::format("a batch of {} operations took no time on any rank", operations),
-                  "linkgain and linkgain-bench must come from the same build");
-  }
-  sampled_[opened.place] = true;
-  result_.samples.push_back(std::move(sample));
-}
-
-/// Runs a round; false when a job was lost. The others' part of the round is complete all the same,
-/// unless the budget ends in it.
-bool CaseRun::sample_round(BalancedOrder& order, int round) {
-  const std::vector<Opened> opened = opened_;
-  last_reading_.reset();
-  const TrafficSettings& traffic = settings_.traffic;
-  counts_round_ = traffic.counting && round == 0 &&
-                  (place_.launch == 0 || settings_.observer.may_count_again());
-  int position = 0;
-  for (int index : order.next()) {
-    if (is_cut()) break;
-    const Opened& one = opened[static_cast<std::size_t>(index)];
-    or_lose(one.place, [&] { sample_one(one, {round, position++}); });
-  }
-  return opened_.size() == opened.size();
-}
-
-/// Returns whether this launch sampled the first variant and another one.
-bool CaseRun::is_compared() const { return sampled_[0] && std::ranges::count(sampled_, true) > 1; }
-
-/// Says why no variant is open: where they run one after the other an earlier one may have been all
-/// there is to measure.
-StopReason CaseRun::why_none_is_open() const {
-  const bool measured = std::ranges::any_of(
-      result_.variants, [](const VariantResult& each) { return each.time.has_value(); });
-  return measured ? StopReason::nothing_to_compare : StopReason::skipped;
-}
-
-void CaseRun::sample(int rounds) {
-  const unsigned seed =
-      seed_of(Order::rounds, settings_.plan.seed, place_.launch, place_.case_index);
-  if (opened_.empty() && result_.stopped != StopReason::job_lost)
-    result_.stopped = why_none_is_open();
-  BalancedOrder order(std::max(1, static_cast<int>(opened_.size())), seed);
-  for (int round = 0; round < rounds && !opened_.empty() && !is_cut(); ++round) {
-    settings_.observer.sampled(place_.launch, result_.definition);
-    if (sample_round(order, round)) continue;
-    order = BalancedOrder(std::max(1, static_cast<int>(opened_.size())), seed);
-  }
-  if (cut_) return note_cut();
-  if (opened_.empty() || result_.stopped == StopReason::job_lost) return;
-  result_.stopped = is_compared() ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
-}
-
-/// Adds the evidence to what earlier launches counted.
-void CaseRun::keep_evidence() {
-  for (std::size_t place = 0; place < jobs_.size(); ++place) {
-    const std::optional<TrafficEvidence>& found = traffic_[place].evidence();
-    std::optional<TrafficEvidence>& known = result_of(place).evidence;
-    if (found) known = known ? combine(*known, *found) : *found;
-  }
-}
-
-/// Notes a verification; what an earlier launch found wrong stands.
-void CaseRun::verified(std::size_t place, const Verification& verification) {
-  auto& known = result_of(place).verification;
-  if (!known || known->wrong == 0) known = verification;
-  for (Sample& sample : result_.samples) {
-    if (sample.launch == place_.launch && sample.variant == jobs_[place].variant) {
-      sample.unverified = false;
-    }
-  }
-}
-
-void CaseRun::finish() {
-  keep_evidence();
-  for (const int index : handling_.next()) {
-    const auto found = std::ranges::find(opened_, static_cast<std::size_t>(index), &Opened::place);
-    if (found == opened_.end()) continue;
-    const Opened one = *found;
-    Job& job = *jobs_[one.place].job;
-    // A graph verifies all its operations at once.
-    const double operations =
-        std::max(protocol::kVerifiedOperations, one.reply.execution.operations_per_graph);
-    const Seconds deadline{deadline_for(one, operations).value + time_for_memory().value};
-    or_lose(one.place, [&] {
-      if (sampled_[one.place]) {
-        const Verification verification = job.verify(one.reply.handle, deadline);
-        worked();
-        verified(one.place, verification);
-      }
-      job.close(one.reply.handle, deadline);
-    });
-  }
-}
 
 /// Keeps of each GPU's PCIe link what is more: an idle GPU may have trained it down.
 void keep_highest_links(const Machine& seen, Machine& machine) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,7 +16,6 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/machines/machine_difference.hpp"
-#include "linkgain/record/journal.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "measurement.hpp"

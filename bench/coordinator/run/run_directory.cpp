@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cctype>
-#include <string>
 #include <system_error>
 #include <vector>
 

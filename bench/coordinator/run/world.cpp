@@ -10,7 +10,6 @@
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/jobs/launcher.hpp"
-#include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {

@@ -17,7 +17,6 @@
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {

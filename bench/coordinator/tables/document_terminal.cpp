@@ -62,61 +62,58 @@ class TerminalBlocks {
     }
     return is_command(text.plain()) ? "'" + line : line;
   }
-  Columns columns_of(const Table& table) const;
-  Footnotes shorten(Columns& columns) const;
-  void fit(Columns& columns) const;
+
+  Columns columns_of(const Table& table) const {
+    Columns columns;
+    for (std::size_t i = 0; i < table.columns().size(); ++i) {
+      if (table.is_left_out(i)) continue;
+      columns.heads.push_back(table.columns()[i]);
+      columns.heads.back().title = line_of(columns.heads.back().title);
+      std::vector<std::string>& texts = columns.texts.emplace_back();
+      for (const Cells& row : table.rows()) texts.push_back(line_of(row[i]));
+    }
+    return columns;
+  }
+
+  /// Puts numbers in the place of texts that are to stand below the table.
+  Footnotes shorten(Columns& columns) const {
+    Footnotes notes;
+    std::size_t used = 2;  // in front of the column
+    for (std::size_t i = 0; i < columns.heads.size(); ++i) {
+      if (columns.heads[i].too_long == Table::TooLong::below) {
+        for (std::string& text : columns.texts[i]) {
+          if (!text.empty() && used + display_width(text) > prose_) text = notes.number(text);
+        }
+      }
+      used += 2 + columns.width(i);
+    }
+    return notes;
+  }
+
+  void fit(Columns& columns) const {
+    while (columns.width() > style_.columns) {
+      std::size_t first = columns.heads.size();
+      for (std::size_t i = 0; i < columns.heads.size(); ++i) {
+        const int own = columns.heads[i].leave_out;
+        const bool sooner = first == columns.heads.size() || own < columns.heads[first].leave_out;
+        if (own > 0 && sooner) first = i;
+      }
+      if (first == columns.heads.size()) break;
+      columns.erase(first);
+    }
+    for (std::size_t i = 0; i < columns.heads.size(); ++i) {
+      if (columns.heads[i].too_long != Table::TooLong::cut) continue;
+      const std::size_t all = columns.width();
+      if (all <= style_.columns) return;
+      const std::size_t room = columns.width(i) - std::min(columns.width(i), all - style_.columns);
+      columns.heads[i].title = first_columns(columns.heads[i].title, room, "…");
+      for (std::string& text : columns.texts[i]) text = first_columns(text, room, "…");
+    }
+  }
 
   ScreenStyle style_;
   std::size_t prose_;  ///< columns of sentences
 };
-
-Columns TerminalBlocks::columns_of(const Table& table) const {
-  Columns columns;
-  for (std::size_t i = 0; i < table.columns().size(); ++i) {
-    if (table.is_left_out(i)) continue;
-    columns.heads.push_back(table.columns()[i]);
-    columns.heads.back().title = line_of(columns.heads.back().title);
-    std::vector<std::string>& texts = columns.texts.emplace_back();
-    for (const Cells& row : table.rows()) texts.push_back(line_of(row[i]));
-  }
-  return columns;
-}
-
-/// Puts numbers in the place of texts that are to stand below the table.
-Footnotes TerminalBlocks::shorten(Columns& columns) const {
-  Footnotes notes;
-  std::size_t used = 2;  // in front of the column
-  for (std::size_t i = 0; i < columns.heads.size(); ++i) {
-    if (columns.heads[i].too_long == Table::TooLong::below) {
-      for (std::string& text : columns.texts[i]) {
-        if (!text.empty() && used + display_width(text) > prose_) text = notes.number(text);
-      }
-    }
-    used += 2 + columns.width(i);
-  }
-  return notes;
-}
-
-void TerminalBlocks::fit(Columns& columns) const {
-  while (columns.width() > style_.columns) {
-    std::size_t first = columns.heads.size();
-    for (std::size_t i = 0; i < columns.heads.size(); ++i) {
-      const int own = columns.heads[i].leave_out;
-      const bool sooner = first == columns.heads.size() || own < columns.heads[first].leave_out;
-      if (own > 0 && sooner) first = i;
-    }
-    if (first == columns.heads.size()) break;
-    columns.erase(first);
-  }
-  for (std::size_t i = 0; i < columns.heads.size(); ++i) {
-    if (columns.heads[i].too_long != Table::TooLong::cut) continue;
-    const std::size_t all = columns.width();
-    if (all <= style_.columns) return;
-    const std::size_t room = columns.width(i) - std::min(columns.width(i), all - style_.columns);
-    columns.heads[i].title = first_columns(columns.heads[i].title, room, "…");
-    for (std::string& text : columns.texts[i]) text = first_columns(text, room, "…");
-  }
-}
 
 std::string aligned(const std::string& text, std::size_t width, Table::Alignment alignment) {
   const std::string space(width - display_width(text), ' ');

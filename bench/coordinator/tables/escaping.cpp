@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "linkgain/base/text.hpp"

@@ -10,8 +10,6 @@
 #include <cctype>
 #include <utility>
 
-#include "linkgain/base/text.hpp"
-
 namespace linkgain {
 namespace {
 

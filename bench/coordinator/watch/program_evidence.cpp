@@ -10,15 +10,10 @@
 #include <csignal>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <thread>
-#include <utility>
 
-#include "linkgain/base/process_entry.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
-#include "linkgain/process/process.hpp"
-#include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
@@ -141,24 +136,241 @@ class ProgramWatch::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  std::vector<GpuNeighbour> watch_idle(Seconds window) const;
+  std::vector<GpuNeighbour> watch_idle(Seconds window) const {
+    const std::vector<WatchedGpu> gpus = gpus_at(visible_to_any_);
+    std::vector<LinkCounters> before;
+    for (const WatchedGpu& gpu : gpus) {
+      before.push_back(gpu.device ? gpu.device->link_counters() : LinkCounters{});
+    }
+    const Clock::time_point start = Clock::now();
+    std::vector<std::pair<double, int>> busy(gpus.size());
+    do {
+      std::this_thread::sleep_for(std::min(kIdleStep, Span{window.value}));
+      for (std::size_t i = 0; i < gpus.size(); ++i) {
+        const auto percent = gpus[i].device ? gpus[i].device->busy_percent() : Missing{};
+        if (!percent.measured()) continue;
+        busy[i].first += percent.value();
+        ++busy[i].second;
+      }
+    } while (!gpus.empty() && Span(Clock::now() - start).count() < window.value);
+    const double length = Span(Clock::now() - start).count();
+    std::vector<GpuNeighbour> found;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (!gpus[i].device) continue;
+      GpuNeighbour neighbour{.gpu = gpus[i].number};
+      if (busy[i].second > 0) neighbour.busy_percent = busy[i].first / busy[i].second;
+      const LinkCounters moved = growth(before[i], gpus[i].device->link_counters());
+      if (moved.nvlink_sent && moved.nvlink_received && length > 0.0) {
+        neighbour.nvlink_gb_per_s =
+            static_cast<double>(*moved.nvlink_sent + *moved.nvlink_received) / length / 1e9;
+      }
+      neighbour.processes = gpus[i].device->processes().value_or({});
+      if (is_busy(neighbour) || !neighbour.processes.empty()) found.push_back(neighbour);
+    }
+    return found;
+  }
+
   ErrorCounts error_counts() { return errors_.read(made_); }
   std::vector<GpuFault> faults() const { return gpu_faults(numbered_, made_); }
-  void begin(std::size_t variant);
-  void follow(const Process& process);
-  RunEvidence end();
+
+  void begin(std::size_t variant) {
+    stop();
+    const double cost = thread_processor_time().value;
+    choose_gpus(variant);
+    used_.clear();
+    nccl_ = {};
+    neighbours_ = {};
+    neighbours_.not_looked = no_gpus_;
+    neighbour_ids_.clear();
+    std::erase_if(own_, [](std::int64_t pid) { return !is_alive(pid); });
+    unattributed_ = false;
+    trees_.clear();
+    new_trees_.clear();
+    stopping_ = false;
+    thread_cost_ = 0.0;
+    start_ = Clock::now();
+    find_neighbours(true);
+    for (WatchedGpu& gpu : gpus_) {
+      gpu.absent = {.nvlink = gpu.silence, .pcie = gpu.silence};
+      if (gpu.device) gpu.before = gpu.device->link_counters(&gpu.absent);
+    }
+    thread_ = std::thread([this] { keep_watching(); });
+    begin_cost_ = thread_processor_time().value - cost;
+  }
+
+  void follow(const Process& process) {
+    Followed followed{.tree = ProcessTree(process.marker()), .leader = read_process(process.id())};
+    followed.tree.set_session(process.id());
+    {
+      const std::lock_guard lock(mutex_);
+      new_trees_.push_back(std::move(followed));
+    }
+    changed_.notify_all();
+  }
+
+  RunEvidence end() {
+    stop();
+    const double cost = thread_processor_time().value;
+    RunEvidence evidence;
+    evidence.no_gpus = no_gpus_;
+    for (WatchedGpu& gpu : gpus_) {
+      AbsentCounters absent{.nvlink = gpu.silence, .pcie = gpu.silence};
+      const LinkCounters after = gpu.device ? gpu.device->link_counters(&absent) : LinkCounters{};
+      GpuEvidence& found = evidence.gpus.emplace_back();
+      found.gpu = gpu.number;
+      found.traffic = growth(gpu.before, after);
+      found.traffic.pcie_sent = found.traffic.pcie_received = std::nullopt;
+      found.pcie_reason = gpu.absent.pcie.empty() ? kPcieNotRead : gpu.absent.pcie;
+      if (!found.traffic.nvlink_sent || !found.traffic.nvlink_received) {
+        found.nvlink_reason = !gpu.absent.nvlink.empty() ? gpu.absent.nvlink
+                              : !absent.nvlink.empty()
+                                  ? absent.nvlink
+                                  : "the counter went backwards: the driver was loaded anew";
+      }
+      found.health = gpu.health;
+    }
+    find_neighbours(false);
+    for (GpuEvidence& gpu : evidence.gpus) gpu.used = used_.contains(gpu.gpu);
+    if (unattributed_ && !lists_own_) neighbours_.not_looked = kUnknownIds;
+    evidence.nccl = nccl_.found();
+    evidence.processes_looked = nccl_.processes_looked();
+    evidence.neighbours = neighbours_;
+    evidence.cost_s = begin_cost_ + thread_cost_ + thread_processor_time().value - cost;
+    return evidence;
+  }
 
  private:
   using Listed = std::vector<std::pair<int, std::vector<GpuProcess>>>;
 
-  std::vector<WatchedGpu> gpus_at(const Positions& positions) const;
-  void choose_gpus(std::size_t variant);
-  void stop();
-  void keep_watching();
-  std::vector<ProcessEntry> find_processes();
-  void sample_health();
-  Listed list_processes_of_gpus();
-  void find_neighbours(bool before);
+  std::vector<WatchedGpu> gpus_at(const Positions& positions) const {
+    std::vector<WatchedGpu> gpus;
+    for (const std::size_t position : positions) gpus.push_back(all_[position]);
+    return gpus;
+  }
+
+  /// Chooses the GPUs that the variant sees, or says why there are none.
+  void choose_gpus(std::size_t variant) {
+    if (!nvml_) return;
+    gpus_ = gpus_at(visible_.at(variant));
+    no_gpus_ = !gpus_.empty() ? ""
+               : all_.empty() ? "the driver finds no GPU"
+                              : "CUDA_VISIBLE_DEVICES leaves no GPU";
+  }
+
+  void stop() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void keep_watching() {
+    const double cost = thread_processor_time().value;
+    Clock::time_point next_health = start_ + ticks(kHealthPeriod);
+    Clock::time_point next_neighbours = start_ + ticks(kFirstNeighbours);
+    Span until_neighbours = kFirstNeighbours;
+    Clock::time_point next_mappings = Clock::time_point::max();
+    Span until_mappings = kFirstMappings;
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      if (!new_trees_.empty()) {
+        std::ranges::move(new_trees_, std::back_inserter(trees_));
+        new_trees_.clear();
+        until_mappings = kFirstMappings;
+        next_mappings = Clock::now() + ticks(until_mappings);
+      }
+      const Clock::time_point next = std::min({next_health, next_neighbours, next_mappings});
+      const bool disturbed =
+          changed_.wait_until(lock, next, [this] { return stopping_ || !new_trees_.empty(); });
+      if (disturbed) continue;
+      lock.unlock();
+      const Clock::time_point now = Clock::now();
+      if (now >= next_health) {
+        sample_health();
+        next_health = now + ticks(kHealthPeriod);
+      }
+      if (now >= next_mappings) {
+        nccl_.look(find_processes());
+        next_mappings = now + ticks(until_mappings);
+        until_mappings = std::min(until_mappings * 2.0, kMappingsPeriod);
+      }
+      if (now >= next_neighbours) {
+        find_neighbours(false);
+        until_neighbours = std::min(until_neighbours * 2.0, kNeighbourPeriod);
+        next_neighbours = now + ticks(until_neighbours);
+      }
+      lock.lock();
+    }
+    thread_cost_ = thread_processor_time().value - cost;
+  }
+
+  std::vector<ProcessEntry> find_processes() {
+    std::vector<ProcessEntry> all;
+    for (Followed& each : trees_) {
+      for (const ProcessEntry& process : each.find()) {
+        own_.insert(process.id);
+        all.push_back(process);
+      }
+    }
+    return all;
+  }
+
+  void sample_health() {
+    for (WatchedGpu& gpu : gpus_) {
+      if (gpu.device) add_sample(gpu.health, {gpu.device->health()});
+    }
+  }
+
+  Listed list_processes_of_gpus() {
+    Listed listed;
+    std::string reason = no_gpus_;
+    for (const WatchedGpu& gpu : gpus_) {
+      if (!gpu.device) continue;
+      const Reading<std::vector<GpuProcess>> processes = gpu.device->processes();
+      if (processes.measured()) listed.emplace_back(gpu.number, processes.value());
+      reason = processes.reason();
+    }
+    if (listed.empty()) {
+      neighbours_.not_looked = reason;
+    } else {
+      ++neighbours_.looks;
+    }
+    return listed;
+  }
+
+  /// Finds others' processes. Before a run all that is listed is others'. Later only ids of this
+  /// namespace tell anything.
+  void find_neighbours(bool before) {
+    const Clock::time_point now = Clock::now();
+    const Listed listed = list_processes_of_gpus();
+    // After the list: who is on it and not in a tree now was not in one when it was made.
+    if (!before) find_processes();
+    for (const auto& [gpu, processes] : listed) {
+      const bool own = std::ranges::any_of(
+          processes, [&](const GpuProcess& each) { return own_.contains(each.pid); });
+      lists_own_ = lists_own_ || own;
+      if (own && !before) used_.insert(gpu);
+    }
+    for (const auto& [gpu, processes] : listed) {
+      GpuNeighbour neighbour{.gpu = gpu};
+      for (const GpuProcess& process : processes) {
+        if (own_.contains(process.pid) || neighbour_ids_.contains({gpu, process.pid})) continue;
+        if (!before && !(lists_own_ && is_alive(process.pid))) {
+          unattributed_ = unattributed_ || !lists_own_;
+          continue;
+        }
+        neighbour.processes.push_back(process);
+        neighbour_ids_.emplace(gpu, process.pid);
+      }
+      if (neighbour.processes.empty()) continue;
+      if (!before) neighbour.after_s = Span(now - start_).count();
+      neighbours_.seen.push_back(std::move(neighbour));
+    }
+    neighbours_.cost_s += Span(Clock::now() - now).count();
+  }
 
   std::string no_gpus_;  ///< why no GPU is watched, in the run or at all
   std::shared_ptr<Nvml> nvml_;
@@ -190,237 +402,6 @@ class ProgramWatch::Impl {
   std::vector<Followed> new_trees_;
   std::thread thread_;
 };
-
-std::vector<WatchedGpu> ProgramWatch::Impl::gpus_at(const Positions& positions) const {
-  std::vector<WatchedGpu> gpus;
-  for (const std::size_t position : positions) gpus.push_back(all_[position]);
-  return gpus;
-}
-
-/// Chooses the GPUs that the variant sees, or says why there are none.
-void ProgramWatch::Impl::choose_gpus(std::size_t variant) {
-  if (!nvml_) return;
-  gpus_ = gpus_at(visible_.at(variant));
-  no_gpus_ = !gpus_.empty() ? ""
-             : all_.empty() ? "the driver finds no GPU"
-                            : "CUDA_VISIBLE_DEVICES leaves no GPU";
-}
-
-std::vector<GpuNeighbour> ProgramWatch::Impl::watch_idle(Seconds window) const {
-  const std::vector<WatchedGpu> gpus = gpus_at(visible_to_any_);
-  std::vector<LinkCounters> before;
-  for (const WatchedGpu& gpu : gpus) {
-    before.push_back(gpu.device ? gpu.device->link_counters() : LinkCounters{});
-  }
-  const Clock::time_point start = Clock::now();
-  std::vector<std::pair<double, int>> busy(gpus.size());
-  do {
-    std::this_thread::sleep_for(std::min(kIdleStep, Span{window.value}));
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      const auto percent =
-          gpus[i].device ? gpus[i].device->busy_percent() : Reading<double>::missing("");
-      if (!percent.measured()) continue;
-      busy[i].first += percent.value();
-      ++busy[i].second;
-    }
-  } while (!gpus.empty() && Span(Clock::now() - start).count() < window.value);
-  const double length = Span(Clock::now() - start).count();
-  std::vector<GpuNeighbour> found;
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    if (!gpus[i].device) continue;
-    GpuNeighbour neighbour{.gpu = gpus[i].number};
-    if (busy[i].second > 0) neighbour.busy_percent = busy[i].first / busy[i].second;
-    const LinkCounters moved = growth(before[i], gpus[i].device->link_counters());
-    if (moved.nvlink_sent && moved.nvlink_received && length > 0.0) {
-      neighbour.nvlink_gb_per_s =
-          static_cast<double>(*moved.nvlink_sent + *moved.nvlink_received) / length / 1e9;
-    }
-    neighbour.processes = gpus[i].device->processes().value_or({});
-    if (is_busy(neighbour) || !neighbour.processes.empty()) found.push_back(neighbour);
-  }
-  return found;
-}
-
-void ProgramWatch::Impl::begin(std::size_t variant) {
-  stop();
-  const double cost = thread_processor_time().value;
-  choose_gpus(variant);
-  used_.clear();
-  nccl_ = {};
-  neighbours_ = {};
-  neighbours_.not_looked = no_gpus_;
-  neighbour_ids_.clear();
-  std::erase_if(own_, [](std::int64_t pid) { return !is_alive(pid); });
-  unattributed_ = false;
-  trees_.clear();
-  new_trees_.clear();
-  stopping_ = false;
-  thread_cost_ = 0.0;
-  start_ = Clock::now();
-  find_neighbours(true);
-  for (WatchedGpu& gpu : gpus_) {
-    gpu.absent = {.nvlink = gpu.silence, .pcie = gpu.silence};
-    if (gpu.device) gpu.before = gpu.device->link_counters(&gpu.absent);
-  }
-  thread_ = std::thread([this] { keep_watching(); });
-  begin_cost_ = thread_processor_time().value - cost;
-}
-
-void ProgramWatch::Impl::follow(const Process& process) {
-  Followed followed{.tree = ProcessTree(process.marker()), .leader = read_process(process.id())};
-  followed.tree.set_session(process.id());
-  {
-    const std::lock_guard lock(mutex_);
-    new_trees_.push_back(std::move(followed));
-  }
-  changed_.notify_all();
-}
-
-void ProgramWatch::Impl::stop() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void ProgramWatch::Impl::keep_watching() {
-  const double cost = thread_processor_time().value;
-  Clock::time_point next_health = start_ + ticks(kHealthPeriod);
-  Clock::time_point next_neighbours = start_ + ticks(kFirstNeighbours);
-  Span until_neighbours = kFirstNeighbours;
-  Clock::time_point next_mappings = Clock::time_point::max();
-  Span until_mappings = kFirstMappings;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    if (!new_trees_.empty()) {
-      std::ranges::move(new_trees_, std::back_inserter(trees_));
-      new_trees_.clear();
-      until_mappings = kFirstMappings;
-      next_mappings = Clock::now() + ticks(until_mappings);
-    }
-    const Clock::time_point next = std::min({next_health, next_neighbours, next_mappings});
-    const bool disturbed =
-        changed_.wait_until(lock, next, [this] { return stopping_ || !new_trees_.empty(); });
-    if (disturbed) continue;
-    lock.unlock();
-    const Clock::time_point now = Clock::now();
-    if (now >= next_health) {
-      sample_health();
-      next_health = now + ticks(kHealthPeriod);
-    }
-    if (now >= next_mappings) {
-      nccl_.look(find_processes());
-      next_mappings = now + ticks(until_mappings);
-      until_mappings = std::min(until_mappings * 2.0, kMappingsPeriod);
-    }
-    if (now >= next_neighbours) {
-      find_neighbours(false);
-      until_neighbours = std::min(until_neighbours * 2.0, kNeighbourPeriod);
-      next_neighbours = now + ticks(until_neighbours);
-    }
-    lock.lock();
-  }
-  thread_cost_ = thread_processor_time().value - cost;
-}
-
-std::vector<ProcessEntry> ProgramWatch::Impl::find_processes() {
-  std::vector<ProcessEntry> all;
-  for (Followed& each : trees_) {
-    for (const ProcessEntry& process : each.find()) {
-      own_.insert(process.id);
-      all.push_back(process);
-    }
-  }
-  return all;
-}
-
-void ProgramWatch::Impl::sample_health() {
-  for (WatchedGpu& gpu : gpus_) {
-    if (gpu.device) add_sample(gpu.health, {gpu.device->health()});
-  }
-}
-
-ProgramWatch::Impl::Listed ProgramWatch::Impl::list_processes_of_gpus() {
-  Listed listed;
-  std::string reason = no_gpus_;
-  for (const WatchedGpu& gpu : gpus_) {
-    if (!gpu.device) continue;
-    const Reading<std::vector<GpuProcess>> processes = gpu.device->processes();
-    if (processes.measured()) listed.emplace_back(gpu.number, processes.value());
-    reason = processes.reason();
-  }
-  if (listed.empty()) {
-    neighbours_.not_looked = reason;
-  } else {
-    ++neighbours_.looks;
-  }
-  return listed;
-}
-
-/// Finds others' processes. Before a run all that is listed is others'. Later only ids of this
-/// namespace tell anything.
-void ProgramWatch::Impl::find_neighbours(bool before) {
-  const Clock::time_point now = Clock::now();
-  const Listed listed = list_processes_of_gpus();
-  // After the list: who is on it and not in a tree now was not in one when it was made.
-  if (!before) find_processes();
-  for (const auto& [gpu, processes] : listed) {
-    const bool own = std::ranges::any_of(
-        processes, [&](const GpuProcess& each) { return own_.contains(each.pid); });
-    lists_own_ = lists_own_ || own;
-    if (own && !before) used_.insert(gpu);
-  }
-  for (const auto& [gpu, processes] : listed) {
-    GpuNeighbour neighbour{.gpu = gpu};
-    for (const GpuProcess& process : processes) {
-      if (own_.contains(process.pid) || neighbour_ids_.contains({gpu, process.pid})) continue;
-      if (!before && !(lists_own_ && is_alive(process.pid))) {
-        unattributed_ = unattributed_ || !lists_own_;
-        continue;
-      }
-      neighbour.processes.push_back(process);
-      neighbour_ids_.emplace(gpu, process.pid);
-    }
-    if (neighbour.processes.empty()) continue;
-    if (!before) neighbour.after_s = Span(now - start_).count();
-    neighbours_.seen.push_back(std::move(neighbour));
-  }
-  neighbours_.cost_s += Span(Clock::now() - now).count();
-}
-
-RunEvidence ProgramWatch::Impl::end() {
-  stop();
-  const double cost = thread_processor_time().value;
-  RunEvidence evidence;
-  evidence.no_gpus = no_gpus_;
-  for (WatchedGpu& gpu : gpus_) {
-    AbsentCounters absent{.nvlink = gpu.silence, .pcie = gpu.silence};
-    const LinkCounters after = gpu.device ? gpu.device->link_counters(&absent) : LinkCounters{};
-    GpuEvidence& found = evidence.gpus.emplace_back();
-    found.gpu = gpu.number;
-    found.traffic = growth(gpu.before, after);
-    found.traffic.pcie_sent = found.traffic.pcie_received = std::nullopt;
-    found.pcie_reason = gpu.absent.pcie.empty() ? kPcieNotRead : gpu.absent.pcie;
-    if (!found.traffic.nvlink_sent || !found.traffic.nvlink_received) {
-      found.nvlink_reason = !gpu.absent.nvlink.empty() ? gpu.absent.nvlink
-                            : !absent.nvlink.empty()
-                                ? absent.nvlink
-                                : "the counter went backwards: the driver was loaded anew";
-    }
-    found.health = gpu.health;
-  }
-  find_neighbours(false);
-  for (GpuEvidence& gpu : evidence.gpus) gpu.used = used_.contains(gpu.gpu);
-  if (unattributed_ && !lists_own_) neighbours_.not_looked = kUnknownIds;
-  evidence.nccl = nccl_.found();
-  evidence.processes_looked = nccl_.processes_looked();
-  evidence.neighbours = neighbours_;
-  evidence.cost_s = begin_cost_ + thread_cost_ + thread_processor_time().value - cost;
-  return evidence;
-}
 
 ProgramWatch::ProgramWatch(const std::vector<CudaSettings>& variants)
     : impl_(std::make_unique<Impl>(variants)) {}

@@ -2,13 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <optional>
-#include <vector>
-
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/regular_file.hpp"
-#include "linkgain/cases/tolerance.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
 

@@ -207,8 +207,8 @@ Survey survey_with_worker(const SurveySources& sources, const SignalWatch& watch
 
 void set_load_failure(Survey& survey, const std::string& reason) {
   survey.load_failure = reason;
-  for (GpuSurvey& gpu : survey.gpus) gpu.load = Reading<GpuLoad>::missing("no load: " + reason);
-  survey.peer_copies = Reading<std::vector<PeerCopy>>::missing("no load: " + reason);
+  for (GpuSurvey& gpu : survey.gpus) gpu.load = Missing{"no load: " + reason};
+  survey.peer_copies = Missing{"no load: " + reason};
 }
 
 /// Copies between the host and all visible GPUs and watches them.

@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <optional>
-#include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/regular_file.hpp"
-#include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/tables/prometheus.hpp"

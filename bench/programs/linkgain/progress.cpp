@@ -6,15 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-#include <vector>
 
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "terminal.hpp"
 
 namespace linkgain {

@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/names.hpp"

@@ -6,16 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <string_view>
 #include <system_error>
 
-#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/base/regular_file.hpp"
-#include "linkgain/base/text.hpp"
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/fleet/run_list.hpp"

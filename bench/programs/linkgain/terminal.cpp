@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 
 #include "linkgain/tables/text_lines.hpp"
 

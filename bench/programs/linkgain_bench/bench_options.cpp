@@ -18,7 +18,6 @@
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
-#include "linkgain/cases/sizes.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/runtime/google_benchmark.hpp"

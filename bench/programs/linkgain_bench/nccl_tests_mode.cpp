@@ -188,7 +188,6 @@ Bytes largest_size(Session& session, const Backend& backend, const NcclTestsOpti
   return Bytes{-static_cast<std::int64_t>(session.max(-static_cast<double>(most)))};
 }
 
-/// The table of one program.
 class Table {
  public:
   /// Makes a table, collectively. `hello` means something on rank 0 only. Throws UsageError on all

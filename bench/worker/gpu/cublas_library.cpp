@@ -15,6 +15,18 @@ std::string advice() {
       CUBLAS_VER_MAJOR);
 }
 
+/// Opens the first of the names that can be opened, and notes it.
+void* open_first(const std::vector<std::string>& names, std::string& name) {
+  std::string reasons;
+  for (const std::string& each : names) {
+    name = each;
+    if (void* const object = dlopen(each.c_str(), RTLD_NOW | RTLD_LOCAL)) return object;
+    const char* error = dlerror();
+    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", error != nullptr ? error : each);
+  }
+  throw MachineError(fmt::format("cuBLASLt could not be loaded: {}", reasons), advice());
+}
+
 }  // namespace
 
 std::vector<std::string> cublas_names() {
@@ -27,46 +39,13 @@ std::vector<std::string> cublas_names() {
 
 void CublasLibrary::Closer::operator()(void* object) const noexcept { dlclose(object); }
 
-CublasLibrary::CublasLibrary(const std::vector<std::string>& names) {
-  std::string reasons;
-  for (const std::string& name : names) {
-    object_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (object_) {
-      name_ = name;
-      resolve_all();
-      return;
-    }
-    const char* error = dlerror();
-    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", error != nullptr ? error : name);
-  }
-  throw MachineError(fmt::format("cuBLASLt could not be loaded: {}", reasons), advice());
-}
+CublasLibrary::CublasLibrary(const std::vector<std::string>& names)
+    : object_(open_first(names, name_)) {}
 
-template <typename Function>
-void CublasLibrary::resolve(Function& function, const char* symbol) {
-  function = reinterpret_cast<Function>(dlsym(object_.get(), symbol));
-  if (function == nullptr) {
-    throw MachineError(
-        fmt::format("{} has no {}: it is no cuBLASLt, or another version", name_, symbol),
-        advice());
-  }
-}
-
-void CublasLibrary::resolve_all() {
-  resolve(get_status_name, "cublasLtGetStatusName");
-  resolve(create, "cublasLtCreate");
-  resolve(destroy, "cublasLtDestroy");
-  resolve(matrix_layout_create, "cublasLtMatrixLayoutCreate");
-  resolve(matrix_layout_destroy, "cublasLtMatrixLayoutDestroy");
-  resolve(matmul_desc_create, "cublasLtMatmulDescCreate");
-  resolve(matmul_desc_destroy, "cublasLtMatmulDescDestroy");
-  resolve(matmul_desc_set_attribute, "cublasLtMatmulDescSetAttribute");
-  resolve(matmul_preference_create, "cublasLtMatmulPreferenceCreate");
-  resolve(matmul_preference_destroy, "cublasLtMatmulPreferenceDestroy");
-  resolve(matmul_preference_set_attribute, "cublasLtMatmulPreferenceSetAttribute");
-  resolve(matmul_algo_get_heuristic, "cublasLtMatmulAlgoGetHeuristic");
-  resolve(matmul_algo_config_get_attribute, "cublasLtMatmulAlgoConfigGetAttribute");
-  resolve(matmul, "cublasLtMatmul");
+CublasLibrary::Symbol CublasLibrary::find(const char* symbol) const {
+  if (void* const address = dlsym(object_.get(), symbol)) return {address};
+  throw MachineError(
+      fmt::format("{} has no {}: it is no cuBLASLt, or another version", name_, symbol), advice());
 }
 
 const CublasLibrary& cublas() {

@@ -4,18 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <source_location>
 #include <stdexcept>
-#include <string>
 
 #include "cublas_library.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
-#include "linkgain/gpu/stream.hpp"
 
 namespace linkgain::gpu {
 

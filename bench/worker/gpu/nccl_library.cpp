@@ -5,12 +5,10 @@
 #include <link.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
-#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/host.hpp"

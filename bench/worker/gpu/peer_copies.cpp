@@ -53,7 +53,7 @@ std::vector<PeerCopy> measure_peer_copies() {
       try {
         copy.gb_per_s = copy_rate(from, to);
       } catch (const CudaError& error) {
-        copy.gb_per_s = Reading<double>::missing(error.what());
+        copy.gb_per_s = Missing{error.what()};
       }
     }
   }

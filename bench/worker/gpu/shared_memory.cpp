@@ -1,6 +1,5 @@
 #include "linkgain/gpu/shared_memory.hpp"
 
-#include <cuda_runtime_api.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>

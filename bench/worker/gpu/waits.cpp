@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cstdint>
 #include <cstring>
 
 #include "kernels/timing/stream_gate.hpp"

@@ -4,7 +4,6 @@
 
 #include "kernels/gpt2/attention/shape.hpp"
 #include "kernels/gpt2/token_rows.hpp"
-#include "linkgain/gpt2/gpt2_config.hpp"
 
 namespace linkgain {
 namespace {

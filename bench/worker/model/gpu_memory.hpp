@@ -20,7 +20,6 @@ struct MemorySpan {
 /// A multiple of which every span begins at: cuBLASLt's kernels are fastest with it.
 inline constexpr std::int64_t kSpanAlignment = 256;
 
-/// Bytes of a float32.
 inline constexpr std::int64_t kFloat = 4;
 
 /// What a LayerNorm's backward needs of its forward: float32, one of each a token.

@@ -20,7 +20,6 @@
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/stream.hpp"
 #include "linkgain/model/tokens.hpp"
-#include "linkgain/model/training_model.hpp"
 
 namespace linkgain {
 // The segments of a model: embedding, blocks, head. Tokens are where the model left them.
@@ -103,146 +102,137 @@ void norm_backward(State& state, const NormPlace& norm, const BranchPlace* branc
 /// contraction_bias of a block is final when the segment behind it has done its backward.
 class Block {
  public:
-  Block(State& state, Products& products, int index);
+  Block(State& state, Products& products, int index)
+      : state_(state),
+        products_(products),
+        index_(index),
+        spans_(state.memory().blocks[static_cast<std::size_t>(index)]) {}
 
   /// Goes from the stream in `input` (of the first block) or from `middle` and the branch of the
   /// block before, to `middle` and the branch.
-  void forward();
+  void forward() {
+    const kernels::NormForward norm =
+        state_.norm(attention_norm(index_, spans_), spans_.attention_input);
+    if (index_ > 0) {
+      const BlockSpans& before = state_.memory().blocks[static_cast<std::size_t>(index_) - 1];
+      add_norm(state_, before.middle, kernels::feed_forward_dropout(index_ - 1), spans_.input,
+               norm);
+    } else {
+      const int channels = state_.channels();
+      state_.run("norm forward", state_.float_bytes(channels) + state_.activation_bytes(channels),
+                 [&](auto stream) {
+                   return kernels::norm_forward(state_.activations(), state_.norm_shape(),
+                                                state_.floats(spans_.input), norm, stream);
+                 });
+    }
+    forward_attention();
+    forward_feed_forward();
+  }
+
   /// Goes from the gradients of stream and branch to those of the stream and branch before.
-  void backward(const GradientReport& report);
+  void backward(const GradientReport& report) {
+    backward_feed_forward(report);
+    backward_projection(report);
+    backward_attention(report);
+  }
 
  private:
-  void forward_attention();
-  void forward_feed_forward();
-  void backward_feed_forward(const GradientReport& report);
-  void backward_projection(const GradientReport& report);
-  void backward_attention(const GradientReport& report);
+  void forward_attention() {
+    products_.forward(Projection::attention, index_, state_.at(spans_.attention_input),
+                      state_.at(spans_.qkv));
+    state_.run("attention forward", 0, [&](auto stream) {
+      return kernels::attention_forward(state_.options().precision, state_.attention_shape(),
+                                        state_.at(spans_.qkv), state_.probability_dropout(index_),
+                                        state_.at(spans_.attention), state_.floats(spans_.lse),
+                                        state_.words(spans_.dropout_bits), stream);
+    });
+    products_.forward(Projection::projection, index_, state_.at(spans_.attention),
+                      state_.at(state_.memory().branch));
+  }
+
+  void forward_feed_forward() {
+    add_norm(state_, spans_.input, kernels::attention_dropout(index_), spans_.middle,
+             state_.norm(feed_forward_norm(index_, spans_), spans_.feed_forward_input));
+    products_.forward(Projection::expansion, index_, state_.at(spans_.feed_forward_input),
+                      state_.at(spans_.expanded));
+    const int hidden = state_.options().config.hidden_channels();
+    state_.run("gelu forward", 2 * state_.activation_bytes(hidden), [&](auto stream) {
+      return kernels::gelu_forward(state_.activations(), state_.at(spans_.expanded),
+                                   state_.at(spans_.activated), state_.tokens() * hidden, stream);
+    });
+    products_.forward(Projection::contraction, index_, state_.at(spans_.activated),
+                      state_.at(state_.memory().branch));
+  }
+
+  void backward_feed_forward(const GradientReport& report) {
+    void* const branch = state_.at(state_.memory().branch);
+    void* const gradient = state_.at(state_.memory().wide_gradient);
+    report(TensorKind::contraction_bias);
+    products_.weight_gradient(Projection::contraction, index_, state_.at(spans_.activated), branch);
+    report(TensorKind::contraction_weight);
+    products_.input_gradient(Projection::contraction, index_, branch, gradient);
+    const int hidden = state_.options().config.hidden_channels();
+    state_.run("gelu backward", 3 * state_.activation_bytes(hidden), [&](auto stream) {
+      return kernels::gelu_backward(
+          state_.activations(), state_.tokens(), hidden, state_.at(spans_.expanded), gradient,
+          state_.gradient(TensorKind::expansion_bias, index_), state_.scratch(), stream);
+    });
+    report(TensorKind::expansion_bias);
+    products_.weight_gradient(Projection::expansion, index_, state_.at(spans_.feed_forward_input),
+                              gradient);
+    report(TensorKind::expansion_weight);
+    products_.input_gradient(Projection::expansion, index_, gradient, branch);
+    const BranchPlace before{TensorKind::projection_bias, index_,
+                             kernels::attention_dropout(index_)};
+    norm_backward(state_, feed_forward_norm(index_, spans_), &before, false);
+    report(TensorKind::feed_forward_norm_bias);
+    report(TensorKind::feed_forward_norm_weight);
+    report(TensorKind::projection_bias);
+  }
+
+  void backward_projection(const GradientReport& report) {
+    const GpuModelMemory& memory = state_.memory();
+    void* const branch = state_.at(memory.branch);
+    products_.weight_gradient(Projection::projection, index_, state_.at(spans_.attention), branch);
+    report(TensorKind::projection_weight);
+    products_.input_gradient(Projection::projection, index_, branch,
+                             state_.at(memory.attention_gradient));
+    state_.run("attention backward", 0, [&](auto stream) {
+      return kernels::attention_backward(
+          state_.options().precision, state_.attention_shape(), state_.at(spans_.qkv),
+          state_.at(spans_.attention), state_.at(memory.attention_gradient),
+          state_.floats(spans_.lse), state_.words(spans_.dropout_bits),
+          state_.probability_dropout(index_), state_.floats(memory.attention_scratch),
+          state_.at(memory.qkv_gradient), state_.options().bound, stream);
+    });
+  }
+
+  void backward_attention(const GradientReport& report) {
+    const GpuModelMemory& memory = state_.memory();
+    void* const gradient = state_.at(memory.qkv_gradient);
+    const int columns = 3 * state_.channels();
+    state_.run("column sums", state_.activation_bytes(columns), [&](auto stream) {
+      return kernels::column_sums(state_.activations(), state_.tokens(), columns, gradient,
+                                  state_.gradient(TensorKind::attention_bias, index_),
+                                  state_.scratch(), stream);
+    });
+    report(TensorKind::attention_bias);
+    products_.weight_gradient(Projection::attention, index_, state_.at(spans_.attention_input),
+                              gradient);
+    report(TensorKind::attention_weight);
+    products_.input_gradient(Projection::attention, index_, gradient, state_.at(memory.branch));
+    const BranchPlace before{TensorKind::contraction_bias, index_ - 1,
+                             kernels::feed_forward_dropout(index_ - 1)};
+    norm_backward(state_, attention_norm(index_, spans_), index_ > 0 ? &before : nullptr, false);
+    report(TensorKind::attention_norm_bias);
+    report(TensorKind::attention_norm_weight);
+  }
 
   State& state_;
   Products& products_;
   int index_;
   BlockSpans spans_;
 };
-
-Block::Block(State& state, Products& products, int index)
-    : state_(state),
-      products_(products),
-      index_(index),
-      spans_(state.memory().blocks[static_cast<std::size_t>(index)]) {}
-
-void Block::forward() {
-  const kernels::NormForward norm =
-      state_.norm(attention_norm(index_, spans_), spans_.attention_input);
-  if (index_ > 0) {
-    const BlockSpans& before = state_.memory().blocks[static_cast<std::size_t>(index_) - 1];
-    add_norm(state_, before.middle, kernels::feed_forward_dropout(index_ - 1), spans_.input, norm);
-  } else {
-    const int channels = state_.channels();
-    state_.run("norm forward", state_.float_bytes(channels) + state_.activation_bytes(channels),
-               [&](auto stream) {
-                 return kernels::norm_forward(state_.activations(), state_.norm_shape(),
-                                              state_.floats(spans_.input), norm, stream);
-               });
-  }
-  forward_attention();
-  forward_feed_forward();
-}
-
-void Block::forward_attention() {
-  products_.forward(Projection::attention, index_, state_.at(spans_.attention_input),
-                    state_.at(spans_.qkv));
-  state_.run("attention forward", 0, [&](auto stream) {
-    return kernels::attention_forward(state_.options().precision, state_.attention_shape(),
-                                      state_.at(spans_.qkv), state_.probability_dropout(index_),
-                                      state_.at(spans_.attention), state_.floats(spans_.lse),
-                                      state_.words(spans_.dropout_bits), stream);
-  });
-  products_.forward(Projection::projection, index_, state_.at(spans_.attention),
-                    state_.at(state_.memory().branch));
-}
-
-void Block::forward_feed_forward() {
-  add_norm(state_, spans_.input, kernels::attention_dropout(index_), spans_.middle,
-           state_.norm(feed_forward_norm(index_, spans_), spans_.feed_forward_input));
-  products_.forward(Projection::expansion, index_, state_.at(spans_.feed_forward_input),
-                    state_.at(spans_.expanded));
-  const int hidden = state_.options().config.hidden_channels();
-  state_.run("gelu forward", 2 * state_.activation_bytes(hidden), [&](auto stream) {
-    return kernels::gelu_forward(state_.activations(), state_.at(spans_.expanded),
-                                 state_.at(spans_.activated), state_.tokens() * hidden, stream);
-  });
-  products_.forward(Projection::contraction, index_, state_.at(spans_.activated),
-                    state_.at(state_.memory().branch));
-}
-
-void Block::backward(const GradientReport& report) {
-  backward_feed_forward(report);
-  backward_projection(report);
-  backward_attention(report);
-}
-
-void Block::backward_feed_forward(const GradientReport& report) {
-  void* const branch = state_.at(state_.memory().branch);
-  void* const gradient = state_.at(state_.memory().wide_gradient);
-  report(TensorKind::contraction_bias);
-  products_.weight_gradient(Projection::contraction, index_, state_.at(spans_.activated), branch);
-  report(TensorKind::contraction_weight);
-  products_.input_gradient(Projection::contraction, index_, branch, gradient);
-  const int hidden = state_.options().config.hidden_channels();
-  state_.run("gelu backward", 3 * state_.activation_bytes(hidden), [&](auto stream) {
-    return kernels::gelu_backward(
-        state_.activations(), state_.tokens(), hidden, state_.at(spans_.expanded), gradient,
-        state_.gradient(TensorKind::expansion_bias, index_), state_.scratch(), stream);
-  });
-  report(TensorKind::expansion_bias);
-  products_.weight_gradient(Projection::expansion, index_, state_.at(spans_.feed_forward_input),
-                            gradient);
-  report(TensorKind::expansion_weight);
-  products_.input_gradient(Projection::expansion, index_, gradient, branch);
-  const BranchPlace before{TensorKind::projection_bias, index_, kernels::attention_dropout(index_)};
-  norm_backward(state_, feed_forward_norm(index_, spans_), &before, false);
-  report(TensorKind::feed_forward_norm_bias);
-  report(TensorKind::feed_forward_norm_weight);
-  report(TensorKind::projection_bias);
-}
-
-void Block::backward_projection(const GradientReport& report) {
-  const GpuModelMemory& memory = state_.memory();
-  void* const branch = state_.at(memory.branch);
-  products_.weight_gradient(Projection::projection, index_, state_.at(spans_.attention), branch);
-  report(TensorKind::projection_weight);
-  products_.input_gradient(Projection::projection, index_, branch,
-                           state_.at(memory.attention_gradient));
-  state_.run("attention backward", 0, [&](auto stream) {
-    return kernels::attention_backward(
-        state_.options().precision, state_.attention_shape(), state_.at(spans_.qkv),
-        state_.at(spans_.attention), state_.at(memory.attention_gradient),
-        state_.floats(spans_.lse), state_.words(spans_.dropout_bits),
-        state_.probability_dropout(index_), state_.floats(memory.attention_scratch),
-        state_.at(memory.qkv_gradient), state_.options().bound, stream);
-  });
-}
-
-void Block::backward_attention(const GradientReport& report) {
-  const GpuModelMemory& memory = state_.memory();
-  void* const gradient = state_.at(memory.qkv_gradient);
-  const int columns = 3 * state_.channels();
-  state_.run("column sums", state_.activation_bytes(columns), [&](auto stream) {
-    return kernels::column_sums(state_.activations(), state_.tokens(), columns, gradient,
-                                state_.gradient(TensorKind::attention_bias, index_),
-                                state_.scratch(), stream);
-  });
-  report(TensorKind::attention_bias);
-  products_.weight_gradient(Projection::attention, index_, state_.at(spans_.attention_input),
-                            gradient);
-  report(TensorKind::attention_weight);
-  products_.input_gradient(Projection::attention, index_, gradient, state_.at(memory.branch));
-  const BranchPlace before{TensorKind::contraction_bias, index_ - 1,
-                           kernels::feed_forward_dropout(index_ - 1)};
-  norm_backward(state_, attention_norm(index_, spans_), index_ > 0 ? &before : nullptr, false);
-  report(TensorKind::attention_norm_bias);
-  report(TensorKind::attention_norm_weight);
-}
 
 /// Puts the sum of token and position embeddings, with dropout, into the first block's input.
 void embedding_forward(State& state) {

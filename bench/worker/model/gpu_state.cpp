@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "kernels/gpt2/adamw.hpp"
 #include "kernels/gpt2/column_sums.hpp"
@@ -15,7 +11,6 @@
 #include "kernels/gpt2/weights.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/model/training_model.hpp"
 
@@ -52,7 +47,6 @@ struct LayerTensors {
   TensorKind bias;
 };
 
-/// In the order of Projection.
 constexpr std::array<LayerTensors, kProjections> kTensors{
     LayerTensors{TensorKind::attention_weight, TensorKind::attention_bias},
     LayerTensors{TensorKind::projection_weight, TensorKind::projection_bias},

@@ -43,7 +43,6 @@ class State {
   int channels() const { return options_.config.channels; }
   bool is_bf16() const { return options_.precision == kernels::TrainingPrecision::bf16; }
 
-  /// Returns the type of activations.
   kernels::ElementType activations() const {
     return is_bf16() ? kernels::ElementType::bfloat16 : kernels::ElementType::float32;
   }

@@ -4,12 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "kernels/copy/copy.hpp"
 #include "kernels/peer/exchange.hpp"
@@ -98,8 +95,52 @@ class Prover {
     session_.barrier();
   }
 
-  Delivery write(bool by_copy_engine);
-  Delivery exchange();
+  Delivery write(bool by_copy_engine) {
+    gpu::enqueue_fill(inbox_.data(), kPoison, kWritten, stream_);
+    stream_.synchronize();
+    session_.barrier();
+    std::string seen;
+    for (int write = 0; write < kWrites; ++write) {
+      for (int sender = 0; sender < 2; ++sender) {
+        if (sender == session_.rank()) send(write, by_copy_engine);
+        session_.barrier();
+        if (sender == session_.rank() || !seen.empty()) continue;
+        seen = look(sender, write);
+      }
+    }
+    return together(seen.empty() ? Outcome::arrived : Outcome::not_arrived, seen);
+  }
+
+  Delivery exchange() {
+    hang_if_told();
+    auto fault = kernels::ExchangeFault::none;
+    if (has(Fault::Kind::drop)) fault = kernels::ExchangeFault::drop;
+    if (has(Fault::Kind::stale)) fault = kernels::ExchangeFault::stale;
+    const kernels::ExchangeSide side{inbox_.data(), target(), kExchangedWords, session_.rank(),
+                                     fault};
+    const gpu::DeviceBuffer memory(Bytes{sizeof(kernels::ExchangeReport)});
+    auto* const on_device = static_cast<kernels::ExchangeReport*>(memory.data());
+    session_.barrier();
+    gpu::check(
+        kernels::exchange(side, kExchangeRounds, kKernelMicroseconds, on_device, stream_.get()));
+    kernels::ExchangeReport report{};
+    gpu::enqueue_copy(&report, on_device, Bytes{sizeof report}, stream_);
+    stream_.synchronize();
+    session_.barrier();
+    if (report.wrong > 0) {
+      return together(Outcome::not_arrived,
+                      fmt::format("{}: flags of {} rounds came, and {} words were not those sent",
+                                  direction(1 - session_.rank()), report.rounds, report.wrong));
+    }
+    if (report.rounds < kExchangeRounds) {
+      return together(
+          Outcome::gave_up,
+          fmt::format("{}: gave up after {:g} s in round {} of {}, the last flag was {}",
+                      direction(1 - session_.rank()), kKernelMicroseconds / 1e6, report.rounds + 1,
+                      kExchangeRounds, report.last_flag));
+    }
+    return together(Outcome::arrived, "");
+  }
 
  private:
   bool has(Fault::Kind kind) const { return fault_ && fault_->kind == kind; }
@@ -109,9 +150,53 @@ class Prover {
     while (has(Fault::Kind::hang)) ::pause();
   }
 
-  void send(int write, bool by_copy_engine);
-  std::string look(int sender, int write);
-  Delivery together(Outcome own, const std::string& seen);
+  void send(int write, bool by_copy_engine) {
+    hang_if_told();
+    if (has(Fault::Kind::drop) || (has(Fault::Kind::stale) && write > 0)) return;
+    const Words words = words_of(session_.rank(), write);
+    gpu::enqueue_copy(source_.data(), words.data(), kWritten, stream_);
+    if (by_copy_engine) {
+      gpu::enqueue_copy(target(), source_.data(), kWritten, stream_);
+    } else {
+      gpu::check(kernels::copy(target(), source_.data(), kWritten.value, kernels::kCopyShapes[0],
+                               stream_.get()));
+    }
+    stream_.synchronize();
+  }
+
+  /// Says what is wrong with the inbox; empty if nothing is.
+  std::string look(int sender, int write) {
+    Words found(static_cast<std::size_t>(kWords));
+    gpu::enqueue_copy(found.data(), inbox_.data(), kWritten, stream_);
+    stream_.synchronize();
+    std::uint32_t poison = 0;
+    std::memset(&poison, kPoison, sizeof poison);
+    std::int64_t wrong = 0;
+    std::int64_t old = 0;
+    for (std::int64_t i = 0; i < kWords; ++i) {
+      const std::uint32_t word = found[static_cast<std::size_t>(i)];
+      if (word == word_of(sender, write, i)) continue;
+      ++wrong;
+      if (word == (write == 0 ? poison : word_of(sender, write - 1, i))) ++old;
+    }
+    if (wrong == 0) return {};
+    return fmt::format("{}: {} of {} words are wrong, {} of them what stood there before",
+                       direction(sender), wrong, kWords, old);
+  }
+
+  /// Gathers the graver outcome of both ranks and the words of each on rank 0.
+  Delivery together(Outcome own, const std::string& seen) {
+    const std::vector<std::string> all = session_.gather(seen);
+    // In the order of gravity, from arrived on: what is wrong says more than what is late.
+    const double gravity = own == Outcome::arrived ? 0.0 : own == Outcome::gave_up ? 1.0 : 2.0;
+    const double worst = session_.max(gravity);
+    std::string words;
+    for (const std::string& each : all) {
+      if (!each.empty()) words += (words.empty() ? "" : "; ") + each;
+    }
+    if (worst == 0.0) return {Outcome::arrived, words};
+    return {worst == 1.0 ? Outcome::gave_up : Outcome::not_arrived, words};
+  }
 
   Session& session_;
   std::optional<Fault> fault_;
@@ -120,100 +205,6 @@ class Prover {
   gpu::DeviceBuffer inbox_;
   std::optional<gpu::ImportedMemory> peer_;
 };
-
-void Prover::send(int write, bool by_copy_engine) {
-  hang_if_told();
-  if (has(Fault::Kind::drop) || (has(Fault::Kind::stale) && write > 0)) return;
-  const Words words = words_of(session_.rank(), write);
-  gpu::enqueue_copy(source_.data(), words.data(), kWritten, stream_);
-  if (by_copy_engine) {
-    gpu::enqueue_copy(target(), source_.data(), kWritten, stream_);
-  } else {
-    gpu::check(kernels::copy(target(), source_.data(), kWritten.value, kernels::kCopyShapes[0],
-                             stream_.get()));
-  }
-  stream_.synchronize();
-}
-
-/// Says what is wrong with the inbox; empty if nothing is.
-std::string Prover::look(int sender, int write) {
-  Words found(static_cast<std::size_t>(kWords));
-  gpu::enqueue_copy(found.data(), inbox_.data(), kWritten, stream_);
-  stream_.synchronize();
-  std::uint32_t poison = 0;
-  std::memset(&poison, kPoison, sizeof poison);
-  std::int64_t wrong = 0;
-  std::int64_t old = 0;
-  for (std::int64_t i = 0; i < kWords; ++i) {
-    const std::uint32_t word = found[static_cast<std::size_t>(i)];
-    if (word == word_of(sender, write, i)) continue;
-    ++wrong;
-    if (word == (write == 0 ? poison : word_of(sender, write - 1, i))) ++old;
-  }
-  if (wrong == 0) return {};
-  return fmt::format("{}: {} of {} words are wrong, {} of them what stood there before",
-                     direction(sender), wrong, kWords, old);
-}
-
-/// Gathers the graver outcome of both ranks and the words of each on rank 0.
-Delivery Prover::together(Outcome own, const std::string& seen) {
-  const std::vector<std::string> all = session_.gather(seen);
-  // In the order of gravity, from arrived on: what is wrong says more than what is late.
-  const double gravity = own == Outcome::arrived ? 0.0 : own == Outcome::gave_up ? 1.0 : 2.0;
-  const double worst = session_.max(gravity);
-  std::string words;
-  for (const std::string& each : all) {
-    if (!each.empty()) words += (words.empty() ? "" : "; ") + each;
-  }
-  if (worst == 0.0) return {Outcome::arrived, words};
-  return {worst == 1.0 ? Outcome::gave_up : Outcome::not_arrived, words};
-}
-
-Delivery Prover::write(bool by_copy_engine) {
-  gpu::enqueue_fill(inbox_.data(), kPoison, kWritten, stream_);
-  stream_.synchronize();
-  session_.barrier();
-  std::string seen;
-  for (int write = 0; write < kWrites; ++write) {
-    for (int sender = 0; sender < 2; ++sender) {
-      if (sender == session_.rank()) send(write, by_copy_engine);
-      session_.barrier();
-      if (sender == session_.rank() || !seen.empty()) continue;
-      seen = look(sender, write);
-    }
-  }
-  return together(seen.empty() ? Outcome::arrived : Outcome::not_arrived, seen);
-}
-
-Delivery Prover::exchange() {
-  hang_if_told();
-  auto fault = kernels::ExchangeFault::none;
-  if (has(Fault::Kind::drop)) fault = kernels::ExchangeFault::drop;
-  if (has(Fault::Kind::stale)) fault = kernels::ExchangeFault::stale;
-  const kernels::ExchangeSide side{inbox_.data(), target(), kExchangedWords, session_.rank(),
-                                   fault};
-  const gpu::DeviceBuffer memory(Bytes{sizeof(kernels::ExchangeReport)});
-  auto* const on_device = static_cast<kernels::ExchangeReport*>(memory.data());
-  session_.barrier();
-  gpu::check(
-      kernels::exchange(side, kExchangeRounds, kKernelMicroseconds, on_device, stream_.get()));
-  kernels::ExchangeReport report{};
-  gpu::enqueue_copy(&report, on_device, Bytes{sizeof report}, stream_);
-  stream_.synchronize();
-  session_.barrier();
-  if (report.wrong > 0) {
-    return together(Outcome::not_arrived,
-                    fmt::format("{}: flags of {} rounds came, and {} words were not those sent",
-                                direction(1 - session_.rank()), report.rounds, report.wrong));
-  }
-  if (report.rounds < kExchangeRounds) {
-    return together(Outcome::gave_up,
-                    fmt::format("{}: gave up after {:g} s in round {} of {}, the last flag was {}",
-                                direction(1 - session_.rank()), kKernelMicroseconds / 1e6,
-                                report.rounds + 1, kExchangeRounds, report.last_flag));
-  }
-  return together(Outcome::arrived, "");
-}
 
 }  // namespace
 

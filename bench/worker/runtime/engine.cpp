@@ -5,23 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/stopwatch.hpp"
-#include "linkgain/base/units.hpp"
-#include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/recorded_variables.hpp"
-#include "linkgain/runtime/session.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/nccl_log.hpp"
 
 extern char** environ;
 

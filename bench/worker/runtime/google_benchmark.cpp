@@ -14,9 +14,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
@@ -292,7 +290,6 @@ void tell_of_lost_file(const std::string& path) {
                                     visible(path)));
 }
 
-/// Returns the number of repetitions.
 int require_repetitions(std::vector<std::string> arguments) {
   const std::optional<std::string> text = take_option(arguments, "--benchmark_repetitions");
   const int repetitions = text ? whole_number<int>(*text).value_or(0) : 1;

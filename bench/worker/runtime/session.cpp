@@ -14,7 +14,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>

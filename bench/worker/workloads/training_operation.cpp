@@ -8,14 +8,11 @@
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/model/training_model.hpp"
 
 #ifdef LINKGAIN_HAVE_GPU
 #include "linkgain/model/gpu_model.hpp"
@@ -133,10 +130,62 @@ class TrainingOperation : public Operation {
     return TransferPlan{.algorithm = {}, .protocol = std::string(kSimple)};
   }
 
-  Verification do_verify(Spoil spoil) override;
-  std::string problem_of_sums();
-  std::string problem_after_step();
-  void corrupt_parameter();
+  Verification do_verify(Spoil spoil) override {
+    Verification result;
+    result.checked = 1;  // this rank
+    const bool alone = settings_.strategy == TrainingStrategy::none;
+    std::string problem = alone ? "" : problem_of_sums();
+    do_run(1);
+    run_->gather_parameters();
+    if (spoil != Spoil::nothing) corrupt_parameter();
+    if (!alone) {
+      const std::string parameters = problem_after_step();
+      if (problem.empty()) problem = parameters;
+    }
+    const double loss = run_->read_loss();
+    if (problem.empty() && !std::isfinite(loss)) {
+      problem = std::isnan(loss) ? "the loss is nan" : "the loss is infinite";
+    }
+    if (problem.empty()) return result;
+    result.wrong = 1;
+    result.first_wrong = problem;
+    return result;
+  }
+
+  /// Returns whether communication brings every rank, of what it owns, the very gradients of the
+  /// one rank that contributes some, whichever that is.
+  std::string problem_of_sums() {
+    std::string own;
+    for (const std::uint64_t hash : run_->hash_own_gradients(next_step_)) {
+      own += fmt::format("{} ", hash);
+    }
+    const std::vector<std::string> all = session_.share(own);
+    std::string problem;
+    for (int from = 0; from < session_.ranks(); ++from) {
+      const std::uint64_t sum = run_->hash_summed_gradients(next_step_, session_.rank() == from);
+      const std::vector<std::string> expected = split(all[static_cast<std::size_t>(from)], ' ');
+      const std::string& mine = expected[static_cast<std::size_t>(session_.rank())];
+      if (problem.empty()) problem = problem_of_gradients(from, sum, std::stoull(mine));
+    }
+    return problem;
+  }
+
+  /// Compares the parameters of all ranks, which must be the same after a step and are gathered.
+  std::string problem_after_step() {
+    std::vector<std::uint64_t> hashes;
+    for (const std::string& hash :
+         session_.share(fmt::format("{}", run_->model().parameter_hash()))) {
+      hashes.push_back(std::stoull(hash));
+    }
+    return problem_of_parameters(hashes, session_.rank());
+  }
+
+  void corrupt_parameter() {
+    double value = 0.0;
+    run_->model().read_parameters({0, 1}, &value);
+    value += 1.0;
+    run_->model().write_parameters({0, 1}, &value);
+  }
 
   void step() { run_->run_step(next_step_++); }
 
@@ -147,63 +196,6 @@ class TrainingOperation : public Operation {
   std::optional<TrainingRun> run_;
   std::int64_t next_step_ = 0;
 };
-
-/// Returns whether communication brings every rank, of what it owns, the very gradients of the one
-/// rank that contributes some, whichever that is.
-std::string TrainingOperation::problem_of_sums() {
-  std::string own;
-  for (const std::uint64_t hash : run_->hash_own_gradients(next_step_)) {
-    own += fmt::format("{} ", hash);
-  }
-  const std::vector<std::string> all = session_.share(own);
-  std::string problem;
-  for (int from = 0; from < session_.ranks(); ++from) {
-    const std::uint64_t sum = run_->hash_summed_gradients(next_step_, session_.rank() == from);
-    const std::vector<std::string> expected = split(all[static_cast<std::size_t>(from)], ' ');
-    const std::string& mine = expected[static_cast<std::size_t>(session_.rank())];
-    if (problem.empty()) problem = problem_of_gradients(from, sum, std::stoull(mine));
-  }
-  return problem;
-}
-
-/// Compares the parameters of all ranks, which must be the same after a step and are gathered.
-std::string TrainingOperation::problem_after_step() {
-  std::vector<std::uint64_t> hashes;
-  for (const std::string& hash :
-       session_.share(fmt::format("{}", run_->model().parameter_hash()))) {
-    hashes.push_back(std::stoull(hash));
-  }
-  return problem_of_parameters(hashes, session_.rank());
-}
-
-void TrainingOperation::corrupt_parameter() {
-  double value = 0.0;
-  run_->model().read_parameters({0, 1}, &value);
-  value += 1.0;
-  run_->model().write_parameters({0, 1}, &value);
-}
-
-Verification TrainingOperation::do_verify(Spoil spoil) {
-  Verification result;
-  result.checked = 1;  // this rank
-  const bool alone = settings_.strategy == TrainingStrategy::none;
-  std::string problem = alone ? "" : problem_of_sums();
-  do_run(1);
-  run_->gather_parameters();
-  if (spoil != Spoil::nothing) corrupt_parameter();
-  if (!alone) {
-    const std::string parameters = problem_after_step();
-    if (problem.empty()) problem = parameters;
-  }
-  const double loss = run_->read_loss();
-  if (problem.empty() && !std::isfinite(loss)) {
-    problem = std::isnan(loss) ? "the loss is nan" : "the loss is infinite";
-  }
-  if (problem.empty()) return result;
-  result.wrong = 1;
-  result.first_wrong = problem;
-  return result;
-}
 
 TrainingSettings validated(const TrainingSettings& settings) {
   if (settings.steps < 1) {

@@ -12,7 +12,6 @@ struct BuildInfo {
   bool has_nccl = false;     ///< the nccl backend was built
   std::string nccl_missing;  ///< why it was not built; empty when it was
 };
-/// Returns the facts of this build.
 const BuildInfo& build_info();
 
 /// Returns "+04a4051" of the sources this was built from, "-dirty" where they differ from the

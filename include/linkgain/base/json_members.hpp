@@ -89,7 +89,6 @@ struct AsText<Enum> {
   }
 };
 
-/// Keys and texts of an Estimate.
 struct EstimateKeys {
   const char* value;
   const char* low;
@@ -421,7 +420,6 @@ void read_value(const Node& node, T& value, const Rule& rule, Place& place) {
   }
 }
 
-/// Reads what a document says of a T.
 template <typename T>
 T read(const Node& node, const Source& source) {
   T value{};

@@ -15,25 +15,21 @@ enum class WhyMissing {
   not_asked,
 };
 
+/// What a Reading holds in place of a value; `reason` completes "not measured: ...".
+struct Missing {
+  std::string reason;
+  WhyMissing why = WhyMissing::other;
+
+  bool operator==(const Missing&) const = default;
+};
+
 /// A value that was measured, or the reason why it was not. Never a value that stands for "none".
 template <typename T>
 class Reading {
  public:
-  Reading() : reason_("not looked for") {}
-  Reading(T value) : value_(std::move(value)) {}
-
-  /// Makes a missing value; `reason` completes "not measured: ...".
-  static Reading missing(std::string reason, WhyMissing why = WhyMissing::other) {
-    Reading reading;
-    reading.reason_ = std::move(reason);
-    reading.why_ = why;
-    return reading;
-  }
-  /// Makes one that is missing for the reason that another value is.
-  template <typename Other>
-  static Reading missing(const Reading<Other>& other) {
-    return missing(other.reason(), other.why());
-  }
+  Reading() = default;
+  Reading(T value) : value_(std::move(value)), missing_{} {}
+  Reading(Missing missing) : missing_(std::move(missing)) {}
 
   bool measured() const { return value_.has_value(); }
   /// Returns the value; only where it was measured.
@@ -41,16 +37,17 @@ class Reading {
   T value_or(T other) const { return value_.value_or(std::move(other)); }
   const std::optional<T>& optional() const { return value_; }
   /// Says why it was not measured; empty where it was.
-  const std::string& reason() const { return reason_; }
+  const std::string& reason() const { return missing_.reason; }
   /// Says why for decisions; the reason is for people.
-  WhyMissing why() const { return why_; }
+  WhyMissing why() const { return missing_.why; }
+  /// Returns both, for another value that is missing with this one.
+  const Missing& missing() const { return missing_; }
 
   bool operator==(const Reading&) const = default;
 
  private:
   std::optional<T> value_;
-  std::string reason_;
-  WhyMissing why_ = WhyMissing::other;
+  Missing missing_{"not looked for"};
 };
 
 }  // namespace linkgain

@@ -16,7 +16,6 @@ struct Bytes {
   auto operator<=>(const Bytes&) const = default;
 };
 
-/// A duration in seconds.
 struct Seconds {
   double value = 0.0;
   auto operator<=>(const Seconds&) const = default;

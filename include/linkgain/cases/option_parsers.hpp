@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/cases/selection.hpp"
@@ -21,6 +22,7 @@ class ParseError;
 }  // namespace CLI
 
 /// Options that both programs take: declared, read, put into a selection.
+
 namespace linkgain {
 
 /// Reads "0,1" as device numbers. Throws UsageError.
@@ -140,5 +142,13 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
 
 /// Returns `selection` with every parameter but the operations that was asked for put in its place.
 Selection with_options(Selection selection, const SelectionOptions& options);
+
+inline constexpr int kMaxSweepSizes = 10'000;
+
+/// Reads sizes: `8:1G:x4` (times 4 from 8 up), `1M:64M:+1M` (plus 1 MiB), a list `8,64K,1G`, or any
+/// of these joined by commas. A sweep always includes its end. The result ascends, without
+/// repetition. Throws UsageError on zero, a falling sweep, a factor below 2, a step of zero, or
+/// more than kMaxSweepSizes sizes.
+std::vector<Bytes> parse_sizes(std::string_view text);
 
 }  // namespace linkgain

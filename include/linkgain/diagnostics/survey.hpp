@@ -130,7 +130,7 @@ struct GpuSurvey {
   Reading<double> busy_percent;                ///< while nothing of ours worked
   Reading<std::vector<GpuProcess>> processes;  ///< of all users
   Reading<std::string> iommu_domain;           ///< the kernel's word: "DMA", "DMA-FQ", "identity"
-  Reading<GpuLoad> load = Reading<GpuLoad>::missing(kNeedsLoad, WhyMissing::not_asked);
+  Reading<GpuLoad> load = Missing{kNeedsLoad, WhyMissing::not_asked};
 };
 
 struct Capacity {
@@ -166,10 +166,10 @@ struct HostSurvey {
 /// What is needed to run the worker.
 struct SoftwareSurvey {
   /// As linkgain-bench says of itself; missing where it could not be asked.
-  Reading<Software> worker = Reading<Software>::missing("linkgain-bench was not asked");
+  Reading<Software> worker = Missing{"linkgain-bench was not asked"};
   Reading<std::string> mpirun;  ///< its path
   /// As `mpirun --version` says; missing where it could not be asked.
-  Reading<MpiVersion> mpirun_version = Reading<MpiVersion>::missing("mpirun was not asked");
+  Reading<MpiVersion> mpirun_version = Missing{"mpirun was not asked"};
   bool root = false;
   bool root_allowed = false;  ///< Open MPI was told that root is meant
   NcclSettings nccl;
@@ -183,8 +183,7 @@ struct Survey {
   /// Why the GPUs' copies could not run; empty where they were, or where it was not asked for.
   std::string load_failure;
   /// Between GPUs that reach each other's memory, after that.
-  Reading<std::vector<PeerCopy>> peer_copies =
-      Reading<std::vector<PeerCopy>>::missing(kNeedsLoad, WhyMissing::not_asked);
+  Reading<std::vector<PeerCopy>> peer_copies = Missing{kNeedsLoad, WhyMissing::not_asked};
   /// What came of pairs whose P2P the driver does not refuse; absent where nobody asked
   /// (`--prove`).
   std::optional<std::vector<PairProof>> proofs;

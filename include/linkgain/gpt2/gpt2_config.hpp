@@ -21,7 +21,6 @@ template <>
 inline constexpr auto kNames<ModelSize> =
     names<ModelSize>("model size", {{ModelSize::gpt2, "gpt2"}, {ModelSize::tiny, "tiny"}});
 
-/// The dimensions of a GPT-2.
 struct Gpt2Config {
   int vocabulary = 0;
   int positions = 0;  ///< most tokens in a sequence

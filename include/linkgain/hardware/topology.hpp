@@ -71,7 +71,7 @@ struct PcieInfo {
 
 /// Says that CUDA does not see a GPU, in the place of its CUDA index.
 inline Reading<int> hidden_from_cuda() {
-  return Reading<int>::missing("hidden by CUDA_VISIBLE_DEVICES", WhyMissing::hidden);
+  return Missing{"hidden by CUDA_VISIBLE_DEVICES", WhyMissing::hidden};
 }
 
 struct TopologyGpu {

@@ -133,7 +133,6 @@ class TrainingModel {
   /// or backward only where that happened.
   void parameters_changed(const ParameterRange& range);
 
-  /// Enqueues: squared_norm() = 0.
   void clear_squared_norm() { do_clear_squared_norm(); }
 
   /// Enqueues: squared_norm() += the sum of the squared gradients in `range`.

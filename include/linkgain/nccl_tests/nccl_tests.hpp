@@ -201,7 +201,6 @@ std::string nccl_tests_now();
 /// recorded, not all.
 std::string nccl_tests_json(const NcclTestsReport& report, const std::string& end_time);
 
-/// The file of -J.
 class NcclTestsFile {
  public:
   /// Makes a new file; where there is one of this name, a number is put behind it. Throws

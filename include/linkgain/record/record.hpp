@@ -417,7 +417,6 @@ struct Record {
   std::string digest{};
 };
 
-/// Counts the samples of all cases.
 int count_samples(const Record& record);
 /// Launches that any case was sampled in.
 int count_launches(const Record& record);

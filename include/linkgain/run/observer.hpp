@@ -47,7 +47,6 @@ class RunProgress {
 
   virtual void note(const std::string&) {}  ///< a line that stays
   virtual void starting(const RunPace&) {}  ///< jobs are being started
-  /// Says that a case is being measured.
   virtual void measuring(const RunPace&, int /*launch*/, const Case&) {}
   virtual void finished(const RunPace&, int /*launch*/, const CaseResult&) {}
   virtual void waiting(const RunPace&) {}  ///< each second while a job works or starts

@@ -76,8 +76,8 @@ class RunPace {
   /// Returns the rounds of the case with this index in a launch; none of one that is left out.
   int rounds(int case_index, int launch) const;
 
-  /// Notes that jobs that are up together are being started; what that took, and then what ending
-  /// them did.
+  /// Notes that jobs that are up together are being started, or left out where all that they would
+  /// measure was kept; what starting took, and then what ending them did.
   void starts_group() {
     ++groups_;
     begun_ = clock_.now().value;
@@ -87,7 +87,6 @@ class RunPace {
     begun_.reset();
   }
   void ended_group(double seconds) { group_seconds_ += seconds; }
-  /// Notes that all that they would measure was kept.
   void leaves_group_out() { ++groups_; }
   /// Notes that an earlier part of the run measured this case in this launch.
   void keeps(int case_index, int launch);

@@ -49,7 +49,6 @@ Text toned(std::string text, Tone tone);
 /// Makes code of what stands between backticks, as commands do in our own sentences and advice.
 Text with_code(std::string_view sentence);
 
-/// The cells of a row.
 using Cells = std::vector<Text>;
 
 void append_cells(Cells& cells, const Cells& more);

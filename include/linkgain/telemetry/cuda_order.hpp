@@ -16,7 +16,6 @@ struct CudaSettings {
   std::optional<std::string> device_order;     ///< CUDA_DEVICE_ORDER
 };
 
-/// Returns the settings of this process.
 CudaSettings cuda_settings();
 /// Returns the settings of a process with this environment.
 CudaSettings cuda_settings(const Environment& environment);

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include "kernels/common/device_attribute.hpp"

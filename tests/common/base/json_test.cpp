@@ -5,9 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_node.hpp"

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <string>
-#include <vector>
 
 namespace linkgain::test {
 namespace {

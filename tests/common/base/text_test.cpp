@@ -2,9 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <array>
-
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/hostlist.hpp"
 #include "support/situations.hpp"
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <string>
 
 #include "linkgain/base/data_type.hpp"
 #include "support/situations.hpp"

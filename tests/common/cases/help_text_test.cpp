@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "linkgain/cases/completion.hpp"

@@ -6,8 +6,6 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "linkgain/base/errors.hpp"

@@ -6,17 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/case.hpp"
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/program_metric.hpp"
-#include "linkgain/cases/sizes.hpp"
-#include "linkgain/cases/tolerance.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {

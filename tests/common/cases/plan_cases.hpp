@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 
 /// For tests of how selections become cases.
 namespace linkgain::test {

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/profiles.hpp"

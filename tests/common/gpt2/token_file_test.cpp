@@ -4,11 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "linkgain/gpt2/training_parameters.hpp"

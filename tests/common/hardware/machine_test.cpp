@@ -35,7 +35,7 @@ TEST(MachineOfTopology, KeepsWhatIsKnownOfGpusAndPairs) {
   topology.gpus[1].index = 1;
   topology.gpus[1].name = "NVIDIA H200";
   topology.gpus[1].nvlink.possible = 18;
-  topology.gpus[1].nvlink.active = Reading<int>::missing("Timeout");
+  topology.gpus[1].nvlink.active = Missing{"Timeout"};
   TopologyPair pair{.from = 0, .to = 1, .ancestor = Ancestor::phb, .nvlinks = 17};
   pair.read = pair.write = P2pStatus{true, {}};
   topology.pairs.push_back(pair);
@@ -48,7 +48,7 @@ TEST(MachineOfTopology, KeepsWhatIsKnownOfGpusAndPairs) {
   topology.pairs[0].write = P2pStatus{false, "no"};
   machine = machine_of(topology);
   EXPECT_EQ(link_label(machine, machine.links.at(0)), "NV17 without P2P");
-  topology.pairs[0].write = Reading<P2pStatus>::missing("Timeout");
+  topology.pairs[0].write = Missing{"Timeout"};
   EXPECT_EQ(machine_of(topology).links.at(0).p2p, std::nullopt);
 }
 

@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 namespace linkgain::test {
 namespace {
 
 TEST(PeerCopies, ComeBackFromTheirLine) {
   const std::vector<PeerCopy> copies{
       {"00000000:01:00.0", "00000000:02:00.0", 52.5},
-      {"00000000:02:00.0", "00000000:01:00.0", Reading<double>::missing("out of memory")}};
+      {"00000000:02:00.0", "00000000:01:00.0", Missing{"out of memory"}}};
   const std::string line = to_json_line(copies);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const Reading<std::vector<PeerCopy>> read = peer_copies_in(line);

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "linkgain/base/json.hpp"
 #include "support/situations.hpp"
 
@@ -101,7 +98,7 @@ TEST(PairLabel, IsNvlinkThenAncestorThenUnknown) {
   EXPECT_EQ(label_of(pair), "PHB");
   pair.nvlinks = 4;
   EXPECT_EQ(label_of(pair), "NV4");
-  pair.nvlinks = Reading<int>::missing("old driver");
+  pair.nvlinks = Missing{"old driver"};
   pair.over_nvlink = P2pStatus{true, ""};
   EXPECT_EQ(label_of(pair), "NV?");
   pair.over_nvlink = P2pStatus{false, "not supported"};
@@ -129,14 +126,14 @@ TEST(NvlinkRate, SaysWhyItIsNotKnown) {
   answers.add("payload of a coding that is not public",
               payload_limit_of(nvlink(5, 4, 14.0625)).reason());
   answers.expect_golden("rates_missing.txt");
-  info.active = Reading<int>::missing("GPU is lost");
+  info.active = Missing{"GPU is lost"};
   EXPECT_EQ(rate_of(info).reason(), "GPU is lost");
   EXPECT_EQ(payload_limit_of(info).reason(), "GPU is lost");
   info = nvlink(6, 18, 0);
-  info.rate_gb_per_s = Reading<double>::missing("Not Supported");
+  info.rate_gb_per_s = Missing{"Not Supported"};
   EXPECT_EQ(rate_of(info).reason(), "Not Supported");
   info = nvlink(6, 18, 26.5625);
-  info.version = Reading<int>::missing("Not Found");
+  info.version = Missing{"Not Found"};
   EXPECT_EQ(payload_limit_of(info).reason(), "Not Found");
 }
 
@@ -163,7 +160,7 @@ TEST(P2pRefusal, IsOfEitherDirection) {
   ASSERT_EQ(gpu_pairs(topology).size(), 1U) << "each once, no NIC";
   const auto refusal = [&] { return p2p_refusal(topology, gpu_pairs(topology).front()); };
   EXPECT_EQ(refusal().why_not + refusal().unknown, "");
-  topology.pairs[1].read = Reading<P2pStatus>::missing("Unknown Error");
+  topology.pairs[1].read = Missing{"Unknown Error"};
   EXPECT_EQ(refusal().unknown, "Unknown Error");
   topology.pairs[1].write = P2pStatus{false, "not supported"};
   EXPECT_EQ(refusal().why_not, "not supported");

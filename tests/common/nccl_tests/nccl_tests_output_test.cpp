@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
-#include <iterator>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"

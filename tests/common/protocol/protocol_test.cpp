@@ -4,8 +4,6 @@
 
 #include <functional>
 #include <limits>
-#include <optional>
-#include <string>
 
 #include "linkgain/base/errors.hpp"
 #include "support/full_record.hpp"

@@ -4,10 +4,6 @@
 #include <gmock/gmock.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"

@@ -8,13 +8,10 @@
 #include <cctype>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <set>
-#include <string>
 
 #include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/warning.hpp"
-#include "linkgain/statistics/statistics.hpp"
 #include "support/full_record.hpp"
 #include "support/launch_records.hpp"
 #include "support/sample_records.hpp"

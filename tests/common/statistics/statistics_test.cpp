@@ -7,10 +7,8 @@
 #include <limits>
 #include <map>
 #include <numbers>
-#include <optional>
 #include <random>
 #include <stdexcept>
-#include <vector>
 
 #include "linkgain/statistics/balanced_order.hpp"
 

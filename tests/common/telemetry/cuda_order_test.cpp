@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <set>
-#include <string>
-#include <vector>
 
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"

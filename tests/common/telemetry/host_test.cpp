@@ -7,12 +7,9 @@
 #include <array>
 #include <atomic>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <set>
-#include <string>
 #include <thread>
 #include <utility>
 

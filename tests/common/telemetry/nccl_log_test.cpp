@@ -4,11 +4,8 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "support/call_log_double.hpp"
 #include "support/scratch_folder.hpp"

@@ -333,7 +333,7 @@ NvlinkState to_gpu(double rate) {
           .remote_pci_bus_id = "00000000:07:00.0"};
 }
 
-Reading<NvlinkState> unanswered() { return Reading<NvlinkState>::missing("Unknown Error"); }
+Reading<NvlinkState> unanswered() { return Missing{"Unknown Error"}; }
 
 TEST(NvlinkSummary, NamesTheLinksThatAreSlowerAndThoseThatAreDown) {
   const NvlinkInfo info = summary_of(4, {NvlinkState{}, to_gpu(14.0), to_gpu(7.0), NvlinkState{}});
@@ -358,7 +358,7 @@ TEST(NvlinkSummary, OfALinkThatCannotBeReadKnowsNoNumbers) {
 
 TEST(NvlinkSummary, HasNoRateWhereOneLinksIsNotKnown) {
   NvlinkState silent = to_gpu(14.0);
-  silent.rate_gb_per_s = Reading<double>::missing("Not Supported");
+  silent.rate_gb_per_s = Missing{"Not Supported"};
   for (const NvlinkStates& links : {NvlinkStates{to_gpu(7.0), silent, to_gpu(14.0)},
                                     NvlinkStates{silent, to_gpu(7.0), to_gpu(14.0)}}) {
     const NvlinkInfo info = summary_of(3, links);
@@ -377,9 +377,9 @@ TEST(NvlinkSummary, SaysWhyThereIsNoVersion) {
               one_down.gpu(0).nvlink(0).value().rate_gb_per_s.reason());
   answers.expect_golden("nvlink_missing.txt");
   NvlinkState silent = to_gpu(14.0);
-  silent.version = Reading<int>::missing("Unknown Error");
+  silent.version = Missing{"Unknown Error"};
   EXPECT_EQ(summary_of(1, {silent}).version.reason(), "Unknown Error");
-  const NvlinkInfo none = summary_of(Reading<int>::missing("Not Supported"), {});
+  const NvlinkInfo none = summary_of(Missing{"Not Supported"}, {});
   EXPECT_EQ(none.version.reason(), "Not Supported");
   EXPECT_EQ(none.active.reason(), "Not Supported");
   EXPECT_EQ(none.dark.reason(), "Not Supported");

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <fstream>
-#include <string>
 
 #include "support/nvml_scenario.hpp"
 #include "support/process_support.hpp"

@@ -9,9 +9,8 @@
 #include <random>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "linkgain/cases/sizes.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 #include "step_curves.hpp"
 
 namespace linkgain::test {

@@ -5,9 +5,6 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
-
-#include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -9,9 +9,9 @@
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 #include "support/evidence_cases.hpp"
 #include "support/golden.hpp"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "linkgain/analysis/curve_steps.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/cases/sizes.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 /// Curves for tests of their steps.

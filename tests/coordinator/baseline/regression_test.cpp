@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "linkgain/report/judgement_text.hpp"
 #include "support/golden.hpp"

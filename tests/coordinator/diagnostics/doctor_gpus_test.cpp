@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Reading<bool> unknown_flag() { return Reading<bool>::missing("Not Supported"); }
+Reading<bool> unknown_flag() { return Missing{"Not Supported"}; }
 
 TEST(Doctor, FindsNothingWrongWithAHealthyMachine) {
   const std::vector<Finding> findings = check_machine(healthy_survey());
@@ -54,7 +54,7 @@ TEST(DoctorGpus, Present) {
   survey.host.nvidia_devices = std::vector<std::string>{};
   expect_finding(survey, "gpus-present", "host", not_checkable,
                  "the kernel shows 0 of the 2 that the driver knows");
-  survey.host.nvidia_devices = Reading<std::vector<std::string>>::missing("there is no /sys");
+  survey.host.nvidia_devices = Missing{"there is no /sys"};
   expect_finding(survey, "gpus-present", "host", not_checkable, "no /sys");
 }
 
@@ -75,7 +75,7 @@ TEST(DoctorGpus, OneThatTheDriverTellsNothingOfIsNotTakenToRespond) {
   Survey survey = healthy_survey();
   survey.gpus[0].name.clear();
   expect_finding(survey, "gpu-responds", "GPU0", ok, "does not say its model");
-  survey.gpus[0].temperature_c = Reading<int>::missing("this driver's NVML has no such function");
+  survey.gpus[0].temperature_c = Missing{"this driver's NVML has no such function"};
   expect_finding(survey, "gpu-responds", "GPU0", not_checkable, "has no such function");
 }
 
@@ -96,7 +96,7 @@ TEST(DoctorGpus, ComputeMode) {
   expect_finding(survey, "compute-mode", "GPU0", warning, "one process");
   expect_finding(survey, "compute-mode", "GPU1", warning, "one thread");
   survey.gpus[0].compute_mode = ComputeModeName::prohibited;
-  survey.gpus[1].compute_mode = Reading<ComputeModeName>::missing("Unknown Error");
+  survey.gpus[1].compute_mode = Missing{"Unknown Error"};
   expect_finding(survey, "compute-mode", "GPU0", problem, "prohibited");
   expect_finding(survey, "compute-mode", "GPU1", not_checkable, "Unknown Error");
 }
@@ -110,11 +110,11 @@ TEST(DoctorGpus, NamesNeighbours) {
   expect_finding(survey, "neighbours", "GPU1", ok, "0 % busy");
   survey.gpus[0].busy_percent = 0.0;
   expect_finding(survey, "neighbours", "GPU0", warning, "0 % busy (pid 4711 python3)");
-  survey.gpus[0].processes = Reading<std::vector<GpuProcess>>::missing("Not Supported");
+  survey.gpus[0].processes = Missing{"Not Supported"};
   expect_finding(survey, "neighbours", "GPU0", ok, "0 % busy");
   survey.gpus[0].busy_percent = 40.0;
   expect_finding(survey, "neighbours", "GPU0", warning, "not shown here");
-  survey.gpus[0].busy_percent = Reading<double>::missing("Not Supported");
+  survey.gpus[0].busy_percent = Missing{"Not Supported"};
   expect_finding(survey, "neighbours", "GPU0", not_checkable, "Not Supported");
 }
 
@@ -139,20 +139,20 @@ TEST(DoctorGpus, Visible) {
   survey.topology.gpus[0].cuda_index = hidden;
   expect_finding(survey, "cuda-visible", "host", problem, "0 of 2");
   survey.visible_devices.reset();
-  survey.topology.gpus[0].cuda_index = Reading<int>::missing("the order is not known");
+  survey.topology.gpus[0].cuda_index = Missing{"the order is not known"};
   expect_finding(survey, "cuda-visible", "host", not_checkable, "not known");
 }
 
 TEST(DoctorGpus, WhatCudaSeesIsNotGuessed) {
   const auto hidden = hidden_from_cuda();
-  const auto unknown = Reading<int>::missing("the models differ");
+  const auto unknown = Missing{"the models differ"};
   Survey survey = healthy_survey();
   survey.visible_devices = "0,1";
   for (TopologyGpu& gpu : survey.topology.gpus) gpu.cuda_index = unknown;
   expect_finding(survey, "cuda-visible", "host", not_checkable, "the models differ");
   survey.topology.gpus[0].cuda_index = hidden;
   expect_finding(survey, "cuda-visible", "host", not_checkable, "the models differ");
-  survey.topology.gpus[1].cuda_index = Reading<int>::missing("GPU is lost");
+  survey.topology.gpus[1].cuda_index = Missing{"GPU is lost"};
   survey.topology.gpus[1].no_answer = "GPU is lost";
   expect_finding(survey, "cuda-visible", "host", problem, "0 of 2");
   survey.topology.gpus[0].no_answer = "GPU is lost";
@@ -174,7 +174,7 @@ TEST(DoctorGpus, Order) {
   survey.topology.gpus[0].cuda_index = 1;
   survey.topology.gpus[1].cuda_index = 0;
   expect_finding(survey, "cuda-order", "host", warning, "CUDA's device 0 is GPU1");
-  for (TopologyGpu& gpu : survey.topology.gpus) gpu.cuda_index = Reading<int>::missing("hidden");
+  for (TopologyGpu& gpu : survey.topology.gpus) gpu.cuda_index = Missing{"hidden"};
   expect_finding(survey, "cuda-order", "host", not_checkable, "not known");
 }
 
@@ -203,7 +203,7 @@ TEST(DoctorGpus, Xid) {
   expect_finding(survey, "xid", "GPU1", problem, "Xid 79: the GPU fell off the bus; once");
   expect_finding(survey, "xid", "GPU0", warning, "2 times, last 12 s");
   expect_finding(survey, "xid", "PCI 0000:99:00", warning, "Xid 63");
-  survey.host.xid_events = Reading<std::vector<XidEvent>>::missing("root only");
+  survey.host.xid_events = Missing{"root only"};
   expect_finding(survey, "xid", "host", not_checkable, "root only");
 }
 
@@ -263,7 +263,7 @@ TEST(DoctorPower, Limit) {
               ::testing::HasSubstr("nvidia-smi -i 0 -pl 700"));
   expect_finding(survey, "power-limit", "GPU1", warning, "250 W of 350 W at most");
   survey.gpus[0].power = power_of({}, 700.0, 700.0);
-  survey.gpus[1].power = Reading<PowerState>::missing("Not Supported");
+  survey.gpus[1].power = Missing{"Not Supported"};
   expect_finding(survey, "power-limit", "GPU0", not_checkable, "limit");
   expect_finding(survey, "power-limit", "GPU1", not_checkable, "Not Supported");
   survey.gpus[0].power = power_of(300.0, {}, {});
@@ -279,7 +279,7 @@ TEST(DoctorPower, Brake) {
   expect_finding(with_events(0x48), "power-brake", "GPU0", ok,
                  "none");  // the heat's
   Survey survey = healthy_survey();
-  survey.gpus[0].clock_events = Reading<std::uint64_t>::missing("Not Supported");
+  survey.gpus[0].clock_events = Missing{"Not Supported"};
   expect_finding(survey, "power-brake", "GPU0", not_checkable, "Not Supported");
 }
 
@@ -291,7 +291,7 @@ TEST(DoctorPower, BrakeUnderLoadCounts) {
   load.clock_events = std::uint64_t{0x80};
   survey.gpus[0].load = load;
   expect_finding(survey, "power-brake", "GPU0", problem, "while host copies ran");
-  load.clock_events = Reading<std::uint64_t>::missing("Unknown Error");
+  load.clock_events = Missing{"Unknown Error"};
   survey.gpus[0].load = load;
   expect_finding(survey, "power-brake", "GPU0", ok, "none now");
 }
@@ -328,7 +328,7 @@ TEST(DoctorPower, CapIsExpectedOfABusyGpuOnly) {
   expect_finding(with_events(0x4), "power-cap", "GPU0", ok, "expected under heavy work");
   expect_finding(with_events(0x5), "power-cap", "GPU0", warning, "while idle, 82 W drawn");
   Survey survey = healthy_survey();
-  survey.gpus[0].clock_events = Reading<std::uint64_t>::missing("Not Supported");
+  survey.gpus[0].clock_events = Missing{"Not Supported"};
   expect_finding(survey, "power-cap", "GPU0", not_checkable, "Not Supported");
 }
 
@@ -361,11 +361,11 @@ TEST(DoctorCooling, TemperatureAgainstThePagesLimitsAndTheGpusOwn) {
 
 TEST(DoctorCooling, WithoutAThresholdThePagesRangeHolds) {
   Survey survey = at(89);
-  survey.gpus[0].slowdown_temperature_c = Reading<int>::missing("Not Supported");
+  survey.gpus[0].slowdown_temperature_c = Missing{"Not Supported"};
   expect_finding(survey, "temperature", "GPU0", warning, "89 °C");
   survey.gpus[0].temperature_c = 90;
   expect_finding(survey, "temperature", "GPU0", problem, "90 °C");
-  survey.gpus[0].temperature_c = Reading<int>::missing("Not Supported");
+  survey.gpus[0].temperature_c = Missing{"Not Supported"};
   expect_finding(survey, "temperature", "GPU0", not_checkable, "Not Supported");
 }
 
@@ -388,7 +388,7 @@ TEST(DoctorCooling, Slowdown) {
   expect_finding(with_events(0x48), "thermal-slowdown", "GPU0", problem, "by the hardware now");
   expect_finding(with_events(0x20), "thermal-slowdown", "GPU0", problem, "by the driver now");
   Survey survey = healthy_survey();
-  survey.gpus[0].clock_events = Reading<std::uint64_t>::missing("Not Supported");
+  survey.gpus[0].clock_events = Missing{"Not Supported"};
   expect_finding(survey, "thermal-slowdown", "GPU0", not_checkable, "Not Supported");
 }
 

@@ -27,7 +27,7 @@ TEST(DoctorHost, SharedMemory) {
   expect_finding(with_shared_memory(64 * kMiB, 64 * kMiB, eight), "shared-memory", "host", problem,
                  "64 MiB");
   Survey survey = two_gpus;
-  survey.host.shared_memory = Reading<Capacity>::missing("/dev/shm: No such file");
+  survey.host.shared_memory = Missing{"/dev/shm: No such file"};
   expect_finding(survey, "shared-memory", "host", not_checkable, "No such file");
 }
 
@@ -40,7 +40,7 @@ TEST(DoctorHost, LockedMemoryMattersWhereThereAreAdapters) {
   expect_finding(survey, "locked-memory", "host", warning, "8 MiB");
   survey.host.locked_memory = MemoryLimit{64 * 1024 * kMiB};
   expect_finding(survey, "locked-memory", "host", ok, "64 GiB");
-  survey.host.locked_memory = Reading<MemoryLimit>::missing("refused");
+  survey.host.locked_memory = Missing{"refused"};
   expect_finding(survey, "locked-memory", "host", not_checkable, "refused");
 }
 
@@ -65,15 +65,14 @@ TEST(DoctorHost, ContainersHideProcessesOfOthers) {
   expect_finding(survey, "process-ids", "host", warning, "hidepid");
   survey.gpus.clear();
   expect_finding(survey, "process-ids", "host", ok, "no GPUs");
-  survey.host.processes = Reading<ProcessView>::missing("no /proc");
+  survey.host.processes = Missing{"no /proc"};
   expect_finding(survey, "process-ids", "host", not_checkable, "no /proc");
 }
 
 TEST(DoctorHost, SysMustShowDevices) {
   Survey survey = healthy_survey();
   expect_finding(survey, "sysfs", "host", ok, "/sys");
-  survey.host.nvidia_devices =
-      Reading<std::vector<std::string>>::missing("/sys/bus/pci/devices: No such file");
+  survey.host.nvidia_devices = Missing{"/sys/bus/pci/devices: No such file"};
   expect_finding(survey, "sysfs", "host", warning, "No such file");
   expect_finding(no_gpu_survey(), "sysfs", "host", ok, "/sys");
 }
@@ -93,7 +92,7 @@ TEST(DoctorSoftware, Worker) {
   Survey survey = healthy_survey();
   survey.software.worker = no_gpu_survey().software.worker;
   expect_finding(survey, "worker", "host", warning, "(mpi, Release)");
-  survey.software.worker = Reading<Software>::missing("'linkgain-bench' is not on PATH");
+  survey.software.worker = Missing{"'linkgain-bench' is not on PATH"};
   expect_finding(survey, "worker", "host", not_checkable, "not on PATH");
 }
 
@@ -115,7 +114,7 @@ TEST(DoctorSoftware, DriverAndRuntime) {
 
 TEST(DoctorSoftware, DriverOfAWorkerThatFails) {
   Survey survey = healthy_survey();
-  survey.software.worker = Reading<Software>::missing("CUDA: system not yet initialized");
+  survey.software.worker = Missing{"CUDA: system not yet initialized"};
   expect_finding(survey, "cuda-driver", "host", not_checkable, "system not yet initialized");
   Survey none = no_gpu_survey();
   none.software.worker = survey.software.worker;
@@ -167,7 +166,7 @@ TEST(DoctorSoftware, Launcher) {
   expect_finding(survey, "mpirun", "host", ok, "as root: linkgain run tells mpirun");
   survey.software.root_allowed = true;
   expect_finding(survey, "mpirun", "host", ok, "/usr/bin/mpirun");
-  survey.software.mpirun = Reading<std::string>::missing("it is not on PATH");
+  survey.software.mpirun = Missing{"it is not on PATH"};
   expect_finding(survey, "mpirun", "host", problem, "not on PATH");
 }
 
@@ -199,10 +198,10 @@ TEST(DoctorSoftware, LauncherThatCannotBeComparedWithTheLibrary) {
   expect_finding(with_launcher("usage: mpirun PROGRAM"), "mpirun", "host", not_checkable,
                  "/usr/bin/mpirun: 'usage: mpirun PROGRAM' names no version");
   Survey silent = healthy_survey();
-  silent.software.mpirun_version = Reading<MpiVersion>::missing("mpirun did not answer");
+  silent.software.mpirun_version = Missing{"mpirun did not answer"};
   expect_finding(silent, "mpirun", "host", not_checkable, "/usr/bin/mpirun: mpirun did not answer");
   Survey survey = healthy_survey();
-  survey.software.worker = Reading<Software>::missing("'linkgain-bench' is not on PATH");
+  survey.software.worker = Missing{"'linkgain-bench' is not on PATH"};
   expect_finding(survey, "mpirun", "host", not_checkable, "'linkgain-bench' is not on PATH");
   survey.software.mpirun_version = MpiVersion{"MPICH", 4, "4.0.2"};
   expect_finding(survey, "mpirun", "host", problem, "MPICH 4.0.2");

@@ -84,7 +84,7 @@ TEST(DoctorNvlink, LinksThatAreSlowerThanOthersAreAWarning) {
   expect_finding(survey, "nvlink-rate", "GPU1", warning,
                  "link 3 at 13.2812, link 11 at 13.2812 of 26.5625 GB/s");
   EXPECT_THAT(finding_of(survey, "nvlink-rate", "GPU1").advice, HasSubstr("fabricmanager"));
-  survey.topology.gpus[0].nvlink.rate_gb_per_s = Reading<double>::missing("Not Supported");
+  survey.topology.gpus[0].nvlink.rate_gb_per_s = Missing{"Not Supported"};
   expect_finding(survey, "nvlink-rate", "GPU0", not_checkable, "Not Supported");
 }
 
@@ -109,7 +109,7 @@ Survey three_and_a_bridge(int active, int possible) {
   survey.topology.gpus.push_back(survey.topology.gpus[0]);
   survey.topology.gpus[2].index = 2;
   survey.topology.gpus[2].nvlink.active = 0;
-  survey.topology.gpus[2].nvlink.switched = Reading<bool>::missing("no link is active");
+  survey.topology.gpus[2].nvlink.switched = Missing{"no link is active"};
   return survey;
 }
 
@@ -124,8 +124,8 @@ TEST(DoctorNvlink, OneBridgeForThreeGpusIsNoProblem) {
 
 TEST(DoctorNvlink, NotCheckable) {
   Survey survey = healthy_survey();
-  survey.topology.gpus[0].nvlink.possible = Reading<int>::missing("Unknown Error");
-  survey.topology.gpus[1].nvlink.active = Reading<int>::missing("Timeout");
+  survey.topology.gpus[0].nvlink.possible = Missing{"Unknown Error"};
+  survey.topology.gpus[1].nvlink.active = Missing{"Timeout"};
   expect_finding(survey, "nvlink-links", "GPU0", not_checkable, "Unknown Error");
   expect_finding(survey, "nvlink-links", "GPU1", not_checkable, "Timeout");
 }
@@ -134,7 +134,7 @@ TEST(DoctorNvlink, Errors) {
   Survey survey = healthy_survey();
   expect_finding(survey, "nvlink-errors", "GPU0", ok, "none");
   survey.gpus[0].nvlink_errors = NvlinkErrors{.replays = 3, .recoveries = 1, .crc = 7};
-  survey.gpus[1].nvlink_errors = Reading<NvlinkErrors>::missing("Not Supported");
+  survey.gpus[1].nvlink_errors = Missing{"Not Supported"};
   expect_finding(survey, "nvlink-errors", "GPU0", warning,
                  "7 CRC errors, 3 replays, 1 recovery since");
   expect_finding(survey, "nvlink-errors", "GPU1", not_checkable, "Not Supported");
@@ -190,13 +190,13 @@ TEST(DoctorP2p, RefusedWithoutNvlinkIsAWarning) {
 Survey uncounted(Reading<P2pStatus> over_nvlink) {
   Survey survey = healthy_survey();
   for (TopologyPair& pair : survey.topology.pairs) {
-    pair.nvlinks = Reading<int>::missing("this driver's NVML is too old");
+    pair.nvlinks = Missing{"this driver's NVML is too old"};
     pair.over_nvlink = over_nvlink;
   }
   return survey;
 }
 
-Reading<P2pStatus> not_told() { return Reading<P2pStatus>::missing("Unknown Error"); }
+Reading<P2pStatus> not_told() { return Missing{"Unknown Error"}; }
 
 TEST(DoctorP2p, UncountedLinksAreNoPcie) {
   expect_finding(uncounted(P2pStatus{true, {}}), "p2p", "GPU0-GPU1", ok, "over NVLink (NV?)");
@@ -219,7 +219,7 @@ TEST(DoctorP2p, UncountedLinksAndP2pRefused) {
 
 TEST(DoctorP2p, NotCheckable) {
   Survey survey = pcie_survey();
-  survey.topology.pairs[0].read = Reading<P2pStatus>::missing("Unknown Error");
+  survey.topology.pairs[0].read = Missing{"Unknown Error"};
   expect_finding(survey, "p2p", "GPU0-GPU1", not_checkable, "Unknown Error");
 }
 
@@ -241,8 +241,8 @@ TEST(DoctorBandwidth, IsMeasuredByCopies) {
                  "391.0 GB/s");
   expect_finding(with_copies(healthy_survey(), 391.0, 44.0), "nvlink-bandwidth", "GPU0-GPU1",
                  warning, "44.0 GB/s");
-  expect_finding(with_copies(healthy_survey(), 391.0, Reading<double>::missing("out of memory")),
-                 "nvlink-bandwidth", "GPU0-GPU1", not_checkable, "out of memory");
+  expect_finding(with_copies(healthy_survey(), 391.0, Missing{"out of memory"}), "nvlink-bandwidth",
+                 "GPU0-GPU1", not_checkable, "out of memory");
 }
 
 TEST(DoctorBandwidth, IsAskedForWhereTheLinksPayloadIsNotPublic) {

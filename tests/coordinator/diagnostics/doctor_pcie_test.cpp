@@ -44,9 +44,9 @@ TEST(DoctorPcie, LinkUnderLoad) {
   expect_finding(loaded_link(5, 8), "pcie-link", "GPU0", warning, "x8");
   expect_finding(loaded_link(5, 4), "pcie-link", "GPU0", problem, "x4");
   Survey survey = loaded_link(5, 16);
-  survey.gpus[0].load = Reading<GpuLoad>::missing("no load: exit status 2");
+  survey.gpus[0].load = Missing{"no load: exit status 2"};
   expect_finding(survey, "pcie-link", "GPU0", not_checkable, "no load: exit status 2");
-  survey.topology.gpus[0].pcie.most_width = Reading<int>::missing("Not Supported");
+  survey.topology.gpus[0].pcie.most_width = Missing{"Not Supported"};
   expect_finding(survey, "pcie-link", "GPU0", not_checkable, "Not Supported");
 }
 
@@ -65,10 +65,10 @@ TEST(DoctorPcie, Iommu) {
   expect_finding(with_iommu(healthy_survey(), "DMA"), "iommu", "host", ok, "no pair relies");
   Survey survey = with_iommu(pcie_survey(), "DMA");
   for (GpuSurvey& gpu : survey.gpus) {
-    gpu.iommu_domain = Reading<std::string>::missing("is in no IOMMU group");
+    gpu.iommu_domain = Missing{"is in no IOMMU group"};
   }
   expect_finding(survey, "iommu", "host", not_checkable, "no IOMMU group");
-  survey.host.iommu_units = Reading<std::vector<std::string>>::missing("there is no /sys");
+  survey.host.iommu_units = Missing{"there is no /sys"};
   expect_finding(survey, "iommu", "host", not_checkable, "no /sys");
 }
 
@@ -82,8 +82,8 @@ Survey with_bridges(Survey survey, Reading<bool> redirects) {
 Survey unknown_pair_survey() {
   Survey survey = healthy_survey();
   for (TopologyPair& pair : survey.topology.pairs) {
-    pair.nvlinks = Reading<int>::missing("too old");
-    pair.over_nvlink = Reading<P2pStatus>::missing("too old");
+    pair.nvlinks = Missing{"too old"};
+    pair.over_nvlink = Missing{"too old"};
   }
   return survey;
 }
@@ -115,10 +115,10 @@ TEST(DoctorPcie, AccessControl) {
   expect_finding(with_bridges(pcie_survey(), true), "pcie-acs", "host", warning,
                  "1 of 2 bridges: 0000:02:08.0");
   expect_finding(with_bridges(healthy_survey(), true), "pcie-acs", "host", ok, "no pair relies");
-  expect_finding(with_bridges(pcie_survey(), Reading<bool>::missing("root only")), "pcie-acs",
-                 "host", not_checkable, "root only");
+  expect_finding(with_bridges(pcie_survey(), Missing{"root only"}), "pcie-acs", "host",
+                 not_checkable, "root only");
   Survey survey = pcie_survey();
-  survey.host.bridges = Reading<std::vector<PcieBridge>>::missing("not shown");
+  survey.host.bridges = Missing{"not shown"};
   expect_finding(survey, "pcie-acs", "host", not_checkable, "not shown");
 }
 

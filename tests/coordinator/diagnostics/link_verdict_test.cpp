@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,7 +42,7 @@ Topology gpus_joined(const NvlinkInfo& links, int gpus,
 /// GPUs without a link that is up.
 NvlinkInfo dark(int possible) {
   NvlinkInfo links = nvlink(5, 0, possible, 0, false);
-  links.switched = Reading<bool>::missing("no link is active");
+  links.switched = Missing{"no link is active"};
   return links;
 }
 
@@ -59,14 +58,14 @@ TEST(LinkVerdict, OfTwoGpus) {
   topology = ga102_pair();
   topology.pairs[1].write = p2p("chipset not supported");
   texts.add("writes refused one way", answer(topology));
-  topology.pairs[1].write = Reading<P2pStatus>::missing("Unknown Error");
+  topology.pairs[1].write = Missing{"Unknown Error"};
   texts.add("writes not known one way", answer(topology));
   topology = ga102_pair();
-  for (TopologyPair& each : topology.pairs) each.nvlinks = Reading<int>::missing("too old");
-  for (TopologyGpu& each : topology.gpus) each.nvlink.active = Reading<int>::missing("too old");
+  for (TopologyPair& each : topology.pairs) each.nvlinks = Missing{"too old"};
+  for (TopologyGpu& each : topology.gpus) each.nvlink.active = Missing{"too old"};
   texts.add("links not counted", answer(topology));
   for (TopologyPair& each : topology.pairs) {
-    each.over_nvlink = Reading<P2pStatus>::missing("Unknown Error");
+    each.over_nvlink = Missing{"Unknown Error"};
   }
   texts.add("nothing known", answer(topology));
   texts.add("no bridge", answer(gpus_joined(dark(4), 2, {})));

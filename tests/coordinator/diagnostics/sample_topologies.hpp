@@ -75,22 +75,20 @@ inline Topology ga102_pair() {
 constexpr const char* kLost = "GPU is lost (NVML error 15)";
 
 inline TopologyGpu lost_gpu(int index) {
-  const auto number = Reading<int>::missing(kLost);
+  const auto number = Missing{kLost};
   TopologyGpu gone;
   gone.index = index;
   gone.no_answer = kLost;
   gone.cuda_index = gone.numa_node = number;
-  gone.cpus = Reading<std::string>::missing(kLost);
-  gone.nvlink = {number, number, number, Reading<double>::missing(kLost),
-                 Reading<bool>::missing(kLost)};
+  gone.cpus = Missing{kLost};
+  gone.nvlink = {number, number, number, Missing{kLost}, Missing{kLost}};
   gone.pcie = {number, number, number, number};
   return gone;
 }
 
 inline TopologyPair lost_pair(int from, int to) {
-  TopologyPair made{
-      from, to, Reading<Ancestor>::missing(kLost), Reading<int>::missing(kLost), {}, {}, {}, {}};
-  made.read = made.write = made.atomics = made.over_nvlink = Reading<P2pStatus>::missing(kLost);
+  TopologyPair made{from, to, Missing{kLost}, Missing{kLost}, {}, {}, {}, {}};
+  made.read = made.write = made.atomics = made.over_nvlink = Missing{kLost};
   return made;
 }
 
@@ -98,15 +96,15 @@ inline TopologyPair lost_pair(int from, int to) {
 inline std::vector<TopologyGpu> troubled_gpus() {
   const NvlinkInfo bridged = nvlink(2, 1, 2, 25.78125, false);
   NvlinkInfo none = nvlink(2, 0, 2, 0, false);
-  none.version = Reading<int>::missing("no link is active");
-  none.rate_gb_per_s = Reading<double>::missing("no link is active");
-  none.switched = Reading<bool>::missing("no link is active");
+  none.version = Missing{"no link is active"};
+  none.rate_gb_per_s = Missing{"no link is active"};
+  none.switched = Missing{"no link is active"};
   std::vector<TopologyGpu> gpus{gpu(0, "NVIDIA TITAN RTX", "00000000:06:00.0", bridged, 3),
                                 gpu(1, "NVIDIA TITAN RTX", "00000000:07:00.0", bridged, 3),
                                 gpu(2, "NVIDIA TITAN RTX", "00000000:81:00.0", none, 3),
                                 lost_gpu(3)};
   gpus[2].cuda_index = hidden_from_cuda();
-  gpus[2].numa_node = Reading<int>::missing("the kernel knows of no NUMA node");
+  gpus[2].numa_node = Missing{"the kernel knows of no NUMA node"};
   return gpus;
 }
 
@@ -126,7 +124,7 @@ inline Topology troubled_machine() {
   topology.driver = std::string("535.54.03");
   topology.gpus = troubled_gpus();
   topology.nics = {{"mlx5_0", "0000:0a:00.0", 0},
-                   {"mlx5_1", "0000:8a:00.0", Reading<int>::missing("no NUMA node")}};
+                   {"mlx5_1", "0000:8a:00.0", Missing{"no NUMA node"}}};
   for (int from = 0; from < 6; ++from) {
     for (int to = 0; to < 6; ++to) {
       if (from != to) topology.pairs.push_back(troubled_pair(from, to));

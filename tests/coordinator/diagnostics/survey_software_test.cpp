@@ -45,7 +45,7 @@ TEST(MpiVersion, WhatNamesNoneIsMissing) {
   EXPECT_THAT(found_in("this is mpirun\nversion 4.1.4"), HasSubstr("'this is mpirun'"));
   EXPECT_THAT(found_in("mpirun (Open MPI) four"), HasSubstr("names no version"));
   EXPECT_THAT(found_in(""), HasSubstr("names no version"));
-  EXPECT_EQ(mpi_version_in(Reading<std::string>::missing("it hangs")).reason(), "it hangs");
+  EXPECT_EQ(mpi_version_in(Missing{"it hangs"}).reason(), "it hangs");
 }
 
 using testing::ElementsAre;

@@ -42,7 +42,7 @@ TEST(TopologyReport, LeavesColumnsOutOfANarrowTerminal) {
 
 TEST(TopologyMatrix, HasNvidiaSmisCellsAndColumnsAndExplainsOnlyWhatOccurs) {
   Topology uncounted = h200_pair();
-  uncounted.pairs[0].nvlinks = Reading<int>::missing("function not found");
+  uncounted.pairs[0].nvlinks = Missing{"function not found"};
   Situations texts;
   texts.add("links of both directions", to_terminal(topology_matrix(h200_pair())));
   texts.add("links not counted", to_terminal(topology_matrix(uncounted)));
@@ -60,7 +60,7 @@ TEST(TopologyReport, SaysOnceWhatIsAlike) {
   for (TopologyGpu& gpu : topology.gpus) gpu.nvlink.possible = 0;
   texts.add("no GPU has NVLink", to_terminal(topology_report(topology)));
   for (TopologyGpu& gpu : topology.gpus) {
-    gpu.nvlink.possible = Reading<int>::missing("Not Supported", WhyMissing::unsupported);
+    gpu.nvlink.possible = Missing{"Not Supported", WhyMissing::unsupported};
   }
   texts.add("the driver tells of no NVLink", to_terminal(topology_report(topology)));
   topology.gpus[0].nvlink.possible = 0;

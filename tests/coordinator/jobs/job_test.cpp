@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
-#include <optional>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "support/situations.hpp"
 

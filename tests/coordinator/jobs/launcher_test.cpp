@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <optional>
 
 #include "linkgain/base/errors.hpp"
 #include "support/golden.hpp"

@@ -2,7 +2,6 @@
 #include <sys/mman.h>
 
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <functional>
 #include <regex>

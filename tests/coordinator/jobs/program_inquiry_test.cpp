@@ -33,7 +33,7 @@ TEST(ProgramInquiry, ReadsTheSoftwareOfADescription) {
 }
 
 TEST(ProgramInquiry, SaysWhyThereIsNoDescription) {
-  EXPECT_EQ(software_in(Reading<std::string>::missing("it is gone")).reason(), "it is gone");
+  EXPECT_EQ(software_in(Missing{"it is gone"}).reason(), "it is gone");
   EXPECT_THAT(software_in(std::string("Usage: linkgain-bench")).reason(),
               HasSubstr("of another version"));
   EXPECT_THAT(software_in(protocol::encode(protocol::Reply{protocol::DoneReply{}})).reason(),

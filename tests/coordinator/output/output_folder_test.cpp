@@ -8,10 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "support/process_support.hpp"

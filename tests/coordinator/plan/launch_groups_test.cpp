@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "linkgain/cases/sizes.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"

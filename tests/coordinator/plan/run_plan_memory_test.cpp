@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/sizes.hpp"
+#include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"

@@ -4,7 +4,6 @@
 
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "support/golden.hpp"

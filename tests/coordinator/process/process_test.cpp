@@ -8,19 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <memory>
-#include <optional>
-#include <string>
-#include <thread>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/process/signals.hpp"
 #include "support/process_support.hpp"
 
 namespace linkgain::test {

@@ -7,10 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <optional>
 #include <semaphore>
-#include <thread>
 
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/process.hpp"

@@ -9,7 +9,6 @@
 #include <latch>
 #include <map>
 #include <set>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -8,7 +8,6 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/record/journal.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 #include "support/sample_records.hpp"
 #include "support/situations.hpp"

@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "linkgain/base/text.hpp"
 #include "support/program.hpp"

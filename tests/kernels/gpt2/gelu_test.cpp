@@ -2,7 +2,6 @@
 
 #include <numbers>
 #include <string>
-#include <utility>
 
 #include "kernels/gpt2/column_sums.hpp"
 #include "kernels/gpt2/device_array.hpp"

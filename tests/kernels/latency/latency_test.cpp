@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdint>
 #include <vector>
 
 #include "worker/gpu/gpu_fixture.hpp"

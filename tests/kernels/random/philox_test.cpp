@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
-#include <cstdint>
 #include <set>
 
 #include "kernels/random/model_random.hpp"

@@ -6,7 +6,6 @@
 #include <regex>
 
 #include "linkgain/cases/case_label.hpp"
-#include "linkgain/tables/text_lines.hpp"
 #include "support/golden.hpp"
 
 namespace linkgain::test {

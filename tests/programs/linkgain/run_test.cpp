@@ -1,15 +1,12 @@
 #include "bench/programs/linkgain/run.cpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "bench/programs/linkgain/run_result.hpp"
 #include "linkgain/base/temporary_folder.hpp"
-#include "linkgain/plan/run_plan.hpp"
 #include "parsing.hpp"
 #include "support/full_record.hpp"
 #include "support/golden.hpp"

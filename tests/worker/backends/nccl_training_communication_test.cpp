@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "kernels/timing/warm_up.hpp"

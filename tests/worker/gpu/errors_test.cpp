@@ -3,12 +3,9 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#include <source_location>
-#include <string>
 #include <vector>
 
 #include "cublas_library.hpp"
-#include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/matrix_product.hpp"
 
 namespace linkgain::test {

@@ -6,11 +6,9 @@
 #include <cstring>
 #include <set>
 #include <stdexcept>
-#include <string>
 
 #include "gpu_fixture.hpp"
 #include "kernels/random/philox.hpp"
-#include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "support/bfloat16.hpp"
 

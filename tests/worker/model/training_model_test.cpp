@@ -4,14 +4,10 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <numeric>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/model/tokens.hpp"

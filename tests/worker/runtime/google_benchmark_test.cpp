@@ -7,7 +7,6 @@
 #include <regex>
 #include <sstream>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "support/full_disk.hpp"
 #include "support/golden.hpp"

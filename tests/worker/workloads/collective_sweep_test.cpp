@@ -2,9 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <vector>
-
-#include "linkgain/cases/case.hpp"
 #include "linkgain/workloads/training_operation.hpp"
 #include "support/situations.hpp"
 

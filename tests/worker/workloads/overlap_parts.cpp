@@ -1,13 +1,9 @@
 #include "overlap_parts.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "linkgain/statistics/statistics.hpp"
 

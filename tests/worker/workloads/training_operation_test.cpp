@@ -2,17 +2,12 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdint>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "backends.hpp"
-#include "linkgain/runtime/backend.hpp"
-#include "linkgain/runtime/training_communication.hpp"
 #include "support/rank_test.hpp"
 
 // Run by mpirun: what the check at the end of a training finds, and what it calls it.

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <memory>

@@ -188,7 +188,6 @@ class NcclReduction {
   ncclComm_t made_for_ = nullptr;  ///< null where it is one of NCCL's own
 };
 
-/// An operation by NCCL.
 class NcclDeviceCall : public DeviceCall {
  public:
   NcclDeviceCall(const Case& c, const BufferPlan& plan, const NcclContext& context)

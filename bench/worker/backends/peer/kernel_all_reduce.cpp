@@ -32,20 +32,70 @@ std::int64_t piece_bytes(Bytes size, bool through_host) {
 class KernelAllReduce : public DeviceCall {
  public:
   KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                  Session& session, int multiprocessors, kernels::AllReducePath path);
+                  Session& session, int multiprocessors, kernels::AllReducePath path)
+      : definition_(c),
+        context_(context),
+        through_host_(path == kernels::AllReducePath::host_memory),
+        piece_bytes_(piece_bytes(c.size, through_host_)),
+        choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
+                                           multiprocessors, path)),
+        pools_(c, plan, context, session,
+               Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
+               through_host_) {}
 
  private:
-  void do_prepare() override;
+  /// Requires that all blocks run at once: it is said here, where ranks agree, and not by the first
+  /// launch, for which the others would wait. After what ranks do together, so that none is missing
+  /// there.
+  void do_prepare() override {
+    pools_.join();
+    gpu::check(kernels::check_all_reduce(choice_.method, element_type(definition_.type),
+                                         definition_.ranks, choice_.blocks));
+  }
+
   void do_release() override { pools_.release(); }
   bool do_takes_part() const override { return true; }
-  void do_enqueue(std::int64_t slot) override;
-  void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
-  void do_fill(const kernels::Pattern& pattern) override;
-  std::string do_form() const override;
-  std::optional<bool> do_through_host() const override { return through_host_; }
-  std::optional<TransferPlan> do_plan() const override;
 
-  std::int64_t offset_of(const void* address) const;
+  void do_enqueue(std::int64_t slot) override {
+    kernels::DataOffsets where{offset_of(pools_.own().input(slot)),
+                               offset_of(pools_.own().output(slot))};
+    const std::int64_t element = size_of(definition_.type);
+    const std::int64_t most = piece_bytes_ / element;
+    for (std::int64_t left = definition_.size.value; left > 0; left -= piece_bytes_) {
+      gpu::check(kernels::all_reduce(choice_.method, pools_.memory().regions(), where,
+                                     element_type(definition_.type), std::min(left / element, most),
+                                     most, choice_.blocks, context_.stream->get(),
+                                     context_.bound()));
+      where.input += piece_bytes_;
+      where.output += piece_bytes_;
+    }
+  }
+
+  void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
+
+  void do_fill(const kernels::Pattern& pattern) override {
+    pools_.fill(pattern);
+    gpu::check(kernels::poison_all_reduce_scratch(
+        pools_.memory().regions().scratch[context_.rank],
+        kernels::all_reduce_scratch(choice_.method, piece_bytes_, definition_.ranks),
+        context_.stream->get()));
+  }
+
+  std::string do_form() const override {
+    return fmt::format("kernel: {}, {}", kernels::traits_of(choice_.method).form,
+                       pools_.memory().transport());
+  }
+
+  std::optional<bool> do_through_host() const override { return through_host_; }
+
+  std::optional<TransferPlan> do_plan() const override {
+    const kernels::AllReduceTraits& method = kernels::traits_of(choice_.method);
+    return TransferPlan{std::string(method.algorithm), std::string(method.protocol)};
+  }
+
+  std::int64_t offset_of(const void* address) const {
+    return static_cast<const char*>(address) - static_cast<const char*>(pools_.memory().data());
+  }
 
   Case definition_;
   NcclContext context_;
@@ -54,63 +104,6 @@ class KernelAllReduce : public DeviceCall {
   kernels::AllReduceChoice choice_;
   PeerPools pools_;
 };
-
-KernelAllReduce::KernelAllReduce(const Case& c, const BufferPlan& plan, const NcclContext& context,
-                                 Session& session, int multiprocessors, kernels::AllReducePath path)
-    : definition_(c),
-      context_(context),
-      through_host_(path == kernels::AllReducePath::host_memory),
-      piece_bytes_(piece_bytes(c.size, through_host_)),
-      choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
-                                         multiprocessors, path)),
-      pools_(c, plan, context, session,
-             Bytes{kernels::all_reduce_scratch(choice_.method, piece_bytes_, c.ranks)},
-             through_host_) {}
-
-/// Requires that all blocks run at once: it is said here, where ranks agree, and not by the first
-/// launch, for which the others would wait. After what ranks do together, so that none is missing
-/// there.
-void KernelAllReduce::do_prepare() {
-  pools_.join();
-  gpu::check(kernels::check_all_reduce(choice_.method, element_type(definition_.type),
-                                       definition_.ranks, choice_.blocks));
-}
-
-std::int64_t KernelAllReduce::offset_of(const void* address) const {
-  return static_cast<const char*>(address) - static_cast<const char*>(pools_.memory().data());
-}
-
-void KernelAllReduce::do_fill(const kernels::Pattern& pattern) {
-  pools_.fill(pattern);
-  gpu::check(kernels::poison_all_reduce_scratch(
-      pools_.memory().regions().scratch[context_.rank],
-      kernels::all_reduce_scratch(choice_.method, piece_bytes_, definition_.ranks),
-      context_.stream->get()));
-}
-
-void KernelAllReduce::do_enqueue(std::int64_t slot) {
-  kernels::DataOffsets where{offset_of(pools_.own().input(slot)),
-                             offset_of(pools_.own().output(slot))};
-  const std::int64_t element = size_of(definition_.type);
-  const std::int64_t most = piece_bytes_ / element;
-  for (std::int64_t left = definition_.size.value; left > 0; left -= piece_bytes_) {
-    gpu::check(kernels::all_reduce(choice_.method, pools_.memory().regions(), where,
-                                   element_type(definition_.type), std::min(left / element, most),
-                                   most, choice_.blocks, context_.stream->get(), context_.bound()));
-    where.input += piece_bytes_;
-    where.output += piece_bytes_;
-  }
-}
-
-std::string KernelAllReduce::do_form() const {
-  return fmt::format("kernel: {}, {}", kernels::traits_of(choice_.method).form,
-                     pools_.memory().transport());
-}
-
-std::optional<TransferPlan> KernelAllReduce::do_plan() const {
-  const kernels::AllReduceTraits& method = kernels::traits_of(choice_.method);
-  return TransferPlan{std::string(method.algorithm), std::string(method.protocol)};
-}
 
 }  // namespace
 
