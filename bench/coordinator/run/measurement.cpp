@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
@@ -108,11 +109,11 @@ class CaseRun {
       result.skipped = Skip{.refusal = refusal.what()};
       return;
     }
-    settings_.observer.warn(
-        {name_of(WarningCode::launch_refused),
-         fmt::format("{} was refused in launch {} of variant {}: {}", case_name(result_.definition),
-                     place_.launch + 1, result.variant, refusal.what()),
-         refusal.advice()});
+    settings_.observer.warn({name_of(WarningCode::launch_refused),
+                             fmt::format("{} was refused in launch {} of variant {}: {}",
+                                         spoken_case(result_.definition), place_.launch + 1,
+                                         result.variant, refusal.what()),
+                             refusal.advice()});
   }
 
   void open_in(std::size_t place) {
@@ -321,7 +322,7 @@ class CaseRun {
     result_.stopped = StopReason::job_lost;
     if (!sampled_[place]) note_loss(result_of(place));
     settings_.observer.warn({name_of(WarningCode::job_lost),
-                             fmt::format("{}: {}", case_name(result_.definition), loss.what()),
+                             fmt::format("{}: {}", spoken_case(result_.definition), loss.what()),
                              loss.advice()});
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "linkgain/cases/case_label.hpp"
 #include "measurement_support.hpp"
 
 namespace linkgain::test {
@@ -336,7 +337,8 @@ TEST(MeasureCaseLoss, AlsoMeansAnOpenedCaseThatIsRefused) {
     bench.measure();
     EXPECT_EQ(bench.result.stopped, StopReason::job_lost) << command;
     EXPECT_FALSE(bench.jobs[1].job) << command;
-    EXPECT_EQ(bench.warnings.at(0).text, "all_reduce/float32/sum/1KiB/np2: the fake refuses")
+    EXPECT_EQ(bench.warnings.at(0).text,
+              spoken_case(bench.result.definition) + ": the fake refuses")
         << command;
   }
 }
