@@ -84,7 +84,7 @@ std::string report_on(unsigned short columns, const std::string& command,
   ProgramRequest request{.environment = environment};
   request.environment.insert({{"PAGER", "cat"}, {"LINKGAIN", LINKGAIN}});
   const Shown shown = run_on_terminal(columns, "exec <$tty >$tty; exec " + command, request);
-  EXPECT_EQ(shown.outcome.status, 0);
+  EXPECT_THAT(shown.outcome.status, AnyOf(0, 7)) << "7: fleet judges no two runs of one machine";
   return shown.written;
 }
 
@@ -102,7 +102,7 @@ TEST(ReportOnATerminal, FitsItsWidth) {
       if (copied) continue;
       EXPECT_LE(display_width(line), columns) << line;
     }
-    EXPECT_THAT(screen.lines, Contains(StartsWith("NVLink makes send_recv 0<->1 256 ")));
+    EXPECT_THAT(screen.lines, Contains(StartsWith("NVLink makes send-recv between GPU 0 and")));
     EXPECT_THAT(screen.lines, Contains("By size"));
   }
 }
