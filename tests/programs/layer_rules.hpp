@@ -58,7 +58,7 @@ inline constexpr std::array kLibraries{
     Library{"plan", "coordinator", "jobs"},
     Library{"output", "coordinator", "telemetry"},
     Library{"run", "coordinator", "machines output plan"},
-    Library{"summary", "coordinator", "analysis"},
+    Library{"summary", "coordinator", "analysis tables"},
     Library{"report", "coordinator", "summary tables"},
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.

@@ -302,7 +302,8 @@ RecordedAnswer recorded_answer(const RunSummary& summary) {
     }
     if (!is_compared) rows.push_back({name});
   };
-  RecordedAnswer result{.sentence = answer_sentence(summary, answer)};
+  RecordedAnswer result;
+  result.sentence = answer_sentence(summary, answer);
   for (const AnswerRow& row : answer.spoken) add(result.spoken, row);
   for (const AnswerRow& row : answer.rows) add(result.rows, row);
   for (const CaseSummary* each : answer.headroom) {

@@ -452,15 +452,15 @@ std::string wrong_data(const RunSummary& summary, const CaseSummary& each) {
 }
 
 /// Says in a clause for each kind of warning who else worked on the machine: "Disturbed: GPU 0 was
-/// 98 % busy before anything was started; the host was under load. ".
+/// 98 % busy before anything was started; the host was busy. ". Load that a run can bear has a
+/// warning alone.
 std::string disturbed_text(const Record& record) {
   constexpr std::string_view kAsWarned;
-  static constexpr std::array<std::pair<WarningCode, std::string_view>, 5> kClauses{
+  static constexpr std::array<std::pair<WarningCode, std::string_view>, 4> kClauses{
       {{WarningCode::busy_gpu, kAsWarned},
        {WarningCode::exec_neighbours, kAsWarned},
        {WarningCode::links_disturbed, "other work used the links"},
-       {WarningCode::busy_processors, "the host was busy"},
-       {WarningCode::host_load, "the host was under load"}}};
+       {WarningCode::busy_processors, "the host was busy"}}};
   std::vector<std::string> clauses;
   for (const auto& [code, clause] : kClauses) {
     const auto found = std::ranges::find_if(

@@ -16,6 +16,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/summary/repetition.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"

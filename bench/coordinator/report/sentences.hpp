@@ -33,9 +33,6 @@ Text wrong_data_mark();
 /// was asked for.
 std::string precision_text(const Settings& settings);
 
-/// Writes "NCCL_ALGO=Ring NCCL_PROTO='^LL'", for a shell.
-std::string assignments(const Environment& environment);
-
 /// Says what nvlink_bound() shows, of the training that would gain most, else of the operation;
 /// empty where that is.
 std::string nvlink_bound_sentence(const RunSummary& summary);

@@ -226,12 +226,6 @@ Case Curve::definition() const {
   return definition;
 }
 
-bool Curve::has_pairs() const {
-  return std::ranges::any_of(cases, [&](const CaseSummary* each) {
-    return each->definition().pair != cases.front()->definition().pair;
-  });
-}
-
 bool Curve::mixes_launches() const {
   return std::ranges::any_of(cases, [&](const CaseSummary* each) {
     return each->definition().launch != cases.front()->definition().launch;

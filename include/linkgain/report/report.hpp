@@ -65,11 +65,6 @@ Document nvlink_bound(const RunSummary& summary);
 /// the record knows nothing are not there.
 std::vector<std::string> health_lines(const RunSummary& summary);
 
-/// Writes the command that measures the same again, for a shell: as it was given, without where
-/// results went, and with what was in force by default and is not the default everywhere, inherited
-/// variables among it.
-std::string repetition(const Record& record);
-
 /// Names the file that a run's trainings read, or "generated tokens".
 std::string readable_tokens(const Settings& settings);
 

@@ -88,8 +88,6 @@ struct Curve {
 
   /// Gives the smallest case's, with the launch mode of the largest.
   Case definition() const;
-  /// Tells whether the cases are of more than one pair.
-  bool has_pairs() const;
   /// Tells whether some cases were launched by graph and some by stream.
   bool mixes_launches() const;
 };

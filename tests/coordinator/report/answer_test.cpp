@@ -171,7 +171,7 @@ std::vector<Spoken> sentences_of_changes() {
         "to 2.18x over 6 launches), 1.38x in tf32 and 1.08x in fp32."}},
       {"kernels",
        recorded("2xH200-kernels"),
-       {"Disturbed: the host was under load. host is slower than p2p in all-reduce of 8 B to 1 "
+       {"host is slower than p2p in all-reduce of 8 B to 1 "
         "GiB, at most 12.1x at 1 GiB (27.3 against 329.4 GB/s; 95 % CI 11.9x to 12.2x over 6 "
         "launches). ",
         " NCCL takes 4.10 times the time of linkgain's kernel at 8 B, 2.47 times at 1 MiB and 1.11 "
@@ -226,8 +226,8 @@ std::vector<Spoken> other_sentences() {
         " ring makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00x ("}},
       {"disturbed in several ways",
        several_warnings(),
-       {"Disturbed: in a run of host GPU 1 was 50 % busy; other work used the links; the host was "
-        "under load. NVLink makes "}},
+       {"Disturbed: in a run of host GPU 1 was 50 % busy; other work used the links. NVLink "
+        "makes "}},
       {"a disturbed run",
        with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu",
                     "GPU 0 was 98 % busy with another process"),

@@ -1,3 +1,5 @@
+#include "linkgain/summary/repetition.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,3 +1,5 @@
+#include "linkgain/summary/repetition.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,9 +10,8 @@
 #include <vector>
 
 #include "linkgain/analysis/variant_environment.hpp"
-#include "linkgain/report/report.hpp"
 #include "linkgain/tables/escaping.hpp"
-#include "sentences.hpp"
+#include "linkgain/tables/text_lines.hpp"
 
 namespace linkgain {
 namespace {
