@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/telemetry/nvml.hpp"
@@ -43,7 +44,12 @@ class RunOnGpus : public ::testing::Test {
     return run_shell(std::string(LINKGAIN) + " run --backend nccl --np 2 --quiet --out " +
                      directory_.string() + " " + options);
   }
-  Record record() const { return linkgain::read_record(directory_ / "record.json"); }
+  /// With the figures and intervals that every reader derives.
+  Record record() const {
+    Record read = linkgain::read_record(directory_ / "record.json");
+    summarise(read);
+    return read;
+  }
 };
 
 }  // namespace linkgain::test

@@ -70,7 +70,8 @@ const TrainingResult& training_of(const CaseResult& result) {
 // algorithms for its products the training differs by less than 1e-5 over 20 steps:
 // has_the_same_losses_whatever_….
 TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
-  const Outcome outcome = with_status(0, run_linkgain("--only gpt2_step --steps 200 --launches 1"));
+  const Outcome outcome = with_status(
+      0, run_linkgain("--only gpt2_step --steps 200 --launches 1 --training-precision fp32"));
   const Record record = this->record();
   ASSERT_EQ(record.cases.size(), 2U);
   const CaseResult& ddp = record.cases[0];
@@ -81,7 +82,7 @@ TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
   EXPECT_LT(distance(*training_of(ddp).last_loss, 7.528612), 1e-4) << *training_of(ddp).last_loss;
   EXPECT_FALSE(record.cases[1].variants[1].time) << "none needs one variant";
   const std::string report = "cat " + (directory_ / "report.md").string();
-  EXPECT_THAT(run_shell(report).output, HasSubstr("Exposed communication: "));
+  EXPECT_THAT(run_shell(report).output, HasSubstr("exposed"));
 }
 
 // The learning rate of 20 steps falls faster: the sum of that of the first 12 steps is 9.80 times
@@ -125,7 +126,7 @@ TEST_F(TrainingOnGpus, BucketsMayBeOfAnySize) {
   for (const auto& [size, buckets] : {std::pair{"0.01", 9}, {"0.1", 4}, {"1", 1}}) {
     const Outcome outcome = run_linkgain(
         "--only gpt2_step --model-size tiny --steps 20 --launches 1 --strategy ddp,zero2 --batch 2 "
-        "--sequence 17 --dropout 0 --bucket-mb " +
+        "--training-precision fp32 --sequence 17 --dropout 0 --bucket-mb " +
         std::string(size));
     ASSERT_EQ(outcome.status, 0) << outcome.output;
     const Record record = this->record();
@@ -144,8 +145,10 @@ TEST_F(TrainingOnGpus, BucketsMayBeOfAnySize) {
 }
 
 TEST_F(TrainingOnGpus, BucketsMayBeThoseOfThePagesTime) {
-  const Outcome outcome =
-      with_status(0, run_linkgain("--only gpt2_step --steps 20 --launches 1 --buckets legacy"));
+  const Outcome outcome = with_status(
+      0,
+      run_linkgain(
+          "--only gpt2_step --steps 20 --launches 1 --buckets legacy --training-precision fp32"));
   const CaseResult ddp = record().cases.at(0);
   expect_right(ddp);
   if (HasFatalFailure()) return;

@@ -100,7 +100,7 @@ void add_training_options(DeferredOptions& deferred, SelectionOptions& options) 
   deferred
       .add_list("--training-precision", training.precisions, from_name<TrainingPrecision>,
                 "fp32, tf32, bf16 (mpi: fp64)")
-      ->default_str("fp32; mpi: fp64")
+      ->default_str("run: bf16,fp32; bench: fp32; mpi: fp64")
       ->type_name("NAME,...");
   app.add_option("--batch", training.samples, "Sequences of each rank")
       ->default_str("4")

@@ -173,16 +173,10 @@ ProfilePlan with_lenient_own_work(ProfilePlan plan) {
   return plan;
 }
 
-/// Returns the guide's training.
-Selection usual_training() {
+/// Returns the training in the precision in which people train, and in the guide's.
+Selection usual_training(BackendKind backend) {
   Selection selection;
   selection.operations = {OperationKind::gpt2_step};
-  return selection;
-}
-
-/// Returns the training in the precision in which people train, and in the guide's.
-Selection training_as_people_train(BackendKind backend) {
-  Selection selection = usual_training();
   if (backend == BackendKind::nccl) {
     selection.training.precisions = {TrainingPrecision::bf16, TrainingPrecision::fp32};
   }
@@ -192,7 +186,7 @@ Selection training_as_people_train(BackendKind backend) {
 /// Returns every strategy in every precision: the guide's claim that links matter more the more
 /// often ranks synchronise.
 Selection all_trainings(BackendKind backend) {
-  Selection selection = usual_training();
+  Selection selection = usual_training(backend);
   selection.training.strategies = {TrainingStrategy::ddp, TrainingStrategy::zero2,
                                    TrainingStrategy::zero3};
   if (backend == BackendKind::nccl) {
@@ -426,7 +420,7 @@ Selection usual_selection(OperationKind operation, BackendKind backend) {
   if (operation == OperationKind::ping_pong) return size_sweep(operation, "8:1M:x8");
   if (operation == OperationKind::latency) return size_sweep(operation, "8:64K:x8");
   if (operation == OperationKind::load_latency) return size_sweep(operation, "64K,2M,64M");
-  if (is_training(operation)) return usual_training();
+  if (is_training(operation)) return usual_training(backend);
   if (works_on_memory(operation)) {
     Selection copies = has_pair(operation) ? usual_copies(operation, "64K:1G:x16")
                                            : size_sweep(operation, "64K:1G:x16");
@@ -452,7 +446,7 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
       if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
       return with_lenient_own_work(plan);
     case Profile::standard:
-      plan.selections = {training_as_people_train(backend), all_reduce, send_recv};
+      plan.selections = {usual_training(backend), all_reduce, send_recv};
       if (gpu) {
         plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
         plan.selections.push_back(size_sweep(OperationKind::latency, "8"));
