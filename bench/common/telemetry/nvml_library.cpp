@@ -84,8 +84,8 @@ void DriverWatch::look(const std::stop_token& stop) {
 
 void NvmlLibrary::Closer::operator()(void* object) const noexcept { dlclose(object); }
 
-NvmlLibrary::NvmlLibrary(const std::string& name, Seconds limit)
-    : watch_(limit), object_(open_library(name, watch_)) {}
+NvmlLibrary::NvmlLibrary(const std::string& file, Seconds limit)
+    : watch_(limit), object_(open_library(file, watch_)) {}
 
 void* NvmlLibrary::find(const char* symbol) const {
   return object_ ? dlsym(object_.get(), symbol) : nullptr;

@@ -36,7 +36,10 @@ TEST(MachineOfTopology, KeepsWhatIsKnownOfGpusAndPairs) {
   topology.gpus[1].name = "NVIDIA H200";
   topology.gpus[1].nvlink.possible = 18;
   topology.gpus[1].nvlink.active = Missing{"Timeout"};
-  TopologyPair pair{.from = 0, .to = 1, .ancestor = Ancestor::phb, .nvlinks = 17};
+  TopologyPair pair;
+  pair.to = 1;
+  pair.ancestor = Ancestor::phb;
+  pair.nvlinks = 17;
   pair.read = pair.write = P2pStatus{true, {}};
   topology.pairs.push_back(pair);
   Machine machine = machine_of(topology);
