@@ -260,7 +260,7 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
   const std::string& model = gpu_at(topology, pair->from).name;
   const std::optional<double> rate = bridge_rate(model);
   return fmt::format(
-      "{}To estimate what a bridge could save, or to measure it once fitted: {}",
+      "{}To estimate what a bridge could save: `linkgain run`. To measure it once fitted: {}",
       rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "",
       kCommand);
 }
