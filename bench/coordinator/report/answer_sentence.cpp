@@ -216,8 +216,10 @@ std::pair<std::string, std::string> names_of(const RunSummary& summary, const An
   const std::string first = version_of(0);
   const bool differ = nccl_differs(settings) && !own.empty() && !first.empty() && own != first;
   const auto is_named = [&](std::size_t variant) {
-    const Variant& each = settings.variants[variant];
-    const Variant& reference = settings.variants.front();
+    Variant each = settings.variants[variant];
+    Variant reference = settings.variants.front();
+    each.environment.erase("LINKGAIN_NCCL");  // says which NCCL
+    reference.environment.erase("LINKGAIN_NCCL");
     return each.environment == reference.environment && each.arguments == reference.arguments &&
            each.worker == reference.worker;
   };

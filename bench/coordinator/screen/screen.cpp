@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/base/units.hpp"
@@ -231,20 +232,54 @@ std::string circumstances(const RunSummary& summary) {
   return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
 }
 
+/// Splits the answer where a sentence ends.
+std::vector<std::string> sentences_of(std::string_view answer) {
+  std::vector<std::string> sentences;
+  for (std::size_t end = answer.find(". "); end != answer.npos; end = answer.find(". ")) {
+    sentences.emplace_back(answer.substr(0, end + 1));
+    answer.remove_prefix(end + 2);
+  }
+  sentences.emplace_back(answer);
+  return sentences;
+}
+
+/// Says in at most so many lines the table, as many whole sentences as there is room for, and
+/// warnings, or what is left out. Without the table where no sentence has room beside it.
+std::string card_lines(std::span<const Warning> warnings, const std::string& table,
+                       std::span<const std::string> sentences, std::size_t room) {
+  const std::size_t rest = warnings.empty() ? 0 : 1;
+  for (std::size_t told = sentences.size(); told > 0; --told) {
+    const std::string text =
+        table + in_lines(fmt::format("{}", fmt::join(sentences.first(told), " ")), kCardStyle);
+    const bool is_whole = told == sentences.size();
+    const std::size_t used = line_count(text);
+    if (used + (is_whole ? rest : 1) > room) continue;
+    if (is_whole) {
+      return text + warning_lines(warnings, std::min(kMostWarnings, room - used), kCardStyle);
+    }
+    if (warnings.empty()) return text + "More is in the report.\n";
+    return text + fmt::format("More, and {}, in the report.\n",
+                              counted(std::ssize(warnings), "warning", "warnings"));
+  }
+  if (!table.empty()) return card_lines(warnings, {}, sentences, room);
+  return "The answer is in the report.\n";
+}
+
 }  // namespace
 
 std::string card(const RunSummary& summary) {
   const Record& record = summary.record;
   const Answer answer = answer_of(summary);
-  std::string text = machine_line(summary, "", kCardStyle) + circumstances(summary);
-  if (answer.main() != nullptr) text += to_terminal(card_table(answer), kCardStyle);
-  text += in_lines(answer_sentence(summary, answer), kCardStyle);
+  const std::string head = machine_line(summary, "", kCardStyle) + circumstances(summary);
   const std::string command = record.settings.argv.empty() ? "" : "$ " + repetition(record) + "\n";
+  const std::string table =
+      answer.main() == nullptr ? "" : to_terminal(card_table(answer), kCardStyle);
   constexpr std::size_t kFences = 2;
-  const std::size_t used = line_count(text + command) + kFences;
-  const std::size_t room = kMostCardLines - std::min(kMostCardLines, used);
-  text += warning_lines(record.warnings, std::min(kMostWarnings, room), kCardStyle);
-  return fenced(text + command);
+  const std::size_t used = line_count(head + command) + kFences;
+  return fenced(head +
+                card_lines(record.warnings, table, sentences_of(answer_sentence(summary, answer)),
+                           kMostCardLines - std::min(kMostCardLines, used)) +
+                command);
 }
 
 }  // namespace linkgain

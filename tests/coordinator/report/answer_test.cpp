@@ -77,7 +77,9 @@ CaseResult of_setting(CaseResult result, const std::string& name) {
 /// NCCL 2.28.3 beside 2.32.3, whose send_recv takes longer from 16 to 512 KiB.
 Record two_nccl_versions() {
   Record record = two_gpus();
-  record.settings.variants = {{"p2p", {}}, {.name = "new", .environment = {}, .nccl = "/new.so"}};
+  record.settings.variants = {
+      {"p2p", {}},
+      {.name = "new", .environment = {{"LINKGAIN_NCCL", "/new.so"}}, .nccl = "/new.so"}};
   record.settings.environment_in_force.clear();
   Software other = record.machine.software;
   other.nccl_library = "2.32.3+cuda13.0";

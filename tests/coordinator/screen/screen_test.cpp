@@ -8,6 +8,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/report/answer.hpp"
 #include "support/golden.hpp"
 #include "support/sample_records.hpp"
 #include "support/situations.hpp"
@@ -196,7 +197,8 @@ TEST(Card, FitsIntoAnIssue) {
     }
     cards.add(situation, text);
   };
-  for (const char* folder : {"2xH200-default", "2xH200-node-1", "4xH200-training"}) {
+  for (const char* folder : {"2xH200-default", "2xH200-node-1", "4xH200-training", "2xH200-kernels",
+                             "2xH200-nccl-send_recv"}) {
     add(folder, recorded(folder));
   }
   add("wrong data", wrong_data_record());
@@ -209,6 +211,27 @@ TEST(Card, FitsIntoAnIssue) {
   Record nothing = two_gpus();
   add("nothing measured", nothing);
   expect_golden(cards.text(), "cards.txt");
+}
+
+/// Says what it leaves out, and parts no sentence.
+TEST(Card, EndsWithAWholeSentence) {
+  for (const auto& entry : std::filesystem::directory_iterator(RESULTS_FOLDER)) {
+    if (!std::filesystem::exists(entry.path() / "record.json")) continue;
+    const Record record = recorded(entry.path().filename());
+    const RunSummary summary(record);
+    const std::string answer = answer_sentence(summary, answer_of(summary));
+    const std::string text = card(summary);
+    SCOPED_TRACE(text);
+    std::string flat = text;
+    std::ranges::replace(flat, '\n', ' ');
+    const bool is_whole = flat.find(answer) != std::string::npos;
+    const std::size_t more = flat.find(". More");
+    EXPECT_NE(is_whole, more != std::string::npos);
+    EXPECT_EQ(text.find("warning") != std::string::npos, !record.warnings.empty());
+    if (is_whole || more == std::string::npos) continue;
+    const std::size_t begin = flat.find(answer.substr(0, 9));
+    EXPECT_EQ(answer.find(flat.substr(begin, more + 1 - begin)), 0U);
+  }
 }
 
 }  // namespace
