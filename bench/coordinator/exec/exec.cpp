@@ -91,7 +91,7 @@ class Rounds {
   void warm_up();
   bool fits(int runs) const;
   StopReason run_rounds(int first, int last);
-  int variants_left() const;
+  bool has_nothing_to_compare() const;
   bool is_due(int variant) const;
   void run(const RunPlace& place, int position);
   Warning lost_run(const RunReport& report) const;
@@ -315,10 +315,15 @@ void Rounds::warm_up() {
   }
 }
 
-int Rounds::variants_left() const {
+/// Tells whether fewer than two variants are left and what is left has had its first run.
+bool Rounds::has_nothing_to_compare() const {
   int left = 0;
-  for (int variant = 0; variant < variant_count(); ++variant) left += is_out(variant) ? 0 : 1;
-  return left;
+  for (int variant = 0; variant < variant_count(); ++variant) {
+    if (is_out(variant)) continue;
+    if (runs_[static_cast<std::size_t>(variant)] == 0) return false;
+    ++left;
+  }
+  return left < std::min(2, variant_count());
 }
 
 /// Tells whether there is time for another run of the variant. Each has a first one, whatever the
@@ -342,7 +347,7 @@ StopReason Rounds::run_rounds(int first, int last) {
     run(place, position);
     if (position + 1 == variant_count() && lacks_metric()) return StopReason::skipped;
     if (fails_everywhere()) return StopReason::skipped;
-    if (variants_left() < std::min(2, variant_count())) return StopReason::skipped;
+    if (has_nothing_to_compare()) return StopReason::skipped;
   }
   if (out_of_time) return StopReason::out_of_time;
   return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;

@@ -152,10 +152,24 @@ ProgramMetric& metric_named(std::vector<MetricRequest>& metrics, const std::stri
   throw UsageError(option + ": " + unknown_name("metric", name, names));
 }
 
+/// Requires that an option without a metric's name speaks of a single one: what is right for a rate
+/// is wrong for a latency beside it. `written` has an example of the form with a name.
+void require_single(const std::vector<MetricRequest>& metrics, const std::string& given,
+                    const std::string& written) {
+  if (metrics.size() == 1) return;
+  std::vector<std::string_view> names;
+  for (const MetricRequest& each : metrics) names.push_back(each.metric.name);
+  throw UsageError(fmt::format("{} names none of the {} metrics: {}", given, names.size(),
+                               fmt::join(names, ", ")),
+                   "name those that it is about: " + written);
+}
+
 void set_directions(std::vector<MetricRequest>& metrics, const ExecOptions& options) {
   for (const std::string& text : options.higher_is_better) {
-    if (text == kEveryMetric) {
-      for (MetricRequest& each : metrics) each.metric.higher_is_better = true;
+    if (text == kOnlyMetric) {
+      const std::string& first = metrics.front().metric.name;
+      require_single(metrics, "--higher-is-better", "--higher-is-better=" + first);
+      metrics.front().metric.higher_is_better = true;
       continue;
     }
     for (const std::string& name : split(text, ',')) {
@@ -164,7 +178,7 @@ void set_directions(std::vector<MetricRequest>& metrics, const ExecOptions& opti
   }
 }
 
-/// Takes "tok/s" for all metrics, "rate=tok/s" for one.
+/// Takes "tok/s" for the only metric, "rate=tok/s" for one of several.
 void set_units(std::vector<MetricRequest>& metrics, const ExecOptions& options) {
   for (const std::string& text : options.units) {
     const std::size_t equals = text.find('=');
@@ -173,7 +187,10 @@ void set_units(std::vector<MetricRequest>& metrics, const ExecOptions& options) 
       metric_named(metrics, text.substr(0, equals), "--unit").unit = unit;
       continue;
     }
-    for (MetricRequest& each : metrics) each.metric.unit = unit;
+    const std::string& first = metrics.front().metric.name;
+    require_single(metrics, fmt::format("--unit '{}'", text),
+                   fmt::format("--unit {}={}", first, unit));
+    metrics.front().metric.unit = unit;
   }
 }
 

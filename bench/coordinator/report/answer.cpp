@@ -250,9 +250,29 @@ std::vector<const CaseSummary*> metrics_of(const RunSummary& summary) {
   return metrics;
 }
 
-/// Shows all variants of the metrics that some run gave. Speaks of the first metric, and of what
-/// became of the wall time where that is another one; with more than two variants the table says
-/// it.
+/// Finds the metric that changed most of those that were asked for beside the first one; none where
+/// the first one changed, or nothing did.
+const CaseSummary* changed_beside_first(const std::vector<const CaseSummary*>& metrics,
+                                        std::size_t other) {
+  const auto change = [=](const CaseSummary* each) {
+    return change_of(AnswerRow{each, other}.comparison()).low;
+  };
+  const CaseSummary* most = nullptr;
+  for (const CaseSummary* each : metrics) {
+    const Comparison* const own = AnswerRow{each, other}.comparison();
+    if (own == nullptr || !own->has_speed_up() || is_always_measured(*each->definition().metric)) {
+      continue;
+    }
+    if (!is_change(own->verdict)) continue;
+    if (each == metrics.front()) return nullptr;
+    if (most == nullptr || change(each) > change(most)) most = each;
+  }
+  return most;
+}
+
+/// Shows all variants of the metrics that some run gave. Speaks of the first metric, of another one
+/// where that alone changed, and of what became of the wall time where that is another one; with
+/// more than two variants the table says it.
 Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
   Answer answer;
   const std::vector<const CaseSummary*> metrics = metrics_of(summary);
@@ -266,7 +286,11 @@ Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
   }
   if (answer.rows.empty()) return answer;
   const CaseSummary* const main = metrics.front();
-  for (std::size_t i = 1; i < main->variants.size(); ++i) answer.spoken.push_back({main, i});
+  for (std::size_t i = 1; i < main->variants.size(); ++i) {
+    answer.spoken.push_back({main, i});
+    const CaseSummary* const changed = changed_beside_first(metrics, i);
+    if (changed != nullptr) answer.spoken.push_back({changed, i});
+  }
   if (answer.spoken.empty()) answer.spoken.push_back({main});
   if (main->variants.size() != 2) return answer;
   for (const CaseSummary* each : metrics) {

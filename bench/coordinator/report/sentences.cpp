@@ -137,11 +137,34 @@ std::string no_number_text(const VariantSummary& first, const VariantSummary& ot
   return "neither gave one";
 }
 
+/// Says that all runs of one of the two variants failed and none of the other: "every run with host
+/// failed (2 runs); p2p ran well (1 run, time 20.1 ms)". Empty otherwise.
+std::string one_failed_text(const CaseSummary& each, const Comparison& comparison) {
+  const auto runs = [](std::size_t count) {
+    return counted(static_cast<std::int64_t>(count), "run", "runs");
+  };
+  const VariantSummary* const first = each.find(comparison.first->variant);
+  const VariantSummary* const other = each.find(comparison.other->variant);
+  for (const auto& [lost, good] : {std::pair(first, other), std::pair(other, first)}) {
+    const bool is_lost = lost->ended.all > 0 && lost->ended.failed == lost->ended.all;
+    if (!is_lost || good->launches == 0 || good->ended.lost() > 0) continue;
+    const ProgramMetric& metric = *each.definition().metric;
+    return fmt::format("every run with {} failed ({}); {} ran well ({}, {} {})",
+                       lost->result->variant, runs(lost->ended.all), good->result->variant,
+                       runs(good->launches), metric.name,
+                       readable_value(metric, *good->result->time));
+  }
+  return {};
+}
+
 /// Says why nothing is claimed of a program's variant beside the first one.
 std::string not_compared_sentence(const CaseSummary& each, const Comparison& comparison) {
   const std::string& metric = each.definition().metric->name;
   const std::string& first = comparison.first->variant;
   const std::string& other = comparison.other->variant;
+  if (const std::string failed = one_failed_text(each, comparison); !failed.empty()) {
+    return fmt::format("No comparison: {}.", failed);
+  }
   if (comparison.has(Reason::Kind::lost_runs)) {
     return fmt::format("No comparison of {} with {}: {}; these may be the slow ones.", first, other,
                        lost_runs_text(each, comparison));

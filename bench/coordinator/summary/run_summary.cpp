@@ -33,7 +33,7 @@ Contrast contrast_of_program(const Record& record) {
   const Variant& first = record.settings.variants[0];
   const Variant& other = record.settings.variants[1];
   const bool lacks_p2p_alone = !is_p2p_off(record, first.name) && is_p2p_off(record, other.name) &&
-                               first.nccl == other.nccl &&
+                               first.nccl == other.nccl && first.arguments == other.arguments &&
                                differ_in_transport(first.environment, other.environment) &&
                                differ_in_transport(other.environment, first.environment);
   if (!lacks_p2p_alone) return Contrast::variant;

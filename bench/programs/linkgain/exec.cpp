@@ -71,11 +71,11 @@ void declare_what(CommandLine& line, ExecOptions& options) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
-  app.add_flag(fmt::format("--higher-is-better{{{}}}", kEveryMetric), options.higher_is_better,
-               "All metrics, or those named, are rates, as tokens/s and samples/s")
+  app.add_flag(fmt::format("--higher-is-better{{{}}}", kOnlyMetric), options.higher_is_better,
+               "The metric, or those named, are rates, as tokens/s and samples/s")
       ->type_name("[=NAME,...]");
   add_each("--unit", options.units,
-           "Unit of the numbers, as tok/s, or NAME=tok/s of one metric; repeatable")
+           "Unit of the numbers, as tok/s, or NAME=tok/s of one of several metrics; repeatable")
       ->type_name("UNIT");
   app.add_option("--step", options.step,
                  "A line for each step: the time from one to the next is measured")

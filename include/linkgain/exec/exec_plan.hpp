@@ -18,8 +18,8 @@ namespace linkgain {
 inline constexpr int kDefaultRounds = 6;
 inline constexpr Seconds kDefaultReadyTimeout{600.0};
 
-/// Stands for all in ExecOptions::higher_is_better. No metric can be called so.
-inline constexpr const char* kEveryMetric = "*";
+/// Stands for the only metric in ExecOptions::higher_is_better. No metric can be called so.
+inline constexpr const char* kOnlyMetric = "*";
 
 /// `linkgain exec` as it was asked for; absent or empty means not asked for.
 struct ExecOptions {
@@ -31,8 +31,8 @@ struct ExecOptions {
   std::vector<std::string> metrics;
   MetricUse metric_use = MetricUse::last;
   int skip = 0;
-  std::vector<std::string> higher_is_better;  ///< "NAME,...", or kEveryMetric
-  std::vector<std::string> units;             ///< "UNIT" of all metrics, or "NAME=UNIT"
+  std::vector<std::string> higher_is_better;  ///< "NAME,...", or kOnlyMetric
+  std::vector<std::string> units;             ///< "UNIT" of the only metric, or "NAME=UNIT"
   std::string step;
   std::string server;
   std::string ready;

@@ -44,7 +44,7 @@ TEST(ExecPlan, ComparesP2pAndHostByTimeAlone) {
 TEST(ExecPlan, HasACaseForEachMetric) {
   ExecOptions options = usual();
   options.metrics = {"tokens=([0-9.]+) tok/s"};
-  options.higher_is_better = {kEveryMetric};
+  options.higher_is_better = {kOnlyMetric};
   options.step = "^step";
   EXPECT_THAT(case_names(plan_of(options)),
               ElementsAre("exec/time", "exec/start-up", "exec/tokens/higher", "exec/step"));
@@ -181,7 +181,7 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
   refuse("one name for two", [](ExecOptions& o) { o.metrics = {"a=x(.)", "a=y(.)"}; });
   refuse("--skip alone", [](ExecOptions& o) { o.skip = 1; });
   refuse("--metric-use alone", [](ExecOptions& o) { o.metric_use = MetricUse::sum; });
-  refuse("--higher-is-better alone", [](ExecOptions& o) { o.higher_is_better = {kEveryMetric}; });
+  refuse("--higher-is-better alone", [](ExecOptions& o) { o.higher_is_better = {kOnlyMetric}; });
   const auto refuse_rate = [&](const std::string& what, const std::string& names) {
     refuse(what, [&](ExecOptions& o) {
       o.metrics = {"tokens=tok/s: (.)", "loss: (.)"};
@@ -189,6 +189,11 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
       o.higher_is_better = {names};
     });
   };
+  refuse_rate("--higher-is-better of two metrics", kOnlyMetric);
+  refuse("--unit tok/s of two metrics", [](ExecOptions& o) {
+    o.metrics = {"tokens=tok/s: (.)", "ttft=ttft: (.)"};
+    o.units = {"tok/s"};
+  });
   refuse_rate("--higher-is-better=tokns", "tokns");
   refuse_rate("--higher-is-better=loss,", "loss,");
   refuse_rate("--higher-is-better=step", "step");

@@ -82,7 +82,7 @@ Record several_metrics() {
   options.variants = {"p2p", "host", "ring:NCCL_ALGO=Ring"};
   options.arguments = {"ring:--fast"};
   options.metrics = {"tokens=([0-9]+)", "memory=([0-9]+)"};
-  options.higher_is_better = {kEveryMetric};
+  options.higher_is_better = {"tokens,memory"};
   options.step = "step";
   return record_of(options, {{"time", {50.0, 60.0, 50.01}},
                              {"tokens", {12000.0, 9000.0, 12001.0}},
@@ -265,11 +265,21 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   options.metrics = {"loss=([0-9])"};
   said.add("lower is better",
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 2.5}}})));
-  options.higher_is_better = {kEveryMetric};
+  options.higher_is_better = {kOnlyMetric};
   said.add("higher is better",
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.5, 2.0}}})));
   said.add("higher is better, and was lower",
            answer_of(record_of(options, {{"time", {1.0, 1.2}}, {"loss", {2.0, 5.0}}})));
+  options = reported_options();
+  options.arguments = {"host:--slow"};
+  said.add("arguments differ besides P2P", answer_of(record_of(options, {{"time", {1.0, 1.2}}})));
+  options = reported_options();
+  options.metrics = {"loss=([0-9])", "ttft=([0-9])", "memory=([0-9])"};
+  said.add("the first metric is the same, others are not",
+           answer_of(record_of(options, {{"time", {1.0, 1.0001}},
+                                         {"loss", {2.0, 2.0001}},
+                                         {"ttft", {1.0, 1.1}},
+                                         {"memory", {1.2, 1.0}}})));
   options = reported_options();
   options.metrics = {"loss=([0-9])"};
   const auto losses = [&](MetricValues with, MetricValues without) {
@@ -341,6 +351,8 @@ TEST(ExecAnswer, ClaimsNothingThatItsRunsDoNotCarry) {
   add("every second run of one variant failed", in_one(good, lost));
   add("every second run of one variant gave no number", in_one(good, none));
   add("runs of both failed", in_one(lost, none));
+  add("all runs of one variant failed",
+      [&](const RunPlace& place) { return place.variant == 1 ? lost : good; });
   options.rounds = 2;
   add("another number in each variant, of two runs", in_each(3.0, 4.0, 0.001));
   said.expect_golden("answers_of_odd_runs.txt");
