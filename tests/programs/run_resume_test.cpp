@@ -92,7 +92,7 @@ class RunResume : public HarmedRun {
 /// its place, texts as they are. Of samples, which may be more, the columns.
 std::map<std::string, std::string> frame_of(const Json& record) {
   static const std::regex found(
-      "/(started|digest|warnings/.*|samples/disturbed/.*|"
+      "/(started|digest|answer/.*|warnings/.*|samples/disturbed/.*|"
       "cases/[0-9]+/(converged|stopped|variants/[0-9]+/(disturbed_samples|level_shift.*)))");
   static const std::regex sample("(/samples/[^/]+)(/[0-9]+)+");  // by_rank has two
   std::map<std::string, std::string> frame;

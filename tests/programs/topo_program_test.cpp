@@ -84,7 +84,8 @@ TEST(TopoProgram, JudgesLinksAsDoctorDoes) {
     const Json counts = Json::parse(doctor.output).at("counts");
     EXPECT_EQ(own.status, doctor.status) << scenario;
     const auto says = [&](const char* verdict) {
-      return own.output.find(std::string("\n") + verdict + ": see") != std::string::npos;
+      return own.output.find(std::string("\n") + verdict + ": linkgain doctor") !=
+             std::string::npos;
     };
     EXPECT_EQ(says("problem"), counts.at("problem") > 0) << scenario;
     EXPECT_EQ(says("warning"), counts.at("problem") == 0 && counts.at("warning") > 0) << scenario;

@@ -47,7 +47,20 @@ std::string reason_of(const Record& record) {
   return failed || record.status != RunStatus::complete ? "failed" : "no ratio";
 }
 
-/// Fills in "12.3x all_reduce 1 GiB" of what changed most, or why nothing is shown to have changed.
+/// Says "12.3x all_reduce 1 GiB" of NVLink or P2P, "new 1.68x as long, send_recv 64 KiB" of another
+/// variant.
+std::string result_text(const CaseSummary& each, const Comparison& comparison) {
+  const std::string label = answer_label(each.definition());
+  if (each.contrast != Contrast::variant) {
+    return fmt::format("{} {}", readable_ratio(*comparison.ratio).estimate, label);
+  }
+  const bool is_longer = comparison.ratio->value > 1.0;
+  const Estimate change = is_longer ? *comparison.ratio : inverse_of(*comparison.ratio);
+  return fmt::format("{} {} as {}, {}", comparison.other->variant, readable_ratio(change).estimate,
+                     is_longer ? "long" : "fast", label);
+}
+
+/// Fills in result_text() of what changed most, or why nothing is shown to have changed.
 void add_result(const Record& record, ListedRun& run) {
   const RunSummary summary(record);
   const Answer answer = answer_of(summary);
@@ -59,8 +72,7 @@ void add_result(const Record& record, ListedRun& run) {
   } else if (!is_change(comparison->verdict)) {
     run.no_result = name_of(comparison->verdict);
   } else {
-    run.result = fmt::format("{} {}", readable_ratio(*comparison->ratio).estimate,
-                             answer_label(answer.main()->definition()));
+    run.result = result_text(*answer.main(), *comparison);
   }
 }
 
