@@ -92,7 +92,9 @@ class RowChoice {
   Answer take(std::size_t most_rows) {
     Answer answer{.spoken_headroom = spoken_headroom_};
     speak_of_most(answer);
-    std::ranges::stable_sort(candidates_, {}, &Candidate::rank);
+    std::ranges::stable_sort(candidates_, {}, [&](const Candidate& each) {
+      return std::pair(each.rank, std::ranges::find(answer.spoken, each.row));
+    });
     const std::size_t chosen = std::min(most_rows, candidates_.size());
     const auto rest = candidates_.begin() + static_cast<std::ptrdiff_t>(chosen);
     std::ranges::sort(candidates_.begin(), rest, {}, &Candidate::place);
@@ -204,6 +206,11 @@ class RowChoice {
     const bool is_wrong = std::ranges::any_of(summary_.cases, &CaseSummary::has_wrong_data);
     for (const std::size_t other : others_) {
       AnswerRow row = is_wrong ? AnswerRow{} : most_changed(other);
+      if (row.of != nullptr && row.of->contrast == Contrast::variant) {
+        row.of = *std::ranges::max_element(cases_around(summary_, row), {}, [&](const auto* each) {
+          return std::abs(std::log(AnswerRow{each, other}.comparison()->ratio->value));
+        });
+      }
       const auto first = std::ranges::find_if(candidates_, [other](const Candidate& each) {
         return each.row.other == other && !each.is_headroom;
       });

@@ -243,19 +243,6 @@ bool changes_with(const AnswerRow& row, const Comparison& spoken) {
   return std::abs(std::log(own->ratio->value)) >= least;
 }
 
-/// Finds the cases of the sizes around the row's that changed with it, its own among them.
-std::span<const CaseSummary* const> cases_around(const Curve& curve, const AnswerRow& row) {
-  const std::vector<const CaseSummary*>& cases = curve.cases;
-  const auto changes = [&](const CaseSummary* each) {
-    return changes_with({each, row.other}, *row.comparison());
-  };
-  auto first = std::ranges::find(cases, row.of);
-  auto last = first;
-  while (first != cases.begin() && changes(*(first - 1))) --first;
-  while (last + 1 != cases.end() && changes(*(last + 1))) ++last;
-  return {first, last + 1};
-}
-
 /// Says "; all-gather and reduce-scatter are within 5 %": of operations whose every interval beside
 /// this variant is.
 std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
@@ -284,19 +271,10 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 
 /// Says "NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64
 /// KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather is within 5 %."
-std::string change_by_setting(const RunSummary& summary, AnswerRow row) {
-  Bytes least = row.of->definition().size;
-  Bytes most = least;
-  for (const Curve* curve : summary.curves()) {
-    if (std::ranges::count(curve->cases, row.of) == 0) continue;
-    const std::span<const CaseSummary* const> cases = cases_around(*curve, row);
-    least = cases.front()->definition().size;
-    most = cases.back()->definition().size;
-    row.of = *std::ranges::max_element(cases, {}, [&](const CaseSummary* each) {
-      return std::abs(std::log(AnswerRow{each, row.other}.comparison()->ratio->value));
-    });
-    break;
-  }
+std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
+  const std::span<const CaseSummary* const> cases = cases_around(summary, row);
+  const Bytes least = cases.front()->definition().size;
+  const Bytes most = cases.back()->definition().size;
   const Comparison& comparison = *row.comparison();
   const Case& definition = row.of->definition();
   const auto [own, first] = names_of(summary, row);
@@ -434,9 +412,18 @@ std::string conclusion(const RunSummary& summary, const Answer& answer) {
   if (summary.soak) return soak_sentence(*summary.soak);
   constexpr std::size_t kMostSentences = 3;
   std::vector<std::string> sentences;
+  std::vector<std::string> others;
   for (const AnswerRow& each : answer.spoken) {
-    if (each.comparison() == nullptr || sentences.size() == kMostSentences) continue;
-    sentences.push_back(sentence_of(summary, each));
+    if (each.comparison() == nullptr) continue;
+    if (sentences.size() < kMostSentences) {
+      sentences.push_back(sentence_of(summary, each));
+    } else {
+      others.push_back(each.comparison()->other->variant);
+    }
+  }
+  if (!others.empty()) {
+    const std::string more = counted(std::ssize(others), "more variant is", "more variants are");
+    sentences.push_back(fmt::format("{} in the report: {}.", more, in_words(others)));
   }
   if (const std::string headroom = headroom_sentence(answer); !headroom.empty()) {
     sentences.push_back(headroom);
@@ -475,6 +462,22 @@ std::string disturbed_text(const Record& record) {
 }
 
 }  // namespace
+
+std::span<const CaseSummary* const> cases_around(const RunSummary& summary, const AnswerRow& row) {
+  for (const Curve* curve : summary.curves()) {
+    const std::vector<const CaseSummary*>& cases = curve->cases;
+    auto first = std::ranges::find(cases, row.of);
+    if (first == cases.end()) continue;
+    const auto changes = [&](const CaseSummary* each) {
+      return changes_with({each, row.other}, *row.comparison());
+    };
+    auto last = first;
+    while (first != cases.begin() && changes(*(first - 1))) --first;
+    while (last + 1 != cases.end() && changes(*(last + 1))) ++last;
+    return {first, last + 1};
+  }
+  return {&row.of, 1};
+}
 
 std::string answer_alarm(const RunSummary& summary) {
   const auto wrong = std::ranges::count_if(summary.cases, &CaseSummary::has_wrong_data);

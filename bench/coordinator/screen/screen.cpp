@@ -182,7 +182,9 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
     return line_count(text + fmt::format("{}", fmt::join(notes, "")) + footer + end) + 1;
   };
   // Where the terminal is narrow, one row and a long answer leave no room for all notes.
-  while (answer.rows.size() == 1 && !notes.empty() && lines() > kMostScreenLines) notes.pop_back();
+  const bool may_fit =
+      answer.rows.size() == 1 && line_count(text + footer + end) < kMostScreenLines;
+  while (may_fit && !notes.empty() && lines() > kMostScreenLines) notes.pop_back();
   const std::size_t used = lines();
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   if (room > 1 && !plot.empty()) {

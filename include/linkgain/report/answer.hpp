@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,9 @@ struct AnswerRow {
 /// What stands for a run: chosen once, for the screen, reports and pages.
 struct Answer {
   /// What the sentence is about: for each later variant what is shown to have changed most, of
-  /// those whose intervals do not tell which did the first row. Where nothing is shown to differ,
-  /// or data are wrong, the first row. What changed most of all comes first; empty where there is
-  /// no row.
+  /// those whose intervals do not tell which did the first row, and of a setting the largest change
+  /// of the sizes around that. Where nothing is shown to differ, or data are wrong, the first row.
+  /// What changed most of all comes first; empty where there is no row.
   std::vector<AnswerRow> spoken{};
   /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
   /// size, of latencies the smallest, and the size whose ratio is shown to be the largest where
@@ -46,6 +47,10 @@ struct Answer {
     return spoken.empty() ? nullptr : spoken.front().comparison();
   }
 };
+
+/// Finds the cases of the sizes around the row's that changed with it, its own among them. The row,
+/// which must outlive them, has a comparison with a ratio.
+std::span<const CaseSummary* const> cases_around(const RunSummary& summary, const AnswerRow& row);
 
 /// Says in at most so many columns what is left out; empty where nothing is.
 std::string left_out_text(const Answer& answer, std::size_t most);

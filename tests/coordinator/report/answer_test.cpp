@@ -407,9 +407,23 @@ TEST(Answer, ShowsTheLargestSizeAndThatOfTheLargestRatio) {
                           "all_reduce 1 MiB against ll128"));
   const Answer few = answer_of(summary, 2);
   EXPECT_THAT(labels(few),
-              ElementsAre("all_reduce 256 MiB against ring", "all_reduce 1 MiB against tree"))
-      << "what is spoken of comes first";
-  EXPECT_THAT(few.left_out, Contains("variant ll128"));
+              ElementsAre("all_reduce 1 MiB against tree", "all_reduce 1 MiB against ll128"))
+      << "what is spoken of comes first, the largest change before all";
+  EXPECT_THAT(few.left_out, Contains("variant ring"));
+}
+
+/// The row that the sentence begins with stands wherever there is room for one, and every variant
+/// is in a sentence.
+TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
+  const Record record = recorded("2xH200-nccl-send_recv");
+  const RunSummary summary(record);
+  const Answer one = answer_of(summary, 1);
+  EXPECT_THAT(labels(one), ElementsAre("send_recv graph 128 KiB against v32-ll"));
+  EXPECT_EQ(one.spoken.front(), one.rows.front());
+  const std::string sentence = answer_sentence(summary, one);
+  EXPECT_THAT(sentence, StartsWith("v32-ll "));
+  EXPECT_THAT(sentence, HasSubstr("2.22x at 128 KiB"));
+  EXPECT_THAT(sentence, EndsWith(": v30, v31, v32-chunk and v32."));
 }
 
 TEST(Answer, HasRowsForKernelsDirectionsAndTrainingsWhileThereIsRoom) {
