@@ -48,8 +48,9 @@ std::string answer_of(const Record& record) {
 
 TEST(RunPage, AnswersWhatAReaderAsks) {
   Situations answers;
-  for (const char* folder : {"2xH200-default", "2xH200-full", "4xH200-default", "2xH200-training",
-                             "2xH200-kernels", "2xH200-node-1", "2xH100-ddp-bf16"}) {
+  for (const char* folder :
+       {"2xH200-default", "2xH200-full", "4xH200-default", "2xH200-training", "2xH200-kernels",
+        "2xH200-node-1", "2xH100-ddp-bf16", "2xH200-nccl-versions"}) {
     answers.add(folder, answer_of(recorded(folder)));
   }
   Record record = recorded("2xH200-default");
