@@ -81,16 +81,22 @@ class Frame {
 std::string axes(const Plot& plot, const Frame& frame) {
   const double bottom = frame.bottom();
   std::string text;
+  const auto half_of = [](const Tick& tick) { return text_width(tick.label, kLargestText) / 2.0; };
+  // The lowest name makes room for one below it that begins left of the plot.
+  const bool is_crowded = std::ranges::any_of(frame.x_ticks(), [&](const Tick& tick) {
+    return frame.x(tick.value) - half_of(tick) < kPlotLeft;
+  });
+  const double lowest = is_crowded ? bottom - 2.0 : bottom + 4.5;
   for (const Tick& tick : frame.y_ticks()) {
     const double y = frame.y(tick.value);
     text += svg_line(kPlotLeft, y, kPlotLeft + kPlotWidth, y, "grid");
-    text += svg_text(kPlotLeft - 6.0, y + 4.5, Anchor::end, tick.label);
+    text += svg_text(kPlotLeft - 6.0, std::min(y + 4.5, lowest), Anchor::end, tick.label);
   }
   for (const Tick& tick : frame.x_ticks()) {
     const double x = frame.x(tick.value);
     text += svg_line(x, bottom, x, bottom + 4.0, "grid");
-    const double half = text_width(tick.label, kLargestText) / 2.0;
-    text += svg_text(std::min(x, kPictureWidth - half), bottom + 17.0, Anchor::middle, tick.label);
+    text += svg_text(std::min(x, kPictureWidth - half_of(tick)), bottom + 17.0, Anchor::middle,
+                     tick.label);
   }
   text += svg_line(kPlotLeft, bottom, kPlotLeft + kPlotWidth, bottom, "axis");
   text += svg_text(2.0, frame.top() - 10.0, Anchor::start, plot.y.title, "soft");
