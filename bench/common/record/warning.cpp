@@ -36,6 +36,8 @@ constexpr WarningRow kRows[] = {
      "end other work on this host and run again"},
     {exec_input, "exec-input", Weight::notice, ExitCode::success,
      "let a shell open the file in each run: -- sh -c 'wc -l < FILE'"},
+    {exec_container, "exec-container", Weight::doubtful, ExitCode::success,
+     "pass the variables on with -e NAME before the image"},
     {resumed, "resumed", Weight::notice, ExitCode::success,
      "nothing: the run went on where it was ended"},
     {fewer_launches, "fewer-launches", Weight::notice, ExitCode::success,

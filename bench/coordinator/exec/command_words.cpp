@@ -174,20 +174,66 @@ Words wrapped_words(const Wrapper& wrapper, Words words) {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-}  // namespace
-
-std::string how_to_wait(const std::vector<std::string>& command) {
-  Words words = command;
-  const auto named_first = [&](const auto& each) { return each.name == file_name(words.front()); };
+/// Leaves the words of the program that env, nice and the like run.
+Words without_wrappers(Words words) {
   while (!words.empty()) {
-    const auto* const wrapper = std::ranges::find_if(kWrappers, named_first);
+    const auto* const wrapper = std::ranges::find_if(
+        kWrappers, [&](const auto& each) { return each.name == file_name(words.front()); });
     if (wrapper == kWrappers.end()) break;
     words = wrapped_words(*wrapper, words);
   }
+  return words;
+}
+
+bool is_of_containers(std::string_view program) {
+  return is_among(file_name(program), "docker|podman|nerdctl");
+}
+
+/// Says whether "run" or "exec" is what docker is to do; compose has its variables in a file.
+bool starts_in_container(Words words) {
+  const auto found = std::ranges::find_if(
+      words, [](const std::string& word) { return is_among(word, "run|exec|compose"); });
+  return found != words.end() && *found != "compose";
+}
+
+/// Finds what the word and the next one name behind -e, -ite or --env: "NAME" or "NAME=value".
+std::string_view passed_variable(std::string_view word, std::string_view next) {
+  constexpr std::string_view kLong = "--env=";
+  if (word == "--env") return next;
+  if (word.starts_with(kLong)) return word.substr(kLong.size());
+  if (!word.starts_with('-') || word.starts_with("--")) return {};
+  const std::size_t letter = word.find_first_not_of("-itPqT");
+  if (letter == word.npos || word[letter] != 'e') return {};
+  return letter + 1 == word.size() ? next : word.substr(letter + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> kept_from_container(const std::vector<std::string>& command,
+                                             const Environment& environment) {
+  const Words words = without_wrappers(command);
+  if (words.empty() || !is_of_containers(words.front()) || !starts_in_container(words)) return {};
+  if (has_option(words, "--env-file|--env-host")) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment) {
+    bool is_passed = false;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::string_view passed =
+          passed_variable(words[i], i + 1 < words.size() ? words[i + 1] : "");
+      is_passed = is_passed || passed == name || passed == fmt::format("{}={}", name, value);
+    }
+    if (!is_passed) names.push_back(name);
+  }
+  return names;
+}
+
+std::string how_to_wait(const std::vector<std::string>& command) {
+  const Words words = without_wrappers(command);
   if (words.empty()) return "";
-  const std::string program(file_name(words.front()));
-  const bool is_docker = program == "docker" || program == "podman" || program == "nerdctl";
-  if (is_docker && is_container_in_background(words)) return program + " without -d";
+  if (is_of_containers(words.front()) && is_container_in_background(words)) {
+    return fmt::format("{} without -d", file_name(words.front()));
+  }
+  const auto named_first = [&](const auto& each) { return each.name == file_name(words.front()); };
   const auto* const found = std::ranges::find_if(kSubmitters, named_first);
   const bool ends_at_once = found != kSubmitters.end() && !has_option(words, found->waits);
   return ends_at_once ? std::string(found->advice) : "";

@@ -19,6 +19,7 @@
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -64,6 +65,7 @@ class Rounds {
     for (auto& result : record_.cases) result.stopped = StopReason::interrupted;
     read_errors();
     warn_of_rates();
+    warn_of_containers();
     journal_.write_head(record_);
     warm_up();
     StopReason stopped = run_rounds(1, plan_.rounds);
@@ -87,7 +89,9 @@ class Rounds {
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   bool read_errors();
+  void warn_at_once(const Warning& warning);
   void warn_of_rates();
+  void warn_of_containers();
   void warm_up();
   bool fits(int runs) const;
   StopReason run_rounds(int first, int last);
@@ -289,16 +293,39 @@ bool Rounds::fits(int runs) const {
   return !plan_.budget || elapsed() + longest_ * runs <= plan_.budget->value;
 }
 
+void Rounds::warn_at_once(const Warning& warning) {
+  record_.warnings.push_back(warning);
+  observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
+}
+
 /// Warns of rates that count as times, at once: an answer the wrong way round would come too late.
 void Rounds::warn_of_rates() {
   for (const MetricRequest& each : plan_.output.metrics) {
     if (each.metric.higher_is_better || !looks_like_rate(each)) continue;
-    const Warning warning = warning_of(
+    warn_at_once(warning_of(
         WarningCode::rate_unmarked,
-        fmt::format("{} looks like a rate, but less of it counts as better", each.metric.name));
-    record_.warnings.push_back(warning);
-    observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
+        fmt::format("{} looks like a rate, but less of it counts as better", each.metric.name)));
   }
+}
+
+/// Warns of variables of variants that do not enter the container in which the command runs.
+void Rounds::warn_of_containers() {
+  std::set<std::string> names;
+  for (int variant = 0; variant < variant_count(); ++variant) {
+    const RunPlace place{.variant = variant};
+    const Environment& set = plan_.variants[static_cast<std::size_t>(variant)].environment;
+    const auto keep = [&](const std::vector<std::string>& words) {
+      for (const std::string& name : kept_from_container(words, set)) names.insert(name);
+    };
+    keep(command_of(plan_, place));
+    if (plan_.server) keep(server_of(plan_, place));
+  }
+  if (names.empty()) return;
+  Warning warning = warning_of(
+      WarningCode::exec_container,
+      fmt::format("the container does not get what variants set: {}", fmt::join(names, ", ")));
+  warning.advice = fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
+  warn_at_once(warning);
 }
 
 void Rounds::warm_up() {

@@ -35,4 +35,9 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders);
 /// the like, too. Empty for all others, and where it waits.
 std::string how_to_wait(const std::vector<std::string>& command);
 
+/// Names the variables that a container of docker, podman or nerdctl does not get, as no -e, --env,
+/// --env-file or --env-host passes them on. None where the command starts no container.
+std::vector<std::string> kept_from_container(const std::vector<std::string>& command,
+                                             const Environment& environment);
+
 }  // namespace linkgain

@@ -25,6 +25,7 @@ enum class WarningCode {
   gpu_in_use,
   busy_processors,
   exec_input,
+  exec_container,
   // What happens while it measures
   resumed,
   fewer_launches,

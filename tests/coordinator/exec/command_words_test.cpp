@@ -91,6 +91,26 @@ TEST(HowToWait, LooksBehindProgramsThatRunAnother) {
   EXPECT_EQ(how_to_wait({}), "");
 }
 
+TEST(KeptFromContainer, AreVariablesThatNothingPassesOn) {
+  const Environment environment{{"A", "1"}, {"B", "2"}};
+  const auto kept = [&](const std::string& command) {
+    return kept_from_container(split_words(command, ""), environment);
+  };
+  for (const char* none : {"docker run --rm --gpus all image train", "podman run image",
+                           "nerdctl run -it image", "sudo /usr/bin/docker container run image",
+                           "docker exec box train", "docker run -e A=7 -e AB -e C image"}) {
+    EXPECT_THAT(kept(none), ElementsAre("A", "B")) << none;
+  }
+  EXPECT_THAT(kept("docker run -e A image train"), ElementsAre("B"));
+  for (const char* all :
+       {"docker run -e A -e B image", "docker run -eA --env=B image", "docker run -ite A --env B i",
+        "podman run --env-host image", "docker run --env-file=file image",
+        "docker run --env-file file image", "docker run -e A=1 -e B=2 image",
+        "docker compose run x", "docker pull image", "train run", "env A=1", ""}) {
+    EXPECT_THAT(kept(all), IsEmpty()) << all;
+  }
+}
+
 TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
   const Placeholders place{.variant = "host", .round = 3, .arguments = {"--x", "a b"}};
   EXPECT_EQ(filled_in("{variant}/{round}", place), "host/3");

@@ -178,6 +178,23 @@ TEST_F(Exec, WarnsOfARateOfWhichLessIsBetter) {
   EXPECT_FALSE(warns("([0-9.]+) tok/s", ""));
 }
 
+TEST_F(Exec, WarnsOfVariablesThatDoNotEnterTheContainer) {
+  ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
+  const auto warning_of_runs = [&] {
+    const auto outcome = execute_double(
+        options_, plan, RunDouble([](const RunPlace& place) { return of_time(place, 1.0); }));
+    const auto& all = outcome.record.warnings;
+    const auto found = std::ranges::find(all, "exec-container", &Warning::code);
+    return found == all.end() ? Warning{} : *found;
+  };
+  EXPECT_EQ(warning_of_runs().code, "") << "no container";
+  plan.command = {"docker", "run", "-e", "NCCL_WIN_ENABLE", "image"};
+  EXPECT_THAT(warning_of_runs().text, HasSubstr(": NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE"));
+  EXPECT_THAT(warning_of_runs().advice, HasSubstr(": -e NCCL_NVLS_ENABLE -e NCCL_P2P_DISABLE"));
+  plan.command.insert(plan.command.begin() + 2, "--env-host");
+  EXPECT_EQ(warning_of_runs().code, "");
+}
+
 TEST_F(Exec, WarnsOfInheritedVariables) {
   const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
   Record record;
