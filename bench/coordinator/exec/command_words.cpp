@@ -218,8 +218,8 @@ std::vector<std::string> kept_from_container(const std::vector<std::string>& com
   for (const auto& [name, value] : environment) {
     bool is_passed = false;
     for (std::size_t i = 1; i < words.size(); ++i) {
-      const std::string_view passed =
-          passed_variable(words[i], i + 1 < words.size() ? words[i + 1] : "");
+      const std::string_view next = i + 1 < words.size() ? std::string_view(words[i + 1]) : "";
+      const std::string_view passed = passed_variable(words[i], next);
       is_passed = is_passed || passed == name || passed == fmt::format("{}={}", name, value);
     }
     if (!is_passed) names.push_back(name);

@@ -298,7 +298,7 @@ void judge_own_nccl(const ArmEvidence& arm, ExecVerdict& verdict) {
     verdict.warnings.push_back(
         {name_of(WarningCode::exec_nccl_not_replaced),
          fmt::format("{} asks for NCCL {}, and had {}", arm.variant, arm.nccl, named(libraries)),
-         fmt::format("a RUNPATH, LD_PRELOAD or an import by its full path comes before "
+         fmt::format("an RPATH, LD_PRELOAD or an import by its full path comes before "
                      "LD_LIBRARY_PATH; {}:LD_PRELOAD={} comes before these",
                      arm.variant, arm.nccl)});
   }
