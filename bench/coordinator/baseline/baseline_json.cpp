@@ -14,7 +14,7 @@
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/record_json.hpp"
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 
 namespace linkgain {
 namespace {

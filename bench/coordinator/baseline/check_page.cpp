@@ -11,7 +11,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/row_chart.hpp"
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {

@@ -11,7 +11,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"

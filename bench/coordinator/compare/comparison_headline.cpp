@@ -13,9 +13,9 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
-#include "linkgain/report/judgement_text.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {

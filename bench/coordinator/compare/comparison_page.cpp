@@ -12,7 +12,7 @@
 #include "linkgain/html/page.hpp"
 #include "linkgain/html/plot.hpp"
 #include "linkgain/html/row_chart.hpp"
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 
 namespace linkgain {
 namespace {

@@ -16,7 +16,7 @@
 #include "linkgain/html/plot.hpp"
 #include "linkgain/html/row_chart.hpp"
 #include "linkgain/report/answer.hpp"
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"
 

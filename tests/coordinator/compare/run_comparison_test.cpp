@@ -9,7 +9,7 @@
 #include "comparison_parts.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/compare/comparison_report.hpp"
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 
 namespace linkgain::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "linkgain/report/judgement_text.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
