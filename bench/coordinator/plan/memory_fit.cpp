@@ -114,16 +114,13 @@ std::vector<Limit> limits_of(const Site& site, const RunPlan& plan,
   return limits;
 }
 
-/// Returns the free memory of the GPU that has least of it, of those that `ranks` ranks use:
-/// `gpus`, or the first ones if none are named; nothing if it is not known.
-std::optional<std::int64_t> free_gpu_memory(const Site& site, const std::vector<int>& gpus,
-                                            int ranks) {
+/// Returns the free memory of the GPU that has least of it, of those that the plan uses; nothing if
+/// it is not known.
+std::optional<std::int64_t> free_gpu_memory(const Site& site, const RunPlan& plan) {
   std::optional<std::int64_t> least;
   for (std::size_t i = 0; i < site.free_gpu_memory.size(); ++i) {
-    const auto gpu = static_cast<int>(i);
-    const bool used = gpus.empty() ? gpu < ranks : std::ranges::find(gpus, gpu) != gpus.end();
     const std::optional<std::int64_t>& own = site.free_gpu_memory[i];
-    if (used && own) least = std::min(least.value_or(*own), *own);
+    if (own && uses_gpu(plan, static_cast<int>(i))) least = std::min(least.value_or(*own), *own);
   }
   return least;
 }
@@ -323,7 +320,7 @@ std::int64_t job_memory(const RunPlan& plan) {
 
 void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const bool gpu = plan.backend == BackendKind::nccl;
-  const auto free_gpu = free_gpu_memory(site, plan.gpus, plan.ranks);
+  const auto free_gpu = free_gpu_memory(site, plan);
   std::optional<std::int64_t> memory = gpu ? free_gpu : site.host_memory_bytes;
   if (gpu && !memory) memory = site.gpu_memory_bytes;
   if (memory && !plan.cases.empty()) {

@@ -253,33 +253,33 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
   }
 }
 
-/// Throws UsageError where the GPUs have no arithmetic in the training's precision.
-void require_arithmetic(const TrainingParameters& training, const Site& site) {
+/// Throws UsageError where a GPU of the plan has no arithmetic in the training's precision.
+void require_arithmetic(const TrainingParameters& training, const Site& site, const RunPlan& plan) {
   constexpr int kFirstWithBfloat16 = 80;
-  const int architecture = site.oldest_architecture.value_or(kFirstWithBfloat16);
-  if (training.precision != TrainingPrecision::bf16 || architecture >= kFirstWithBfloat16) return;
-  throw UsageError(fmt::format("{} (sm_{}) has no arithmetic in bfloat16, which begins with sm_{}",
-                               site.gpu_name, architecture, kFirstWithBfloat16),
-                   "train in fp32");
+  if (training.precision != TrainingPrecision::bf16) return;
+  for (std::size_t i = 0; i < site.architectures.size(); ++i) {
+    const int architecture = site.architectures[i].value_or(kFirstWithBfloat16);
+    if (architecture >= kFirstWithBfloat16 || !uses_gpu(plan, static_cast<int>(i))) continue;
+    throw UsageError(
+        fmt::format("{} (sm_{}) has no arithmetic in bfloat16, which begins with sm_{}",
+                    i == 0 ? site.gpu_name : fmt::format("GPU {}", i), architecture,
+                    kFirstWithBfloat16),
+        "train in fp32");
+  }
 }
 
-/// Fits trainings to the ranks and the GPUs: those of `plan` whose strategy cannot share the
-/// parameters out evenly among its ranks, or whose precision the GPUs lack, are left out with a
-/// warning if only a profile brought strategy and precision; what was named is refused with
-/// UsageError. Both say what would do.
-void fit_trainings(const RunOptions& options, const Site& site, RunPlan& plan) {
+/// Leaves trainings of which `require` throws UsageError out of the plan, with a warning; throws it
+/// on for those that `is_named` says were asked for.
+template <typename Require, typename IsNamed>
+void leave_out_trainings(RunPlan& plan, Require require, IsNamed is_named) {
   using Reason = std::pair<std::string, std::string>;  // text and advice
   std::map<Reason, std::vector<std::string>> left_out;
   std::erase_if(plan.cases, [&](const Case& c) {
     if (!c.training) return false;
     try {
-      require_equal_shards(*c.training, c.ranks);
-      require_arithmetic(*c.training, site);
+      require(*c.training, c.ranks);
     } catch (const UsageError& error) {
-      if (std::ranges::count(options.training.strategies, c.training->strategy) > 0 ||
-          std::ranges::count(options.training.precisions, c.training->precision) > 0) {
-        throw;
-      }
+      if (is_named(*c.training)) throw;
       left_out[{error.what(), error.advice()}].push_back(spoken_case(c));
       return true;
     }
@@ -291,6 +291,28 @@ void fit_trainings(const RunOptions& options, const Site& site, RunPlan& plan) {
          fmt::format("left out, because {}: {}", reason.first, fmt::join(names, ", ")),
          reason.second});
   }
+}
+
+/// Fits trainings to the ranks and the GPUs: those of `plan` whose strategy cannot share the
+/// parameters out evenly among its ranks, or whose precision its GPUs lack, are left out with a
+/// warning if only a profile brought the strategy, or the precision; what was named is refused with
+/// UsageError. Both say what would do.
+void fit_trainings(const RunOptions& options, const Site& site, RunPlan& plan) {
+  const auto is_among = [](const auto& all, const auto& one) {
+    return std::ranges::find(all, one) != all.end();
+  };
+  leave_out_trainings(
+      plan,
+      [](const TrainingParameters& training, int ranks) { require_equal_shards(training, ranks); },
+      [&](const TrainingParameters& training) {
+        return is_among(options.training.strategies, training.strategy);
+      });
+  leave_out_trainings(
+      plan,
+      [&](const TrainingParameters& training, int) { require_arithmetic(training, site, plan); },
+      [&](const TrainingParameters& training) {
+        return is_among(options.training.precisions, training.precision);
+      });
 }
 
 /// Plans a soak with so few launches that its samples fit into memory and files, whatever its
@@ -313,6 +335,11 @@ void plan_soak(const RunOptions& options, RunPlan& plan) {
 }
 
 }  // namespace
+
+bool uses_gpu(const RunPlan& plan, int gpu) {
+  if (plan.gpus.empty()) return gpu < plan.ranks;
+  return std::ranges::find(plan.gpus, gpu) != plan.gpus.end();
+}
 
 int rounds_in_launch(const RunPlan& plan, const Case& c, int launch, int launches) {
   if (!c.training) return kRoundsPerLaunch;

@@ -71,10 +71,7 @@ Site survey_site(const std::optional<Hosts>& hosts) {
       site.gpu_memory_bytes = std::min(site.gpu_memory_bytes.value_or(*memory), *memory);
     }
     site.free_gpu_memory.push_back(device.free_memory_bytes());
-    if (const auto architecture = device.sm_architecture()) {
-      site.oldest_architecture =
-          std::min(site.oldest_architecture.value_or(*architecture), *architecture);
-    }
+    site.architectures.push_back(device.sm_architecture());
     if (device.exclusive_compute_mode().value_or(false)) site.exclusive_compute_mode = true;
   }
   if (site.gpus < 2) {

@@ -67,6 +67,10 @@ struct RunPlan {
   std::vector<Warning> warnings;  ///< decisions the reader must know
 };
 
+/// Returns whether a rank of the plan is on this GPU of those that are visible: one of `gpus`, or
+/// of the first ones where none are named.
+bool uses_gpu(const RunPlan& plan, int gpu);
+
 /// Samples of every variant that a case has in a launch, in two pairs of mirrored rounds.
 inline constexpr int kRoundsPerLaunch = 4;
 

@@ -34,8 +34,8 @@ struct Site {
   std::vector<std::optional<std::int64_t>> free_gpu_memory;  ///< now, of each visible GPU, in bytes
   std::optional<std::int64_t> host_memory_bytes;             ///< available now
   std::optional<std::int64_t> shared_memory_bytes;           ///< free in /dev/shm
-  std::optional<std::int64_t> processes;   ///< and threads that may still be started
-  std::optional<int> oldest_architecture;  ///< of the visible GPUs: 75 for sm_75
+  std::optional<std::int64_t> processes;          ///< and threads that may still be started
+  std::vector<std::optional<int>> architectures;  ///< of each visible GPU: 75 for sm_75
   bool exclusive_compute_mode = false;
   bool has_nccl = false;  ///< this build has the nccl backend
   std::string nccl_missing;

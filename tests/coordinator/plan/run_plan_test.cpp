@@ -260,7 +260,7 @@ TEST(FitRanks, LeavesOutOrRefusesStrategiesThatCannotShareTheParametersOut) {
 TEST(FitTrainings, LeavesOutOrRefusesBfloat16WhereTheGpusLackIt) {
   Site turing = with_gpus(2);
   turing.gpu_name = "NVIDIA TITAN RTX";
-  turing.oldest_architecture = 75;
+  turing.architectures = {75, 75};
   const auto precisions = [](const RunPlan& plan) {
     std::set<TrainingPrecision> found;
     for (const Case& c : plan.cases) {
@@ -273,13 +273,27 @@ TEST(FitTrainings, LeavesOutOrRefusesBfloat16WhereTheGpusLackIt) {
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_EQ(plan.warnings[0].code, "left-out");
   EXPECT_THAT(plan.warnings[0].text, HasSubstr("NVIDIA TITAN RTX (sm_75)"));
-  turing.oldest_architecture = 80;
+  turing.architectures = {80, 80};
   EXPECT_THAT(precisions(make_plan({}, turing)),
               UnorderedElementsAre(TrainingPrecision::fp32, TrainingPrecision::bf16));
-  turing.oldest_architecture = 75;
+  turing.architectures = {75, 75};
   RunOptions asked;
   asked.training.precisions = {TrainingPrecision::bf16};
   EXPECT_THAT(usage_error(asked, turing), HasSubstr("sm_75"));
+  Site mixed = with_gpus(3);
+  mixed.architectures = {90, 75, 90};
+  EXPECT_THAT(usage_error(asked, mixed), HasSubstr("GPU 1 (sm_75)"));
+  asked.gpus = {0, 2};
+  EXPECT_NO_THROW(make_plan(asked, mixed)) << "of the GPUs that are used";
+}
+
+TEST(FitTrainings, RefusesForAPrecisionNoStrategyOfAProfile) {
+  RunOptions options = of_training();
+  options.profile = Profile::full;
+  options.training.precisions = {TrainingPrecision::bf16};
+  const RunPlan plan = make_plan(options, with_gpus(7));
+  ASSERT_FALSE(plan.warnings.empty());
+  EXPECT_EQ(plan.warnings.front().code, "left-out");
 }
 
 /// What is refused with these options, as a golden has it.
