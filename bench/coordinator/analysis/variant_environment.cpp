@@ -144,11 +144,10 @@ bool choose_path(const Record& record, const VariantResult& first, const Variant
   static constexpr std::array<std::string_view, 8> kPathVariables{
       "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
       "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
-  // NCCL disables nothing by a 0, as by none.
-  static constexpr std::string_view kDisabling = "DISABLE";
+  // A default chooses nothing.
   const auto chosen = [&](const VariantResult& variant, std::string_view name) {
     const std::string value = variable_of(record, variant.variant, name);
-    return value == "0" && name.find(kDisabling) != std::string_view::npos ? "" : value;
+    return is_harmless(*known_variable(name), value) ? "" : value;
   };
   return std::ranges::any_of(kPathVariables, [&](std::string_view name) {
     return chosen(first, name) != chosen(other, name);

@@ -190,7 +190,7 @@ bool is_of_containers(std::string_view program) {
 }
 
 /// Says whether "run" or "exec" is what docker is to do; compose has its variables in a file.
-bool starts_in_container(Words words) {
+bool starts_in_container(const Words& words) {
   const auto found = std::ranges::find_if(
       words, [](const std::string& word) { return is_among(word, "run|exec|compose"); });
   return found != words.end() && *found != "compose";

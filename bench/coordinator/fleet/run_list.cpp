@@ -54,10 +54,8 @@ std::string result_text(const CaseSummary& each, const Comparison& comparison) {
   if (each.contrast != Contrast::variant) {
     return fmt::format("{} {}", readable_ratio(*comparison.ratio).estimate, label);
   }
-  const bool is_longer = comparison.ratio->value > 1.0;
-  const Estimate change = is_longer ? *comparison.ratio : inverse_of(*comparison.ratio);
-  return fmt::format("{} {} as {}, {}", comparison.other->variant, readable_ratio(change).estimate,
-                     is_longer ? "long" : "fast", label);
+  return fmt::format("{} {}, {}", comparison.other->variant,
+                     spoken_ratio(inverse_of(*comparison.ratio)).words, label);
 }
 
 /// Fills in result_text() of what changed most, or why nothing is shown to have changed.

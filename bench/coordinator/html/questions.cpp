@@ -121,14 +121,14 @@ std::string warnings_html(const RunSummary& summary, WarningWeight weight) {
   return fmt::format("<p>The {} {} no fault.</p>\n", link, warnings.size() == 1 ? "names" : "name");
 }
 
-Document what_is_wrong(const RunSummary& summary) {
+Document what_is_wrong(const RunSummary& summary, const std::vector<Fault>& faults) {
   constexpr std::size_t kMostShown = 4;
-  const std::vector<Fault> faults = faults_of(summary);
-  Document document = paragraph(whether_wrong(summary, heaviest(faults)));
+  const WarningWeight weight = heaviest(faults);
+  Document document = paragraph(whether_wrong(summary, weight));
   for (const Fault& fault : std::span(faults).first(std::min(faults.size(), kMostShown))) {
     document.item(fault.text);
   }
-  document.figure(warnings_html(summary, heaviest(faults)));
+  document.figure(warnings_html(summary, weight));
   return document;
 }
 
@@ -219,8 +219,7 @@ std::string_view replicate(const RunSummary& summary) {
 }
 
 /// Says it in a sentence, before what it rests on.
-std::string verdict(const RunSummary& summary) {
-  const WarningWeight weight = heaviest(faults_of(summary));
+std::string verdict(const RunSummary& summary, WarningWeight weight) {
   if (weight == WarningWeight::wrong) return "No: data are wrong, or the path is.";
   if (summary.record.settings.backend == BackendKind::mpi) {
     return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
@@ -282,33 +281,34 @@ std::string evidence_text(const RunSummary& summary) {
       disagree == 0 ? "all agree with the path" : fmt::format("{} disagree", disagree));
 }
 
-Document can_be_trusted(const RunSummary& summary) {
+Document can_be_trusted(const RunSummary& summary, WarningWeight weight) {
   std::vector<std::string> items{checked_text(summary), launches_text(summary)};
   if (summary.record.settings.backend != BackendKind::mpi) {
     items.push_back(evidence_text(summary));
   }
-  return with_items(paragraph(verdict(summary)), items);
+  return with_items(paragraph(verdict(summary, weight)), items);
 }
 
 }  // namespace
 
 std::string questions(const RunSummary& summary) {
   const Answer answered = answer_of(summary);
+  const std::vector<Fault> faults = faults_of(summary);
   std::string items;
   const auto add = [&](std::string_view question, const Document& answer) {
     if (answer.empty()) return;
     items += fmt::format("<div><dt>{}</dt>\n<dd>{}</dd></div>\n", question, to_html(answer));
   };
   add("Which path?", which_path(answered.main()));
-  add("Is anything wrong?", what_is_wrong(summary));
+  add("Is anything wrong?", what_is_wrong(summary, faults));
   std::vector<AnswerRow> asked = answered.spoken;
   std::ranges::copy(answered.rows, std::back_inserter(asked));
-  const auto has_sizes = std::ranges::find_if(
-      asked, [&](const AnswerRow& each) { return !at_which_size(summary, each).empty(); });
-  if (has_sizes != asked.end()) {
-    add("At which size does it pay?", at_which_size(summary, *has_sizes));
+  Document sizes;
+  for (auto each = asked.begin(); each != asked.end() && sizes.empty(); ++each) {
+    sizes = at_which_size(summary, *each);
   }
-  add("Can it be trusted?", can_be_trusted(summary));
+  add("At which size does it pay?", sizes);
+  add("Can it be trusted?", can_be_trusted(summary, heaviest(faults)));
   return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
 }
 

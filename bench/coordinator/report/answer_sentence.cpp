@@ -396,20 +396,20 @@ std::string headroom_sentence(const Answer& answer) {
   return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));
 }
 
-std::string program_sentence(const Answer& answer) {
-  if (answer.main() == nullptr) return "No comparison: there is no valid run.";
-  if (answer.comparison() == nullptr) return "No comparison: one variant ran.";
+std::vector<std::string> program_sentences(const Answer& answer) {
+  if (answer.main() == nullptr) return {"No comparison: there is no valid run."};
+  if (answer.comparison() == nullptr) return {"No comparison: one variant ran."};
   std::vector<std::string> sentences;
   for (const AnswerRow& each : answer.spoken) {
     sentences.push_back(outcome_sentence(*each.of, *each.comparison()).plain());
   }
-  return fmt::format("{}", fmt::join(sentences, " "));
+  return sentences;
 }
 
 /// Says what every variant came to, and the headroom.
-std::string conclusion(const RunSummary& summary, const Answer& answer) {
-  if (summary.is_of_program()) return program_sentence(answer);
-  if (summary.soak) return soak_sentence(*summary.soak);
+std::vector<std::string> conclusions(const RunSummary& summary, const Answer& answer) {
+  if (summary.is_of_program()) return program_sentences(answer);
+  if (summary.soak) return {soak_sentence(*summary.soak)};
   constexpr std::size_t kMostSentences = 3;
   std::vector<std::string> sentences;
   std::vector<std::string> others;
@@ -428,8 +428,8 @@ std::string conclusion(const RunSummary& summary, const Answer& answer) {
   if (const std::string headroom = headroom_sentence(answer); !headroom.empty()) {
     sentences.push_back(headroom);
   }
-  if (sentences.empty()) return "No conclusion: nothing was measured with two variants.";
-  return fmt::format("{}", fmt::join(sentences, " "));
+  if (sentences.empty()) return {"No conclusion: nothing was measured with two variants."};
+  return sentences;
 }
 
 /// Says what is wrong in the case, in the first variant with wrong data.
@@ -441,7 +441,7 @@ std::string wrong_data(const RunSummary& summary, const CaseSummary& each) {
 }
 
 /// Says in a clause for each kind of warning who else worked on the machine: "Disturbed: GPU 0 was
-/// 98 % busy before anything was started; the host was busy. ". Load that a run can bear has a
+/// 98 % busy before anything was started; the host was busy.". Load that a run can bear has a
 /// warning alone.
 std::string disturbed_text(const Record& record) {
   constexpr std::string_view kAsWarned;
@@ -458,7 +458,7 @@ std::string disturbed_text(const Record& record) {
     clauses.emplace_back(clause == kAsWarned ? found->text.substr(0, found->text.find(" ("))
                                              : clause);
   }
-  return clauses.empty() ? "" : fmt::format("Disturbed: {}. ", fmt::join(clauses, "; "));
+  return clauses.empty() ? "" : fmt::format("Disturbed: {}.", fmt::join(clauses, "; "));
 }
 
 }  // namespace
@@ -488,14 +488,22 @@ std::string answer_alarm(const RunSummary& summary) {
   return has_warning(summary.record, ExitCode::wrong_path) ? "WRONG PATH" : "";
 }
 
-std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
+std::vector<std::string> answer_sentences(const RunSummary& summary, const Answer& answer) {
   const std::string alarm = answer_alarm(summary);
   const auto wrong = std::ranges::find_if(summary.cases, &CaseSummary::has_wrong_data);
-  if (wrong != summary.cases.end())
-    return fmt::format("{}: {}", alarm, wrong_data(summary, *wrong));
-  const std::string bound = nvlink_bound_sentence(summary);
-  return (alarm.empty() ? "" : alarm + ", see the warning. ") + disturbed_text(summary.record) +
-         conclusion(summary, answer) + (bound.empty() ? "" : " " + bound);
+  if (wrong != summary.cases.end()) {
+    return {fmt::format("{}: {}", alarm, wrong_data(summary, *wrong))};
+  }
+  std::vector<std::string> sentences = conclusions(summary, answer);
+  sentences.insert(sentences.begin(), {alarm.empty() ? "" : alarm + ", see the warning.",
+                                       disturbed_text(summary.record)});
+  sentences.push_back(nvlink_bound_sentence(summary));
+  std::erase(sentences, "");
+  return sentences;
+}
+
+std::string answer_sentence(const RunSummary& summary, const Answer& answer) {
+  return fmt::format("{}", fmt::join(answer_sentences(summary, answer), " "));
 }
 
 }  // namespace linkgain

@@ -234,17 +234,6 @@ std::string circumstances(const RunSummary& summary) {
   return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
 }
 
-/// Splits the answer where a sentence ends.
-std::vector<std::string> sentences_of(std::string_view answer) {
-  std::vector<std::string> sentences;
-  for (std::size_t end = answer.find(". "); end != answer.npos; end = answer.find(". ")) {
-    sentences.emplace_back(answer.substr(0, end + 1));
-    answer.remove_prefix(end + 2);
-  }
-  sentences.emplace_back(answer);
-  return sentences;
-}
-
 /// Says in at most so many lines the table, as many whole sentences as there is room for, and
 /// warnings, or what is left out. Without the table where no sentence has room beside it.
 std::string card_lines(std::span<const Warning> warnings, const std::string& table,
@@ -279,7 +268,7 @@ std::string card(const RunSummary& summary) {
   constexpr std::size_t kFences = 2;
   const std::size_t used = line_count(head + command) + kFences;
   return fenced(head +
-                card_lines(record.warnings, table, sentences_of(answer_sentence(summary, answer)),
+                card_lines(record.warnings, table, answer_sentences(summary, answer),
                            kMostCardLines - std::min(kMostCardLines, used)) +
                 command);
 }

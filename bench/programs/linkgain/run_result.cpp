@@ -142,9 +142,9 @@ std::vector<Warning> warnings_of_test_variables(const Environment& environment,
 
 int keep_and_print(Record& record, RunDirectory& directory, ResultStyle style,
                    std::optional<SignalWatch>& watch) {
-  record.answer = recorded_answer(RunSummary(record));
-  const std::filesystem::path kept = keep_record(record, directory);
   const RunSummary summary(record);
+  record.answer = recorded_answer(summary);
+  const std::filesystem::path kept = keep_record(record, directory);
   const bool has_page = kept == directory.path() && keep_report(record, summary, directory);
   watch.reset();
   std::signal(SIGPIPE, SIG_IGN);  // what was not printed is told

@@ -62,6 +62,9 @@ Answer answer_of(const RunSummary& summary,
 
 /// Says what the run says: wrong data where there are any; else who disturbed it, what differs most
 /// for each variant, and the headroom where kernels were measured.
+std::vector<std::string> answer_sentences(const RunSummary& summary, const Answer& answer);
+
+/// Gives them in one text.
 std::string answer_sentence(const RunSummary& summary, const Answer& answer);
 
 /// Gives the same with all its rows to programs that read the JSON.
