@@ -23,6 +23,9 @@ TEST_F(BenchProgram, ListsCaseNamesAndNothingElse) {
               ElementsAre("all_reduce/float32/sum/64B/np2", "all_reduce/float32/sum/64KiB/np2",
                           "send_recv/float32/64B/np2", "send_recv/float32/64KiB/np2"));
   EXPECT_THAT(outcome.error, IsEmpty());
+  const Words usual =
+      lines_of(run_program(bench(2, {"--benchmark_list_tests", "--only", "all_reduce"})).output);
+  EXPECT_EQ(usual.back(), "all_reduce/float32/sum/64MiB/np2") << "of CPU memory not 1 GiB";
 }
 
 TEST_F(BenchProgram, FiltersByNameBothWays) {

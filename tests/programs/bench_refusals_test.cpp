@@ -97,14 +97,22 @@ TEST_F(BenchFault, OfADyingRankEndsTheOthers) {
   EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 5.0));
 }
 
-TEST(BenchWithoutGpus, RefusesTheNcclBackendOnce) {
+/// CPUs' figures must not pass for GPUs'.
+TEST(BenchWithoutGpus, MeasuresNothingUnlessAskedForMpi) {
   if (!is_on_path("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
-  ProgramRequest request = bench(2, {"--backend", "nccl", "--sizes", "64"});
-  std::erase(request.arguments, "mpi");
-  request.arguments.erase(std::ranges::find(request.arguments, "--backend"));
-  request.environment["CUDA_VISIBLE_DEVICES"] = "";
-  const Outcome outcome = with_status(3, run_program(request));
-  EXPECT_EQ(own_lines(outcome.error).size(), 1U) << outcome.error;
+  const Words mpirun{"mpirun",      "-np", "2", "--oversubscribe", "--allow-run-as-root",
+                     LINKGAIN_BENCH};
+  for (const Words& words :
+       {Words{LINKGAIN_BENCH, "-g", "2"}, Words{LINKGAIN_BENCH, "--np", "auto"},
+        Words{LINKGAIN_BENCH, "--np", "2", "-b", "8", "-e", "8"}, Words{LINKGAIN, "bench"},
+        joined(mpirun, {"-b", "8", "-e", "8"}), joined(mpirun, {"--sizes", "64"}),
+        joined(mpirun, {"--backend", "nccl", "--sizes", "64"})}) {
+    const Outcome outcome = with_status(
+        3, run_program({.arguments = words, .environment = {{"CUDA_VISIBLE_DEVICES", ""}}}));
+    EXPECT_EQ(own_lines(outcome.error).size(), 1U) << outcome.error;
+    EXPECT_THAT(outcome.error, testing::HasSubstr("--backend mpi"));
+    EXPECT_EQ(outcome.output, "");
+  }
 }
 
 }  // namespace

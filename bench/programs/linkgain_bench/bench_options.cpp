@@ -26,6 +26,7 @@ namespace linkgain {
 namespace {
 
 constexpr const char* kUsualSizes = "16:1G:x4";
+constexpr const char* kUsualSizesOfMpi = "16:64M:x4";
 
 constexpr const char* kExamples =
     "Google Benchmark's options (--benchmark_filter=REGEX, --benchmark_list_tests,\n"
@@ -132,10 +133,10 @@ WorkerOptions text_request(std::string text) {
   return options;
 }
 
-Selection choose_selection(const SelectionOptions& options) {
+Selection choose_selection(const SelectionOptions& options, BackendKind backend) {
   Selection selection;
   selection.operations = {OperationKind::all_reduce, OperationKind::send_recv};
-  selection.sizes = parse_sizes(kUsualSizes);
+  selection.sizes = parse_sizes(backend == BackendKind::nccl ? kUsualSizes : kUsualSizesOfMpi);
   if (!options.operations.empty()) selection.operations = options.operations;
   return with_options(selection, options);
 }
@@ -241,10 +242,9 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   add_job_options(job, selection);
   DeferredOptions cases(app);
   add_selection_options(cases, selection);
-  const BackendKind usual = build_info().has_nccl ? BackendKind::nccl : BackendKind::mpi;
-  app.get_option("--backend")->default_str("nccl, if it was built; else mpi");
+  app.get_option("--backend")->default_str("nccl");
   app.get_option("--only")->default_str("all_reduce,send_recv");
-  app.get_option("--sizes")->default_str(kUsualSizes);
+  app.get_option("--sizes")->default_str(fmt::format("{}; mpi: {}", kUsualSizes, kUsualSizesOfMpi));
   app.option_defaults()->group("Modes");
   Modes modes;
   DeferredOptions own(app);
@@ -265,7 +265,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
         fmt::format("linkgain-bench {}\n{}\n", build_info().version, build_info().text));
   }
   job.read();
-  options.backend = selection.backend.value_or(usual);
+  options.backend = selection.backend.value_or(BackendKind::nccl);
   options.gpus = selection.gpus;
   if (!modes.ranks.empty()) options.ranks_to_start = parse_ranks(modes.ranks);
   if (means_nccl_tests(modes.format, app.remaining(), argv[0])) {
@@ -285,7 +285,7 @@ WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   options.training = choose_training(selection);
   if (options.mode == WorkerOptions::Mode::benchmark) require_training(options);
   cases.read();
-  options.selection = choose_selection(selection);
+  options.selection = choose_selection(selection, options.backend);
   return options;
 }
 

@@ -24,7 +24,7 @@ struct WorkerOptions {
   std::optional<ProofRung> rung;  ///< of Mode::prove
   /// Ranks of itself that are to be started before anything else; absent: none.
   std::optional<RanksToStart> ranks_to_start;
-  BackendKind backend = BackendKind::mpi;
+  BackendKind backend = BackendKind::nccl;
   std::vector<int> gpus;
   Selection selection;
   Seconds sample_target = kDefaultSampleTarget;

@@ -366,6 +366,7 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
 int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
   Environment environment = current_environment();
   require_no_ranks_yet(environment, options);
+  require_built(options.backend);
   const auto mpirun = find_program("mpirun", environment);
   if (!mpirun) {
     throw MachineError("'mpirun' is not on PATH",

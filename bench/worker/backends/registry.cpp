@@ -20,16 +20,21 @@ std::unique_ptr<Backend> make_nccl(Session& session, const BackendOptions& optio
   return make_nccl_backend(session, options.gpus, options.settings, options.timeout);
 }
 #else
-std::unique_ptr<Backend> make_nccl(Session&, const BackendOptions&) {
-  throw MachineError(fmt::format("this build has no nccl backend: {}", build_info().nccl_missing),
-                     "install CUDA and NCCL and build again, or use --backend mpi");
-}
+std::unique_ptr<Backend> make_nccl(Session&, const BackendOptions&) { return nullptr; }
 #endif
 
 }  // namespace
 
+void require_built(BackendKind kind) {
+  if (kind != BackendKind::nccl || build_info().has_nccl) return;
+  throw MachineError(fmt::format("this build has no nccl backend: {}", build_info().nccl_missing),
+                     "install CUDA and NCCL and build again, or measure MPI in CPU memory with "
+                     "--backend mpi");
+}
+
 std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
                                       const BackendOptions& options) {
+  require_built(kind);
   switch (kind) {
     case BackendKind::nccl:
       return make_nccl(session, options);

@@ -18,6 +18,9 @@ struct BackendOptions {
   Seconds timeout{};
 };
 
+/// Throws MachineError where this build has no backend of that kind.
+void require_built(BackendKind kind);
+
 /// Makes the backend of that kind on this rank; local to the rank. Throws MachineError where this
 /// build has none or the rank has no device.
 std::unique_ptr<Backend> make_backend(BackendKind kind, Session& session,
