@@ -177,6 +177,12 @@ Seconds geometric_mean(std::span<const LaunchMedian> launches) {
   return launches.size() == 1 ? launches.front().time : Seconds{std::exp(mean_log(launches))};
 }
 
+std::string_view ending_of(const Record& record) {
+  const bool failed =
+      std::ranges::any_of(record.runs, [](const ProgramRun& run) { return !run.failure.empty(); });
+  return failed && record.status == RunStatus::incomplete ? "failed" : name_of(record.status);
+}
+
 int count_samples(const Record& record) {
   std::size_t count = 0;
   for (const CaseResult& result : record.cases) count += result.samples.size();

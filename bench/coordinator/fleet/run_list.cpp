@@ -42,9 +42,7 @@ constexpr std::string_view kBudget = "budget";
 /// Says why a run that has nothing to compare has not.
 std::string reason_of(const Record& record) {
   if (record.status == RunStatus::interrupted) return "stopped";
-  const bool failed =
-      std::ranges::any_of(record.runs, [](const ProgramRun& run) { return !run.failure.empty(); });
-  return failed || record.status != RunStatus::complete ? "failed" : "no ratio";
+  return record.status == RunStatus::complete ? "no ratio" : "failed";
 }
 
 /// Says "12.3x all_reduce 1 GiB" of NVLink or P2P, "new 1.68x as long, send_recv 64 KiB" of another
@@ -82,11 +80,9 @@ bool was_cut_by_budget(const Record& record) {
 }
 
 std::string status_of(const Record& record) {
-  const auto failed = [](const ProgramRun& run) { return !run.failure.empty(); };
-  if (std::ranges::any_of(record.runs, failed)) return "failed";
   if (record.status == RunStatus::complete && was_cut_by_budget(record))
     return std::string(kBudget);
-  return std::string(name_of(record.status));
+  return std::string(ending_of(record));
 }
 
 /// Lists a record, a journal, or a folder that may not be read.

@@ -73,8 +73,8 @@ std::vector<Fault> faults_of(const RunSummary& summary) {
                                            disagree, counted(judged, "result", "results"))});
   }
   if (record.status != RunStatus::complete) {
-    faults.push_back({WarningWeight::incomplete,
-                      fmt::format("The run is not complete: {}.", name_of(record.status))});
+    faults.push_back(
+        {WarningWeight::incomplete, fmt::format("Status of the run: {}.", ending_of(record))});
   }
   if (summary.health && summary.health->unhealthy_samples > 0) {
     faults.push_back(

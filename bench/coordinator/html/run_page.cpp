@@ -111,7 +111,7 @@ std::string runs_table(std::span<const ShownRun> runs) {
     const Record& record = run.summary->record;
     table.add_row({run.name,
                    fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine)),
-                   fmt::format("{}, {}", record.started, name_of(record.status)),
+                   fmt::format("{}, {}", record.started, ending_of(record)),
                    answer_sentence(*run.summary, answer_of(*run.summary))});
   }
   return to_html(table);

@@ -325,7 +325,7 @@ Document answer_notes(const RunSummary& summary) {
   }
   if (record.status != RunStatus::complete) {
     document.paragraph(fmt::format("The run is not complete ({}): this is what it had measured.",
-                                   name_of(record.status)));
+                                   ending_of(record)));
   }
   return document;
 }

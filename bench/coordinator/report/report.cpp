@@ -350,7 +350,7 @@ Document report_head(const Record& record) {
   document.paragraph(fmt::format(
       "Measured on {}{} at {}{}: {}.", machine.host.empty() ? "an unnamed host" : machine.host,
       program ? fmt::format(" ({})", ranks) : "",
-      record.started.empty() ? "an unknown time" : record.started, wall, name_of(record.status)));
+      record.started.empty() ? "an unknown time" : record.started, wall, ending_of(record)));
   return document;
 }
 

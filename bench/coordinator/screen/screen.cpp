@@ -82,7 +82,7 @@ std::string machine_line(const RunSummary& summary, const std::string& host,
   if (summary.is_of_program()) {
     return with_end(one_line(host + describe_ranks(machine)),
                     is_finished ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
-                                : fmt::format("not complete: {}", name_of(record.status)),
+                                : std::string(ending_of(record)),
                     style);
   }
   std::string text = machine.ranks.empty() ? "no ranks" : one_line(describe_ranks(machine));
@@ -96,7 +96,7 @@ std::string machine_line(const RunSummary& summary, const std::string& host,
   if (machine.software.nccl_library) text += ", NCCL " + one_line(*machine.software.nccl_library);
   const std::string end =
       is_finished ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
-                  : fmt::format("{}: {} of {} measured", name_of(record.status),
+                  : fmt::format("{}: {} of {} measured", ending_of(record),
                                 std::ranges::count_if(summary.cases, &CaseSummary::is_measured),
                                 counted(std::ssize(summary.cases), "case", "cases"));
   return with_end(text, fmt::format("{}, {}", summary.launches.text(), end), style);

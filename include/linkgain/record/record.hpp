@@ -375,7 +375,6 @@ struct ProgramRun {
   bool operator==(const ProgramRun&) const = default;
 };
 
-/// The document of one run.
 /// A row of the answer, for programs that read the JSON.
 struct RecordedRow {
   std::string name;                 ///< of the case
@@ -394,6 +393,7 @@ struct RecordedAnswer {
   bool operator==(const RecordedAnswer&) const = default;
 };
 
+/// The document of one run.
 struct Record {
   std::string started;                 ///< UTC, "2026-11-20T16:40:00Z"
   std::optional<double> wall_seconds;  ///< of a journal until its last line that tells it
@@ -416,6 +416,10 @@ struct Record {
   /// written.
   std::string digest{};
 };
+
+/// Says how the run ended: "failed" where it is incomplete since runs of a program failed, else the
+/// name of its status.
+std::string_view ending_of(const Record& record);
 
 int count_samples(const Record& record);
 /// Launches that any case was sampled in.

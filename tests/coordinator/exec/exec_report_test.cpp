@@ -307,6 +307,24 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   said.expect_golden("answers.txt");
 }
 
+TEST(ExecAnswer, ExplainsATimeThatDoesNotShowTheChangeOfAMetric) {
+  ExecOptions options = reported_options();
+  options.metrics = {"rate=([0-9])"};
+  options.higher_is_better = {kOnlyMetric};
+  options.server = "sh serve.sh";
+  options.ready = "ready";
+  EXPECT_THAT(answer_of(record_of(options, {{"time", {1.0, 1.01}}, {"rate", {2.5, 2.0}}})),
+              HasSubstr("client's whole run; rate is"));
+  options = reported_options();
+  options.step = "step";
+  const auto of_steps = [&](double other_time) {
+    return answer_of(record_of(
+        options, {{"time", {50.0, other_time}}, {"start-up", {48.0, 48.1}}, {"step", {1.0, 1.2}}}));
+  };
+  EXPECT_THAT(of_steps(50.2), HasSubstr("(48.05 s of 50.05 s); step is"));
+  EXPECT_THAT(of_steps(60.0), Not(HasSubstr("whole run")));
+}
+
 /// Of the loss that runs print.
 TEST(ExecAnswer, ClaimsNothingThatItsRunsDoNotCarry) {
   Situations said;

@@ -103,6 +103,7 @@ TEST_F(RunList, SaysHowARunEnded) {
   record.warnings.push_back({"fewer-launches", "1 launches instead of 6", ""});
   EXPECT_EQ(status_of(record), "budget");
   record.runs.push_back({.variant = record.settings.variants.front().name, .failure = "SIGSEGV"});
+  record.status = RunStatus::incomplete;
   EXPECT_EQ(status_of(record), "failed");
 }
 
