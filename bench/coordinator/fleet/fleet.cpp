@@ -20,264 +20,6 @@
 namespace linkgain {
 namespace {
 
-/// Two ranks, the smaller one first.
-using RankPair = std::pair<int, int>;
-
-constexpr std::size_t kMostNamedPairs = 3;
-
-std::optional<RankPair> pair_of(const FleetNames& names, std::uint32_t number) {
-  const std::string& name = names.all().at(number).case_name;
-  if (name.find("/pair=") == std::string::npos) return std::nullopt;
-  const auto pair = parse_case_name(name).pair;
-  if (!pair) return std::nullopt;
-  return RankPair{std::min(pair->from, pair->to), std::max(pair->from, pair->to)};
-}
-
-bool has_rank(const RankPair& pair, int rank) { return pair.first == rank || pair.second == rank; }
-
-/// Returns the ranks of which two or more pairs were measured and all are slow.
-std::vector<int> ranks_to_blame(const std::set<RankPair>& measured,
-                                const std::set<RankPair>& slow) {
-  std::set<int> ranks;
-  for (const RankPair& pair : slow) ranks.insert({pair.first, pair.second});
-  std::vector<int> blamed;
-  for (const int rank : ranks) {
-    const auto with_rank = [rank](const RankPair& pair) { return has_rank(pair, rank); };
-    const auto all = std::ranges::count_if(measured, with_rank);
-    if (all >= 2 && std::ranges::count_if(slow, with_rank) == all) blamed.push_back(rank);
-  }
-  return blamed;
-}
-
-bool covers(const std::vector<int>& ranks, const std::set<RankPair>& pairs) {
-  return std::ranges::all_of(pairs, [&](const RankPair& pair) {
-    return std::ranges::any_of(ranks, [&](int rank) { return has_rank(pair, rank); });
-  });
-}
-
-std::string name_pairs(const Machine& machine, const std::set<RankPair>& pairs) {
-  std::vector<std::string> labels;
-  for (const auto& [from, to] : pairs) {
-    labels.push_back(fmt::format("{}–{}", gpu_label(machine, from), gpu_label(machine, to)));
-  }
-  return labels.size() > kMostNamedPairs ? fmt::format("{} pairs", labels.size())
-                                         : fmt::format("{}", fmt::join(labels, ", "));
-}
-
-/// Says which GPU or pair of GPUs the slow cases of pairs point to: a GPU of which every measured
-/// pair is slow, where such GPUs have part in all slow pairs; else the slow pairs. `slow` are
-/// numbers of `names`. Empty where no pair is slow.
-std::string blame_by_pairs(const FleetRecord& record, const std::vector<std::uint32_t>& slow,
-                           const FleetNames& names) {
-  std::set<RankPair> slow_pairs;
-  for (const std::uint32_t number : slow) {
-    if (const auto pair = pair_of(names, number)) slow_pairs.insert(*pair);
-  }
-  if (slow_pairs.empty()) return {};
-  std::set<RankPair> measured;
-  for (const FleetValue& value : record.values) {
-    if (const auto pair = pair_of(names, value.name)) measured.insert(*pair);
-  }
-  const std::vector<int> ranks = ranks_to_blame(measured, slow_pairs);
-  // Where every pair is slow, no GPU stands out.
-  if (!ranks.empty() && slow_pairs.size() < measured.size() && covers(ranks, slow_pairs)) {
-    std::vector<std::string> labels;
-    for (const int rank : ranks) labels.push_back(gpu_label(record.machine, rank));
-    return fmt::format("{}", fmt::join(labels, ", "));
-  }
-  return name_pairs(record.machine, slow_pairs);
-}
-
-/// A node's findings with their weight, until they are put in order.
-class Findings {
- public:
-  void add(NodeState state, std::string text) { findings_.emplace_back(state, std::move(text)); }
-
-  void put_into(FleetNode& node) {
-    std::ranges::stable_sort(findings_,
-                             [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (!findings_.empty()) node.state = findings_.front().first;
-    for (auto& [state, text] : findings_) node.findings.push_back(std::move(text));
-  }
-
- private:
-  std::vector<std::pair<NodeState, std::string>> findings_;
-};
-
-void look_at_run(const FleetRecord& record, Findings& findings) {
-  const auto wrong = std::ranges::count_if(record.values, &FleetValue::wrong_data);
-  if (wrong > 0) {
-    findings.add(NodeState::wrong_data,
-                 fmt::format("wrong data in {}", counted(wrong, "case", "cases")));
-  } else if (record.exit_code == static_cast<int>(ExitCode::wrong_data)) {
-    findings.add(NodeState::wrong_data, "its own run found wrong data");
-  }
-  if (record.exit_code == static_cast<int>(ExitCode::wrong_path)) {
-    findings.add(NodeState::other_path, "its own run found a wrong path");
-  }
-  if (record.status == RunStatus::interrupted) {
-    findings.add(NodeState::ok, "its run was interrupted");
-  } else if (record.status != RunStatus::complete) {
-    findings.add(NodeState::incomplete,
-                 fmt::format("its run is not complete ({})", name_of(record.status)));
-  }
-}
-
-void look_at_health(const FleetRecord& record, Findings& findings) {
-  std::int64_t samples = 0;
-  std::int64_t unhealthy = 0;
-  for (const FleetValue& value : record.values) {
-    samples += value.samples;
-    unhealthy += value.unhealthy_samples;
-  }
-  if (unhealthy == 0) return;
-  const bool often =
-      static_cast<double>(unhealthy) >= kUnhealthyShare * static_cast<double>(samples);
-  findings.add(often ? NodeState::unhealthy : NodeState::ok,
-               fmt::format("throttled in {} of {} samples", unhealthy, samples));
-}
-
-/// Tells of others' work, which explains what is slow, and is nothing against the node.
-void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& findings) {
-  node.neighbours = record.neighbours;
-  for (const FleetValue& value : record.values) {
-    node.disturbed_samples += value.disturbed_samples;
-    node.level_changes += value.level_changed ? 1 : 0;
-  }
-  if (node.neighbours.value_or(0) > 0) findings.add(NodeState::ok, "others were seen on its GPUs");
-  if (node.disturbed_samples > 0) {
-    findings.add(NodeState::ok, fmt::format("other processes were active in {}",
-                                            counted(node.disturbed_samples, "sample", "samples")));
-  }
-  if (node.level_changes > 0) {
-    findings.add(NodeState::ok, fmt::format("times changed level within a launch in {}",
-                                            counted(node.level_changes, "case", "cases")));
-  }
-}
-
-/// Says "p2p: host-memory where its peers take nvlink (44 cases)", for each variant and pair of
-/// paths.
-void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetNames& names,
-                   Findings& findings) {
-  std::map<std::string, int> counts;
-  for (const FleetValue& value : record.values) {
-    const Path usual = peers.figures.at(value.name).path;
-    if (!(value.seconds > 0.0F) || value.path == usual) continue;
-    if (value.path == Path::unknown || usual == Path::unknown) continue;
-    ++counts[fmt::format("{}: {} where its peers take {}", names.all().at(value.name).variant,
-                         name_of(value.path), name_of(usual))];
-  }
-  for (const auto& [text, count] : counts) {
-    findings.add(NodeState::other_path,
-                 fmt::format("{} ({})", text, counted(count, "case", "cases")));
-  }
-}
-
-/// Returns what was measured, by numbers of names.
-std::set<std::uint32_t> measured_in(const FleetRecord& record) {
-  std::set<std::uint32_t> measured;
-  for (const FleetValue& value : record.values) {
-    if (value.seconds > 0.0F || value.wrong_data) measured.insert(value.name);
-  }
-  return measured;
-}
-
-/// Looks for cases that most of its peers have and that this run did not measure.
-void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
-  const std::set<std::uint32_t> measured = measured_in(record);
-  int usual = 0;
-  int lacking = 0;
-  for (std::uint32_t name = 0; name < peers.figures.size(); ++name) {
-    const auto nodes = static_cast<std::size_t>(peers.figures[name].nodes);
-    if (nodes < kKindSize || 3 * nodes < 2 * peers.members.size()) continue;
-    ++usual;
-    if (!measured.contains(name)) ++lacking;
-  }
-  if (lacking == 0) return;
-  findings.add(NodeState::incomplete, fmt::format("lacks {} of {} that its peers have", lacking,
-                                                  counted(usual, "case", "cases")));
-}
-
-void look_at_times(const FleetRecord& record, const Kind& peers, const FleetNames& names,
-                   const FleetOptions& options, FleetNode& node, Findings& findings) {
-  std::vector<Question> questions;
-  for (const FleetValue& value : record.values) {
-    const PeerFigure& figure = peers.figures.at(value.name);
-    if (!(value.seconds > 0.0F) || static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
-    const double excess = std::log(static_cast<double>(value.seconds)) - figure.centre;
-    node.ratios.push_back({value.name, std::exp(excess)});
-    questions.push_back(question_of(excess, figure, options.tolerance));
-  }
-  node.judged_cases = static_cast<int>(questions.size());
-  const std::vector<Judgement> judgements = judge(questions, Claim::change);
-  std::vector<std::uint32_t> slow;
-  double worst = 0.0;
-  for (std::size_t i = 0; i < judgements.size(); ++i) {
-    if (judgements[i].verdict != Verdict::slower) continue;
-    slow.push_back(node.ratios[i].name);
-    if (*judgements[i].shift <= worst) continue;
-    worst = *judgements[i].shift;
-    node.worst_case = names.all().at(slow.back()).case_name;
-    node.worst_variant = names.all().at(slow.back()).variant;
-  }
-  node.slow_cases = static_cast<int>(slow.size());
-  if (slow.empty()) return;
-  node.slowdown = std::exp(worst);
-  node.blame = blame_by_pairs(record, slow, names);
-  findings.add(NodeState::slow,
-               fmt::format("slow in {} of {} (the worst {:.2f}x: {} with {})", slow.size(),
-                           counted(node.judged_cases, "case", "cases"), *node.slowdown,
-                           node.worst_case, node.worst_variant));
-}
-
-void look_at_software(const FleetRecord& record, const Kind& peers, Findings& findings) {
-  const auto look = [&](const char* what, const std::optional<std::string>& own,
-                        const std::map<std::string, int>& all) {
-    const std::string usual = majority(all);
-    if (usual.empty() || !own || *own == usual) return;
-    findings.add(NodeState::ok,
-                 fmt::format("{} {} where most of its peers have {}", what, *own, usual));
-  };
-  look("driver", record.machine.software.driver, peers.drivers);
-  look("NCCL", record.machine.software.nccl_library, peers.nccls);
-}
-
-/// Makes the line of one machine. Its findings stand in the order of their weight.
-FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const FleetNames& names,
-                     const FleetOptions& options) {
-  FleetNode node;
-  node.host = host_of(record);
-  node.record = record.path;
-  node.started = record.started;
-  node.machine = describe_machine(record.machine);
-  Findings findings;
-  look_at_run(record, findings);
-  look_at_health(record, findings);
-  look_at_disturbance(record, node, findings);
-  if (peers.usual != nullptr) {
-    const Machine& usual = peers.usual->members.front()->machine;
-    // A run on some of the GPUs only says nothing against the node.
-    const bool other_gpus = describe_machine(record.machine) != describe_machine(usual);
-    findings.add(other_gpus ? NodeState::not_judged : NodeState::odd_machine,
-                 difference_of(record.machine, usual));
-  }
-  if (peers.judges != nullptr) {
-    look_for_gaps(record, *peers.judges, findings);
-    look_at_paths(record, *peers.judges, names, findings);
-    look_at_times(record, *peers.judges, names, options, node, findings);
-    if (node.judged_cases == 0) {
-      findings.add(NodeState::not_judged,
-                   fmt::format("no case was measured on {} machines like it", kKindSize));
-    }
-    look_at_software(record, *peers.judges, findings);
-  } else if (peers.usual == nullptr) {
-    findings.add(NodeState::not_judged,
-                 fmt::format("fewer than {} machines are like it", kKindSize));
-  }
-  findings.put_into(node);
-  return node;
-}
-
 /// Returns the host without its domain, with which it may stand or not.
 std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
 
@@ -471,15 +213,16 @@ void tell_namesakes_apart(FleetReport& report, const std::vector<const FleetReco
   }
 }
 
-/// Names each once, as the scheduler has it: of a host that was expected with a domain, or without,
-/// that is its name.
-std::vector<std::string> hosts_to_drain(const FleetReport& report, const FleetOptions& options) {
+/// Names each host of such nodes once, as the scheduler has it: of one that was expected with a
+/// domain, or without, that is its name.
+std::vector<std::string> hosts_of(const FleetReport& report, const FleetOptions& options,
+                                  bool (*are_such)(const FleetNode& node)) {
   std::map<std::string, std::string> expected;
   for (const std::string& host : options.expected) expected.try_emplace(short_name(host), host);
   std::set<std::string> named;
   std::vector<std::string> hosts;
   for (const FleetNode& node : report.nodes) {
-    if (node.host.empty() || !is_to_drain(node.state)) continue;
+    if (node.host.empty() || !are_such(node)) continue;
     const auto known = expected.try_emplace(short_name(node.host), node.host).first;
     if (named.insert(known->second).second) hosts.push_back(known->second);
   }
@@ -533,31 +276,40 @@ bool is_worse(const FleetNode& a, const FleetNode& b) {
 
 bool is_to_drain(NodeState state) {
   using enum NodeState;
-  static constexpr std::array kNotToBlame{missing, unreadable, not_judged, ok};
+  static constexpr std::array kNotToBlame{missing, unreadable, inconclusive, not_judged, ok};
   return std::ranges::find(kNotToBlame, state) == kNotToBlame.end();
 }
 
 bool has_judged(const FleetReport& report) {
-  return std::ranges::any_of(report.nodes,
-                             [](const FleetNode& node) { return node.judged_cases > 0; });
+  return std::ranges::any_of(
+      report.nodes, [](const FleetNode& node) { return node.judged_cases + node.split_cases > 0; });
 }
 
 ExitCode exit_code_of(const FleetReport& report) {
   const auto read = std::ranges::count_if(
       report.nodes, [](const FleetNode& node) { return node.state != NodeState::unreadable; });
   if (read == 0 && !report.nodes.empty()) return ExitCode::usage;
-  const bool trouble = std::ranges::any_of(report.nodes, [](const auto& node) {
-    return node.state != NodeState::ok && node.state != NodeState::not_judged;
-  });
-  if (trouble) return ExitCode::problem_found;
-  return has_judged(report) || report.nodes.empty() ? ExitCode::success : ExitCode::inconclusive;
+  const auto has = [&](NodeState state) {
+    return std::ranges::find(report.nodes, state, &FleetNode::state) != report.nodes.end();
+  };
+  const bool trouble = std::ranges::any_of(
+      report.nodes, [](const FleetNode& node) { return is_to_drain(node.state); });
+  if (trouble || has(NodeState::missing) || has(NodeState::unreadable)) {
+    return ExitCode::problem_found;
+  }
+  const bool told = has_judged(report) && !has(NodeState::inconclusive);
+  return told || report.nodes.empty() ? ExitCode::success : ExitCode::inconclusive;
+}
+
+bool is_inconclusive_by_itself(const FleetNode& node) {
+  return node.state == NodeState::inconclusive && (node.slowdown || node.split_cases == 0);
 }
 
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options) {
   FleetReport report;
   std::vector<const FleetRecord*> newest = newest_of(records);
-  const Kinds kinds(newest, names);
+  const Kinds kinds(newest, names, options.tolerance);
   for (const FleetRecord* record : newest) {
     report.nodes.push_back(judge_node(*record, kinds.peers_of(*record), names, options));
   }
@@ -571,8 +323,11 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
       records, [](const FleetRecord& record) { return record.problem.empty(); });
   add_missing(report, options);
   std::ranges::stable_sort(report.nodes, is_worse);
-  report.drain = hosts_to_drain(report, options);
+  report.drain =
+      hosts_of(report, options, [](const FleetNode& node) { return is_to_drain(node.state); });
+  report.measure_again = hosts_of(report, options, is_inconclusive_by_itself);
   if (!newest.empty()) report.notes.push_back(kinds.text());
+  for (std::string& groups : kinds.groups(names)) report.notes.push_back(std::move(groups));
   for (std::string& reach : kinds.reaches(names, options.tolerance)) {
     report.notes.push_back(std::move(reach));
   }

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -34,15 +35,63 @@ std::vector<MachineDifference> differences_of(const Machine& own, const Machine&
 
 }  // namespace
 
-std::string difference_of(const Machine& own, const Machine& usual) {
+namespace {
+
+bool has_fewer(const PairLink& own, const PairLink& usual) {
+  if (own.nvlinks && usual.nvlinks) return *own.nvlinks < *usual.nvlinks;
+  return joined_by_nvlink(usual).value_or(false) && !joined_by_nvlink(own).value_or(true);
+}
+
+/// Returns "GPU0, GPU1 active NVLinks: 12 of 18 where its peers have 18 of 18; GPU0–GPU1: …": GPUs
+/// first, and together what differs alike.
+std::string differences_text(std::vector<MachineDifference> all) {
+  const auto pairs = std::ranges::stable_partition(
+      all, [](const MachineDifference& each) { return each.what.find("–") == std::string::npos; });
+  std::vector<std::string> texts;
+  for (auto each = all.begin(); each != all.end();) {
+    const bool is_pair = each >= pairs.begin();
+    const std::size_t gap = is_pair ? std::string::npos : each->what.find(' ');
+    const std::string rest = gap == std::string::npos ? std::string() : each->what.substr(gap);
+    std::vector<std::string> subjects;
+    const MachineDifference& first = *each;
+    for (; each != all.end() && each->before == first.before && each->after == first.after &&
+           each->what.ends_with(rest) && (each >= pairs.begin()) == is_pair;
+         ++each) {
+      subjects.push_back(each->what.substr(0, each->what.size() - rest.size()));
+    }
+    texts.push_back(fmt::format("{}{}: {} where its peers have {}", first_named(subjects), rest,
+                                first.after, first.before));
+  }
+  return first_named(texts, 3, "; ");
+}
+
+}  // namespace
+
+PeerDifference difference_of(const Machine& own, const Machine& usual) {
+  PeerDifference difference;
   const std::string machine = describe_machine(own);
   if (machine != describe_machine(usual)) {
-    return fmt::format("{} where its peers have {}", machine, describe_machine(usual));
+    difference.text = fmt::format("{} where its peers have {}", machine, describe_machine(usual));
+    return difference;
+  }
+  for (const RankInfo& rank : own.ranks) {
+    const RankInfo* same = find_rank(usual, rank.rank);
+    if (!rank.gpu || same == nullptr || !same->gpu) continue;
+    const auto& links = rank.gpu->nvlink_links_active;
+    const auto& peers = same->gpu->nvlink_links_active;
+    if (!links || !peers || *links == *peers) continue;
+    difference.ranks.push_back(rank.rank);
+    difference.lacks_links = difference.lacks_links || *links < *peers;
+  }
+  for (const PairLink& link : own.links) {
+    const PairLink* same = find_link(usual, link.from, link.to);
+    if (same == nullptr || !links_differ(usual, *same, own, link)) continue;
+    difference.pairs.emplace_back(std::min(link.from, link.to), std::max(link.from, link.to));
+    difference.lacks_links = difference.lacks_links || has_fewer(link, *same);
   }
   const std::vector<MachineDifference> all = differences_of(own, usual);
-  if (all.empty()) return "links that its peers do not have";
-  return fmt::format("{}: {} where its peers have {}", all.front().what, all.front().after,
-                     all.front().before);
+  difference.text = all.empty() ? "links that its peers do not have" : differences_text(all);
+  return difference;
 }
 
 namespace {
@@ -104,6 +153,7 @@ struct Column {
   std::vector<double> logs;
   std::array<int, kPaths> paths{};
   int launches = 0;  ///< the fewest of a member
+  int most_launches = 0;
 };
 
 std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
@@ -116,6 +166,7 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
       ++column.paths.at(static_cast<std::size_t>(value.path));
       const int launches = value.launches > 0 ? value.launches : member->launches;
       column.launches = column.launches == 0 ? launches : std::min(column.launches, launches);
+      column.most_launches = std::max(column.most_launches, launches);
     }
   }
   return columns;
@@ -135,42 +186,68 @@ Path path_of(const Column& column) {
              : Path::unknown;
 }
 
-PeerFigure figure_of(Column& column, const FleetNames::Name& name) {
+/// Returns the standard deviation that the median absolute deviation stands for.
+double deviation_around(double centre, std::vector<double> logs) {
+  for (double& log : logs) log = std::abs(log - centre);
+  return kNormalPerDeviation * median(std::move(logs));
+}
+
+/// Looks for two groups of nodes, each with more than a third of all, whose medians lie further
+/// apart than nodes within a group, with an empty space of half of that between them.
+void look_for_groups(std::vector<double> logs, double least, double tolerance, PeerFigure& figure) {
+  std::ranges::sort(logs);
+  std::size_t split = 0;
+  double widest = 0.0;
+  for (std::size_t i = logs.size() / 3 + 1; 3 * (logs.size() - i) > logs.size(); ++i) {
+    if (logs[i] - logs[i - 1] <= widest) continue;
+    widest = logs[i] - logs[i - 1];
+    split = i;
+  }
+  if (split == 0) return;
+  const auto middle = logs.begin() + static_cast<std::ptrdiff_t>(split);
+  const std::vector<double> fast(logs.begin(), middle);
+  const std::vector<double> slow(middle, logs.end());
+  const double centres[] = {median(fast), median(slow)};
+  const double deviation =
+      std::max({deviation_around(centres[0], fast), deviation_around(centres[1], slow), least});
+  figure.gap = centres[1] - centres[0];
+  if (2.0 * widest > figure.gap &&
+      figure.gap > std::max(std::log1p(tolerance), kDeviations * deviation)) {
+    figure.slower_group = slow.front();
+  }
+}
+
+PeerFigure figure_of(const Column& column, const FleetNames::Name& name, double tolerance) {
   PeerFigure figure;
   figure.nodes = static_cast<int>(column.logs.size());
   if (column.logs.size() < kKindSize) return figure;
   figure.launches = column.launches;
+  figure.most_launches = column.most_launches;
   figure.path = path_of(column);
   figure.centre = median(column.logs);
-  for (double& log : column.logs) log = std::abs(log - figure.centre);
-  figure.deviation =
-      std::max(kNormalPerDeviation * median(column.logs), least_deviation(name, column.launches));
+  const double least = least_deviation(name, column.launches);
+  figure.deviation = std::max(deviation_around(figure.centre, column.logs), least);
+  look_for_groups(column.logs, least, tolerance, figure);
   return figure;
 }
 
 /// Fills `figures`, by the number of `names`; for fewer than kKindSize members they stay empty.
-void summarise(Kind& kind, const FleetNames& names) {
+void summarise(Kind& kind, const FleetNames& names, double tolerance) {
   for (const FleetRecord* member : kind.members) {
     ++kind.drivers[member->machine.software.driver.value_or("")];
     ++kind.nccls[member->machine.software.nccl_library.value_or("")];
+    for (const RankInfo& rank : member->machine.ranks) {
+      if (rank.gpu) ++kind.lanes[rank.rank][rank.gpu->pcie_width.value_or(0)];
+    }
   }
   if (kind.members.size() < kKindSize) return;
-  std::vector<Column> columns = columns_of(kind, names.all().size());
+  const std::vector<Column> columns = columns_of(kind, names.all().size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    kind.figures.push_back(figure_of(columns[i], names.all()[i]));
+    kind.figures.push_back(figure_of(columns[i], names.all()[i], tolerance));
   }
 }
 
 }  // namespace
-
-std::string majority(const std::map<std::string, int>& counts) {
-  int all = 0;
-  for (const auto& [name, count] : counts) all += count;
-  for (const auto& [name, count] : counts) {
-    if (2 * count > all) return name;
-  }
-  return {};
-}
 
 Question question_of(double excess, const PeerFigure& figure, double tolerance) {
   const double half = kDeviations * figure.deviation;
@@ -181,7 +258,7 @@ Question question_of(double excess, const PeerFigure& figure, double tolerance) 
 
 namespace {
 
-/// Returns how much more of the log time than its peers' median it takes to be slow.
+/// Returns how much more of the log time than its peers' median it takes to be found.
 double slow_bound(const PeerFigure& figure, double tolerance) {
   return std::max(std::log1p(tolerance), kDeviations * figure.deviation);
 }
@@ -191,6 +268,7 @@ struct Reach {
   double least = 0.0;
   double most = 0.0;
   int launches = 0;  ///< the fewest
+  int most_launches = 0;
   bool empty() const { return launches == 0; }
 };
 
@@ -198,13 +276,14 @@ Reach reach_of_class(const Kind& kind, const FleetNames& names, double tolerance
   Reach reach;
   for (std::size_t i = 0; i < kind.figures.size(); ++i) {
     const PeerFigure& figure = kind.figures[i];
-    if (static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
+    if (static_cast<std::size_t>(figure.nodes) < kKindSize || figure.slower_group) continue;
     if ((parse_case_name(names.all()[i].case_name).size >= kSteadySize) != steady) continue;
     const double share = std::expm1(slow_bound(figure, tolerance));
     const int launches = std::max(1, figure.launches);
     reach.least = reach.empty() ? share : std::min(reach.least, share);
     reach.most = std::max(reach.most, share);
     reach.launches = reach.empty() ? launches : std::min(reach.launches, launches);
+    reach.most_launches = std::max(reach.most_launches, figure.most_launches);
   }
   return reach;
 }
@@ -230,36 +309,80 @@ std::string both_classes(const Reach& steady, const Reach& small) {
                      reach_text(small));
 }
 
+/// Returns "8 launches each", "8 to 16 launches each".
+std::string launches_text(const Reach& steady, const Reach& small) {
+  const int most = std::max(steady.most_launches, small.most_launches);
+  const int fewest = steady.empty()  ? small.launches
+                     : small.empty() ? steady.launches
+                                     : std::min(steady.launches, small.launches);
+  return most > fewest ? fmt::format("{} to {} launches each", fewest, most)
+                       : fmt::format("{} each", counted(fewest, "launch", "launches"));
+}
+
+/// Says how many launches find the tolerance in large cases, where these had too few; empty where
+/// it is the nodes that differ by more, or none would do.
+std::string launches_advice(const Reach& steady, double tolerance) {
+  constexpr double kUsual = 8.0;
+  const double root = kDeviations * kAssumedDeviation / std::log1p(tolerance);
+  const double needed = std::ceil(root * root);
+  if (steady.empty() || needed <= steady.launches || needed > kMostSettling) return {};
+  return fmt::format("; from 1 MiB on the tolerance of {} takes --launches {}", percent(tolerance),
+                     std::max(kUsual, needed));
+}
+
 /// Says what slowdown is found in machines of this kind, by class of size where they differ; the
 /// tolerance may be finer than their launches can tell. Empty for fewer than kKindSize
-/// machines.
+/// machines, and where all of its cases have two groups.
 std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance) {
   const Reach steady = reach_of_class(kind, names, tolerance, true);
   const Reach small = reach_of_class(kind, names, tolerance, false);
   if (kind.members.size() < kKindSize) return {};
   if (steady.empty() && small.empty()) {
+    const bool split = std::ranges::any_of(
+        kind.figures, [](const PeerFigure& figure) { return figure.slower_group.has_value(); });
+    if (split) return {};
     return fmt::format("no case was measured on {} of them: whether one is slow is not known",
                        kKindSize);
   }
-  const int launches = steady.empty()  ? small.launches
-                       : small.empty() ? steady.launches
-                                       : std::min(steady.launches, small.launches);
-  constexpr double kRounding = 1e-9;
-  constexpr int kUsual = 8;
-  const bool coarse = std::max(steady.most, small.most) > tolerance + kRounding;
-  return fmt::format("finds a node that is {} ({} each{})", both_classes(steady, small),
-                     counted(launches, "launch", "launches"),
-                     coarse ? fmt::format("; the tolerance of {} takes more of them, run "
-                                          "--launches {}",
-                                          percent(tolerance), std::max(kUsual, 2 * launches))
-                            : "");
+  return fmt::format("finds a node that is {} ({}{})", both_classes(steady, small),
+                     launches_text(steady, small), launches_advice(steady, tolerance));
+}
+
+/// Says of a kind in which cases its nodes are two groups; empty where they are in none.
+std::string groups_of(const Kind& kind, const FleetNames& names) {
+  std::size_t split = 0;
+  std::size_t judged = 0;
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < kind.figures.size(); ++i) {
+    const PeerFigure& figure = kind.figures[i];
+    judged += static_cast<std::size_t>(figure.nodes) >= kKindSize ? 1 : 0;
+    if (!figure.slower_group) continue;
+    if (split++ == 0 || figure.gap > kind.figures[widest].gap) widest = i;
+  }
+  if (split == 0) return {};
+  const PeerFigure& figure = kind.figures[widest];
+  std::vector<std::string> slower;
+  for (const FleetRecord* member : kind.members) {
+    const auto value = std::ranges::find(member->values, widest, &FleetValue::name);
+    if (value == member->values.end() || !(value->seconds > 0.0F) || value->wrong_data) continue;
+    if (std::log(static_cast<double>(value->seconds)) < *figure.slower_group) continue;
+    slower.push_back(host_of(*member));
+  }
+  const std::size_t count = slower.size();
+  return fmt::format(
+      "two groups in {} of {}: {} of {} nodes take {:.2f}x as long as the others ({} with {}): {}. "
+      "Neither group can be called the standard, so these cases are not judged",
+      split, counted(static_cast<std::int64_t>(judged), "case", "cases"), count, figure.nodes,
+      std::exp(figure.gap), names.all()[widest].case_name, names.all()[widest].variant,
+      compress_hostlist(std::move(slower)));
 }
 
 constexpr std::size_t kMostNamedKinds = 5;
 
 }  // namespace
 
-Kinds::Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names) {
+Kinds::Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names,
+             double tolerance) {
   std::vector<const FleetRecord*> ordered = records;
   std::ranges::stable_sort(ordered, {},
                            [](const FleetRecord* each) { return unknown_counts(*each); });
@@ -269,7 +392,7 @@ Kinds::Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& n
     kind_of_[record] = &kind;
   }
   for (Kind& kind : kinds_) {
-    summarise(kind, names);
+    summarise(kind, names, tolerance);
     by_size_.push_back(&kind);
   }
   std::ranges::sort(by_size_, [](const Kind* a, const Kind* b) {
@@ -319,15 +442,24 @@ NodePeers Kinds::peers_of(const FleetRecord& record) const {
   return {usual->machine == own.machine ? usual : nullptr, usual};
 }
 
-std::vector<std::string> Kinds::reaches(const FleetNames& names, double tolerance) const {
+std::vector<std::string> Kinds::each(
+    const std::function<std::string(const Kind& kind)>& text) const {
   std::vector<std::string> texts;
   for (const Kind* kind : by_size_) {
     if (texts.size() == kMostNamedKinds) break;
-    const std::string reach = reach_of(*kind, names, tolerance);
-    if (reach.empty()) continue;
-    texts.push_back(kinds_.size() > 1 ? fmt::format("of {}: {}", kind->name, reach) : reach);
+    const std::string own = text(*kind);
+    if (own.empty()) continue;
+    texts.push_back(kinds_.size() > 1 ? fmt::format("of {}: {}", kind->name, own) : own);
   }
   return texts;
+}
+
+std::vector<std::string> Kinds::groups(const FleetNames& names) const {
+  return each([&](const Kind& kind) { return groups_of(kind, names); });
+}
+
+std::vector<std::string> Kinds::reaches(const FleetNames& names, double tolerance) const {
+  return each([&](const Kind& kind) { return reach_of(kind, names, tolerance); });
 }
 
 std::string Kinds::text() const {

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "linkgain/analysis/judgement.hpp"
@@ -13,24 +18,38 @@
 /// Which machines are like each other, and what they make of each case.
 namespace linkgain {
 
+struct FleetNode;
+struct FleetOptions;
+
 /// So many machines that are like each other can be compared with their median.
 inline constexpr std::size_t kKindSize = 3;
-/// Beyond so many deviations of its peers a time is slow.
+/// Beyond so many deviations of its peers a time may be slow.
 inline constexpr double kDeviations = 5.0;
 
-/// Says how a machine differs from its peers, by the first thing that does, and of what kind.
-std::string difference_of(const Machine& own, const Machine& usual);
+/// How a machine differs from its peers.
+struct PeerDifference {
+  std::string text;
+  bool lacks_links = false;  ///< NVLinks that its peers have
+  std::vector<int> ranks;    ///< with other links than on its peers
+  std::vector<std::pair<int, int>> pairs;
+};
+PeerDifference difference_of(const Machine& own, const Machine& usual);
 
 /// Returns "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
 std::string describe_machine(const Machine& machine);
 
 /// What the peers of a machine make of one case and variant.
 struct PeerFigure {
-  int nodes = 0;              ///< with a time
-  double centre = 0.0;        ///< median of the log times
-  double deviation = 0.0;     ///< standard deviation that the median absolute deviation stands for
-  int launches = 0;           ///< the fewest of a node
+  int nodes = 0;           ///< with a time
+  double centre = 0.0;     ///< median of the log times
+  double deviation = 0.0;  ///< standard deviation that the median absolute deviation stands for
+  int launches = 0;        ///< the fewest of a node
+  int most_launches = 0;
   Path path = Path::unknown;  ///< of two thirds of the nodes or more, else unknown
+  /// The least log time of the slower nodes, where these are a group of their own and neither group
+  /// has two thirds of all: then no node is slow by the median of both.
+  std::optional<double> slower_group{};
+  double gap = 0.0;  ///< between the medians of the groups
 };
 
 /// Machines that are like each other.
@@ -42,15 +61,24 @@ struct Kind {
   std::vector<const FleetRecord*> members;
   std::map<std::string, int> drivers;  ///< how many members have which
   std::map<std::string, int> nccls;
-  std::vector<PeerFigure> figures;  ///< by number of FleetNames
+  std::map<int, std::map<int, int>> lanes;  ///< by rank, how many have which PCIe width
+  std::vector<PeerFigure> figures;          ///< by number of FleetNames
 };
 
-/// Asks whether a case is slow whose log time is by so much above its peers' median: they are the
-/// reference, and kDeviations of them its interval.
+/// Asks whether a case may be slow whose log time is by so much above its peers' median: they are
+/// the reference, and kDeviations of them its interval.
 Question question_of(double excess, const PeerFigure& figure, double tolerance);
 
 /// Returns the entry that most have, where it is more than half of all; empty where there is none.
-std::string majority(const std::map<std::string, int>& counts);
+template <typename Entry>
+Entry majority(const std::map<Entry, int>& counts) {
+  int all = 0;
+  for (const auto& [entry, count] : counts) all += count;
+  for (const auto& [entry, count] : counts) {
+    if (2 * count > all) return entry;
+  }
+  return {};
+}
 
 /// What a readable record is compared with.
 struct NodePeers {
@@ -65,10 +93,13 @@ struct NodePeers {
 /// outlive it.
 class Kinds {
  public:
-  Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names);
+  Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& names, double tolerance);
 
   /// Returns what one of the records is compared with.
   NodePeers peers_of(const FleetRecord& record) const;
+
+  /// Says of each kind in which cases its nodes are two groups, and which are the slower ones.
+  std::vector<std::string> groups(const FleetNames& names) const;
 
   /// Returns reach_of() each kind, the largest first.
   std::vector<std::string> reaches(const FleetNames& names, double tolerance) const;
@@ -81,11 +112,19 @@ class Kinds {
  private:
   Kind& kind_for(const FleetRecord& record);
   void name_kinds();
+  std::vector<std::string> each(const std::function<std::string(const Kind& kind)>& text) const;
 
   std::deque<Kind> kinds_;
   std::vector<Kind*> by_size_;  ///< the largest first
   std::unordered_map<const FleetRecord*, const Kind*> kind_of_;
   std::map<std::string, const Kind*> largest_;  ///< by model
 };
+
+/// Returns what was measured, by numbers of names.
+std::set<std::uint32_t> measured_in(const FleetRecord& record);
+
+/// Makes the line of one machine. Its findings stand in the order of their weight.
+FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const FleetNames& names,
+                     const FleetOptions& options);
 
 }  // namespace linkgain

@@ -42,6 +42,7 @@ FleetRecord head_of(const Record& record) {
     own.program = shown_program(program->command, program->server);
   }
   if (record.neighbours) own.neighbours = static_cast<int>(record.neighbours->seen.size());
+  if (record.link_errors) own.errors = grown_counters(*record.link_errors);
   own.machine = record.machine;
   return own;
 }

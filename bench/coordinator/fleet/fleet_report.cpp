@@ -39,32 +39,43 @@ bool has_kinds(const FleetReport& report) {
 
 Tone tone_of(NodeState state) {
   if (state == NodeState::ok) return Tone::plain;
-  return state == NodeState::not_judged ? Tone::doubtful : Tone::bad;
+  const bool open = state == NodeState::not_judged || state == NodeState::inconclusive;
+  return open ? Tone::doubtful : Tone::bad;
 }
 
-/// Returns the nodes with a row each: where not all have one, those that are not ok.
+/// Tells whether one line may name the node among others of its state.
+bool is_folded(const FleetNode& node) {
+  return node.state == NodeState::ok ||
+         (node.state == NodeState::inconclusive && !is_inconclusive_by_itself(node));
+}
+
+/// Returns the nodes with a row each: where not all have one, those that are not folded.
 std::vector<const FleetNode*> shown_nodes(const FleetReport& report, ShownNodes shown) {
   std::vector<const FleetNode*> nodes;
   for (const FleetNode& node : report.nodes) {
-    if (shown == ShownNodes::all || node.state != NodeState::ok) nodes.push_back(&node);
+    if (shown == ShownNodes::all || !is_folded(node)) nodes.push_back(&node);
   }
   return nodes;
 }
 
-/// Returns "61 nodes ok: node[001-016,018-062] (3 with notes: --verbose)".
-std::string ok_text(const FleetReport& report) {
+/// Returns "61 nodes ok: node[001-016,018-062] (3 with notes: --verbose)" of the folded nodes of a
+/// state; empty where there are none.
+std::string folded_text(const FleetReport& report, NodeState state) {
   std::vector<std::string> plain;
   std::vector<std::string> others;
   std::int64_t with_notes = 0;
   for (const FleetNode& node : report.nodes) {
-    if (node.state != NodeState::ok) continue;
+    if (node.state != state || !is_folded(node)) continue;
     const std::string name = shown_name(node);
     (is_host_name(name) ? plain : others).push_back(name);
-    with_notes += node.findings.empty() ? 0 : 1;
+    with_notes += state == NodeState::ok && !node.findings.empty() ? 1 : 0;
   }
   const std::int64_t count = std::ssize(plain) + std::ssize(others);
+  if (count == 0) return {};
   if (!plain.empty()) others.insert(others.begin(), compress_hostlist(plain));
-  return fmt::format("{} ok: {}{}", counted(count, "node", "nodes"), fmt::join(others, ", "),
+  return fmt::format("{} {}: {}{}", counted(count, "node", "nodes"),
+                     state == NodeState::ok ? "ok" : "inconclusive, in two groups",
+                     fmt::join(others, ", "),
                      with_notes > 0 ? fmt::format(" ({} with notes: --verbose)", with_notes) : "");
 }
 
@@ -139,6 +150,10 @@ void add_result(Document& document, const FleetReport& report, const std::string
         "No node was judged: that takes {} nodes which are alike and have a case in common.",
         kKindSize));
   }
+  if (!report.measure_again.empty()) {
+    document.paragraph(fmt::format("Measure again, with nothing else running: {}",
+                                   compress_hostlist(report.measure_again)));
+  }
   if (report.drain.empty()) {
     if (has_judged(report)) document.paragraph("Nothing to drain.");
     return;
@@ -157,7 +172,12 @@ Document fleet_nodes(const FleetReport& report, ShownNodes shown) {
   Document document;
   const std::vector<const FleetNode*> nodes = shown_nodes(report, shown);
   if (!nodes.empty()) document.table(nodes_of(report, nodes));
-  if (nodes.size() < report.nodes.size()) document.paragraph(ok_text(report));
+  if (shown == ShownNodes::all) return document;
+  for (const NodeState state : {NodeState::inconclusive, NodeState::ok}) {
+    if (const std::string text = folded_text(report, state); !text.empty()) {
+      document.paragraph(text);
+    }
+  }
   return document;
 }
 
@@ -211,7 +231,7 @@ constexpr std::array kNodeMetrics{
                  return is_to_drain(node.state) ? 1.0 : 0.0;
                }},
     NodeMetric{"linkgain_fleet_node_slowdown_ratio",
-               "Time of its worst slow case over its peers' median.",
+               "Time over its peers' median of its worst case that is or may be slow.",
                [](const FleetNode& node) { return node.slowdown; }},
     NodeMetric{"linkgain_fleet_node_slow_cases", "Cases slower than its peers'.",
                [](const FleetNode& node) -> std::optional<double> { return node.slow_cases; }},
@@ -242,8 +262,8 @@ std::vector<const FleetNode*> nodes_by_name(const FleetReport& report) {
 std::string fleet_prometheus(const FleetReport& report) {
   PrometheusText text;
   text.gauge("linkgain_fleet_exit_status",
-             "0 nothing found, 1 a node is neither ok nor not judged, 2 all are unreadable, "
-             "7 none was judged.");
+             "0 nothing found, 1 a node is to be drained, missing or unreadable, 2 all are "
+             "unreadable, 7 one is inconclusive or none was judged.");
   text.value(static_cast<int>(exit_code_of(report)));
   text.gauge("linkgain_fleet_nodes", "Nodes by state.");
   for (const NodeState state : kValues<NodeState>) {
@@ -295,6 +315,7 @@ std::string to_json(const FleetReport& report) {
   return json::document_text({{"schema", "linkgain.fleet/1"},
                               {"nodes", json::array_of(report.nodes, write_node)},
                               {"drain", report.drain},
+                              {"measure_again", report.measure_again},
                               {"notes", report.notes}});
 }
 

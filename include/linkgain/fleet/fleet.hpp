@@ -15,33 +15,42 @@ namespace linkgain {
 
 /// What a node is, the worst first.
 enum class NodeState {
-  wrong_data,   ///< some output was wrong
-  incomplete,   ///< its run lost a job, or lacks cases that its peers have
-  missing,      ///< it was expected and gave no record
-  unreadable,   ///< its record, or the folder that it is in, cannot be read
-  other_path,   ///< messages took another path than on its peers, or than its own run allows
-  slow,         ///< far slower than its peers in some case
-  unhealthy,    ///< GPUs were throttled by heat, power supply or cable
-  odd_machine,  ///< its links are not those of its peers
-  not_judged,   ///< too few machines are like it
+  wrong_data,    ///< some output was wrong
+  faulty,        ///< it lacks links or lanes that its peers have, or hardware failed during its run
+  incomplete,    ///< its run lost a job or did not end
+  missing,       ///< it was expected and gave no record
+  unreadable,    ///< its record, or the folder that it is in, cannot be read
+  other_path,    ///< messages took another path than on its peers, or than its own run allows
+  slow,          ///< far slower than its peers in some case that nothing disturbed
+  unhealthy,     ///< GPUs were throttled by heat, power supply or cable
+  odd_machine,   ///< it has links that its peers do not have
+  inconclusive,  ///< it may be slow, lacks cases, or its peers are two groups
+  not_judged,    ///< too few machines are like it
   ok,
 };
 
 template <>
-inline constexpr auto kNames<NodeState> = names<NodeState>("state",
-                                                           {{NodeState::wrong_data, "wrong data"},
-                                                            {NodeState::incomplete, "incomplete"},
-                                                            {NodeState::missing, "missing"},
-                                                            {NodeState::unreadable, "unreadable"},
-                                                            {NodeState::other_path, "other path"},
-                                                            {NodeState::slow, "slow"},
-                                                            {NodeState::unhealthy, "unhealthy"},
-                                                            {NodeState::odd_machine, "odd machine"},
-                                                            {NodeState::not_judged, "not judged"},
-                                                            {NodeState::ok, "ok"}});
+inline constexpr auto kNames<NodeState> =
+    names<NodeState>("state", {{NodeState::wrong_data, "wrong data"},
+                               {NodeState::faulty, "faulty"},
+                               {NodeState::incomplete, "incomplete"},
+                               {NodeState::missing, "missing"},
+                               {NodeState::unreadable, "unreadable"},
+                               {NodeState::other_path, "other path"},
+                               {NodeState::slow, "slow"},
+                               {NodeState::unhealthy, "unhealthy"},
+                               {NodeState::odd_machine, "odd machine"},
+                               {NodeState::inconclusive, "inconclusive"},
+                               {NodeState::not_judged, "not judged"},
+                               {NodeState::ok, "ok"}});
 
-/// Tells whether the machine is to blame: all but missing, unreadable, not judged and ok.
+/// Tells whether the machine is to blame: all but missing, unreadable, inconclusive, not judged and
+/// ok.
 bool is_to_drain(NodeState state);
+
+struct FleetNode;
+/// Tells whether a node must be measured again, and not only because its peers are two groups.
+bool is_inconclusive_by_itself(const FleetNode& node);
 
 /// A case of a node beside its peers.
 struct PeerRatio {
@@ -59,14 +68,15 @@ struct FleetNode {
   std::string started;           ///< UTC; empty where there is no record that can be read
   NodeState state = NodeState::ok;
   std::string machine;  ///< "8 x NVIDIA H200", "4 ranks on AMD EPYC 9654"
-  /// How many times longer than its peers' median its worst case takes; absent where nothing is
-  /// slow.
+  /// How many times longer than its peers' median its worst case takes, of those that are slow, or
+  /// if none is of those that may be; absent where there is none.
   std::optional<double> slowdown;
   std::string worst_case;
   std::string worst_variant;
   int slow_cases = 0;
   int judged_cases = 0;
-  std::vector<PeerRatio> ratios;  ///< of the judged cases
+  int split_cases = 0;            ///< not judged, since its peers are two groups in them
+  std::vector<PeerRatio> ratios;  ///< of the judged and the split cases
   int disturbed_samples = 0;      ///< taken while others worked
   int level_changes = 0;          ///< cases whose times changed level within a launch
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
@@ -88,15 +98,20 @@ struct FleetReport {
   std::vector<FleetNode> nodes;
   /// Hosts of nodes that are to be drained.
   std::vector<std::string> drain;
+  /// Hosts of nodes that are inconclusive by themselves, not by two groups.
+  std::vector<std::string> measure_again;
   std::vector<std::string> notes;  ///< what the reader must know of the whole
 };
 
 /// Judges each machine beside those like it. Machines are like each other where GPU model, count
 /// and the matrix of links are the same as far as they are known, or without GPUs count and
-/// processor; of these kKindSize or more are compared with their median. A case is slow where its
-/// log time is above the peers' median by more than the tolerance and by more than kDeviations
+/// processor; of these kKindSize or more are compared with their median. A case may be slow where
+/// its log time is above the peers' median by more than the tolerance and by more than kDeviations
 /// times their deviation: 1.4826 times the median absolute deviation, or what launches of one
-/// machine are known to differ by if that is more; a note says what this finds. Of several records
+/// machine are known to differ by if that is more; a note says what this finds. It is slow where
+/// nothing disturbed it and its 95 % interval lies beyond the tolerance. No node is slow by a case
+/// in which fewer than two thirds of its peers agree and the others are a second group: a note says
+/// which they are. Of several records
 /// of a machine the newest counts, of each program that ran and each number of ranks; one that is
 /// not judged is left out where another one is. What cannot be read stands with the node that its
 /// path names.
@@ -106,15 +121,16 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
 /// Tells whether some node was compared with its peers.
 bool has_judged(const FleetReport& report);
 
-/// Returns problem_found where a node is neither ok nor not judged; else inconclusive where none
-/// was judged, else success; usage, which stands for input that cannot be read, where all nodes are
-/// unreadable.
+/// Returns problem_found where a node is to blame, missing or unreadable; else inconclusive where
+/// one is or none was judged, else success; usage, which stands for input that cannot be read,
+/// where all nodes are unreadable.
 ExitCode exit_code_of(const FleetReport& report);
 
 /// A smaller share of samples that were throttled is told, but is no reason to drain.
 inline constexpr double kUnhealthyShare = 0.01;
 
-/// Whether nodes that are ok have a row each, or one line names them all without their notes.
+/// Whether nodes that are ok, or inconclusive by two groups alone, have a row each, or one line
+/// names them all without their notes.
 enum class ShownNodes { not_ok, all };
 
 /// Writes a line for each of these nodes, the worst first; then which to drain, with Slurm's

@@ -60,6 +60,7 @@ struct FleetRecord {
   std::string program{};  ///< what `linkgain exec` ran; empty of other runs
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours{};
+  std::vector<CountedErrors> errors{};  ///< of links and GPUs, that were counted during the run
   Machine machine;
   std::vector<FleetValue> values;
 };

@@ -190,5 +190,35 @@ TEST_F(FleetFindings, OfTheWholeFleet) {
   expect_golden(situations_.text(), "notes.txt");
 }
 
+/// As an operator sees them in 80 columns.
+TEST_F(FleetFindings, OnAScreen) {
+  const auto show = [&](const std::string& situation, const std::function<void()>& change) {
+    reset();
+    for (Record& record : records_) set_launches(record, 8);
+    change();
+    situations_.add(situation, to_terminal(fleet_report(judge()), {.columns = 80}));
+  };
+  show("one at the tolerance, one disturbed, one with links missing", [&] {
+    slow_down(node(3), 1.06, is_pair_1_3);
+    slow_down(node(4), 1.8, is_pair_1_3);
+    for (CaseResult& result : node(4).cases) result.variants[0].disturbed_samples = 2;
+    slow_down(node(7), 1.5, is_pair_1_3);
+    node(7).machine.links[4].nvlinks = 12;
+    for (const std::size_t rank : {1U, 3U}) {
+      node(7).machine.ranks[rank].gpu->nvlink_links_active = 12;
+    }
+  });
+  show("two groups", [&] {
+    for (int i = 1; i <= 6; ++i) slow_down(node(i), 1.3, is_pair_1_3);
+  });
+  show("two groups in every case", [&] {
+    for (int i = 1; i <= 6; ++i) slow_down(node(i), 3.0, [](const Case&) { return true; });
+    for (Record& record : records_) {
+      for (CaseResult& result : record.cases) result.variants.resize(1);
+    }
+  });
+  expect_golden(situations_.text(), "screens.txt");
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -232,7 +232,8 @@ TEST_F(Fleet, CountsTheLinksOfEveryPair) {
   node(7).machine.links[4].nvlinks = 9;
   const FleetReport report = judge();
   EXPECT_EQ(report.nodes[0].host, "node07");
-  EXPECT_EQ(report.nodes[0].state, NodeState::odd_machine);
+  EXPECT_EQ(report.nodes[0].state, NodeState::faulty);
+  EXPECT_EQ(report.nodes[0].blame, "GPU1–GPU3");
   EXPECT_THAT(report.nodes[0].findings,
               ElementsAre(AllOf(HasSubstr("GPU1–GPU3: NV9"), HasSubstr("NV18"))));
   EXPECT_THAT(report.drain, ElementsAre("node07"));

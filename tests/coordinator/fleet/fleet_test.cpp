@@ -10,6 +10,8 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -132,9 +134,9 @@ TEST_F(Fleet, FindsMachinesThatAreNotLikeTheirPeers) {
   records_.push_back(fleet_node("node13", 13, 3));
   const FleetReport report = judge();
   EXPECT_EQ(report.nodes[0].host, "node02");
-  EXPECT_EQ(report.nodes[0].state, NodeState::slow);
+  EXPECT_EQ(report.nodes[0].state, NodeState::faulty);
   EXPECT_EQ(report.nodes[0].slow_cases, 2);
-  EXPECT_EQ(report.nodes[1].state, NodeState::odd_machine);
+  EXPECT_EQ(report.nodes[1].state, NodeState::faulty);
   EXPECT_EQ(report.nodes[2].host, "node13");
   EXPECT_EQ(report.nodes[2].state, NodeState::not_judged) << "three GPUs, perhaps not all";
   EXPECT_THAT(report.drain, ElementsAre("node02", "node09"));
@@ -181,13 +183,179 @@ TEST_F(Fleet, JsonHoldsEveryNode) {
   EXPECT_EQ(json.at("drain"), nlohmann::json({"node05"}));
 }
 
-TEST_F(Fleet, ANodeThatLacksCasesIsIncomplete) {
+/// A budget that ended says nothing against a node.
+TEST_F(Fleet, ANodeThatLacksCasesIsMeasuredAgain) {
   node(4).cases.clear();
   node(7).cases.resize(node(7).cases.size() / 2);
   const FleetReport report = judge();
-  EXPECT_EQ(report.nodes[0].state, NodeState::incomplete);
-  EXPECT_EQ(report.nodes[1].state, NodeState::incomplete);
-  EXPECT_THAT(report.drain, ElementsAre("node04", "node07"));
+  EXPECT_EQ(report.nodes[0].state, NodeState::inconclusive);
+  EXPECT_EQ(report.nodes[1].state, NodeState::inconclusive);
+  EXPECT_THAT(report.measure_again, ElementsAre("node04", "node07"));
+  EXPECT_THAT(report.drain, IsEmpty());
+  EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive);
+}
+
+TEST_F(Fleet, DrainsForDecidedAndUndisturbedFindingsAlone) {
+  struct Doubt {
+    const char* what;
+    double factor;
+    std::function<void(VariantResult&)> disturb;
+  };
+  for (const Doubt& doubt :
+       {Doubt{"tolerance", 1.055, [](VariantResult&) {}},
+        Doubt{"disturbed", 1.5, [](VariantResult& result) { result.disturbed_samples = 1; }},
+        Doubt{"disturbed", 1.5, [](VariantResult& result) {
+                result.level_shift = LevelShift{0, 2, 1.3};
+              }}}) {
+    reset();
+    for (Record& record : records_) {
+      set_launches(record, 8);
+      for (CaseResult& result : record.cases) result.variants[0].time = Seconds{1.0};
+    }
+    slow_down(node(5), doubt.factor, [](const Case& c) { return is_pair(c, 1, 3); });
+    for (CaseResult& result : node(5).cases) doubt.disturb(result.variants[0]);
+    FleetReport report = judge();
+    const FleetNode& worst = report.nodes.front();
+    EXPECT_EQ(worst.host, "node05");
+    EXPECT_EQ(worst.state, NodeState::inconclusive);
+    EXPECT_EQ(worst.blame, "GPU1–GPU3");
+    EXPECT_EQ(worst.slow_cases, 0);
+    EXPECT_NEAR(*worst.slowdown, doubt.factor, 1e-3);
+    EXPECT_THAT(worst.findings, Contains(HasSubstr(doubt.what)));
+    EXPECT_THAT(report.drain, IsEmpty());
+    EXPECT_THAT(report.measure_again, ElementsAre("node05"));
+    EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive);
+
+    slow_down(node(5), 2.0, [](const Case& c) { return is_pair(c, 0, 1); });
+    for (CaseResult& result : node(5).cases) {
+      if (!is_pair(result.definition, 0, 1)) continue;
+      result.variants[0].disturbed_samples = 0;
+      result.variants[0].level_shift.reset();
+    }
+    report = judge();
+    EXPECT_EQ(report.nodes.front().state, NodeState::slow) << "by another case";
+    EXPECT_NEAR(*report.nodes.front().slowdown, 2.0, 1e-3);
+    EXPECT_THAT(report.drain, ElementsAre("node05"));
+    EXPECT_THAT(report.measure_again, IsEmpty());
+  }
+}
+
+TEST_F(Fleet, GivesWhatIsBrokenForTheStateOfASlowNode) {
+  const auto count_error = [](Record& record, ErrorCounter counter) {
+    record.link_errors = LinkErrors{2, {{counter, 0, 3}}, {}};
+  };
+  struct Fault {
+    std::function<void(Record&)> harm;
+    const char* where;
+    const char* why;
+  };
+  for (const Fault& fault :
+       {Fault{[](Record& record) {
+                for (const int rank : {1, 3}) {
+                  record.machine.ranks[static_cast<std::size_t>(rank)].gpu->nvlink_links_active =
+                      12;
+                }
+                record.machine.links[4].nvlinks = 12;
+              },
+              "GPU1–GPU3",
+              "GPU1, GPU3 active NVLinks: 12 of 18 where its peers have 18 of 18; "
+              "GPU1–GPU3: NV12 where its peers have NV18"},
+        Fault{[](Record& record) {
+                for (const std::size_t link : {0U, 3U, 4U}) record.machine.links[link].nvlinks = 12;
+                record.machine.ranks[1].gpu->nvlink_links_active = 12;
+              },
+              "GPU1",
+              "GPU1 active NVLinks: 12 of 18 where its peers have 18 of 18; GPU0–GPU1, "
+              "GPU1–GPU2, GPU1–GPU3: NV12 where its peers have NV18"},
+        Fault{[](Record& record) { record.machine.links[4].nvlinks = 0; }, "GPU1–GPU3", "NODE"},
+        Fault{[](Record& record) { record.machine.ranks[2].gpu->pcie_width = 8; }, "GPU2",
+              "GPU2 PCIe: x8 where its peers have x16"},
+        Fault{[&](Record& record) {
+                count_error(record, {2, ErrorKind::xid, {}, {}});
+              },
+              "GPU2", "3 Xid errors of GPU 2 during its run"},
+        Fault{[&](Record& record) {
+                count_error(record, {0, ErrorKind::nvlink_outages, 7, 3});
+              },
+              "GPU0–GPU3", "3 outages of NVLink 7 of GPU 0 (to GPU 3) during its run"}}) {
+    reset();
+    for (Record& record : records_) {
+      for (PairLink& link : record.machine.links) link.nvlinks = 18;
+    }
+    slow_down(node(5), 3.0, [](const Case&) { return true; });
+    fault.harm(node(5));
+    const FleetReport report = judge();
+    const FleetNode& worst = report.nodes.front();
+    EXPECT_EQ(worst.host, "node05");
+    EXPECT_EQ(worst.state, NodeState::faulty) << fault.why;
+    EXPECT_EQ(worst.blame, fault.where);
+    EXPECT_THAT(worst.findings.front(), HasSubstr(fault.why));
+    EXPECT_THAT(worst.findings, Contains(HasSubstr("slow in 20 of 40 cases")));
+    EXPECT_THAT(report.drain, ElementsAre("node05"));
+    reset();
+  }
+  count_error(node(5), {0, ErrorKind::nvlink_replays, 7, 3});
+  EXPECT_EQ(judge().nodes.front().state, NodeState::ok) << "a link sends again by itself";
+}
+
+TEST_F(Fleet, CallsNeitherOfTwoGroupsTheStandard) {
+  const auto measure = [this](int nodes, int slow) {
+    records_.clear();
+    for (int i = 1; i <= nodes; ++i) {
+      records_.push_back(fleet_node(fmt::format("node{:03}", i), static_cast<std::uint64_t>(i)));
+      set_launches(records_.back(), 8);
+      if (i <= slow) slow_down(node(i), 1.3, [](const Case& c) { return is_pair(c, 1, 3); });
+    }
+  };
+  for (const auto [nodes, slow] : {std::pair{64, 32}, {64, 31}, {64, 40}, {7, 3}, {4, 2}}) {
+    measure(nodes, slow);
+    const FleetReport report = judge();
+    EXPECT_THAT(report.drain, IsEmpty());
+    EXPECT_THAT(report.measure_again, IsEmpty()) << "which would say the same";
+    EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive);
+    for (const FleetNode& each : report.nodes) {
+      EXPECT_EQ(each.state, NodeState::inconclusive);
+      EXPECT_EQ(each.split_cases, 2);
+      EXPECT_EQ(each.judged_cases, 38);
+    }
+    EXPECT_THAT(report.notes,
+                Contains(AllOf(HasSubstr("two groups in 2 of 40 cases"),
+                               HasSubstr(fmt::format("{} of {} nodes take 1.3", slow, nodes)),
+                               HasSubstr(fmt::format("node[001-{:03}]", slow)))));
+  }
+  measure(64, 20);
+  EXPECT_THAT(judge().drain, SizeIs(20)) << "two thirds agree";
+  measure(64, 32);
+  slow_down(node(50), 9.0, [](const Case& c) { return is_pair(c, 1, 3); });
+  slow_down(node(60), 1.5, [](const Case& c) { return is_pair(c, 0, 1); });
+  const FleetReport report = judge();
+  EXPECT_THAT(report.drain, ElementsAre("node060")) << "by a case in which the others agree";
+  EXPECT_THAT(report.notes, Contains(HasSubstr("two groups in 2 of 40 cases")));
+}
+
+/// Nobody is told to do what was done, nor what would not help.
+TEST_F(Fleet, AdvisesLaunchesThatAreEnough) {
+  const auto advice_for = [this](int launches, double tolerance) {
+    for (Record& record : records_) set_launches(record, launches);
+    FleetOptions options;
+    options.tolerance = tolerance;
+    for (const std::string& note : judge(options).notes) {
+      const std::size_t place = note.find("--launches ");
+      if (place != std::string::npos) return std::stoi(note.substr(place + 11));
+    }
+    return 0;
+  };
+  EXPECT_EQ(advice_for(1, 0.05), 8);
+  EXPECT_EQ(advice_for(8, 0.05), 0);
+  EXPECT_EQ(advice_for(64, 0.02), 0);
+  EXPECT_EQ(advice_for(8, 0.001), 0) << "no number of them is enough";
+  for (const int launches : {1, 2, 8, 12}) {
+    const int more = advice_for(launches, 0.02);
+    EXPECT_GT(more, launches);
+    EXPECT_EQ(advice_for(more, 0.02), 0);
+  }
+  set_launches(node(3), 4);
+  EXPECT_THAT(judge().notes, Contains(HasSubstr("(4 to 15 launches each)")));
 }
 
 }  // namespace

@@ -1,0 +1,385 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "fleet_kinds.hpp"
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/fleet/fleet.hpp"
+#include "linkgain/hardware/machine.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Two ranks, the smaller one first.
+using RankPair = std::pair<int, int>;
+
+constexpr std::size_t kMostNamedPairs = 3;
+/// So many deviations are half of a 95 % interval.
+constexpr double kIntervalDeviations = 1.96;
+
+std::optional<RankPair> pair_of(const FleetNames& names, std::uint32_t number) {
+  const std::string& name = names.all().at(number).case_name;
+  if (name.find("/pair=") == std::string::npos) return std::nullopt;
+  const auto pair = parse_case_name(name).pair;
+  if (!pair) return std::nullopt;
+  return RankPair{std::min(pair->from, pair->to), std::max(pair->from, pair->to)};
+}
+
+bool has_rank(const RankPair& pair, int rank) { return pair.first == rank || pair.second == rank; }
+
+/// Returns the ranks of which two or more pairs were measured and all are slow.
+std::vector<int> ranks_to_blame(const std::set<RankPair>& measured,
+                                const std::set<RankPair>& slow) {
+  std::set<int> ranks;
+  for (const RankPair& pair : slow) ranks.insert({pair.first, pair.second});
+  std::vector<int> blamed;
+  for (const int rank : ranks) {
+    const auto with_rank = [rank](const RankPair& pair) { return has_rank(pair, rank); };
+    const auto all = std::ranges::count_if(measured, with_rank);
+    if (all >= 2 && std::ranges::count_if(slow, with_rank) == all) blamed.push_back(rank);
+  }
+  return blamed;
+}
+
+bool covers(const std::vector<int>& ranks, const std::set<RankPair>& pairs) {
+  return std::ranges::all_of(pairs, [&](const RankPair& pair) {
+    return std::ranges::any_of(ranks, [&](int rank) { return has_rank(pair, rank); });
+  });
+}
+
+std::string name_ranks(const Machine& machine, const std::vector<int>& ranks) {
+  std::vector<std::string> labels;
+  for (const int rank : ranks) labels.push_back(gpu_label(machine, rank));
+  return fmt::format("{}", fmt::join(labels, ", "));
+}
+
+std::string name_pairs(const Machine& machine, const std::set<RankPair>& pairs) {
+  std::vector<std::string> labels;
+  for (const auto& [from, to] : pairs) {
+    labels.push_back(fmt::format("{}–{}", gpu_label(machine, from), gpu_label(machine, to)));
+  }
+  return labels.size() > kMostNamedPairs ? fmt::format("{} pairs", labels.size())
+                                         : fmt::format("{}", fmt::join(labels, ", "));
+}
+
+/// Says which GPU or pair of GPUs these pairs, some of those `measured`, point to: a GPU of which
+/// every pair is among them, where such GPUs have part in all of them; else the pairs. Empty where
+/// there is none.
+std::string blame(const Machine& machine, const std::set<RankPair>& measured,
+                  const std::set<RankPair>& pairs) {
+  if (pairs.empty()) return {};
+  const std::vector<int> ranks = ranks_to_blame(measured, pairs);
+  // Where every pair is among them, no GPU stands out.
+  if (!ranks.empty() && pairs.size() < measured.size() && covers(ranks, pairs)) {
+    return name_ranks(machine, ranks);
+  }
+  return name_pairs(machine, pairs);
+}
+
+/// Says to what the slow cases of pairs point. `slow` are numbers of `names`.
+std::string blame_by_pairs(const FleetRecord& record, const std::vector<std::uint32_t>& slow,
+                           const FleetNames& names) {
+  std::set<RankPair> slow_pairs;
+  for (const std::uint32_t number : slow) {
+    if (const auto pair = pair_of(names, number)) slow_pairs.insert(*pair);
+  }
+  std::set<RankPair> measured;
+  for (const FleetValue& value : record.values) {
+    if (const auto pair = pair_of(names, value.name)) measured.insert(*pair);
+  }
+  return blame(record.machine, measured, slow_pairs);
+}
+
+std::string blame_by_links(const Machine& machine, const PeerDifference& difference) {
+  if (difference.pairs.empty()) return name_ranks(machine, difference.ranks);
+  std::set<RankPair> all;
+  for (const PairLink& link : machine.links) {
+    all.emplace(std::min(link.from, link.to), std::max(link.from, link.to));
+  }
+  return blame(machine, all, {difference.pairs.begin(), difference.pairs.end()});
+}
+
+/// A node's findings with their weight and what they point to, until they are put in order.
+class Findings {
+ public:
+  void add(NodeState state, std::string text, std::string where = {}) {
+    findings_.push_back({state, std::move(text), std::move(where)});
+  }
+
+  void put_into(FleetNode& node) {
+    std::ranges::stable_sort(findings_, {}, &Entry::state);
+    if (!findings_.empty()) node.state = findings_.front().state;
+    for (Entry& each : findings_) {
+      node.findings.push_back(std::move(each.text));
+      if (node.blame.empty()) node.blame = std::move(each.where);
+    }
+  }
+
+ private:
+  struct Entry {
+    NodeState state;
+    std::string text;
+    std::string where;
+  };
+  std::vector<Entry> findings_;
+};
+
+void look_at_run(const FleetRecord& record, Findings& findings) {
+  const auto wrong = std::ranges::count_if(record.values, &FleetValue::wrong_data);
+  if (wrong > 0) {
+    findings.add(NodeState::wrong_data,
+                 fmt::format("wrong data in {}", counted(wrong, "case", "cases")));
+  } else if (record.exit_code == static_cast<int>(ExitCode::wrong_data)) {
+    findings.add(NodeState::wrong_data, "its own run found wrong data");
+  }
+  if (record.exit_code == static_cast<int>(ExitCode::wrong_path)) {
+    findings.add(NodeState::other_path, "its own run found a wrong path");
+  }
+  if (record.status == RunStatus::interrupted) {
+    findings.add(NodeState::ok, "its run was interrupted");
+  } else if (record.status != RunStatus::complete) {
+    findings.add(NodeState::incomplete,
+                 fmt::format("its run is not complete ({})", name_of(record.status)));
+  }
+}
+
+void look_at_health(const FleetRecord& record, Findings& findings) {
+  std::int64_t samples = 0;
+  std::int64_t unhealthy = 0;
+  for (const FleetValue& value : record.values) {
+    samples += value.samples;
+    unhealthy += value.unhealthy_samples;
+  }
+  if (unhealthy == 0) return;
+  const bool often =
+      static_cast<double>(unhealthy) >= kUnhealthyShare * static_cast<double>(samples);
+  findings.add(often ? NodeState::unhealthy : NodeState::ok,
+               fmt::format("throttled in {} of {} samples", unhealthy, samples));
+}
+
+/// Looks for what broke during the run. Packets that were sent again are told alone: a link does
+/// that by itself.
+void look_at_errors(const FleetRecord& record, Findings& findings) {
+  for (const CountedErrors& each : record.errors) {
+    const ErrorCounter& counter = each.counter;
+    const bool broke = counter.kind == ErrorKind::xid || counter.kind == ErrorKind::nvlink_outages;
+    findings.add(broke ? NodeState::faulty : NodeState::ok,
+                 errors_text(counter, each.growth) + " during its run",
+                 !broke         ? std::string()
+                 : counter.peer ? fmt::format("GPU{}–GPU{}", counter.gpu, *counter.peer)
+                                : fmt::format("GPU{}", counter.gpu));
+  }
+}
+
+/// Looks for GPUs with fewer PCIe lanes than the same ones of most peers.
+void look_at_lanes(const FleetRecord& record, const Kind& peers, Findings& findings) {
+  for (const RankInfo& rank : record.machine.ranks) {
+    const auto known = peers.lanes.find(rank.rank);
+    if (!rank.gpu || !rank.gpu->pcie_width || known == peers.lanes.end()) continue;
+    const int usual = majority(known->second);
+    if (*rank.gpu->pcie_width >= usual) continue;
+    const std::string gpu = gpu_label(record.machine, rank.rank);
+    findings.add(
+        NodeState::faulty,
+        fmt::format("{} PCIe: x{} where its peers have x{}", gpu, *rank.gpu->pcie_width, usual),
+        gpu);
+  }
+}
+
+/// Tells of others' work, which explains what is slow, and is nothing against the node.
+void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& findings) {
+  node.neighbours = record.neighbours;
+  for (const FleetValue& value : record.values) {
+    node.disturbed_samples += value.disturbed_samples;
+    node.level_changes += value.level_changed ? 1 : 0;
+  }
+  if (node.neighbours.value_or(0) > 0) findings.add(NodeState::ok, "others were seen on its GPUs");
+  if (node.disturbed_samples > 0) {
+    findings.add(NodeState::ok, fmt::format("other processes were active in {}",
+                                            counted(node.disturbed_samples, "sample", "samples")));
+  }
+  if (node.level_changes > 0) {
+    findings.add(NodeState::ok, fmt::format("times changed level within a launch in {}",
+                                            counted(node.level_changes, "case", "cases")));
+  }
+}
+
+/// Says "p2p: host-memory where its peers take nvlink (44 cases)", for each variant and pair of
+/// paths.
+void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetNames& names,
+                   Findings& findings) {
+  std::map<std::string, int> counts;
+  for (const FleetValue& value : record.values) {
+    const Path usual = peers.figures.at(value.name).path;
+    if (!(value.seconds > 0.0F) || value.path == usual) continue;
+    if (value.path == Path::unknown || usual == Path::unknown) continue;
+    ++counts[fmt::format("{}: {} where its peers take {}", names.all().at(value.name).variant,
+                         name_of(value.path), name_of(usual))];
+  }
+  for (const auto& [text, count] : counts) {
+    findings.add(NodeState::other_path,
+                 fmt::format("{} ({})", text, counted(count, "case", "cases")));
+  }
+}
+
+/// Looks for cases that most of its peers have and that this run did not measure.
+void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
+  const std::set<std::uint32_t> measured = measured_in(record);
+  int usual = 0;
+  int lacking = 0;
+  for (std::uint32_t name = 0; name < peers.figures.size(); ++name) {
+    const auto nodes = static_cast<std::size_t>(peers.figures[name].nodes);
+    if (nodes < kKindSize || 3 * nodes < 2 * peers.members.size()) continue;
+    ++usual;
+    if (!measured.contains(name)) ++lacking;
+  }
+  if (lacking == 0) return;
+  findings.add(NodeState::inconclusive, fmt::format("lacks {} of {} that its peers have", lacking,
+                                                    counted(usual, "case", "cases")));
+}
+
+/// Cases of a node that are slow, or that may be, by numbers of FleetNames.
+struct SlowCases {
+  std::vector<std::uint32_t> names{};
+  double worst = 0.0;  ///< log time over the peers' median
+  std::uint32_t worst_name = 0;
+
+  void add(std::uint32_t name, double shift) {
+    names.push_back(name);
+    if (shift <= worst) return;
+    worst = shift;
+    worst_name = name;
+  }
+};
+
+/// Adds "slow in 3 of 40 cases (the worst 1.31x: … with p2p)"; a node's worst case is of what was
+/// found first.
+void add_slow(NodeState state, std::string_view what, const SlowCases& slow,
+              const FleetRecord& record, const FleetNames& names, FleetNode& node,
+              Findings& findings) {
+  if (slow.names.empty()) return;
+  const FleetNames::Name& worst = names.all().at(slow.worst_name);
+  if (!node.slowdown) {
+    node.slowdown = std::exp(slow.worst);
+    node.worst_case = worst.case_name;
+    node.worst_variant = worst.variant;
+  }
+  findings.add(state,
+               fmt::format("{} in {} of {} (the worst {:.2f}x: {} with {})", what,
+                           slow.names.size(), counted(node.judged_cases, "case", "cases"),
+                           std::exp(slow.worst), worst.case_name, worst.variant),
+               blame_by_pairs(record, slow.names, names));
+}
+
+void look_at_times(const FleetRecord& record, const Kind& peers, const FleetNames& names,
+                   const FleetOptions& options, FleetNode& node, Findings& findings) {
+  std::vector<Question> questions;
+  std::vector<const FleetValue*> judged;
+  for (const FleetValue& value : record.values) {
+    const PeerFigure& figure = peers.figures.at(value.name);
+    if (!(value.seconds > 0.0F) || static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
+    const double excess = std::log(static_cast<double>(value.seconds)) - figure.centre;
+    node.ratios.push_back({value.name, std::exp(excess)});
+    if (figure.slower_group) {
+      ++node.split_cases;
+      continue;
+    }
+    questions.push_back(question_of(excess, figure, options.tolerance));
+    judged.push_back(&value);
+  }
+  node.judged_cases = static_cast<int>(questions.size());
+  const std::vector<Judgement> judgements = judge(questions, Claim::change);
+  SlowCases slow;
+  SlowCases close;
+  SlowCases disturbed;
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    if (judgements[i].verdict != Verdict::slower) continue;
+    const FleetValue& value = *judged[i];
+    const double least =
+        *judgements[i].shift - kIntervalDeviations * peers.figures.at(value.name).deviation;
+    SlowCases& found = value.disturbed_samples > 0 || value.level_changed ? disturbed
+                       : least > std::log1p(options.tolerance)            ? slow
+                                                                          : close;
+    found.add(value.name, *judgements[i].shift);
+  }
+  node.slow_cases = static_cast<int>(slow.names.size());
+  add_slow(NodeState::slow, "slow", slow, record, names, node, findings);
+  add_slow(NodeState::inconclusive, "may be slow, but disturbed,", disturbed, record, names, node,
+           findings);
+  add_slow(NodeState::inconclusive, "may be slow, but too close to the tolerance to tell,", close,
+           record, names, node, findings);
+  if (node.split_cases == 0) return;
+  findings.add(NodeState::inconclusive, fmt::format("its peers are two groups in {}",
+                                                    counted(node.split_cases, "case", "cases")));
+}
+
+void look_at_software(const FleetRecord& record, const Kind& peers, Findings& findings) {
+  const auto look = [&](const char* what, const std::optional<std::string>& own,
+                        const std::map<std::string, int>& all) {
+    const std::string usual = majority(all);
+    if (usual.empty() || !own || *own == usual) return;
+    findings.add(NodeState::ok,
+                 fmt::format("{} {} where most of its peers have {}", what, *own, usual));
+  };
+  look("driver", record.machine.software.driver, peers.drivers);
+  look("NCCL", record.machine.software.nccl_library, peers.nccls);
+}
+
+}  // namespace
+
+std::set<std::uint32_t> measured_in(const FleetRecord& record) {
+  std::set<std::uint32_t> measured;
+  for (const FleetValue& value : record.values) {
+    if (value.seconds > 0.0F || value.wrong_data) measured.insert(value.name);
+  }
+  return measured;
+}
+
+FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const FleetNames& names,
+                     const FleetOptions& options) {
+  FleetNode node;
+  node.host = host_of(record);
+  node.record = record.path;
+  node.started = record.started;
+  node.machine = describe_machine(record.machine);
+  Findings findings;
+  look_at_run(record, findings);
+  look_at_errors(record, findings);
+  look_at_health(record, findings);
+  look_at_disturbance(record, node, findings);
+  if (peers.usual != nullptr) {
+    const Machine& usual = peers.usual->members.front()->machine;
+    // A run on some of the GPUs only says nothing against the node.
+    const bool other_gpus = describe_machine(record.machine) != describe_machine(usual);
+    const PeerDifference difference = difference_of(record.machine, usual);
+    findings.add(other_gpus               ? NodeState::not_judged
+                 : difference.lacks_links ? NodeState::faulty
+                                          : NodeState::odd_machine,
+                 difference.text, blame_by_links(record.machine, difference));
+  }
+  if (peers.judges != nullptr) {
+    look_at_lanes(record, *peers.judges, findings);
+    look_for_gaps(record, *peers.judges, findings);
+    look_at_paths(record, *peers.judges, names, findings);
+    look_at_times(record, *peers.judges, names, options, node, findings);
+    if (node.judged_cases + node.split_cases == 0) {
+      findings.add(NodeState::not_judged,
+                   fmt::format("no case was measured on {} machines like it", kKindSize));
+    }
+    look_at_software(record, *peers.judges, findings);
+  } else if (peers.usual == nullptr) {
+    findings.add(NodeState::not_judged,
+                 fmt::format("fewer than {} machines are like it", kKindSize));
+  }
+  findings.put_into(node);
+  return node;
+}
+
+}  // namespace linkgain
