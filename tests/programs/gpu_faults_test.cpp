@@ -4,6 +4,7 @@
 #include <set>
 
 #include "gpu_programs.hpp"
+#include "linkgain/record/warning.hpp"
 
 /// What a rank does wrong on a real GPU, at every place of a job's life: in NCCL's operations, in
 /// linkgain's kernels and in copies, with P2P and without.
@@ -116,7 +117,7 @@ TEST_P(FaultOnGpus, EndsInTimeAndKeepsTheOtherVariant) {
     const Case& c = result.definition;
     const bool copies_by_kernel = c.kernel && c.operation == OperationKind::copy_push;
     if (!planted.p2p && copies_by_kernel) continue;  // refused
-    const std::string begin = case_name(c) + ": ";
+    const std::string begin = spoken_case(record, c) + ": ";
     EXPECT_EQ(warnings.find(begin) != std::string::npos, in_a_case) << begin << "\n" << warnings;
   }
 }
