@@ -294,6 +294,7 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   refuse({"--timeout", "0", "--", "true"});
   refuse({"--metric-use", "mean", "--", "true"});
   refuse({"--metrics", "x", "--", "true"});
+  refuse({"--gpus", "0,1", "--", "true"});
   refuse({"--metric", "a (.)", "--higher-is-better=b", "--", "true"});
   refuse({"--metric", "a (.)", "--unit", "b=s", "--", "true"});
   refuse({"--metric", "a (.)", "--unit", "", "--", "true"});

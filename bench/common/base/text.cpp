@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace linkgain {
@@ -29,6 +30,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     last = std::move(row);
   }
   return last[b.size()];
+}
+
+/// Writes a name as it is compared with others: without case and what parts words, and with F for
+/// float and fp, so that AllReduce is all_reduce, and FP16 float16.
+std::string spelling_of(std::string_view name) {
+  std::string spelling = upper(name);
+  std::erase_if(spelling, [](unsigned char c) { return c < 0x80 && std::isalnum(c) == 0; });
+  for (const std::string_view other : {"FLOAT", "FP"}) {
+    const std::size_t place = spelling.find(other);
+    if (place != std::string::npos) spelling.replace(place, other.size(), "F");
+  }
+  return spelling;
 }
 
 unsigned byte_at(std::string_view text, std::size_t place) {
@@ -84,9 +97,10 @@ std::string shown(std::string_view text, std::string_view kept) {
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   constexpr std::size_t kFarthest = 2;
   std::string_view nearest;
-  std::size_t smallest = std::min(kFarthest, name.size() / 2) + 1;
+  const std::string spelling = spelling_of(name);
+  std::size_t smallest = std::min(kFarthest, spelling.size() / 2) + 1;
   for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(spelling, spelling_of(candidate));
     if (distance < smallest) {
       smallest = distance;
       nearest = candidate;

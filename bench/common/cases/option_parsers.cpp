@@ -44,6 +44,12 @@ std::optional<double> number_in(std::string_view text, std::span<const Unit> uni
   return number ? std::optional(*number * unit->factor) : std::nullopt;
 }
 
+/// Takes nccl-tests' names, as half, too.
+DataType parse_type(std::string_view name) {
+  const auto known = std::ranges::find(kValues<DataType>, name, nccl_tests_name);
+  return known == kValues<DataType>.end() ? from_name<DataType>(name) : *known;
+}
+
 /// Returns what was asked for in the place of what was there.
 TrainingSelection with_options(TrainingSelection selection, const TrainingSelection& asked) {
   if (!asked.models.empty()) selection.models = asked.models;
@@ -234,8 +240,8 @@ double parse_share(std::string_view text, std::string_view option, double least,
 
 Seconds parse_duration(std::string_view text, std::string_view option, Seconds least,
                        Seconds most) {
-  static constexpr std::array kUnits{Unit{"ms", 1e-3}, Unit{"s", 1.0}, Unit{"m", 60.0},
-                                     Unit{"h", 3600.0}, Unit{"", 1.0}};
+  static constexpr std::array kUnits{Unit{"ms", 1e-3},  Unit{"s", 1.0},    Unit{"m", 60.0},
+                                     Unit{"min", 60.0}, Unit{"h", 3600.0}, Unit{"", 1.0}};
   const std::optional<double> seconds = number_in(text, kUnits);
   if (seconds && *seconds >= least.value && *seconds <= most.value) return Seconds{*seconds};
   throw UsageError(
@@ -353,8 +359,7 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
            "Bytes: 8:1G:x4 (times 4), 1M:64M:+1M (plus 1 MiB), or a list 8,64K,1G; suffixes are "
            "binary")
       ->type_name("SIZES");
-  deferred
-      .add_list("--type", options.types, from_name<DataType>, "Element types, as float32,bfloat16")
+  deferred.add_list("--type", options.types, parse_type, "Element types, as float32,bfloat16")
       ->default_str("float32")
       ->type_name("TYPE,...");
   deferred

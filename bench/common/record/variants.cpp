@@ -188,12 +188,17 @@ std::vector<Variant> default_variants(const VariantContext& context) {
 Variant parse_variant(std::string_view text, const VariantContext& context) {
   const std::size_t colon = text.find(':');
   const std::string name{text.substr(0, colon)};
-  if (name.empty()) {
+  const bool is_variable = colon == std::string_view::npos && name.find('=') != std::string::npos;
+  if (name.empty() || is_variable) {
     throw UsageError(fmt::format("variant '{}' has no name", text),
-                     "write it as name:VARIABLE=value, for example ring:NCCL_ALGO=Ring");
+                     is_variable ? fmt::format("write it with one, as in mine:{}", text)
+                                 : "write it as name:VARIABLE=value, for example "
+                                   "ring:NCCL_ALGO=Ring");
   }
   if (!std::ranges::all_of(name, is_identifier_character)) {
-    throw UsageError(fmt::format("variant name '{}' may hold letters, digits, - and _ only", name));
+    throw UsageError(fmt::format("variant name '{}' may hold letters, digits, - and _ only", name),
+                     "give each variant a --variant of its own; one of yours is written "
+                     "name:VARIABLE=value");
   }
   if (name.size() > kLongestName) {
     throw UsageError(

@@ -290,6 +290,16 @@ std::string assignments_before(const Environment& environment) {
   return text;
 }
 
+/// Refuses a command that gives its work to others and ends at once.
+void require_waiting(const std::vector<std::string>& words) {
+  const std::string waiting = how_to_wait(words);
+  if (waiting.empty()) return;
+  throw UsageError(fmt::format("'{}' ends at once: its work goes on in another program, which "
+                               "linkgain neither times nor ends",
+                               shown_command(without_secrets(words))),
+                   "let it wait for that: " + waiting);
+}
+
 }  // namespace
 
 ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environment) {
@@ -315,12 +325,8 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   for (int variant = 0; variant < static_cast<int>(plan.variants.size()); ++variant) {
     const auto words = command_of(plan, {.variant = variant});
     require_program(words.empty() ? "" : words.front(), environment, "the command");
-    if (const std::string waiting = how_to_wait(words); !waiting.empty()) {
-      throw UsageError(fmt::format("'{}' ends at once: its work is another program's, which no "
-                                   "time of it would have",
-                                   shown_command(without_secrets(words))),
-                       "let it wait for that: " + waiting);
-    }
+    require_waiting(words);
+    if (plan.server) require_waiting(server_of(plan, {.variant = variant}));
   }
   return plan;
 }

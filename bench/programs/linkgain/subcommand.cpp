@@ -79,15 +79,38 @@ constexpr std::array kElsewhere{
     std::pair{"--output", "--out"},      std::pair{"--threshold", "--tolerance"},
     std::pair{"--iters", "--launches"},  std::pair{"--iterations", "--launches"},
     std::pair{"--repeat", "--launches"}, std::pair{"--runs", "--rounds"},
-    std::pair{"--repeat", "--rounds"},   std::pair{"--export-json", "--json"}};
+    std::pair{"--repeat", "--rounds"},   std::pair{"--export-json", "--json"},
+    std::pair{"--gpus", "--gpus-of"}};
+
+using KnownWords = std::map<const CLI::Option*, std::vector<std::string>>;
+
+std::vector<std::string> words_of(const CLI::Option& option, const KnownWords& known) {
+  const auto own = known.find(&option);
+  return own == known.end() ? words_of_declared(option) : own->second;
+}
+
+/// Says ": did you mean --only all_reduce?" of a word that is like one of an option's; else
+/// nothing.
+std::string option_meant(const CLI::App& command, std::string_view word, const KnownWords& known) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::vector<std::string> words = words_of(*option, known);
+    const std::vector<std::string_view> candidates(words.begin(), words.end());
+    const std::string_view nearest = nearest_name(word, candidates);
+    if (nearest.empty() || option->get_lnames().empty()) continue;
+    return fmt::format(": did you mean --{} {}?", option->get_lnames().front(), nearest);
+  }
+  return {};
+}
 
 /// Says what was typed and is neither option nor command, and what was meant if something is near.
-std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays) {
+std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays,
+                           const KnownWords& known_words) {
   const auto option =
       std::ranges::find_if(strays, [](const std::string& stray) { return stray.starts_with('-'); });
   if (option == strays.end()) {
     if (app.get_parent() == nullptr) return unknown_command(strays.front());
-    return fmt::format("linkgain {} takes no '{}'", app.get_name(), strays.front());
+    return fmt::format("linkgain {} takes no '{}'{}", app.get_name(), strays.front(),
+                       option_meant(app, strays.front(), known_words));
   }
   std::vector<std::string> names;
   for (const CLI::Option* known : app.get_options()) {
@@ -133,13 +156,13 @@ std::optional<std::string> word_before_command(const CLI::App& command) {
   return words.empty() ? std::nullopt : std::optional(words.front());
 }
 
-UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
+UsageError usage_error(const CLI::App& app, const CLI::ParseError& error, const KnownWords& known) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::vector<std::string> strays = app.remaining(true);
   const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   const std::string instead = command.get_name() == "run" ? nccl_tests_advice(strays) : "";
-  if (stray && !instead.empty()) return UsageError(describe_stray(command, strays), instead);
+  if (stray && !instead.empty()) return UsageError(describe_stray(command, strays, known), instead);
   if (const auto word = word_before_command(command); stray && word) {
     return UsageError(fmt::format("'{}' stands where no option does", *word),
                       fmt::format("join a value that may be left out to its option, as in: "
@@ -147,7 +170,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
                                   *word));
   }
   return UsageError(
-      stray && !strays.empty() ? describe_stray(command, strays)
+      stray && !strays.empty() ? describe_stray(command, strays, known)
                                : describe_conversion_error(error.what()),
       fmt::format("see linkgain {}--help", chosen.empty() ? "" : command.get_name() + " "));
 }
@@ -163,8 +186,6 @@ std::string version_text() {
   return fmt::format("linkgain {}\n{}\n", build_info().version, build_info().text);
 }
 
-using KnownWords = std::map<const CLI::Option*, std::vector<std::string>>;
-
 /// Names the labels of the runs in results/; none where that cannot be read.
 std::vector<std::string> labels_of_runs() {
   std::vector<std::string> labels;
@@ -178,12 +199,10 @@ std::vector<std::string> labels_of_runs() {
 
 Request completion_request(const CLI::App& app, const KnownWords& known,
                            const std::vector<std::string>& words) {
-  const auto words_of = [&](const CLI::Option& option) {
-    if (option.get_type_name() == kRecordValue) return labels_of_runs();
-    const auto own = known.find(&option);
-    return own == known.end() ? words_of_declared(option) : own->second;
+  const auto words_or_labels = [&](const CLI::Option& option) {
+    return option.get_type_name() == kRecordValue ? labels_of_runs() : words_of(option, known);
   };
-  return text_request(completions(app, words, words_of));
+  return text_request(completions(app, words, words_or_labels));
 }
 
 /// The positional argument of commands that read records.
@@ -241,7 +260,7 @@ Request parse_command_line(int argc, const char* const* argv) {
     const auto chosen = app.get_subcommands();
     return text_request(help_text(chosen.empty() ? app : *chosen.front()));
   } catch (const CLI::ParseError& error) {
-    throw usage_error(app, error);
+    throw usage_error(app, error, known);
   }
   if (version) return text_request(version_text());
   if (!topic.empty()) {

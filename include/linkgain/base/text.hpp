@@ -14,7 +14,8 @@
 namespace linkgain {
 
 /// Returns the candidate with the smallest edit distance to `name`, of those with at most two edits
-/// that change at most half of its characters; empty when there is none.
+/// that change at most half of its characters; empty when there is none. Case and what parts words
+/// count for nothing, and fp16 is float16.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 /// Returns ": did you mean all_reduce?" of the nearest_name(), or nothing.

@@ -40,6 +40,15 @@ TEST(NearestName, IsAbsentBeyondTwoEditsOrHalfTheName) {
   EXPECT_EQ(nearest_name("p2p", variants), "") << "two of three characters";
 }
 
+TEST(NearestName, KnowsOtherSpellings) {
+  EXPECT_EQ(nearest_name("ALLREDUCE", kNames), "all_reduce");
+  EXPECT_EQ(nearest_name("Send-Recv", kNames), "send_recv");
+  constexpr std::array<std::string_view, 3> types{"float32", "float16", "bfloat16"};
+  EXPECT_EQ(nearest_name("fp16", types), "float16");
+  EXPECT_EQ(nearest_name("BF16", types), "bfloat16");
+  EXPECT_EQ(nearest_name("f32", types), "float32");
+}
+
 TEST(NearestName, HandlesEmptyTextAndNoCandidates) {
   EXPECT_EQ(nearest_name("", kNames), "");
   EXPECT_EQ(nearest_name("x", {}), "");

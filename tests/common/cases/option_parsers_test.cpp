@@ -39,6 +39,7 @@ TEST(ParseDuration, ReadsSecondsAndUnits) {
   EXPECT_DOUBLE_EQ(seconds("90.5"), 90.5);
   EXPECT_DOUBLE_EQ(seconds("90s"), 90.0);
   EXPECT_DOUBLE_EQ(seconds("5m"), 300.0);
+  EXPECT_DOUBLE_EQ(seconds("2min"), 120.0);
   EXPECT_DOUBLE_EQ(seconds("1.5 h"), 5400.0);
   EXPECT_DOUBLE_EQ(seconds("5ms"), 0.005);
 }
@@ -76,7 +77,7 @@ TEST(OptionParsers, RefuseAnythingElseWithWhatIsMeant) {
                       [](const char* text) { parse_share(text, "--x", 0.001, 0.5); });
   answers.about("a duration from 1 s to 1 h");
   answers.refuse_each(
-      {"", "s", "0", "0.5", "-1", "nan", "inf", "5M", "5 min", "5  m", "m5", "2h", "1e9"},
+      {"", "s", "0", "0.5", "-1", "nan", "inf", "5M", "5 mins", "5  m", "m5", "2h", "1e9"},
       [](const char* text) { parse_duration(text, "--x", Seconds{1.0}, Seconds{3600.0}); });
   answers.about("a tolerance");
   answers.refuse_each({"", "%", "5", "0", "-5%", "100%", "5%%", "inf", "x"},

@@ -210,9 +210,9 @@ TEST_F(VariantFiles, AreRefusedWhereTheyAreNotThere) {
 TEST(ParseVariant, RefusesWhatIsNoVariant) {
   Situations answers;
   answers.about("without a name");
-  answers.refuse_each({"", ":", ":NCCL_ALGO=Ring"}, nccl);
+  answers.refuse_each({"", ":", ":NCCL_ALGO=Ring", "NCCL_ALGO=Ring"}, nccl);
   answers.about("names that do not fit into file names");
-  answers.refuse_each({"a b:A=1", "a/b:A=1", "../x:A=1", "a.b:A=1", "µ:A=1"}, nccl);
+  answers.refuse_each({"a b:A=1", "a/b:A=1", "../x:A=1", "a.b:A=1", "µ:A=1", "p2p,host"}, nccl);
   answers.refuse("65 letters", [] { nccl(std::string(65, 'a') + ":A=1"); });
   EXPECT_EQ(nccl(std::string(64, 'a') + ":A=1").name, std::string(64, 'a'));
   answers.about("without variables");

@@ -206,6 +206,10 @@ TEST(ExecPlan, RefusesWhatCannotBeMeant) {
     o.server = "no-such-server --port 1";
     o.ready = "x";
   });
+  refuse("a container in the background", [](ExecOptions& o) {
+    o.server = "env docker run -d image";
+    o.ready = "x";
+  });
   said.expect_golden("plans_refused.txt");
 }
 

@@ -51,7 +51,7 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
 TEST(CommandLine, SelectsWhatIsMeasured) {
   const RunOptions options = run_with({"--only",        "send_recv,all_reduce",
                                        "--sizes",       "8:1K:x4",
-                                       "--type",        "int8,float16",
+                                       "--type",        "int8,half",
                                        "--reduction",   "max",
                                        "--launch-mode", "stream,auto,graph",
                                        "--pattern",     "one-way",
