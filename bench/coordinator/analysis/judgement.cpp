@@ -74,7 +74,6 @@ void judge_chances(std::vector<Judgement>& judgements, std::span<const Question>
     tested.push_back(i);
   }
   const TestsOfABound tests = benjamini_hochberg_beyond(chances, kFalseDiscoveryRate);
-  if (tests.in_question.empty()) return;
   ShiftQuantiles quantiles(1.0 - tests.next);
   for (const std::size_t place : tests.in_question) {
     Judgement& judgement = judgements[tested[place]];
@@ -82,7 +81,7 @@ void judge_chances(std::vector<Judgement>& judgements, std::span<const Question>
     if (tests.rejected[place]) {
       judgement.verdict = verdict;
       judgement.settling.reset();
-    } else if (beyond && judgement.verdict == Verdict::inconclusive) {
+    } else if (beyond) {
       leave_open(judgement, questions[tested[place]].tolerance, quantiles, tests.in_question.size(),
                  verdict);
     }

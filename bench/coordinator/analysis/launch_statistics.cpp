@@ -154,15 +154,13 @@ SumOfSquares between_launches(const std::vector<Residuals>& pool) {
 /// Gives Satterthwaite's degrees of freedom, of the sum of what lies between launches and the rest.
 int degrees_of_freedom(const SumOfSquares& total, const SumOfSquares& between) {
   const int rest = total.degrees_of_freedom - between.degrees_of_freedom;
-  if (rest <= 0 || total.value <= 0.0) {
-    return std::min(total.degrees_of_freedom, between.degrees_of_freedom);
-  }
+  if (rest <= 0) return std::min(total.degrees_of_freedom, between.degrees_of_freedom);
   const double inside = std::max(0.0, total.value - between.value);
   const double found =
       total.value * total.value /
       (between.value * between.value / between.degrees_of_freedom + inside * inside / rest);
   constexpr double kRounding = 1e-6;
-  return std::clamp(static_cast<int>(found + kRounding), 1, total.degrees_of_freedom);
+  return static_cast<int>(found + kRounding);
 }
 
 LaunchDeviation deviation_of(const std::vector<Residuals>& pool) {
@@ -173,7 +171,6 @@ LaunchDeviation deviation_of(const std::vector<Residuals>& pool) {
 
 /// Gives the case of the pool that does not belong to it; the pool's end where all do.
 std::vector<Residuals>::iterator find_stranger(std::vector<Residuals>& pool, std::size_t cases) {
-  if (pool.size() < 2) return pool.end();
   const auto widest = std::ranges::max_element(
       pool, [](const Residuals& a, const Residuals& b) { return a.variance() < b.variance(); });
   const SumOfSquares total = total_of(pool);

@@ -184,8 +184,10 @@ TEST(BenjaminiHochberg, RejectsSmallerOnesWithALargerOneThatPasses) {
 
 TEST(BenjaminiHochberg, TakesNothingAndRefusesNonsense) {
   EXPECT_THAT(benjamini_hochberg({}, 0.05), IsEmpty());
-  EXPECT_THROW(benjamini_hochberg(std::array{1.5}, 0.05), std::invalid_argument);
-  EXPECT_THROW(benjamini_hochberg(std::array{-0.1}, 0.05), std::invalid_argument);
+  for (const double none : {1.001, -0.001, std::nan("")}) {
+    EXPECT_THROW(benjamini_hochberg(std::array{none}, 0.05), std::invalid_argument) << none;
+    EXPECT_THROW(benjamini_hochberg(std::array{0.5, none}, 0.05), std::invalid_argument) << none;
+  }
 }
 
 TEST(BenjaminiHochbergBeyond, DoesNotPayForCasesWellWithinTheBound) {
@@ -408,6 +410,25 @@ TEST(LevelChange, NeedsFourSamplesAndSomeDifference) {
   EXPECT_EQ(find_level_change(Launches{{0.0, 0.0, 0.0, 0.0}}, 0.02), std::nullopt);
   EXPECT_THAT(find_level_change(Launches{{0.0, 0.0, 1.0, 1.0}, {0.0, 0.0, 0.0, 0.0}}, 0.02),
               Optional(LevelChange{0, 2, 1.0}));
+}
+
+/// A sample that stands alone on its side counts from twice the least change on.
+TEST(LevelChange, IsFoundFromTheLeastThatCountsOn) {
+  const std::vector<double> still(4, 0.0);
+  for (const auto& [launch, before] : {std::pair{std::vector{0.0, 0.0, 1.0, 1.0}, 2U},
+                                       {{0.0, 2.0, 2.0, 2.0}, 1U},
+                                       {{0.0, 0.0, 0.0, -2.0}, 3U}}) {
+    EXPECT_THAT(find_level_change(Launches{launch, still}, 1.0),
+                Optional(testing::Field(&LevelChange::before, before)));
+    EXPECT_EQ(find_level_change(Launches{launch, still}, 1.0001), std::nullopt);
+  }
+}
+
+/// The orders of a record can be repeated from its seed, by any version.
+TEST(BalancedOrder, IsTheSameForEver) {
+  EXPECT_THAT(BalancedOrder(12, 0).next(), ElementsAre(5, 8, 11, 9, 2, 1, 0, 3, 7, 6, 4, 10));
+  EXPECT_THAT(BalancedOrder(12, 4294967295U).next(),
+              ElementsAre(4, 10, 6, 5, 1, 8, 9, 11, 2, 3, 0, 7));
 }
 
 TEST(BalancedOrder, IsAPermutationAndItsMirrorImageByTurns) {

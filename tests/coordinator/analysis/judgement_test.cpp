@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace linkgain::test {
 namespace {
@@ -65,6 +69,22 @@ TEST(Judge, AnswersByToleranceAndClaim) {
   }
 }
 
+/// The ends of an interval are in it, and a shift by the tolerance itself is not beyond it.
+TEST(Judge, TellsNothingByBoundsThatAreReached) {
+  const double lower = log_lower(kCompare);
+  const double upper = log_upper(kCompare);
+  for (const auto& [log, interval] : {std::pair{0.05, Interval{0.0, 0.1}},
+                                      {-0.05, {-0.1, 0.0}},
+                                      {upper, {0.01, 0.03}},
+                                      {lower, {-0.03, -0.01}},
+                                      {0.0, {-0.01, upper}},
+                                      {0.0, {lower, 0.01}}}) {
+    const Question question{.log = log, .interval = interval, .tolerance = kCompare};
+    EXPECT_EQ(judge(std::vector{question}, Claim::change).front().verdict, Verdict::inconclusive)
+        << log << " in " << interval.low << " to " << interval.high;
+  }
+}
+
 /// Who asks, and with which tolerance, decides nothing about the interval.
 TEST(Judge, HasOneIntervalWhateverIsAsked) {
   const Question question{.shift = shift_of(0.03, 0.02), .tolerance = kCheck};
@@ -103,7 +123,8 @@ TEST(Judge, LeavesOpenWhatHasNoShift) {
 TEST(Judge, BelievesNoTimeByAPathThatIsNotKnown) {
   Question question{.shift = shift_of(0.0, 0.01), .tolerance = kCheck, .lost_path = Path::nvlink};
   const auto verdict = [&] {
-    return judge(std::vector{question}, Claim::beyond_tolerance).front().verdict;
+    const Question known{.shift = question.shift, .tolerance = kCheck};
+    return judge(std::vector{known, question}, Claim::beyond_tolerance).back().verdict;
   };
   EXPECT_EQ(verdict(), Verdict::unknown_path);
   question.shift = shift_of(-0.5, 0.01);
@@ -113,11 +134,22 @@ TEST(Judge, BelievesNoTimeByAPathThatIsNotKnown) {
 }
 
 TEST(Judge, SaysThatDigitsAreTooFew) {
-  Question question{.shift = shift_of(0.03, 0.001), .tolerance = kCheck};
-  question.shift->rounding = 0.04;
-  const Judgement judgement = judge(std::vector{question}, Claim::beyond_tolerance).front();
-  EXPECT_EQ(judgement.verdict, Verdict::inconclusive);
-  EXPECT_THAT(judgement.reasons, ElementsAre(Field(&Reason::kind, Reason::Kind::few_digits)));
+  const auto judged = [](double slower, double rounding) {
+    Question question{.shift = shift_of(slower, 0.001), .tolerance = kCheck};
+    question.shift->rounding = rounding;
+    return judge(std::vector{question}, Claim::beyond_tolerance).front();
+  };
+  for (const double slower : {0.03, -0.03}) {
+    const Judgement judgement = judged(slower, 0.04);
+    EXPECT_EQ(judgement.verdict, Verdict::inconclusive);
+    ASSERT_THAT(judgement.reasons, ElementsAre(Field(&Reason::kind, Reason::Kind::few_digits)));
+    EXPECT_DOUBLE_EQ(judgement.reasons.front().amount, std::expm1(0.04));
+    EXPECT_FALSE(judgement.settling);
+  }
+  const Judgement just_enough = judged(0.0, log_upper(kCheck));
+  EXPECT_EQ(just_enough.verdict, Verdict::inconclusive);
+  EXPECT_THAT(just_enough.reasons, IsEmpty());
+  EXPECT_TRUE(just_enough.settling) << "by launches that have no deviation";
 }
 
 /// Of many that lie at the tolerance some look slower by chance.
@@ -133,12 +165,51 @@ TEST(Judge, TestsCasesTogetherWhereItClaimsThatTheyAreBeyondTheTolerance) {
   EXPECT_EQ(judge(questions, Claim::beyond_tolerance).front().verdict, Verdict::slower);
 }
 
-TEST(Verdict, FailsOrIsOpen) {
-  EXPECT_TRUE(fails(Verdict::slower));
-  EXPECT_FALSE(fails(Verdict::faster));
-  EXPECT_FALSE(fails(Verdict::not_comparable));
-  EXPECT_TRUE(is_open(Verdict::unknown_path));
-  EXPECT_FALSE(is_open(Verdict::same));
+TEST(Judge, GivesNoReasonWhereTheIntervalReachesTheTolerance) {
+  ShiftQuantiles quantiles;
+  for (const double sign : {1.0, -1.0}) {
+    std::vector<Question> questions(20, {.shift = shift_of(0.0, 0.02), .tolerance = kAnyChange});
+    const double end = sign * interval_of(*questions[0].shift, quantiles).high;
+    questions[0].shift->log = end;
+    const Judgement reaches = judge(questions, Claim::beyond_tolerance).front();
+    EXPECT_EQ(sign > 0.0 ? reaches.interval->low : reaches.interval->high, 0.0);
+    EXPECT_EQ(reaches.verdict, Verdict::inconclusive);
+    EXPECT_THAT(reaches.reasons, IsEmpty());
+    questions[0].shift->log = 1.01 * end;
+    EXPECT_TRUE(judge(questions, Claim::beyond_tolerance).front().has(Reason::Kind::one_of_many));
+  }
+}
+
+/// Cases beyond the tolerance need more launches among others; those that seem within it do not.
+TEST(Judge, SettlesWhatSeemsWithinTheToleranceByItself) {
+  for (const auto& [slower, alike] : {std::pair{0.02, true}, {0.09, false}, {-0.08, false}}) {
+    std::vector<Question> questions(20, {.shift = shift_of(slower, 0.06), .tolerance = kCheck});
+    const std::optional<Settling> together =
+        judge(questions, Claim::beyond_tolerance).front().settling;
+    questions.resize(1);
+    const std::optional<Settling> alone =
+        judge(questions, Claim::beyond_tolerance).front().settling;
+    ASSERT_TRUE(together && alone) << slower;
+    EXPECT_EQ(together->launches == alone->launches, alike) << slower;
+  }
+}
+
+TEST(Verdict, IsAChangeOrFailsOrIsOpenOrHasASpeedUp) {
+  using enum Verdict;
+  const auto all_for_which = [](bool (*holds)(Verdict)) {
+    std::vector<Verdict> found;
+    std::ranges::copy_if(kValues<Verdict>, std::back_inserter(found), holds);
+    return found;
+  };
+  EXPECT_THAT(all_for_which(is_change), ElementsAre(slower, faster));
+  EXPECT_THAT(all_for_which(fails), ElementsAre(missing, wrong_data, other_path, slower));
+  EXPECT_THAT(all_for_which(is_open), ElementsAre(unknown_path, other_launch, inconclusive));
+  EXPECT_THAT(all_for_which(has_speed_up), ElementsAre(slower, inconclusive, faster, same));
+}
+
+TEST(IsOne, AllowsForRoundingAlone) {
+  for (const double off : {0.0, 9.5e-13, -9.5e-13}) EXPECT_TRUE(is_one(1.0 + off)) << off;
+  for (const double off : {1.05e-12, -1.05e-12, 0.1, -0.1}) EXPECT_FALSE(is_one(1.0 + off)) << off;
 }
 
 }  // namespace

@@ -90,6 +90,39 @@ TEST(PooledDeviations, LeaveAnUnsteadyCaseAlone) {
   EXPECT_LT(deviations[0]->deviation, 0.006) << "the others do not pay for it";
 }
 
+/// Two launches move alike, against each other, of one case alone, or are others for each case.
+TEST(PooledDeviations, HaveTheDegreesOfFreedomOfFewLaunches) {
+  const auto degrees = [](const std::vector<double>& values, int first_launch = 0) {
+    std::vector<CaseLaunches> cases{logs(sized(16), {0.01, -0.01}), logs(sized(32), values)};
+    for (LaunchMedian& each : cases[1].launches) each.launch += first_launch;
+    return pooled_deviations(cases)[0]->degrees_of_freedom;
+  };
+  EXPECT_EQ(degrees({0.01, -0.01}), 1);
+  EXPECT_EQ(degrees({-0.01, 0.01}), 1);
+  EXPECT_EQ(degrees({0.0, 0.0}), 2) << "half of it between launches, half inside";
+  EXPECT_EQ(degrees({0.01, -0.01}, 2), 2) << "four launches, of which two each tell something";
+}
+
+/// Of three degrees of freedom each, cases differ by these F with a chance of 1 % over their number
+/// (Abramowitz and Stegun, table 26.9).
+TEST(PooledDeviations, LeaveACaseAloneAtOnePercentOverThePool) {
+  for (const auto& [count, bound] : {std::pair{2, 47.467}, {10, 7.272}}) {
+    const auto alone = [&, count = count](double ratio, std::size_t place) {
+      const auto scattered = [](double deviation) {
+        return std::vector{deviation, -deviation, deviation, -deviation};
+      };
+      std::vector<CaseLaunches> cases;
+      for (int i = 0; i < count; ++i) cases.push_back(logs(sized(16 + 8 * i), scattered(0.01)));
+      cases[place] = logs(cases[place].definition, scattered(0.01 * std::sqrt(ratio)));
+      return pooled_deviations(cases)[place]->alone;
+    };
+    for (const std::size_t place : {0U, 1U}) {
+      EXPECT_TRUE(alone(bound * 1.01, place)) << count;
+      EXPECT_FALSE(alone(bound / 1.01, place)) << count;
+    }
+  }
+}
+
 TEST(PooledDeviations, OfIdenticalLaunchesAreNotKnown) {
   const std::vector<CaseLaunches> cases{logs(sized(8), {0.0, 0.0, 0.0})};
   EXPECT_EQ(pooled_deviations(cases)[0], std::nullopt) << "zero would make any difference certain";
@@ -118,6 +151,9 @@ TEST(CombinedDeviations, AreWeightedByDegreesOfFreedom) {
   EXPECT_EQ(combine_deviations(a, {}), a);
   EXPECT_EQ(combine_deviations({}, b), b);
   EXPECT_EQ(combine_deviations({}, {}), std::nullopt);
+  const std::optional<LaunchDeviation> assumed = LaunchDeviation{0.015, std::nullopt};
+  EXPECT_EQ(combine_deviations(a, assumed), assumed) << "no weights: the larger one";
+  EXPECT_EQ(combine_deviations(assumed, b), b);
 }
 
 TEST(CombinedDeviations, KeepTheLargerOneThatStandsAlone) {
@@ -125,6 +161,17 @@ TEST(CombinedDeviations, KeepTheLargerOneThatStandsAlone) {
   const std::optional<LaunchDeviation> alone = LaunchDeviation{0.2, 7, true};
   EXPECT_EQ(combine_deviations(pooled, alone), alone);
   EXPECT_EQ(combine_deviations(alone, pooled), alone);
+  const std::optional<LaunchDeviation> small = LaunchDeviation{0.001, 7, true};
+  EXPECT_EQ(combine_deviations(pooled, small), pooled);
+  EXPECT_EQ(combine_deviations(small, pooled), pooled);
+}
+
+TEST(DeviationOfAgreeing, IsKnownOfTwoRunsOfAProgram) {
+  Case metric = sized(8);
+  EXPECT_EQ(deviation_of_agreeing(metric, 8), std::nullopt);
+  metric.metric = ProgramMetric{.name = "loss"};
+  EXPECT_EQ(deviation_of_agreeing(metric, 1), std::nullopt);
+  EXPECT_EQ(deviation_of_agreeing(metric, 2), (LaunchDeviation{0.0, 1}));
 }
 
 /// Of time 1 and deviation s by n launches: log half width t s / sqrt(n).
@@ -170,15 +217,21 @@ TEST(RatioBetween, HasAFiniteIntervalOfLaunchesThatHaveNothingInCommon) {
 TEST(Summary, SaysWhetherARatioThatWasMeasuredToItsEndIsPrecise) {
   std::vector<double> slower = kEight;
   for (double& median : slower) median *= 2.0;
-  const auto converged = [&](double precision, StopReason stopped) {
+  const auto summarised = [&](double precision, StopReason stopped) {
     Record record = run_of({{sized(8), "p2p", kEight}, {sized(8), "host", slower}});
     record.settings.precision = precision;
     record.cases[0].stopped = stopped;
     summarise(record);
-    return record.cases[0].converged;
+    return record.cases[0];
+  };
+  const auto converged = [&](double precision, StopReason stopped) {
+    return summarised(precision, stopped).converged;
   };
   EXPECT_TRUE(converged(0.02, StopReason::converged));
   EXPECT_TRUE(converged(0.02, StopReason::out_of_time));
+  const CaseResult result = summarised(0.02, StopReason::converged);
+  const double width = relative_half_width(result.ratios[0].ratio).value();
+  EXPECT_TRUE(converged(width, StopReason::converged)) << "the precision itself";
   EXPECT_FALSE(converged(0.001, StopReason::converged));
   EXPECT_FALSE(converged(0.02, StopReason::job_lost));
   EXPECT_FALSE(converged(0.02, StopReason::interrupted));
@@ -208,8 +261,17 @@ TEST(LaunchesWorthAdding, AreThoseThatTheNeediestCaseOfThemNeeds) {
   more = launches_worth_adding(record, 6, 6);
   EXPECT_EQ(more.cases, std::vector<int>{0});
   EXPECT_EQ(more.launches, 3);
+  record.cases[0].definition.training.emplace();
+  EXPECT_TRUE(launches_worth_adding(record, 6, 6).cases.empty()) << "training";
+  record.cases = {of_half_width(8, 0.012)};
   EXPECT_TRUE(launches_worth_adding(record, 4, 6).cases.empty()) << "nine are more than twice four";
   EXPECT_TRUE(launches_worth_adding(record, 6, 9).cases.empty()) << "there are nine already";
+  record.cases = {of_half_width(8, 0.0141)};
+  EXPECT_EQ(launches_worth_adding(record, 6, 6).launches, 6) << "6 * 1.41^2 = 11.93: twice six";
+  record.cases[0].ratios.push_back(of_half_width(8, 0.012).ratios[0]);
+  EXPECT_EQ(launches_worth_adding(record, 6, 6).launches, 6) << "whatever the next one needs";
+  record.cases[0].ratios.clear();
+  EXPECT_TRUE(launches_worth_adding(record, 6, 6).cases.empty());
 }
 
 }  // namespace

@@ -85,5 +85,19 @@ TEST(LaunchMedians, KeepPathsWrongDataAndHealth) {
   EXPECT_EQ(all[0].unhealthy_samples, 3);
 }
 
+TEST(ByRun, TakesTheMeanOfEachRunsLaunches) {
+  CaseLaunches of_one = launches_of(sized(8), {1.0, 4.0, 9.0});
+  CaseLaunches of_two = of_one;
+  of_two.runs = {0, 0, 3};
+  const auto runs = by_run(std::vector{of_one, of_two});
+  ASSERT_THAT(runs[0].launches, SizeIs(1));
+  EXPECT_NEAR(runs[0].launches[0].time.value, std::cbrt(36.0), 1e-12);
+  EXPECT_THAT(runs[0].runs, ElementsAre(0));
+  ASSERT_THAT(runs[1].launches, SizeIs(2));
+  EXPECT_NEAR(runs[1].launches[0].time.value, 2.0, 1e-12);
+  EXPECT_NEAR(runs[1].launches[1].time.value, 9.0, 1e-12);
+  EXPECT_THAT(runs[1].runs, ElementsAre(0, 3));
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace linkgain::test {
 namespace {
@@ -50,11 +51,23 @@ TEST(ShiftBetween, SharesOneDeviationWhereASideHasTooFewLaunches) {
       shift_between(side(1.0, 8, LaunchDeviation{0.01, 7}), side(1.0, 1, {})).value();
   EXPECT_DOUBLE_EQ(deviation_of(one), 0.01);
   EXPECT_EQ(degrees_of_freedom(one), 7);
+  for (const auto& [before, after, shared] :
+       {std::tuple{2, 2, false}, {2, 3, true}, {3, 2, true}, {3, 3, false}, {3, 8, false}}) {
+    const auto of = [](int launches) {
+      return side(1.0, launches, LaunchDeviation{0.01, launches - 1});
+    };
+    EXPECT_EQ(shift_between(of(before), of(after))->parts.size(), shared ? 1U : 2U)
+        << before << " and " << after;
+  }
 }
 
 TEST(ShiftBetween, IsNotKnownWhereLaunchesOfASideTellNothing) {
   const LaunchMean known = side(1.0, 8, LaunchDeviation{0.01, 7});
-  EXPECT_FALSE(shift_between(known, side(1.0, 8, {}))) << "times that agree so are not known";
+  for (const int launches : {2, 8}) {
+    EXPECT_FALSE(shift_between(known, side(1.0, launches, {})))
+        << "they agree, by chance or edited";
+    EXPECT_FALSE(shift_between(side(1.0, launches, {}), known));
+  }
   EXPECT_FALSE(shift_between(side(1.0, 1, {}), side(1.0, 1, {})));
   const LaunchDeviation none{0.0, 1};
   EXPECT_FALSE(shift_between(side(1.0, 2, none), side(2.0, 2, none))) << "by chance, 1 in 8";
@@ -68,9 +81,10 @@ TEST(ShiftBetween, AddsWhatFewerLaunchesOfARunScatterBy) {
   const LaunchDeviation launch{0.04, 14};
   const LaunchShift fewer = with_fewer_launches(runs, launch, {8.0, 2.0});
   EXPECT_DOUBLE_EQ(standard_error(fewer), std::sqrt(1e-4 * 4.0 / 3.0 + 16e-4 * 0.375));
-  EXPECT_DOUBLE_EQ(standard_error(with_fewer_launches(runs, launch, {2.0, 8.0})),
-                   standard_error(runs))
-      << "more are taken for no steadier";
+  for (const double before : {2.0, 8.0}) {
+    EXPECT_EQ(with_fewer_launches(runs, launch, {before, 8.0}).parts.size(), 1U)
+        << "more are taken for no steadier";
+  }
 }
 
 TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
@@ -86,19 +100,25 @@ TEST(LaunchShift, IsNormalWhereTheDeviationIsAssumed) {
   const LaunchShift shift = shift_of(0.03, 2, 2, LaunchDeviation{0.01, std::nullopt});
   ShiftQuantiles quantiles;
   EXPECT_NEAR(interval_of(shift, quantiles).high, 0.03 + 1.959964 * 0.01, 1e-8);
+  EXPECT_NEAR(ShiftQuantiles(0.95).at(std::nullopt), 1.644854, 1e-5);
+  EXPECT_NEAR(ShiftQuantiles(0.95).at(14), 1.761310, 1e-6);
 }
 
 TEST(LaunchShift, TellsTheChanceOfMoreThanABound) {
   const LaunchShift shift = shift_of(0.03, 8, 8);
   EXPECT_DOUBLE_EQ(chance_above(shift, 0.02), student_t_upper_tail(2.0, 28));
   EXPECT_NEAR(chance_below(shift, 0.02), student_t_upper_tail(-2.0, 28), 1e-12);
-  EXPECT_EQ(chance_above(shift, kInfinite), 1.0);
-  EXPECT_EQ(chance_below(shift, -kInfinite), 1.0);
+  for (const auto tail : {chance_above, chance_below}) {
+    const double beyond = tail == chance_above ? kInfinite : -kInfinite;
+    EXPECT_EQ(tail(shift, beyond), 1.0);
+    EXPECT_EQ(tail(shift, -beyond), 0.0);
+  }
 }
 
 TEST(LaunchShift, IsCertainWithoutDeviation) {
   EXPECT_EQ(chance_above(shift_of(0.03, 2, 2, 0.0), 0.02), 0.0);
   EXPECT_EQ(chance_above(shift_of(0.02, 2, 2, 0.0), 0.02), 1.0);
+  EXPECT_EQ(degrees_of_freedom(shift_of(0.02, 2, 2, 0.0)), 1'000'000);
 }
 
 /// Of two numbers that are printed in steps of 20 %, whatever the runs agree on.
@@ -106,6 +126,7 @@ TEST(LaunchShift, IsNoMoreCertainThanThePrintedDigits) {
   LaunchShift shift = shift_of(0.2, 100, 100, 0.0);
   shift.rounding = rounding_between(0.25, 0.15);
   EXPECT_DOUBLE_EQ(shift.rounding, 0.2);
+  EXPECT_EQ(chance_above(shift, shift.log - shift.rounding), 1.0) << "so far they may be off";
   ShiftQuantiles quantiles;
   EXPECT_TRUE(interval_of(shift, quantiles).holds(0.0));
   EXPECT_EQ(chance_above(shift, 0.0), 1.0);
@@ -145,6 +166,28 @@ TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
   // 1/n) is 0.01075 for n = 5 and 0.00999 for n = 6.
   const LaunchShift shift = shift_of(0.01, 2, 1, LaunchDeviation{0.005, 1, false});
   EXPECT_THAT(settling_of(shift), Optional(Settling{6, false}));
+}
+
+/// Each side's degrees of freedom grow with its own launches: t(n - 1) 0.005 sqrt(1 / n) is 0.0124
+/// for n = 3 and 0.0080 for n = 4; t(n - 1) 0.012 sqrt(1 / n) 0.01003 for n = 8 and 0.0092 for n
+/// = 9.
+TEST(Settling, CountsTheLaunchesOfTheSideThatScatters) {
+  LaunchShift shift{.log = 0.01, .before = 2, .after = 2};
+  shift.parts = {{.deviation = {0.005, 1}, .after = 1.0}};
+  EXPECT_THAT(settling_of(shift), Optional(Settling{4, false}));
+  shift.parts = {{.deviation = {0.012, 1}, .before = 1.0}};
+  shift.after = 8;
+  EXPECT_THAT(settling_of(shift), Optional(Settling{9, true}));
+}
+
+/// 1.959964 s sqrt(2 / n) is 0.01 for the n that s is made of.
+TEST(Settling, HasAnEnd) {
+  const auto settling = [](double launches) {
+    return settling_of(shift_of(
+        0.01, 2, 2, LaunchDeviation{0.01 / 1.959964 * std::sqrt(launches / 2.0), std::nullopt}));
+  };
+  EXPECT_THAT(settling(99.9), Optional(Settling{kMostSettling, true}));
+  EXPECT_EQ(settling(100.1), std::nullopt);
 }
 
 /// As from a baseline that was made by hand.

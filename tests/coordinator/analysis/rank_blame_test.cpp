@@ -24,6 +24,16 @@ TEST(SlowestRank, IsTheOneThatStandsOut) {
   EXPECT_EQ(slowest_rank(record, name, "p2p", 0.05), 2);
   EXPECT_FALSE(slowest_rank(record, name, "p2p", 0.4));
   EXPECT_FALSE(slowest_rank(record, name, "host", 0.05));
+  EXPECT_FALSE(slowest_rank(record, name, "host", 0.0)) << "all are alike";
+}
+
+TEST(SlowestRank, IsTheFirstOfTwoAndOneOfThree) {
+  Record record = record_with(1, 1.3);
+  const std::string name = case_name(record.cases[0].definition);
+  for (Sample& sample : record.cases[0].samples) sample.times[3] = sample.times[1];
+  EXPECT_EQ(slowest_rank(record, name, "p2p", 0.05), 1);
+  for (Sample& sample : record.cases[0].samples) sample.times.pop_back();
+  EXPECT_EQ(slowest_rank(record, name, "p2p", 0.05), 1);
 }
 
 TEST(SlowestRank, IsAbsentWhereNothingIsKnown) {

@@ -20,18 +20,22 @@ struct Runs {
   std::vector<double> other;
   int failed = 0;   ///< more of the other
   int lacking = 0;  ///< more of the other that ended without a number
+  int first_failed = 0;
+  double resolution = 0.0;
 };
 
 Record program_of(const Runs& runs) {
   Case definition;
   definition.metric = ProgramMetric{.name = "loss"};
   Record record = run_of({{definition, "a", runs.first}, {definition, "b", runs.other}});
+  for (Sample& sample : record.cases[0].samples) sample.resolution = runs.resolution;
   const auto add = [&](const std::string& variant, std::size_t count, const std::string& failure) {
     for (std::size_t i = 0; i < count; ++i) {
       record.runs.push_back({.variant = variant, .failure = failure});
     }
   };
   add("a", runs.first.size(), "");
+  add("a", static_cast<std::size_t>(runs.first_failed), "lost");
   add("b", runs.other.size() + static_cast<std::size_t>(runs.lacking), "");
   add("b", static_cast<std::size_t>(runs.failed), "lost");
   record.runs.push_back({.variant = "a", .warm_up = true, .failure = "lost"});
@@ -54,12 +58,19 @@ TEST(JudgeVariants, KnowsWhichRunsOfAProgramCompareNothing) {
         {"one run of one", {{1.0, 1.1, 1.2}, {2.0}}, kNone, few_runs},
         {"two runs that agree", {{1.0, 1.0}, {2.0, 2.0}}, kNone, few_runs},
         {"three runs that agree", {{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}}, Verdict::faster, {}},
+        {"two runs, of which one's differ", {{1.0, 1.1}, {2.0, 2.0}}, Verdict::faster, {}},
+        {"two runs, of which the other's differ", {{1.0, 1.0}, {2.0, 2.1}}, Verdict::faster, {}},
+        {"three runs that agree in their one digit",
+         {{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}, 0, 0, 0, 1.0},
+         Verdict::inconclusive,
+         {}},
         {"all the same", {{1.0, 1.0, 1.0}, {1.0, 1.0, 1.0}}, Verdict::same, {}},
         {"six runs",
          {{1.0, 1.1, 1.2, 1.0, 1.1, 1.2}, {2.0, 2.1, 2.0, 2.1, 2.0, 2.1}},
          Verdict::faster,
          {}},
         {"a run failed", {{1.0, 1.1}, {2.0, 2.1}, 1, 0}, kNone, lost_runs},
+        {"a run of the first failed", {{1.0, 1.1}, {2.0, 2.1}, 0, 0, 1}, kNone, lost_runs},
         {"a run gave no number", {{1.0, 1.1}, {2.0, 2.1}, 0, 1}, kNone, lost_runs},
         {"no run gave one", {{1.0, 1.1}, {}, 0, 2}, Verdict::missing, {}}}) {
     SCOPED_TRACE(row.what);
@@ -78,7 +89,9 @@ TEST(JudgeVariants, CallsThemTheSameWhereNothingThatMattersIsLeft) {
     summarise(record);
     record.settings.backend = BackendKind::mpi;
     record.cases[0].ratios = {{"host", ratio}};
-    return judge_variants(record, record.cases[0], 1).verdict;
+    const Judgement judgement = judge_variants(record, record.cases[0], 1);
+    EXPECT_EQ(judgement.has(Reason::Kind::one_launch), !ratio.interval && ratio.replicates < 2);
+    return judgement.verdict;
   };
   const auto of = [&](double low, double high) {
     return verdict({.value = std::sqrt(low * high), .interval = Interval{low, high}});
@@ -89,6 +102,7 @@ TEST(JudgeVariants, CallsThemTheSameWhereNothingThatMattersIsLeft) {
   EXPECT_EQ(of(1.01, 1.02), Verdict::faster) << "than the other one, which takes longer";
   EXPECT_EQ(of(0.98, 0.99), Verdict::slower);
   EXPECT_EQ(verdict({.value = 1.5}), Verdict::inconclusive) << "one launch";
+  EXPECT_EQ(verdict({.value = 1.5, .replicates = 2}), Verdict::inconclusive) << "that agree";
 }
 
 TEST(JudgeVariants, KnowsNothingByOneLaunch) {
@@ -121,6 +135,22 @@ TEST(JudgeVariants, KnowsWrongDataAndOnePath) {
   EXPECT_TRUE(has_speed_up(verdict(wrong, 1)));
   EXPECT_EQ(verdict(wrong, 2), Verdict::wrong_data);
   EXPECT_EQ(verdict(phb_record(), 0), Verdict::same_path);
+}
+
+TEST(JudgeVariants, MissesWhatHasNoTimeOrNoRatio) {
+  const auto verdict = [](const auto& change) {
+    Record record = run_of({{sized(8), "p2p", kEight}, {sized(8), "host", kEight}});
+    record.settings.backend = BackendKind::mpi;
+    summarise(record);
+    change(record.cases[0]);
+    return judge_variants(record, record.cases[0], 1).verdict;
+  };
+  EXPECT_EQ(verdict([](const CaseResult&) {}), Verdict::same);
+  EXPECT_EQ(verdict([](CaseResult& result) { result.ratios.clear(); }), Verdict::missing);
+  for (const std::size_t variant : {0U, 1U}) {
+    EXPECT_EQ(verdict([&](CaseResult& result) { result.variants[variant].time.reset(); }),
+              Verdict::missing);
+  }
 }
 
 }  // namespace

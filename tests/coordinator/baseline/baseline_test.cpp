@@ -53,6 +53,11 @@ TEST(Baseline, KnowsFromThreeRunsHowFarTheyLieApart) {
       << "each run counts once";
 }
 
+TEST(Baseline, KnowsNothingByRunsThatAgree) {
+  EXPECT_FALSE(
+      baseline_from({run_at(0.0, "1"), run_at(0.0, "2"), run_at(0.0, "3")}).cases[0].between_runs);
+}
+
 /// A run in which all cases are slow is one observation, not as many as there are cases.
 TEST(Baseline, CountsRunsNotCases) {
   std::vector<Record> runs;
@@ -119,11 +124,13 @@ TEST(Baseline, IsOfOneProgram) {
 }
 
 TEST(Baseline, OfFewLaunchesIsSaidToBeWeak) {
-  EXPECT_THAT(warning_codes(baseline_from({run_of({{sized(8), "p2p", {1e-3, 1e-3}}})})),
-              ElementsAre("weak-baseline"));
+  const Baseline two = baseline_from({run_of({{sized(8), "p2p", {1e-3, 1e-3}}})});
+  ASSERT_THAT(warning_codes(two), ElementsAre("weak-baseline"));
+  EXPECT_THAT(two.warnings[0].advice, HasSubstr("often be"));
   const Baseline one = baseline_from({run_of({{sized(8), "p2p", {1e-3}}})});
   EXPECT_EQ(one.cases[0].between_launches, std::nullopt);
-  EXPECT_THAT(one.warnings[0].text, HasSubstr("1 launch"));
+  EXPECT_THAT(one.warnings[0].text, HasSubstr("1 launch,"));
+  EXPECT_THAT(one.warnings[0].advice, HasSubstr("one launch nothing"));
 }
 
 TEST(Baseline, LeavesOutWhatIsNoReferenceAndSaysSo) {
@@ -149,7 +156,11 @@ TEST(Baseline, WarnsOfUnsteadyCasesAndOfThrottledGpus) {
   all.push_back({sized(48 << 10), "p2p", {1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3, 1e-3, 2e-3}});
   Record record = run_of(all);
   record.cases[3].variants[0].health.unhealthy_samples = 1;
-  EXPECT_THAT(warning_codes(baseline_from({record})), ElementsAre("throttled", "unsteady"));
+  const Baseline baseline = baseline_from({record});
+  ASSERT_THAT(warning_codes(baseline), ElementsAre("throttled", "unsteady"));
+  EXPECT_THAT(baseline.warnings[0].text, HasSubstr("/32KiB/np2 with p2p"));
+  EXPECT_THAT(baseline.warnings[1].text, HasSubstr("/48KiB/np2 with p2p (37 %)"))
+      << "log(2) / 2 sqrt(8 / 7)";
 }
 
 TEST(Baseline, SaysWhichRecordWasCutShort) {

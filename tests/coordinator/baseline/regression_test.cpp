@@ -308,8 +308,12 @@ TEST(Check, FollowsTheCasesToleranceByDefault) {
 
 TEST(Check, MentionsThrottledGpus) {
   CaseLaunches launches = launches_of(sized(8), eight(1.2e-3));
-  launches.unhealthy_samples = 3;
-  EXPECT_THAT(reason_text(check_one(reference(), launches)), HasSubstr("3 samples"));
+  for (const auto& [samples, text] : {std::pair{1, "1 sample"}, {3, "3 samples"}}) {
+    launches.unhealthy_samples = samples;
+    EXPECT_THAT(reason_text(check_one(reference(), launches)), HasSubstr(text));
+  }
+  launches.unhealthy_samples = 0;
+  EXPECT_FALSE(check_one(reference(), launches).has(Reason::Kind::throttled));
 }
 
 TEST(Check, KeepsAnUnsteadyCaseFromCryingWolf) {
