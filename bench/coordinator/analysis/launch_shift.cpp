@@ -79,10 +79,9 @@ std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDevi
 
 std::optional<Interval> LaunchMean::interval() const {
   if (!deviation || launches < 2) return std::nullopt;
-  const double half = std::max(
-      resolution / 2.0,
+  const double half =
       student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
-          std::sqrt(std::pow(deviation->deviation, 2) / launches + std::pow(resolution, 2) / 12.0));
+      std::sqrt(std::pow(deviation->deviation, 2) / launches + std::pow(resolution, 2) / 12.0);
   return half > 0.0 ? std::optional(interval_around(time.value, half)) : std::nullopt;
 }
 

@@ -427,7 +427,7 @@ MoreLaunches launches_worth_adding(const Record& record, int planned, int launch
   MoreLaunches more;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     const CaseResult& result = record.cases[i];
-    if (result.converged || result.ratios.empty() || result.definition.training) continue;
+    if (result.definition.training) continue;
     const double precision = precision_of(record.settings, result.definition);
     std::optional<double> needed = 0.0;
     for (const RatioResult& each : result.ratios) {
@@ -438,7 +438,7 @@ MoreLaunches launches_worth_adding(const Record& record, int planned, int launch
       const double excess = *width / precision;
       needed = std::max(*needed, std::ceil(each.ratio.replicates * excess * excess));
     }
-    // One that lost a job has not converged, however narrow it is.
+    // None that is narrow enough, or that has no ratio, needs any.
     if (!needed || *needed <= launches || *needed > 2.0 * planned) continue;
     more.cases.push_back(static_cast<int>(i));
     more.launches = std::max(more.launches, static_cast<int>(*needed) - launches);

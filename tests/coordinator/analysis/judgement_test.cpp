@@ -124,7 +124,9 @@ TEST(Judge, BelievesNoTimeByAPathThatIsNotKnown) {
   Question question{.shift = shift_of(0.0, 0.01), .tolerance = kCheck, .lost_path = Path::nvlink};
   const auto verdict = [&] {
     const Question known{.shift = question.shift, .tolerance = kCheck};
-    return judge(std::vector{known, question}, Claim::beyond_tolerance).back().verdict;
+    const auto all = judge(std::vector{question, known, question}, Claim::beyond_tolerance);
+    EXPECT_EQ(all[0].verdict, all[2].verdict);
+    return all[2].verdict;
   };
   EXPECT_EQ(verdict(), Verdict::unknown_path);
   question.shift = shift_of(-0.5, 0.01);

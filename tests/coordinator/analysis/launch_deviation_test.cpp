@@ -111,12 +111,12 @@ TEST(PooledDeviations, LeaveACaseAloneAtOnePercentOverThePool) {
       const auto scattered = [](double deviation) {
         return std::vector{deviation, -deviation, deviation, -deviation};
       };
-      std::vector<CaseLaunches> cases;
+      std::vector<CaseLaunches> cases{logs(sized(16), {0.0})};
       for (int i = 0; i < count; ++i) cases.push_back(logs(sized(16 + 8 * i), scattered(0.01)));
       cases[place] = logs(cases[place].definition, scattered(0.01 * std::sqrt(ratio)));
       return pooled_deviations(cases)[place]->alone;
     };
-    for (const std::size_t place : {0U, 1U}) {
+    for (const std::size_t place : {1U, 2U}) {
       EXPECT_TRUE(alone(bound * 1.01, place)) << count;
       EXPECT_FALSE(alone(bound / 1.01, place)) << count;
     }
@@ -184,6 +184,13 @@ TEST(LaunchMean, HasAnIntervalFromTwoLaunchesOn) {
   EXPECT_TRUE((LaunchMean{Seconds{1.0}, 2, deviation}.interval()));
   EXPECT_FALSE((LaunchMean{Seconds{1.0}, 1, deviation}.interval()));
   EXPECT_FALSE((LaunchMean{Seconds{1.0}, 4, {}}.interval()));
+  const LaunchDeviation none{0.0, 14};
+  EXPECT_FALSE((LaunchMean{Seconds{1.0}, 4, none}.interval())) << "all agree";
+  EXPECT_NEAR(std::log(LaunchMean{Seconds{1.0}, 4, none, 0.06}.interval()->high),
+              2.144787 * 0.06 / std::sqrt(12.0), 1e-6)
+      << "within half a unit of the last digit";
+  EXPECT_NEAR(std::log(LaunchMean{Seconds{1.0}, 4, deviation, 0.06}.interval()->low),
+              -2.144787 * std::sqrt(0.005 * 0.005 + 0.06 * 0.06 / 12.0), 1e-6);
 }
 
 /// Welch: variances of 1e-4 / 4 and 4e-4 / 8 add up to 7.5e-5, with 7.5e-5^2 / (2.5e-5^2 / 7 +
@@ -233,8 +240,28 @@ TEST(Summary, SaysWhetherARatioThatWasMeasuredToItsEndIsPrecise) {
   const double width = relative_half_width(result.ratios[0].ratio).value();
   EXPECT_TRUE(converged(width, StopReason::converged)) << "the precision itself";
   EXPECT_FALSE(converged(0.001, StopReason::converged));
+  EXPECT_EQ(summarised(0.02, StopReason::out_of_time).stopped, StopReason::converged);
+  EXPECT_EQ(summarised(0.001, StopReason::out_of_time).stopped, StopReason::out_of_time);
+  EXPECT_EQ(summarised(0.001, StopReason::converged).stopped, StopReason::launches_differ);
   EXPECT_FALSE(converged(0.02, StopReason::job_lost));
   EXPECT_FALSE(converged(0.02, StopReason::interrupted));
+}
+
+TEST(Summary, HoldsOfEveryCase) {
+  Record record;
+  for (const std::int64_t size : {8, 16, 32}) {
+    const Record of_one = run_of({{sized(size), "p2p", kEight}, {sized(size), "host", kEight}});
+    record.cases.push_back(of_one.cases[0]);
+  }
+  summarise(record);
+  for (const CaseResult& result : record.cases) EXPECT_TRUE(result.ratios[0].ratio.interval);
+}
+
+TEST(RoundingOf, IsThatOfTheFirstVariantAndAnother) {
+  Record record = run_of({{sized(8), "a", {1.0}}, {sized(8), "b", {1.0}}, {sized(8), "c", {1.0}}});
+  for (Sample& sample : record.cases[0].samples) sample.resolution = 0.02 * (1 << sample.variant);
+  EXPECT_DOUBLE_EQ(rounding_of(record.cases[0], "b"), 0.03);
+  EXPECT_DOUBLE_EQ(rounding_of(record.cases[0], "c"), 0.05);
 }
 
 /// A case whose one ratio is 1, with that half width, over six launches.
@@ -244,7 +271,6 @@ CaseResult of_half_width(std::int64_t bytes, std::optional<double> half_width) {
   Estimate ratio{.value = 1.0, .replicates = 6};
   if (half_width) ratio.interval = Interval{std::exp(-*half_width), std::exp(*half_width)};
   result.ratios.push_back({"host", ratio});
-  result.converged = half_width && *half_width <= 0.01;
   return result;
 }
 
@@ -270,6 +296,8 @@ TEST(LaunchesWorthAdding, AreThoseThatTheNeediestCaseOfThemNeeds) {
   EXPECT_EQ(launches_worth_adding(record, 6, 6).launches, 6) << "6 * 1.41^2 = 11.93: twice six";
   record.cases[0].ratios.push_back(of_half_width(8, 0.012).ratios[0]);
   EXPECT_EQ(launches_worth_adding(record, 6, 6).launches, 6) << "whatever the next one needs";
+  record.cases = {of_half_width(8, 0.0145)};
+  EXPECT_TRUE(launches_worth_adding(record, 6, 6).cases.empty()) << "13 are more than twice six";
   record.cases[0].ratios.clear();
   EXPECT_TRUE(launches_worth_adding(record, 6, 6).cases.empty());
 }

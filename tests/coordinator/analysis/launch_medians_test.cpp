@@ -39,6 +39,7 @@ TEST(LaunchMedians, CountLaunchesThroughAllRecords) {
   EXPECT_THAT(all[0].launches,
               ElementsAre(LaunchMedian{0, Seconds{1e-3}}, LaunchMedian{1, Seconds{2e-3}},
                           LaunchMedian{2, Seconds{3e-3}}));
+  EXPECT_THAT(all[0].runs, ElementsAre(0, 0, 1));
   EXPECT_THAT(all[1].launches, ElementsAre(LaunchMedian{2, Seconds{5e-3}}));
 }
 
@@ -47,7 +48,17 @@ TEST(LaunchMedians, SayWhyThereAreNone) {
       run_of({{sized(8), "p2p", {}}, {sized(16), "p2p", {1e-3}}, {sized(32), "p2p", {}}});
   record.cases[0].variants[0].skipped = Skip{.refusal = "no memory"};
   record.cases[1].samples.resize(2);  // of three
-  const auto all = medians({record});
+  Case metric;
+  metric.metric = ProgramMetric{.name = "loss"};
+  Record program = run_of({{metric, "a", {1.0, 1.1}}, {metric, "b", {2.0, 2.1, 2.2}}});
+  program.runs = {{.variant = "a", .warm_up = true}};
+  for (const char* variant : {"a", "a", "b", "b", "b", "b"}) {
+    program.runs.push_back({.variant = variant});
+  }
+  const auto runs = medians({program});
+  EXPECT_THAT(runs[0].launches, SizeIs(2)) << "all of them";
+  auto all = medians({record});
+  all.push_back(runs[1]);
   std::string text;
   for (const CaseLaunches& each : all) {
     EXPECT_THAT(each.launches, IsEmpty());
@@ -77,7 +88,11 @@ TEST(LaunchMedians, KeepPathsWrongDataAndHealth) {
   first.cases[0].variants[0].level_shift = LevelShift{0, 2, 1.1};
   third.cases[0].variants[0].disturbed_samples = 1;
   third.cases[0].variants[0].level_shift = LevelShift{0, 2, 0.8};
+  EXPECT_FALSE(medians({first, second})[0].path_unknown);
+  EXPECT_FALSE(medians({run_of({{sized(8), "p2p", {}, Path::unknown}})})[0].path_unknown)
+      << "not measured";
   const auto all = medians({first, second, third});
+  EXPECT_TRUE(all[0].path_unknown);
   EXPECT_EQ(all[0].disturbance.samples, 3);
   EXPECT_EQ(all[0].disturbance.level_change, 0.8) << "the larger of the two changes";
   EXPECT_THAT(all[0].paths, ElementsAre(Path::nvlink, Path::host_memory));

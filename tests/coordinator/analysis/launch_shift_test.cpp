@@ -51,6 +51,8 @@ TEST(ShiftBetween, SharesOneDeviationWhereASideHasTooFewLaunches) {
       shift_between(side(1.0, 8, LaunchDeviation{0.01, 7}), side(1.0, 1, {})).value();
   EXPECT_DOUBLE_EQ(deviation_of(one), 0.01);
   EXPECT_EQ(degrees_of_freedom(one), 7);
+  EXPECT_EQ(shift_between(side(1.0, 2, LaunchDeviation{0.01, 1}), side(1.0, 1, {}))->parts.size(),
+            1U);
   for (const auto& [before, after, shared] :
        {std::tuple{2, 2, false}, {2, 3, true}, {3, 2, true}, {3, 3, false}, {3, 8, false}}) {
     const auto of = [](int launches) {
@@ -81,6 +83,7 @@ TEST(ShiftBetween, AddsWhatFewerLaunchesOfARunScatterBy) {
   const LaunchDeviation launch{0.04, 14};
   const LaunchShift fewer = with_fewer_launches(runs, launch, {8.0, 2.0});
   EXPECT_DOUBLE_EQ(standard_error(fewer), std::sqrt(1e-4 * 4.0 / 3.0 + 16e-4 * 0.375));
+  EXPECT_EQ(with_fewer_launches(runs, launch, {8.1, 8.0}).parts.size(), 2U);
   for (const double before : {2.0, 8.0}) {
     EXPECT_EQ(with_fewer_launches(runs, launch, {before, 8.0}).parts.size(), 1U)
         << "more are taken for no steadier";
@@ -173,9 +176,9 @@ TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
 /// = 9.
 TEST(Settling, CountsTheLaunchesOfTheSideThatScatters) {
   LaunchShift shift{.log = 0.01, .before = 2, .after = 2};
-  shift.parts = {{.deviation = {0.005, 1}, .after = 1.0}};
+  shift.parts = {{.deviation = {0.025, 1}, .after = 0.04}};
   EXPECT_THAT(settling_of(shift), Optional(Settling{4, false}));
-  shift.parts = {{.deviation = {0.012, 1}, .before = 1.0}};
+  shift.parts = {{.deviation = {0.06, 1}, .before = 0.04}};
   shift.after = 8;
   EXPECT_THAT(settling_of(shift), Optional(Settling{9, true}));
 }

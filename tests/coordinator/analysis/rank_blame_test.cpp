@@ -27,6 +27,14 @@ TEST(SlowestRank, IsTheOneThatStandsOut) {
   EXPECT_FALSE(slowest_rank(record, name, "host", 0.0)) << "all are alike";
 }
 
+TEST(SlowestRank, IsOfTheCaseOfThatName) {
+  Record record = record_with(2, 1.3);
+  const std::string name = case_name(record.cases[0].definition);
+  record.cases.insert(record.cases.begin(), 2, record_with(1, 1.3).cases[0]);
+  for (std::int64_t i = 0; i < 2; ++i) record.cases[i].definition.size = Bytes{8 << i};
+  EXPECT_EQ(slowest_rank(record, name, "p2p", 0.05), 2);
+}
+
 TEST(SlowestRank, IsTheFirstOfTwoAndOneOfThree) {
   Record record = record_with(1, 1.3);
   const std::string name = case_name(record.cases[0].definition);

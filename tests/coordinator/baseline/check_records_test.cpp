@@ -147,6 +147,8 @@ TEST(CheckRecords, WarnsOfVariablesThatWereInherited) {
   };
   add("set alike, and not recorded by allow-list", with_threads(after()),
       made_from(with_threads(before())));
+  add("not recorded of the second variant", in_force(after(), {{}}),
+      made_from(in_force(before(), {{}, host_by_ring})));
   expect_golden(text, "other_variables.txt");
 }
 

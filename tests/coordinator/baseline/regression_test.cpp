@@ -285,13 +285,14 @@ TEST(Check, NeverHoldsAGraphAgainstAStream) {
 TEST(Check, ReportsWhatTheBaselineDoesNotKnow) {
   const std::vector<CaseLaunches> all{launches_of(sized(8), eight(1e-3)),
                                       launches_of(sized(16), eight(9e-3)),
-                                      launches_of(sized(32), {})};
+                                      launches_of(sized(32), {}), launches_of(sized(64), {1e-3})};
   const CheckResult result = check_launches(all, reference());
-  ASSERT_THAT(result.cases, SizeIs(3));
+  ASSERT_THAT(result.cases, SizeIs(4));
   EXPECT_EQ(result.cases[1].verdict, Verdict::added);
   EXPECT_EQ(result.cases[1].reference, std::nullopt);
   EXPECT_EQ(result.cases[2].verdict, Verdict::added);
   EXPECT_EQ(result.cases[2].time, std::nullopt) << "it was skipped";
+  EXPECT_TRUE(result.cases[3].time);
   EXPECT_EQ(exit_code_of(result), ExitCode::success);
 }
 
