@@ -9,6 +9,7 @@
 
 #include "comparison_parts.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
@@ -164,18 +165,49 @@ void add_cases(Document& document, const RunComparison& comparison, Metric metri
   document.paragraph(legend_of(comparison));
 }
 
+/// Names what a run measured, in order: "all_reduce and send_recv", "time and tokens of a program".
+std::string measured_in(const RunFigures& run) {
+  std::vector<std::string_view> names;
+  for (const CaseFigures& each : run.cases) {
+    const Case& definition = each.definition;
+    const std::string_view name =
+        definition.metric ? definition.metric->name : name_of(definition.operation);
+    if (std::ranges::count(names, name) == 0) names.push_back(name);
+  }
+  return listed(names) + (run.settings.program ? " of a program" : "");
+}
+
+/// Tells whether both runs have cases, and none an operation of the other's.
+bool measured_other_things(const RunComparison& comparison) {
+  const auto operations_of = [](const RunFigures& run) {
+    std::set<OperationKind> operations;
+    for (const CaseFigures& each : run.cases) operations.insert(each.definition.operation);
+    return operations;
+  };
+  const std::set<OperationKind> before = operations_of(*comparison.before);
+  const std::set<OperationKind> after = operations_of(*comparison.after);
+  return !before.empty() && !after.empty() &&
+         std::ranges::none_of(before, [&](OperationKind each) { return after.contains(each); });
+}
+
 }  // namespace
 
 Document comparison_report(const RunComparison& comparison, Metric metric,
                            const std::string& pictures) {
   Document document;
+  const bool is_of_others = measured_other_things(comparison);
   if (!comparison.cases.empty()) document.paragraph(answer_of(comparison));
   if (!pictures.empty()) document.figure(pictures);
-  if (!comparison.cases.empty()) add_headline(document, comparison);
+  if (!comparison.cases.empty() && !is_of_others) add_headline(document, comparison);
   for (const auto& [when, run] :
        {std::pair{"Before", comparison.before}, {"After", comparison.after}}) {
-    document.item(fmt::format("{}: {}{}", when, run->name,
-                              run->started.empty() ? "" : fmt::format(" ({})", run->started)));
+    document.item(fmt::format("{}: {}{}{}", when, run->name,
+                              run->started.empty() ? "" : fmt::format(" ({})", run->started),
+                              is_of_others ? " measured " + measured_in(*run) : ""));
+  }
+  if (is_of_others) {
+    document.paragraph("Compare runs of the same operations, or of the same program.");
+    return document;
   }
   add_changes(document, comparison);
   add_cautions(document, comparison);

@@ -140,6 +140,7 @@ TEST(ComparisonReport, OfProgramsHasTheirMetrics) {
   after.cases[0].busbw.reset();
   after.cases[0].algbw.reset();
   texts.add("inconclusive, and a metric less", text_of(before, after, Metric::algbw));
+  texts.add("beside a run of operations", text_of(after_bridge(), before));
   expect_golden(texts.text(), "comparison_programs.txt");
   EXPECT_THAT(text_of(before, program(100.0, 1500.0)), HasSubstr("tokens (p2p), 25 % lower ("));
   EXPECT_THAT(text_of(before, program(100.0, 2500.0)), HasSubstr("tokens (p2p), 25 % higher ("));
