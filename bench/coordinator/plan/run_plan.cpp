@@ -255,7 +255,6 @@ void choose_schedule(const RunOptions& options, const Site& site, RunPlan& plan)
 
 /// Throws UsageError where a GPU of the plan has no arithmetic in the training's precision.
 void require_arithmetic(const TrainingParameters& training, const Site& site, const RunPlan& plan) {
-  constexpr int kFirstWithBfloat16 = 80;
   if (training.precision != TrainingPrecision::bf16) return;
   for (std::size_t i = 0; i < site.architectures.size(); ++i) {
     const int architecture = site.architectures[i].value_or(kFirstWithBfloat16);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "kernels/common/device_attribute.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/errors.hpp"
 
 namespace linkgain::gpu {
@@ -61,7 +62,7 @@ std::vector<GpuInfo> visible_gpus() {
 bool has_bfloat16() {
   int major = 0;
   check(kernels::device_attribute(cudaDevAttrComputeCapabilityMajor, &major));
-  return major >= 8;
+  return 10 * major >= kFirstWithBfloat16;
 }
 
 bool can_reach(const std::string& pci_bus_id) {

@@ -11,6 +11,7 @@
 #include "kernels/gpt2/weights.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/gpt2/training_parameters.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/model/training_model.hpp"
 
@@ -36,8 +37,10 @@ GpuModelOptions validated(const GpuModelOptions& options) {
   validate_dropout(options.dropout);
   refuse_channels(options.config);
   if (options.precision == kernels::TrainingPrecision::bf16 && !gpu::has_bfloat16()) {
-    throw MachineError("this GPU has no arithmetic on bfloat16 (that begins with sm_80, Ampere)",
-                       "train in fp32");
+    throw MachineError(
+        fmt::format("this GPU has no arithmetic in bfloat16, which begins with sm_{}",
+                    kFirstWithBfloat16),
+        "train in fp32");
   }
   return options;
 }

@@ -58,6 +58,9 @@ inline constexpr auto kNames<TrainingPrecision> =
                                            {TrainingPrecision::bf16, "bf16"},
                                            {TrainingPrecision::fp64, "fp64"}});
 
+/// The first architecture, sm_80, that has arithmetic in bfloat16.
+inline constexpr int kFirstWithBfloat16 = 80;
+
 /// Sequences that a rank computes in a step by default: the guide's.
 inline constexpr int kUsualSamples = 4;
 inline constexpr double kUsualDropout = 0.1;
