@@ -286,6 +286,7 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   refuse({});
   refuse({"--"});
   refuse({"sleep", "1"});
+  refuse({"sleep 1"});
   refuse({"--", "no-such-program"});
   refuse({"--", "./no-such-program"});
   refuse({"--rounds", "0", "--", "true"});

@@ -133,13 +133,13 @@ void require_program(const std::string& program, const Environment& environment,
       path ? std::filesystem::path(program) : find_program(program, environment);
   if (found && is_executable(*found)) return require_interpreter(*found, what);
   const bool blank = program.find(' ') != std::string::npos;
-  throw UsageError(fmt::format("{} '{}' {}", what, program,
-                               path ? "is no file that can be executed" : "is not on PATH"),
-                   blank || program.empty()
-                       ? "give program and arguments as words of their own; pipes and variables "
-                         "need a shell: -- sh -c '…'"
-                       : "name a program, or its path as ./train.sh; pipes and variables need a "
-                         "shell: -- sh -c '…'");
+  throw UsageError(
+      fmt::format("{} '{}' {}", what, program,
+                  path ? "is no file that can be executed" : "is not on PATH"),
+      fmt::format("{}; variables need env, as env A=1 train, and pipes a shell, as sh "
+                  "-c '…'",
+                  blank || program.empty() ? "give program and arguments as words of their own"
+                                           : "name a program, or its path as ./train.sh"));
 }
 
 ProgramMetric& metric_named(std::vector<MetricRequest>& metrics, const std::string& name,

@@ -170,6 +170,49 @@ class LineEnds {
 /// Cuts a line, or a part of it, to what is shown.
 std::string shown(std::string_view text) { return first_columns(plain_text(text), kColumnsKept); }
 
+/// Counts the characters of "e-05" in front; 0 where there is no exponent.
+std::size_t exponent_length(std::string_view text) {
+  if (!text.starts_with('e') && !text.starts_with('E')) return 0;
+  const std::size_t sign = text.substr(1, 1) == "+" || text.substr(1, 1) == "-" ? 1 : 0;
+  const std::string_view digits = text.substr(1 + sign);
+  const auto count =
+      static_cast<std::size_t>(std::ranges::find_if_not(digits, is_digit) - digits.begin());
+  return count == 0 ? 0 : 1 + sign + count;
+}
+
+/// Says that a group holds a part of a number alone, and what would hold all of it: a greedy ".*"
+/// leaves "3" of "57.33", and "([0-9.]+)" takes "1" of "1,234.5" and of "1e-05". Empty of others.
+std::string cut_number(std::string_view line, std::string_view group) {
+  constexpr std::size_t kLongest = 64;  // of what is looked at on either side
+  const auto is_of_number = [](char c) { return is_digit(c) || c == '.' || c == ','; };
+  const auto begin = static_cast<std::size_t>(group.data() - line.data());
+  const std::size_t end = begin + group.size();
+  const std::size_t limit = std::min(line.size(), end + kLongest);
+  std::size_t first = begin;
+  std::size_t last = end;
+  while (first > 0 && begin - first < kLongest && is_of_number(line[first - 1])) --first;
+  while (last < limit && is_of_number(line[last])) ++last;
+  last += exponent_length(line.substr(last, limit - last));
+  while (first < begin && !is_digit(line[first])) ++first;
+  while (last > end && !is_digit(line[last - 1])) --last;
+  const std::string_view whole = line.substr(first, last - first);
+  const std::optional<double> number = parse_number(whole);
+  if (!number || number == parse_number(group)) return {};
+  return fmt::format(
+      "'{}' is only a part of {}: {}", group, whole,
+      first < begin ? "write .*? for a .* before the group" : "write the group as ([^ ]+)");
+}
+
+/// Says that no line matched, and how a name is written that was taken for a part of the pattern.
+std::string no_match(const MetricRequest& request) {
+  const std::string& pattern = request.pattern.text();
+  const std::size_t name = request.is_named ? 0 : name_length(pattern);
+  if (name == 0) return "no line matched";
+  const std::string key = pattern.substr(0, name + 1);
+  return fmt::format("no line matched: {} is part of the pattern; for a name alone write {}.*?{}",
+                     key, key, pattern.substr(name + 1));
+}
+
 double seconds_from_to(OutputReader::Clock::time_point from, OutputReader::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -223,7 +266,9 @@ MetricRequest parse_metric(const std::string& text) {
   if (request.pattern.groups() != 1) {
     throw UsageError(fmt::format("--metric '{}' has {}: one is needed, round the number", text,
                                  counted(request.pattern.groups(), "group", "groups")),
-                     advice + "; (?:…) groups without capturing");
+                     advice +
+                         "; a parenthesis of the output as \\(, a group that captures nothing "
+                         "as (?:…)");
   }
   return request;
 }
@@ -316,14 +361,17 @@ void OutputReader::note_match(int matches, Clock::time_point arrived) {
 void OutputReader::take_numbers(const MetricRequest& request, Found& found, std::string_view line,
                                 Clock::time_point arrived) try {
   if (!found.given_up.empty()) return;
-  const auto use = [&](std::string_view text) {
+  const auto use = [&](std::string_view shown_line, std::string_view text) {
     note_match(++found.matches, arrived);
     if (found.matches <= request_.skip) return;
-    if (const std::optional<double> number = parse_number(text)) {
+    const std::optional<double> number = parse_number(text);
+    if (!number) {
+      found.not_a_number = fmt::format("'{}' is no number", shown(text));
+    } else if (const std::string part = cut_number(shown_line, text); !part.empty()) {
+      found.not_a_number = part;
+    } else {
       found.numbers.push_back(*number);
       found.units.push_back(unit_of_last_digit(text));
-    } else {
-      found.not_a_number = text;
     }
   };
   request.pattern.for_each(line, std::cref(use));  // a copy would take memory for each line
@@ -362,11 +410,9 @@ std::vector<std::string> OutputReader::last_lines() const {
 MetricValues OutputReader::values_of(const MetricRequest& request, const Found& found) const {
   const std::vector<double>& numbers = found.numbers;
   if (!found.given_up.empty()) return {.missing = found.given_up};
-  if (!found.not_a_number.empty()) {
-    return {.missing = fmt::format("'{}' is no number", shown(found.not_a_number))};
-  }
+  if (!found.not_a_number.empty()) return {.missing = found.not_a_number};
   if (numbers.empty()) {
-    return {.missing = found.matches == 0 ? std::string("no line matched")
+    return {.missing = found.matches == 0 ? no_match(request)
                                           : fmt::format("{} in all, which --skip {} leaves out",
                                                         counted(found.matches, "match", "matches"),
                                                         request_.skip)};
@@ -481,15 +527,14 @@ bool LinePattern::matches(std::string_view line) const {
   return compiled_->find(line, 0) != nullptr;
 }
 
-void LinePattern::for_each(std::string_view line,
-                           const std::function<void(std::string_view)>& use) const {
+void LinePattern::for_each(std::string_view line, const Use& use) const {
   if (line.find(kEscape) != line.npos) return for_each(without_escapes(line), use);
   PCRE2_SIZE start = 0;
   while (start <= line.size()) {
     const PCRE2_SIZE* const found = compiled_->find(line, start);
     if (found == nullptr) return;
     const PCRE2_SIZE end = found[1];
-    if (found[2] != PCRE2_UNSET) use(line.substr(found[2], found[3] - found[2]));
+    if (found[2] != PCRE2_UNSET) use(line, line.substr(found[2], found[3] - found[2]));
     start = end > start ? end : start + 1;
   }
 }

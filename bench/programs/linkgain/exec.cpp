@@ -162,7 +162,8 @@ void declare(CommandLine& line, ExecOptions& options) {
     if (command->empty() || !options.command.empty()) return;
     throw UsageError(
         fmt::format("'{}' is no option of exec: the command goes behind --", command->front()),
-        fmt::format("linkgain exec -- {}", shown_command(*command)));
+        fmt::format("linkgain exec -- {}",
+                    command->size() == 1 ? command->front() : shown_command(*command)));
   });
 }
 

@@ -122,7 +122,11 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
     if (given != elsewhere || std::ranges::find(names, ours) == names.end()) continue;
     return fmt::format("unknown option '{}': did you mean {}?", given, ours);
   }
-  return fmt::format("unknown option '{}'{}", given, did_you_mean(given, candidates));
+  std::string meant = did_you_mean(given, candidates);
+  if (meant.empty() && given.starts_with("--")) {
+    meant = option_meant(app, given.substr(2), known_words);
+  }
+  return fmt::format("unknown option '{}'{}", given, meant);
 }
 
 /// Returns the value behind an option's name; `usual` where there is none.

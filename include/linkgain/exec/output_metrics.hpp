@@ -40,8 +40,10 @@ class LinePattern {
 
   /// Throws SearchGivenUp, as for_each() does.
   bool matches(std::string_view line) const;
-  /// Gives what the first group holds in each match of the line, left to right, none overlapping.
-  void for_each(std::string_view line, const std::function<void(std::string_view)>& use) const;
+  using Use = std::function<void(std::string_view line, std::string_view group)>;
+  /// Gives what the first group holds in each match of the line, left to right, none overlapping,
+  /// as a part of the line.
+  void for_each(std::string_view line, const Use& use) const;
 
  private:
   struct Compiled;
@@ -144,7 +146,7 @@ class OutputReader {
     int matches = 0;
     std::vector<double> numbers;
     std::vector<double> units;  ///< unit_of_last_digit() of each
-    std::string not_a_number;   ///< as it came
+    std::string not_a_number;   ///< why a match is none
     std::string given_up;       ///< why a line was not searched
   };
 

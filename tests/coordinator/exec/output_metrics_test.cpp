@@ -173,6 +173,26 @@ TEST(OutputReader, SaysWhyThereIsNoNumber) {
   EXPECT_THAT(values_of("it (.*)", "it -3\n").missing, testing::HasSubstr("above 0"));
 }
 
+TEST(OutputReader, TakesNoPartOfANumberForIt) {
+  const std::string text = "tok/s: 57.33, lr 1e-05 1,234.5\n";
+  for (const char* pattern : {"tok.*([0-9.]+), lr", "lr ([0-9.]+)", " ([0-9.]+),234",
+                              "tok/s: .*([0-9]+), lr", "([0-9])7.33"}) {
+    EXPECT_THAT(values_of(pattern, text).missing, testing::HasSubstr("part of")) << pattern;
+  }
+  EXPECT_THAT(values_of("tok.*?([0-9.]+)", text).samples, ElementsAre(57.33));
+  EXPECT_THAT(values_of("lr ([^ ]+)", text).samples, ElementsAre(1e-05));
+  EXPECT_THAT(values_of("lr [^ ]+ ([^ ]+)", text).samples, ElementsAre(1234.5));
+  EXPECT_THAT(values_of("took ([0-9.]+)", "took 57.\n").samples, ElementsAre(57.0));
+  EXPECT_THAT(values_of("of ([0-9]+)", "3.2 of 4,5\n").samples, ElementsAre(4.0)) << "of a list";
+}
+
+TEST(OutputReader, SaysHowANameIsWrittenThatIsPartOfThePattern) {
+  const OutputRequest request = request_of({"rate=([0-9.]+) tok/s"});
+  OutputReader reader(request, kStart);
+  reader.read(false, "5.5 tok/s\n", after(1.0));
+  EXPECT_THAT(reader.values().at("rate").missing, testing::HasSubstr(" rate=.*?([0-9.]+) tok/s"));
+}
+
 TEST(OutputReader, HasNoNumberOfWhichARatioWouldNotBeFinite) {
   EXPECT_THAT(values_of("it (.*)", "it 1e308\nit 1e308\n", MetricUse::sum).missing,
               testing::HasSubstr("1e+100"));
