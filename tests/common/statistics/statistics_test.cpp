@@ -115,7 +115,9 @@ TEST(StudentTQuantile, ApproachesTheNormalDistribution) {
 
 TEST(StudentTQuantile, IsAntisymmetric) {
   EXPECT_NEAR(student_t_quantile(0.5, 7), 0.0, 1e-12);
-  EXPECT_DOUBLE_EQ(student_t_quantile(0.25, 7), -student_t_quantile(0.75, 7));
+  for (const double probability : {0.001, 0.25}) {
+    EXPECT_DOUBLE_EQ(student_t_quantile(probability, 7), -student_t_quantile(1.0 - probability, 7));
+  }
 }
 
 TEST(StudentTQuantile, RefusesWhatHasNoQuantile) {
@@ -371,9 +373,11 @@ TEST(LevelChange, FindsItAgainAndAgain) {
 
 TEST(LevelChange, ASpikeIsNone) {
   for (std::size_t place = 0; place < 4; ++place) {
-    Launches launches = Simulation(0.001).run(6, 4);
-    launches[2][place] += 0.5;
-    EXPECT_EQ(find_level_change(launches, 0.02), std::nullopt) << place;
+    for (const double spike : {0.5, 0.05}) {
+      Launches launches = Simulation(0.001).run(6, 4);
+      launches[2][place] += spike;
+      EXPECT_EQ(find_level_change(launches, 0.02), std::nullopt) << place;
+    }
   }
 }
 
@@ -415,12 +419,15 @@ TEST(LevelChange, NeedsFourSamplesAndSomeDifference) {
 /// A sample that stands alone on its side counts from twice the least change on.
 TEST(LevelChange, IsFoundFromTheLeastThatCountsOn) {
   const std::vector<double> still(4, 0.0);
-  for (const auto& [launch, before] : {std::pair{std::vector{0.0, 0.0, 1.0, 1.0}, 2U},
-                                       {{0.0, 2.0, 2.0, 2.0}, 1U},
-                                       {{0.0, 0.0, 0.0, -2.0}, 3U}}) {
-    EXPECT_THAT(find_level_change(Launches{launch, still}, 1.0),
-                Optional(testing::Field(&LevelChange::before, before)));
-    EXPECT_EQ(find_level_change(Launches{launch, still}, 1.0001), std::nullopt);
+  for (const double least : {1.0, 0.0625}) {
+    const double twice = 2.0 * least;
+    for (const auto& [launch, before] : {std::pair{std::vector{0.0, 0.0, least, least}, 2U},
+                                         {{0.0, twice, twice, twice}, 1U},
+                                         {{0.0, 0.0, 0.0, -twice}, 3U}}) {
+      EXPECT_THAT(find_level_change(Launches{launch, still}, least),
+                  Optional(testing::Field(&LevelChange::before, before)));
+      EXPECT_EQ(find_level_change(Launches{launch, still}, 1.0001 * least), std::nullopt);
+    }
   }
 }
 
