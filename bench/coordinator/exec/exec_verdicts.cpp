@@ -139,11 +139,14 @@ void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     if (arm.p2p_off()) {
       judge_forbidden(arm, most, verdict);
     } else if (!is_use(*bytes)) {
+      const bool is_alone = std::ranges::all_of(
+          arm.runs, [](const RunEvidence& run) { return run.gpus.size() == 1; });
       verdict.warnings.push_back(warning_of(
           WarningCode::exec_no_nvlink,
-          fmt::format("{}: P2P is allowed, but {} went over NVLink in a run: no NVLink joins its "
-                      "GPUs, or the program does not use it",
-                      arm.variant, *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing")));
+          fmt::format("{}: P2P is allowed, but {} went over NVLink in a run: {}", arm.variant,
+                      *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing",
+                      is_alone ? "it saw one GPU, which has no peer"
+                               : "no NVLink joins its GPUs, or the program does not use it")));
     }
   }
 }

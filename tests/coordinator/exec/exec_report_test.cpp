@@ -307,6 +307,14 @@ TEST(ExecAnswer, SaysWhatTheRunsSay) {
   said.expect_golden("answers.txt");
 }
 
+TEST(ExecAnswer, BeginsWithWhatTookP2pFromTheVariantThatShouldHaveIt) {
+  Record record = record_of(reported_options(), {{"time", {1.0, 1.0001}}});
+  record.settings.environment_in_force.at(0)["NCCL_P2P_DISABLE"] = "1";
+  record.warnings.clear();
+  conclude(record);
+  EXPECT_THAT(answer_of(record), StartsWith("p2p ran with NCCL_P2P_DISABLE=1"));
+}
+
 TEST(ExecAnswer, ExplainsATimeThatDoesNotShowTheChangeOfAMetric) {
   ExecOptions options = reported_options();
   options.metrics = {"rate=([0-9])"};

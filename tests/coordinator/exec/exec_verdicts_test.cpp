@@ -347,6 +347,9 @@ TEST(ExecVerdicts, AreSaidInSentences) {
   situations.add("P2P in both, the same bytes and times",
                  said_of({arm_of("p2p", {kGigabyte}), off}));
   situations.add("nothing over NVLink", said_of({arm_of("p2p", {0}), arm_of("host", {0})}));
+  ArmEvidence alone = arm_of("p2p", {0});
+  alone.runs[0].gpus.pop_back();
+  situations.add("one GPU", said_of({alone, arm_of("host", {0})}));
   situations.add("no counters", said_of({arm_of("p2p", {std::nullopt})}));
   std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte / 2})};
   for (ArmEvidence& arm : arms) {
