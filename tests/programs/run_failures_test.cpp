@@ -14,15 +14,13 @@ constexpr std::size_t kNothing = 0;
 
 class RunFailure : public HarmedRun {
  protected:
+  using HarmedRun::HarmedRun;
+
   Outcome run_to_end(const Words& arguments, double seconds = 60.0) {
-    Program program(run_request(folder_, arguments));
+    Program program(request(arguments));
     const Outcome outcome = program.finish(seconds);
     EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
     return outcome;
-  }
-
-  static std::string with_fault(const std::string& fault) {
-    return "faulty:OMPI_MCA_pml=ob1,OMPI_MCA_btl=self,tcp,LINKGAIN_TEST_FAULT=" + fault;
   }
 
   void expect_job_lost(const Outcome& outcome, const std::string& text) const {
@@ -38,6 +36,13 @@ class RunFailure : public HarmedRun {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "journal.jsonl"));
   }
 };
+
+class RunFailureBy : public RunFailure, public testing::WithParamInterface<By> {
+ protected:
+  RunFailureBy() : RunFailure(GetParam()) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(By, RunFailureBy, testing::Values(By::mpirun, By::local));
 
 /// Its host is the one to look at, and to drain.
 TEST_F(RunFailure, OfJobsThatNeverStartIsOfThisHost) {
@@ -114,11 +119,11 @@ TEST_F(RunFailure, OfBothVariantsEndsTheRun) {
   expect_job_lost(outcome, "'first'");
 }
 
-TEST_F(RunFailure, OfAKilledRank) {
+TEST_P(RunFailureBy, OfAKilledRank) {
   const Outcome outcome = run_and_harm(
       long_run({}),
-      [](const Program& program) {
-        const std::vector<pid_t> ranks = program.processes_named("linkgain-bench");
+      [this](const Program& program) {
+        const std::vector<pid_t> ranks = ranks_of(program);
         ASSERT_THAT(ranks, SizeIs(4));
         kill(ranks[1], SIGKILL);
       },
@@ -130,11 +135,11 @@ TEST_F(RunFailure, OfAKilledRank) {
   EXPECT_EQ(record.at("cases").back().at("stopped") == "", false);
 }
 
-TEST_F(RunFailure, OfAStoppedRank) {
+TEST_P(RunFailureBy, OfAStoppedRank) {
   const Outcome outcome = run_and_harm(
       long_run(timeout_of(3.0)),
-      [](const Program& program) {
-        const std::vector<pid_t> ranks = program.processes_named("linkgain-bench");
+      [this](const Program& program) {
+        const std::vector<pid_t> ranks = ranks_of(program);
         ASSERT_THAT(ranks, SizeIs(4));
         kill(ranks[0], SIGSTOP);
       },
@@ -158,11 +163,11 @@ TEST_F(RunFailure, OfADyingRankCostsItsCaseAlone) {
   EXPECT_THAT(outcome.error, HasSubstr("2 of 3"));
 }
 
-TEST_F(RunFailure, OfAKilledMpirun) {
+TEST_P(RunFailureBy, OfAKilledLauncher) {
   const Outcome outcome = run_and_harm(
       long_run({}),
-      [](const Program& program) {
-        const std::vector<pid_t> launchers = program.processes_named("mpirun");
+      [this](const Program& program) {
+        const std::vector<pid_t> launchers = launchers_of(program);
         ASSERT_THAT(launchers, SizeIs(2));
         kill(launchers[1], SIGKILL);
       },

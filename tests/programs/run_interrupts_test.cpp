@@ -10,17 +10,28 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-using RunInterrupt = HarmedRun;
+using testing::Combine;
+using testing::Values;
+using testing::WithParamInterface;
+
+class RunInterrupt : public HarmedRun, public WithParamInterface<By> {
+ protected:
+  RunInterrupt() : HarmedRun(GetParam()) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(By, RunInterrupt, Values(By::mpirun, By::local));
 
 /// A run whose coordinator is killed.
 class KilledRun : public HarmedRun {
  protected:
+  using HarmedRun::HarmedRun;
+
   static constexpr double kTimeout = 4.0;
 
   /// That its jobs, which cannot end by themselves, are gone soon, and their memory.
-  static void kill_and_expect_nothing_left(const Program& program) {
+  void kill_and_expect_nothing_left(const Program& program) const {
     const Words segments = folders_of_segments(program);
-    EXPECT_THAT(segments, testing::Not(IsEmpty()));
+    EXPECT_EQ(segments.empty(), by_ == By::local);
     program.signal(SIGKILL);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, kSoon))
         << program.processes().size() << " left";
@@ -31,31 +42,39 @@ class KilledRun : public HarmedRun {
   static constexpr double kSoon = kTimeout + 5.0;
 };
 
-class KilledRunOfFault : public KilledRun, public testing::WithParamInterface<const char*> {};
+class KilledRunOfFault : public KilledRun, public WithParamInterface<std::tuple<By, const char*>> {
+ protected:
+  KilledRunOfFault() : KilledRun(std::get<By>(GetParam())) {}
+};
 
-class RunSignal : public HarmedRun, public testing::WithParamInterface<int> {};
+class RunSignal : public HarmedRun, public WithParamInterface<std::tuple<By, int>> {
+ protected:
+  RunSignal() : HarmedRun(std::get<By>(GetParam())) {}
+};
 
 TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
-  const Outcome outcome = with_status(
-      128 + GetParam(),
-      run_and_harm(
-          long_run({}), [](const Program& program) { program.signal(GetParam()); }, 20.0));
+  const int signal = std::get<int>(GetParam());
+  const Outcome outcome =
+      with_status(128 + signal,
+                  run_and_harm(
+                      long_run({}), [=](const Program& program) { program.signal(signal); }, 20.0));
   EXPECT_LT(outcome.seconds, 5.0 * slowdown());
   const Json record = read_record(folder_);
   EXPECT_EQ(record.at("status"), "interrupted");
-  EXPECT_EQ(record.at("exit_code"), 128 + GetParam());
+  EXPECT_EQ(record.at("exit_code"), 128 + signal);
   EXPECT_GT(record.at("cases").back().at("variants")[0].at("busbw_gb_per_s"), 0.0);
   EXPECT_GE(samples_of(record, 0), 4U);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "journal.jsonl"));
-  EXPECT_THAT(outcome.output, HasSubstr("Operation         shared-memory "));
+  EXPECT_THAT(outcome.output, HasSubstr("Operation "));
 }
 
 /// SIGTERM, SIGHUP and SIGUSR1 are those of signals_program_test, beside SIGINT.
 INSTANTIATE_TEST_SUITE_P(Signals, RunSignal,
-                         testing::Values(SIGINT, SIGQUIT, SIGUSR2, SIGALRM, SIGXCPU));
+                         Combine(Values(By::mpirun, By::local),
+                                 Values(SIGINT, SIGQUIT, SIGUSR2, SIGALRM, SIGXCPU)));
 
 /// An mpirun takes about a second to end, and twelve of them must not take twelve.
-TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
+TEST_P(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
   const Outcome outcome = with_status(
       128 + SIGINT,
       run_and_harm(
@@ -63,11 +82,11 @@ TEST_F(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
   EXPECT_LT(outcome.seconds, 6.0 * slowdown());
 }
 
-TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
+TEST_P(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
   const Outcome outcome = run_and_harm(
       long_run({}, 3),
-      [](const Program& program) {
-        EXPECT_THAT(program.processes_named("mpirun"), SizeIs(6));
+      [this](const Program& program) {
+        EXPECT_THAT(launchers_of(program), SizeIs(6));
         program.signal(SIGINT);
       },
       20.0);
@@ -78,9 +97,9 @@ TEST_F(RunInterrupt, AnInterruptWithTheJobsOfThreeLaunchesLeavesNothing) {
   EXPECT_GE(samples_of(record, 0), 4U);
 }
 
-TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
-  Program program(run_request(folder_, long_run({})));
-  ASSERT_TRUE(comes_true([&] { return !program.processes_named("mpirun").empty(); }, 30.0));
+TEST_P(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
+  Program program(request(long_run({})));
+  ASSERT_TRUE(comes_true([&] { return !launchers_of(program).empty(); }, 30.0));
   program.signal(SIGINT);
   const double start = now();
   with_status(128 + SIGINT, program.finish(20.0));
@@ -88,12 +107,12 @@ TEST_F(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
 }
 
-TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
+TEST_P(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   {
-    Program program(run_request(folder_, long_run({})));
+    Program program(request(long_run({})));
     ASSERT_TRUE(comes_to_say(program, "[  1/"));
     const Words segments = folders_of_segments(program);
-    ASSERT_THAT(segments, SizeIs(2));
+    ASSERT_THAT(segments, SizeIs(by_ == By::mpirun ? 2 : 0));
     program.signal(SIGKILL);
     EXPECT_EQ(program.finish(10.0).status, 128 + SIGKILL);
     EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0))
@@ -106,17 +125,16 @@ TEST_F(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("incomplete")));
 }
 
-/// At the start and the end of MPI, where no command bounds a rank.
+/// At the start and the end of the ranks, where no command bounds a rank.
 TEST_P(KilledRunOfFault, LeavesNothing) {
-  const std::string fault = GetParam();
-  Words arguments{"--only", "all_reduce", "--sizes",
-                  "1K",     "--variant",  "faulty:LINKGAIN_TEST_FAULT=" + fault};
+  const std::string fault = std::get<const char*>(GetParam());
+  Words arguments{"--only", "all_reduce", "--sizes", "1K", "--variant", with_fault(fault)};
   std::ranges::copy(timeout_of(kTimeout), std::back_inserter(arguments));
-  Program program(run_request(folder_, arguments));
+  Program program(request(arguments));
   const bool at_start = fault.ends_with("/launch");
   ASSERT_TRUE(comes_true(
       [&] {
-        return at_start ? program.processes_named("linkgain-bench").size() == 2
+        return at_start ? ranks_of(program).size() == 2
                         : program.error().find("[  1/") != std::string::npos;
       },
       60.0));
@@ -126,19 +144,30 @@ TEST_P(KilledRunOfFault, LeavesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Planted, KilledRunOfFault,
-                         testing::Values("hang@1/launch", "stop@1/launch", "hang@1/end",
-                                         "stop@1/end"));
+                         Combine(Values(By::mpirun, By::local),
+                                 Values("hang@1/launch", "stop@1/launch", "hang@1/end",
+                                        "stop@1/end")));
 
-class KilledRunBehind : public KilledRun, public testing::WithParamInterface<const char*> {};
+enum class Stopped { launchers, ranks };
+
+class KilledRunBehind : public KilledRun, public WithParamInterface<std::tuple<By, Stopped>> {
+ protected:
+  KilledRunBehind() : KilledRun(std::get<By>(GetParam())) {}
+};
 
 TEST_P(KilledRunBehind, LeavesNothingThatIsStopped) {
-  Program program(run_request(folder_, long_run(timeout_of(kTimeout))));
+  Program program(request(long_run(timeout_of(kTimeout))));
   ASSERT_TRUE(comes_to_say(program, "[  1/"));
-  for (const pid_t each : program.processes_named(GetParam())) kill(each, SIGSTOP);
+  const bool launchers = std::get<Stopped>(GetParam()) == Stopped::launchers;
+  for (const pid_t each : launchers ? launchers_of(program) : ranks_of(program)) {
+    kill(each, SIGSTOP);
+  }
   kill_and_expect_nothing_left(program);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stopped, KilledRunBehind, testing::Values("mpirun", "linkgain-bench"));
+INSTANTIATE_TEST_SUITE_P(Stopped, KilledRunBehind,
+                         Combine(Values(By::mpirun, By::local),
+                                 Values(Stopped::launchers, Stopped::ranks)));
 
 }  // namespace
 }  // namespace linkgain::test

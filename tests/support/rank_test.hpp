@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "linkgain/runtime/session.hpp"
 
-/// For programs that mpirun starts: every rank runs the same tests in the same order.
+/// For programs that mpirun starts, or that start their ranks themselves: every rank runs the same
+/// tests in the same order.
 namespace linkgain::test {
 
 class RankTest : public ::testing::Test {
@@ -42,11 +45,15 @@ class FailureEndsTheJob : public ::testing::EmptyTestEventListener {
   std::string place_ = "what comes before the tests";
 };
 
-/// What such a program's main returns: 1 on every rank where a test failed on any. `prepare` is
-/// collective, runs before the tests and says why these ranks cannot run them.
+/// What such a program's main returns: 1 on every rank where a test failed on any. With `--local N`
+/// it is started as so many ranks by linkgain's own launcher. `prepare` is collective, runs before
+/// the tests and says why these ranks cannot run them.
 inline int run_rank_tests(int argc, char** argv,
                           const std::function<std::optional<std::string>(Session&)>& prepare = {}) {
   ::testing::InitGoogleTest(&argc, argv);
+  if (argc == 3 && std::string_view(argv[1]) == "--local") {
+    return start_local_ranks(std::atoi(argv[2]), {"/proc/self/exe"});
+  }
   Session session(argc, argv);
   if (const auto reason = prepare ? prepare(session) : std::nullopt) {
     std::printf("tests skipped: %s\n", reason->c_str());

@@ -108,7 +108,7 @@ const std::vector<OptionWords>& table() {
       {"--training-precision", "NAME,...", names_of(kValues<TrainingPrecision>)},
       {"--buckets", "RULE", names_of(kValues<BucketRule>)},
       {"--schedule", "HOW", names_of(kValues<Schedule>)},
-      {"--launcher", "PROGRAM", {"mpirun", "srun"}},
+      {"--launcher", "PROGRAM", {"local", "mpirun", "srun"}},
       {"--format", "TEXT", {"nccl-tests"}},
       {"--prove", "RUNG", {"stores", "copy-engine", "flags", "all-reduce", "control"}},
   };

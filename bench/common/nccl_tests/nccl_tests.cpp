@@ -180,7 +180,7 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
   text("-i,--stepbytes", texts.step, "From one size to the next", "1M", "SIZE");
   number("-f,--stepfactor", options.factor, 0, kMost, "The same as a factor, from 2 on")
       ->default_str("none");
-  number("-g,--ngpus", options.gpus, 1, kMost, "GPUs: as many ranks, which mpirun starts");
+  number("-g,--ngpus", options.gpus, 1, kMost, "GPUs: as many ranks on this host");
   number("-t,--nthreads", options.threads, 1, kMost, "Threads: -g ranks for each");
   number("-n,--iters", options.iterations, 1, kMost, "Timed operations");
   number("-w,--warmup_iters", options.warm_ups, 0, kMost, "Operations before them");
@@ -207,7 +207,7 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
          only.empty() ? "(refused)" : kFixed[i].only);
   }
   app.option_defaults()->group(option_group::kWhere);
-  text("--np", texts.ranks, "Ranks, which mpirun starts on this host", "", "N");
+  text("--np", texts.ranks, "Ranks to start on this host", "", "N");
   app.option_defaults()->group(option_group::kOutput);
   text("--format", texts.format, "A table for each operation of --only", "", "nccl-tests");
   add_job_options(shared, texts.shared);

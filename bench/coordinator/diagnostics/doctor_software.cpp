@@ -125,11 +125,17 @@ Finding judge_launcher(const Check& check, const std::string& value, const MpiVe
                       {"mpirun", version_text(launcher)}});
 }
 
+/// Judges whether mpirun is there where it is needed: a worker that measures GPUs starts the ranks
+/// of this host itself.
 Finding check_launcher(const Survey& survey) {
   const Check check("mpirun");
   const SoftwareSurvey& software = survey.software;
   if (!software.mpirun.measured()) {
-    return check.found(fault::mpirun_missing, software.mpirun.reason());
+    const bool measures_gpus =
+        software.worker.measured() && software.worker.value().nccl_library.has_value();
+    return measures_gpus ? check.ok(software.mpirun.reason() +
+                                    "; several hosts and --backend mpi alone need it")
+                         : check.found(fault::mpirun_missing, software.mpirun.reason());
   }
   const std::string& path = software.mpirun.value();
   const Reading<MpiVersion>& launcher = software.mpirun_version;

@@ -328,12 +328,13 @@ inline constexpr Fault worker_without_nccl{
 inline constexpr Fault worker_silent{
     "worker", not_checkable, "it does not answer", {}, "linkgain-bench --describe"};
 inline constexpr Fault mpirun_missing{
-    "mpirun", problem, "it is not on PATH", "linkgain run starts its ranks with it",
+    "mpirun", problem, "it is not on PATH",
+    "linkgain run starts ranks on several hosts, and those of --backend mpi, with it",
     "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH"};
 inline constexpr Fault mpirun_foreign{
     "mpirun", problem, "it is not that of Open MPI",
-    "linkgain run starts its ranks with options of Open MPI's mpirun, but for --launcher "
-    "srun",
+    "linkgain run starts ranks on several hosts, and those of --backend mpi, with options of Open "
+    "MPI's mpirun",
     "put the folder of Open MPI's mpirun first on PATH (module load openmpi)"};
 inline constexpr Fault mpirun_differs{
     "mpirun", problem, "it is of another MPI or major version than linkgain-bench's library",

@@ -124,8 +124,12 @@ std::multimap<int, ProcessEntry> by_rank(const std::vector<ProcessEntry>& proces
   std::multimap<int, ProcessEntry> ranks;
   for (const ProcessEntry& process : processes) {
     if (process.id == launcher) continue;  // may itself be a rank of something else
-    const std::string rank = variable_of(process.id, "PMIX_RANK");
-    if (!rank.empty()) ranks.emplace(std::atoi(rank.c_str()), process);
+    for (const char* variable : {protocol::kRankVariable, "PMIX_RANK"}) {
+      const std::string rank = variable_of(process.id, variable);
+      if (rank.empty()) continue;
+      ranks.emplace(std::atoi(rank.c_str()), process);
+      break;
+    }
   }
   return ranks;
 }
@@ -167,9 +171,9 @@ std::string who_has_not_come(const std::vector<ProcessEntry>& processes, pid_t l
     if (rank.has_begun) continue;
     missing.push_back(
         fmt::format("rank {} has not come: {}", number,
-                    rank.is_stopped ? "a signal has stopped it" : "it has not begun to start MPI"));
+                    rank.is_stopped ? "a signal has stopped it" : "it has not begun"));
   }
-  if (missing.empty()) return "all ranks that are seen on this host have begun to start MPI";
+  if (missing.empty()) return "all ranks that are seen on this host have begun";
   return fmt::format("{}", fmt::join(missing, "; "));
 }
 

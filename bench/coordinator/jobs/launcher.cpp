@@ -79,19 +79,25 @@ void have_output_unmarked(Environment& environment) {
 }  // namespace
 
 LauncherKind parse_launcher(std::string_view program) {
-  static constexpr std::array<std::string_view, 3> kLaunchers{"mpirun", "mpiexec", "srun"};
+  static constexpr std::array<std::string_view, 4> kLaunchers{"local", "mpirun", "mpiexec", "srun"};
   const std::string name = std::filesystem::path(program).filename().string();
+  if (program == "local") return LauncherKind::local;
   if (name == "srun") return LauncherKind::srun;
   if (name == "mpirun" || name == "mpiexec") return LauncherKind::mpirun;
   throw UsageError(unknown_name("launcher", std::string(program), kLaunchers));
 }
 
 std::vector<std::string> command(const LaunchRequest& request) {
-  std::vector<std::string> line{request.launcher};
-  const bool by_srun = parse_launcher(request.launcher) == LauncherKind::srun;
-  const auto options = by_srun ? srun_options(request) : mpirun_options(request);
-  line.insert(line.end(), options.begin(), options.end());
-  line.push_back(request.worker.string());
+  const LauncherKind launcher = parse_launcher(request.launcher);
+  const std::string worker = request.worker.string();
+  std::vector<std::string> line;
+  if (launcher == LauncherKind::local) {
+    line = {worker, "--np", fmt::to_string(request.ranks)};
+  } else {
+    line = launcher == LauncherKind::srun ? srun_options(request) : mpirun_options(request);
+    line.insert(line.begin(), request.launcher);
+    line.push_back(worker);
+  }
   line.insert(line.end(), request.worker_arguments.begin(), request.worker_arguments.end());
   return line;
 }
@@ -110,7 +116,9 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
 Environment base_environment(const Environment& current, const LaunchRequest& request) {
   Environment environment = request.variant_environment;
   environment.insert(current.begin(), current.end());
-  if (parse_launcher(request.launcher) == LauncherKind::srun) {
+  const LauncherKind launcher = parse_launcher(request.launcher);
+  if (launcher == LauncherKind::local) return environment;
+  if (launcher == LauncherKind::srun) {
     for (const char* name :
          {"SLURM_GPUS_PER_TASK", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK", "SLURM_LABELIO"}) {
       environment.erase(name);
@@ -136,6 +144,7 @@ Environment base_environment(const Environment& current, const LaunchRequest& re
 }
 
 void require_launcher(const std::string& launcher) {
+  if (launcher == "local") return;
   if (find_program(launcher, current_environment())) return;
   const bool named = launcher.find('/') != std::string::npos;
   const bool slurms = std::filesystem::path(launcher).filename() == "srun";

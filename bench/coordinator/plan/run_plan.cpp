@@ -27,7 +27,7 @@ constexpr int kMostGpus = 8;
 
 /// Says where the ranks go, other than to this host alone.
 std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
-  if (parse_launcher(options.launcher) == LauncherKind::mpirun) return site.hostfile;
+  if (!is_by_srun(options)) return site.hostfile;
   if (!site.allocation) {
     throw UsageError("--launcher srun needs a Slurm allocation around it: SLURM_JOB_ID is not set",
                      "as in: salloc --nodes=2 --exclusive linkgain run --launcher srun");
@@ -35,9 +35,21 @@ std::optional<Hosts> choose_hosts(const RunOptions& options, const Site& site) {
   return site.allocation;
 }
 
-/// Requires NCCL, unless the ranks go `elsewhere`: to hosts with the GPUs that a login node lacks.
-void require_nccl(const Site& site, bool elsewhere) {
-  if (!site.has_nccl) {
+/// Chooses what starts the ranks: this host's are started without MPI, unless that is what is
+/// measured, or a variant has a worker of another build, which may need it.
+std::string choose_launcher(const RunOptions& options, const Site& site, const RunPlan& plan) {
+  if (!options.launcher.empty()) return options.launcher;
+  const bool others = std::ranges::any_of(
+      plan.variants, [](const Variant& variant) { return !variant.worker.empty(); });
+  const bool several_hosts = options.hostfile || (site.allocation && site.allocation->count > 1);
+  return plan.backend == BackendKind::mpi || several_hosts || others ? "mpirun" : "local";
+}
+
+/// Requires NCCL of this build, unless all variants have workers of others, and GPUs, unless the
+/// ranks go `elsewhere`: to hosts with the GPUs that a login node lacks.
+void require_nccl(const Site& site, const std::vector<Variant>& variants, bool elsewhere) {
+  const bool own = std::ranges::any_of(variants, [](const Variant& v) { return v.worker.empty(); });
+  if (own && !site.has_nccl) {
     throw MachineError(
         fmt::format("this build has no nccl backend: {}", site.nccl_missing),
         "install the CUDA toolkit and NCCL and run scripts/quickstart again, or measure "
@@ -362,8 +374,17 @@ int launches_at_once(const RunPlan& plan) {
   return plan.schedule == Schedule::sequential ? 1 : plan.launches_at_once.value_or(plan.launches);
 }
 
+bool is_by_srun(const RunOptions& options) {
+  return !options.launcher.empty() && parse_launcher(options.launcher) == LauncherKind::srun;
+}
+
 void require_usable(const RunOptions& options) {
-  const bool by_srun = parse_launcher(options.launcher) == LauncherKind::srun;
+  const bool by_srun = is_by_srun(options);
+  const bool locally = options.launcher == "local";
+  if (locally && options.hostfile) {
+    throw UsageError("--hostfile goes with mpirun, --launcher local starts ranks on this host",
+                     "omit --launcher local");
+  }
   if (by_srun && options.hostfile) {
     throw UsageError("--hostfile goes with mpirun, srun puts ranks where its allocation is",
                      "choose hosts with salloc --nodelist, or omit --launcher srun");
@@ -372,6 +393,10 @@ void require_usable(const RunOptions& options) {
   RunPlan plan;
   plan.backend = options.backend.value_or(BackendKind::nccl);
   plan.hosts = elsewhere ? 2 : 1;
+  if (locally && plan.backend == BackendKind::mpi) {
+    throw UsageError("--launcher local goes with the nccl backend: MPI has launchers of its own",
+                     "omit --launcher local");
+  }
   if (options.require_healthy && plan.backend == BackendKind::mpi) {
     throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
                      "omit --require-healthy");
@@ -393,8 +418,9 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   const std::optional<Hosts> hosts = choose_hosts(options, site);
   if (hosts) plan.hosts = hosts->count;
   plan.backend = options.backend.value_or(BackendKind::nccl);
-  if (plan.backend == BackendKind::nccl) require_nccl(site, hosts.has_value());
   plan.variants = choose_variants(options, plan);
+  plan.launcher = choose_launcher(options, site, plan);
+  if (plan.backend == BackendKind::nccl) require_nccl(site, plan.variants, hosts.has_value());
   plan.ranks = plan.backend == BackendKind::mpi ? choose_mpi_ranks(options, hosts)
                                                 : choose_nccl_ranks(options, site, hosts);
   if (plan.backend == BackendKind::mpi && !hosts && plan.ranks > site.processors) {

@@ -74,7 +74,7 @@ void MpiWorld::rest(Seconds time) {
 /// Builds the request that starts the worker of a variant. NCCL logs into a file.
 LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
   LaunchRequest request;
-  request.launcher = options_.launcher;
+  request.launcher = plan_.launcher;
   request.ranks = plan_.ranks;
   request.hostfile = options_.hostfile;
   request.worker = variant.worker.empty() ? worker_path() : std::filesystem::path(variant.worker);

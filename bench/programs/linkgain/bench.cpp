@@ -62,13 +62,12 @@ int carry_out(const BenchOptions& options) {
                      "check that it is an executable file");
 }
 
-const Registration kRegistration(Subcommand<BenchOptions>{
-    "bench",
-    "Start linkgain-bench on every GPU with mpirun",
-    kFooter,
-    {.in_help = 9, .in_list = 9},
-    declare,
-    carry_out});
+const Registration kRegistration(Subcommand<BenchOptions>{"bench",
+                                                          "Start linkgain-bench on every GPU",
+                                                          kFooter,
+                                                          {.in_help = 9, .in_list = 9},
+                                                          declare,
+                                                          carry_out});
 
 }  // namespace
 }  // namespace linkgain

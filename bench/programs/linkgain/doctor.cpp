@@ -57,6 +57,7 @@ class RungJob {
       : rung_(rung), folder_(std::move(folder)) {
     std::filesystem::create_directory(folder_);
     LaunchRequest request;
+    request.launcher = "local";
     request.worker = worker_path();
     request.worker_arguments = {
         "--prove", std::string(name_of(rung)), "--gpus",
@@ -65,9 +66,6 @@ class RungJob {
     request.variant_environment["NCCL_DEBUG"] = "INFO";
     request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
     request.variant_environment["NCCL_DEBUG_FILE"] = (folder_ / "nccl.%h.%p").string();
-    request.session_folder = folder_ / "session";
-    request.as_root = ::geteuid() == 0;
-    request.cores = usable_cores();
     process_ = std::make_unique<Process>(process_request(request, folder_ / "errors"));
   }
 
@@ -135,13 +133,12 @@ std::string obstacle(const Survey& survey) {
   const Software& worker = software.worker.value();
   if (worker.nccl_missing) return "no proof: " + *worker.nccl_missing;
   if (!worker.nccl_library) return "no proof: linkgain-bench was built without CUDA and NCCL";
-  if (!software.mpirun.measured()) return "no proof: " + software.mpirun.reason();
   return {};
 }
 
 /// Carries out `linkgain doctor --prove`: climbs the rungs between all pairs of GPUs by jobs of two
 /// linkgain-bench, several pairs at a time, and puts what came of it into `survey`, whose worker
-/// and mpirun were asked before. A job that hangs is ended after 10 s. Throws Interrupted.
+/// was asked before. A job that hangs is ended after 10 s. Throws Interrupted.
 void survey_delivery(Survey& survey, const SignalWatch& watch) {
   survey.proof_failure = obstacle(survey);
   if (!survey.proof_failure.empty()) return;

@@ -11,7 +11,6 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/completion.hpp"
-#include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/pace.hpp"
@@ -82,7 +81,7 @@ Seconds expected_duration(const RunPlan& plan) {
 
 RunPlan preview_plan(const RunOptions& options, Site site) {
   const bool has_gpus = site.has_nccl && site.gpus >= 2;
-  const bool by_slurm = parse_launcher(options.launcher) == LauncherKind::srun;
+  const bool by_slurm = is_by_srun(options);
   const bool elsewhere = site.hostfile || options.hostfile || by_slurm;
   const bool for_gpus = options.backend.value_or(BackendKind::nccl) == BackendKind::nccl;
   if (by_slurm && !options.hostfile && !site.allocation) return plan_of_one_node(options, site);

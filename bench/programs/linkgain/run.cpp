@@ -120,10 +120,12 @@ void declare_where(CommandLine& line, RunOptions& options) {
   add_number<int>(app, "--np", options.ranks, "Ranks")
       ->default_str("one for each GPU; mpi: 2; several hosts: their slots or tasks")
       ->type_name("N");
-  app.add_option("--launcher", options.launcher,
-                 "mpirun (this host, or those of --hostfile) or srun (all nodes of the Slurm "
-                 "allocation around it)")
-      ->capture_default_str()
+  app.add_option(
+         "--launcher", options.launcher,
+         "What starts the ranks: local (linkgain itself, for the GPUs of this host), mpirun "
+         "(this host, or those of --hostfile) or srun (all nodes of the Slurm allocation "
+         "around it)")
+      ->default_str("local; with --hostfile, several nodes, worker= or --backend mpi: mpirun")
       ->type_name("PROGRAM");
   line.deferred
       .add("--hostfile", options.hostfile, parse_path,
@@ -261,8 +263,7 @@ Beginning begin(const RunOptions& given) {
 /// Returns whether all of the run's jobs are on this host.
 bool stays_here(const RunOptions& options, const Site& site) {
   if (site.hostfile) return false;
-  return parse_launcher(options.launcher) == LauncherKind::mpirun || !site.allocation ||
-         site.allocation->count == 1;
+  return !is_by_srun(options) || !site.allocation || site.allocation->count == 1;
 }
 
 /// Writes what the record of a run that is to be carried out begins with. What there is to warn of
@@ -326,7 +327,7 @@ int carry_out(const RunOptions& given) {
   const Site site = survey_site(hosts);
   RunPlan plan = make_plan(options, site);
   plan.seed = std::random_device{}();
-  require_launcher(options.launcher);
+  require_launcher(plan.launcher);
   prepare_record(record, options, site, plan);
   RunDirectory directory =
       named ? std::move(*named) : begin_in(new_run_folder(plan, site), RunDirectory::kJobs);

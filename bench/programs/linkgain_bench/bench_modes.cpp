@@ -196,7 +196,7 @@ std::string description_json() {
   reply.machine = describe_host();
   reply.machine.software.linkgain = build_info().version;
   reply.machine.software.build = build_info().text;
-  reply.machine.software.mpi = Session::library_version();
+  reply.machine.software.mpi = mpi_library();
   describe_gpus(reply.machine);
   return protocol::encode(protocol::Reply{reply});
 }

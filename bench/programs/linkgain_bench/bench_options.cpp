@@ -87,10 +87,9 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
           "5m",
           fmt::to_string(options.timeout.value))
       ->type_name("TIME");
-  app.add_option(
-         "--np", modes.ranks,
-         "Start that many ranks of itself with mpirun on this host; auto: one for every GPU "
-         "(mpi backend: 2)")
+  app.add_option("--np", modes.ranks,
+                 "Start that many ranks of itself on this host; auto: one for every GPU "
+                 "(mpi backend: 2)")
       ->type_name("N");
   app.add_flag("--version", modes.version, "Version and what was built");
 }

@@ -17,6 +17,7 @@
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/nccl_tests/nccl_tests.hpp"
 #include "linkgain/runtime/fault.hpp"
+#include "linkgain/runtime/ranks.hpp"
 #include "linkgain/runtime/watchdog.hpp"
 
 namespace {
@@ -46,18 +47,26 @@ int report(const linkgain::Error& error, bool speaks, WorkerOptions::Mode mode) 
                 speaks);
 }
 
+/// Says whose error it is, unless it does.
+linkgain::Error of_rank(const linkgain::Session& session, const linkgain::Error& error) {
+  const std::string rank = fmt::format("rank {}", session.rank());
+  const std::string text = error.what();
+  if (text.find(rank) != std::string::npos) return error;
+  return {fmt::format("{}: {}", rank, text), error.advice(), error.exit_code()};
+}
+
 /// Returns what `work` returns of a session whose start and end take `limit` at most.
 template <typename Work>
 int in_session(int argc, char** argv, linkgain::Seconds limit, const std::optional<Fault>& fault,
                Work work) {
   std::optional<linkgain::Session> session;
   {
-    const linkgain::TimeBound bound("the start of MPI", limit);
+    const linkgain::TimeBound bound("the start of the ranks", limit);
     obey(fault, linkgain::launched_rank().value_or(0), Fault::Place::launch);
     session.emplace(argc, argv);
   }
   const int status = work(*session);
-  const linkgain::TimeBound bound("the end of MPI", limit);
+  const linkgain::TimeBound bound("the end of the ranks", limit);
   obey(fault, session->rank(), Fault::Place::end);
   session.reset();
   return status;
@@ -87,9 +96,10 @@ int run_ranks(linkgain::Session& session, const WorkerOptions& options,
   } catch (const linkgain::AgreedError& error) {
     return report(error, session.is_root(), options.mode);
   } catch (const linkgain::Error& error) {
-    session.abort(report(error, true, options.mode));
+    session.abort(report(of_rank(session, error), true, options.mode));
   } catch (const std::exception& error) {
-    print_message(stderr, fmt::format("linkgain-bench: {}\n", error.what()));
+    print_message(stderr,
+                  fmt::format("linkgain-bench: rank {}: {}\n", session.rank(), error.what()));
     session.abort(static_cast<int>(linkgain::ExitCode::incomplete));
   }
 }
@@ -149,6 +159,7 @@ int main(int argc, char** argv) {
           return linkgain::to_json_line(linkgain::copy_between_gpus());
         });
       case WorkerOptions::Mode::serve: {
+        if (options.ranks_to_start) return linkgain::start_ranks(options, {argv, argv + argc});
         linkgain::ProtocolChannel channel;
         // The coordinator has bounds of its own, and says more.
         const int status = in_session(argc, argv, {}, fault, [&](linkgain::Session& session) {

@@ -30,6 +30,7 @@
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"
+#include "linkgain/runtime/ranks.hpp"
 #include "linkgain/runtime/watchdog.hpp"
 #include "linkgain/telemetry/host.hpp"
 
@@ -361,26 +362,14 @@ int run_to_end(const std::string& program, const std::vector<char*>& line,
   }
 }
 
-}  // namespace
-
-int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
-  Environment environment = current_environment();
-  require_no_ranks_yet(environment, options);
-  require_built(options.backend);
+int start_by_mpirun(int ranks, const std::vector<std::string>& command, Environment environment) {
   const auto mpirun = find_program("mpirun", environment);
   if (!mpirun) {
     throw MachineError("'mpirun' is not on PATH",
                        "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
   }
-  forget_outer_binding(environment);
-  const RanksToStart asked = options.ranks_to_start.value_or(std::nullopt);
-  std::vector<std::string> line = mpirun_line(asked ? *asked : usual_ranks(options));
-  line.push_back(own_path(arguments.front(), environment));
-  const std::vector<std::string> kept = without_ranks(arguments);
-  line.insert(line.end(), kept.begin(), kept.end());
-  if (options.mode == WorkerOptions::Mode::nccl_tests) {
-    line.insert(line.end(), {"-t", "1", "-g", "1"});  // of a flag given twice the last counts
-  }
+  std::vector<std::string> line = mpirun_line(ranks);
+  line.insert(line.end(), command.begin(), command.end());
   if (ranks_of_launcher(environment) > 0) {
     std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
   }
@@ -398,6 +387,24 @@ int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments
   std::vector<std::string> variables;
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
   return run_to_end(*mpirun, pointers(line), pointers(variables));
+}
+
+}  // namespace
+
+int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
+  const Environment environment = current_environment();
+  require_no_ranks_yet(environment, options);
+  require_built(options.backend);
+  forget_outer_binding(environment);
+  const RanksToStart asked = options.ranks_to_start.value_or(std::nullopt);
+  const int ranks = asked ? *asked : usual_ranks(options);
+  std::vector<std::string> command = without_ranks(arguments);
+  command.insert(command.begin(), own_path(arguments.front(), environment));
+  if (options.mode == WorkerOptions::Mode::nccl_tests) {
+    command.insert(command.end(), {"-t", "1", "-g", "1"});  // of a flag given twice the last counts
+  }
+  return options.backend == BackendKind::mpi ? start_by_mpirun(ranks, command, environment)
+                                             : start_local_ranks(ranks, command);
 }
 
 }  // namespace linkgain

@@ -364,7 +364,7 @@ protocol::Reply Engine::hello() {
   reply.machine.processors = processors_;
   reply.machine.software.linkgain = build_info().version;
   reply.machine.software.build = build_info().text;
-  reply.machine.software.mpi = session_.library_version();
+  reply.machine.software.mpi = mpi_library();
   reply.machine.software.driver = monitor_.driver_version();
   backend_.describe(reply.machine.software);
   reply.machine.ranks = ranks;

@@ -134,11 +134,6 @@ void Watchdog::end_process(const std::string& problem) {
   ::_exit(static_cast<int>(ExitCode::incomplete));
 }
 
-std::optional<int> launched_rank() {
-  const char* const text = std::getenv("PMIX_RANK");
-  return text == nullptr ? std::nullopt : std::optional(std::atoi(text));
-}
-
 TimeBound::TimeBound(std::string what, Seconds limit) {
   if (limit.value <= 0.0) return;
   thread_ = std::jthread([this, what = std::move(what), limit](const std::stop_token& stop) {

@@ -10,11 +10,12 @@
 
 namespace linkgain {
 
-/// What starts a job's processes: Open MPI's mpirun, or Slurm's srun as a step of its allocation.
-enum class LauncherKind { mpirun, srun };
+/// What starts a job's processes: linkgain-bench itself on this host, Open MPI's mpirun, or Slurm's
+/// srun as a step of its allocation.
+enum class LauncherKind { local, mpirun, srun };
 
-/// Knows the launcher by the program's name, with or without its path: mpirun, mpiexec, srun.
-/// Throws UsageError for any other.
+/// Knows the launcher by its name, with or without its path: local, mpirun, mpiexec, srun. Throws
+/// UsageError for any other.
 LauncherKind parse_launcher(std::string_view program);
 
 /// One start of a job's processes.
@@ -36,7 +37,8 @@ struct LaunchRequest {
   bool mpi_type_set = false;  ///< SLURM_MPI_TYPE names a way, which srun heeds
 };
 
-/// Returns the command line, the launcher first. A variable's value is not in it: both launchers
+/// Returns the command line, the launcher first; it is the worker itself where that starts its
+/// ranks. A variable's value is not in it: both launchers
 /// pass on their own environment's. `-x NAME` has mpirun do so, for the variant's and for
 /// `forwarded`; OMPI_MCA_* variables are for mpirun itself, which hands them on by its own means.
 /// Without a hostfile mpirun is kept on this host, whatever allocation it could find around it.

@@ -29,8 +29,8 @@ struct RunOptions : SelectionOptions {
   std::optional<double> ci_width;  ///< of every case, instead of what its size has
   bool require_healthy = false;    ///< exit status 8 where a sample is one of an unhealthy GPU
   Seconds timeout = protocol::kDefaultTimeout;
-  TokenFacts token_facts;           ///< of the file `tokens`
-  std::string launcher = "mpirun";  ///< its name or path
+  TokenFacts token_facts;  ///< of the file `tokens`
+  std::string launcher;    ///< its name or path; empty: what the plan chooses
   std::optional<std::filesystem::path> hostfile;
   std::optional<std::filesystem::path> out;
   std::optional<std::filesystem::path> resume;  ///< a folder; all else but what is printed is its
@@ -45,6 +45,7 @@ struct RunOptions : SelectionOptions {
 /// A run with nothing left to decide.
 struct RunPlan {
   BackendKind backend = BackendKind::nccl;
+  std::string launcher;  ///< its name or path
   std::vector<Variant> variants;
   std::vector<Case> cases;
   int ranks = 2;
@@ -66,6 +67,9 @@ struct RunPlan {
   std::string profile;
   std::vector<Warning> warnings;  ///< decisions the reader must know
 };
+
+/// Returns whether srun is to start the ranks.
+bool is_by_srun(const RunOptions& options);
 
 /// Returns whether a rank of the plan is on this GPU of those that are visible: one of `gpus`, or
 /// of the first ones where none are named.

@@ -26,9 +26,13 @@ constexpr Seconds timeout_of_ranks(Seconds timeout_of_job) {
   return Seconds{0.9 * timeout_of_job.value};
 }
 
-/// Begins the name of the memory (memfd) that each rank has open from just before it starts MPI on:
-/// by it the coordinator tells, in /proc, who has come so far where no job answers yet.
+/// Begins the name of the memory (memfd) that each rank has open from just before it joins the
+/// others on: by it the coordinator tells, in /proc, who has come so far where no job answers yet.
 inline constexpr std::string_view kRankMemory = "linkgain-rank-";
+
+/// The variable that linkgain-bench gives a rank that it starts its place in: "1/2 5 7" is rank 1
+/// of two, with memory 5 and socket 7 open.
+inline constexpr const char* kRankVariable = "LINKGAIN_RANK";
 
 /// At least the operations of a burst that is verified, unless a graph holds more: by them ranks
 /// and coordinator tell how long they wait for it.

@@ -10,6 +10,7 @@
 
 #include "linkgain/base/stopwatch.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/runtime/ranks.hpp"
 
 namespace linkgain {
 
@@ -17,7 +18,7 @@ namespace linkgain {
 enum class RankState : std::uint32_t {
   idle,          ///< waits for rank 0's next command
   at_work,       ///< of its own
-  with_ranks,    ///< in a call of MPI's that all ranks make
+  with_ranks,    ///< in a call of Ranks that all make
   in_operation,  ///< in an operation, a set-up or a check that ranks make together
 };
 
@@ -89,78 +90,58 @@ class InState {
   RankState before_;
 };
 
-class Doorbell;
-
-/// MPI for the life of the process: initialised here, finalised on destruction. One thread only.
-/// Calls marked collective must be made by every rank in the same order.
+/// The ranks of a job for the life of the process, and what each of them is at: joined here, as
+/// linkgain-bench or MPI's launcher started them. One thread only. Calls marked collective must be
+/// made by every rank in the same order.
 class Session {
  public:
   /// Bytes of the longest line that broadcast_command() takes.
-  static constexpr std::size_t kLongestCommand = 2047;
+  static constexpr std::size_t kLongestCommand = Ranks::kLongestCommand;
 
-  /// Throws MachineError where MPI does not start.
+  /// Throws MachineError where the ranks cannot join.
   Session(int& argc, char**& argv);
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
-  int rank() const { return rank_; }
-  int ranks() const { return ranks_; }
-  bool is_root() const { return rank_ == 0; }
+  int rank() const { return place_.rank; }
+  int ranks() const { return place_.ranks; }
+  bool is_root() const { return rank() == 0; }
   /// Returns this rank's place among the ranks of its host, 0 first.
-  int local_rank() const { return local_rank_; }
-  bool on_one_host() const { return on_one_host_; }
+  int local_rank() const { return place_.local_rank; }
+  bool on_one_host() const { return place_.local_ranks == place_.ranks; }
   /// Returns whether some host has several ranks.
   bool some_share_a_host() const { return some_share_a_host_; }
-  /// Returns what MPI's start took.
+  /// Returns what the joining took.
   Seconds start_time() const { return start_time_; }
-  /// Runs since MPI was up.
+  /// Runs since the ranks have joined.
   Stopwatch since_start() const { return since_start_; }
   /// Returns what the ranks of this host are at; calls below that spin set this rank's state.
   RankBoard& board() { return board_; }
-  /// Returns "Open MPI v4.1.6"; needs no session.
-  static std::string library_version();
 
-  /// Waits until every rank is here; spins, for ranks that are all at work. Every rank must call
-  /// it.
+  // Calls of Ranks, during which the board says where this rank is. Collective.
   void barrier();
-  /// Returns the largest of all ranks' values; spins. Every rank must call it.
   double max(double value);
-  /// Sends `bytes` of rank 0's `data` to all; spins. Every rank must call it.
   void broadcast(void* data, std::size_t bytes);
-
-  /// Sends rank 0's line to all; throws std::length_error there, before anything is sent, where it
-  /// is longer than kLongestCommand. The other ranks sleep meanwhile, so that a waiting job costs
-  /// next to no processor time: those of rank 0's host until they are rung, others between polls up
-  /// to half a millisecond apart. Every rank must call it.
+  /// Throws std::length_error on rank 0, before anything is sent, where its line is longer than
+  /// kLongestCommand. The other ranks sleep meanwhile, and the board says so.
   std::string broadcast_command(const std::string& line);
-
-  /// Gathers every rank's text on rank 0, by rank; elsewhere empty. Every rank must call it.
   std::vector<std::string> gather(const std::string& own);
-  /// Gathers every rank's text on every rank. Texts may hold any bytes. Every rank must call it.
-  std::vector<std::string> share(const std::string& own);
-  /// Gathers `count` doubles of every rank on rank 0, by rank; elsewhere empty. Every rank must
-  /// call it.
-  std::vector<double> gather(const std::vector<double>& own);
 
-  /// Returns the text of the lowest rank that has one, on every rank; absent when none has. Every
-  /// rank must call it.
+  /// Gathers every rank's text on every rank. Texts may hold any bytes. Collective.
+  std::vector<std::string> share(const std::string& own);
+  /// Gathers every rank's numbers on rank 0, by rank; elsewhere empty. Collective.
+  std::vector<double> gather(const std::vector<double>& own);
+  /// Returns the text of the lowest rank that has one, on every rank; absent when none has.
+  /// Collective.
   std::optional<std::string> first_text(const std::optional<std::string>& own);
 
   /// Ends all ranks of the job at once.
   [[noreturn]] void abort(int exit_code);
 
  private:
-  int rank_ = 0;
-  int ranks_ = 1;
-  int local_rank_ = 0;
-  bool on_one_host_ = true;
-  bool some_share_a_host_ = false;
   RankBoard board_;
-  std::unique_ptr<Doorbell> doorbell_;
-  std::vector<std::string> addresses_;  ///< of the other ranks' doorbells; rank 0 only
-  bool can_be_rung_ = false;
   Stopwatch since_start_;
+  std::unique_ptr<Ranks> ranks_;
+  RankPlace place_;
+  bool some_share_a_host_ = false;
   Seconds start_time_{};
 };
 

@@ -101,8 +101,4 @@ class TimeBound {
   std::jthread thread_;
 };
 
-/// Returns the rank that the launcher gave this process, before MPI can tell; absent without a
-/// launcher.
-std::optional<int> launched_rank();
-
 }  // namespace linkgain

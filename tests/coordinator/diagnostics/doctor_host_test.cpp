@@ -167,6 +167,10 @@ TEST(DoctorSoftware, Launcher) {
   survey.software.root_allowed = true;
   expect_finding(survey, "mpirun", "host", ok, "/usr/bin/mpirun");
   survey.software.mpirun = Missing{"it is not on PATH"};
+  expect_finding(survey, "mpirun", "host", ok, "not on PATH; several hosts and --backend mpi");
+  Software without_gpus = healthy_software();
+  without_gpus.nccl_library.reset();
+  survey.software.worker = without_gpus;
   expect_finding(survey, "mpirun", "host", problem, "not on PATH");
 }
 

@@ -45,6 +45,20 @@ TEST(Launcher, PlainCommand) {
                           "--backend=mpi"));
 }
 
+TEST(Launcher, LocallyTheWorkerStartsItsRanks) {
+  LaunchRequest request = two_ranks();
+  request.launcher = "local";
+  request.ranks = 8;
+  request.as_root = true;
+  request.variant_environment = {{"NCCL_P2P_DISABLE", "1"}};
+  EXPECT_THAT(command(request),
+              ElementsAre("/opt/bin/linkgain-bench", "--np", "8", "--serve", "--backend=mpi"));
+  EXPECT_EQ(base_environment({{"A", "1"}, {"NCCL_P2P_DISABLE", "0"}}, request),
+            (Environment{{"A", "1"}, {"NCCL_P2P_DISABLE", "1"}}))
+      << "nothing of mpirun's";
+  EXPECT_NO_THROW(require_launcher("local"));
+}
+
 TEST(Launcher, SrunSharesItsAllocationAndFeedsRankZero) {
   LaunchRequest request = two_ranks();
   request.launcher = "/opt/slurm/bin/srun";
@@ -61,10 +75,11 @@ TEST(Launcher, SrunSharesItsAllocationAndFeedsRankZero) {
 }
 
 TEST(Launcher, IsKnownByItsNameWithAnyPath) {
+  EXPECT_EQ(parse_launcher("local"), LauncherKind::local);
   EXPECT_EQ(parse_launcher("mpirun"), LauncherKind::mpirun);
   EXPECT_EQ(parse_launcher("/opt/openmpi/bin/mpiexec"), LauncherKind::mpirun);
   EXPECT_EQ(parse_launcher("/usr/bin/srun"), LauncherKind::srun);
-  for (const char* other : {"", "aprun", "mpirun.mpich", "srun/"}) {
+  for (const char* other : {"", "aprun", "mpirun.mpich", "srun/", "/usr/bin/local"}) {
     EXPECT_THROW(parse_launcher(other), UsageError) << other;
   }
 }

@@ -182,7 +182,7 @@ TEST_F(MpiJobTest, ALostJobSaysHow) {
   expect_golden(text, "lost_jobs.txt");
 }
 
-/// Of ranks in turn: one that has begun to start MPI, by a script too, one that has not, and one
+/// Of ranks in turn: one that has begun, by a script too, one that has not, and one
 /// that is stopped.
 TEST_F(MpiJobTest, AJobThatDoesNotStartSaysWhoHasNotCome) {
   const Descriptor memory(::memfd_create("linkgain-rank-1-1", MFD_CLOEXEC));

@@ -178,10 +178,44 @@ TEST(Selections, RefuseAPairWithoutAPattern) {
   EXPECT_THAT(usage_error(options), HasSubstr("0 to 3"));
 }
 
-TEST(MakePlan, KnowsOpenMpisLauncherOnly) {
+/// GPUs of this host need no MPI.
+TEST(ChooseLauncher, TakesMpirunWhereMpiIsNeededAndWhatIsNamed) {
+  const auto chosen = [](const RunOptions& options, const Site& site) {
+    return make_plan(options, site).launcher;
+  };
+  const Site site = with_gpus(2);
+  EXPECT_EQ(chosen({}, site), "local");
   RunOptions options;
   options.launcher = "/opt/openmpi/bin/mpiexec";
-  EXPECT_EQ(make_plan(options, with_gpus(2)).ranks, 2);
+  EXPECT_EQ(chosen(options, site), options.launcher);
+  options = {};
+  options.backend = BackendKind::mpi;
+  EXPECT_EQ(chosen(options, site), "mpirun");
+  options.launcher = "local";
+  EXPECT_THAT(usage_error(options, site), HasSubstr("--launcher local"));
+  options = {};
+  options.hostfile = "hosts";
+  Site hosts = site;
+  hosts.hostfile = Hosts{2, 4};
+  EXPECT_EQ(chosen(options, hosts), "mpirun");
+  options.launcher = "local";
+  EXPECT_THAT(usage_error(options, hosts), HasSubstr("--hostfile"));
+  for (const int nodes : {1, 2}) {
+    Site allocated = site;
+    allocated.allocation = Hosts{nodes, std::nullopt};
+    EXPECT_EQ(chosen({}, allocated), nodes == 1 ? "local" : "mpirun") << nodes;
+  }
+}
+
+/// It may be older, and know no other way.
+TEST(ChooseLauncher, TakesMpirunForWorkersOfOtherBuilds) {
+  RunOptions options;
+  options.variants = {"new:worker=/bin/true", "old:worker=/bin/true,NCCL_ALGO=Ring"};
+  Site site = with_gpus(2);
+  site.has_nccl = false;
+  EXPECT_EQ(make_plan(options, site).launcher, "mpirun") << "nor is NCCL of this build needed";
+  options.variants.front() = "new:NCCL_ALGO=Tree";
+  EXPECT_EQ(refusal(options, site).exit_code, ExitCode::machine_cannot);
 }
 
 RunOptions of_training() {

@@ -45,7 +45,7 @@ TEST(CommandLine, OfRunAloneAsksForNothing) {
   EXPECT_TRUE(options.color);
   EXPECT_FALSE(options.ci_width);
   EXPECT_EQ(options.timeout, Seconds{60});
-  EXPECT_EQ(options.launcher, "mpirun");
+  EXPECT_EQ(options.launcher, "");
 }
 
 TEST(CommandLine, SelectsWhatIsMeasured) {

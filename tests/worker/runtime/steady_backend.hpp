@@ -21,6 +21,7 @@ class SteadyOperation : public Operation {
       : takes_part_(takes_part), granularity_(granularity), held_up_(held_up) {}
 
   bool prepares = true;  ///< else its part of what all ranks prepare fails
+  bool sleeps = false;   ///< for as long as it says that it took
 
  private:
   void do_prepare() override {
@@ -31,7 +32,9 @@ class SteadyOperation : public Operation {
   }
   std::optional<Seconds> do_time_batch(std::int64_t operations) override {
     if (!takes_part_) return std::nullopt;
-    return Seconds{(held_up_-- > 0 ? 1.0 : 0.001) * static_cast<double>(operations)};
+    const Seconds time{(held_up_-- > 0 ? 1.0 : 0.001) * static_cast<double>(operations)};
+    if (sleeps) std::this_thread::sleep_for(std::chrono::duration<double>(time.value));
+    return time;
   }
   void do_run(std::int64_t) override {}
   Verification do_verify(Spoil spoil) override {
@@ -93,6 +96,7 @@ class SteadyBackend : public Backend {
   explicit SteadyBackend(const Session& session) : session_(session) {}
   std::int64_t granularity = 1;
   int held_up = 0;  ///< batches that take a second per operation
+  bool sleeps = false;
   CopyScript copies{};
   std::vector<Seconds> busy{};  ///< how long it was kept so, each time
 
@@ -107,6 +111,7 @@ class SteadyBackend : public Backend {
     }
     const bool takes_part = !c.pair || session_.rank() == c.pair->from;
     auto operation = std::make_unique<SteadyOperation>(takes_part, granularity, held_up);
+    operation->sleeps = sleeps;
     operation->prepares = !is_last || c.size.value != 16 << 20;
     return operation;
   }
