@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/cases/help_text.hpp"
@@ -20,6 +21,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/telemetry/host.hpp"
 #include "terminal.hpp"
 
 namespace linkgain {
@@ -80,7 +82,8 @@ constexpr std::array kElsewhere{
     std::pair{"--iters", "--launches"},  std::pair{"--iterations", "--launches"},
     std::pair{"--repeat", "--launches"}, std::pair{"--runs", "--rounds"},
     std::pair{"--repeat", "--rounds"},   std::pair{"--export-json", "--json"},
-    std::pair{"--gpus", "--gpus-of"}};
+    std::pair{"--gpus", "--gpus-of"},    std::pair{"--rounds", "--launches"},
+    std::pair{"--launches", "--rounds"}};
 
 using KnownWords = std::map<const CLI::Option*, std::vector<std::string>>;
 
@@ -100,6 +103,20 @@ std::string option_meant(const CLI::App& command, std::string_view word, const K
     return fmt::format(": did you mean --{} {}?", option->get_lnames().front(), nearest);
   }
   return {};
+}
+
+/// Says ": linkgain run and compare have it" of an option that others than this command take; else
+/// nothing.
+std::string commands_with(const CLI::App& command, const std::string& option) {
+  const CLI::App& program = command.get_parent() == nullptr ? command : *command.get_parent();
+  std::vector<std::string> names;
+  for (const CLI::App* each : program.get_subcommands(nullptr)) {
+    if (each->get_option_no_throw(option) != nullptr) names.push_back(each->get_name());
+  }
+  const std::vector<std::string_view> all(names.begin(), names.end());
+  return all.empty()
+             ? ""
+             : fmt::format(": linkgain {} {} it", listed(all), all.size() == 1 ? "has" : "have");
 }
 
 /// Says what was typed and is neither option nor command, and what was meant if something is near.
@@ -126,6 +143,7 @@ std::string describe_stray(const CLI::App& app, const std::vector<std::string>& 
   if (meant.empty() && given.starts_with("--")) {
     meant = option_meant(app, given.substr(2), known_words);
   }
+  if (meant.empty()) meant = commands_with(app, given);
   return fmt::format("unknown option '{}'{}", given, meant);
 }
 
@@ -152,6 +170,18 @@ std::string nccl_tests_advice(const std::vector<std::string>& strays) {
       smallest, largest, factor, fmt::join(strays, " "));
 }
 
+/// Says how a program is measured that stands where none does; empty where the first word is none.
+std::string program_advice(const std::vector<std::string>& strays) {
+  std::vector<std::string> words = strays;
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  if (words.empty()) return {};
+  const bool is_path = words.front().find('/') != std::string::npos;
+  const bool is_program = is_path ? is_executable(words.front())
+                                  : find_program(words.front(), current_environment()).has_value();
+  if (!is_program) return {};
+  return "to measure a program of yours: linkgain exec -- " + shown_command(words);
+}
+
 /// Returns the word that stands before the "--" of `linkgain exec` and is no option's. CLI11 then
 /// takes the command for strays, and this word for the command.
 std::optional<std::string> word_before_command(const CLI::App& command) {
@@ -165,7 +195,9 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error, const 
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::vector<std::string> strays = app.remaining(true);
   const bool stray = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  const std::string instead = command.get_name() == "run" ? nccl_tests_advice(strays) : "";
+  const bool is_run = command.get_name() == "run";
+  std::string instead = is_run || chosen.empty() ? program_advice(strays) : "";
+  if (is_run && instead.empty()) instead = nccl_tests_advice(strays);
   if (stray && !instead.empty()) return UsageError(describe_stray(command, strays, known), instead);
   if (const auto word = word_before_command(command); stray && word) {
     return UsageError(fmt::format("'{}' stands where no option does", *word),
