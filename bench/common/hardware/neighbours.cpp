@@ -44,15 +44,12 @@ std::string processes_text(const std::vector<GpuProcess>& processes) {
                      rest == 0 ? "" : fmt::format(" and {} more", rest));
 }
 
-std::string neighbour_text(const GpuNeighbour& neighbour) {
-  const std::string who = neighbour.processes.empty() ? "its processes are not shown here"
-                                                      : processes_text(neighbour.processes);
+std::string work_text(const GpuNeighbour& neighbour) {
   if (!is_busy(neighbour)) {
-    return fmt::format("GPU {} was held{} by another process ({}{})", neighbour.gpu,
+    return fmt::format("GPU {} was held{} by another process", neighbour.gpu,
                        neighbour.after_s
                            ? fmt::format(" {:.0f} s after the start", *neighbour.after_s)
-                           : when(neighbour),
-                       who, memory_of(neighbour.processes));
+                           : when(neighbour));
   }
   std::vector<std::string> work;
   if (neighbour.busy_percent.value_or(0.0) >= kBusyPercent) {
@@ -61,8 +58,14 @@ std::string neighbour_text(const GpuNeighbour& neighbour) {
   if (neighbour.nvlink_gb_per_s.value_or(0.0) >= kBusyNvlinkGbPerSecond) {
     work.push_back(fmt::format("moved {:.1f} GB/s over NVLink", *neighbour.nvlink_gb_per_s));
   }
-  return fmt::format("GPU {} {}{} ({})", neighbour.gpu, fmt::join(work, " and "), when(neighbour),
-                     who);
+  return fmt::format("GPU {} {}{}", neighbour.gpu, fmt::join(work, " and "), when(neighbour));
+}
+
+std::string neighbour_text(const GpuNeighbour& neighbour) {
+  return fmt::format("{} ({}{})", work_text(neighbour),
+                     neighbour.processes.empty() ? "its processes are not shown here"
+                                                 : processes_text(neighbour.processes),
+                     is_busy(neighbour) ? "" : memory_of(neighbour.processes));
 }
 
 }  // namespace linkgain

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 
 #include "checks.hpp"
@@ -101,22 +100,51 @@ std::string short_name(const DiagnosisRow& row) {
   return subjects == kHost ? row.finding.id : fmt::format("{} ({})", row.finding.id, subjects);
 }
 
-/// Names the warnings, then lists the problems as they stand above.
-Document summary_list(const std::vector<DiagnosisRow>& rows) {
-  Document list;
+/// Names the warnings in one item.
+void name_warnings(const std::vector<DiagnosisRow>& rows, Document& summary) {
   std::vector<std::string> warnings;
   for (const DiagnosisRow& row : rows) {
     if (row.finding.verdict == CheckVerdict::warning) warnings.push_back(short_name(row));
   }
-  if (!warnings.empty()) {
-    const Text::Run verdict{warnings.size() == 1 ? "warning:" : "warnings:", Text::Form::strong,
-                            look_of(CheckVerdict::warning).tone};
-    list.item(Text(verdict) + fmt::format(" {}", fmt::join(warnings, ", ")));
-  }
+  if (warnings.empty()) return;
+  const Text::Run verdict{warnings.size() == 1 ? "warning:" : "warnings:", Text::Form::strong,
+                          look_of(CheckVerdict::warning).tone};
+  summary.item(Text(verdict) + fmt::format(" {}", fmt::join(warnings, ", ")));
+}
+
+/// Lists the problems as they stand among the others.
+void repeat_problems(const std::vector<DiagnosisRow>& rows, Document& summary) {
   for (const DiagnosisRow& row : rows) {
-    if (row.finding.verdict == CheckVerdict::problem) list.item(sentence_of(row));
+    if (row.finding.verdict == CheckVerdict::problem) summary.item(sentence_of(row));
   }
-  return list;
+}
+
+/// Counts the rows by verdict, names the warnings and repeats the problems; these stand where a
+/// reader looks first: on a page before the warnings, on a terminal at the end.
+Document summary_of(const Diagnosis& diagnosis, const std::vector<DiagnosisRow>& rows, bool verbose,
+                    const std::optional<std::string>& picture_of_page) {
+  const auto count = [&](CheckVerdict verdict) {
+    return std::ranges::count_if(
+        rows, [&](const DiagnosisRow& row) { return row.finding.verdict == verdict; });
+  };
+  const auto problems = count(CheckVerdict::problem);
+  const auto warnings = count(CheckVerdict::warning);
+  const auto ok = count(CheckVerdict::ok);
+  const bool is_page = picture_of_page.has_value();
+  Document summary;
+  summary.paragraph(fmt::format(
+      "{}, {}, {} ok{}, {} not checkable{}", counted(problems, "problem", "problems"),
+      counted(warnings, "warning", "warnings"), ok,
+      ok > 0 && !verbose && !is_page ? " (shown with --verbose)" : "",
+      count(CheckVerdict::not_checkable), problems + warnings == 0 || is_page ? "" : ":"));
+  if (is_page && !picture_of_page->empty()) summary.figure(*picture_of_page);
+  if (is_page) repeat_problems(rows, summary);
+  name_warnings(rows, summary);
+  if (!is_page) repeat_problems(rows, summary);
+  if (exit_code_of(diagnosis) == ExitCode::machine_cannot) {
+    summary.paragraph(ok + warnings > 0 ? "No GPU could be checked." : "Nothing could be checked.");
+  }
+  return summary;
 }
 
 }  // namespace
@@ -151,37 +179,30 @@ std::string readable_subjects(const std::vector<std::string>& subjects) {
   return fmt::format("{}", fmt::join(subjects, ", "));
 }
 
-Document diagnosis_report(const Diagnosis& diagnosis, bool verbose, const std::string& picture) {
-  Document document = document_of(diagnosis.links);
-  document.paragraph(fmt::format("{}, {}", diagnosis.host, diagnosis.checked));
-  if (!picture.empty()) document.figure(picture);
+Document diagnosis_report(const Diagnosis& diagnosis, bool verbose,
+                          const std::optional<std::string>& picture_of_page) {
+  Document groups;
   Table ok({{"Check"}, {"Subject"}, {"Found", {}, false, 0, Table::TooLong::below}});
-  std::map<CheckVerdict, std::int64_t> counts;
   std::vector<DiagnosisRow> all;
   for (const auto& [group, title] : kTitles) {
     const std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
-    add_group(rows, title, document);
+    add_group(rows, title, groups);
     add_ok(rows, ok);
-    for (const DiagnosisRow& row : rows) ++counts[row.finding.verdict];
     all.insert(all.end(), rows.begin(), rows.end());
   }
   if (verbose && !ok.rows().empty()) {
-    document.heading("What is ok");
-    document.table(std::move(ok));
+    groups.heading("What is ok");
+    groups.table(std::move(ok));
   }
-  const Document told_again = summary_list(all);
+  const Document summary = summary_of(diagnosis, all, verbose, picture_of_page);
+  Document document;
+  if (picture_of_page) document.add(summary);
+  document.add(document_of(diagnosis.links));
+  document.paragraph(fmt::format("{}, {}", diagnosis.host, diagnosis.checked));
+  document.add(groups);
+  if (picture_of_page) return document;
   document.heading("Summary");
-  document.paragraph(fmt::format(
-      "{}, {}, {} ok{}, {} not checkable{}",
-      counted(counts[CheckVerdict::problem], "problem", "problems"),
-      counted(counts[CheckVerdict::warning], "warning", "warnings"), counts[CheckVerdict::ok],
-      counts[CheckVerdict::ok] > 0 && !verbose ? " (shown with --verbose)" : "",
-      counts[CheckVerdict::not_checkable], told_again.empty() ? "" : ":"));
-  document.add(told_again);
-  if (exit_code_of(diagnosis) == ExitCode::machine_cannot) {
-    const bool some = counts[CheckVerdict::ok] + counts[CheckVerdict::warning] > 0;
-    document.paragraph(some ? "No GPU could be checked." : "Nothing could be checked.");
-  }
+  document.add(summary);
   return document;
 }
 

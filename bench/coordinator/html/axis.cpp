@@ -10,6 +10,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/program_metric.hpp"
+#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -17,41 +18,55 @@ namespace {
 constexpr double kRoom = 0.04;  ///< beyond the outermost values, as a share of the range
 
 /// Writes no zeros at the end: "0.001", "200", "1.5"; "24k", "1.5M" where there is little room.
-std::string short_number(double value) {
+std::string short_number(double value, int digits) {
   constexpr double kLong = 1e4;
   static constexpr std::array<std::pair<double, const char*>, 3> kParts{
       {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
   for (const auto& [part, name] : kParts) {
     if (std::abs(value) >= std::max(part, kLong) * 0.9999) {
-      return fmt::format("{:.4g}{}", value / part, name);
+      return fmt::format("{:.{}g}{}", value / part, digits, name);
     }
   }
-  return fmt::format("{:.4g}", value);
+  return fmt::format("{:.{}g}", value, digits);
 }
 
 /// Says "10 us", "500 ns", "2 s".
-std::string round_time(double seconds) {
+std::string round_time(double seconds, int digits) {
   static constexpr std::array<std::pair<double, const char*>, 4> kUnits{
       {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
   for (const auto& [unit, name] : kUnits) {
-    if (seconds >= unit * 0.9999) return fmt::format("{} {}", short_number(seconds / unit), name);
+    if (seconds >= unit * 0.9999) {
+      return fmt::format("{} {}", short_number(seconds / unit, digits), name);
+    }
   }
-  return fmt::format("{} s", short_number(seconds));
+  return fmt::format("{} s", short_number(seconds, digits));
 }
 
-std::string tick_label(Quantity quantity, double value) {
+std::string tick_label(Quantity quantity, double value, int digits) {
   switch (quantity) {
     case Quantity::bytes:
       return readable_bytes(Bytes{std::llround(value)});
     case Quantity::seconds:
-      return round_time(value);
+      return round_time(value, digits);
     case Quantity::ratio:
-      return short_number(value) + "x";
+      return short_number(value, digits) + "x";
     case Quantity::bandwidth:
     case Quantity::number:
-      return short_number(value);
+      return short_number(value, digits);
   }
   return {};
+}
+
+/// Names values in ascending order with as many digits as tell neighbours apart.
+std::vector<Tick> named(Quantity quantity, const std::vector<double>& values) {
+  constexpr int kFewestDigits = 4;
+  std::vector<Tick> ticks;
+  for (int digits = kFewestDigits; digits <= std::numeric_limits<double>::max_digits10; ++digits) {
+    ticks.clear();
+    for (const double value : values) ticks.push_back({value, tick_label(quantity, value, digits)});
+    if (std::ranges::adjacent_find(ticks, {}, &Tick::label) == ticks.end()) break;
+  }
+  return ticks;
 }
 
 /// Finds the least of 1, 2, 5, 10, … that is `least` or more.
@@ -113,7 +128,8 @@ std::string axis_text(Quantity quantity, double value) {
     case Quantity::seconds:
       return readable_time(Seconds{value});
     case Quantity::ratio:
-      return fmt::format("{:.3g}x", value);
+      return std::abs(value - 1.0) < 0.1 ? fmt::format("{:.3f}x", value)
+                                         : readable_ratio({.value = value}).estimate;
     case Quantity::number:
       return readable_number(value);
   }
@@ -175,9 +191,7 @@ std::vector<Tick> Scale::ticks(int most) const {
       values = linear_values(std::pow(10.0, low_), std::pow(10.0, high_), most);
     }
   }
-  std::vector<Tick> ticks;
-  for (const double value : values) ticks.push_back({value, tick_label(axis_.quantity, value)});
-  return ticks;
+  return named(axis_.quantity, values);
 }
 
 }  // namespace linkgain

@@ -51,11 +51,16 @@ std::string text_html(const Text& text) {
   return html;
 }
 
+/// Writes a table whose caption, where the table has none of its own, the heading above it says.
+std::string table_html(const Table& table, std::string_view caption, bool is_said);
+
 struct HtmlBlocks {
-  std::string caption;  ///< of tables that have none of their own
+  std::string caption;   ///< of tables that have none of their own
+  bool is_said = false;  ///< by a heading, so that only those who hear the page need it again
 
   std::string operator()(const Document::Heading& heading) {
     caption = heading.text.plain();
+    is_said = true;
     return fmt::format("<h{0}>{1}</h{0}>\n", heading.level, text_html(heading.text));
   }
   std::string operator()(const Document::Paragraph& paragraph) const {
@@ -72,7 +77,7 @@ struct HtmlBlocks {
     }
     return html + "</ul>\n";
   }
-  std::string operator()(const Table& table) const { return to_html(table, caption); }
+  std::string operator()(const Table& table) const { return table_html(table, caption, is_said); }
   std::string operator()(const Document::Code& code) const {
     return fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n",
                        xml_escaped(shown_lines(code.lines)));
@@ -94,9 +99,7 @@ std::string id_of(std::string_view name) {
   return id;
 }
 
-}  // namespace
-
-std::string to_html(const Table& table, std::string_view caption) {
+std::string table_html(const Table& table, std::string_view caption, bool is_said) {
   std::string head;
   std::vector<std::string> rows(table.rows().size());
   bool is_first = true;  // of the columns that are there, whose cells name their rows
@@ -120,8 +123,15 @@ std::string to_html(const Table& table, std::string_view caption) {
   }
   std::string body;
   for (const std::string& row : rows) body += fmt::format("<tr>{}</tr>\n", row);
-  return scrolling_table(shown_line(table.caption().empty() ? caption : table.caption()), head,
-                         body);
+  const bool is_own = !table.caption().empty();
+  return scrolling_table(shown_line(is_own ? table.caption() : caption), head, body,
+                         is_said && !is_own ? "scroll said" : "scroll");
+}
+
+}  // namespace
+
+std::string to_html(const Table& table, std::string_view caption) {
+  return table_html(table, caption, false);
 }
 
 std::string to_html(const Document& document, std::string_view caption) {

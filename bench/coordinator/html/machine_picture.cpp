@@ -104,6 +104,13 @@ std::map<std::string, std::vector<const PairLink*>> nvlinks_of(
   return links;
 }
 
+/// Says "node1: 2 x NVIDIA H200".
+std::string title_of(const Machine& machine, const std::string& host) {
+  Machine own = machine;
+  std::erase_if(own.ranks, [&](const RankInfo& rank) { return rank.host != host; });
+  return fmt::format("{}: {}", host, one_line(describe_ranks(own)));
+}
+
 /// One host of the machine.
 class HostPicture {
  public:
@@ -120,19 +127,9 @@ class HostPicture {
 
   double bottom() const { return hosts_top() + kHostHeight; }
 
-  std::string svg() const {
-    return svg_text(kMargin, top_ + 14.0, Anchor::start, fitted(title(), kInner), "title") +
-           links() + gpus() + pcie() + processors();
-  }
+  std::string svg() const { return links() + gpus() + pcie() + processors(); }
 
  private:
-  std::string title() const {
-    Machine own = machine_;
-    std::erase_if(own.ranks,
-                  [&](const RankInfo& rank) { return rank.host != ranks_.front()->host; });
-    return fmt::format("{}: {}", ranks_.front()->host, one_line(describe_ranks(own)));
-  }
-
   std::size_t rows() const { return divide_up(ordered_.size(), kMostInRow); }
   double gpus_top() const { return top_ + 24.0 + (has_gpus_ ? kLinkHeight : 0.0); }
   double gpus_bottom() const {
@@ -392,9 +389,15 @@ std::string link_matrix(const Machine& machine) {
 std::string machine_figure(const Machine& machine, std::string_view id) {
   if (machine.ranks.empty()) return {};
   std::string content;
-  double bottom = 0.0;
   const auto hosts = by_host(machine);
+  const bool is_one = hosts.size() == 1;
+  constexpr double kTitleHeight = 20.0;
+  double bottom = is_one ? -kTitleHeight : 0.0;
   for (const auto& ranks : hosts) {
+    if (!is_one) {
+      content += svg_text(kMargin, bottom + 14.0, Anchor::start,
+                          fitted(title_of(machine, ranks.front()->host), kInner), "title");
+    }
     const HostPicture host(machine, ranks, bottom);
     content += host.svg();
     if (&ranks != &hosts.back()) {
@@ -402,7 +405,8 @@ std::string machine_figure(const Machine& machine, std::string_view id) {
     }
     bottom = host.bottom() + 30.0;
   }
-  return figure({.title = "GPUs and what joins them",
+  return figure({.title = is_one ? title_of(machine, hosts.front().front()->host)
+                                 : "GPUs and what joins them",
                  .description = description_of(machine),
                  .height = bottom - 22.0,
                  .content = content,

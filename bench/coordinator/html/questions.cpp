@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "linkgain/analysis/program_traffic.hpp"
@@ -18,20 +22,23 @@
 namespace linkgain {
 namespace {
 
-Document paragraph(const std::string& text) {
-  Document document;
-  document.paragraph(text);
-  return document;
+/// What a reader asks: the first screen answers it in a line, `more` says what the line rests on.
+struct Asked {
+  std::string_view id;
+  std::string_view title;
+  Text verdict;
+  Document more{};
+  std::string_view section{};  ///< that says the rest where `more` is empty; empty: there is none
+};
+
+Text verdict_of(std::string_view word, Tone tone, const std::string& rest) {
+  return Text(Text::Run{std::string(word), Text::Form::strong, tone}) + rest;
 }
 
-Document with_items(Document document, const std::vector<std::string>& items) {
+Document with_items(const std::vector<std::string>& items) {
+  Document document;
   for (const std::string& item : items) document.item(item);
   return document;
-}
-
-Document which_path(const CaseSummary* shown) {
-  return paragraph(shown == nullptr ? "Nothing was measured with two variants."
-                                    : path_sentence(*shown));
 }
 
 struct Evidence {
@@ -52,39 +59,106 @@ Evidence evidence_of(const RunSummary& summary) {
   return evidence;
 }
 
-/// Something that takes from what a run says, and how much.
+std::int64_t count_results(const RunSummary& summary) {
+  std::int64_t results = 0;
+  for (const CaseSummary& each : summary.cases) {
+    results += std::ranges::count_if(each.variants, [](const VariantSummary& variant) {
+      return variant.result->time.has_value();
+    });
+  }
+  return results;
+}
+
+/// Something that takes from what a run says.
 struct Fault {
   WarningWeight weight;
+  double share;  ///< of the samples, cases or results: how much of the run it is in
   std::string text;
+  WarningCode code = WarningCode::unknown;  ///< of the warning that says it, too
 };
 
-/// Lists what the results themselves show, then what warnings say, the heaviest first.
-std::vector<Fault> faults_of(const RunSummary& summary) {
+double share_of(std::int64_t part, std::int64_t all) {
+  return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, all));
+}
+
+/// Says "1 of 54 results changed level within a launch, by 3.3 %". That is doubtful where the
+/// answer shows one of them, or where they are many.
+void add_level_changes(const RunSummary& summary, const Answer& answer,
+                       std::vector<Fault>& faults) {
+  constexpr double kFew = 0.05;
+  std::int64_t changed = 0;
+  double most = 0.0;
+  bool is_shown = false;
+  for (const CaseSummary& each : summary.cases) {
+    for (const VariantSummary& variant : each.variants) {
+      const std::optional<LevelShift>& shift = variant.result->level_shift;
+      if (!shift) continue;
+      ++changed;
+      most = std::max(most, std::abs(shift->ratio - 1.0));
+      is_shown = is_shown || std::ranges::count(answer.rows, &each, &AnswerRow::of) > 0 ||
+                 std::ranges::count(answer.headroom, &each) > 0;
+    }
+  }
+  if (changed == 0) return;
+  const std::int64_t results = count_results(summary);
+  const double share = share_of(changed, results);
+  faults.push_back(
+      {is_shown || share > kFew ? WarningWeight::doubtful : WarningWeight::notice, share,
+       fmt::format("{} of {} changed level within a launch, by {}{}{}", changed,
+                   counted(results, "result", "results"), changed == 1 ? "" : "up to ",
+                   readable_percent(most, Whole::no), is_shown ? "" : ", none in the answer"),
+       WarningCode::level_change});
+}
+
+void add_health_faults(const HealthSummary& health, std::vector<Fault>& faults) {
+  if (health.unhealthy_samples > 0) {
+    faults.push_back({WarningWeight::doubtful, share_of(health.unhealthy_samples, health.samples),
+                      throttling_text(health), WarningCode::unhealthy_samples});
+  }
+  if (health.power_capped_samples > 0) {
+    const double share = share_of(health.power_capped_samples, health.samples);
+    faults.push_back(
+        {WarningWeight::notice, share,
+         fmt::format("a GPU was at its power limit in {} of {} samples ({})",
+                     health.power_capped_samples, health.samples, readable_percent(share)),
+         WarningCode::power_capped});
+  }
+}
+
+/// Lists what the results themselves show and what warnings say, the heaviest first; of what is
+/// neither wrong nor missing what is in more of the run.
+std::vector<Fault> faults_of(const RunSummary& summary, const Answer& answer) {
   const Record& record = summary.record;
   std::vector<Fault> faults;
   const auto wrong_cases = std::ranges::count_if(summary.cases, &CaseSummary::has_wrong_data);
+  const std::int64_t cases = std::ssize(summary.cases);
   if (wrong_cases > 0) {
-    faults.push_back({WarningWeight::wrong,
-                      fmt::format("WRONG DATA in {}.", counted(wrong_cases, "case", "cases"))});
+    faults.push_back(
+        {WarningWeight::wrong, share_of(wrong_cases, cases),
+         fmt::format("WRONG DATA in {} of {}", wrong_cases, counted(cases, "case", "cases")),
+         WarningCode::wrong_data});
   }
   if (const auto [judged, disagree] = evidence_of(summary); disagree > 0) {
-    faults.push_back(
-        {WarningWeight::wrong, fmt::format("NVLink's counters disagree with the path of {} of {}.",
-                                           disagree, counted(judged, "result", "results"))});
+    faults.push_back({WarningWeight::wrong, share_of(disagree, judged),
+                      fmt::format("NVLink's counters disagree with the path of {} of {}", disagree,
+                                  counted(judged, "result", "results"))});
   }
   if (record.status != RunStatus::complete) {
-    faults.push_back(
-        {WarningWeight::incomplete, fmt::format("Status of the run: {}.", ending_of(record))});
+    faults.push_back({WarningWeight::incomplete, 1.0,
+                      fmt::format("the status of the run is {}", ending_of(record))});
   }
-  if (summary.health && summary.health->unhealthy_samples > 0) {
-    faults.push_back(
-        {WarningWeight::doubtful, fmt::format("{}.", throttling_text(*summary.health))});
-  }
+  if (summary.health) add_health_faults(*summary.health, faults);
+  add_level_changes(summary, answer, faults);
   for (const Warning& warning : record.warnings) {
-    const WarningWeight weight = row_of(warning).weight;
-    if (weight != WarningWeight::notice) faults.push_back({weight, warning.text + "."});
+    const WarningRow& row = row_of(warning);
+    const bool is_told =
+        row.code != WarningCode::unknown && std::ranges::count(faults, row.code, &Fault::code) > 0;
+    if (row.weight == WarningWeight::notice || is_told) continue;
+    faults.push_back({row.weight, 1.0, warning.text});
   }
-  std::ranges::stable_sort(faults, {}, &Fault::weight);
+  std::ranges::stable_sort(faults, {}, [](const Fault& each) {
+    return std::pair(each.weight, each.weight < WarningWeight::doubtful ? 0.0 : -each.share);
+  });
   return faults;
 }
 
@@ -93,43 +167,48 @@ WarningWeight heaviest(const std::vector<Fault>& faults) {
   return faults.empty() ? WarningWeight::notice : faults.front().weight;
 }
 
-std::string whether_wrong(const RunSummary& summary, WarningWeight weight) {
-  switch (weight) {
+Text whether_wrong(const RunSummary& summary, const std::vector<Fault>& faults) {
+  if (faults.empty()) {
+    return verdict_of("No:", Tone::good,
+                      summary.is_of_program()
+                          ? " no run is missing, no GPU was seen throttled or used by others."
+                          : " nothing is missing, no data are wrong, no GPU was seen throttled.");
+  }
+  const std::string rest = fmt::format(" {}.", faults.front().text);
+  switch (faults.front().weight) {
     case WarningWeight::wrong:
-      return "Yes: data are wrong, or the path is.";
     case WarningWeight::incomplete:
-      return "Yes: something that was asked for is missing.";
+      return verdict_of("Yes:", Tone::bad, rest);
     case WarningWeight::doubtful:
-      return "Perhaps: figures may be off, or not mean what they seem to.";
+      return verdict_of("Perhaps:", Tone::doubtful, rest);
     case WarningWeight::notice:
       break;
   }
-  return summary.is_of_program()
-             ? "No: no run is missing, and no GPU is known to have been throttled or used by "
-               "others."
-             : "No: the run is complete, no data are wrong, and no GPU is known to have been "
-               "throttled.";
+  return verdict_of("Hardly anything:", Tone::good, rest);
 }
 
 /// Leads to the warnings, and says what they are where nothing is wrong.
-std::string warnings_html(const RunSummary& summary, WarningWeight weight) {
+std::string warnings_html(const RunSummary& summary, const std::vector<Fault>& faults) {
   const std::vector<Warning>& warnings = summary.record.warnings;
-  if (warnings.empty()) return "<p>There is no warning.</p>\n";
   const std::string link = fmt::format("<a href=\"#warnings\">{}</a>",
                                        counted(std::ssize(warnings), "warning", "warnings"));
-  if (weight != WarningWeight::notice) return fmt::format("<p>Read the {}.</p>\n", link);
+  if (!faults.empty()) return fmt::format("<p>Read the {}.</p>\n", link);
   return fmt::format("<p>The {} {} no fault.</p>\n", link, warnings.size() == 1 ? "names" : "name");
 }
 
-Document what_is_wrong(const RunSummary& summary, const std::vector<Fault>& faults) {
+/// Lists several faults; one alone is in the verdict, which leads to the warnings.
+Asked fault_question(const RunSummary& summary, const std::vector<Fault>& faults) {
   constexpr std::size_t kMostShown = 4;
-  const WarningWeight weight = heaviest(faults);
-  Document document = paragraph(whether_wrong(summary, weight));
-  for (const Fault& fault : std::span(faults).first(std::min(faults.size(), kMostShown))) {
-    document.item(fault.text);
+  Asked asked{"wrong", "Is anything wrong?", whether_wrong(summary, faults)};
+  if (faults.size() > 1) {
+    for (const Fault& fault : std::span(faults).first(std::min(faults.size(), kMostShown))) {
+      asked.more.item(fault.text + ".");
+    }
   }
-  document.figure(warnings_html(summary, weight));
-  return document;
+  if (summary.record.warnings.empty()) return asked;
+  asked.section = "warnings";
+  if (faults.size() != 1) asked.more.figure(warnings_html(summary, faults));
+  return asked;
 }
 
 /// Lists the sizes of the row's curve at which its variants are compared.
@@ -169,7 +248,7 @@ std::string at_some_sizes(const RunSummary& summary, const AnswerRow& most,
 }
 
 /// Says it where several sizes were measured.
-Document at_which_size(const RunSummary& summary, const AnswerRow& shown) {
+std::string at_which_size(const RunSummary& summary, const AnswerRow& shown) {
   const std::vector<AnswerRow> sizes = sizes_of(summary, shown);
   if (sizes.size() < 2) return {};
   const std::string what = spoken_operation(shown.of->definition());
@@ -180,30 +259,27 @@ Document at_which_size(const RunSummary& summary, const AnswerRow& shown) {
     const auto most = std::ranges::max_element(sizes, {}, [](const AnswerRow& each) {
       return is_faster(each) ? each.comparison()->ratio->value : 0.0;
     });
-    if (is_faster(*most)) return paragraph(at_some_sizes(summary, *most, what));
-    return paragraph(
-        fmt::format("Not shown: at the largest size of {}, {}, {} is not clearly faster.", what,
-                    largest, variant_title(*shown.of, 0)));
+    if (is_faster(*most)) return at_some_sizes(summary, *most, what);
+    return fmt::format("Not shown: at the largest size of {}, {}, {} is not clearly faster.", what,
+                       largest, variant_title(*shown.of, 0));
   }
   if (first == 0) {
-    return paragraph(fmt::format("At every measured size of {}, from {} to {}.", what,
-                                 size_text(sizes.front()), largest));
+    return fmt::format("At every measured size of {}, from {} to {}.", what,
+                       size_text(sizes.front()), largest);
   }
-  return paragraph(fmt::format("From {} on, up to {}: every such {} is faster with {}.",
-                               size_text(sizes[first]), largest, what,
-                               variant_title(*shown.of, 0)));
+  return fmt::format("From {} on, up to {}: every such {} is faster with {}.",
+                     size_text(sizes[first]), largest, what, variant_title(*shown.of, 0));
 }
 
 /// Says how much of the output was checked.
 std::string checked_text(const RunSummary& summary) {
   if (summary.is_of_program()) return "Data: linkgain does not check what the command computes.";
-  std::int64_t results = 0;
+  const std::int64_t results = count_results(summary);
   std::int64_t checked = 0;
   std::int64_t wrong = 0;
   for (const CaseSummary& each : summary.cases) {
     for (const VariantSummary& variant : each.variants) {
       if (!variant.result->time) continue;
-      ++results;
       checked += variant.result->verification.has_value() ? 1 : 0;
       wrong += variant.wrong_data ? 1 : 0;
     }
@@ -218,25 +294,68 @@ std::string_view replicate(const RunSummary& summary) {
   return summary.is_of_program() ? "run" : "launch";
 }
 
-/// Says it in a sentence, before what it rests on.
-std::string verdict(const RunSummary& summary, WarningWeight weight) {
-  if (weight == WarningWeight::wrong) return "No: data are wrong, or the path is.";
-  if (summary.record.settings.backend == BackendKind::mpi) {
-    return "Not as figures of GPUs: these are MPI transfers in CPU memory.";
+/// How wide the intervals of the answer came out, as half widths, a share of the ratio.
+struct Widths {
+  std::optional<Interval> came_out{};  ///< the least and the most
+  bool is_more_than_default = false;   ///< what was asked for, of some row
+};
+
+Widths widths_of(const RunSummary& summary, const Answer& answer) {
+  Widths widths;
+  const Settings& settings = summary.record.settings;
+  for (const AnswerRow& row : answer.rows) {
+    const Case& definition = row.of->definition();
+    for (const Comparison& each : row.of->comparisons) {
+      const bool is_meant = row.other == 0 || &each == row.comparison();
+      if (!is_meant || !each.has_speed_up() || !each.has_interval()) continue;
+      const double own = relative_half_width(*each.ratio).value_or(0.0);
+      Interval& out = widths.came_out ? *widths.came_out : widths.came_out.emplace(own, own);
+      out = {std::min(out.low, own), std::max(out.high, own)};
+      widths.is_more_than_default =
+          widths.is_more_than_default ||
+          precision_of(settings, definition) > default_precision(definition);
+    }
+  }
+  return widths;
+}
+
+/// Says "±0.41 % to ±9.1 %".
+std::string came_out_text(const Interval& widths) {
+  const std::string low = percent_of_digits(widths.low, 2);
+  const std::string high = percent_of_digits(widths.high, 2);
+  return low == high ? "±" + low : fmt::format("±{} to ±{}", low, high);
+}
+
+Text whether_trusted(const RunSummary& summary, WarningWeight weight, const Widths& widths) {
+  const Settings& settings = summary.record.settings;
+  if (weight == WarningWeight::wrong) {
+    return verdict_of("No:", Tone::bad, " data are wrong, or the path is.");
+  }
+  if (settings.backend == BackendKind::mpi) {
+    return verdict_of("Not as figures of GPUs:", Tone::doubtful,
+                      " these are MPI transfers in CPU memory.");
   }
   if (summary.launches.most <= 1) {
-    return fmt::format("Not yet: one {} of each variant decides nothing.", replicate(summary));
+    return verdict_of("Not yet:", Tone::doubtful,
+                      fmt::format(" one {} of each variant decides nothing.", replicate(summary)));
   }
-  switch (weight) {
-    case WarningWeight::wrong:
-    case WarningWeight::incomplete:
-      return "What was measured, within the intervals; see above for what is missing.";
-    case WarningWeight::doubtful:
-      return "With care: the intervals do not cover what may be wrong.";
-    case WarningWeight::notice:
-      break;
+  if (weight == WarningWeight::incomplete) {
+    return verdict_of("What was measured,", Tone::doubtful, " within the intervals.");
   }
-  return "Yes, within the intervals.";
+  const std::string came_out = widths.came_out ? came_out_text(*widths.came_out) : "";
+  if (widths.is_more_than_default) {
+    return verdict_of("With care:", Tone::doubtful,
+                      fmt::format(" ±{} was asked for; the answer's intervals are {}.",
+                                  percent_of_digits(*settings.precision), came_out));
+  }
+  if (weight == WarningWeight::doubtful) {
+    return verdict_of("With care:", Tone::doubtful,
+                      " the intervals do not cover what may be wrong.");
+  }
+  return verdict_of("Yes,", Tone::good,
+                    came_out.empty()
+                        ? " within the intervals."
+                        : fmt::format(" within the answer's intervals: {}.", came_out));
 }
 
 std::string launches_text(const RunSummary& summary) {
@@ -248,14 +367,30 @@ std::string launches_text(const RunSummary& summary) {
         "{} 6 gives one.",
         replicate(summary), is_of_program ? "--rounds" : "--launches");
   }
+  return fmt::format("Repetition: {} of each variant.",
+                     is_of_program ? launches.text("run", "runs") : launches.text());
+}
+
+/// Says which precision was asked for, how many cases reached it, and how wide the intervals of the
+/// answer are.
+std::string precision_reached(const RunSummary& summary, const Widths& widths) {
+  const Settings& settings = summary.record.settings;
   const auto compared = std::ranges::count_if(summary.cases, &CaseSummary::is_compared);
   const auto converged = std::ranges::count_if(summary.cases, [](const CaseSummary& each) {
     return each.is_compared && each.result->converged;
   });
-  return fmt::format(
-      "Repetition: {} of each variant; {} of {} reached the precision asked for.",
-      is_of_program ? launches.text("run", "runs") : launches.text(), converged,
-      is_of_program ? counted(compared, "metric", "metrics") : counted(compared, "case", "cases"));
+  Settings by_default = settings;
+  by_default.precision.reset();
+  return fmt::format("Precision: {} of {} reached what was asked for, {}{}.{}", converged,
+                     summary.is_of_program() ? counted(compared, "metric", "metrics")
+                                             : counted(compared, "case", "cases"),
+                     precision_text(settings),
+                     widths.is_more_than_default
+                         ? fmt::format(", instead of the default, {}", precision_text(by_default))
+                         : "",
+                     widths.came_out ? fmt::format(" The answer's intervals are {}.",
+                                                   came_out_text(*widths.came_out))
+                                     : "");
 }
 
 /// Says in how many runs of a program NVLink's counters were read.
@@ -267,49 +402,81 @@ std::string counted_traffic_text(const RunSummary& summary) {
     runs += own.size();
     read += nvlink_bytes_of(own, SharedGpus::count).size();
   }
-  return fmt::format("Path: NVLink's counters were read in {} of {}.", read,
+  return fmt::format("NVLink's counters were read in {} of {}.", read,
                      counted(static_cast<std::int64_t>(runs), "run", "runs"));
 }
 
 std::string evidence_text(const RunSummary& summary) {
   if (summary.is_of_program()) return counted_traffic_text(summary);
   const auto [judged, disagree] = evidence_of(summary);
-  if (judged == 0) return "Path: NVLink's counters were not read, or could not judge.";
+  if (judged == 0) return "NVLink's counters were not read, or could not judge.";
   return fmt::format(
-      "Path: the bytes that NVLink's counters saw were compared with {}; {}.",
+      "The bytes that NVLink's counters saw were compared with {}; {}.",
       counted(judged, "result", "results"),
       disagree == 0 ? "all agree with the path" : fmt::format("{} disagree", disagree));
 }
 
-Document can_be_trusted(const RunSummary& summary, WarningWeight weight) {
-  std::vector<std::string> items{checked_text(summary), launches_text(summary)};
-  if (summary.record.settings.backend != BackendKind::mpi) {
-    items.push_back(evidence_text(summary));
+Asked path_question(const RunSummary& summary, const Answer& answer) {
+  Asked asked{"path", "Which path?", "Nothing was measured with two variants."};
+  std::vector<std::string> sentences;
+  if (answer.main() != nullptr) {
+    sentences = path_sentences(*answer.main());
+    asked.verdict = sentences.front();
+    sentences.erase(sentences.begin());
   }
-  return with_items(paragraph(verdict(summary, weight)), items);
+  if (summary.record.settings.backend != BackendKind::mpi) {
+    sentences.push_back(evidence_text(summary));
+  }
+  asked.more = with_items(sentences);
+  return asked;
+}
+
+Asked size_question(const RunSummary& summary, const Answer& answer) {
+  std::vector<AnswerRow> asked = answer.spoken;
+  std::ranges::copy(answer.rows, std::back_inserter(asked));
+  std::string sizes;
+  for (auto each = asked.begin(); each != asked.end() && sizes.empty(); ++each) {
+    sizes = at_which_size(summary, *each);
+  }
+  return {"pays", "At which size does it pay?", sizes, {}, "sizes"};
+}
+
+Asked trust_question(const RunSummary& summary, const Answer& answer, WarningWeight weight) {
+  const Widths widths = widths_of(summary, answer);
+  std::vector<std::string> items{checked_text(summary), launches_text(summary)};
+  if (summary.launches.most > 1) items.push_back(precision_reached(summary, widths));
+  return {"trust", "Can it be trusted?", whether_trusted(summary, weight, widths),
+          with_items(items)};
+}
+
+/// Puts a question's title before what answers it.
+std::string described(const std::string& title, const Document& answer, std::string_view id = "") {
+  return fmt::format("<div{}><dt>{}</dt>\n<dd>{}</dd></div>\n",
+                     id.empty() ? "" : fmt::format(" id=\"{}\"", id), title, to_html(answer));
 }
 
 }  // namespace
 
-std::string questions(const RunSummary& summary) {
-  const Answer answered = answer_of(summary);
-  const std::vector<Fault> faults = faults_of(summary);
-  std::string items;
-  const auto add = [&](std::string_view question, const Document& answer) {
-    if (answer.empty()) return;
-    items += fmt::format("<div><dt>{}</dt>\n<dd>{}</dd></div>\n", question, to_html(answer));
-  };
-  add("Which path?", which_path(answered.main()));
-  add("Is anything wrong?", what_is_wrong(summary, faults));
-  std::vector<AnswerRow> asked = answered.spoken;
-  std::ranges::copy(answered.rows, std::back_inserter(asked));
-  Document sizes;
-  for (auto each = asked.begin(); each != asked.end() && sizes.empty(); ++each) {
-    sizes = at_which_size(summary, *each);
+QuestionsHtml questions(const RunSummary& summary) {
+  const Answer answer = answer_of(summary);
+  const std::vector<Fault> faults = faults_of(summary, answer);
+  QuestionsHtml html;
+  for (const Asked& each :
+       {path_question(summary, answer), fault_question(summary, faults),
+        size_question(summary, answer), trust_question(summary, answer, heaviest(faults))}) {
+    if (each.verdict.empty()) continue;
+    const std::string_view grounds = each.more.empty() ? each.section : each.id;
+    Document verdict;
+    verdict.paragraph(each.verdict);
+    html.verdicts +=
+        described(grounds.empty() ? std::string(each.title)
+                                  : fmt::format("<a href=\"#{}\">{}</a>", grounds, each.title),
+                  verdict);
+    if (!each.more.empty()) html.grounds += described(std::string(each.title), each.more, each.id);
   }
-  add("At which size does it pay?", sizes);
-  add("Can it be trusted?", can_be_trusted(summary, heaviest(faults)));
-  return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
+  html.verdicts = fmt::format("<dl class=\"verdicts\">\n{}</dl>\n", html.verdicts);
+  html.grounds = fmt::format("<dl class=\"facts\">\n{}</dl>\n", html.grounds);
+  return html;
 }
 
 }  // namespace linkgain

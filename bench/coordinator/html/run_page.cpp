@@ -1,12 +1,14 @@
 #include "linkgain/html/run_page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <list>
 #include <vector>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/html/machine_picture.hpp"
 #include "linkgain/html/page.hpp"
 #include "linkgain/report/answer.hpp"
@@ -18,24 +20,66 @@
 namespace linkgain {
 namespace {
 
+/// Writes the first sentences large, as many as two lines hold, and the others below.
+std::string sentences_html(const std::vector<std::string>& sentences) {
+  constexpr std::size_t kMostLarge = 180;
+  std::string large = sentences.front();
+  auto next = sentences.begin() + 1;
+  for (; next != sentences.end() && large.size() + next->size() < kMostLarge; ++next) {
+    large += " " + *next;
+  }
+  const std::string html = fmt::format("<p>{}</p>\n", xml_escaped(large));
+  if (next == sentences.end()) return html;
+  return html + fmt::format("<p>{}</p>\n",
+                            xml_escaped(fmt::format("{}", fmt::join(next, sentences.end(), " "))));
+}
+
+/// Counts the columns of text that the table needs where titles and the first cells are broken
+/// between words.
+std::size_t least_width(const Table& table) {
+  const auto longest_word = [](const std::string& text) {
+    std::size_t most = 0;
+    for (const std::string& word : split(text, ' ')) most = std::max(most, display_width(word));
+    return most;
+  };
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    if (table.is_left_out(i)) continue;
+    std::size_t width = longest_word(table.columns()[i].title);
+    for (const Cells& row : table.rows()) {
+      const std::string cell = row[i].plain();
+      width = std::max(width, i == 0 ? longest_word(cell) : display_width(cell));
+    }
+    sum += width;
+  }
+  return sum;
+}
+
 /// Shows the sentence, its pictures, the tables of the screen, and what else a reader asks.
-std::string answer_html(const RunSummary& summary, const std::string& questions) {
+std::string answer_html(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
+  const QuestionsHtml asked = questions(summary);
   std::string cells;
   const std::vector<Picture> pictures = answer_pictures(summary);
   for (const Picture& picture : pictures) {
     cells += figure(picture, fmt::format("answer-{}", &picture - pictures.data()));
   }
   std::string tables;
+  constexpr std::size_t kMostBesideOthers = 58;  // in a third of a page of 1600 px
+  bool is_wide = false;
   const bool is_of_program = summary.is_of_program() && answer.main() != nullptr;
   for (const Table& table : is_of_program ? std::vector{metrics_table({answer.main()})}
                                           : answer_tables(summary, answer)) {
     const std::string_view first = is_of_program ? "Each variant" : "Each operation";
     tables += to_html(table, tables.empty() ? first : "Headroom");
+    is_wide = is_wide || least_width(table) > kMostBesideOthers;
   }
-  if (!tables.empty()) cells += fmt::format("<div>\n{}</div>\n", tables);
-  return fmt::format("<p>{}</p>\n", xml_escaped(answer_sentence(summary, answer))) +
-         side_by_side(cells + questions) + to_html(answer_notes(summary));
+  if (!tables.empty()) {
+    cells += fmt::format("<div class=\"{}{}\">\n{}</div>\n", is_of_program ? "" : "rows",
+                         is_wide ? " wide" : "", tables);
+  }
+  return sentences_html(answer_sentences(summary, answer)) + asked.verdicts +
+         side_by_side(cells + asked.grounds) + to_html(answer_notes(summary));
 }
 
 /// Takes what stands below the heading of a section.
@@ -121,7 +165,7 @@ std::string runs_table(std::span<const ShownRun> runs) {
 /// machine.
 std::string program_page(const RunSummary& summary) {
   HtmlPage page = page_of(report_head(summary.record));
-  page.add("answer", "The answer", answer_html(summary, questions(summary)));
+  page.add("answer", "The answer", answer_html(summary));
   page.add("warnings", "Warnings", body_of(warnings_section(summary.record)));
   const Answer answer = answer_of(summary);
   std::vector<Picture> pictures;
@@ -151,7 +195,7 @@ std::string run_page(const RunSummary& summary) {
   const Record& record = summary.record;
   const ShownRun run{{}, &summary};
   HtmlPage page = page_of(report_head(record));
-  page.add("answer", "The answer", answer_html(summary, questions(summary)));
+  page.add("answer", "The answer", answer_html(summary));
   page.add("bound", "What NVLink could save at most", body_of(nvlink_bound(summary)));
   page.add("warnings", "Warnings", body_of(warnings_section(record)));
   page.add("soak", "Over time", body_of(soak_section(summary)));

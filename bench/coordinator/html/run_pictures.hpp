@@ -49,8 +49,12 @@ std::vector<Picture> metric_pictures(const CaseSummary& metric);
 /// Shows temperature, power and SM clock of every GPU from the first sample to the last.
 std::string health_pictures(const RunSummary& summary);
 
-/// Answers what a reader asks beyond how much faster it is, as HTML: by which path, whether
-/// anything is wrong, at which size it pays, and whether it can be trusted.
-std::string questions(const RunSummary& summary);
+/// What a reader asks beyond how much faster it is, as HTML: by which path, whether anything is
+/// wrong, at which size it pays, and whether it can be trusted.
+struct QuestionsHtml {
+  std::string verdicts;  ///< a line for each, for the first screen; linked to its grounds
+  std::string grounds;   ///< what the verdicts rest on
+};
+QuestionsHtml questions(const RunSummary& summary);
 
 }  // namespace linkgain

@@ -89,10 +89,11 @@ std::string in_words(const std::vector<std::string>& parts) {
 /// Lists trainings with this verdict, the spoken one left out, the largest change first: "1.40x as
 /// fast in tf32 and 1.09x in fp32"; of many the ends: "1.08x to 2.32x as fast in 8 others".
 std::string other_trainings(const RunSummary& summary, const AnswerRow& spoken, Verdict verdict,
-                            std::string_view as_fast, std::string_view many) {
+                            bool with_words, std::string_view many) {
   std::vector<std::pair<double, const CaseSummary*>> changed;
-  const auto ratio_of = [&](const CaseSummary* each) {
-    return spoken_ratio(*AnswerRow{each, spoken.other}.comparison()->ratio).text.estimate;
+  const auto ratio_of = [&](const CaseSummary* each, bool has_words = false) {
+    const SpokenRatio ratio = spoken_ratio(*AnswerRow{each, spoken.other}.comparison()->ratio);
+    return has_words ? ratio.words : ratio.text.estimate;
   };
   for (const CaseSummary* each : summary.trainings) {
     const Comparison* const own = AnswerRow{each, spoken.other}.comparison();
@@ -104,12 +105,12 @@ std::string other_trainings(const RunSummary& summary, const AnswerRow& spoken, 
                            &std::pair<double, const CaseSummary*>::first);
   constexpr std::size_t kMostNamed = 3;
   if (changed.size() > kMostNamed) {
-    return fmt::format("{} to {}{} in {} {}", ratio_of(changed.back().second),
-                       ratio_of(changed.front().second), as_fast, changed.size(), many);
+    return fmt::format("{} to {} in {} {}", ratio_of(changed.back().second),
+                       ratio_of(changed.front().second, with_words), changed.size(), many);
   }
   std::vector<std::string> parts;
   for (const auto& [change, each] : changed) {
-    parts.push_back(fmt::format("{}{} in {}", ratio_of(each), parts.empty() ? as_fast : "",
+    parts.push_back(fmt::format("{} in {}", ratio_of(each, with_words && parts.empty()),
                                 training_label(each->definition())));
   }
   return in_words(parts);
@@ -122,9 +123,8 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   const bool of_training = is_training(row.of->definition().operation);
   const bool goes_on = of_training && row.comparison()->verdict == Verdict::faster;
   const std::string_view many = of_training ? "others" : "trainings";
-  const std::string faster =
-      other_trainings(summary, row, Verdict::faster, goes_on ? "" : " as fast", many);
-  const std::string slower = other_trainings(summary, row, Verdict::slower, " as long", many);
+  const std::string faster = other_trainings(summary, row, Verdict::faster, !goes_on, many);
+  const std::string slower = other_trainings(summary, row, Verdict::slower, true, many);
   std::string text;
   if (!faster.empty()) text = (goes_on ? ", " : "; the GPT-2 step is ") + faster;
   if (!slower.empty()) text += "; the GPT-2 step takes " + slower;
@@ -150,22 +150,20 @@ std::vector<const CaseSummary*> contrary_cases(const RunSummary& summary, const 
 }
 
 /// Says what the operation comes to where that is the contrary: "; at 8 B it takes 1.12x as long",
-/// "; at 3 other sizes it is faster, up to 1.30x at 8 B". Empty where all sizes go one way.
+/// "; at 3 other sizes it is up to 1.30x as fast, at 8 B". Empty where all sizes go one way.
 std::string contrary_text(const RunSummary& summary, const AnswerRow& row) {
   const std::vector<const CaseSummary*> cases = contrary_cases(summary, row);
   if (cases.empty()) return {};
   const Comparison& largest = *AnswerRow{cases.front(), row.other}.comparison();
   // The sentence is about the later variant of a setting, else about the first.
-  const bool is_faster =
-      (largest.verdict == Verdict::faster) != (row.of->contrast == Contrast::variant);
-  const std::string ratio = spoken_ratio(*largest.ratio).text.estimate;
+  const bool of_later = row.of->contrast == Contrast::variant;
+  const bool is_faster = (largest.verdict == Verdict::faster) != of_later;
+  const SpokenRatio spoken = spoken_ratio(of_later ? inverse_of(*largest.ratio) : *largest.ratio);
   const std::string size = readable_bytes(cases.front()->definition().size);
-  if (cases.size() == 1) {
-    return fmt::format("; at {} it {} {} as {}", size, is_faster ? "is" : "takes", ratio,
-                       is_faster ? "fast" : "long");
-  }
-  return fmt::format("; at {} other sizes it {}, up to {} at {}", cases.size(),
-                     is_faster ? "is faster" : "takes longer", ratio, size);
+  const std::string_view verb = is_faster ? "is" : "takes";
+  if (cases.size() == 1) return fmt::format("; at {} it {} {}", size, verb, spoken.words);
+  return fmt::format("; at {} other sizes it {} up to {}, at {}", cases.size(), verb, spoken.words,
+                     size);
 }
 
 /// Says "the latency of 8 B 57 % lower (784.00 ns against 1.82 us; 2.32x, 95 % CI …)".
@@ -285,16 +283,14 @@ std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
                        contrary_text(summary, row), unchanged_text(summary, row));
   }
   const bool is_faster = comparison.verdict == Verdict::slower;
-  const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
-  const std::string number = spoken.text.estimate;
-  const std::string where = least == most
-                                ? fmt::format("{}: {} as {}", spoken_case(summary, definition),
-                                              number, is_faster ? "fast" : "long")
-                                : fmt::format("{} of {} to {}, at most {} at {}",
-                                              spoken_curve(spoken_form(summary, definition),
-                                                           word_for_ranks(summary.record.machine)),
-                                              readable_bytes(least), readable_bytes(most), number,
-                                              readable_bytes(definition.size));
+  const SpokenRatio spoken = spoken_ratio(inverse_of(*comparison.ratio));
+  const std::string where =
+      least == most ? fmt::format("{}: {}", spoken_case(summary, definition), spoken.words)
+                    : fmt::format("{} of {} to {}, at most {} at {}",
+                                  spoken_curve(spoken_form(summary, definition),
+                                               word_for_ranks(summary.record.machine)),
+                                  readable_bytes(least), readable_bytes(most), spoken.text.estimate,
+                                  readable_bytes(definition.size));
   return fmt::format("{} is {} than {} in {} ({}; {}){}{}.", own, is_faster ? "faster" : "slower",
                      first, where, values, interval_text(spoken.text, *comparison.ratio),
                      contrary_text(summary, row), unchanged_text(summary, row));
@@ -485,23 +481,37 @@ std::string wrong_data(const RunSummary& summary, const CaseSummary& each) {
                      describe_wrong(each.definition(), *variant->verification));
 }
 
+/// Says what others were first seen to do on the GPUs: "in a run of host GPU 1 was 50 % busy".
+std::string others_text(const Record& record) {
+  const auto work_of = [](const Neighbours& neighbours) -> std::string {
+    const auto busy = std::ranges::find_if(neighbours.seen, is_busy);
+    return busy == neighbours.seen.end() ? "" : work_text(*busy);
+  };
+  std::string work = record.neighbours ? work_of(*record.neighbours) : "";
+  for (auto run = record.runs.begin(); run != record.runs.end() && work.empty(); ++run) {
+    const std::string own = work_of(run->evidence.neighbours);
+    if (!own.empty()) work = fmt::format("in a run of {} {}", run->variant, own);
+  }
+  return work.empty() ? "others used the GPUs" : work;
+}
+
 /// Says in a clause for each kind of warning who else worked on the machine: "Disturbed: GPU 0 was
 /// 98 % busy before anything was started; the host was busy.". Load that a run can bear has a
 /// warning alone.
 std::string disturbed_text(const Record& record) {
-  constexpr std::string_view kAsWarned;
+  constexpr std::string_view kOthers;
   static constexpr std::array<std::pair<WarningCode, std::string_view>, 4> kClauses{
-      {{WarningCode::busy_gpu, kAsWarned},
-       {WarningCode::exec_neighbours, kAsWarned},
+      {{WarningCode::busy_gpu, kOthers},
+       {WarningCode::exec_neighbours, kOthers},
        {WarningCode::links_disturbed, "other work used the links"},
        {WarningCode::busy_processors, "the host was busy"}}};
   std::vector<std::string> clauses;
   for (const auto& [code, clause] : kClauses) {
-    const auto found = std::ranges::find_if(
-        record.warnings, [&](const Warning& warning) { return is(warning, code); });
-    if (found == record.warnings.end()) continue;
-    clauses.emplace_back(clause == kAsWarned ? found->text.substr(0, found->text.find(" ("))
-                                             : clause);
+    if (std::ranges::none_of(record.warnings,
+                             [&](const Warning& warning) { return is(warning, code); })) {
+      continue;
+    }
+    clauses.push_back(clause == kOthers ? others_text(record) : std::string(clause));
   }
   return clauses.empty() ? "" : fmt::format("Disturbed: {}.", fmt::join(clauses, "; "));
 }

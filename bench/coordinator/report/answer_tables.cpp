@@ -94,29 +94,39 @@ const CaseSummary* library_case(const RunSummary& summary, Case definition) {
   return found == summary.cases.end() ? nullptr : &*found;
 }
 
-/// Shows with the first variant how many times longer than our kernels NCCL or the copy engine
-/// takes.
+/// Shows with the first variant what our kernels take beside NCCL or the copy engine: "4.10x as
+/// fast", "1.02x as long".
 Table headroom_table(const RunSummary& summary, const Answer& answer) {
   const auto copies = std::ranges::count_if(answer.headroom, [](const CaseSummary* each) {
     return is_copy(each->definition().operation);
   });
-  const std::string library = copies == 0                             ? "NCCL"
-                              : copies == std::ssize(answer.headroom) ? "Copy engine"
-                                                                      : "Library";
-  const auto ratio_of = [](const RunRow& row) {
-    return readable_ratio(*row.summary().library_ratio);
+  const bool all_are_copies = copies == std::ssize(answer.headroom);
+  const auto [title, library] = copies == 0      ? std::pair("NCCL", "NCCL")
+                                : all_are_copies ? std::pair("Copy engine", "copy engine")
+                                                 : std::pair("Library", "library");
+  const auto ratio_of = [](const RunRow& row) -> const Estimate& {
+    return *row.summary().library_ratio;
   };
   const RunColumns columns{
       label_column({.title = "Headroom", .too_long = Table::TooLong::cut}),
-      {{library, kRight, false, 2},
+      {{title, kRight, false, 2},
        [&](const RunRow& row) {
          const CaseSummary* const of = library_case(summary, row.definition());
          return of == nullptr ? "" : readable_time(*of->result->variants.front().time);
        }},
       time_column("Kernel", 3),
-      {{library + " / kernel", kRight}, [=](const RunRow& row) { return ratio_of(row).estimate; }},
-      {{"95 % CI", kRight, false, 1},
-       [](const RunRow& row) { return interval_cell(*row.summary().library_ratio); }}};
+      {{fmt::format("Against {}", library), kRight},
+       [=](const RunRow& row) {
+         const Estimate& ratio = ratio_of(row);
+         const bool is_shown = ratio.interval && !ratio.interval->holds(1.0);
+         return toned(spoken_ratio(ratio).words, !is_shown           ? Tone::doubtful
+                                                 : ratio.value > 1.0 ? Tone::good
+                                                                     : Tone::bad);
+       }},
+      {{"95 % CI", kRight, false, 1}, [=](const RunRow& row) {
+         const Estimate& ratio = ratio_of(row);
+         return interval_cell(ratio.value < 1.0 ? inverse_of(ratio) : ratio);
+       }}};
   std::vector<RunRow> rows;
   for (const CaseSummary* each : answer.headroom) {
     Case definition = each->definition();
@@ -157,7 +167,7 @@ std::string words_for(const CaseSummary& each, std::size_t variant) {
 }
 
 /// Says what NVLink carried of a program, with each variant.
-std::string traffic_sentence(const CaseSummary& each) {
+std::vector<std::string> traffic_sentences(const CaseSummary& each) {
   std::vector<std::string> seen;
   std::vector<std::string> unseen;
   bool is_elsewhere = false;
@@ -171,19 +181,19 @@ std::string traffic_sentence(const CaseSummary& each) {
     seen.push_back(fmt::format("{}{} {}", readable_traffic(*bytes), seen.empty() ? " in a run" : "",
                                words_for(each, i)));
   }
-  if (seen.empty()) return "Not known: NVLink traffic was not measured.";
-  std::string text = fmt::format("NVLink carried {}.", fmt::join(seen, ", "));
+  if (seen.empty()) return {"Not known: NVLink traffic was not measured."};
+  std::vector<std::string> sentences{fmt::format("NVLink carried {}.", fmt::join(seen, ", "))};
   if (!unseen.empty()) {
-    text += fmt::format(" Its traffic {} was not measured.", fmt::join(unseen, ", "));
+    sentences.push_back(fmt::format("Its traffic {} was not measured.", fmt::join(unseen, ", ")));
   }
-  if (is_elsewhere) text += " PCIe and host memory are not counted.";
-  return text;
+  if (is_elsewhere) sentences.emplace_back("PCIe and host memory are not counted.");
+  return sentences;
 }
 
 }  // namespace
 
-std::string path_sentence(const CaseSummary& each) {
-  if (is_program(each.definition().operation)) return traffic_sentence(each);
+std::vector<std::string> path_sentences(const CaseSummary& each) {
+  if (is_program(each.definition().operation)) return traffic_sentences(each);
   std::set<Path> kinds;
   std::vector<std::string> paths;
   std::vector<std::string> shares;
@@ -200,18 +210,16 @@ std::string path_sentence(const CaseSummary& each) {
                                  words_for(each, i)));
   }
   const bool all_have_shares = !shares.empty() && shares.size() == paths.size();
-  if (kinds.size() == 1 && paths.size() > 2) {
-    std::string text =
-        fmt::format("{} in all {} variants.", readable_path(*kinds.begin()), paths.size());
-    if (all_have_shares) {
-      text += fmt::format(" NVLink carried {} of the expected bytes in each, or more.",
-                          rounded_percent(least, 1));
-    }
-    return text;
-  }
-  std::string text = fmt::format("{}.", fmt::join(paths, ", "));
-  if (all_have_shares) text += fmt::format(" NVLink carried {}.", fmt::join(shares, ", "));
-  return text;
+  const bool are_alike = kinds.size() == 1 && paths.size() > 2;
+  std::vector<std::string> sentences{
+      are_alike ? fmt::format("{} in all {} variants.", readable_path(*kinds.begin()), paths.size())
+                : fmt::format("{}.", fmt::join(paths, ", "))};
+  if (!all_have_shares) return sentences;
+  sentences.push_back(are_alike
+                          ? fmt::format("NVLink carried {} of the expected bytes in each, or more.",
+                                        rounded_percent(least, 1))
+                          : fmt::format("NVLink carried {}.", fmt::join(shares, ", ")));
+  return sentences;
 }
 
 Table metrics_table(const std::vector<const CaseSummary*>& metrics, Traffic traffic) {

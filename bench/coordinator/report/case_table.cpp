@@ -5,6 +5,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/report/report.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_rows.hpp"
 #include "sentences.hpp"

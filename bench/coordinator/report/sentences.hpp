@@ -29,10 +29,6 @@ Text outcome_sentence(const CaseSummary& each, const Comparison& comparison);
 /// Stands in the place of figures: "WRONG DATA".
 Text wrong_data_mark();
 
-/// Names the half width that intervals were to have: "±0.5 % of the ratio", or by size where none
-/// was asked for.
-std::string precision_text(const Settings& settings);
-
 /// Says what nvlink_bound() shows, of the training that would gain most, else of the operation;
 /// empty where that is.
 std::string nvlink_bound_sentence(const RunSummary& summary);

@@ -169,7 +169,8 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
     }
     if (!is_program) {
       plot = first_plot(summary, answer, style);
-      notes.push_back(in_lines("Path: " + path_sentence(*answer.main()), style));
+      notes.push_back(
+          in_lines(fmt::format("Path: {}", fmt::join(path_sentences(*answer.main()), " ")), style));
     }
     for (const std::string& note :
          {left_out_text(answer, style.columns), larger_sizes(summary, *answer.rows.front().of)}) {

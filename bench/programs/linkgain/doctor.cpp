@@ -228,7 +228,7 @@ void survey_load(Survey& survey, const Environment& environment, const SignalWat
 /// What was found, and the picture of a page.
 struct Outcome {
   Diagnosis diagnosis;
-  std::string picture;
+  std::optional<std::string> picture{};
 };
 
 /// Throws Interrupted.
@@ -239,8 +239,12 @@ Outcome diagnose(const DoctorOptions& options) {
   Survey survey = options.node ? survey_machine(sources) : survey_with_worker(sources, watch);
   if (options.load) survey_load(survey, sources.environment, watch);
   if (options.prove) survey_delivery(survey, watch);
-  return {{host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)},
-          links_picture(survey.topology, options.format)};
+  Outcome outcome{
+      {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)}};
+  if (options.format == OutputFormat::html) {
+    outcome.picture = links_picture(survey.topology, options.format);
+  }
+  return outcome;
 }
 
 void declare(CommandLine& line, DoctorOptions& options) {

@@ -329,6 +329,10 @@ std::string in_format(OutputFormat format, const Document& document, const std::
   if (format == OutputFormat::markdown) return document_text(to_markdown(document));
   Document page;
   page.title(title);
+  const std::vector<Document::Block>& blocks = document.blocks();
+  if (!blocks.empty() && std::holds_alternative<Document::Paragraph>(blocks.front())) {
+    page.heading("Result");
+  }
   page.add(document);
   return html_text(page_of(page));
 }

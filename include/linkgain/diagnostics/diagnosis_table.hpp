@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ std::string readable_subjects(const std::vector<std::string>& subjects);
 /// Shows a diagnosis to people: first whether NVLink joins the GPUs, then by group what is not ok,
 /// the worst first, with why it matters and what to do; with `verbose` a table of what is ok, too.
 /// Findings that differ in nothing but their subject are one ("GPU0-GPU7", "28 pairs"). The end
-/// counts them by verdict, names the warnings and repeats the problems.
-/// `picture` is a page's.
+/// counts them by verdict, names the warnings and repeats the problems. A page, whose picture may
+/// be empty, begins with that.
 Document diagnosis_report(const Diagnosis& diagnosis, bool verbose,
-                          const std::string& picture = {});
+                          const std::optional<std::string>& picture_of_page = {});
 
 }  // namespace linkgain

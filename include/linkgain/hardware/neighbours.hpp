@@ -46,7 +46,10 @@ struct GpuNeighbour {
 /// Returns whether it had the GPU or its links work, instead of only holding memory.
 bool is_busy(const GpuNeighbour& neighbour);
 
-/// Says "GPU 0 was 97 % busy before anything was started (pid 4711 python3)".
+/// Says "GPU 0 was 97 % busy before anything was started".
+std::string work_text(const GpuNeighbour& neighbour);
+
+/// Says whose it was, too: "GPU 0 was 97 % busy before anything was started (pid 4711 python3)".
 std::string neighbour_text(const GpuNeighbour& neighbour);
 
 /// Returns "pid 4711 python3, pid 12 and 3 more"; empty of none.

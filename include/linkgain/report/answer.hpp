@@ -89,9 +89,10 @@ std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer
 /// Shows the main case's variants with bandwidth, path and NVLink traffic, for a card.
 Table card_table(const Answer& answer);
 
-/// Says "NVLink with P2P on, host memory with P2P off. NVLink carried 100.0 % and 0 % of the
-/// expected bytes."; of a program "NVLink carried 110 GB in a run with P2P on, 0 B with P2P off."
-std::string path_sentence(const CaseSummary& each);
+/// Says "NVLink with P2P on, host memory with P2P off." and "NVLink carried 100.0 % of the expected
+/// bytes with P2P on, 0 % with P2P off."; of a program "NVLink carried 110 GB in a run with P2P on,
+/// 0 B with P2P off." and what is not counted. There is a first one.
+std::vector<std::string> path_sentences(const CaseSummary& each);
 
 /// Says "P2P on" and "P2P off" of the pair that every run has unless it names others, which says
 /// more than their names do.

@@ -13,6 +13,7 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -31,6 +32,13 @@ TEST(DiagnosisReport, OfASickWorkstation) {
   expect_golden(terminal_text(sick_workstation()), "diagnosis_sick.txt");
   expect_golden(to_markdown(diagnosis_report(sick_workstation(), true)), "diagnosis_sick.md");
   expect_golden(to_html(diagnosis_report(sick_workstation(), true)), "diagnosis_sick.html");
+}
+
+TEST(DiagnosisReport, BeginsOnAPageWithItsSummary) {
+  const std::string page = to_html(diagnosis_report(sick_workstation(), false, "<figure/>\n"));
+  EXPECT_THAT(page, ContainsRegex("^<p>[1-9][0-9]* problems?, .* not checkable</p>\n<figure/>"));
+  EXPECT_LT(page.find(">problem:<"), page.find(">warning:<"));
+  EXPECT_THAT(page, Not(HasSubstr("Summary")));
 }
 
 TEST(DiagnosisReport, ShowsWhatIsOkWhereAsked) {

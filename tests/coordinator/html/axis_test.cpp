@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace linkgain::test {
 namespace {
 
@@ -40,6 +43,19 @@ TEST(Axis, NamesANarrowRangeByRoundSteps) {
   const Axis watts{"W", Quantity::number, Spacing::linear};
   EXPECT_THAT(labels(watts, 142.0, 678.0), ElementsAre("200", "300", "400", "500", "600"));
   EXPECT_THAT(labels(watts, -0.4, 0.6), ElementsAre("-0.4", "-0.2", "0", "0.2", "0.4", "0.6"));
+}
+
+TEST(Axis, TellsNeighboursApart) {
+  for (const double width : {0.1, 0.004, 0.0004, 0.00004}) {
+    for (const Quantity quantity : {Quantity::ratio, Quantity::number, Quantity::seconds}) {
+      const auto names = labels({"", quantity, Spacing::linear}, 1.0 - width, 1.0 + width);
+      EXPECT_GE(names.size(), 3U);
+      EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << width;
+    }
+  }
+  EXPECT_EQ(axis_text(Quantity::ratio, 1.0036), "1.004x");
+  EXPECT_EQ(axis_text(Quantity::ratio, 0.9991), "0.999x");
+  EXPECT_EQ(axis_text(Quantity::ratio, 12.63), "12.6x");
 }
 
 TEST(Axis, HasNoExponentInItsLabels) {

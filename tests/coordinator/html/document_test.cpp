@@ -52,6 +52,21 @@ Document sample() {
   return document;
 }
 
+TEST(Document, SaysNoHeadingAgainAsACaption) {
+  Table own({{"a"}}, "Own caption");
+  own.add_row({"1"});
+  Table other({{"a"}});
+  other.add_row({"1"});
+  Document document;
+  document.heading("Matrix");
+  document.table(own);
+  document.table(other);
+  const std::string html = to_html(document);
+  EXPECT_THAT(html, HasSubstr("<div class=\"scroll\" role=\"group\" aria-label=\"Own caption\""));
+  EXPECT_THAT(html, HasSubstr("<div class=\"scroll said\" role=\"group\" aria-label=\"Matrix\""));
+  EXPECT_THAT(std::string(kPageStyle), HasSubstr(".said caption"));
+}
+
 TEST(Document, IsTheSameForATerminalInMarkdownAndOnAPage) {
   Situations texts;
   for (const std::size_t columns : {kAnyColumns, std::size_t{60}, std::size_t{40}}) {

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
+#include <optional>
 #include <regex>
 #include <set>
+#include <utility>
 
+#include "linkgain/cases/case.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/warning.hpp"
 #include "support/golden.hpp"
@@ -20,10 +24,30 @@ namespace {
 using namespace linkgain::test;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 Record recorded(const std::string& folder) {
   Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
   summarise(record);
+  return record;
+}
+
+/// The same with these clock events of every so many samples, and nothing else that is wrong.
+Record healthy(const char* folder, std::uint64_t events = 0, std::size_t every = 1) {
+  Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
+  record.settings.precision.reset();
+  record.warnings.clear();
+  std::size_t samples = 0;
+  for (CaseResult& result : record.cases) {
+    for (Sample& sample : result.samples) {
+      const bool has_events = samples++ % every == 0;
+      for (Health& health : sample.health) health.clock_event_reasons = has_events ? events : 0;
+    }
+  }
+  summarise(record);
+  for (CaseResult& result : record.cases) {
+    for (VariantResult& variant : result.variants) variant.level_shift.reset();
+  }
   return record;
 }
 
@@ -97,7 +121,7 @@ std::vector<std::string> documented_warnings() {
 
 TEST(RunPage, SaysOfEachWarningWhetherSomethingIsWrong) {
   Situations answers;
-  const Record record = recorded("2xH200-default");
+  const Record record = healthy("2xH200-default");
   for (const std::string& code : documented_warnings()) {
     Record warned = record;
     warned.warnings = {{code, "text of the warning", ""}};
@@ -111,16 +135,104 @@ TEST(RunPage, SaysOfEachWarningWhetherSomethingIsWrong) {
 
 TEST(RunPage, TrustsARunOnlyWhereNothingIsWrong) {
   for (const char* folder : {"2xH200-training", "2xH100-ddp-bf16"}) {
-    const Record record = recorded(folder);
+    const Record record = healthy(folder);
     for (const WarningRow& row : warning_rows()) {
       Record warned = record;
       warned.warnings = {{std::string(row.name), "text", ""}};
       const std::string text = answer_of(warned);
       const bool is_notice = row.weight == WarningWeight::notice;
       EXPECT_EQ(text.find("Is anything wrong?\nNo: ") != text.npos, is_notice) << row.name;
-      EXPECT_EQ(text.find("trusted?\nYes, within the intervals.") != text.npos, is_notice)
+      EXPECT_EQ(text.find("trusted?\nYes, within the answer&apos;s intervals") != text.npos,
+                is_notice)
           << row.name;
       EXPECT_EQ(text.find("The 1 warning names no fault.") != text.npos, is_notice) << row.name;
+    }
+  }
+}
+
+/// What stands between this title and the next one.
+std::string part_after(const std::string& text, const std::string& title) {
+  const std::size_t begin = text.find(title);
+  if (begin == text.npos) return "";
+  const std::size_t first = begin + title.size() + 1;
+  return text.substr(first, text.rfind('\n', text.find("?\n", first)) - first);
+}
+
+TEST(RunPage, SaysWhichPrecisionWasAskedForAndCameOut) {
+  for (const char* folder : {"2xH200-default", "2xH100-ddp-bf16"}) {
+    const bool is_of_program = std::string_view(folder).starts_with("2xH100");
+    for (const auto& [precision, shown] : {std::pair<std::optional<double>, const char*>{
+                                               std::nullopt, is_of_program ? "±2 %" : "±1 %"},
+                                           {0.002, "±0.2 %"},
+                                           {0.5, "±50 %"}}) {
+      Record record = healthy(folder);
+      record.settings.precision = precision;
+      const std::string text = answer_of(record);
+      const bool is_wide = precision > 0.1;
+      const std::string verdict = part_after(text, "Can it be trusted?");
+      EXPECT_EQ(
+          verdict.starts_with("With care: ±50 % was asked for; the answer&apos;s intervals are ±"),
+          is_wide)
+          << verdict;
+      EXPECT_EQ(verdict.starts_with("Yes, within the answer&apos;s intervals: ±"), !is_wide)
+          << verdict;
+      const std::string grounds = text.substr(text.find("Precision: "));
+      EXPECT_THAT(grounds, HasSubstr(std::string(" reached what was asked for, ") + shown));
+      EXPECT_EQ(grounds.find("instead of the default, ±") != grounds.npos, is_wide);
+      EXPECT_THAT(grounds, HasSubstr("The answer&apos;s intervals are ±"));
+    }
+  }
+}
+
+/// Lets a result of a case change its level within a launch.
+void shift(Record& record, std::string_view name, double ratio) {
+  const auto found = std::ranges::find_if(
+      record.cases, [&](const CaseResult& each) { return case_name(each.definition) == name; });
+  ASSERT_NE(found, record.cases.end());
+  found->variants.back().level_shift = LevelShift{.ratio = ratio};
+}
+
+TEST(RunPage, WeighsFaultsByHowMuchOfTheRunTheyAreIn) {
+  constexpr const char* kFolder = "2xH200-default";
+  constexpr const char* kShown = "send_recv/float32/1GiB/np2";
+  constexpr const char* kBeside = "send_recv/float32/256MiB/np2";
+  Situations faults;
+  const auto add = [&](const std::string& situation, const Record& record) {
+    const std::string text = answer_of(record);
+    faults.add(situation,
+               part_after(text, "Is anything wrong?") + "\n...\n" +
+                   part_after(text.substr(text.find("Each operation")), "anything wrong?"));
+  };
+  add("nothing", healthy(kFolder));
+  Record small = healthy(kFolder);
+  shift(small, kBeside, 0.967);
+  add("a small change of level beside the answer", small);
+  Record capped = healthy(kFolder, 0x4, 2);
+  shift(capped, kBeside, 0.967);
+  add("the same, and a power limit in half of the samples", capped);
+  shift(capped, kShown, 1.2);
+  add("the same, and a change of what the answer shows", capped);
+  Record throttled = healthy(kFolder, 0x40, 4);
+  shift(throttled, kShown, 1.2);
+  add("throttling in a quarter of the samples, and a change of level", throttled);
+  faults.expect_golden("faults.txt");
+}
+
+TEST(RunPage, AnswersEachQuestionBeforeItsFirstPicture) {
+  const std::regex link("href=\"#([^\"]*)\"");
+  for (const char* folder : {"2xH200-default", "2xH200-training", "2xH200-kernels", "2xH200-node-1",
+                             "2xH100-ddp-bf16", "2xH200-nccl-versions", "4xH200-default"}) {
+    const std::string page = run_page(RunSummary(recorded(folder)));
+    const std::string first = page.substr(0, page.find("<figure>"));
+    for (const char* title : {"Which path?", "Is anything wrong?", "Can it be trusted?"}) {
+      EXPECT_THAT(first, HasSubstr(title)) << folder;
+    }
+    EXPECT_EQ(first.find("At which size does it pay?") != first.npos,
+              page.find("<section id=\"sizes\"") != page.npos)
+        << folder;
+    for (std::sregex_iterator each(page.begin(), page.end(), link), end; each != end; ++each) {
+      const std::string target = " id=\"" + (*each)[1].str() + "\"";
+      EXPECT_THAT(page, HasSubstr(target)) << folder << " leads to nothing";
     }
   }
 }
@@ -182,7 +294,7 @@ TEST(RunSvg, StandsAlone) {
        {"2xH200-default", "2xH200-kernels", "2xH200-training", "2xH100-ddp-bf16"}) {
     const std::string svg = run_svg(RunSummary(recorded(folder)));
     EXPECT_THAT(svg, HasSubstr(" width=\"1076\"")) << folder << " is as wide as the others";
-    EXPECT_THAT(svg, testing::StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" width="));
+    EXPECT_THAT(svg, StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" width="));
     EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
     EXPECT_THAT(svg, HasSubstr("class=\"ground\""));
     EXPECT_THAT(svg, HasSubstr("class=\"title\""));

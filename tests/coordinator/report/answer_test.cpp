@@ -194,13 +194,23 @@ std::vector<Spoken> sentences_of_changes() {
         "1.06x to 1.09x over 6 launches)."}}};
 }
 
+Record busy_before(Record record) {
+  record.neighbours = Neighbours{.seen = {{.gpu = 0, .busy_percent = 98.0}}};
+  return record;
+}
+
 Record several_warnings() {
   Record record = one_case(3e-3, 36e-3, 11.9, 12.1);
   record.warnings = {
       {"host-load", "while measuring, processes waited for a processor; and more", ""},
       {"links-disturbed", "NVLink carried 130 % of the expected bytes", ""},
-      {"exec-neighbours", "in a run of host GPU 1 was 50 % busy (pid 1 python3)", ""},
-      {"exec-neighbours", "in a run of p2p GPU 0 was 50 % busy (pid 1 python3)", ""}};
+      {"exec-neighbours", "in runs of host and p2p GPU 1 and GPU 0 were busy", ""}};
+  for (const auto& [variant, gpu] : {std::pair{"host", 1}, {"p2p", 0}}) {
+    ProgramRun& run = record.runs.emplace_back(ProgramRun{.variant = variant});
+    run.evidence.neighbours.seen = {
+        {.gpu = 7},  // held, and not busy
+        {.gpu = gpu, .after_s = 2.0, .busy_percent = 50.0, .processes = {{1, "python3 (train)"}}}};
+  }
   return record;
 }
 
@@ -228,13 +238,15 @@ std::vector<Spoken> other_sentences() {
         " ring makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00x ("}},
       {"disturbed in several ways",
        several_warnings(),
-       {"Disturbed: in a run of host GPU 1 was 50 % busy; other work used the links. NVLink "
-        "makes "}},
+       {"Disturbed: in a run of host GPU 1 was 50 % busy 2 s after the start, while no job of this "
+        "run was active; other work used the links. NVLink makes "}},
       {"a disturbed run",
-       with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu",
-                    "GPU 0 was 98 % busy with another process"),
-       {"Disturbed: GPU 0 was 98 % busy with another process. NVLink makes all-reduce of 1 GiB "
-        "12.0x as fast ("}},
+       busy_before(with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu", "text")),
+       {"Disturbed: GPU 0 was 98 % busy before anything was started. NVLink makes all-reduce of 1 "
+        "GiB 12.0x as fast ("}},
+      {"a disturbed run of which no more is known",
+       with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu", "text"),
+       {"Disturbed: others used the GPUs. NVLink makes "}},
       {"a wrong path",
        with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "wrong-path", "host memory carried bytes"),
        {"WRONG PATH, see the warning. NVLink makes "}},
@@ -330,7 +342,7 @@ TEST(Answer, NamesSizesThatGoTheOtherWay) {
                   nvlink_case(all_reduce(1 << 12), 1.0e-5, 1.3e-5, 1.29, 1.31),
                   nvlink_case(all_reduce(1 << 28), 9e-3, 1e-3, 0.11, 0.112)}),
        {"NVLink makes all-reduce of 256 MiB take 9.00x as long (",
-        "); at 2 other sizes it is faster, up to 1.30x at 4 KiB."}},
+        "); at 2 other sizes it is up to 1.30x as fast, at 4 KiB."}},
       {"a setting that is faster at another size",
        of_variants({nvlink_case(all_reduce(1 << 16), 1.2e-5, 1.0e-5, 0.82, 0.84),
                     nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02)},
@@ -456,14 +468,18 @@ TEST(Answer, ShowsOneUnitInAColumn) {
 
 TEST(Answer, ShowsTheHeadroomOfKernels) {
   const std::string text = tables(recorded("2xH200-kernels"));
-  EXPECT_THAT(text, HasSubstr("| Headroom               | NCCL     | Kernel  | NCCL / kernel |"));
+  EXPECT_THAT(text, HasSubstr("| Headroom               | NCCL     | Kernel  | Against NCCL  |"));
   EXPECT_THAT(text, HasSubstr("| all_reduce graph 1 GiB |  3.26 ms | 2.95 ms |"));
 }
 
 TEST(Answer, ClaimsNoHeadroomThatIsNotShown) {
   // One launch has no interval; a kernel that takes longer has no headroom.
   EXPECT_THAT(spoken(recorded("2xH200-copies")), Not(HasSubstr("headroom")));
-  EXPECT_THAT(tables(recorded("2xH200-copies")), HasSubstr("| Headroom "));
+  const std::string text = tables(recorded("2xH200-copies"));
+  EXPECT_THAT(text, HasSubstr("| Headroom "));
+  const std::string headroom = text.substr(text.find("| Headroom "));
+  EXPECT_THAT(headroom, HasSubstr(" 1.11x as long | 1.10–1.11x |")) << "the kernel is slower";
+  EXPECT_THAT(headroom, Not(HasSubstr(" 0.9"))) << "a ratio below 1 leaves that to the reader";
 }
 
 TEST(Answer, ShowsOfOneVariantWhatItTook) {
