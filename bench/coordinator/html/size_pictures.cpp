@@ -247,13 +247,24 @@ bool has_headroom(const Family& family) {
   return family.has_kernels() && family.members.size() > 1;
 }
 
+/// Tells whether some kernel of ours takes less time than the library.
+bool leaves_headroom(const Family& family) {
+  return std::ranges::any_of(family.members, [](const Family::Member& member) {
+    return std::ranges::any_of(member.curve->cases, [](const CaseSummary* each) {
+      const std::optional<Estimate>& ratio = each->variants.front().library_ratio;
+      return ratio && ratio->value > 1.0;
+    });
+  });
+}
+
 }  // namespace
 
 SizePictures size_pictures(std::span<const ShownRun> runs,
                            const std::optional<OperationKind>& operation) {
   constexpr std::size_t kMostInAnswer = 2;
   const std::vector<Family> families = families_of(runs);
-  const bool are_of_kernels = std::ranges::all_of(families, has_headroom);
+  const bool are_of_kernels =
+      std::ranges::all_of(families, has_headroom) && std::ranges::any_of(families, leaves_headroom);
   auto first = families.begin();
   if (operation) {
     first = std::ranges::find(families, *operation,
