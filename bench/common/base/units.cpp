@@ -91,7 +91,19 @@ Bytes parse_bytes(std::string_view text) {
 
 std::string exact_bytes(Bytes bytes) { return format_bytes(bytes, ""); }
 
-std::string readable_bytes(Bytes bytes) { return format_bytes(bytes, " "); }
+std::string readable_bytes(Bytes bytes) {
+  constexpr std::int64_t kNear = 1 << 10;
+  for (const BinaryUnit& unit : kBinaryUnits) {
+    const std::int64_t whole = bytes.value / unit.bytes;
+    const std::int64_t more = bytes.value % unit.bytes;
+    if (unit.bytes <= kNear || whole == 0 || more == 0) continue;
+    if (more < kNear) return fmt::format("{} {} + {} B", whole, unit.name, more);
+    if (unit.bytes - more < kNear) {
+      return fmt::format("{} {} - {} B", whole + 1, unit.name, unit.bytes - more);
+    }
+  }
+  return format_bytes(bytes, " ");
+}
 
 // Writes two decimals below 100 and one from there on: a column of times keeps three to four
 // significant digits, so that a difference of 1 % always shows. The borders are compared after

@@ -10,8 +10,10 @@
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/path_validity.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
+#include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/limits.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -397,7 +399,31 @@ Path path_of(const Machine& machine, const Case& definition, const VariantResult
   return variant.evidence ? path_by_evidence(path, *variant.evidence) : path;
 }
 
+namespace {
+
+/// Takes from the warnings of older versions what says nothing: that variants took the same path
+/// where none chooses one, and that no case was left unmeasured.
+void shorten_warnings(Record& record) {
+  const bool any_chooses = std::ranges::any_of(record.cases, [&](const CaseResult& result) {
+    return std::ranges::any_of(result.variants, [&](const VariantResult& variant) {
+      return choose_path(record, result.variants.front(), variant);
+    });
+  });
+  std::erase_if(record.warnings, [any_chooses](const Warning& warning) {
+    return !any_chooses && is(warning, WarningCode::same_path);
+  });
+  for (Warning& warning : record.warnings) {
+    if (!is(warning, WarningCode::budget_used_up)) continue;
+    const std::size_t none = warning.text.find(" 0 of ");
+    const std::size_t rest = warning.text.find(',', none);
+    if (rest != std::string::npos) warning.text.erase(none, rest + 1 - none);
+  }
+}
+
+}  // namespace
+
 void summarise(Record& record) {
+  shorten_warnings(record);
   const std::map<std::string, Path> programs = paths_of_programs(record);
   for (CaseResult& result : record.cases) {
     if (result.samples.empty()) continue;

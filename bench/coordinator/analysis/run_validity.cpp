@@ -146,14 +146,20 @@ void judge_budget(Record& record) {
            });
   });
   const int launches = count_launches(record);
-  if (unmeasured == 0 && launches >= record.settings.launches) return;
-  add_once(
-      record.warnings,
-      warning_of(WarningCode::budget_used_up,
-                 fmt::format("the budget of {} was used up: {} of {} cases were not measured, {} "
-                             "of {} launches were begun",
-                             readable_time(*record.settings.budget), unmeasured,
-                             record.cases.size(), launches, record.settings.launches)));
+  std::vector<std::string> lacks;
+  if (unmeasured > 0) {
+    lacks.push_back(
+        fmt::format("{} of {} cases were not measured", unmeasured, record.cases.size()));
+  }
+  if (launches < record.settings.launches) {
+    lacks.push_back(
+        fmt::format("{} of {} launches were begun", launches, record.settings.launches));
+  }
+  if (lacks.empty()) return;
+  add_once(record.warnings,
+           warning_of(WarningCode::budget_used_up,
+                      fmt::format("the budget of {} was used up: {}",
+                                  readable_time(*record.settings.budget), fmt::join(lacks, ", "))));
 }
 
 /// Says "variant p2p", "variants a, b", "all variants".

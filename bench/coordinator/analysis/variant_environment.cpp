@@ -141,16 +141,23 @@ bool is_p2p_off(const Record& record, const std::string& variant) {
 }
 
 bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other) {
-  static constexpr std::array<std::string_view, 8> kPathVariables{
-      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL",  "NCCL_P2P_DIRECT_DISABLE", "NCCL_SHM_DISABLE",
-      "NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_NET_DISABLE_INTRA",  "NCCL_NET_GDR_LEVEL"};
+  static constexpr std::array<std::string_view, 4> kPathVariables{
+      "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE", "NCCL_NET_DISABLE_INTRA"};
   // A default chooses nothing.
-  const auto chosen = [&](const VariantResult& variant, std::string_view name) {
-    const std::string value = variable_of(record, variant.variant, name);
+  const auto chosen = [](std::string_view name, const std::string& value) {
     return is_harmless(*known_variable(name), value) ? "" : value;
   };
+  const auto set_by = [&](const VariantResult& variant, std::string_view name) {
+    const auto own = std::ranges::find(record.settings.variants, variant.variant, &Variant::name);
+    const bool is_known = own != record.settings.variants.end();
+    return chosen(name, is_known ? value_of(own->environment, std::string(name)) : "");
+  };
+  const auto in_force = [&](const VariantResult& variant, std::string_view name) {
+    return chosen(name, variable_of(record, variant.variant, name));
+  };
   return std::ranges::any_of(kPathVariables, [&](std::string_view name) {
-    return chosen(first, name) != chosen(other, name);
+    return set_by(first, name) != set_by(other, name) ||
+           in_force(first, name) != in_force(other, name);
   });
 }
 

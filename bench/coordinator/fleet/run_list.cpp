@@ -182,10 +182,16 @@ void require_one_run(const std::filesystem::path& named) {
   }
   const std::vector<ListedRun> runs = list_runs(named);
   if (runs.empty() || runs.front().started.empty()) return;
-  throw UsageError(
-      fmt::format("{} is no run: it holds {}", named.string(),
-                  counted(std::ssize(runs), "run", "runs")),
-      fmt::format("give the folder of one; the newest is {}", runs.front().path.string()));
+  std::vector<std::string> names;
+  for (const ListedRun& run : runs) {
+    names.push_back(visible(run.path.lexically_relative(named).string()));
+  }
+  const std::string newest = runs.front().path.string();
+  throw UsageError(fmt::format("{} is no run: it holds {}: {}", named.string(),
+                               counted(std::ssize(runs), "run", "runs"), first_named(names)),
+                   runs.size() == 1 ? fmt::format("name it: {}", newest)
+                                    : fmt::format("name one, as {}; `linkgain list {}` shows all",
+                                                  newest, named.string()));
 }
 
 }  // namespace

@@ -72,11 +72,12 @@ Case spoken_form(const RunSummary& summary, const Case& definition) {
   return form;
 }
 
-/// Says "all-reduce of 1 GiB (bfloat16)", "the latency of 8 B", "the GPT-2 step in bf16".
+/// Says "all-reduce of 1 GiB (bfloat16)", "a message of 8 B", "the GPT-2 step in bf16".
 std::string spoken_case(const RunSummary& summary, const Case& definition) {
   if (is_training(definition.operation)) return linkgain::spoken_case(definition);
   if (is_latency(definition.operation)) {
-    return "the latency of " + readable_bytes(definition.size);
+    const bool is_load = definition.operation == OperationKind::load_latency;
+    return (is_load ? "a load from " : "a message of ") + readable_bytes(definition.size);
   }
   return linkgain::spoken_case(summary.record, spoken_form(summary, definition));
 }
@@ -166,17 +167,6 @@ std::string contrary_text(const RunSummary& summary, const AnswerRow& row) {
                      size);
 }
 
-/// Says "the latency of 8 B 57 % lower (784.00 ns against 1.82 us; 2.32x, 95 % CI …)".
-std::string latency_change(const RunSummary& summary, const AnswerRow& row, const Estimate& ratio,
-                           const std::string& values) {
-  const double change = 1.0 / ratio.value - 1.0;
-  const RatioText text = readable_ratio(ratio);
-  return fmt::format("{} {} {} ({}; {}, {})", spoken_case(summary, row.of->definition()),
-                     readable_percent(std::abs(change), change < 0.0 ? Whole::yes : Whole::no),
-                     change < 0.0 ? "lower" : "higher", values, text.estimate,
-                     interval_text(text, ratio));
-}
-
 /// Says "NVLink makes all-reduce of 1 GiB 12.6x as fast (324.3 against 25.7 GB/s; 95 % CI 12.4x to
 /// 12.9x over 6 launches)."
 std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
@@ -184,11 +174,6 @@ std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
   const Case& definition = row.of->definition();
   const std::string_view subject = words_of(row.of->contrast).title;
   const std::string values = values_text(definition, *comparison.first, *comparison.other);
-  if (is_latency(definition.operation)) {
-    return fmt::format("{} makes {}{}{}.", subject,
-                       latency_change(summary, row, *comparison.ratio, values),
-                       contrary_text(summary, row), trainings_text(summary, row));
-  }
   const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
   const bool is_faster = comparison.ratio->value >= 1.0;
   const bool of_training = is_training(definition.operation);
@@ -277,11 +262,6 @@ std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
   const Case& definition = row.of->definition();
   const auto [own, first] = names_of(summary, row);
   const std::string values = values_text(definition, *comparison.other, *comparison.first);
-  if (is_latency(definition.operation)) {
-    return fmt::format("{} makes {} beside {}{}{}.", own,
-                       latency_change(summary, row, inverse_of(*comparison.ratio), values), first,
-                       contrary_text(summary, row), unchanged_text(summary, row));
-  }
   const bool is_faster = comparison.verdict == Verdict::slower;
   const SpokenRatio spoken = spoken_ratio(inverse_of(*comparison.ratio));
   const std::string where =
@@ -296,18 +276,45 @@ std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
                      contrary_text(summary, row), unchanged_text(summary, row));
 }
 
+/// Tells whether one launch is why nothing is shown.
+bool lacks_launches(const Comparison& comparison) {
+  return comparison.verdict == Verdict::inconclusive && comparison.ratio->replicates < 2;
+}
+
+/// Says "1.15x for the GPT-2 step in fp32 to 3.14x for the GPT-2 step in bf16" of the rows of a
+/// variant that one launch measured, however many of them are shown.
+std::string range_text(const RunSummary& summary, const AnswerRow& row) {
+  std::vector<AnswerRow> rows{row};
+  for (const AnswerRow& each : answer_of(summary).rows) {
+    const Comparison* const own = each.comparison();
+    if (each.other == row.other && own != nullptr && own->has_speed_up() &&
+        !each.of->definition().kernel) {
+      rows.push_back(each);
+    }
+  }
+  const auto [least, most] = std::ranges::minmax(
+      rows, {}, [](const AnswerRow& each) { return each.comparison()->ratio->value; });
+  const auto text_of = [&](const AnswerRow& each) {
+    return fmt::format("{} for {}", readable_ratio(*each.comparison()->ratio).estimate,
+                       spoken_case(summary, each.of->definition()));
+  };
+  return least == most ? text_of(least) : fmt::format("{} to {}", text_of(least), text_of(most));
+}
+
 /// Says that nothing is shown, and what would show it.
 std::string inconclusive_sentence(const RunSummary& summary, const AnswerRow& row) {
   const Comparison& comparison = *row.comparison();
-  const RatioText text = readable_ratio(*comparison.ratio);
-  const std::string what =
+  const std::string against =
       row.of->contrast == Contrast::variant
-          ? fmt::format("{}, {} against {}", spoken_case(summary, row.of->definition()),
-                        comparison.first->variant, comparison.other->variant)
-          : spoken_case(summary, row.of->definition());
-  return fmt::format("Inconclusive: {} ({}) for {}. Use more launches.", text.estimate,
-                     text.low ? fmt::format("{} to {}", *text.low, *text.high) : "one launch",
-                     what);
+          ? fmt::format(", {} against {}", comparison.first->variant, comparison.other->variant)
+          : "";
+  if (lacks_launches(comparison)) {
+    return fmt::format("Inconclusive: {}{}.", range_text(summary, row), against);
+  }
+  const RatioText text = readable_ratio(*comparison.ratio);
+  return fmt::format("Inconclusive: {} ({}) for {}{}. Use more launches.", text.estimate,
+                     text.low ? fmt::format("{} to {}", *text.low, *text.high) : "no interval",
+                     spoken_case(summary, row.of->definition()), against);
 }
 
 std::string same_sentence(const RunSummary& summary, const AnswerRow& row) {
@@ -401,8 +408,7 @@ const CaseSummary* find_metric(const RunSummary& summary, std::string_view name)
 
 /// Explains why the wall time shows less than half of a change in what the program reports, or
 /// another one: "The time is that of the whole run, start-up included (8.00 s of 50.00 s); tokens
-/// is what the
-/// program reports." Empty where it does not.
+/// is what the program reports." Empty where it does not.
 std::string hidden_change(const RunSummary& summary, const Answer& answer) {
   const CaseSummary* const time = find_metric(summary, ProgramMetric::kTime);
   const auto is_hidden = [time](const AnswerRow& row) {
@@ -461,6 +467,11 @@ std::vector<std::string> conclusions(const RunSummary& summary, const Answer& an
     } else {
       others.push_back(each.comparison()->other->variant);
     }
+  }
+  if (std::ranges::any_of(answer.spoken, [](const AnswerRow& each) {
+        return each.comparison() != nullptr && lacks_launches(*each.comparison());
+      })) {
+    sentences.emplace_back("One launch gives no interval: use more launches.");
   }
   if (!others.empty()) {
     const std::string more = counted(std::ssize(others), "more variant is", "more variants are");

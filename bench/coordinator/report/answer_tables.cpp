@@ -61,21 +61,22 @@ RunColumn time_column(std::string title, int leave_out = 0) {
   return column;
 }
 
-/// Shows a row for each case and later variant; bandwidths are left out first.
+/// Shows a row for each case and later variant; bandwidths are left out first. Beside variants with
+/// names, whose column of speed-ups is wider, the interval outlasts the times.
 Table rows_table(const Answer& answer) {
   const CaseSummary& main = *answer.main();
   const bool several = main.variants.size() > 2;
+  const bool is_named = main.contrast == Contrast::variant;
   RunColumns columns{label_column({.title = "Operation", .too_long = Table::TooLong::cut})};
-  add_of_variant(columns, 0, {time_column(variant_title(main, 0), 4)});
+  add_of_variant(columns, 0, {time_column(variant_title(main, 0), is_named ? 2 : 4)});
   if (main.variants.size() > 1) {
     if (several) {
       columns.push_back({{"Against"}, [](const RunRow& row) { return row.result().variant; }});
     }
     columns.push_back(time_column(several ? "Time" : variant_title(main, 1), 3));
-    const bool is_named = main.contrast == Contrast::variant;
     columns.push_back(
         speed_up_column(is_named ? "Speed-up of " + row_name(main, 0) : std::string("Speed-up")));
-    columns.push_back(interval_column(2));
+    columns.push_back(interval_column(is_named ? 4 : 2));
   }
   columns.push_back({{"busbw GB/s", kRight, true, 1}, bandwidths_cell});
   std::vector<RunRow> rows;

@@ -57,8 +57,9 @@ std::string p2p_forbidden_by(const Record& record, const std::string& variant);
 /// Tells whether a variable forbids P2P altogether in a variant, whoever set it.
 bool is_p2p_off(const Record& record, const std::string& variant);
 
-/// Tells whether the variants differ in a switch of NCCL's that opens or closes a path. Algorithms
-/// and protocols go down whatever path there is.
+/// Tells whether the variants differ in a switch of NCCL's that opens or closes a path, as they set
+/// it or as it was in force. Algorithms
+/// and protocols go down whatever path there is, as NVLS and windows do down NVLink.
 bool choose_path(const Record& record, const VariantResult& first, const VariantResult& other);
 
 }  // namespace linkgain

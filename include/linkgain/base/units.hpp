@@ -49,7 +49,8 @@ Bytes parse_bytes(std::string_view text);
 /// value, without a space ("256MiB", "1000B"). parse_bytes() reads it back.
 std::string exact_bytes(Bytes bytes);
 
-/// Writes the same with a space between number and unit ("256 MiB"), for tables.
+/// Writes it for people, with a space between number and unit ("256 MiB"); a long number of bytes
+/// as the sum that it is near to ("32 MiB + 4 B").
 std::string readable_bytes(Bytes bytes);
 
 /// Writes three to four significant digits and a fitting unit: "6.51 us", "39.00 ms", "101.9 s".

@@ -73,6 +73,17 @@ TEST(ReadableBytes, SeparatesNumberAndUnit) {
   EXPECT_EQ(readable_bytes(Bytes{0}), "0 B");
 }
 
+TEST(ReadableBytes, IsShortBesideRoundSizesToo) {
+  EXPECT_EQ(readable_bytes(Bytes{(32 << 20) + 4}), "32 MiB + 4 B");
+  EXPECT_EQ(readable_bytes(Bytes{(32 << 20) - 4}), "32 MiB - 4 B");
+  EXPECT_EQ(readable_bytes(Bytes{(std::int64_t{1} << 30) + 1000}), "1 GiB + 1000 B");
+  EXPECT_EQ(readable_bytes(Bytes{1000000004}), "1000000004 B");
+  EXPECT_EQ(readable_bytes(Bytes{1536 << 10}), "1536 KiB");
+  EXPECT_EQ(readable_bytes(Bytes{1028}), "1028 B");
+  EXPECT_EQ(readable_bytes(Bytes{1000000}), "1000000 B");
+  EXPECT_EQ(exact_bytes(Bytes{(32 << 20) + 4}), "33554436B") << "which options read";
+}
+
 TEST(Counted, SaysOneOfOneOnly) {
   EXPECT_EQ(counted(1, "recovery", "recoveries"), "1 recovery");
   EXPECT_EQ(counted(2, "recovery", "recoveries"), "2 recoveries");

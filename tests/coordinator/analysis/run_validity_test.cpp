@@ -5,7 +5,9 @@
 
 #include <optional>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/warning.hpp"
 #include "support/golden.hpp"
 #include "verdict_records.hpp"
 
@@ -15,6 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(Judge, SaysOfCasesWhatIsWrongWithThem) {
   std::string text;
@@ -63,7 +66,32 @@ TEST(Judge, SaysOfCasesWhatIsWrongWithThem) {
     for (VariantResult& variant : record.cases[1].variants) variant.time.reset();
     record.cases[1].ratios.clear();
   });
+  add("the budget was used up after one launch of three of each case", [](Record& record) {
+    record.settings.budget = Seconds{10.0};
+    record.settings.launches = 3;
+    record.cases[0].samples.emplace_back();
+    record.cases[1].stopped = StopReason::out_of_time;
+  });
   expect_golden(text, "warnings_of_cases.txt");
+}
+
+/// As records of older versions have them.
+TEST(Summarise, TakesFromOldWarningsWhatSaysNothing) {
+  Record record = good_record();
+  const Warning same{name_of(WarningCode::same_path), "p2p and host took the same path: nvlink",
+                     ""};
+  record.warnings = {same,
+                     {name_of(WarningCode::budget_used_up),
+                      "the budget of 370.0 s was used up: 0 of 609 cases were not measured, 2 of 5 "
+                      "launches were begun",
+                      ""}};
+  summarise(record);
+  ASSERT_THAT(record.warnings, SizeIs(2)) << "host sets another path";
+  EXPECT_THAT(record.warnings[1].text, testing::HasSubstr("up: 2 of 5 launches"));
+  for (Variant& variant : record.settings.variants) variant.environment = {{"NCCL_ALGO", "Ring"}};
+  record.settings.environment_in_force.clear();
+  summarise(record);
+  EXPECT_THAT(record.warnings, testing::Not(testing::Contains(same)));
 }
 
 /// With a variable in the caller's environment, which p2p inherits.

@@ -61,6 +61,11 @@ TEST(ChoosePath, NeedsASwitchThatOpensOrClosesOne) {
   EXPECT_FALSE(choose()) << "a 0 disables nothing";
   record.settings.variants[1].environment = {{"NCCL_P2P_LEVEL", "0"}};
   EXPECT_TRUE(choose()) << "a level of 0 is one";
+  for (const char* name : {"NCCL_NVLS_ENABLE", "NCCL_WIN_ENABLE", "NCCL_P2P_DIRECT_DISABLE"}) {
+    record.settings.variants[1].environment = {{name, "1"}};
+    record.settings.variants[0].environment = {{name, "0"}};
+    EXPECT_FALSE(choose()) << name << " leaves the bytes on NVLink";
+  }
 }
 
 }  // namespace

@@ -218,10 +218,10 @@ std::vector<Spoken> other_sentences() {
   return {
       {"latency",
        record_of({latency(800e-9, 2e-6)}),
-       {"NVLink makes the latency of 8 B 60 % lower (800.0 ns against 2.00 us; 2.50x, 95 % CI "}},
+       {"NVLink makes a message of 8 B 2.50x as fast (800.0 ns against 2.00 us; 95 % CI "}},
       {"a higher latency",
        record_of({latency(2.4e-6, 2e-6)}),
-       {"NVLink makes the latency of 8 B 20 % higher (2.40 against 2.00 us; 0.83x, 95 % CI "}},
+       {"NVLink makes a message of 8 B take 1.20x as long (2.40 against 2.00 us; 95 % CI "}},
       {"nothing that differs",
        one_case(10.0e-3, 10.0e-3, 0.99, 1.01),
        {"NVLink makes no significant difference to all-reduce of 1 GiB: 1.00x ("}},
@@ -230,7 +230,14 @@ std::vector<Spoken> other_sentences() {
        {"Inconclusive: 1.42x (0.87x to 2.31x) for all-reduce of 1 GiB. Use more launches."}},
       {"one launch",
        one_launch(one_case(10.0e-3, 14.2e-3, 0.87, 2.31)),
-       {"Inconclusive: 1.42x (one launch) for all-reduce of 1 GiB. Use more launches."}},
+       {"Inconclusive: 1.42x for all-reduce of 1 GiB. One launch gives no interval: use more "
+        "launches."}},
+      {"one launch of several cases",
+       one_launch(record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.9, 2.1),
+                             trained(TrainingPrecision::fp32, 20e-3, 23e-3),
+                             trained(TrainingPrecision::bf16, 10e-3, 31.4e-3)})),
+       {"Inconclusive: 1.15x for the GPT-2 step in fp32 to 3.14x for the GPT-2 step in bf16. One "
+        "launch gives no interval: use more launches."}},
       {"four variants",
        four_variants(),
        {"tree is slower than p2p in all-reduce of 1 MiB to 256 MiB, at most 1.50x at 1 MiB (",
@@ -264,7 +271,31 @@ TEST(Answer, NamesTheLargestDecidedChangeOfTheQuestion) {
     EXPECT_THAT(sentence, StartsWith(row.parts.front()));
     for (const std::string& part : row.parts) EXPECT_THAT(sentence, HasSubstr(part));
     EXPECT_THAT(sentence, EndsWith("."));
-    EXPECT_THAT(sentence, Not(HasSubstr(" % faster")));
+    for (const char* other_words : {" % faster", " % lower", " % higher"}) {
+      EXPECT_THAT(sentence, Not(HasSubstr(other_words)));
+    }
+  }
+}
+
+TEST(Answer, SaysOnceThatOneLaunchHasNoInterval) {
+  const std::string sentence = spoken(one_launch(four_variants()));
+  EXPECT_THAT(sentence, HasSubstr(", p2p against tree. "));
+  const std::size_t place = sentence.find("One launch gives no interval");
+  ASSERT_NE(place, std::string::npos);
+  EXPECT_EQ(sentence.find("One launch", place + 1), std::string::npos);
+}
+
+/// A ratio without its interval is half of the answer.
+TEST(Answer, HasIntervalsInEightyColumns) {
+  for (const char* name : {"2xH200-default", "2xH200-kernels", "2xH200-latency", "2xH200-training",
+                           "2xH200-nccl-versions", "2xH200-nccl-send_recv", "2xH200-buffers"}) {
+    const Record record = recorded(name);
+    const RunSummary summary(record);
+    for (const Table& each : answer_tables(summary, answer_of(summary))) {
+      Document document;
+      document.table(each);
+      EXPECT_THAT(to_terminal(document, {.columns = 80}), HasSubstr("95 % CI")) << name;
+    }
   }
 }
 
@@ -313,9 +344,9 @@ TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
        of_variants({nvlink_case(all_reduce(1 << 28), 1.004e-3, 1.0e-3, 0.992, 1.0005)}, setting),
        {"new makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00",
         "x (268.4 against 267.4 GB/s;"}},
-      {"a latency beside a setting: the ratio of what is lower",
+      {"a latency beside a setting",
        of_variants({latency(2e-6, 1e-6)}, setting),
-       {"new makes the latency of 8 B 50 % lower (1.00 against 2.00 us; 2.00x,"}},
+       {"new is faster than p2p in a message of 8 B: 2.00x as fast (1.00 against 2.00 us; "}},
       {"one direction of two",
        of_variants({sent(1 << 20, 1.0e-3, 1.3e-3, 1.29, 1.31), other_way}, setting),
        {"new is slower than p2p in send-recv from GPU 0 to GPU 1 of 1 MiB: 1.30x as long ("}}};
