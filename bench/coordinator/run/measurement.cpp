@@ -102,6 +102,11 @@ class CaseRun {
     int position;
   };
 
+  /// Names the case as the record of this job's machine does.
+  std::string spoken_in(std::size_t place) const {
+    return spoken_case(result_.definition, word_for_ranks(jobs_[place].hello.machine));
+  }
+
   /// Notes a job's refusal; what earlier launches measured stands.
   void refused_by(std::size_t place, const JobRefused& refusal) {
     VariantResult& result = result_of(place);
@@ -109,11 +114,11 @@ class CaseRun {
       result.skipped = Skip{.refusal = refusal.what()};
       return;
     }
-    settings_.observer.warn({name_of(WarningCode::launch_refused),
-                             fmt::format("{} was refused in launch {} of variant {}: {}",
-                                         spoken_case(result_.definition), place_.launch + 1,
-                                         result.variant, refusal.what()),
-                             refusal.advice()});
+    settings_.observer.warn(
+        {name_of(WarningCode::launch_refused),
+         fmt::format("{} was refused in launch {} of variant {}: {}", spoken_in(place),
+                     place_.launch + 1, result.variant, refusal.what()),
+         refusal.advice()});
   }
 
   void open_in(std::size_t place) {
@@ -322,8 +327,7 @@ class CaseRun {
     result_.stopped = StopReason::job_lost;
     if (!sampled_[place]) note_loss(result_of(place));
     settings_.observer.warn({name_of(WarningCode::job_lost),
-                             fmt::format("{}: {}", spoken_case(result_.definition), loss.what()),
-                             loss.advice()});
+                             fmt::format("{}: {}", spoken_in(place), loss.what()), loss.advice()});
   }
 
   /// Does a step in a job; one that refuses it, too, is lost to the case.

@@ -335,11 +335,4 @@ int start_local_ranks(int ranks, const std::vector<std::string>& command) {
   return LocalJob(ranks, command).status();
 }
 
-std::optional<int> launched_rank() {
-  for (const char* name : {protocol::kRankVariable, "PMIX_RANK"}) {
-    if (const char* const text = std::getenv(name)) return std::atoi(text);
-  }
-  return std::nullopt;
-}
-
 }  // namespace linkgain

@@ -189,8 +189,9 @@ TEST_F(Exec, WarnsOfVariablesThatDoNotEnterTheContainer) {
   };
   EXPECT_EQ(warning_of_runs().code, "") << "no container";
   plan.command = {"docker", "run", "-e", "NCCL_WIN_ENABLE", "image"};
-  EXPECT_THAT(warning_of_runs().text, HasSubstr(": NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE"));
-  EXPECT_THAT(warning_of_runs().advice, HasSubstr(": -e NCCL_NVLS_ENABLE -e NCCL_P2P_DISABLE"));
+  EXPECT_THAT(warning_of_runs().text, testing::HasSubstr(": NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE"));
+  EXPECT_THAT(warning_of_runs().advice,
+              testing::HasSubstr(": -e NCCL_NVLS_ENABLE -e NCCL_P2P_DISABLE"));
   plan.command.insert(plan.command.begin() + 2, "--env-host");
   EXPECT_EQ(warning_of_runs().code, "");
 }
