@@ -16,7 +16,11 @@ linkgain_require(simdjson libsimdjson-dev)
 linkgain_require(valijson libvalijson-dev)
 linkgain_require(CLI11 libcli11-dev)
 linkgain_require(benchmark libbenchmark-dev)
-linkgain_require(MPI "libopenmpi-dev openmpi-bin" COMPONENTS CXX)
+if(LINKGAIN_MPI)
+  linkgain_require(MPI "libopenmpi-dev openmpi-bin" COMPONENTS CXX)
+elseif(LINKGAIN_TESTS)
+  message(FATAL_ERROR "the tests need MPI: set LINKGAIN_TESTS to OFF with LINKGAIN_MPI")
+endif()
 
 if(LINKGAIN_PORTABLE)
   # Debian has no archive of fmt: one source that keeps every function of its headers makes it.

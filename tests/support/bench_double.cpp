@@ -19,6 +19,7 @@ class BackendDouble : public test::SteadyBackend {
     if (!device) throw MachineError("the double has no such GPU: " + reason, "name its scenario");
     sleeps = true;
     gpu_.cuda_index = gpu;
+    gpu_.compute_capability = "9.0";
     gpu_.name = device->name().value_or("");
     gpu_.pci_bus_id = device->pci_bus_id().value_or("");
   }

@@ -37,11 +37,6 @@
 namespace linkgain {
 namespace {
 
-/// Variables in which launchers tell a rank how many there are. That of a step of Slurm's: outside
-/// of one there is room for ranks, but none was started.
-constexpr std::array kSizeVariables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-                                    "SLURM_STEP_NUM_TASKS"};
-
 /// Returns whether a launcher of one rank left this variable, by which an mpirun within would take
 /// itself for a part of that job and refuse to start. Other OMPI_MCA_* are the user's.
 bool is_of_outer_job(std::string_view name) {
@@ -56,19 +51,8 @@ bool is_of_outer_job(std::string_view name) {
                              [=](std::string_view start) { return name.starts_with(start); });
 }
 
-int ranks_of_launcher(const Environment& environment) {
-  int most = 0;
-  for (const char* name : kSizeVariables) {
-    const std::string value = value_of(environment, name);
-    int ranks = 0;
-    std::from_chars(value.data(), value.data() + value.size(), ranks);
-    most = std::max(most, ranks);
-  }
-  return most;
-}
-
-void require_no_ranks_yet(const Environment& environment, const WorkerOptions& options) {
-  const int ranks = ranks_of_launcher(environment);
+void require_no_ranks_yet(const WorkerOptions& options) {
+  const int ranks = ranks_of_launcher();
   if (ranks < 2) return;
   const bool as_nccl_tests = options.nccl_tests.gpus * options.nccl_tests.threads > 1;
   throw UsageError(
@@ -370,7 +354,7 @@ int start_by_mpirun(int ranks, const std::vector<std::string>& command, Environm
   }
   std::vector<std::string> line = mpirun_line(ranks);
   line.insert(line.end(), command.begin(), command.end());
-  if (ranks_of_launcher(environment) > 0) {
+  if (ranks_of_launcher() > 0) {
     std::erase_if(environment, [](const auto& each) { return is_of_outer_job(each.first); });
   }
   prepare_for_mpirun(environment);
@@ -393,7 +377,7 @@ int start_by_mpirun(int ranks, const std::vector<std::string>& command, Environm
 
 int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments) {
   const Environment environment = current_environment();
-  require_no_ranks_yet(environment, options);
+  require_no_ranks_yet(options);
   require_built(options.backend);
   forget_outer_binding(environment);
   const RanksToStart asked = options.ranks_to_start.value_or(std::nullopt);

@@ -26,6 +26,10 @@ std::unique_ptr<Backend> make_nccl(Session&, const BackendOptions&) { return nul
 }  // namespace
 
 void require_built(BackendKind kind) {
+  if (kind == BackendKind::mpi && mpi_library().empty()) {
+    throw MachineError("this build has no mpi backend",
+                       "use the .deb or the archive of linkgain, or build with -D LINKGAIN_MPI=ON");
+  }
   if (kind != BackendKind::nccl || build_info().has_nccl) return;
   throw MachineError(fmt::format("this build has no nccl backend: {}", build_info().nccl_missing),
                      "install CUDA and NCCL and build again, or measure MPI in CPU memory with "

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,19 +93,15 @@ class RankWords {
   /// Returns where its words come; -1 once there are no more.
   int descriptor() const { return end_.get(); }
 
-  /// Passes on the lines that have come.
+  /// Passes on the lines that have come, and what follows the last one where that is all.
   void pass_on() {
     constexpr std::size_t kLongestLine = 1 << 16;
     std::array<char, 4096> buffer{};
-    for (;;) {
-      const ssize_t count = end_ ? ::read(end_.get(), buffer.data(), buffer.size()) : 0;
+    while (end_) {
+      const ssize_t count = ::read(end_.get(), buffer.data(), buffer.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) break;
-      if (count == 0) {
-        end_.reset();
-        if (!pending_.empty()) say(std::exchange(pending_, {}));
-        return;
-      }
+      if (count == 0) end_.reset();
       pending_.append(buffer.data(), static_cast<std::size_t>(count));
     }
     std::size_t begin = 0;
@@ -113,7 +110,8 @@ class RankWords {
       say(pending_.substr(begin, end - begin));
     }
     pending_.erase(0, begin);
-    if (pending_.size() > kLongestLine) say(std::exchange(pending_, {}));
+    const bool is_all = !end_ && !pending_.empty();
+    if (is_all || pending_.size() > kLongestLine) say(std::exchange(pending_, {}));
   }
 
  private:
@@ -311,7 +309,8 @@ std::string text_of(const LocalPlace& place) {
 std::optional<LocalPlace> local_place() {
   const char* const text = std::getenv(protocol::kRankVariable);
   if (text == nullptr) return std::nullopt;
-  const std::vector<std::string> words = split(text, ' ');
+  std::vector<std::string> words = split(text, ' ');
+  if (words.empty()) words.emplace_back("none");
   const std::vector<std::string> numbers = split(words.front(), '/');
   const auto number = [](const std::string& word) { return whole_number<int>(word).value_or(-1); };
   LocalPlace place{number(numbers.front()), number(numbers.back()), -1, {}};
@@ -319,11 +318,16 @@ std::optional<LocalPlace> local_place() {
     if (i == 1) place.memory = number(words[i]);
     if (i > 1) place.sockets.push_back(number(words[i]));
   }
+  const auto is_memory = [&](int file) {
+    struct stat entry {};
+    return ::fstat(file, &entry) == 0 && S_ISREG(entry.st_mode) &&
+           entry.st_size == static_cast<off_t>(meeting_bytes(place.ranks));
+  };
   const std::size_t sockets = place.rank == 0 ? static_cast<std::size_t>(place.ranks) - 1 : 1;
   const bool possible =
       place.rank >= 0 && place.rank < place.ranks && place.sockets.size() == sockets;
   const auto is_open = [](int file) { return ::fcntl(file, F_GETFD) >= 0; };
-  if (possible && is_open(place.memory) && std::ranges::all_of(place.sockets, is_open))
+  if (possible && is_memory(place.memory) && std::ranges::all_of(place.sockets, is_open))
     return place;
   throw MachineError(
       fmt::format("{}={} names no place that this process has", protocol::kRankVariable, text),

@@ -49,7 +49,8 @@ class Ranks {
 
 /// Joins the ranks that MPI's launcher started: initialises MPI here and finalises it on
 /// destruction. A process without a launcher is the only rank. Throws MachineError where MPI does
-/// not start, or where this build has none and the launcher started several.
+/// not start, or where this build has none and the launcher started several. Not of this library:
+/// of that of the mpi backend, or of what stands for it.
 std::unique_ptr<Ranks> join_by_mpi(int& argc, char**& argv);
 
 /// Returns "Open MPI v4.1.6"; empty where this build has no MPI.
@@ -60,6 +61,9 @@ std::string mpi_library();
 /// what it inherited is not there.
 std::unique_ptr<Ranks> join_locally();
 
+/// Makes this process the only rank.
+std::unique_ptr<Ranks> join_alone();
+
 /// Starts `command` as so many ranks on this host, and waits for their end. Rank 0 has this
 /// process's standard input, the others have none; what a rank writes to standard error comes line
 /// by line, with its number unless it is linkgain-bench's own. A rank that ends with an error, or
@@ -67,6 +71,9 @@ std::unique_ptr<Ranks> join_locally();
 /// Returns 0, the status of the rank that failed first, or 128 and the signal that ended it or this
 /// process. Throws MachineError where a rank cannot be started.
 int start_local_ranks(int ranks, const std::vector<std::string>& command);
+
+/// Returns how many ranks MPI's launcher says it started, by its variables; 0 without one.
+int ranks_of_launcher();
 
 /// Returns the number that a launcher gave this process, of linkgain's own or of MPI's, before the
 /// ranks have joined; absent without one.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/runtime/engine.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/session.hpp"
@@ -13,6 +14,23 @@ namespace linkgain::test {
 namespace {
 
 using testing::IsEmpty;
+
+TEST(LocalStart, ARanksWordsHaveItsNumber) {
+  testing::internal::CaptureStderr();
+  const int status = start_local_ranks(
+      2, {"/bin/sh", "-c",
+          "case $LINKGAIN_RANK in 1*) sleep 0.2; echo oops >&2; echo 'linkgain-bench: mine' >&2; "
+          "printf 'no end' >&2; exit 5;; *) exec sleep 30;; esac"});
+  EXPECT_THAT(split(testing::internal::GetCapturedStderr(), '\n'),
+              testing::ElementsAre("rank 1: oops", "linkgain-bench: mine", "rank 1: no end", ""));
+  EXPECT_EQ(status, 5);
+}
+
+TEST(LocalStart, WhatCannotBeStartedIsSaid) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(start_local_ranks(2, {"/no/such/program"}), 126);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("'/no/such/program'"));
+}
 
 /// Ranks 0 and 1, both of this process.
 class RankBoards : public ::testing::Test {

@@ -1,0 +1,114 @@
+#include <csignal>
+
+#include "harmed_run.hpp"
+
+/// Ranks that linkgain-bench starts itself, on the GPUs of the NVML double, and a linkgain-bench
+/// without MPI.
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+class BenchLocal : public testing::Test {
+ protected:
+  static ProgramRequest request(const std::string& fault, const Words& more = {}) {
+    ProgramRequest request{
+        .arguments = joined({BENCH_DOUBLE, "-g", "2", "-b", "8", "-e", "8", "-n", "2"}, more)};
+    request.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+    request.environment["LINKGAIN_NVML_SCENARIO"] = "no-nvlink";
+    if (!fault.empty()) request.environment["LINKGAIN_TEST_FAULT"] = fault;
+    return request;
+  }
+
+  /// Returns a job whose ranks have all begun and go on.
+  static void await_ranks(Program& program) {
+    ASSERT_TRUE(comes_true([&] { return benches(program, true).size() == 2; }, 60.0));
+    pause_for(0.2);
+    ASSERT_TRUE(program.is_running());
+  }
+};
+
+TEST_F(BenchLocal, EndsWithTheStatusOfItsRanks) {
+  const Outcome outcome = with_status(0, run_program(request("")));
+  EXPECT_THAT(outcome.output, HasSubstr("#  Rank  1 "));
+  EXPECT_EQ(run_program(request("", {"--only", "gpt2_step"})).status, 2);
+  ProgramRequest slow = request("");
+  slow.environment["NCCL_TESTS_MIN_BW"] = "1e9";
+  EXPECT_EQ(run_program(slow).status, 1);
+}
+
+TEST_F(BenchLocal, NamesARankThatDiesAndEndsTheOthers) {
+  for (const int rank : {0, 1}) {
+    const std::string number = std::to_string(rank);
+    Program program(request("die@" + number + "/start"));
+    const Outcome outcome = with_status(128 + SIGKILL, program.finish(20.0));
+    EXPECT_THAT(outcome.error, testing::AllOf(HasSubstr("rank " + number), HasSubstr("SIGKILL")));
+    EXPECT_THAT(program.processes(), IsEmpty());
+  }
+}
+
+TEST_F(BenchLocal, EndsWithItsRanksByASignal) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL}) {
+    Program program(request("hang@1/start"));
+    await_ranks(program);
+    program.signal(signal);
+    EXPECT_EQ(program.finish(20.0).status, 128 + signal);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 10.0)) << signal;
+  }
+}
+
+/// A stopped process takes no signal but one.
+TEST_F(BenchLocal, EndsRanksThatAreStopped) {
+  Program program(request("stop@1/start"));
+  await_ranks(program);
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.finish(20.0).status, 128 + SIGTERM);
+  EXPECT_THAT(program.processes(), IsEmpty());
+}
+
+TEST_F(BenchLocal, ARankThatIsKilledEndsAll) {
+  Program program(request("hang@1/start"));
+  await_ranks(program);
+  const std::vector<pid_t> ranks = benches(program, true);
+  ASSERT_THAT(ranks, SizeIs(2));
+  kill(ranks.back(), SIGKILL);
+  const Outcome outcome = with_status(128 + SIGKILL, program.finish(20.0));
+  EXPECT_THAT(outcome.error, HasSubstr("SIGKILL"));
+  EXPECT_THAT(program.processes(), IsEmpty());
+}
+
+TEST_F(BenchLocal, TakesNoPlaceThatItHasNot) {
+  for (const char* place : {"", "x", "2/2 5 7", "1/2", "1/2 900 901", "0/2 0"}) {
+    ProgramRequest wrong{.arguments = {BENCH_DOUBLE, "-b", "8"}};
+    wrong.environment["LINKGAIN_RANK"] = place;
+    const Outcome outcome = run_program(wrong);
+    EXPECT_EQ(outcome.status, 3) << place;
+    EXPECT_THAT(outcome.error, HasSubstr("LINKGAIN_RANK")) << place;
+  }
+}
+
+/// Never several runs of one rank in silence.
+TEST(BenchWithoutMpi, IsNotOneOfSeveralRanks) {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    ProgramRequest request{.arguments = {BENCH_WITHOUT_MPI, "--backend", "mpi"}};
+    request.environment[size] = "2";
+    const Outcome outcome = with_status(3, run_program(request));
+    EXPECT_THAT(outcome.error, HasSubstr("has no MPI")) << size;
+    request.environment[size] = "1";
+    EXPECT_EQ(run_program(request).status, 2) << "a link has two ends";
+  }
+}
+
+TEST(BenchWithoutMpi, NeedsNoLibraryOfMpi) {
+  const Outcome libraries = run_program({.arguments = {"ldd", BENCH_WITHOUT_MPI}});
+  EXPECT_THAT(libraries.output, Not(HasSubstr("libmpi")));
+  const Outcome refused = with_status(
+      3, run_program({.arguments = {BENCH_WITHOUT_MPI, "--np", "2", "--backend", "mpi"}}));
+  EXPECT_THAT(refused.error, HasSubstr("no mpi backend"));
+}
+
+}  // namespace
+}  // namespace linkgain::test
