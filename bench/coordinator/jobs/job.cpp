@@ -299,11 +299,13 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
   return words;
 }
 
-std::string MpiJob::do_name() const { return fmt::format("the job of variant '{}'", variant_); }
+std::string LaunchedJob::do_name() const {
+  return fmt::format("the job of variant '{}'", variant_);
+}
 
-MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalWatch* watch,
-               std::unique_ptr<TemporaryFolder> segments, std::function<void()> tick,
-               std::optional<int> ranks)
+LaunchedJob::LaunchedJob(std::string variant, const ProcessRequest& request,
+                         const SignalWatch* watch, std::unique_ptr<TemporaryFolder> segments,
+                         std::function<void()> tick, std::optional<int> ranks)
     : Job(ranks),
       variant_(std::move(variant)),
       log_(request.error_file),
@@ -315,7 +317,7 @@ MpiJob::MpiJob(std::string variant, const ProcessRequest& request, const SignalW
   secrets_.add(request.environment);
 }
 
-void MpiJob::give_up() noexcept {
+void LaunchedJob::give_up() noexcept {
   try {
     process_.ask_to_end();
   } catch (...) {
@@ -323,7 +325,7 @@ void MpiJob::give_up() noexcept {
   }
 }
 
-std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
+std::string LaunchedJob::do_exchange(const std::string& line, Seconds deadline) {
   const Deadline end(deadline);
   const Transfer written = process_.write_line(line, end.remaining(), watch_);
   if (written != Transfer::done) lose(line, written, deadline);
@@ -335,7 +337,7 @@ std::string MpiJob::do_exchange(const std::string& line, Seconds deadline) {
   return std::move(reply.line);
 }
 
-ReadResult MpiJob::read_reply(const Deadline& deadline) {
+ReadResult LaunchedJob::read_reply(const Deadline& deadline) {
   constexpr Seconds kTick{1.0};
   constexpr std::size_t kMostQuotedBytes = 200;
   // Lines that wait are read after it too, but may come as fast as they are read.
@@ -360,7 +362,7 @@ ReadResult MpiJob::read_reply(const Deadline& deadline) {
   }
 }
 
-void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
+void LaunchedJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   const std::string command = command_name(line);
   // Jobs start together: the first one's wait is part of the others'.
   const Seconds waited =
@@ -381,7 +383,7 @@ void MpiJob::lose(const std::string& line, Transfer outcome, Seconds deadline) {
   throw JobLost(secrets_.masked(std::move(text)), fmt::format("see {}", log_.string()));
 }
 
-void MpiJob::do_finish(Seconds deadline) {
+void LaunchedJob::do_finish(Seconds deadline) {
   process_.close_input();
   const std::optional<ProcessEnd> end = process_.wait(deadline, watch_);
   std::string problem;

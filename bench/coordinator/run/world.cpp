@@ -52,8 +52,8 @@ std::vector<GpuUse> GpuLookout::look() const {
   return uses;
 }
 
-MpiWorld::MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
-                   RunDirectory& directory, const SignalWatch& watch)
+LaunchedWorld::LaunchedWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
+                             RunDirectory& directory, const SignalWatch& watch)
     : options_(options),
       plan_(plan),
       directory_(directory),
@@ -65,14 +65,14 @@ MpiWorld::MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& s
   remove_left_segments();
 }
 
-void MpiWorld::rest(Seconds time) {
+void LaunchedWorld::rest(Seconds time) {
   pollfd entry{watch_.descriptor(), POLLIN, 0};
   ::poll(&entry, 1, static_cast<int>(time.value * 1000.0));
   watch_.throw_if_caught();
 }
 
 /// Builds the request that starts the worker of a variant. NCCL logs into a file.
-LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
+LaunchRequest LaunchedWorld::request_for(const Variant& variant, int launch) const {
   LaunchRequest request;
   request.launcher = plan_.launcher;
   request.ranks = plan_.ranks;
@@ -112,7 +112,7 @@ LaunchRequest MpiWorld::request_for(const Variant& variant, int launch) const {
   return request;
 }
 
-std::unique_ptr<Job> MpiWorld::start_job(int variant, int launch) {
+std::unique_ptr<Job> LaunchedWorld::start_job(int variant, int launch) {
   const Variant& chosen = plan_.variants[static_cast<std::size_t>(variant)];
   LaunchRequest request = request_for(chosen, launch);
   request.session_folder = sessions_.path() / fmt::format("{}", started_++);
@@ -122,12 +122,12 @@ std::unique_ptr<Job> MpiWorld::start_job(int variant, int launch) {
     reaper_.remember(segments->path());
   }
   const ProcessRequest process = process_request(request, directory_.job_log(chosen.name, launch));
-  return std::make_unique<MpiJob>(chosen.name, process, &watch_, std::move(segments), tick_,
-                                  plan_.ranks);
+  return std::make_unique<LaunchedJob>(chosen.name, process, &watch_, std::move(segments), tick_,
+                                       plan_.ranks);
 }
 
-Path MpiWorld::find_path(int variant, int launch, const protocol::HelloReply& hello,
-                         Algorithm algorithm) {
+Path LaunchedWorld::find_path(int variant, int launch, const protocol::HelloReply& hello,
+                              Algorithm algorithm) {
   if (hello.path) return *hello.path;
   if (plan_.backend != BackendKind::nccl) return Path::unknown;
   const std::string& name = plan_.variants[static_cast<std::size_t>(variant)].name;
@@ -136,7 +136,7 @@ Path MpiWorld::find_path(int variant, int launch, const protocol::HelloReply& he
   return path_of(lines, same_for_all_pairs(hello.machine.links, joined_by_nvlink), algorithm);
 }
 
-Seconds MpiWorld::now() const {
+Seconds LaunchedWorld::now() const {
   return Seconds{
       std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
 }

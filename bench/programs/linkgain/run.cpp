@@ -297,7 +297,7 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
   directory.make_logs();
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal(), record);
-  MpiWorld world(options, plan, site, directory, watch);
+  LaunchedWorld world(options, plan, site, directory, watch);
   int status = 0;
   try {
     Progress progress(progress_style(options.quiet), log.get());

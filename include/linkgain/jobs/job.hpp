@@ -37,7 +37,7 @@ class JobRefused : public Error {
 /// How long jobs of which nothing more is wanted have for their end at most.
 inline constexpr Seconds kShutdownTime{10.0};
 
-/// One variant's resident MPI job. Commands are answered in order; each has a deadline after which
+/// One variant's resident job. Commands are answered in order; each has a deadline after which
 /// the job is ended with all its processes and JobLost is thrown. Every call may throw JobLost;
 /// open also throws JobRefused where the backend cannot run the case.
 class Job {
@@ -97,12 +97,12 @@ std::vector<std::string> last_words(const std::filesystem::path& log, std::uintm
 /// answer; the job is then of no further use. Lines of standard output that are no replies, as of
 /// a launcher with a banner, are passed over, however many there are; so is what stands before a
 /// reply on its line. Not for use by several threads at once.
-class MpiJob : public Job {
+class LaunchedJob : public Job {
  public:
   /// Starts a job. `watch` may be null; else it must outlive the job. `segments`, where there is
   /// one, is the folder of the ranks' shared memory, which goes with the job. `tick` is called each
   /// second while an answer is awaited. `ranks` as of Job. Throws as Process does.
-  MpiJob(
+  LaunchedJob(
       std::string variant, const ProcessRequest& request, const SignalWatch* watch,
       std::unique_ptr<TemporaryFolder> segments = nullptr, std::function<void()> tick = [] {},
       std::optional<int> ranks = std::nullopt);

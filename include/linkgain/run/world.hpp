@@ -74,12 +74,12 @@ class GpuLookout {
 
 /// Jobs that a launcher starts, what NCCL logs into the run's directory, and this machine's clock.
 /// What it is given must outlive it.
-class MpiWorld : public RunWorld {
+class LaunchedWorld : public RunWorld {
  public:
   /// Throws UsageError where there is no place for temporary files, MachineError where no
   /// descriptor is left.
-  MpiWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
-           RunDirectory& directory, const SignalWatch& watch);
+  LaunchedWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
+                RunDirectory& directory, const SignalWatch& watch);
 
   std::unique_ptr<Job> start_job(int variant, int launch) override;
   Path find_path(int variant, int launch, const protocol::HelloReply& hello,

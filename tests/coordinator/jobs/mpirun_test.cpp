@@ -96,7 +96,7 @@ TEST_F(MpirunTest, VariablesReachTheRanks) {
 TEST_F(MpirunTest, ADyingRankEndsTheJobAndIsHeard) {
   const std::string worker =
       "test $OMPI_COMM_WORLD_RANK = 1 || sleep 1000; echo out of luck >&2; exit 3";
-  MpiJob job("host", shell(worker), &watch_);
+  LaunchedJob job("host", shell(worker), &watch_);
   const std::string said = refusal_of<JobLost>([&] { job.hello(kPlenty); });
   EXPECT_THAT(said, testing::HasSubstr("exit status 3"));
   EXPECT_THAT(said, testing::HasSubstr("\n  out of luck"));
