@@ -23,8 +23,11 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-/// What each GPU needs: a job of two ranks with 64 MiB of buffers took 1.45 GiB of an H200.
+/// What a job holds of each GPU, open case or not, by its context and communicator: one of two
+/// ranks with 64 MiB of buffers took 1.45 GiB of an H200.
 constexpr std::int64_t kIdleGpuBytes = 3 * kGiB / 2;
+/// What a driver keeps of a GPU that nobody uses, and more.
+constexpr std::int64_t kDriverGpuBytes = kGiB;
 /// What the host needs for each rank: pinned staging buffers and CUDA's own; without a GPU 18 MiB.
 constexpr std::int64_t kGpuRankBytes = kGiB;
 constexpr std::int64_t kHostRankBytes = 32 * kMiB;
@@ -45,7 +48,7 @@ struct Limit {
   std::int64_t per_job;
   std::int64_t per_open_case;  ///< more for the one job of a variant that has a case open
   std::string name;            ///< with the amount: "24.0 GiB of free GPU memory"
-  std::string advice;
+  std::string advice;          ///< may be empty
   /// Less, and one job of every variant at once is sure to fail: memory is estimated with something
   /// to spare.
   std::int64_t least = 0;
@@ -62,6 +65,15 @@ std::string bytes(std::optional<std::int64_t> amount) {
   return value < static_cast<double>(kGiB) ? fmt::format("{:.0f} MiB", value / kMiB)
                                            : fmt::format("{:.1f} GiB", value / kGiB);
 }
+
+std::int64_t ranks_of_host(const RunPlan& plan) { return divide_up(plan.ranks, plan.hosts); }
+
+/// Returns the bytes that a job holds of each GPU, or of a host, without an open case.
+std::int64_t idle_bytes(const RunPlan& plan) {
+  return plan.backend == BackendKind::nccl ? kIdleGpuBytes : ranks_of_host(plan) * kHostRankBytes;
+}
+
+int wanted_at_once(const RunPlan& plan) { return plan.is_soak ? 1 : plan.launches; }
 
 /// Returns how many jobs start in half of the budget; no fewer than those of kFewestLaunches.
 std::optional<int> jobs_in_budget(const RunPlan& plan) {
@@ -82,15 +94,18 @@ std::optional<int> jobs_in_budget(const RunPlan& plan) {
 std::vector<Limit> limits_of(const Site& site, const RunPlan& plan,
                              std::optional<std::int64_t> free_gpu, std::int64_t largest_case) {
   const bool gpu = plan.backend == BackendKind::nccl;
-  const std::int64_t ranks = divide_up(plan.ranks, plan.hosts);
+  const std::int64_t ranks = ranks_of_host(plan);
   const auto variants = static_cast<std::int64_t>(plan.variants.size());
   std::vector<Limit> limits;
   if (gpu) {
-    limits.push_back({free_gpu, kIdleGpuBytes, largest_case,
+    Limit whole{site.gpu_memory_bytes, idle_bytes(plan), largest_case, {}, {}};
+    const bool others = whole.available.value_or(0) - free_gpu.value_or(0) > kDriverGpuBytes;
+    const bool would_do = others && whole.launches(variants) >= wanted_at_once(plan);
+    limits.push_back({free_gpu, idle_bytes(plan), largest_case,
                       bytes(free_gpu) + " of free GPU memory",
-                      "end what else uses the GPUs to have all at once"});
+                      would_do ? "end what else uses the GPUs to have all at once" : ""});
   }
-  limits.push_back({site.host_memory_bytes, ranks * (gpu ? kGpuRankBytes : kHostRankBytes),
+  limits.push_back({site.host_memory_bytes, gpu ? ranks * kGpuRankBytes : idle_bytes(plan),
                     gpu ? 0 : largest_case,
                     bytes(site.host_memory_bytes) + " of available host memory",
                     "free memory to have all at once"});
@@ -139,7 +154,7 @@ void group_launches(const RunOptions& options, const std::vector<Limit>& limits,
          "drift between them is not cancelled; " + limit.advice});
     return;
   }
-  const int wanted = plan.is_soak ? 1 : plan.launches;
+  const int wanted = wanted_at_once(plan);
   const auto launches = [&](const Limit& limit) { return limit.launches(variants); };
   const auto tightest = std::ranges::min_element(limits, {}, launches);
   if (tightest == limits.end() || launches(*tightest) >= wanted) return;
@@ -151,15 +166,12 @@ void group_launches(const RunOptions& options, const std::vector<Limit>& limits,
       {name_of(WarningCode::launch_groups),
        fmt::format("launches run {} at a time, not all {} at once: {} {} for {} jobs", at_once,
                    wanted, tightest->name, tightest->too_little, wanted * variants),
-       "each time with one job of every variant, so the comparison is as good and only takes "
-       "longer; " +
-           tightest->advice});
+       fmt::format("each time with one job of every variant, so the comparison is as good and only "
+                   "takes longer{}{}",
+                   tightest->advice.empty() ? "" : "; ", tightest->advice)});
 }
 
 // Which cases fit.
-
-/// A job's context, communicator and graphs on its GPU beside the buffers.
-constexpr std::int64_t kJobOverheadBytes = std::int64_t{1} << 30;
 
 std::string gibibytes(std::int64_t bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
@@ -176,9 +188,9 @@ std::int64_t case_bytes(const Case& c, BackendKind backend) {
 }
 
 /// Returns the bytes of one job with this case. Ranks on several hosts share them evenly.
-std::int64_t job_bytes(const Case& c, BackendKind backend, int hosts) {
-  const std::int64_t bytes = case_bytes(c, backend);
-  return backend == BackendKind::mpi ? bytes / hosts : bytes + kJobOverheadBytes;
+std::int64_t job_bytes(const Case& c, const RunPlan& plan) {
+  const std::int64_t bytes = case_bytes(c, plan.backend);
+  return (plan.backend == BackendKind::mpi ? bytes / plan.hosts : bytes) + idle_bytes(plan);
 }
 
 /// What the cases of a plan are compared with.
@@ -227,7 +239,7 @@ class MemoryFit {
   }
 
  private:
-  std::int64_t need(const Case& c) const { return job_bytes(c, plan_.backend, plan_.hosts); }
+  std::int64_t need(const Case& c) const { return job_bytes(c, plan_); }
 
   bool fits(const Case& c, std::int64_t jobs) const { return need(c) * jobs <= memory_; }
 
@@ -312,26 +324,27 @@ class MemoryFit {
 
 }  // namespace
 
-std::int64_t job_memory(const RunPlan& plan) {
-  std::int64_t most = 0;
-  for (const Case& c : plan.cases) most = std::max(most, job_bytes(c, plan.backend, plan.hosts));
-  return most;
+JobMemory job_memory(const RunPlan& plan) {
+  JobMemory memory{.measuring = idle_bytes(plan), .waiting = idle_bytes(plan)};
+  for (const Case& c : plan.cases) {
+    memory.measuring = std::max(memory.measuring, job_bytes(c, plan));
+  }
+  return memory;
 }
 
 void fit_memory(const RunOptions& options, const Site& site, RunPlan& plan) {
   const bool gpu = plan.backend == BackendKind::nccl;
   const auto free_gpu = free_gpu_memory(site, plan);
-  std::optional<std::int64_t> memory = gpu ? free_gpu : site.host_memory_bytes;
-  if (gpu && !memory) memory = site.gpu_memory_bytes;
-  if (memory && !plan.cases.empty()) {
-    MemoryFit fit(options, *memory, plan);
+  plan.memory = gpu ? free_gpu : site.host_memory_bytes;
+  if (gpu && !plan.memory) plan.memory = site.gpu_memory_bytes;
+  if (plan.memory && !plan.cases.empty()) {
+    MemoryFit fit(options, *plan.memory, plan);
     fit.leave_out();
     fit.choose_schedule();
   }
   if (plan.schedule == Schedule::sequential) return;
-  const std::int64_t largest =
-      plan.cases.empty() ? 0 : job_memory(plan) - (gpu ? kJobOverheadBytes : 0);
-  group_launches(options, limits_of(site, plan, free_gpu, largest), plan);
+  const JobMemory job = job_memory(plan);
+  group_launches(options, limits_of(site, plan, free_gpu, job.measuring - job.waiting), plan);
 }
 
 }  // namespace linkgain

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
@@ -52,14 +54,34 @@ std::string rows_of(const std::vector<Variant>& variants) {
   return text;
 }
 
+/// Rounds to what is shown, so that the amounts that are shown add up.
+double shown_mebibytes(std::int64_t bytes) {
+  constexpr double kTenthOfGibibyte = 102.4;
+  const auto mebibytes = static_cast<double>(bytes) / (1 << 20);
+  return mebibytes < 1024.0 ? std::ceil(mebibytes)
+                            : std::round(mebibytes / kTenthOfGibibyte) * kTenthOfGibibyte;
+}
+
+std::string amount(double mebibytes) {
+  return mebibytes < 1024.0 ? fmt::format("{:.0f} MiB", mebibytes)
+                            : fmt::format("{:.1f} GiB", mebibytes / 1024.0);
+}
+
 std::string memory_text(const RunPlan& plan) {
-  const auto mebibytes = static_cast<double>(job_memory(plan)) / (1 << 20);
+  const JobMemory job = job_memory(plan);
   const int jobs = jobs_at_once(plan);
-  return fmt::format("up to {} of {} for each job; {}",
-                     mebibytes < 1024.0 ? fmt::format("{:.0f} MiB", std::ceil(mebibytes))
-                                        : fmt::format("{:.1f} GiB", mebibytes / 1024.0),
-                     plan.backend == BackendKind::nccl ? "each GPU" : "each host",
-                     jobs == 1 ? "one job at a time" : fmt::format("{} jobs at once", jobs));
+  const int measuring = std::min(jobs, static_cast<int>(plan.variants.size()));
+  const int waiting = jobs - measuring;
+  const double of_measuring = shown_mebibytes(job.measuring);
+  const double of_waiting = shown_mebibytes(job.waiting);
+  std::string text =
+      fmt::format("up to {}{} on {}: ", amount(measuring * of_measuring + waiting * of_waiting),
+                  plan.memory ? " of " + amount(shown_mebibytes(*plan.memory)) : "",
+                  plan.backend == BackendKind::nccl ? "each GPU" : "each host");
+  if (jobs == 1) return text + "one job at a time";
+  text += fmt::format("{} for each of {} jobs that measure", amount(of_measuring), measuring);
+  if (waiting == 0) return text;
+  return text + fmt::format(", {} for each of {} that wait", amount(of_waiting), waiting);
 }
 
 RunPlan plan_of_one_node(const RunOptions& options, Site site) {
@@ -72,6 +94,27 @@ RunPlan plan_of_one_node(const RunOptions& options, Site site) {
   return plan;
 }
 
+/// Returns the plan of a machine that has what this one `lacks`: GPUs, or a build for them.
+RunPlan plan_of_assumed_gpus(const RunOptions& options, Site site, const MachineError& lacks) {
+  const int found = site.gpus;
+  const bool has_nccl = std::exchange(site.has_nccl, true);
+  const int listed = options.gpus.empty() ? 0 : 1 + *std::ranges::max_element(options.gpus);
+  site.gpus = std::max({2, listed, found, options.ranks.value_or(2)});
+  RunPlan plan = make_plan(options, site);
+  std::string unknown;
+  if (found < site.gpus) {
+    unknown = fmt::format(". Not known are {} memory and whether they allow several jobs at once",
+                          found == 0 ? "their" : "the others'");
+  }
+  Warning warning = warning_of(
+      WarningCode::assumed_gpus,
+      fmt::format("this machine cannot run it ({}): the plan is that of a machine with {} GPUs{}",
+                  lacks.what(), plan.ranks, unknown));
+  if (!has_nccl) warning.advice = lacks.advice();
+  plan.warnings.push_back(std::move(warning));
+  return plan;
+}
+
 }  // namespace
 
 Seconds expected_duration(const RunPlan& plan) {
@@ -80,23 +123,15 @@ Seconds expected_duration(const RunPlan& plan) {
 }
 
 RunPlan preview_plan(const RunOptions& options, Site site) {
-  const bool has_gpus = site.has_nccl && site.gpus >= 2;
   const bool by_slurm = is_by_srun(options);
   const bool elsewhere = site.hostfile || options.hostfile || by_slurm;
-  const bool for_gpus = options.backend.value_or(BackendKind::nccl) == BackendKind::nccl;
   if (by_slurm && !options.hostfile && !site.allocation) return plan_of_one_node(options, site);
-  if (!for_gpus || elsewhere || has_gpus) return make_plan(options, site);
-  const std::string lack = site.gpus < 2 ? site.no_gpus_reason : site.nccl_missing;
-  const int listed = options.gpus.empty() ? 0 : 1 + *std::ranges::max_element(options.gpus);
-  site.has_nccl = true;
-  site.gpus = std::max({2, listed, site.gpus, options.ranks.value_or(2)});
-  RunPlan plan = make_plan(options, site);
-  plan.warnings.push_back(warning_of(
-      WarningCode::assumed_gpus,
-      fmt::format("this machine cannot run it ({}): the plan is that of a machine with {} GPUs. "
-                  "Not known are their memory and whether they allow several jobs at once",
-                  lack, plan.ranks)));
-  return plan;
+  try {
+    return make_plan(options, site);
+  } catch (const MachineError& lacks) {
+    if (elsewhere) throw;
+    return plan_of_assumed_gpus(options, site, lacks);
+  }
 }
 
 std::string plan_text(const RunPlan& plan, std::size_t columns) {

@@ -56,6 +56,8 @@ struct RunPlan {
   /// Launches whose jobs, one of every variant each, are up at once; absent: all.
   std::optional<int> launches_at_once;
   Schedule schedule = Schedule::paired;  ///< sequential: one job at a time
+  /// Bytes that jobs may use of each GPU, or of each host; absent: not known.
+  std::optional<std::int64_t> memory;
   /// Launches come one after the other, evenly over the budget, until that is used up.
   bool is_soak = false;
   unsigned seed = 1;  ///< of every random order
@@ -94,8 +96,13 @@ Seconds guessed_start_time(BackendKind backend, int jobs);
 /// Counts the launches whose jobs may be up at once.
 int launches_at_once(const RunPlan& plan);
 
-/// Returns bytes that a job takes at most: of the GPU that holds most of it, or of a host.
-std::int64_t job_memory(const RunPlan& plan);
+/// Bytes that a job takes at most: of the GPU that holds most of it, or of a host.
+struct JobMemory {
+  std::int64_t measuring;  ///< with the largest case open, as one job of every variant at once
+  std::int64_t waiting;    ///< without a case
+};
+
+JobMemory job_memory(const RunPlan& plan);
 
 /// Makes `plan`, with everything else decided, fit into the memory of the GPUs or of the host. A
 /// case that one job cannot hold, or that the variants' jobs cannot hold at once where

@@ -75,12 +75,37 @@ TEST(PreviewPlan, BySlurmWithoutAnAllocationIsThatOfOneNode) {
       allocated.warnings, [](const Warning& each) { return each.code == "assumed-node"; }));
 }
 
+TEST(PreviewPlan, SaysOfAssumedGpusOnlyWhatIsNotKnown) {
+  Site no_build = with_gpus(2);
+  no_build.has_nccl = false;
+  no_build.nccl_missing = "switched off with LINKGAIN_GPU=OFF";
+  std::string text;
+  const auto add = [&](const std::string& situation, const Site& site, std::optional<int> ranks) {
+    RunOptions options = one_size();
+    options.ranks = ranks;
+    const Warning warning = preview_plan(options, site).warnings.back();
+    text += situation + ":\n  " + warning.text + "\n      " + warning.advice + "\n";
+  };
+  add("no GPU, no CUDA", without_nccl(), {});
+  add("two GPUs, no CUDA", no_build, {});
+  add("two GPUs of four, no CUDA", no_build, 4);
+  add("one GPU", with_gpus(1), {});
+  expect_golden(text, "assumed_gpus.txt");
+}
+
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
   RunOptions options = one_size();
   options.gpus = {0, 1};
   RunPlan plan = make_plan(options, with_gpus(2));
   plan.variants.back().worker = "/opt/older/bin/linkgain-bench";
   std::string text = plan_text(plan, 60);
+  options = {};
+  options.operations = {OperationKind::gpt2_step};
+  for (const std::int64_t free : {47 * kGiB / 2, 14 * kGiB, 8 * kGiB}) {
+    Site site = with_gpus(2);
+    site.free_gpu_memory.assign(2, free);
+    text += "\n" + plan_text(make_plan(options, site), 60);
+  }
   options = {};
   options.backend = BackendKind::mpi;
   options.profile = Profile::quick;
