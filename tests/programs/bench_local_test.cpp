@@ -1,6 +1,7 @@
 #include <csignal>
 
 #include "harmed_run.hpp"
+#include "redirection.hpp"
 
 /// Ranks that linkgain-bench starts itself, on the GPUs of the NVML double, and a linkgain-bench
 /// without MPI.
@@ -78,6 +79,16 @@ TEST_F(BenchLocal, ARankThatIsKilledEndsAll) {
   const Outcome outcome = with_status(128 + SIGKILL, program.finish(20.0));
   EXPECT_THAT(outcome.error, HasSubstr("SIGKILL"));
   EXPECT_THAT(program.processes(), IsEmpty());
+}
+
+TEST_F(BenchLocal, WhoseOutputCannotBeWrittenIsAnError) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  const ScratchFolder folder;
+  for (const char* nowhere : {">/dev/full", ">&-"}) {
+    EXPECT_EQ(with_streams(folder, nowhere, request("")).status, 2) << nowhere;
+  }
+  in_shell(folder, "{ \"$@\"; echo $? >status; } | true", request(""));
+  EXPECT_EQ(read_text(folder / "status"), "2\n");
 }
 
 TEST_F(BenchLocal, TakesNoPlaceThatItHasNot) {

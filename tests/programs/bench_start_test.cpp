@@ -1,7 +1,4 @@
-#include <csignal>
-
-#include "harmed_run.hpp"
-#include "redirection.hpp"
+#include "programs.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -9,8 +6,6 @@
 namespace linkgain::test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -74,102 +69,10 @@ TEST_F(BenchStart, HasTheRanksExitStatus) {
   EXPECT_EQ(run_program(request).status, 1);
 }
 
-/// As Open MPI 4.1's does now and then where a rank left without MPI_Finalize. That it has ranks is
-/// looked for once a second.
-TEST_F(BenchStart, EndsAnMpirunThatOutlivesItsRanks) {
-  const ScratchFolder folder;
-  write_executable(folder / "mpirun", "#!/bin/sh\nsleep 3\nexec sleep 600\n");
-  ProgramRequest request = quick({LINKGAIN_BENCH, "-g", "2"});
-  request.environment["PATH"] = folder.path().string() + ":" + std::getenv("PATH");
-  const Outcome outcome = with_status(6, run_program(request));
-  EXPECT_THAT(outcome.error, HasSubstr("was killed"));
-  EXPECT_LT(outcome.seconds, 30.0 * slowdown());
-}
-
-TEST_F(BenchStart, EndsWithItsRanksByASignal) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
-    ASSERT_TRUE(
-        comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
-    EXPECT_THAT(program.processes_named("linkgain-bench"), SizeIs(4))
-        << "two ranks, who waits, who cleans up after that";
-    program.signal(signal);
-    EXPECT_EQ(program.finish(20.0).status, 128 + signal);
-    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 10.0));
-  }
-}
-
-/// mpirun ends with 0 whatever becomes of what it prints.
-TEST_F(BenchStart, WhoseOutputCannotBeWrittenIsAnError) {
-  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
-  const ScratchFolder folder;
-  for (const char* nowhere : {">/dev/full", ">&-"}) {
-    const Outcome outcome = with_streams(folder, nowhere, quick({LINKGAIN, "bench"}));
-    EXPECT_EQ(outcome.status, 2) << nowhere;
-    EXPECT_THAT(own_lines(outcome.error), ElementsAre(HasSubstr("the output: "))) << nowhere;
-  }
-  in_shell(folder, "{ \"$@\"; echo $? >status; } | true", quick({LINKGAIN, "bench"}));
-  EXPECT_EQ(read_text(folder / "status"), "2\n");
-}
-
-TEST_F(BenchStart, WhoseReaderStoppedEndsByASignal) {
-  const ScratchFolder folder;
-  const FullPipe pipe(folder / "pipe");
-  ProgramRequest request = alone({"/bin/sh", "-c", "exec \"$@\" >pipe", "sh", LINKGAIN, "bench",
-                                  "--backend", "mpi", "-b", "8", "-n", "1000000000"});
-  request.directory = folder.path();
-  Program program(request);
-  ASSERT_TRUE(
-      comes_true([&] { return program.processes_named("linkgain-bench").size() == 4; }, 60.0));
-  program.signal(SIGINT);
-  EXPECT_EQ(program.finish(20.0).status, 128 + SIGINT);
-}
-
-/// Whoever is killed leaves the files of shared memory.
-TEST_F(BenchStart, RemovesTheSharedMemoryOfAKilledMpirun) {
-  Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
-  ASSERT_TRUE(
-      comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
-  const Words folders = folders_of_segments(program);
-  ASSERT_THAT(folders, SizeIs(1)) << "of both ranks";
-  EXPECT_TRUE(std::filesystem::exists(folders.front()));
-  const std::vector<pid_t> launchers = program.processes_named("mpirun");
-  ASSERT_THAT(launchers, SizeIs(1));
-  kill(launchers.front(), SIGKILL);
-  const Outcome outcome = with_status(128 + SIGKILL, program.finish(20.0));
-  EXPECT_THAT(outcome.error, HasSubstr("mpirun was ended"));
-  EXPECT_FALSE(std::filesystem::exists(folders.front())) << folders.front();
-}
-
-TEST_F(BenchStart, ThatIsKilledLeavesNothing) {
-  for (const bool with_mpirun : {false, true}) {
-    Program program(alone({LINKGAIN_BENCH, "--np", "2", "--backend", "mpi", "--only", "all_reduce",
-                           "--sizes", "8", "--benchmark_min_time=600"}));
-    Words folders;
-    ASSERT_TRUE(comes_true(
-        [&] {
-          folders = folders_of_segments(program);
-          return !folders.empty() && !std::filesystem::is_empty(folders.front());
-        },
-        60.0));
-    if (with_mpirun) kill(program.processes_named("mpirun").at(0), SIGKILL);
-    program.signal(SIGKILL);
-    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
-    EXPECT_FALSE(std::filesystem::exists(folders.front())) << folders.front();
-  }
-}
-
 TEST_F(BenchStart, SaysOnlyWhatItsRanksDoNot) {
   const Outcome refused = with_status(
       2, run_program(alone({LINKGAIN, "bench", "--backend", "mpi", "--only", "copy_push"})));
   EXPECT_THAT(lines_of(refused.error), SizeIs(2)) << refused.error;
-
-  Program program(alone({LINKGAIN, "bench", "--backend", "mpi", "-b", "8", "-n", "1000000000"}));
-  ASSERT_TRUE(
-      comes_true([&] { return program.output().find("#  Rank  1") != std::string::npos; }, 60.0));
-  kill(program.processes_named("linkgain-bench").back(), SIGKILL);
-  const Outcome killed = with_status(128 + SIGKILL, program.finish(20.0));
-  EXPECT_THAT(lines_of(killed.error), ElementsAre(HasSubstr("SIGKILL")));
 }
 
 TEST_F(BenchStart, IsRefusedWithAReason) {

@@ -75,15 +75,6 @@ bool print_message(std::FILE* stream, std::string_view text, Seconds patience) n
   return text.empty();
 }
 
-int write_what_fits(int descriptor, std::string_view& text) noexcept {
-  const std::size_t most = bytes_at_once(descriptor);
-  while (!text.empty() && is_ready(descriptor, 0)) {
-    if (write_some(descriptor, text, most)) continue;
-    return errno == EAGAIN || errno == EINTR ? 0 : errno;
-  }
-  return 0;
-}
-
 void print_output(std::string_view text) noexcept {
   const IgnoredPipeSignal ignored;
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -79,11 +79,10 @@ void prove_mode(Watchdog& watchdog, const WorkerOptions& options);
 /// Returns versions, GPUs and capabilities of this build and machine as one line of JSON.
 std::string description_json();
 
-/// Has mpirun start the ranks asked for of this program on this host, with the same `arguments`,
-/// its name first, but for how many there are, and waits for them; signals go on to mpirun. Returns
-/// its status, or 128 and the signal that ended it. Throws UsageError in a job of several ranks and
-/// where not all that they print can be written, and MachineError where there is no mpirun or, of
-/// `auto`, no two GPUs.
+/// Starts the ranks asked for of this program on this host, with the same `arguments`, its name
+/// first, but for how many there are. Those of the mpi backend mpirun starts, which this process
+/// becomes; for others it waits and returns what start_local_ranks() does. Throws UsageError in a
+/// job of several ranks, and MachineError where there is no mpirun or, of `auto`, no two GPUs.
 int start_ranks(const WorkerOptions& options, std::vector<std::string> arguments);
 
 }  // namespace linkgain

@@ -18,10 +18,6 @@ void open_closed_standard_descriptors();
 /// `patience`, as into a pipe that is full since its reader stopped. False where any of it was.
 bool print_message(std::FILE* stream, std::string_view text, Seconds patience = {}) noexcept;
 
-/// Writes what the descriptor takes without waiting for a reader, and takes it from the text.
-/// Returns the error of a write, else 0. SIGPIPE must be ignored.
-int write_what_fits(int descriptor, std::string_view& text) noexcept;
-
 /// Prints results to standard output and flushes, however long its reader takes; what cannot be
 /// written is for with_output_in_full() to tell.
 void print_output(std::string_view text) noexcept;
