@@ -97,6 +97,7 @@ TEST(TopoProgram, DrawsGpusOnItsPageAsDoctorDoes) {
   for (const std::string command : {"topo", "doctor"}) {
     for (const auto& [scenario, words] : {std::pair{"h200x8", "every pair: NVLink NV18, 478 GB/s"},
                                           {"p2p-refused", "NVLink NV4 without P2P"},
+                                          {"h100-nvl", ">12 links<"},
                                           {"no-nvlink", "these GPUs: PHB without P2P"}}) {
       ProgramRequest request = topo(folder, scenario, {"--format", "html"});
       request.arguments[1] = command;

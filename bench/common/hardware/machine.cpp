@@ -28,6 +28,22 @@ std::optional<double> nvlink_total(const GpuInfo& gpu) {
   return *gpu.nvlink_links_active * *gpu.nvlink_rate_gb_per_s;
 }
 
+bool has_links_down(const GpuInfo& gpu) {
+  if (!gpu.nvlink_links || !gpu.nvlink_links_active) return false;
+  const int active = *gpu.nvlink_links_active;
+  return active < *gpu.nvlink_links && !are_all_of_bridges(gpu.name, active, *gpu.nvlink_links);
+}
+
+std::string nvlinks_text(const GpuInfo& gpu, std::string_view of) {
+  if (gpu.nvlink_links.value_or(0) == 0) return {};
+  const int possible = *gpu.nvlink_links;
+  if (!gpu.nvlink_links_active) return fmt::format("?{}{}", of, possible);
+  const int active = *gpu.nvlink_links_active;
+  return are_all_of_bridges(gpu.name, active, possible)
+             ? std::to_string(active)
+             : fmt::format("{}{}{}", active, of, possible);
+}
+
 bool has_unequal_nvlinks(const GpuInfo& gpu) {
   const std::optional<double> total = nvlink_total(gpu);
   if (!total || !gpu.nvlink_rate_gb_per_s) return false;

@@ -114,14 +114,22 @@ bool may_have_nvlink(const NvlinkInfo& nvlink) {
   return nvlink.possible.why() != WhyMissing::unsupported && nvlink.possible.value_or(1) != 0;
 }
 
+bool are_all_of_bridges(std::string_view model, int active, int possible) {
+  const bool has_bridges = model.ends_with("H100 NVL") || model.ends_with("H100 PCIe");
+  return has_bridges && active == 12 && possible == 18;
+}
+
+bool has_all_of_bridges(const TopologyGpu& gpu) {
+  static const std::vector<int> kNotOnBridges{4, 5, 10, 11, 16, 17};
+  const NvlinkInfo& nvlink = gpu.nvlink;
+  return are_all_of_bridges(gpu.name, nvlink.active.value_or(0), nvlink.possible.value_or(0)) &&
+         nvlink.dark.value_or({}) == kNotOnBridges;
+}
+
 bool has_links_down(const TopologyGpu& gpu) {
   const NvlinkInfo& nvlink = gpu.nvlink;
-  if (!nvlink.active.measured() || nvlink.active.value() >= nvlink.possible.value_or(0)) {
-    return false;
-  }
-  static const std::vector<int> kNotOnBridges{4, 5, 10, 11, 16, 17};
-  const bool has_bridges = gpu.name.ends_with("H100 NVL") || gpu.name.ends_with("H100 PCIe");
-  return !has_bridges || nvlink.dark.value_or({}) != kNotOnBridges;
+  return nvlink.active.measured() && nvlink.active.value() < nvlink.possible.value_or(0) &&
+         !has_all_of_bridges(gpu);
 }
 
 bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b) {

@@ -58,7 +58,7 @@ Finding check_links(const Survey& survey, const GpuSurvey& gpu, const TopologyGp
   FindingValue value =
       number("active", active) + " of " + number("possible", possible) + " links active";
   if (active == possible) return check.ok(value);
-  if (active > 0 && !has_links_down(links)) {
+  if (has_all_of_bridges(links)) {
     return check.ok(value + ": all that three bridges carry");
   }
   if (active > 0) value += which(nvlink);

@@ -71,7 +71,8 @@ std::string range_of(const std::set<int>& numbers) {
   return fmt::format("{} to {}", *numbers.begin(), *numbers.rbegin());
 }
 
-/// Says "4 of 4 links active" of each GPU, "links not counted (reason)"
+/// Says "4 of 4 links active" of each GPU, "12 links active (all that three bridges carry)", "links
+/// not counted (reason)".
 std::string links_text(const Topology& topology, const Places& places) {
   std::set<int> active;
   std::set<int> possible;
@@ -83,9 +84,12 @@ std::string links_text(const Topology& topology, const Places& places) {
     active.insert(nvlink.active.value());
     if (nvlink.possible.measured()) possible.insert(nvlink.possible.value());
   }
-  const std::string most = possible.empty() ? "" : " of " + range_of(possible);
-  return fmt::format("{}{} links active{}", range_of(active), most,
-                     places.size() > 2 ? " on each GPU" : "");
+  const bool are_all = std::ranges::all_of(
+      places, [&](int place) { return has_all_of_bridges(gpu_at(topology, place)); });
+  const std::string most = possible.empty() || are_all ? "" : " of " + range_of(possible);
+  return fmt::format("{}{} links active{}{}", range_of(active), most,
+                     places.size() > 2 ? " on each GPU" : "",
+                     are_all ? " (all that three bridges carry)" : "");
 }
 
 /// The answer for all pairs together.
@@ -246,23 +250,23 @@ bool is_bad(const Topology& topology, const Pairs& joined) {
 /// Says what to measure where two GPUs have a bridge that is in order, or could have one; else
 /// empty.
 std::string bridge_advice(const Topology& topology, const Joined& joined) {
-  constexpr const char* kCommand = "`linkgain run --profile bridge`";
   const auto is_bridge = [&](const TopologyPair& pair) {
     return !gpu_at(topology, pair.from).nvlink.switched.value_or(true);
   };
   const auto can_be = [&](const TopologyPair& pair) { return could_be_bridged(topology, pair); };
   if (is_bad(topology, joined.yes)) return {};
   if (std::ranges::any_of(joined.yes, is_bridge)) {
-    return fmt::format("What the bridge is worth: {}", kCommand);
+    return "What the bridge is worth: `linkgain run` (2 to 3 minutes, with training)";
   }
   const auto pair = std::ranges::find_if(joined.no, can_be);
   if (pair == joined.no.end()) return {};
   const std::string& model = gpu_at(topology, pair->from).name;
   const std::optional<double> rate = bridge_rate(model);
   return fmt::format(
-      "{}To estimate what a bridge could save: `linkgain run`. To measure it once fitted: {}",
-      rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "",
-      kCommand);
+      "{}What a bridge could save, and what it does once fitted: `linkgain run` before and after "
+      "(2 "
+      "to 3 minutes, with training)",
+      rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "");
 }
 
 /// Does doctor's checks of links and peer access: the worst that they find.

@@ -66,17 +66,11 @@ std::string pcie_text(const RankInfo& rank) {
 
 /// Says "18 of 18 links"; `brief`: "18/18".
 std::string links_text(const RankInfo& rank, bool brief) {
-  if (!rank.gpu || !rank.gpu->nvlink_links || *rank.gpu->nvlink_links == 0) return {};
-  const std::string active =
-      rank.gpu->nvlink_links_active ? std::to_string(*rank.gpu->nvlink_links_active) : "?";
-  return brief ? fmt::format("{}/{}", active, *rank.gpu->nvlink_links)
-               : fmt::format("{} of {} links", active, *rank.gpu->nvlink_links);
+  if (!rank.gpu || rank.gpu->nvlink_links.value_or(0) == 0) return {};
+  return brief ? nvlinks_text(*rank.gpu, "/") : nvlinks_text(*rank.gpu) + " links";
 }
 
-bool has_dark_links(const RankInfo& rank) {
-  return rank.gpu && rank.gpu->nvlink_links && rank.gpu->nvlink_links_active &&
-         *rank.gpu->nvlink_links_active < *rank.gpu->nvlink_links;
-}
+bool has_dark_links(const RankInfo& rank) { return rank.gpu && has_links_down(*rank.gpu); }
 
 /// Says the rate of a GPU's active links, of all GPUs alike; empty where they differ or are not
 /// known.

@@ -200,14 +200,10 @@ std::string yes_or_no(std::optional<bool> known) {
 }
 
 std::string nvlink_cell(const GpuInfo& gpu) {
-  if (!gpu.nvlink_links.has_value()) {
-    return {};
-  }
-  const std::string active =
-      gpu.nvlink_links_active.has_value() ? std::to_string(*gpu.nvlink_links_active) : "?";
+  const std::string links = nvlinks_text(gpu);
+  if (links.empty()) return {};
   const std::string generation = nvlink_version_name(gpu.nvlink_version.value_or(0));
-  return fmt::format("{} of {} links{}{}", active, *gpu.nvlink_links,
-                     generation.empty() ? "" : ", NVLink ", generation);
+  return fmt::format("{} links{}{}", links, generation.empty() ? "" : ", NVLink ", generation);
 }
 
 std::string pcie_cell(const GpuInfo& gpu) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/tables/number_format.hpp"
 
@@ -63,10 +64,10 @@ std::string metric_change(const CaseSummary& each, const Comparison& comparison)
                      is_more ? "higher" : "lower");
 }
 
-/// Says "the training takes 23 % less time", as the guide does, "it takes 5.1 % more time".
-std::string training_change(double ratio) {
+/// Says "the training in bf16 takes 23 % less time", as the guide does, "takes 5.1 % more time".
+std::string training_change(const Case& training, double ratio) {
   return fmt::format(
-      "the training takes {} {} time",
+      "the training in {} takes {} {} time", training_label(training),
       readable_percent(std::abs(less_time(ratio)), ratio >= 1.0 ? Whole::yes : Whole::no),
       ratio >= 1.0 ? "less" : "more");
 }
@@ -184,15 +185,14 @@ std::string no_change_sentence(const CaseSummary& each, const Comparison& compar
     return fmt::format("No difference in {} shown between {} {}.", each.definition().metric->name,
                        sides, figures);
   }
+  const std::string training = "the same training in " + training_label(each.definition());
   return comparison.verdict == Verdict::same
-             ? fmt::format("No difference was found between the same training {} {}.", sides,
-                           figures)
-             : fmt::format("Inconclusive: the same training {} {}. Use more launches.", sides,
-                           figures);
+             ? fmt::format("No difference was found between {} {} {}.", training, sides, figures)
+             : fmt::format("Inconclusive: {} {} {}. Use more launches.", training, sides, figures);
 }
 
 /// Says "With a, a step is 1.43x as fast as with b (95 % CI 1.40x to 1.46x over 6 runs each).", of
-/// a training "With a the training takes 23 % less time than with b (1.29x, 95 % CI …)."
+/// a training "With a the training in bf16 takes 23 % less time than with b (1.29x, 95 % CI …)."
 std::string change_sentence(const CaseSummary& each, const Comparison& comparison) {
   const std::optional<ProgramMetric>& metric = each.definition().metric;
   const std::string subject = subject_of(each, comparison);
@@ -212,10 +212,10 @@ std::string change_sentence(const CaseSummary& each, const Comparison& compariso
                                 replicates_text(each, comparison))
                   : "";
   } else {
-    change = fmt::format(
-        "With {}{} {}{}", subject, metric ? "," : "",
-        metric ? metric_change(each, comparison) : training_change(comparison.ratio->value),
-        is_named(each) ? " than with " + other : "");
+    change = fmt::format("With {}{} {}{}", subject, metric ? "," : "",
+                         metric ? metric_change(each, comparison)
+                                : training_change(each.definition(), comparison.ratio->value),
+                         is_named(each) ? " than with " + other : "");
   }
   if (comparison.has_interval()) return fmt::format("{} {}.", change, figures);
   const std::string ratio =

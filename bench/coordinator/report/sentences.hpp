@@ -22,8 +22,8 @@ Words words_of(Contrast contrast);
 std::string row_name(const CaseSummary& each, std::size_t variant);
 
 /// Says what holding one variant of a training or a program against the first came to: "With NVLink
-/// the training takes 23 % less time (1.29x, 95 % CI 1.28x to 1.30x over 6 launches).", as the
-/// guide has it; "With NVLink, it is 1.29x as fast (95 % CI 1.28x to 1.30x over 6 runs each)."
+/// the training in fp32 takes 23 % less time (1.29x, 95 % CI 1.28x to 1.30x over 6 launches).", as
+/// the guide has it; "With NVLink, it is 1.29x as fast (95 % CI 1.28x to 1.30x over 6 runs each)."
 Text outcome_sentence(const CaseSummary& each, const Comparison& comparison);
 
 /// Stands in the place of figures: "WRONG DATA".

@@ -84,8 +84,18 @@ std::string conditions(const Settings& settings, const CaseSummary& each) {
                      loss_text(each));
 }
 
+/// Gives the training that the answer speaks of, else the first.
+const CaseSummary& first_of(const RunSummary& summary) {
+  const Answer answer = answer_of(summary);
+  const auto spoken = std::ranges::find_if(answer.spoken, [](const AnswerRow& row) {
+    return is_training(row.of->definition().operation);
+  });
+  return spoken != answer.spoken.end() ? *spoken->of : *summary.trainings.front();
+}
+
 void add_first(Document& document, const RunSummary& summary, const CaseSummary& each) {
-  document.table(variants_table(each, {time_column(summary.record.settings, "Time")}));
+  const std::string title = "Time in " + training_label(each.definition());
+  document.table(variants_table(each, {time_column(summary.record.settings, title)}));
   for (const Comparison& comparison : each.comparisons) {
     document.paragraph(outcome_sentence(each, comparison));
   }
@@ -306,7 +316,7 @@ Document training_section(const RunSummary& summary) {
   Document document;
   document.heading("Training");
   if (!summary.trainings.empty()) {
-    add_first(document, summary, *summary.trainings.front());
+    add_first(document, summary, first_of(summary));
     add_grid(document, summary);
   }
   add_missing(document, summary);

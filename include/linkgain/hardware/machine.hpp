@@ -58,6 +58,14 @@ struct GpuInfo {
 /// known.
 std::optional<double> nvlink_total(const GpuInfo& gpu);
 
+/// Returns whether NVLinks of the GPU are down that could be up. H100 NVL and H100 PCIe with as
+/// many as three bridges carry have none.
+bool has_links_down(const GpuInfo& gpu);
+
+/// Returns how many NVLinks are active, "17 of 18"; "12" where three bridges carry no more. Empty
+/// for a GPU without NVLink.
+std::string nvlinks_text(const GpuInfo& gpu, std::string_view of = " of ");
+
 /// Returns whether the active NVLinks are known to have different rates.
 bool has_unequal_nvlinks(const GpuInfo& gpu);
 

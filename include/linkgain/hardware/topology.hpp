@@ -147,8 +147,14 @@ std::vector<TopologyPair> gpu_pairs(const Topology& topology);
 /// Returns whether the GPU has NVLink, or the driver does not say.
 bool may_have_nvlink(const NvlinkInfo& nvlink);
 
-/// Returns whether links of the GPU are down that could be up. H100 NVL and H100 PCIe have 18, of
-/// which three bridges carry 12: of each six the last two lead nowhere.
+/// Returns whether the active links are as many as three bridges carry: 12 of the 18 of H100 NVL
+/// and H100 PCIe.
+bool are_all_of_bridges(std::string_view model, int active, int possible);
+
+/// The same, and of each six links the last two, which lead nowhere, are those that are not active.
+bool has_all_of_bridges(const TopologyGpu& gpu);
+
+/// Returns whether links of the GPU are down that could be up.
 bool has_links_down(const TopologyGpu& gpu);
 
 /// Returns whether a bridge could join two GPUs: both are of one model with NVLink, and have no

@@ -34,9 +34,10 @@ Document soak_section(const RunSummary& summary);
 /// the summary is condensed, for those of the answer.
 Document nvlink_traffic_section(const RunSummary& summary);
 
-/// Makes such a section of the trainings: the guide's own table, of what all steps of the first
-/// training take with each variant, and how much less time that is; below it one table over all
-/// trainings, and why others were not measured. Empty where the record has no training.
+/// Makes such a section of the trainings: the guide's own table, of what all steps of the
+/// training that the answer speaks of, else of the first, take with each variant, and how much less
+/// time that is; below it one table over all trainings, and why others were not measured. Empty
+/// where the record has no training.
 Document training_section(const RunSummary& summary);
 
 /// Makes one table per curve with a row per size: every variant's time and bus bandwidth, the

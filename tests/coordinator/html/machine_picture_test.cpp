@@ -61,6 +61,24 @@ TEST(MachinePicture, ShowsPairsWithoutP2p) {
   EXPECT_THAT(html, HasSubstr("<td class=\"h0\">NV4<br/><small>SYS, without P2P</small></td>"));
 }
 
+/// Three bridges carry 12 of the 18 links of H100 NVL: with 8 of them one lacks, with 12 none.
+TEST(MachinePicture, ShowsLinksAsDownThatBridgesCouldCarry) {
+  for (const auto& [model, active, are_down] : {std::tuple{"NVIDIA H100 NVL", 12, false},
+                                                {"NVIDIA H100 PCIe", 12, false},
+                                                {"NVIDIA H100 NVL", 8, true},
+                                                {"NVIDIA H100", 12, true}}) {
+    Machine machine = node_of(2, active).machine;
+    for (RankInfo& rank : machine.ranks) {
+      rank.gpu->name = model;
+      rank.gpu->nvlink_links_active = active;
+    }
+    const std::string html = machine_figure(machine, "gpus");
+    for (const char* text : {"Only ", "box dark", " of 18 links"}) {
+      EXPECT_EQ(html.find(text) != std::string::npos, are_down) << model << active << text;
+    }
+  }
+}
+
 TEST(MachinePicture, HasRanksInThePlaceOfGpusAndEveryHost) {
   Record record;
   for (int i = 0; i < 20; ++i) {
