@@ -257,6 +257,27 @@ TEST_F(CheckProgram, WritesFilesForOtherPrograms) {
   EXPECT_EQ(run_program(parse).output, "4\n");
 }
 
+/// A node that lost a link must not stay exported as one that passed.
+TEST_F(CheckProgram, LeavesNoFilesOfAnEarlierCheckWhereNothingIsChecked) {
+  make_baseline(8);
+  const Words files{"--junit", "c.xml", "--prometheus", "c.prom"};
+  Json other = run_like(1.0, "after");
+  for (const Json& rank : Json(other["machine"]["ranks"])) {
+    other["machine"]["ranks"].push_back(rank);
+  }
+  const auto expect_told = [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.status, 2) << outcome.error;
+    EXPECT_THAT(read_text(folder_ / "c.prom"), HasSubstr("\nlinkgain_check_exit_status 2\n"));
+    EXPECT_THAT(read_text(folder_ / "c.xml"), HasSubstr("<failure type=\"error\""));
+    with_status(0, check(run_like(1.0, "after"), files));
+    EXPECT_THAT(read_text(folder_ / "c.prom"), HasSubstr("\nlinkgain_check_exit_status 0\n"));
+  };
+  with_status(0, check(run_like(1.0, "after"), files));
+  expect_told(check(other, files));
+  expect_told(run(joined({"check", "no-such-run", "--baseline", "b.json"}, files)));
+  expect_told(run(joined({"check", "before-0.json", "--baseline", "no.json"}, files)));
+}
+
 TEST_F(CheckProgram, PrometheusFilePassesPromtool) {
   if (!has_promtool()) GTEST_SKIP() << kNoPromtool;
   make_baseline(8);

@@ -467,10 +467,32 @@ std::string check_junit(const CheckResult& result) {
   return junit_text(suite);
 }
 
+std::string unchecked_junit(const std::string& reason) {
+  return junit_text({"linkgain check",
+                     "nothing was checked",
+                     "nothing was checked",
+                     {{"linkgain", "check", JunitOutcome::failed, "error", one_line(reason)}}});
+}
+
+namespace {
+
+void add_exit_status(PrometheusText& text, ExitCode status) {
+  text.gauge("linkgain_check_exit_status",
+             "0 passed, 1 failed, 2 nothing could be checked, 7 inconclusive.");
+  text.value(static_cast<int>(status));
+}
+
+}  // namespace
+
+std::string unchecked_prometheus() {
+  PrometheusText text;
+  add_exit_status(text, ExitCode::usage);
+  return text.text();
+}
+
 std::string check_prometheus(const CheckResult& result) {
   PrometheusText text;
-  text.gauge("linkgain_check_exit_status", "0 passed, 1 failed, 7 inconclusive.");
-  text.value(static_cast<int>(exit_code_of(result)));
+  add_exit_status(text, exit_code_of(result));
   text.gauge("linkgain_check_started_timestamp_seconds", "When the latest run checked began.");
   text.value(latest_start(result));
   text.gauge("linkgain_check_cases", "Cases and variants by verdict.");

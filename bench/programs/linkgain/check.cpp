@@ -68,21 +68,40 @@ void declare(CommandLine& line, CheckOptions& options) {
   add_file(line, "--prometheus", options.prometheus, kPrometheusHelp);
 }
 
+void write_files(const CheckOptions& options, const std::string& junit,
+                 const std::string& prometheus) {
+  if (options.junit) write_own_file(*options.junit, kJunitFile, junit);
+  if (options.prometheus) write_textfile(*options.prometheus, prometheus);
+}
+
+/// Returns what `work` does. Where it refuses what was given, the files asked for say so: what an
+/// earlier check left there would pass for this one's.
+template <typename Work>
+auto or_files_say_why(const CheckOptions& options, const Work& work) {
+  try {
+    return work();
+  } catch (const UsageError& error) {
+    write_files(options, unchecked_junit(error.what()), unchecked_prometheus());
+    throw;
+  }
+}
+
 /// Carries out `linkgain check`: compares records with a baseline, prints the result and writes the
 /// files asked for, each by way of a temporary file beside it. Returns the exit status of the
 /// check; throws UsageError where something cannot be read or written, a file asked for is one that
 /// is read or asked for twice, or the records are of another kind of machine.
 int carry_out(const CheckOptions& options) {
-  const Baseline baseline = read_baseline(options.baseline);
-  std::vector<NamedFile> inputs = files_of_records(options.records);
+  std::vector<NamedFile> inputs =
+      or_files_say_why(options, [&] { return files_of_records(options.records); });
   inputs.push_back({"--baseline", options.baseline});
   require_own_outputs(inputs, {{"--junit", options.junit, &kJunitFile},
                                {"--prometheus", options.prometheus, &kPrometheusFile}});
   require_textfile(options.prometheus, "linkgain_check_");
-  const CheckResult result =
-      check_records(read_named_records(options.records), baseline, options.tolerance);
-  if (options.junit) write_own_file(*options.junit, kJunitFile, check_junit(result));
-  if (options.prometheus) write_textfile(*options.prometheus, check_prometheus(result));
+  const CheckResult result = or_files_say_why(options, [&] {
+    const Baseline baseline = read_baseline(options.baseline);
+    return check_records(read_named_records(options.records), baseline, options.tolerance);
+  });
+  write_files(options, check_junit(result), check_prometheus(result));
   fmt::print("{}", output_text(result, options.format));
   return static_cast<int>(exit_code_of(result));
 }

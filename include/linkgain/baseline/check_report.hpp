@@ -29,6 +29,12 @@ std::string check_csv(const CheckResult& result);
 /// baseline are skipped too.
 std::string check_junit(const CheckResult& result);
 
+/// Writes the JUnit XML of a check that could not be done: an error with the reason.
+std::string unchecked_junit(const std::string& reason);
+
+/// Writes the gauge of a check that could not be done: exit status 2 alone.
+std::string unchecked_prometheus();
+
 /// Writes Prometheus' text format, for node_exporter's textfile collector: exit status, when the
 /// latest run began, counts by verdict, and for each case and variant times, shift with its
 /// interval, and whether it failed or stays open. What is not known has no series.
