@@ -345,6 +345,28 @@ test_test_fails_with_lint_but_ends_with_ctest() {
   expect_last_line '100% tests passed'
 }
 
+# A node that is slow, or of another machine, is not hidden by one that is not decided.
+test_node_check_ends_with_what_is_worst() {
+  local statuses expected node
+  double srun <<<'for node in 1 2 3; do mkdir -p "$work/nodes/node$node"; touch "$work/nodes/node$node/record.json"; done'
+  double linkgain <<<'[[ $1 == check ]] || exit 0; node=${2%/record.json}; exit "$(cat "$work/status${node: -1}")"'
+  while read -r expected statuses; do
+    # shellcheck disable=SC2086 # three words
+    set -- $statuses
+    for node in 1 2 3; do echo "${!node}" >"$work/status$node"; done
+    SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=3 SLURM_JOB_NODELIST='node[1-3]' run \
+      scripts/slurm/node-check.sbatch --out "$work/nodes" --baseline "$work/calls"
+    expect_status "$expected"
+  done <<'TEXT'
+0 0 0 0
+7 0 7 0
+1 1 7 0
+1 7 1 7
+2 7 1 2
+2 2 0 7
+TEXT
+}
+
 test_comparison_runs_both_tools_in_turn() {
   if ! type -P python3 >/dev/null; then
     printf 'python3 is not here: %s left out\n' "$test_name"
