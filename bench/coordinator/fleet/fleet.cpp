@@ -297,7 +297,8 @@ ExitCode exit_code_of(const FleetReport& report) {
   if (trouble || has(NodeState::missing) || has(NodeState::unreadable)) {
     return ExitCode::problem_found;
   }
-  const bool told = has_judged(report) && !has(NodeState::inconclusive);
+  const bool told =
+      has_judged(report) && !has(NodeState::inconclusive) && !has(NodeState::not_judged);
   return told || report.nodes.empty() ? ExitCode::success : ExitCode::inconclusive;
 }
 

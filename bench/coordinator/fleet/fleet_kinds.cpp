@@ -94,6 +94,13 @@ PeerDifference difference_of(const Machine& own, const Machine& usual) {
   return difference;
 }
 
+bool lacks_gpus(const FleetRecord& own, const Machine& usual) {
+  const Machine& machine = own.machine;
+  return !own.has_chosen_gpus && machine.processor == usual.processor &&
+         machine.processors == usual.processors && machine.ranks.size() < usual.ranks.size() &&
+         2 * machine.ranks.size() > usual.ranks.size();
+}
+
 namespace {
 
 /// Returns what a kind is called: the machine, and which program ran on it.
@@ -377,6 +384,15 @@ std::string groups_of(const Kind& kind, const FleetNames& names) {
       compress_hostlist(std::move(slower)));
 }
 
+/// Tells whether GPUs of one machine have different numbers of active NVLinks, as none is built.
+bool has_uneven_links(const Machine& machine) {
+  std::set<int> counts;
+  for (const RankInfo& rank : machine.ranks) {
+    if (rank.gpu && rank.gpu->nvlink_links_active) counts.insert(*rank.gpu->nvlink_links_active);
+  }
+  return counts.size() > 1;
+}
+
 constexpr std::size_t kMostNamedKinds = 5;
 
 }  // namespace
@@ -397,7 +413,10 @@ Kinds::Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& n
   }
   std::ranges::sort(by_size_, [](const Kind* a, const Kind* b) {
     const std::size_t sizes[] = {a->members.size(), b->members.size()};
-    return sizes[0] != sizes[1] ? sizes[0] > sizes[1] : a->machine < b->machine;
+    if (sizes[0] != sizes[1]) return sizes[0] > sizes[1];
+    const bool uneven[] = {has_uneven_links(a->members.front()->machine),
+                           has_uneven_links(b->members.front()->machine)};
+    return uneven[0] != uneven[1] ? uneven[1] : a->machine < b->machine;
   });
   for (const Kind* kind : by_size_) largest_.try_emplace(kind->model, kind);
   name_kinds();
@@ -434,11 +453,27 @@ void Kinds::name_kinds() {
   }
 }
 
+namespace {
+
+/// Tells whether a kind, however many machines are of it, is what the usual kind of its model
+/// becomes by one fault on each: what may break makes no kind of its own.
+bool is_broken(const Kind& own, const Kind& usual) {
+  if (&own == &usual) return false;
+  const bool is_rare = 2 * own.members.size() < usual.members.size();
+  const FleetRecord& record = *own.members.front();
+  const Machine& machine = usual.members.front()->machine;
+  if (own.machine != usual.machine) return is_rare && lacks_gpus(record, machine);
+  return (is_rare || has_uneven_links(record.machine)) &&
+         difference_of(record.machine, machine).lacks_links;
+}
+
+}  // namespace
+
 NodePeers Kinds::peers_of(const FleetRecord& record) const {
   const Kind& own = *kind_of_.at(&record);
-  if (own.members.size() >= kKindSize) return {&own, nullptr};
   const Kind* usual = largest_.at(own.model);
   if (usual->members.size() < kKindSize) return {};
+  if (own.members.size() >= kKindSize && !is_broken(own, *usual)) return {&own, nullptr};
   return {usual->machine == own.machine ? usual : nullptr, usual};
 }
 

@@ -35,6 +35,10 @@ struct PeerDifference {
 };
 PeerDifference difference_of(const Machine& own, const Machine& usual);
 
+/// Tells whether GPUs of the machine, less than half, fell out: its host is like its peers', and
+/// nobody chose some GPUs for its run. A machine with half of them may be built so.
+bool lacks_gpus(const FleetRecord& own, const Machine& usual);
+
 /// Returns "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
 std::string describe_machine(const Machine& machine);
 

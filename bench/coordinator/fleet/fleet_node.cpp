@@ -356,12 +356,12 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
   look_at_disturbance(record, node, findings);
   if (peers.usual != nullptr) {
     const Machine& usual = peers.usual->members.front()->machine;
-    // A run on some of the GPUs only says nothing against the node.
     const bool other_gpus = describe_machine(record.machine) != describe_machine(usual);
     const PeerDifference difference = difference_of(record.machine, usual);
-    findings.add(other_gpus               ? NodeState::not_judged
-                 : difference.lacks_links ? NodeState::faulty
-                                          : NodeState::odd_machine,
+    const bool lacks_parts = other_gpus ? lacks_gpus(record, usual) : difference.lacks_links;
+    findings.add(lacks_parts  ? NodeState::faulty
+                 : other_gpus ? NodeState::not_judged
+                              : NodeState::odd_machine,
                  difference.text, blame_by_links(record.machine, difference));
   }
   if (peers.judges != nullptr) {

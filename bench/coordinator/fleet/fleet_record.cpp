@@ -31,6 +31,20 @@ void require_document(std::string_view text) {
   if (text[first] == '[' && last == ']') throw json::NotARecord("not a record: a list");
 }
 
+/// Tells whether the run was to take some of the machine's GPUs, by an option or a variable; a
+/// program takes what it likes.
+bool has_chosen_gpus(const Settings& settings) {
+  const auto chooses = [](const std::string& word) {
+    const std::string option = word.substr(0, word.find('='));
+    return option == "--gpus" || option == "--np";
+  };
+  const auto is_narrowed = [](const Environment& each) {
+    return each.contains("CUDA_VISIBLE_DEVICES");
+  };
+  return settings.program || std::ranges::any_of(settings.argv, chooses) ||
+         std::ranges::any_of(settings.environment_in_force, is_narrowed);
+}
+
 /// Returns what a record says besides its cases.
 FleetRecord head_of(const Record& record) {
   FleetRecord own;
@@ -38,6 +52,7 @@ FleetRecord head_of(const Record& record) {
   own.status = record.status;
   own.exit_code = record.exit_code;
   own.launches = record.settings.launches;
+  own.has_chosen_gpus = has_chosen_gpus(record.settings);
   if (const std::optional<ProgramPlan>& program = record.settings.program) {
     own.program = shown_program(program->command, program->server);
   }

@@ -263,7 +263,7 @@ std::string fleet_prometheus(const FleetReport& report) {
   PrometheusText text;
   text.gauge("linkgain_fleet_exit_status",
              "0 nothing found, 1 a node is to be drained, missing or unreadable, 2 all are "
-             "unreadable, 7 one is inconclusive or none was judged.");
+             "unreadable, 7 one is inconclusive or was not judged.");
   text.value(static_cast<int>(exit_code_of(report)));
   text.gauge("linkgain_fleet_nodes", "Nodes by state.");
   for (const NodeState state : kValues<NodeState>) {

@@ -16,7 +16,7 @@ namespace linkgain {
 /// What a node is, the worst first.
 enum class NodeState {
   wrong_data,    ///< some output was wrong
-  faulty,        ///< it lacks links or lanes that its peers have, or hardware failed during its run
+  faulty,        ///< it lacks parts that its peers have, or hardware failed during its run
   incomplete,    ///< its run lost a job or did not end
   missing,       ///< it was expected and gave no record
   unreadable,    ///< its record, or the folder that it is in, cannot be read
@@ -122,7 +122,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
 bool has_judged(const FleetReport& report);
 
 /// Returns problem_found where a node is to blame, missing or unreadable; else inconclusive where
-/// one is or none was judged, else success; usage, which stands for input that cannot be read,
+/// one is or was not judged, else success; usage, which stands for input that cannot be read,
 /// where all nodes are unreadable.
 ExitCode exit_code_of(const FleetReport& report);
 

@@ -56,8 +56,9 @@ struct FleetRecord {
   std::string started;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
-  int launches = 1;       ///< that were asked for
-  std::string program{};  ///< what `linkgain exec` ran; empty of other runs
+  int launches = 1;              ///< that were asked for
+  bool has_chosen_gpus = false;  ///< it was to run on some of the machine's
+  std::string program{};         ///< what `linkgain exec` ran; empty of other runs
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours{};
   std::vector<CountedErrors> errors{};  ///< of links and GPUs, that were counted during the run

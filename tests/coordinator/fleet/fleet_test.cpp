@@ -138,8 +138,52 @@ TEST_F(Fleet, FindsMachinesThatAreNotLikeTheirPeers) {
   EXPECT_EQ(report.nodes[0].slow_cases, 2);
   EXPECT_EQ(report.nodes[1].state, NodeState::faulty);
   EXPECT_EQ(report.nodes[2].host, "node13");
-  EXPECT_EQ(report.nodes[2].state, NodeState::not_judged) << "three GPUs, perhaps not all";
-  EXPECT_THAT(report.drain, ElementsAre("node02", "node09"));
+  EXPECT_EQ(report.nodes[2].state, NodeState::faulty);
+  EXPECT_THAT(report.drain, ElementsAre("node02", "node09", "node13"));
+}
+
+/// The same fault on three machines is no kind of its own.
+TEST_F(Fleet, FindsOneFaultOnAsManyMachinesAsMakeAKind) {
+  for (const int number : {2, 5, 9}) node(number).machine.ranks[1].gpu->nvlink_links_active = 17;
+  const auto expect_faulty = [this](const std::string& why) {
+    const FleetReport report = judge();
+    EXPECT_THAT(report.drain, ElementsAre("node02", "node05", "node09"));
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(report.nodes[i].state, NodeState::faulty);
+      EXPECT_THAT(report.nodes[i].findings, Contains(HasSubstr(why)));
+    }
+  };
+  expect_faulty("17 of 18");
+  reset();
+  for (const int number : {2, 5, 9}) {
+    node(number) = fleet_node(node(number).machine.host, static_cast<std::uint64_t>(number), 3);
+  }
+  expect_faulty("3 x NVIDIA H200 where its peers have 4 x NVIDIA H200");
+  reset();
+  records_.resize(6);
+  for (const int number : {1, 2, 3}) node(number).machine.ranks[1].gpu->nvlink_links_active = 17;
+  EXPECT_THAT(judge().drain, ElementsAre("node01", "node02", "node03"))
+      << "no machine is built with one GPU's link less, half of a fleet neither";
+}
+
+TEST_F(Fleet, AccusesNoMachineWithOtherGpusAndNoRunOnSome) {
+  const auto state_of = [this](const Record& record) {
+    records_.push_back(record);
+    const FleetReport report = judge();
+    records_.pop_back();
+    EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive) << "whether it is good is not known";
+    return report.nodes.front().state;
+  };
+  Record chosen = fleet_node("node13", 13, 3);
+  chosen.settings.argv.push_back("--gpus=0,1,2");
+  EXPECT_EQ(state_of(chosen), NodeState::not_judged);
+  chosen.settings.argv.clear();
+  chosen.settings.environment_in_force = {{{"CUDA_VISIBLE_DEVICES", "0,1,2"}}};
+  EXPECT_EQ(state_of(chosen), NodeState::not_judged);
+  Record other_host = fleet_node("node13", 13, 3);
+  other_host.machine.processors = 64;
+  EXPECT_EQ(state_of(other_host), NodeState::not_judged);
+  EXPECT_EQ(state_of(fleet_node("node13", 13, 2)), NodeState::not_judged) << "half may be built";
 }
 
 TEST_F(Fleet, DoesNotJudgeWithoutPeers) {
