@@ -237,13 +237,11 @@ std::string size_text(const AnswerRow& row) {
 /// the sizes around the largest change.
 std::string at_some_sizes(const RunSummary& summary, const AnswerRow& most,
                           const std::string& what) {
-  const auto cases = cases_around(summary, most);
+  const std::vector<SizeRange> ranges = ranges_like(summary, most);
   const std::string where =
-      cases.size() == 1
+      ranges.size() == 1 && ranges.front().size() == 1
           ? fmt::format("At {}", size_text(most))
-          : fmt::format("From {} to {}, most at {}",
-                        readable_bytes(cases.front()->definition().size),
-                        readable_bytes(cases.back()->definition().size), size_text(most));
+          : fmt::format("From {}, most at {}", ranges_text(ranges, "from"), size_text(most));
   return fmt::format("{}: there {} is faster with {}.", where, what, variant_title(*most.of, 0));
 }
 

@@ -207,9 +207,14 @@ class RowChoice {
     for (const std::size_t other : others_) {
       AnswerRow row = is_wrong ? AnswerRow{} : most_changed(other);
       if (row.of != nullptr && row.of->contrast == Contrast::variant) {
-        row.of = *std::ranges::max_element(cases_around(summary_, row), {}, [&](const auto* each) {
+        const AnswerRow changed = row;
+        const auto change = [&](const CaseSummary* each) {
           return std::abs(std::log(AnswerRow{each, other}.comparison()->ratio->value));
-        });
+        };
+        for (const SizeRange range : ranges_like(summary_, changed)) {
+          const CaseSummary* const most = *std::ranges::max_element(range, {}, change);
+          if (change(most) > change(row.of)) row.of = most;
+        }
       }
       const auto first = std::ranges::find_if(candidates_, [other](const Candidate& each) {
         return each.row.other == other && !each.is_headroom;

@@ -132,6 +132,16 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   return text;
 }
 
+/// Tells whether the variant shows this verdict of the case, by a few per cent, which is what
+/// anybody asks about beside a larger change, or as much as what is spoken of.
+bool changes_with(const AnswerRow& row, const Comparison& spoken, Verdict verdict) {
+  constexpr double kFew = 0.03;
+  const Comparison* const own = row.comparison();
+  if (own == nullptr || own->verdict != verdict) return false;
+  const double least = std::min(std::log1p(kFew), std::abs(std::log(spoken.ratio->value)));
+  return std::abs(std::log(own->ratio->value)) >= least;
+}
+
 /// Finds the sizes of the row's curve at which the contrary is shown, the largest change first.
 std::vector<const CaseSummary*> contrary_cases(const RunSummary& summary, const AnswerRow& row) {
   const Verdict contrary =
@@ -140,8 +150,7 @@ std::vector<const CaseSummary*> contrary_cases(const RunSummary& summary, const 
   for (const Curve* curve : summary.curves()) {
     if (std::ranges::count(curve->cases, row.of) == 0) continue;
     std::ranges::copy_if(curve->cases, std::back_inserter(found), [&](const CaseSummary* each) {
-      const Comparison* const own = AnswerRow{each, row.other}.comparison();
-      return own != nullptr && own->verdict == contrary;
+      return changes_with({each, row.other}, *row.comparison(), contrary);
     });
   }
   std::ranges::stable_sort(found, std::ranges::greater{}, [&](const CaseSummary* each) {
@@ -215,16 +224,7 @@ std::pair<std::string, std::string> names_of(const RunSummary& summary, const An
   return {comparison.other->variant, comparison.first->variant};
 }
 
-constexpr double kAlike = 0.05;  ///< what nobody asks about beside a larger change
-
-/// Tells whether the variant changed this case in the same direction as the one that is spoken of,
-/// by more than kAlike or as much.
-bool changes_with(const AnswerRow& row, const Comparison& spoken) {
-  const Comparison* const own = row.comparison();
-  if (own == nullptr || own->verdict != spoken.verdict) return false;
-  const double least = std::min(std::log1p(kAlike), std::abs(std::log(spoken.ratio->value)));
-  return std::abs(std::log(own->ratio->value)) >= least;
-}
+constexpr double kAlike = 0.05;
 
 /// Says "; all-gather and reduce-scatter are within 5 %": of operations whose every interval beside
 /// this variant is.
@@ -255,9 +255,7 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 /// Says "NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64
 /// KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather is within 5 %."
 std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
-  const std::span<const CaseSummary* const> cases = cases_around(summary, row);
-  const Bytes least = cases.front()->definition().size;
-  const Bytes most = cases.back()->definition().size;
+  const std::vector<SizeRange> ranges = ranges_like(summary, row);
   const Comparison& comparison = *row.comparison();
   const Case& definition = row.of->definition();
   const auto [own, first] = names_of(summary, row);
@@ -265,12 +263,13 @@ std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
   const bool is_faster = comparison.verdict == Verdict::slower;
   const SpokenRatio spoken = spoken_ratio(inverse_of(*comparison.ratio));
   const std::string where =
-      least == most ? fmt::format("{}: {}", spoken_case(summary, definition), spoken.words)
-                    : fmt::format("{} of {} to {}, at most {} at {}",
-                                  spoken_curve(spoken_form(summary, definition),
-                                               word_for_ranks(summary.record.machine)),
-                                  readable_bytes(least), readable_bytes(most), spoken.text.estimate,
-                                  readable_bytes(definition.size));
+      ranges.size() == 1 && ranges.front().size() == 1
+          ? fmt::format("{}: {}", spoken_case(summary, definition), spoken.words)
+          : fmt::format("{} of {}, at most {} at {}",
+                        spoken_curve(spoken_form(summary, definition),
+                                     word_for_ranks(summary.record.machine)),
+                        ranges_text(ranges, "of"), spoken.text.estimate,
+                        readable_bytes(definition.size));
   return fmt::format("{} is {} than {} in {} ({}; {}){}{}.", own, is_faster ? "faster" : "slower",
                      first, where, values, interval_text(spoken.text, *comparison.ratio),
                      contrary_text(summary, row), unchanged_text(summary, row));
@@ -529,20 +528,41 @@ std::string disturbed_text(const Record& record) {
 
 }  // namespace
 
-std::span<const CaseSummary* const> cases_around(const RunSummary& summary, const AnswerRow& row) {
+std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
+  const auto changes = [&](const CaseSummary* each) {
+    return changes_with({each, row.other}, *row.comparison(), row.comparison()->verdict);
+  };
   for (const Curve* curve : summary.curves()) {
     const std::vector<const CaseSummary*>& cases = curve->cases;
-    auto first = std::ranges::find(cases, row.of);
-    if (first == cases.end()) continue;
-    const auto changes = [&](const CaseSummary* each) {
-      return changes_with({each, row.other}, *row.comparison());
-    };
-    auto last = first;
-    while (first != cases.begin() && changes(*(first - 1))) --first;
-    while (last + 1 != cases.end() && changes(*(last + 1))) ++last;
-    return {first, last + 1};
+    if (std::ranges::count(cases, row.of) == 0) continue;
+    std::vector<SizeRange> ranges;
+    auto first = std::ranges::find_if(cases, changes);
+    while (first != cases.end()) {
+      const auto last = std::find_if_not(first, cases.end(), changes);
+      ranges.emplace_back(first, last);
+      first = std::find_if(last, cases.end(), changes);
+    }
+    return ranges;
   }
-  return {&row.of, 1};
+  return {{&row.of, 1}};
+}
+
+std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition) {
+  const auto ends = [](const CaseSummary* least, const CaseSummary* most) {
+    const std::string from = readable_bytes(least->definition().size);
+    const std::string to = readable_bytes(most->definition().size);
+    return from == to ? from : fmt::format("{} to {}", from, to);
+  };
+  std::size_t sizes = 0;
+  std::vector<std::string> parts;
+  for (const SizeRange range : ranges) {
+    sizes += range.size();
+    const std::string own = ends(range.front(), range.back());
+    parts.push_back(parts.empty() ? own : fmt::format("{} {}", preposition, own));
+  }
+  constexpr std::size_t kMostNamed = 3;
+  if (parts.size() <= kMostNamed) return in_words(parts);
+  return fmt::format("{} ({} sizes)", ends(ranges.front().front(), ranges.back().back()), sizes);
 }
 
 std::string answer_alarm(const RunSummary& summary) {

@@ -106,15 +106,21 @@ std::string command_line(const Record& record) {
   return shown_command(record.settings.program->command);
 }
 
-/// Says nothing where the case is the largest that was asked for, or a latency, which is shown by
-/// its smallest.
-std::string larger_sizes(const RunSummary& summary, const CaseSummary& shown_case) {
-  if (is_latency(shown_case.definition().operation)) return {};
+/// Says nothing where a larger size has what the row shows, or none was asked for, or of a latency,
+/// which is shown by its smallest.
+std::string larger_sizes(const RunSummary& summary, const AnswerRow& row) {
+  if (is_latency(row.of->definition().operation)) return {};
   for (const CaseGroup& group : summary.groups) {
     const std::vector<const CaseSummary*>& cases = group.all.cases;
-    if (std::ranges::find(cases, &shown_case) == cases.end()) continue;
+    if (std::ranges::find(cases, row.of) == cases.end()) continue;
     const Bytes largest = cases.back()->definition().size;
-    if (largest.value <= shown_case.definition().size.value) return {};
+    const auto is_larger = [&](const CaseSummary* each) {
+      const Comparison* const own = AnswerRow{each, row.other}.comparison();
+      const bool is_measured = row.other == 0 ? each->is_measured : own && own->has_speed_up();
+      return is_measured && each->definition().size.value > row.of->definition().size.value;
+    };
+    if (largest.value <= row.of->definition().size.value) return {};
+    if (std::ranges::any_of(cases, is_larger)) return {};
     return fmt::format("No larger size, of up to {}, was measured{}.", readable_bytes(largest),
                        has_one_variant(summary) ? "" : " with both");
   }
@@ -173,7 +179,7 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
           in_lines(fmt::format("Path: {}", fmt::join(path_sentences(*answer.main()), " ")), style));
     }
     for (const std::string& note :
-         {left_out_text(answer, style.columns), larger_sizes(summary, *answer.rows.front().of)}) {
+         {left_out_text(answer, style.columns), larger_sizes(summary, answer.rows.front())}) {
       if (!note.empty()) notes.push_back(in_lines(note, style));
     }
   }

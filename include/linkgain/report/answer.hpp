@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/summary/run_summary.hpp"
@@ -48,9 +49,16 @@ struct Answer {
   }
 };
 
-/// Finds the cases of the sizes around the row's that changed with it, its own among them. The row,
-/// which must outlive them, has a comparison with a ratio.
-std::span<const CaseSummary* const> cases_around(const RunSummary& summary, const AnswerRow& row);
+/// Neighbouring sizes of a curve.
+using SizeRange = std::span<const CaseSummary* const>;
+
+/// Finds the sizes of the row's curve that changed as it did, its own among them. The row, which
+/// must outlive them, has a comparison with a ratio.
+std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row);
+
+/// Says "8 B to 1 MiB and of 16 MiB to 1 GiB", with this preposition; of many ranges the ends, "8 B
+/// to 1 GiB (9 sizes)".
+std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition);
 
 /// Says in at most so many columns what is left out; empty where nothing is.
 std::string left_out_text(const Answer& answer, std::size_t most);

@@ -180,7 +180,7 @@ std::vector<Spoken> sentences_of_changes() {
         "times at 1 GiB: that is the headroom."}},
       {"two NCCL versions",
        two_nccl_versions(),
-       {"NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64 "
+       {"NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 1 MiB, at most 1.69x at 64 "
         "KiB (12.84 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather and "
         "reduce-scatter are within 5 %."}},
       {"an operation and a training",
@@ -339,7 +339,7 @@ TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
        {"new is slower than p2p in all-reduce of 64 KiB to 256 KiB, at most 1.75x at 64 KiB ("}},
       {"another NCCL that has a setting of its own, too",
        versions,
-       {"new is slower than p2p in send-recv of 16 KiB to 512 KiB"}},
+       {"new is slower than p2p in send-recv of 16 KiB to 1 MiB"}},
       {"a variant that takes as long: its own ratio and values",
        of_variants({nvlink_case(all_reduce(1 << 28), 1.004e-3, 1.0e-3, 0.992, 1.0005)}, setting),
        {"new makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00",
@@ -356,6 +356,32 @@ TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
     EXPECT_THAT(sentence, StartsWith(row.parts.front()));
     for (const std::string& part : row.parts) EXPECT_THAT(sentence, HasSubstr(part));
     EXPECT_THAT(sentence, Not(HasSubstr("send-recv is within 5 %")));
+  }
+}
+
+TEST(Answer, NamesAllSizesThatChangeByMoreThanAFewPerCent) {
+  const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
+  const std::vector<Spoken> rows{
+      {"all sizes that change by a few per cent, as ranges",
+       of_variants({nvlink_case(all_reduce(1 << 10), 1e-5, 2e-5, 1.99, 2.01),
+                    nvlink_case(all_reduce(1 << 12), 1e-5, 1.9e-5, 1.89, 1.91),
+                    nvlink_case(all_reduce(1 << 20), 1.21e-5, 1e-5, 0.82, 0.84),
+                    nvlink_case(all_reduce(1 << 26), 1e-3, 1.04e-3, 1.03, 1.05),
+                    nvlink_case(all_reduce(1 << 28), 1e-3, 1.08e-3, 1.07, 1.09)},
+                   setting),
+       {"new is slower than p2p in all-reduce of 1 KiB to 4 KiB and of 64 MiB to 256 MiB, at most "
+        "2.00x at 1 KiB (",
+        "; at 1 MiB it is 1.21x as fast."}},
+      {"no clause on a lesser contrary",
+       of_variants({nvlink_case(all_reduce(1 << 10), 1e-5, 2e-5, 1.99, 2.01),
+                    nvlink_case(all_reduce(1 << 28), 1.006e-3, 1e-3, 0.992, 0.996)},
+                   setting),
+       {"new is slower than p2p in all-reduce of 1 KiB: 2.00x as long (", "over 6 launches)."}}};
+  for (const Spoken& row : rows) {
+    SCOPED_TRACE(row.what);
+    const std::string sentence = spoken(row.record);
+    EXPECT_THAT(sentence, StartsWith(row.parts.front()));
+    EXPECT_THAT(sentence, EndsWith(row.parts.back()));
   }
 }
 

@@ -182,6 +182,14 @@ TEST(Screen, EveryRecordOfTheTreeFits) {
   }
 }
 
+TEST(Screen, SaysThatNoLargerSizeWasMeasuredOnlyWhereThatIsSo) {
+  const Record record = recorded("2xH200-nccl-send_recv");  // its first rows are of smaller sizes
+  for (const std::size_t columns : {60U, 80U, 120U}) {
+    EXPECT_THAT(shown(record, {.columns = columns}),
+                testing::Not(testing::HasSubstr("No larger size")));
+  }
+}
+
 /// In Markdown and in plain text: a block of code of at most 12 lines.
 TEST(Card, FitsIntoAnIssue) {
   Situations cards;
