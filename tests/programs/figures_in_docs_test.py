@@ -179,7 +179,7 @@ class Figures(unittest.TestCase):
         compared = [row for (_, variant), row in rows_of("2xH200-nccl-versions").items() if variant == "new"]
         for operation, *cells in table(page, "Operation", "Graph, below 1 MiB")[0]:
             for (mode, least, end), cell in zip((("graph", 0, 1 << 20), ("graph", 1 << 20, 1 << 40),
-                                                 ("stream", 0, 1 << 20), ("stream", 4 << 20, 1 << 40)), cells):
+                                                 ("stream", 0, 4 << 20), ("stream", 4 << 20, 1 << 40)), cells):
                 ratios = [float(row["ratio"]) for row in compared if row["operation"] == operation.strip("`")
                           and row["launch"] == mode and least <= int(row["size_bytes"]) < end]
                 self.assertEqual(cell, f"{min(ratios):.2f} to {max(ratios):.2f}x", operation)
