@@ -38,6 +38,8 @@ constexpr WarningRow kRows[] = {
      "let a shell open the file in each run: -- sh -c 'wc -l < FILE'"},
     {exec_container, "exec-container", Weight::doubtful, ExitCode::success,
      "pass the variables on with -e NAME before the image"},
+    {exec_compose, "exec-compose", Weight::notice, ExitCode::success,
+     "list the variables under environment: in the compose file"},
     {resumed, "resumed", Weight::notice, ExitCode::success,
      "nothing: the run went on where it was ended"},
     {fewer_launches, "fewer-launches", Weight::notice, ExitCode::success,

@@ -125,8 +125,8 @@ std::string variable_of(const Record& record, const std::string& variant,
   const std::string key(variable);
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     if (settings.variants[i].name != variant) continue;
-    const std::string seen = value_of(in_force(record, i), key);
-    return seen.empty() ? value_of(settings.variants[i].environment, key) : seen;
+    const Environment& seen = in_force(record, i);
+    return value_of(seen.contains(key) ? seen : settings.variants[i].environment, key);
   }
   return {};
 }

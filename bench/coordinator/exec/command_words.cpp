@@ -155,8 +155,8 @@ bool takes_next(const Wrapper& wrapper, std::string_view word) {
   return word.find_first_of(wrapper.letters, 1) == word.size() - 1;
 }
 
-/// Leaves the words of the program that the wrapper runs.
-Words wrapped_words(const Wrapper& wrapper, Words words) {
+/// Leaves the words of the program that the wrapper runs, and keeps what it sets for it.
+Words wrapped_words(const Wrapper& wrapper, Words words, Environment& environment) {
   words = words.subspan(1);
   const auto drop = [&](std::ptrdiff_t count) {
     words = words.last(words.size() - std::min(words.size(), static_cast<std::size_t>(count)));
@@ -167,20 +167,24 @@ Words wrapped_words(const Wrapper& wrapper, Words words) {
     if (is_last) break;
   }
   drop(wrapper.operands);
-  const auto is_assignment = [&] { return words.front().find('=') != std::string::npos; };
-  while (wrapper.takes_assignments && !words.empty() && is_assignment()) drop(1);
+  while (wrapper.takes_assignments && !words.empty()) {
+    const std::size_t equals = words.front().find('=');
+    if (equals == std::string::npos) break;
+    environment[words.front().substr(0, equals)] = words.front().substr(equals + 1);
+    drop(1);
+  }
   return words;
 }
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// Leaves the words of the program that env, nice and the like run.
-Words without_wrappers(Words words) {
+/// Leaves the words of the program that env, nice and the like run, and keeps what they set for it.
+Words without_wrappers(Words words, Environment& environment) {
   while (!words.empty()) {
     const auto* const wrapper = std::ranges::find_if(
         kWrappers, [&](const auto& each) { return each.name == file_name(words.front()); });
     if (wrapper == kWrappers.end()) break;
-    words = wrapped_words(*wrapper, words);
+    words = wrapped_words(*wrapper, words, environment);
   }
   return words;
 }
@@ -207,28 +211,50 @@ std::string_view passed_variable(std::string_view word, std::string_view next) {
   return letter + 1 == word.size() ? next : word.substr(letter + 1);
 }
 
+/// Lists what -e and --env name: "NAME", "NAME=value".
+std::vector<std::string> passed_variables(Words words) {
+  std::vector<std::string> passed;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view next = i + 1 < words.size() ? std::string_view(words[i + 1]) : "";
+    const std::string_view each = passed_variable(words[i], next);
+    if (!each.empty()) passed.emplace_back(each);
+  }
+  return passed;
+}
+
 }  // namespace
 
-std::vector<std::string> kept_from_container(const std::vector<std::string>& command,
-                                             const Environment& environment) {
-  const Words words = without_wrappers(command);
-  if (words.empty() || !is_of_containers(words.front()) || !starts_in_container(words)) return {};
-  if (has_option(words, "--env-file|--env-host")) return {};
-  std::vector<std::string> names;
-  for (const auto& [name, value] : environment) {
-    bool is_passed = false;
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      const std::string_view next = i + 1 < words.size() ? std::string_view(words[i + 1]) : "";
-      const std::string_view passed = passed_variable(words[i], next);
-      is_passed = is_passed || passed == name || passed == fmt::format("{}={}", name, value);
-    }
-    if (!is_passed) names.push_back(name);
+Environment received(const std::vector<std::string>& command, Environment environment) {
+  const Words words = without_wrappers(command, environment);
+  if (words.empty() || !is_of_containers(words.front()) || !starts_in_container(words)) {
+    return environment;
   }
-  return names;
+  Environment inside;
+  if (has_option(words, "--env-file|--env-host")) inside = environment;
+  for (const std::string& passed : passed_variables(words)) {
+    const std::string name = passed.substr(0, passed.find('='));
+    if (name.size() < passed.size()) {
+      inside[name] = passed.substr(name.size() + 1);
+    } else if (environment.contains(name)) {
+      inside[name] = environment.at(name);
+    }
+  }
+  return inside;
+}
+
+bool starts_with_compose(const std::vector<std::string>& command) {
+  Environment unused;
+  const Words words = without_wrappers(command, unused);
+  if (words.empty() || !passed_variables(words).empty()) return false;
+  const std::string_view program = file_name(words.front());
+  return program.ends_with("-compose") ||
+         (is_of_containers(program) && words.size() > 1 && !starts_in_container(words) &&
+          has_option(words, "compose"));
 }
 
 std::string how_to_wait(const std::vector<std::string>& command) {
-  const Words words = without_wrappers(command);
+  Environment unused;
+  const Words words = without_wrappers(command, unused);
   if (words.empty()) return "";
   if (is_of_containers(words.front()) && is_container_in_background(words)) {
     return fmt::format("{} without -d", file_name(words.front()));

@@ -308,23 +308,44 @@ void Rounds::warn_of_rates() {
   }
 }
 
-/// Warns of variables of variants that do not enter the container in which the command runs.
+/// Warns of variables of variants that do not reach the program, as a container does not get them
+/// or the command sets them itself, and of those that a file of compose must list.
 void Rounds::warn_of_containers() {
   std::set<std::string> names;
+  std::set<std::string> for_compose;
+  bool is_set_by_command = false;
   for (int variant = 0; variant < variant_count(); ++variant) {
+    const Environment inside = environment_received(plan_, variant, {});
     const RunPlace place{.variant = variant};
-    const Environment& set = plan_.variants[static_cast<std::size_t>(variant)].environment;
-    const auto keep = [&](const std::vector<std::string>& words) {
-      for (const std::string& name : kept_from_container(words, set)) names.insert(name);
-    };
-    keep(command_of(plan_, place));
-    if (plan_.server) keep(server_of(plan_, place));
+    const bool by_compose =
+        starts_with_compose(plan_.server ? server_of(plan_, place) : command_of(plan_, place));
+    for (const auto& [name, value] :
+         plan_.variants[static_cast<std::size_t>(variant)].environment) {
+      if (by_compose) for_compose.insert(name);
+      if (inside.at(name) == value) continue;
+      names.insert(name);
+      is_set_by_command = is_set_by_command || !inside.at(name).empty();
+    }
+  }
+  if (!for_compose.empty()) {
+    const std::string all = fmt::format("{}", fmt::join(for_compose, ", "));
+    warn_at_once(
+        {name_of(WarningCode::exec_compose),
+         fmt::format("compose passes on only what environment: of its file lists; variants set {}",
+                     all),
+         fmt::format("list them there, without values: environment: [{}]", all)});
   }
   if (names.empty()) return;
+  const bool is_p2p = std::ranges::any_of(
+      names, [](const std::string& name) { return name.starts_with("NCCL_P2P_"); });
   Warning warning = warning_of(
       WarningCode::exec_container,
-      fmt::format("the container does not get what variants set: {}", fmt::join(names, ", ")));
-  warning.advice = fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
+      fmt::format("{} of the variants {} not reach the program{}", fmt::join(names, ", "),
+                  names.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
+  warning.advice =
+      is_set_by_command
+          ? fmt::format("give the command no values for {}", fmt::join(names, ", "))
+          : fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
   warn_at_once(warning);
 }
 

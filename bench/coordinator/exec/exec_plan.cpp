@@ -381,6 +381,16 @@ Environment environment_of(const Variant& variant, Environment environment) {
   return environment;
 }
 
+Environment environment_received(const ExecPlan& plan, int variant,
+                                 const Environment& environment) {
+  const RunPlace place{.variant = variant};
+  const Variant& own = plan.variants.at(static_cast<std::size_t>(variant));
+  Environment inside = received(plan.server ? server_of(plan, place) : command_of(plan, place),
+                                environment_of(own, environment));
+  for (const auto& [name, value] : own.environment) inside.try_emplace(name);
+  return inside;
+}
+
 KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment) {
   KnownSecrets secrets;
   secrets.add(environment);
@@ -432,7 +442,8 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
     shown.environment = without_secrets(variant.environment);
     shown.arguments = without_secrets(variant.arguments);
     Environment& in_force = settings.environment_in_force.emplace_back();
-    for (const auto& [name, value] : environment_of(variant, environment)) {
+    const auto place = static_cast<int>(settings.variants.size()) - 1;
+    for (const auto& [name, value] : environment_received(plan, place, environment)) {
       if (may_be_recorded(name) || variant.environment.contains(name)) {
         in_force[name] = value;
       }

@@ -353,18 +353,27 @@ bool is_like_first(const Record& record, const Variant& variant) {
          no_metric_differs(record, variant.name);
 }
 
-/// Warns of a variable of the caller's that takes P2P from the variant that should have it.
+/// Tells whether the command or the server's gives the variable a value.
+bool is_set_by_command(const ProgramPlan& program, const std::string& name) {
+  const auto sets = [&](const std::string& text) { return text.find(name + "=") != text.npos; };
+  return sets(program.server) || std::ranges::any_of(program.command, sets);
+}
+
+/// Warns of a variable of the caller's or of the command's that takes P2P from the variant that
+/// should have it.
 void warn_of_forbidden_p2p(Record& record) {
   const Settings& settings = record.settings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
     for (const auto& [name, value] : settings.environment_in_force[i]) {
-      if (variant.environment.contains(name) || !forbids_p2p(name, value)) continue;
+      if (value_of(variant.environment, name) == value || !forbids_p2p(name, value)) continue;
+      const bool by_command = is_set_by_command(*settings.program, name);
       record.warnings.push_back(
           {name_of(WarningCode::p2p_forbidden),
-           fmt::format("{} ran with {}={} of your environment, which forbids P2P", variant.name,
-                       name, value),
-           fmt::format("unset {} and run again", name)});
+           fmt::format("{} ran with {}={} of your {}, which forbids P2P", variant.name, name, value,
+                       by_command ? "command" : "environment"),
+           by_command ? fmt::format("give the command no value for {}", name)
+                      : fmt::format("unset {} and run again", name)});
     }
   }
 }

@@ -437,13 +437,15 @@ std::string hidden_change(const RunSummary& summary, const Answer& answer) {
   return fmt::format("The time is that of the whole run, start-up included{}; {}.", share, own);
 }
 
-/// Says what became of each metric, after a variable of the caller's that took P2P from a variant.
+/// Says what became of each metric, after what kept the variants from being what they set.
 std::vector<std::string> program_sentences(const RunSummary& summary, const Answer& answer) {
   if (answer.main() == nullptr) return {"No comparison: there is no valid run."};
   if (answer.comparison() == nullptr) return {"No comparison: one variant ran."};
   std::vector<std::string> sentences;
-  for (const Warning& warning : summary.record.warnings) {
-    if (is(warning, WarningCode::p2p_forbidden)) sentences.push_back(warning.text + ".");
+  for (const WarningCode code : {WarningCode::p2p_forbidden, WarningCode::exec_container}) {
+    for (const Warning& warning : summary.record.warnings) {
+      if (is(warning, code)) sentences.push_back(warning.text + ".");
+    }
   }
   for (const AnswerRow& each : answer.spoken) {
     sentences.push_back(outcome_sentence(*each.of, *each.comparison()).plain());

@@ -35,9 +35,13 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders);
 /// the like, too. Empty for all others, and where it waits.
 std::string how_to_wait(const std::vector<std::string>& command);
 
-/// Names the variables that a container of docker, podman or nerdctl does not get, as no -e, --env,
-/// --env-file or --env-host passes them on. None where the command starts no container.
-std::vector<std::string> kept_from_container(const std::vector<std::string>& command,
-                                             const Environment& environment);
+/// Says which variables the program of a command gets where the command gets `environment`: env
+/// sets some, and a container of docker, podman or nerdctl has those alone that -e or --env sets or
+/// passes on, all of them with --env-file or --env-host.
+Environment received(const std::vector<std::string>& command, Environment environment);
+
+/// Tells whether compose starts the program, with the variables that its file lists: no -e names
+/// some.
+bool starts_with_compose(const std::vector<std::string>& command);
 
 }  // namespace linkgain

@@ -116,6 +116,10 @@ std::string name_of(const ExecPlan& plan, const RunPlace& place);
 /// PYTHONUNBUFFERED=1 where it is not set, so that Python's output comes as it is written.
 Environment environment_of(const Variant& variant, Environment environment);
 
+/// Gives what the variant's program gets of it, the server's where there is one: an empty value
+/// where a variable of the variant does not reach it.
+Environment environment_received(const ExecPlan& plan, int variant, const Environment& environment);
+
 /// Collects the secrets in all that commands get: in this program's environment, of variants and
 /// command lines.
 KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment);

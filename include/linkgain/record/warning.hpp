@@ -26,6 +26,7 @@ enum class WarningCode {
   busy_processors,
   exec_input,
   exec_container,
+  exec_compose,
   // What happens while it measures
   resumed,
   fewer_launches,

@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 using Words = std::vector<std::string>;
 
 TEST(SplitWords, FollowsTheShell) {
@@ -91,23 +92,40 @@ TEST(HowToWait, LooksBehindProgramsThatRunAnother) {
   EXPECT_EQ(how_to_wait({}), "");
 }
 
-TEST(KeptFromContainer, AreVariablesThatNothingPassesOn) {
-  const Environment environment{{"A", "1"}, {"B", "2"}};
-  const auto kept = [&](const std::string& command) {
-    return kept_from_container(split_words(command, ""), environment);
+TEST(Received, IsWhatAContainerIsGivenAndTheCommandSets) {
+  const auto inside = [](const std::string& command) {
+    return received(split_words(command, ""), {{"A", "1"}, {"B", "2"}});
   };
   for (const char* none : {"docker run --rm --gpus all image train", "podman run image",
                            "nerdctl run -it image", "sudo /usr/bin/docker container run image",
-                           "docker exec box train", "docker run -e A=7 -e AB -e C image"}) {
-    EXPECT_THAT(kept(none), ElementsAre("A", "B")) << none;
+                           "docker exec box train", "docker run -e C image"}) {
+    EXPECT_THAT(inside(none), IsEmpty()) << none;
   }
-  EXPECT_THAT(kept("docker run -e A image train"), ElementsAre("B"));
+  EXPECT_THAT(inside("docker run -e A image train"), ElementsAre(Pair("A", "1")));
+  EXPECT_THAT(inside("docker exec --env A=7 -e AB=x box train"),
+              ElementsAre(Pair("A", "7"), Pair("AB", "x")));
+  EXPECT_THAT(inside("env A=7 docker run -e A image"), ElementsAre(Pair("A", "7")));
   for (const char* all :
        {"docker run -e A -e B image", "docker run -eA --env=B image", "docker run -ite A --env B i",
         "podman run --env-host image", "docker run --env-file=file image",
         "docker run --env-file file image", "docker run -e A=1 -e B=2 image",
         "docker compose run x", "docker pull image", "train run", "env A=1", ""}) {
-    EXPECT_THAT(kept(all), IsEmpty()) << all;
+    EXPECT_THAT(inside(all), ElementsAre(Pair("A", "1"), Pair("B", "2"))) << all;
+  }
+  for (const char* fixed : {"env A=7 train", "nice env A=7 timeout 3 train", "env -u X A=7 train",
+                            "podman run --env-host -e A=7 image"}) {
+    EXPECT_THAT(inside(fixed), ElementsAre(Pair("A", "7"), Pair("B", "2"))) << fixed;
+  }
+}
+
+TEST(StartsWithCompose, IsWhereTheFileHasTheVariables) {
+  for (const char* yes : {"docker compose up", "docker compose -f f.yaml run train",
+                          "env A=1 docker-compose up", "/usr/bin/podman compose up"}) {
+    EXPECT_TRUE(starts_with_compose(split_words(yes, ""))) << yes;
+  }
+  for (const char* no :
+       {"docker run image compose", "docker compose run -e A train", "train compose", ""}) {
+    EXPECT_FALSE(starts_with_compose(split_words(no, ""))) << no;
   }
 }
 

@@ -315,6 +315,39 @@ TEST(ExecAnswer, BeginsWithWhatTookP2pFromTheVariantThatShouldHaveIt) {
   EXPECT_THAT(answer_of(record), StartsWith("p2p ran with NCCL_P2P_DISABLE=1"));
 }
 
+TEST(ExecAnswer, BeginsWithWhatTheCommandDoesToTheVariables) {
+  const auto record_with = [](const std::vector<std::string>& command, bool is_server) {
+    ExecOptions options = reported_options();
+    ExecPlan plan = make_exec_plan(options, kPath);
+    plan.command = command;
+    if (is_server) {
+      options.server = "docker run -e NCCL_P2P_DISABLE=1 image";
+      plan.server = ServerPlan{.command = split_words(options.server, ""),
+                               .ready = LinePattern("ready", "--ready")};
+    }
+    return execute_double(options, plan, RunDouble([](const RunPlace& place) {
+                            return report_of(place, {{"time", one_value(1.0)}});
+                          }))
+        .record;
+  };
+  const auto expect = [](const Record& record, const std::string& begin) {
+    EXPECT_THAT(answer_of(record), StartsWith(begin));
+    EXPECT_THAT(answer_of(record), Not(HasSubstr("with and without P2P")));
+    EXPECT_THAT(exec_markdown(record), HasSubstr("| Variant |"));
+  };
+  const std::string forbidden =
+      "p2p ran with NCCL_P2P_DISABLE=1 of your command, which forbids P2P";
+  const std::vector<std::string> run{"docker", "run", "-e", "NCCL_P2P_DISABLE=1", "image"};
+  std::vector<std::string> all = run;
+  all.insert(all.begin() + 2, {"-e", "NCCL_NVLS_ENABLE=0", "-e", "NCCL_WIN_ENABLE=0"});
+  expect(record_with(all, false), forbidden);
+  expect(record_with(run, false), "p2p ran");
+  expect(record_with({"env", "NCCL_P2P_DISABLE=1", "train"}, false), forbidden);
+  expect(record_with({"sh"}, true), "p2p ran");
+  expect(record_with({"docker", "exec", "box", "train"}, false),
+         "NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE, NCCL_WIN_ENABLE of ");
+}
+
 TEST(ExecAnswer, ExplainsATimeThatDoesNotShowTheChangeOfAMetric) {
   ExecOptions options = reported_options();
   options.metrics = {"rate=([0-9])"};

@@ -189,11 +189,35 @@ TEST_F(Exec, WarnsOfVariablesThatDoNotEnterTheContainer) {
   };
   EXPECT_EQ(warning_of_runs().code, "") << "no container";
   plan.command = {"docker", "run", "-e", "NCCL_WIN_ENABLE", "image"};
-  EXPECT_THAT(warning_of_runs().text, testing::HasSubstr(": NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE"));
+  EXPECT_THAT(warning_of_runs().text, testing::StartsWith("NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE of"));
+  EXPECT_THAT(warning_of_runs().text, testing::EndsWith("P2P was not switched"));
   EXPECT_THAT(warning_of_runs().advice,
               testing::HasSubstr(": -e NCCL_NVLS_ENABLE -e NCCL_P2P_DISABLE"));
   plan.command.insert(plan.command.begin() + 2, "--env-host");
   EXPECT_EQ(warning_of_runs().code, "");
+  plan.command = {"env", "NCCL_P2P_DISABLE=0", "train"};
+  EXPECT_THAT(warning_of_runs().text, testing::StartsWith("NCCL_P2P_DISABLE of "));
+  EXPECT_THAT(warning_of_runs().advice, testing::HasSubstr("no values for NCCL_P2P_DISABLE"));
+  plan.command = {"docker", "run", "client"};
+  plan.server = ServerPlan{.command = {"sh"}, .ready = LinePattern("ready", "--ready")};
+  EXPECT_EQ(warning_of_runs().code, "") << "the client need not get them";
+  plan.server->command = plan.command;
+  EXPECT_EQ(warning_of_runs().code, "exec-container");
+}
+
+TEST_F(Exec, SaysThatAComposeFileMustListVariables) {
+  ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
+  const auto codes_of_runs = [&] {
+    return codes(execute_double(options_, plan, RunDouble([](const RunPlace& place) {
+                                  return of_time(place, 1.0);
+                                }))
+                     .record);
+  };
+  EXPECT_THAT(codes_of_runs(), testing::Not(Contains("exec-compose")));
+  plan.server =
+      ServerPlan{.command = {"docker", "compose", "up"}, .ready = LinePattern("ready", "--ready")};
+  EXPECT_THAT(codes_of_runs(), Contains("exec-compose"));
+  EXPECT_THAT(codes_of_runs(), testing::Not(Contains("exec-container")));
 }
 
 TEST_F(Exec, WarnsOfInheritedVariables) {
