@@ -324,7 +324,76 @@ std::string came_out_text(const Interval& widths) {
   return low == high ? "±" + low : fmt::format("±{} to ±{}", low, high);
 }
 
-Text whether_trusted(const RunSummary& summary, WarningWeight weight, const Widths& widths) {
+/// How wide the interval of one comparison came out.
+struct OwnWidth {
+  const CaseSummary* of = nullptr;
+  double width = 0.0;
+
+  bool is_missed(const Settings& settings) const {
+    return width > precision_of(settings, of->definition());
+  }
+};
+
+/// Adds the widest of the row's intervals, where it has one.
+void add_width(const AnswerRow& row, std::vector<OwnWidth>& widths) {
+  OwnWidth widest{row.of};
+  for (const Comparison& each : row.of->comparisons) {
+    const bool is_meant = row.other == 0 || &each == row.comparison();
+    if (!is_meant || !each.has_speed_up() || !each.has_interval()) continue;
+    widest.width = std::max(widest.width, relative_half_width(*each.ratio).value_or(0.0));
+  }
+  if (widest.width > 0.0) widths.push_back(widest);
+}
+
+/// Says "latency ±8.8 %", of a program the metric.
+std::string width_text(const OwnWidth& own) {
+  const Case& definition = own.of->definition();
+  return fmt::format("{} ±{}",
+                     definition.metric ? definition.metric->name : spoken_operation(definition),
+                     percent_of_digits(own.width, 2));
+}
+
+/// What the answer's first sentence speaks of, and how wide that is.
+struct Headline {
+  std::string widths;      ///< "send-recv ±2.0 %, training ±0.9 %; widest: latency ±8.8 %"
+  bool is_missed = false;  ///< the precision asked for, by its first case
+};
+
+Headline headline_of(const RunSummary& summary, const Answer& answer) {
+  const Settings& settings = summary.record.settings;
+  std::vector<OwnWidth> spoken;
+  for (const AnswerRow& row : answer.spoken) add_width(row, spoken);
+  std::vector<OwnWidth> trainings;
+  for (const CaseSummary* each : summary.trainings) add_width({each}, trainings);
+  std::vector<OwnWidth> rows = trainings;
+  for (const AnswerRow& row : answer.rows) add_width(row, rows);
+  Headline headline;
+  if (spoken.empty()) return headline;
+  headline.is_missed = spoken.front().is_missed(settings);
+  const bool of_training = is_training(spoken.front().of->definition().operation);
+  if (!of_training && !trainings.empty()) {
+    spoken.push_back(*std::ranges::max_element(trainings, {}, &OwnWidth::width));
+  }
+  headline.widths = width_text(spoken.front());
+  if (headline.is_missed) {
+    headline.widths +=
+        fmt::format(" (±{} was asked for)",
+                    percent_of_digits(precision_of(settings, spoken.front().of->definition())));
+  }
+  for (const OwnWidth& each : std::span(spoken).subspan(1)) {
+    const std::string text = width_text(each);
+    if (headline.widths.find(text) == std::string::npos) headline.widths += ", " + text;
+  }
+  const auto by_width = [](const OwnWidth& each) { return each.width; };
+  const OwnWidth& widest = *std::ranges::max_element(rows, {}, by_width);
+  if (widest.width > std::ranges::max(spoken, {}, by_width).width) {
+    headline.widths += "; widest: " + width_text(widest);
+  }
+  return headline;
+}
+
+Text whether_trusted(const RunSummary& summary, const Answer& answer, WarningWeight weight,
+                     const Widths& widths) {
   const Settings& settings = summary.record.settings;
   if (weight == WarningWeight::wrong) {
     return verdict_of("No:", Tone::bad, " data are wrong, or the path is.");
@@ -340,20 +409,23 @@ Text whether_trusted(const RunSummary& summary, WarningWeight weight, const Widt
   if (weight == WarningWeight::incomplete) {
     return verdict_of("What was measured,", Tone::doubtful, " within the intervals.");
   }
-  const std::string came_out = widths.came_out ? came_out_text(*widths.came_out) : "";
+  const Headline headline = headline_of(summary, answer);
   if (widths.is_more_than_default) {
     return verdict_of("With care:", Tone::doubtful,
-                      fmt::format(" ±{} was asked for; the answer's intervals are {}.",
-                                  percent_of_digits(*settings.precision), came_out));
+                      fmt::format(" ±{} was asked for; the intervals are: {}.",
+                                  percent_of_digits(*settings.precision), headline.widths));
   }
   if (weight == WarningWeight::doubtful) {
     return verdict_of("With care:", Tone::doubtful,
                       " the intervals do not cover what may be wrong.");
   }
+  if (headline.is_missed) {
+    return verdict_of("With care:", Tone::doubtful, fmt::format(" {}.", headline.widths));
+  }
   return verdict_of("Yes,", Tone::good,
-                    came_out.empty()
+                    headline.widths.empty()
                         ? " within the intervals."
-                        : fmt::format(" within the answer's intervals: {}.", came_out));
+                        : fmt::format(" within the intervals: {}.", headline.widths));
 }
 
 std::string launches_text(const RunSummary& summary) {
@@ -443,7 +515,7 @@ Asked trust_question(const RunSummary& summary, const Answer& answer, WarningWei
   const Widths widths = widths_of(summary, answer);
   std::vector<std::string> items{checked_text(summary), launches_text(summary)};
   if (summary.launches.most > 1) items.push_back(precision_reached(summary, widths));
-  return {"trust", "Can it be trusted?", whether_trusted(summary, weight, widths),
+  return {"trust", "Can it be trusted?", whether_trusted(summary, answer, weight, widths),
           with_items(items)};
 }
 
