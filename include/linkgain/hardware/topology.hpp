@@ -151,7 +151,8 @@ bool may_have_nvlink(const NvlinkInfo& nvlink);
 /// and H100 PCIe.
 bool are_all_of_bridges(std::string_view model, int active, int possible);
 
-/// The same, and of each six links the last two, which lead nowhere, are those that are not active.
+/// Tells the same, and that of each six links the last two, which lead nowhere, are those that are
+/// not active.
 bool has_all_of_bridges(const TopologyGpu& gpu);
 
 /// Returns whether links of the GPU are down that could be up.

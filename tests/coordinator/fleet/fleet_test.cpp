@@ -351,7 +351,7 @@ TEST_F(Fleet, CallsNeitherOfTwoGroupsTheStandard) {
       if (i <= slow) slow_down(node(i), 1.3, [](const Case& c) { return is_pair(c, 1, 3); });
     }
   };
-  for (const auto [nodes, slow] : {std::pair{64, 32}, {64, 31}, {64, 40}, {7, 3}, {4, 2}}) {
+  for (const auto& [nodes, slow] : {std::pair{64, 32}, {64, 31}, {64, 40}, {7, 3}, {4, 2}}) {
     measure(nodes, slow);
     const FleetReport report = judge();
     EXPECT_THAT(report.drain, IsEmpty());

@@ -3,9 +3,9 @@
 
 #include <stdexcept>
 
-#include "backends.hpp"
 #include "linkgain/base/errors.hpp"
-#include "linkgain/runtime/ranks.hpp"
+#include "linkgain/runtime/backend.hpp"
+#include "linkgain/runtime/session.hpp"
 
 namespace linkgain {
 
@@ -22,6 +22,7 @@ std::unique_ptr<Ranks> join_by_mpi(int& /*argc*/, char**& /*argv*/) {
 
 std::string mpi_library() { return {}; }
 
+std::unique_ptr<Backend> make_mpi_backend(const Session& session, Bytes cache);
 std::unique_ptr<Backend> make_mpi_backend(const Session& /*session*/, Bytes /*cache*/) {
   throw std::logic_error("no mpi backend");  // require_built() has said so
 }
