@@ -48,6 +48,10 @@ def header(*arguments):
     return done.stdout.splitlines()[0].split(",")
 
 
+def help_of(*arguments):
+    return subprocess.run([LINKGAIN, *arguments], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
 class Reference(unittest.TestCase):
     def test_exit_statuses_are_those_of_the_code(self):
         code = (ROOT / "include" / "linkgain" / "base" / "errors.hpp").read_text()
@@ -55,6 +59,17 @@ class Reference(unittest.TestCase):
         statuses = re.findall(r"= (\d+),", enum)
         self.assertGreater(len(statuses), 5)
         self.assertEqual(first_cells(section(PAGE, "## Exit status")), ["Status", *statuses, "128+n"])
+
+    def test_exit_statuses_of_each_command_are_those_of_its_help(self):
+        rows = re.findall(r"^\| (\d[\d+n]*) \| .* \| (.*) \|$", section(PAGE, "## Exit status"), re.M)
+        commands = re.findall(r"^  ([a-z]+) ", help_of("--help").split("Options:")[0], re.M)
+        self.assertGreater(len(commands), 9)
+        for command in set(commands) - {"help"}:
+            name = "linkgain-bench" if command == "bench" else command
+            with self.subTest(command):
+                statuses = help_of(command, "--help").split("\nExit status:\n")[1].split("\n\n")[0]
+                self.assertEqual(re.findall(r"^  (\d\S*) ", statuses, re.M),
+                                 [status for status, users in rows if users == "all" or f"`{name}`" in users])
 
     def test_columns_are_those_of_the_programs(self):
         with tempfile.TemporaryDirectory() as folder:

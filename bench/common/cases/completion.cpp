@@ -8,6 +8,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/backend.hpp"
 #include "linkgain/cases/case.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/operation.hpp"
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
@@ -80,7 +81,7 @@ std::string options(const CLI::App& command, const std::string& typed) {
 std::string commands(const CLI::App& program, const std::string& typed) {
   Lines lines(typed);
   for (const CLI::App* command : program.get_subcommands(nullptr)) {
-    lines.add(command->get_name(), command->get_description());
+    lines.add(command->get_name(), summary_of(*command));
   }
   return lines.text();
 }
@@ -110,7 +111,7 @@ const std::vector<OptionWords>& table() {
       {"--schedule", "HOW", names_of(kValues<Schedule>)},
       {"--launcher", "PROGRAM", {"local", "mpirun", "srun"}},
       {"--format", "TEXT", {"nccl-tests"}},
-      {"--prove", "RUNG", {"stores", "copy-engine", "flags", "all-reduce", "control"}},
+      {"--prove", "STEP", {"stores", "copy-engine", "flags", "all-reduce", "control"}},
   };
   return rows;
 }

@@ -5,15 +5,30 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
+#include "linkgain/base/names.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
 namespace {
 
 using Options = std::vector<const CLI::Option*>;
+
+constexpr std::array<Named<ExitCode>, 9> kMeanings{
+    {{ExitCode::success, "success"},
+     {ExitCode::problem_found, "a problem or regression was found"},
+     {ExitCode::usage, "wrong usage, unreadable input, or output that cannot be written"},
+     {ExitCode::machine_cannot, "this machine cannot run it"},
+     {ExitCode::wrong_data, "wrong data"},
+     {ExitCode::wrong_path, "wrong path"},
+     {ExitCode::incomplete,
+      "incomplete: a job or run failed, hung or timed out (the record is kept), or nothing asked "
+      "for was measured"},
+     {ExitCode::inconclusive, "inconclusive, or nothing to compare"},
+     {ExitCode::unhealthy, "unhealthy, with --require-healthy"}}};
 
 /// Where the second column begins.
 constexpr std::size_t kIndent = 24;
@@ -77,7 +92,8 @@ std::string usage_of(const CLI::App& app, const Options& arguments, bool has_com
   if (app.get_parent() != nullptr) usage += app.get_parent()->get_name() + " ";
   usage += app.get_name() + (has_commands ? " [OPTIONS] [COMMAND]" : " [OPTIONS]");
   for (const CLI::Option* argument : arguments) {
-    const std::string name = argument->get_name(true, false);
+    const std::string type = argument->get_type_name();
+    const std::string name = type.starts_with("-- ") ? type : argument->get_name(true, false);
     const std::string several = argument->get_items_expected_max() > 1 ? "..." : "";
     usage += argument->get_required() ? " " + name + several : " [" + name + several + "]";
   }
@@ -86,22 +102,46 @@ std::string usage_of(const CLI::App& app, const Options& arguments, bool has_com
 
 }  // namespace
 
+std::string summary_of(const CLI::App& command) {
+  const std::string& description = command.get_description();
+  return description.substr(0, description.find('\n'));
+}
+
 std::string help_text(const CLI::App& app) {
   const Options arguments =
       app.get_options([](const CLI::Option* option) { return option->get_positional(); });
   const std::vector<const CLI::App*> commands =
       app.get_subcommands([](const CLI::App*) { return true; });
-  std::string text = hanging("", app.get_description(), kHelpColumns) +
-                     usage_of(app, arguments, !commands.empty());
+  const std::string summary = summary_of(app);
+  const std::string details = app.get_description().substr(summary.size());
+  std::string text =
+      hanging("", summary, kHelpColumns) + usage_of(app, arguments, !commands.empty());
+  if (!details.empty()) text += "\n" + hanging("", details.substr(1), kHelpColumns);
   if (!arguments.empty()) text += group_text("Arguments", arguments);
   if (!commands.empty()) text += "\nCommands:\n";
-  for (const CLI::App* command : commands)
-    text += row(command->get_name(), command->get_description());
+  for (const CLI::App* command : commands) text += row(command->get_name(), summary_of(*command));
   for (const std::string& group : groups_of(app)) {
     const Options options = options_in(app, group);
     if (!group.empty() && !options.empty()) text += group_text(group, options);
   }
   return app.get_footer().empty() ? text : text + "\n" + app.get_footer() + "\n";
+}
+
+std::string exit_status_text(std::span<const ExitCode> others) {
+  const auto has = [&](ExitCode code) {
+    return code == ExitCode::success || code == ExitCode::usage ||
+           std::ranges::find(others, code) != others.end();
+  };
+  const auto line = [](const std::string& status, std::string_view meaning) {
+    return hanging(fmt::format("  {:<7}", status), meaning, kHelpColumns);
+  };
+  std::string text = "Exit status:\n";
+  for (const auto& [code, meaning] : kMeanings) {
+    if (has(code)) text += line(std::to_string(static_cast<int>(code)), meaning);
+  }
+  text += line(fmt::format("{}+n", kSignalExitBase), "ended by signal n");
+  text.pop_back();  // the end of its last line
+  return text;
 }
 
 }  // namespace linkgain

@@ -358,7 +358,7 @@ Document topology_report(const Topology& topology, const std::string& picture) {
   if (answer.judgement != CheckVerdict::ok) {
     const Tone tone = answer.judgement == CheckVerdict::problem ? Tone::bad : Tone::doubtful;
     document.paragraph(toned(fmt::format("{}:", name_of(answer.judgement)), tone) +
-                       with_code(" `linkgain doctor` says what it is and what to do"));
+                       with_code(" `linkgain doctor` says why and what to do"));
   }
   document.paragraph(fmt::format("{}: {}, {}", topology.host, models_of(topology), driver));
   if (!picture.empty()) document.figure(picture);

@@ -54,6 +54,7 @@ int carry_out(const BaselineOptions& options) {
 const Registration kRegistration(Subcommand<BaselineOptions>{
     "baseline",
     "Create a baseline from one or more runs",
+    {},
     kFooter,
     {.in_help = 4, .in_list = 5},
     declare,

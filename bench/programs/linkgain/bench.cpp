@@ -16,7 +16,6 @@ namespace linkgain {
 namespace {
 
 constexpr const char* kFooter =
-    "All other words are linkgain-bench's: see linkgain-bench --help.\n"
     "Examples:\n"
     "  linkgain bench --benchmark_filter=all_reduce   Google Benchmark on every GPU\n"
     "  linkgain bench -np 2 -b 8 -e 1G -f 2           nccl-tests' flags and its table";
@@ -62,12 +61,15 @@ int carry_out(const BenchOptions& options) {
                      "check that it is an executable file");
 }
 
-const Registration kRegistration(Subcommand<BenchOptions>{"bench",
-                                                          "Start linkgain-bench on every GPU",
-                                                          kFooter,
-                                                          {.in_help = 9, .in_list = 9},
-                                                          declare,
-                                                          carry_out});
+const Registration kRegistration(Subcommand<BenchOptions>{
+    "bench",
+    "Start linkgain-bench on every GPU\nAll other words are linkgain-bench's: see linkgain-bench "
+    "--help.",
+    {ExitCode::problem_found, ExitCode::machine_cannot, ExitCode::wrong_data, ExitCode::incomplete},
+    kFooter,
+    {.in_help = 9, .in_list = 9},
+    declare,
+    carry_out});
 
 }  // namespace
 }  // namespace linkgain

@@ -17,13 +17,13 @@
 namespace linkgain {
 namespace {
 
+constexpr const char* kDescription =
+    "Test a run for regressions against a baseline\n"
+    "The check fails if a case fails. It is inconclusive if none fails, but a headline case (of "
+    "its operation's largest size) or more than a fifth of all is inconclusive. A run of another "
+    "kind of machine is refused.";
+
 constexpr const char* kFooter =
-    "Exit status:\n"
-    "  0      no case fails\n"
-    "  1      a case fails\n"
-    "  2      unreadable input, or another kind of machine\n"
-    "  7      none fails, but a headline case (of its operation's largest size) or\n"
-    "         more than a fifth of all is inconclusive\n\n"
     "Examples:\n"
     "  linkgain check results/node7/record.json --baseline h200x2.json\n"
     "  linkgain check out/ --baseline h200x2.json --junit check.xml";
@@ -108,7 +108,8 @@ int carry_out(const CheckOptions& options) {
 
 const Registration kRegistration(Subcommand<CheckOptions>{
     "check",
-    "Test a run for regressions against a baseline",
+    kDescription,
+    {ExitCode::problem_found, ExitCode::inconclusive},
     kFooter,
     {.in_help = 5, .in_list = 6},
     declare,

@@ -105,6 +105,7 @@ int carry_out(const CompareCommandOptions& options) {
 const Registration kRegistration(Subcommand<CompareCommandOptions>{
     "compare",
     "Compare runs, before and after a change",
+    {ExitCode::wrong_data, ExitCode::inconclusive},
     kFooter,
     {.in_help = 6, .in_list = 4},
     declare,

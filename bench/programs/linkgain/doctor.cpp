@@ -314,12 +314,14 @@ int carry_out(const DoctorOptions& options) {
   return static_cast<int>(exit_code_of(diagnosis));
 }
 
-const Registration kRegistration(Subcommand<DoctorOptions>{"doctor",
-                                                           "Diagnose GPUs, links and host",
-                                                           kFooter,
-                                                           {.in_help = 3, .in_list = 3},
-                                                           declare,
-                                                           carry_out});
+const Registration kRegistration(Subcommand<DoctorOptions>{
+    "doctor",
+    "Diagnose GPUs, links and host",
+    {ExitCode::problem_found, ExitCode::machine_cannot},
+    kFooter,
+    {.in_help = 3, .in_list = 3},
+    declare,
+    carry_out});
 
 }  // namespace
 

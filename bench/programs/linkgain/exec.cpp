@@ -29,10 +29,14 @@
 namespace linkgain {
 namespace {
 
+constexpr const char* kDescription =
+    "Run a program of yours with and without P2P\n"
+    "Runs the command with each variant in random order, six times each (--rounds), and compares "
+    "the times or numbers in the output. The command is run as it stands, without a shell: pipes "
+    "need -- sh -c '...'. In it, {variant} and {round} stand for what is being run. Its input is "
+    "empty.";
+
 constexpr const char* kFooter =
-    "The command is run as it stands, without a shell: pipes need -- sh -c '...'.\n"
-    "In it, {variant} and {round} stand for what is being run. Its input is empty.\n"
-    "\n"
     "Examples:\n"
     "  linkgain exec --metric 'train_runtime.*?([0-9.]+)' -- torchrun train.py\n"
     "  linkgain exec --server 'vllm serve M' --ready 'startup complete' -- ./ask.sh";
@@ -59,7 +63,8 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   add_each("--gpus-of", options.gpus, "GPUs that a variant sees, as NAME:0,2")->type_name("TEXT");
   add_each("--metric", options.metrics,
            "A number in the output: a regular expression with one group, as key=([0-9.]+), or "
-           "NAME=REGEX if REGEX has words of its own; repeatable")
+           "NAME=REGEX if literal text stands before the group, as in tokens=tok/s: ([0-9.]+); "
+           "repeatable")
       ->type_name("REGEX");
   CLI::Option* const use =
       line.deferred
@@ -154,7 +159,8 @@ void declare(CommandLine& line, ExecOptions& options) {
   options.argv = line.arguments;
   options.command = command_in(line.arguments);
   const auto command = std::make_shared<std::vector<std::string>>();
-  line.app.add_option("command", *command, "The program and its arguments, behind --");
+  line.app.add_option("command", *command, "The program and its arguments, behind --")
+      ->type_name("-- command");
   declare_what(line, options);
   declare_how(line, options);
   declare_output(line, options);
@@ -306,7 +312,8 @@ int carry_out(const ExecOptions& options) {
 
 const Registration kRegistration(Subcommand<ExecOptions>{
     "exec",
-    "Run a program of yours with and without P2P",
+    kDescription,
+    {ExitCode::machine_cannot, ExitCode::wrong_path, ExitCode::incomplete},
     kFooter,
     {.in_help = 1, .in_list = 1},
     declare,

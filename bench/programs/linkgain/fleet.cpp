@@ -69,7 +69,7 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
       .add("--expect", options.fleet.expected, expand_hostlist,
            "Hosts that must have a record, as Slurm lists them: node[001-128],login1")
       ->type_name("HOSTLIST");
-  add_tolerance(line, options.fleet.tolerance, "What a node may be slower than its peers");
+  add_tolerance(line, options.fleet.tolerance, "How much slower than its peers a node may be");
   line.app.add_flag("--verbose", options.verbose,
                     "Give each node that is ok a row of its own, with its notes");
   add_output_format(line, options.format);
@@ -101,6 +101,7 @@ int carry_out(const FleetCommandOptions& options) {
 const Registration kRegistration(Subcommand<FleetCommandOptions>{
     "fleet",
     "Rank nodes against their peers, slowest first",
+    {ExitCode::problem_found, ExitCode::inconclusive},
     kFooter,
     {.in_help = 7, .in_list = 7},
     declare,

@@ -53,6 +53,7 @@ int carry_out(const ListOptions& options) {
 
 const Registration kRegistration(Subcommand<ListOptions>{"list",
                                                          "List the runs in a folder",
+                                                         {ExitCode::problem_found},
                                                          kFooter,
                                                          {.in_help = 10, .in_list = 10},
                                                          declare,

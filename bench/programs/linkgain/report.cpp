@@ -66,6 +66,7 @@ void declare(CommandLine& line, ReportOptions& options) {
   if (::isatty(STDOUT_FILENO) == 1) options.format = table;
   add_format(line, "REPORT", std::array{table, markdown, csv, json, screen, card, html, svg},
              options.format, {json, card});
+  line.app.get_option("--format")->default_str("table on a terminal, else md");
   add_file(line, "-o,--output", options.output, "Write the page or picture to this file");
   add_no_color(line, options.color);
   line.app.add_flag_callback(
@@ -170,6 +171,7 @@ int carry_out(const ReportOptions& options) {
 
 const Registration kRegistration(Subcommand<ReportOptions>{"report",
                                                            "Print the report of a record",
+                                                           {},
                                                            kFooter,
                                                            {.in_help = 8, .in_list = 8},
                                                            declare,

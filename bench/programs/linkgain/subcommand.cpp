@@ -31,24 +31,11 @@ constexpr const char* kHelp = "help";
 constexpr const char* kHelpFlag = "-h,--help";
 constexpr const char* kHelpOfFlag = "Show this help";
 
-constexpr const char* kExitCodes =
-    "Exit status:\n"
-    "  0      success\n"
-    "  1      a problem or regression was found\n"
-    "  2      usage, or unreadable input\n"
-    "  3      this machine cannot run it\n"
-    "  4      wrong data\n"
-    "  5      wrong path\n"
-    "  6      incomplete: a job hung, died or timed out (the record is kept), or\n"
-    "         nothing asked for was measured\n"
-    "  7      inconclusive\n"
-    "  8      unhealthy\n"
-    "  128+n  ended by signal n";
-
 /// A subcommand of whatever options.
 struct Registered {
   std::string name;
-  std::string summary;
+  std::string description;
+  std::vector<ExitCode> statuses;
   std::string footer;
   Place place;
   std::function<std::function<Request()>(CommandLine& line)> declare;
@@ -253,15 +240,16 @@ struct Declared {
 
 }  // namespace
 
-Registration::Registration(const char* name, const char* summary, const char* footer, Place place,
+Registration::Registration(const char* name, const char* description,
+                           std::vector<ExitCode> statuses, const char* footer, Place place,
                            std::function<std::function<Request()>(CommandLine& line)> declare) {
-  registered().push_back({name, summary, footer, place, std::move(declare)});
+  registered().push_back(
+      {name, description, std::move(statuses), footer, place, std::move(declare)});
 }
 
 Request parse_command_line(int argc, const char* const* argv) {
   CLI::App app("linkgain: measures how much NVLink speeds up NCCL, with P2P on and off",
                "linkgain");
-  app.footer(kExitCodes);
   app.require_subcommand(0, 1);
   app.set_help_flag(kHelpFlag, kHelpOfFlag);
   bool version = false;
@@ -269,14 +257,17 @@ Request parse_command_line(int argc, const char* const* argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
   KnownWords known;
+  std::vector<ExitCode> statuses;
   for (const Registered& each : registered_by(&Place::in_help)) {
-    CLI::App* const command = app.add_subcommand(each.name, each.summary);
+    CLI::App* const command = app.add_subcommand(each.name, each.description);
     command->set_help_flag(kHelpFlag, kHelpOfFlag);
-    command->footer(each.footer);
+    command->footer(exit_status_text(each.statuses) + "\n\n" + each.footer);
+    statuses.insert(statuses.end(), each.statuses.begin(), each.statuses.end());
     commands.push_back(std::make_unique<Declared>(*command));
     CommandLine line{*command, commands.back()->deferred, arguments, known};
     commands.back()->request = each.declare(line);
   }
+  app.footer(exit_status_text(statuses));
   std::string topic;
   CLI::App* const help = app.add_subcommand(kHelp, "Show the help of a command");
   help->set_help_flag(kHelpFlag, kHelpOfFlag);

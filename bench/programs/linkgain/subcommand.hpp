@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/names.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
@@ -58,7 +59,8 @@ struct CommandLine {
 template <typename Options>
 struct Subcommand {
   const char* name;
-  const char* summary;
+  const char* description;         ///< what it is for, in a line; what it does, behind its end
+  std::vector<ExitCode> statuses;  ///< besides success and usage
   const char* footer;
   Place place;
   /// Says where in `options` each option ends.
@@ -72,7 +74,8 @@ class Registration {
  public:
   template <typename Options>
   explicit Registration(const Subcommand<Options>& subcommand)
-      : Registration(subcommand.name, subcommand.summary, subcommand.footer, subcommand.place,
+      : Registration(subcommand.name, subcommand.description, subcommand.statuses,
+                     subcommand.footer, subcommand.place,
                      [subcommand](CommandLine& line) -> std::function<Request()> {
                        const auto options = std::make_shared<Options>();
                        subcommand.declare(line, *options);
@@ -83,7 +86,8 @@ class Registration {
 
  private:
   /// Registers a command; `declare` returns what makes the request when all was parsed and read.
-  Registration(const char* name, const char* summary, const char* footer, Place place,
+  Registration(const char* name, const char* description, std::vector<ExitCode> statuses,
+               const char* footer, Place place,
                std::function<std::function<Request()>(CommandLine& line)> declare);
 };
 

@@ -44,7 +44,13 @@ int carry_out(const TopoOptions& options) {
 }
 
 const Registration kRegistration(Subcommand<TopoOptions>{
-    "topo", "Show GPUs and links", kFooter, {.in_help = 2, .in_list = 2}, declare, carry_out});
+    "topo",
+    "Show GPUs and links",
+    {ExitCode::problem_found, ExitCode::machine_cannot},
+    kFooter,
+    {.in_help = 2, .in_list = 2},
+    declare,
+    carry_out});
 
 }  // namespace
 }  // namespace linkgain

@@ -28,12 +28,15 @@ namespace {
 constexpr const char* kUsualSizes = "16:1G:x4";
 constexpr const char* kUsualSizesOfMpi = "16:64M:x4";
 
+constexpr const char* kDescription =
+    "linkgain-bench: the ranks' side of linkgain, and a Google Benchmark program\n"
+    "Google Benchmark's options (--benchmark_filter=REGEX, --benchmark_list_tests, "
+    "--benchmark_repetitions=N, --benchmark_min_time=SECONDS, --benchmark_out=FILE, "
+    "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well. With any of "
+    "nccl-tests' flags it measures as nccl-tests does and prints what it prints (see --format "
+    "nccl-tests --help).";
+
 constexpr const char* kExamples =
-    "Google Benchmark's options (--benchmark_filter=REGEX, --benchmark_list_tests,\n"
-    "--benchmark_repetitions=N, --benchmark_min_time=SECONDS, --benchmark_out=FILE,\n"
-    "--benchmark_out_format, --benchmark_format=console|json|csv) are taken as well.\n\n"
-    "Any of nccl-tests' flags has it measure as nccl-tests does and print what it\n"
-    "prints (see --format nccl-tests --help).\n\n"
     "Examples:\n"
     "  linkgain-bench --np 2 --benchmark_filter=all_reduce\n"
     "  mpirun -np 2 linkgain-bench --only send_recv --sizes 8:1G --launch-mode graph\n"
@@ -67,7 +70,7 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
       .add("--prove", options.rung, from_name<ProofRung>,
            "Of two ranks: whether what they send each other arrives, as JSON: stores, "
            "copy-engine, flags, all-reduce or control")
-      ->type_name("RUNG");
+      ->type_name("STEP");
   deferred
       .add(
           "--sample", options.sample_target,
@@ -230,9 +233,10 @@ void require_training(const WorkerOptions& options) {
 }  // namespace
 
 WorkerOptions parse_worker_options(int argc, const char* const* argv) {
-  CLI::App app{"linkgain-bench: the ranks' side of linkgain, and a Google Benchmark program",
-               "linkgain-bench"};
-  app.footer(kExamples);
+  CLI::App app{kDescription, "linkgain-bench"};
+  using enum ExitCode;
+  app.footer(exit_status_text(std::array{problem_found, machine_cannot, wrong_data, incomplete}) +
+             "\n\n" + kExamples);
   app.set_help_flag("-h,--help", "Show this help");
   app.allow_extras();
   WorkerOptions options;

@@ -5,7 +5,7 @@
 
 namespace linkgain {
 
-/// Exit statuses of both programs; the README and `linkgain --help` list them.
+/// Exit statuses of both programs; docs/reference.md and each command's --help list them.
 enum class ExitCode : int {
   success = 0,
   problem_found = 1,

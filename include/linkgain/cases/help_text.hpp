@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
 #include <string>
+
+#include "linkgain/base/errors.hpp"
 
 namespace CLI {
 class App;
@@ -20,8 +23,15 @@ inline constexpr const char* kOutput = "Output";
 /// What no line of the help exceeds.
 inline constexpr int kHelpColumns = 80;
 
-/// Returns what `--help` prints of a command: purpose, usage, arguments, options by group with
-/// their defaults, commands below it, footer. A footer's lines stand as they are.
+/// Returns the first line of a command's description: what it is for. Other lines say what it does.
+std::string summary_of(const CLI::App& command);
+
+/// Returns what `--help` prints of a command: purpose, usage, what it does, arguments, options by
+/// group with their defaults, commands below it, footer. A footer's lines stand as they are.
 std::string help_text(const CLI::App& app);
+
+/// Returns a footer's list of exit statuses with their meanings: those that every command has, and
+/// `others`.
+std::string exit_status_text(std::span<const ExitCode> others);
 
 }  // namespace linkgain

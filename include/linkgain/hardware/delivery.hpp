@@ -19,7 +19,7 @@ enum class ProofRung {
 };
 
 template <>
-inline constexpr auto kNames<ProofRung> = names<ProofRung>("rung",
+inline constexpr auto kNames<ProofRung> = names<ProofRung>("step",
                                                            {{ProofRung::stores, "stores"},
                                                             {ProofRung::copy_engine, "copy-engine"},
                                                             {ProofRung::flags, "flags"},
@@ -44,7 +44,7 @@ inline constexpr auto kNames<Delivery::Outcome> =
                                          {Delivery::Outcome::not_arrived, "not arrived"},
                                          {Delivery::Outcome::gave_up, "gave up"}});
 
-/// Returns the line that `linkgain-bench --prove RUNG` prints, without its end.
+/// Returns the line that `linkgain-bench --prove STEP` prints, without its end.
 std::string to_json_line(const Delivery& delivery);
 
 /// Reads that line. Missing if it is none.

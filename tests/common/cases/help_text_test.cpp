@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <sstream>
 #include <vector>
 
@@ -24,8 +25,11 @@ using testing::IsEmpty;
 using testing::Not;
 
 TEST(HelpText, ListsArgumentsAndOptionsByGroup) {
-  CLI::App app("Measures what a bridge brings, and says how sure that is, in few words.",
-               "measure");
+  CLI::App app(
+      "Measures what a bridge brings, and says how sure that is, in few words.\n"
+      "What it does in detail stands here, between the usage and the arguments, in as many lines "
+      "as it needs.",
+      "measure");
   std::vector<std::string> files;
   std::string text;
   int number = 3;
@@ -55,6 +59,11 @@ TEST(HelpText, ListsCommandsWithTheirPurpose) {
   expect_golden(help_text(app), "help_of_commands.txt");
   EXPECT_THAT(help_text(*command), HasSubstr("Usage: linkgain compare [OPTIONS]\n"));
   EXPECT_THAT(help_text(*command), Not(HasSubstr("Commands:")));
+}
+
+TEST(HelpText, ListsTheExitStatusesOfACommand) {
+  using enum ExitCode;
+  expect_golden(exit_status_text(std::array{incomplete, machine_cannot}), "exit_statuses.txt");
 }
 
 /// A program with everything that completion tells apart.

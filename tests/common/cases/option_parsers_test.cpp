@@ -234,7 +234,7 @@ TEST(WithOptions, WaysWithoutAPairAreMeantForEveryPair) {
 }
 
 TEST(WordsOfOption, AreThoseOfAnOptionWithItsValue) {
-  EXPECT_THAT(words_of_option("--launcher", "PROGRAM"), ElementsAre("mpirun", "srun"));
+  EXPECT_THAT(words_of_option("--launcher", "PROGRAM"), ElementsAre("local", "mpirun", "srun"));
   EXPECT_THAT(words_of_option("--strategy", "NAME,..."), ElementsAre("ddp", "zero2", "zero3"))
       << "none is measured with each";
   EXPECT_THAT(words_of_option("--launcher", "NAME"), IsEmpty()) << "another program's";

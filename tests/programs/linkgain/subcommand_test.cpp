@@ -68,9 +68,9 @@ std::vector<std::string> headings_of(const std::string& help) {
 }
 
 TEST(Help, OfRunHasFiveGroups) {
-  EXPECT_THAT(
-      headings_of(text_of({"run", "--help"})),
-      ElementsAre("What to measure", "How to measure", "Training", "Where it runs", "Output"));
+  EXPECT_THAT(headings_of(text_of({"run", "--help"})),
+              ElementsAre("What to measure", "How to measure", "Training", "Where it runs",
+                          "Output", "Exit status"));
 }
 
 TEST(Help, FitsEightyColumns) {
