@@ -33,13 +33,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// Writes a name as it is compared with others: without case and what parts words, and with F for
-/// float and fp, so that AllReduce is all_reduce, and FP16 float16.
+/// float and fp before digits, so that AllReduce is all_reduce, and FP16 float16.
 std::string spelling_of(std::string_view name) {
   std::string spelling = upper(name);
   std::erase_if(spelling, [](unsigned char c) { return c < 0x80 && std::isalnum(c) == 0; });
   for (const std::string_view other : {"FLOAT", "FP"}) {
     const std::size_t place = spelling.find(other);
-    if (place != std::string::npos) spelling.replace(place, other.size(), "F");
+    const std::size_t end = place + other.size();
+    const bool has_digits = place != std::string::npos && end < spelling.size() &&
+                            std::isdigit(static_cast<unsigned char>(spelling[end])) != 0;
+    if (has_digits) spelling.replace(place, other.size(), "F");
   }
   return spelling;
 }
