@@ -30,6 +30,19 @@ Environment current_environment() {
   return environment;
 }
 
+std::vector<std::string> assignments_of(const Environment& environment) {
+  std::vector<std::string> assignments;
+  for (const auto& [name, value] : environment) assignments.push_back(name + "=" + value);
+  return assignments;
+}
+
+std::vector<char*> exec_array(const std::vector<std::string>& texts) {
+  std::vector<char*> array;
+  for (const std::string& text : texts) array.push_back(const_cast<char*>(text.c_str()));
+  array.push_back(nullptr);
+  return array;
+}
+
 bool is_assignment(std::string_view text) {
   const std::string_view name = text.substr(0, text.find('='));
   return !name.empty() && name.size() < text.size() &&

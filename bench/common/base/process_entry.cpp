@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <sstream>
@@ -64,6 +65,11 @@ std::optional<std::vector<pid_t>> children_of(pid_t process) {
   }
   if (error) return std::nullopt;
   return found;
+}
+
+std::string signal_name(int signal_number) {
+  const char* name = sigabbrev_np(signal_number);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal_number);
 }
 
 Seconds thread_processor_time() {

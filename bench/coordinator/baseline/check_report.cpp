@@ -420,6 +420,12 @@ std::optional<double> latest_start(const CheckResult& result) {
   return latest;
 }
 
+void add_exit_status(PrometheusText& text, ExitCode status) {
+  text.gauge("linkgain_check_exit_status",
+             "0 passed, 1 failed, 2 nothing could be checked, 7 inconclusive.");
+  text.value(static_cast<int>(status));
+}
+
 }  // namespace
 
 Document check_table(const CheckResult& result) {
@@ -473,16 +479,6 @@ std::string unchecked_junit(const std::string& reason) {
                      "nothing was checked",
                      {{"linkgain", "check", JunitOutcome::failed, "error", one_line(reason)}}});
 }
-
-namespace {
-
-void add_exit_status(PrometheusText& text, ExitCode status) {
-  text.gauge("linkgain_check_exit_status",
-             "0 passed, 1 failed, 2 nothing could be checked, 7 inconclusive.");
-  text.value(static_cast<int>(status));
-}
-
-}  // namespace
 
 std::string unchecked_prometheus() {
   PrometheusText text;

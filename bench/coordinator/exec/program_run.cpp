@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"

@@ -17,6 +17,7 @@
 #include <random>
 #include <set>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
@@ -95,14 +96,6 @@ class Attributes {
  private:
   posix_spawnattr_t attributes_{};
 };
-
-/// Makes exec's array; it points into `texts`.
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
 
 /// How often a silent program is checked to be still there.
 constexpr int kLookMilliseconds = 200;
@@ -300,7 +293,7 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::vector<std::st
   const Attributes attributes;
   pid_t id = -1;
   check(posix_spawnp(&id, arguments.front().c_str(), actions.get(), attributes.get(),
-                     pointers(arguments).data(), pointers(environment).data()),
+                     exec_array(arguments).data(), exec_array(environment).data()),
         fmt::format("start '{}'", arguments.front()));
   return id;
 }

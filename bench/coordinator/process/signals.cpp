@@ -13,6 +13,8 @@
 #include <ctime>
 #include <system_error>
 
+#include "linkgain/base/process_entry.hpp"
+
 namespace linkgain {
 namespace {
 
@@ -63,11 +65,6 @@ bool is_ignored(int signal_number) {
 }
 
 }  // namespace
-
-std::string signal_name(int signal_number) {
-  const char* name = sigabbrev_np(signal_number);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal_number);
-}
 
 Interrupted::Interrupted(int signal_number)
     : Error(fmt::format("interrupted by {}", signal_name(signal_number)), {}, ExitCode::incomplete),

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/jobs/launcher.hpp"
 #include "subcommand.hpp"
@@ -52,10 +53,7 @@ int carry_out(const BenchOptions& options) {
   std::vector<std::string> line = worker_words(options.arguments);
   const std::filesystem::path worker = worker_path();
   line.insert(line.begin(), worker.string());
-  std::vector<char*> pointers;
-  for (std::string& word : line) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execv(worker.c_str(), pointers.data());
+  ::execv(worker.c_str(), exec_array(line).data());
   throw MachineError(fmt::format("'{}' cannot be started: {}", worker.string(),
                                  std::generic_category().message(errno)),
                      "check that it is an executable file");

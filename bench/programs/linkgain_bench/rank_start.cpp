@@ -99,14 +99,6 @@ std::vector<std::string> without_ranks(const std::vector<std::string>& arguments
   return kept;
 }
 
-template <typename Texts>
-std::vector<char*> pointers(Texts& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 /// Becomes mpirun, which starts `command` as so many ranks. Throws MachineError where it cannot be
 /// started.
 [[noreturn]] void become_mpirun(int ranks, const std::vector<std::string>& command,
@@ -125,9 +117,8 @@ std::vector<char*> pointers(Texts& texts) {
   // A rank that refuses says why itself; mpirun's twelve lines would follow. Open MPI 5 knows
   // neither this nor --quiet.
   environment["OMPI_MCA_orte_execute_quiet"] = "1";
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-  ::execve(mpirun->c_str(), pointers(line).data(), pointers(variables).data());
+  ::execve(mpirun->c_str(), exec_array(line).data(),
+           exec_array(assignments_of(environment)).data());
   throw MachineError(fmt::format("'{}' cannot be started: {}", mpirun->string(),
                                  std::generic_category().message(errno)));
 }

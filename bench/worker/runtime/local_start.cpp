@@ -25,6 +25,7 @@
 #include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/protocol/protocol.hpp"
@@ -34,7 +35,6 @@
 namespace linkgain {
 namespace {
 
-constexpr int kSignalBase = 128;
 constexpr std::string_view kOwnWords = "linkgain-bench: ";
 /// Before advice, which follows such words.
 constexpr std::string_view kOwnAdvice = "                ";
@@ -134,13 +134,6 @@ struct StartedRank {
   std::optional<int> status{};  ///< or 128 and its signal
 };
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 /// The ranks of a job, from their start to their end; none outlives it.
 class LocalJob {
  public:
@@ -196,7 +189,7 @@ class LocalJob {
       }
     }
     for (StartedRank& rank : ranks_) rank.words.pass_on();
-    if (asked && first_failed_) return kSignalBase + *asked;
+    if (asked && first_failed_) return kSignalExitBase + *asked;
     return first_failed_ ? *ranks_[*first_failed_].status : 0;
   }
 
@@ -209,17 +202,15 @@ class LocalJob {
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipes");
     const Descriptor writing(ends[1]);
     RankWords words(place.rank, Descriptor(ends[0]));
-    std::vector<std::string> variables{
-        fmt::format("{}={}", protocol::kRankVariable, text_of(place))};
-    for (const auto& [name, value] : current_environment()) {
-      if (name != protocol::kRankVariable) variables.push_back(name + "=" + value);
-    }
-    const std::vector<char*> line = pointers(command_);
-    const std::vector<char*> environment = pointers(variables);
+    Environment environment = current_environment();
+    environment[protocol::kRankVariable] = text_of(place);
+    const std::vector<std::string> variables = assignments_of(environment);
+    const std::vector<char*> line = exec_array(command_);
+    const std::vector<char*> array = exec_array(variables);
     const pid_t own = ::getpid();
     const pid_t process = ::fork();
     if (process < 0) fail("fork");
-    if (process == 0) become(place, writing, line, environment, own);
+    if (process == 0) become(place, writing, line, array, own);
     ranks_.push_back({process, std::move(words)});
   }
 
@@ -228,7 +219,7 @@ class LocalJob {
                            const std::vector<char*>& line, const std::vector<char*>& environment,
                            pid_t starter) const {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != starter) ::_exit(kSignalBase + SIGKILL);
+    if (::getppid() != starter) ::_exit(kSignalExitBase + SIGKILL);
     if (place.rank > 0) {
       const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
       ::dup2(nothing, STDIN_FILENO);
@@ -266,19 +257,14 @@ class LocalJob {
       int status = 0;
       if (rank.status || ::waitpid(rank.process, &status, WNOHANG) != rank.process) continue;
       const bool by_signal = WIFSIGNALED(status);
-      rank.status = by_signal ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+      rank.status = by_signal ? kSignalExitBase + WTERMSIG(status) : WEXITSTATUS(status);
       if (*rank.status == 0 || first_failed_) continue;
       first_failed_ = i;
       rank.words.pass_on();
-      if (by_signal && !asked_to_end_) tell_of_signal(static_cast<int>(i), WTERMSIG(status));
+      if (by_signal && !asked_to_end_)
+        print_message(stderr, fmt::format("linkgain-bench: rank {} was ended by {}\n", i,
+                                          signal_name(WTERMSIG(status))));
     }
-  }
-
-  static void tell_of_signal(int rank, int signal) {
-    const char* const name = sigabbrev_np(signal);
-    const std::string text =
-        name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-    print_message(stderr, fmt::format("linkgain-bench: rank {} was ended by {}\n", rank, text));
   }
 
   /// Sends the ranks that have not ended a signal; one that is stopped gets it once it goes on.

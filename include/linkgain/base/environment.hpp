@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "linkgain/base/temporary_folder.hpp"
 
@@ -18,6 +19,12 @@ std::string value_of(const Environment& environment, const std::string& name);
 
 /// Returns this process's environment.
 Environment current_environment();
+
+/// Writes each variable as execve() takes it: "NAME=value".
+std::vector<std::string> assignments_of(const Environment& environment);
+
+/// Makes execve()'s array, with its end; it points into `texts`.
+std::vector<char*> exec_array(const std::vector<std::string>& texts);
 
 /// Returns whether a text begins like VARIABLE=, with a name that a shell takes.
 bool is_assignment(std::string_view text);

@@ -39,6 +39,9 @@ std::optional<ProcessEntry> read_process(pid_t id, const std::filesystem::path& 
 /// tell, as of a process that is gone.
 std::optional<std::vector<pid_t>> children_of(pid_t process);
 
+/// Returns "SIGINT"; "signal 99" for a number without a name.
+std::string signal_name(int signal_number);
+
 /// Returns what the calling thread has used of processors so far.
 Seconds thread_processor_time();
 

@@ -12,9 +12,6 @@
 
 namespace linkgain {
 
-/// Returns "SIGINT"; "signal 99" for a number without a name.
-std::string signal_name(int signal_number);
-
 /// A signal asked the program to stop. A program that ends because of it exits with
 /// kSignalExitBase + signal_number() instead of exit_code().
 class Interrupted : public Error {
