@@ -268,10 +268,12 @@ TEST(DryRun, PlansWithoutGpusAndSaysSo) {
   ProgramRequest request =
       linkgain(folder, {"run", "--dry-run", "--np", "4", "--only", "all_reduce"});
   request.environment = {{"LINKGAIN_NVML_LIBRARY", NVML_DOUBLE},
-                         {"LINKGAIN_NVML_SCENARIO", "no-driver"}};
+                         {"LINKGAIN_NVML_SCENARIO", "no-driver"},
+                         {"NCCL_P2P_DISABLE", "1"}};
   const Outcome outcome = with_status(0, run_program(request));
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("nccl, 4 ranks"), HasSubstr("/np4"),
-                                    HasSubstr("a machine with 4 GPUs")));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("nccl, 4 ranks"), HasSubstr("/np4"),
+                    HasSubstr("a machine with 4 GPUs"), HasSubstr("Notice: NCCL_P2P_DISABLE=1")));
   request.arguments.erase(std::ranges::find(request.arguments, "--dry-run"));
   EXPECT_EQ(run_program(request).status, 3) << "measuring needs GPUs";
 }

@@ -84,16 +84,6 @@ std::string memory_text(const RunPlan& plan) {
   return text + fmt::format(", {} for each of {} that wait", amount(of_waiting), waiting);
 }
 
-RunPlan plan_of_one_node(const RunOptions& options, Site site) {
-  site.allocation = Hosts{};
-  RunPlan plan = make_plan(options, site);
-  plan.warnings.push_back(warning_of(
-      WarningCode::assumed_node,
-      fmt::format("there is no Slurm allocation here: the plan is that of one node with {} ranks",
-                  plan.ranks)));
-  return plan;
-}
-
 /// Returns the plan of a machine that has what this one `lacks`: GPUs, or a build for them.
 RunPlan plan_of_assumed_gpus(const RunOptions& options, Site site, const MachineError& lacks) {
   const int found = site.gpus;
@@ -124,14 +114,23 @@ Seconds expected_duration(const RunPlan& plan) {
 
 RunPlan preview_plan(const RunOptions& options, Site site) {
   const bool by_slurm = is_by_srun(options);
-  const bool elsewhere = site.hostfile || options.hostfile || by_slurm;
-  if (by_slurm && !options.hostfile && !site.allocation) return plan_of_one_node(options, site);
+  const bool is_assumed_node = by_slurm && !options.hostfile && !site.allocation;
+  const bool elsewhere = site.hostfile || options.hostfile || (by_slurm && !is_assumed_node);
+  if (is_assumed_node) site.allocation = Hosts{};
+  RunPlan plan;
   try {
-    return make_plan(options, site);
+    plan = make_plan(options, site);
   } catch (const MachineError& lacks) {
     if (elsewhere) throw;
-    return plan_of_assumed_gpus(options, site, lacks);
+    plan = plan_of_assumed_gpus(options, site, lacks);
   }
+  if (is_assumed_node) {
+    plan.warnings.push_back(warning_of(
+        WarningCode::assumed_node,
+        fmt::format("there is no Slurm allocation here: the plan is that of one node with {} ranks",
+                    plan.ranks)));
+  }
+  return plan;
 }
 
 std::string plan_text(const RunPlan& plan, std::size_t columns) {

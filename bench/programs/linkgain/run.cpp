@@ -7,6 +7,7 @@
 #include <any>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/plan/site.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "linkgain/run/run_directory.hpp"
@@ -218,6 +220,21 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
   return settings;
 }
 
+/// Adds to the plan what this process's variables will change, as the run would say.
+void warn_of_own_variables(const RunOptions& options, RunPlan& plan) {
+  Record record;
+  record.settings = settings_of(options, plan);
+  for (const Case& definition : plan.cases) record.cases.push_back({.definition = definition});
+  for (const Variant& variant : record.settings.variants) {
+    Environment& in_force = record.settings.environment_in_force.emplace_back(variant.environment);
+    for (const auto& [name, value] : without_secrets(current_environment())) {
+      if (may_be_recorded(name)) in_force.emplace(name, value);
+    }
+  }
+  warn_of_inherited(record);
+  std::ranges::move(record.warnings, std::back_inserter(plan.warnings));
+}
+
 /// Carries out `--list` and `--dry-run`: starts and writes nothing.
 int preview(const RunOptions& options) {
   if (options.list) {
@@ -227,7 +244,9 @@ int preview(const RunOptions& options) {
   require_usable(options);
   std::optional<Hosts> hosts;
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
-  fmt::print("{}", plan_text(preview_plan(options, survey_site(hosts)), terminal_columns()));
+  RunPlan plan = preview_plan(options, survey_site(hosts));
+  warn_of_own_variables(options, plan);
+  fmt::print("{}", plan_text(plan, terminal_columns()));
   return 0;
 }
 

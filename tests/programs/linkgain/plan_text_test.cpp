@@ -93,6 +93,16 @@ TEST(PreviewPlan, SaysOfAssumedGpusOnlyWhatIsNotKnown) {
   expect_golden(text, "assumed_gpus.txt");
 }
 
+TEST(PreviewPlan, BySlurmWithoutGpusAssumesBoth) {
+  RunOptions options = one_size();
+  options.launcher = "srun";
+  const RunPlan plan = preview_plan(options, without_nccl());
+  EXPECT_EQ(plan.ranks, 2);
+  ASSERT_EQ(plan.warnings.size(), 2U);
+  EXPECT_EQ(plan.warnings[0].code, "assumed-gpus");
+  EXPECT_EQ(plan.warnings[1].code, "assumed-node");
+}
+
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
   RunOptions options = one_size();
   options.gpus = {0, 1};
