@@ -148,7 +148,7 @@ json::Out write_check(const CaseCheck& check) {
           {"unit", unit_of(check.definition)},
           {"variant", check.variant},
           {"verdict", name_of(check.verdict)},
-          {"fails", fails(check.verdict)},
+          {"fails", fails(check)},
           {"headline", check.headline},
           {"reason", reason_text(check)},
           {"reference_s", json::nullable(seconds_of(check.reference))},

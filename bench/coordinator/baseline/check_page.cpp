@@ -32,7 +32,7 @@ RowChart shifts_of(const CheckResult& result) {
   }
   std::ranges::stable_sort(shown, [](const CaseCheck* a, const CaseCheck* b) {
     const auto key = [](const CaseCheck& check) {
-      return std::tuple(!fails(check.verdict), !is_change(check.verdict), check.verdict,
+      return std::tuple(!fails(check), !is_change(check.verdict), check.verdict,
                         -std::abs(*check.shift));
     };
     return key(*a) < key(*b);

@@ -43,8 +43,10 @@ std::string settling_text(const CaseCheck& check) {
 std::vector<std::string> counts(const CheckResult& result, bool failing) {
   std::vector<std::string> parts;
   for (const Verdict verdict : kVerdictsOfChecks) {
-    const int count = count_of(result, verdict);
-    if (count == 0 || fails(verdict) != failing || verdict == Verdict::added) continue;
+    const auto count = std::ranges::count_if(result.cases, [&](const CaseCheck& check) {
+      return check.verdict == verdict && fails(check) == failing;
+    });
+    if (count == 0 || verdict == Verdict::added) continue;
     const bool good = verdict == Verdict::faster;
     parts.push_back(
         fmt::format("{} {}{}", count, name_of(verdict), good ? " (suspiciously fast)" : ""));
@@ -174,8 +176,8 @@ std::string coverage_text(Coverage coverage) {
 std::string summary_text(const CheckResult& result) {
   const int added = count_of(result, Verdict::added);
   const int held = static_cast<int>(result.cases.size()) - added;
-  const auto failed = std::ranges::count_if(
-      result.cases, [](const CaseCheck& check) { return fails(check.verdict); });
+  const auto failed =
+      std::ranges::count_if(result.cases, [](const CaseCheck& check) { return fails(check); });
   std::string text = fmt::format("{}: {} of {} {}", outcome(result), failed,
                                  counted(held, "case", "cases"), failed == 1 ? "fails" : "fail");
   if (failed > 0) text += fmt::format(" ({})", fmt::join(counts(result, true), ", "));
@@ -207,7 +209,7 @@ std::string readable(const CaseCheck& check, const std::optional<Seconds>& time)
 enum class CaseNames { labels, exact };
 
 Text verdict_cell(const CaseCheck& check, bool headline, CaseNames names) {
-  const Text::Form form = fails(check.verdict) ? Text::Form::strong : Text::Form::plain;
+  const Text::Form form = fails(check) ? Text::Form::strong : Text::Form::plain;
   Text text = Text::Run{std::string(name_of(check.verdict)), form, tone_of(check.verdict)};
   return headline && names == CaseNames::labels ? text + " *" : text;
 }
@@ -340,7 +342,7 @@ std::string csv_row(const CaseCheck& check) {
       csv_field(std::string_view(case_name(check.definition))),
       csv_field(std::string_view(check.variant)),
       std::string(name_of(check.verdict)),
-      fails(check.verdict) ? "true" : "false",
+      fails(check) ? "true" : "false",
       check.headline ? "true" : "false",
       csv_field(seconds_of(check.reference)),
       csv_field(seconds_of(check.time)),
@@ -362,8 +364,9 @@ std::string csv_row(const CaseCheck& check) {
 }
 
 JunitOutcome junit_outcome(const CaseCheck& check) {
-  if (fails(check.verdict)) return JunitOutcome::failed;
-  const bool open = is_open(check.verdict) || check.verdict == Verdict::added;
+  if (fails(check)) return JunitOutcome::failed;
+  const bool open =
+      fails(check.verdict) || is_open(check.verdict) || check.verdict == Verdict::added;
   return open ? JunitOutcome::skipped : JunitOutcome::passed;
 }
 
@@ -389,7 +392,7 @@ struct CaseMetric {
 const std::vector<CaseMetric>& case_metrics() {
   static const std::vector<CaseMetric> metrics{
       {"linkgain_check_case_failed", "1 where the case fails.",
-       [](const CaseCheck& c) { return fails(c.verdict) ? 1.0 : 0.0; }},
+       [](const CaseCheck& c) { return fails(c) ? 1.0 : 0.0; }},
       {"linkgain_check_case_inconclusive", "1 where the verdict is inconclusive.",
        [](const CaseCheck& c) { return c.verdict == Verdict::inconclusive ? 1.0 : 0.0; }},
       {"linkgain_check_case_time_seconds", "Time per operation, geometric mean of launch medians.",

@@ -219,6 +219,19 @@ CaseCheck added(const CaseLaunches& launches, bool known_otherwise_launched) {
   return check;
 }
 
+bool decides(const CaseCheck& check) { return !check.has(Reason::Kind::not_asked_for); }
+
+/// Says of what every program has that it does not decide where the baseline has named metrics.
+void mark_what_decides(std::vector<CaseCheck>& checks) {
+  const auto is_named = [](const CaseCheck& check) {
+    return check.definition.metric && !is_always_measured(*check.definition.metric);
+  };
+  if (std::ranges::none_of(checks, is_named)) return;
+  for (CaseCheck& check : checks) {
+    if (!is_named(check)) check.reasons.push_back({.kind = Reason::Kind::not_asked_for});
+  }
+}
+
 /// Refuses a record in which no job said what machine it is on: there is none to compare.
 void require_measured(const NamedRecord& source) {
   const Record& record = source.record;
@@ -370,6 +383,7 @@ CheckResult check_launches(std::span<const CaseLaunches> launches, const Baselin
   for (std::size_t i = 0; i < judgements.size(); ++i) {
     static_cast<Judgement&>(result.cases[i]) = judgements[i];
   }
+  mark_what_decides(result.cases);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     if (held[i]) continue;
     const Case other = otherwise_launched(launches[i].definition);
@@ -382,6 +396,10 @@ std::optional<double> share_of(const std::optional<double>& log) {
   return log ? std::optional<double>(std::expm1(*log)) : std::nullopt;
 }
 
+bool fails(const CaseCheck& check) { return decides(check) && fails(check.verdict); }
+
+bool is_open(const CaseCheck& check) { return decides(check) && is_open(check.verdict); }
+
 int count_of(const CheckResult& result, Verdict verdict) {
   return static_cast<int>(std::ranges::count(result.cases, verdict, &CaseCheck::verdict));
 }
@@ -392,9 +410,9 @@ ExitCode exit_code_of(const CheckResult& result) {
   bool headline_open = false;
   int open = 0;
   for (const CaseCheck& check : result.cases) {
-    if (check.verdict != Verdict::added) ++held;
-    failed = failed || fails(check.verdict);
-    if (!is_open(check.verdict)) continue;
+    if (check.verdict != Verdict::added && decides(check)) ++held;
+    failed = failed || fails(check);
+    if (!is_open(check)) continue;
     ++open;
     headline_open = headline_open || check.headline;
   }

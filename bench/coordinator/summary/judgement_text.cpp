@@ -50,6 +50,8 @@ std::string reason_text(const Reason& reason) {
       return "runs failed or gave no number";
     case Reason::Kind::few_runs:
       return "too few runs";
+    case Reason::Kind::not_asked_for:
+      return "does not decide: metrics were named";
     case Reason::Kind::one_of_many:
       return fmt::format(
           "taken alone it is {}, but of {:.0f} cases that are not clearly within the tolerance one "

@@ -89,6 +89,7 @@ struct Reason {
     throttled,         ///< in how many samples
     disturbed,         ///< by what
     few_digits,        ///< `amount` is the smallest share that a program's digits show
+    not_asked_for,     ///< a program's time or start-up beside metrics that were named
     one_of_many,       ///< it would be `alone` by itself, and is one of `amount` cases
   };
   Kind kind = Kind::no_time;

@@ -60,6 +60,11 @@ enum class RunsAre { complete, cut_short };
 /// inconclusive.
 inline constexpr double kMostInconclusive = 0.2;
 
+/// Tells whether the check fails by the case, or is open by it: of a program whose metrics were
+/// named by these alone, not by the time and start-up that every program has.
+bool fails(const CaseCheck& check);
+bool is_open(const CaseCheck& check);
+
 /// Compares launches with a baseline, by judge() with Claim::beyond_tolerance. The replicate is the
 /// run where the baseline knows how far runs lie apart, else the launch. A side of one launch
 /// leaves a case inconclusive. Where the baseline knows the path and the launches do not, a case

@@ -53,6 +53,14 @@ TEST(CheckTable, SaysWhetherRunsCount) {
   expect_golden(launches + "\n" + some + "\n" + to_terminal(check_table(result)), "check_runs.txt");
 }
 
+TEST(CheckTable, ShowsWhatDoesNotDecide) {
+  CheckResult result = quiet_check();
+  result.cases.push_back(sample_check(0, "p2p", Verdict::slower, 12.0, 0.08, 0.011));
+  result.cases[2].definition = program_case({.name = std::string(ProgramMetric::kTime)});
+  result.cases[2].reasons = {{.kind = Reason::Kind::not_asked_for}};
+  expect_golden(to_terminal(check_table(result)), "check_not_asked_for.txt");
+}
+
 TEST(CheckMarkdown, HasAHeadingAndATable) {
   expect_golden(to_markdown(check_report(troubled_check())), "check.md");
 }

@@ -443,6 +443,33 @@ TEST(CheckExitCode, IsThatOfTheWorst) {
   }
 }
 
+/// The time, which nobody asked for, is a tenth longer or open, and the rate the same.
+TEST(Check, IsDecidedByNamedMetricsWhereThereAreSome) {
+  const auto of_metric = [](std::string_view name, double seconds, double deviation = 0.001) {
+    CaseLaunches runs = launches_of(sized(8), eight(seconds, deviation));
+    runs.definition = program_case({.name = std::string(name)});
+    return runs;
+  };
+  const auto time = [&](double seconds, double deviation = 0.001) {
+    return of_metric(ProgramMetric::kTime, seconds, deviation);
+  };
+  const auto check = [](const Baseline& baseline, const std::vector<CaseLaunches>& launches) {
+    return check_launches(launches, baseline);
+  };
+  const auto rate = of_metric("rate", 1.0);
+  const Baseline named = baseline_of(std::vector{rate, time(1.0)}, {});
+  const CheckResult slower = check(named, {rate, time(1.1)});
+  EXPECT_EQ(slower.cases[1].verdict, Verdict::slower);
+  EXPECT_FALSE(fails(slower.cases[1]));
+  EXPECT_EQ(exit_code_of(slower), ExitCode::success);
+  EXPECT_EQ(exit_code_of(check(named, {rate, time(1.05, 0.1)})), ExitCode::success);
+  EXPECT_EQ(exit_code_of(check(named, {of_metric("rate", 1.1), time(1.0)})),
+            ExitCode::problem_found);
+  EXPECT_EQ(exit_code_of(check(baseline_of(std::vector{time(1.0)}, {}), {rate, time(1.1)})),
+            ExitCode::problem_found)
+      << "the baseline knows no other metric";
+}
+
 TEST(Check, TakesTheLargestSizeOfEachOperationAndVariantForHeadlines) {
   const std::vector<CaseLaunches> all{
       launches_of(sized(8), eight(1e-3)), launches_of(sized(64), eight(1e-3)),
