@@ -34,15 +34,6 @@ if(LINKGAIN_PORTABLE)
   endforeach()
   add_dependencies(fmt::fmt linkgain_fmt)
 endif()
-# Never its archive: libmpi.so takes hwloc from the program then, which may be of another version than its own.
-find_path(HWLOC_INCLUDE_DIR hwloc.h)
-find_library(HWLOC_LIBRARY hwloc)
-if(NOT HWLOC_INCLUDE_DIR OR NOT HWLOC_LIBRARY)
-  message(FATAL_ERROR "hwloc was not found: apt-get install libhwloc-dev (scripts/quickstart does it).")
-endif()
-add_library(hwloc::hwloc UNKNOWN IMPORTED)
-set_target_properties(hwloc::hwloc PROPERTIES IMPORTED_LOCATION ${HWLOC_LIBRARY}
-  INTERFACE_INCLUDE_DIRECTORIES ${HWLOC_INCLUDE_DIR})
 
 if(LINKGAIN_PORTABLE)
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)

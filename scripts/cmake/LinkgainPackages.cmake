@@ -1,5 +1,5 @@
 # What cpack packs: two Debian packages, and one archive of both programs that runs from any folder. Made of a build with
-# LINKGAIN_PORTABLE (preset package) they fit the distribution they are built on and later ones; Open MPI, hwloc and NCCL are
+# LINKGAIN_PORTABLE (preset package) they fit the distribution they are built on and later ones; Open MPI and NCCL are
 # those machines' own.
 if(LINKGAIN_PORTABLE)
   target_link_options(linkgain PRIVATE -static-libstdc++)

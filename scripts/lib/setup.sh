@@ -21,7 +21,6 @@ readonly build_requirements=(
   'libsimdjson-dev|header|simdjson.h|simdjson'
   'libvalijson-dev|header|valijson/schema.hpp|valijson'
   'libfmt-dev|header|fmt/format.h|fmt'
-  'libhwloc-dev|header|hwloc.h|hwloc'
   'libpcre2-dev|header|pcre2.h|PCRE2'
 )
 readonly test_requirements=(

@@ -29,7 +29,6 @@ PROJECTS = {
     "libmpi": ("Open MPI", "BSD-3-Clause-Open-MPI"),
     "libbenchmark": ("Google Benchmark", "Apache-2.0"),
     "libfmt": ("fmt", "MIT"), "fmt": ("fmt", "MIT"),
-    "libhwloc": ("hwloc", "BSD-3-Clause"),
     "libpcre2-8": ("PCRE2", "BSD-3-Clause"),
     "nlohmann_json": ("JSON for Modern C++", "MIT"),
     "CLI11": ("CLI11", "BSD-3-Clause"),

@@ -92,7 +92,6 @@ inline constexpr std::array kThirdParty{
     // Others by way of base/json.hpp, which has the library refuse numbers that a type cannot hold.
     ThirdParty{"nlohmann/*", "base", Visibility::public_header},
     ThirdParty{"simdjson.h", "base", Visibility::source},
-    ThirdParty{"hwloc*", "telemetry diagnostics", Visibility::private_header},
     ThirdParty{"pcre2.h", "exec", Visibility::source},
     ThirdParty{"mpi.h", "runtime backends", Visibility::source},
     ThirdParty{"benchmark/*", "runtime", Visibility::source},

@@ -13,7 +13,7 @@ failures=0
 readonly plain_tools=(awk basename bash cat cp date dirname env find grep head mkdir mktemp nproc
   paste realpath rm sed sort tail tee timeout touch tr true uname wc xargs)
 readonly all_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libbenchmark-dev libcli11-dev
-  nlohmann-json3-dev libsimdjson-dev libvalijson-dev libfmt-dev libhwloc-dev libpcre2-dev libgtest-dev libgmock-dev python3
+  nlohmann-json3-dev libsimdjson-dev libvalijson-dev libfmt-dev libpcre2-dev libgtest-dev libgmock-dev python3
   clang-format-14 shellcheck man-db help2man zsh fish)
 
 # double NAME: a program whose text is standard input; $work/calls gets its arguments. Nothing in
@@ -177,12 +177,12 @@ test_a_user_with_sudo_installs_through_it() {
 }
 
 test_a_user_without_sudo_is_told_what_to_type() {
-  without libfmt-dev libhwloc-dev
+  without libfmt-dev libpcre2-dev
   echo 1000 >"$work/uid"
   run scripts/quickstart
   expect_status 3
-  expect_output 'missing: fmt, hwloc'
-  expect_output 'sudo apt-get update && sudo apt-get install -y libfmt-dev libhwloc-dev'
+  expect_output 'missing: fmt, PCRE2'
+  expect_output 'sudo apt-get update && sudo apt-get install -y libfmt-dev libpcre2-dev'
   expect_no_call '^apt-get'
 }
 

@@ -1,8 +1,6 @@
 #include "linkgain/telemetry/host.hpp"
 
 #include <fmt/format.h>
-#include <hwloc.h>
-#include <hwloc/glibc-sched.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,11 +10,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <set>
@@ -133,9 +131,6 @@ using KernelSet = std::unique_ptr<cpu_set_t, FreeKernelSet>;
 
 constexpr int kFirstCapacity = 1024;
 constexpr int kLargestCapacity = 1 << 20;
-
-// hwloc's conversions to and from cpu_set_t take a topology but have no use for it.
-constexpr hwloc_topology_t kNoTopology = nullptr;
 
 KernelSet allocate(int cpus) {
   KernelSet set(CPU_ALLOC(static_cast<std::size_t>(cpus)));
@@ -285,33 +280,20 @@ HostLoad read_host_load(const std::vector<std::int64_t>& pids, const std::filesy
   return load;
 }
 
-CpuSet::CpuSet() : bitmap_(hwloc_bitmap_alloc()) {
-  if (bitmap_ == nullptr) {
-    throw std::bad_alloc();
-  }
-}
-
-CpuSet::CpuSet(CpuSet&& other) noexcept : bitmap_(std::exchange(other.bitmap_, nullptr)) {}
-
-CpuSet& CpuSet::operator=(CpuSet&& other) noexcept {
-  std::swap(bitmap_, other.bitmap_);
-  return *this;
-}
-
-CpuSet::~CpuSet() { hwloc_bitmap_free(bitmap_); }
-
 std::optional<CpuSet> CpuSet::from_list(const std::string& text) {
-  std::string list = text;
-  while (!list.empty() && std::isspace(static_cast<unsigned char>(list.back())) != 0) {
-    list.pop_back();
-  }
   CpuSet set;
-  if (list.empty() || list.find_first_not_of("0123456789,-") != std::string::npos ||
-      list.back() == '-' ||  // hwloc's "to infinity", which the kernel does not write
-      hwloc_bitmap_list_sscanf(set.bitmap_, list.c_str()) != 0 || set.empty()) {
-    return std::nullopt;
+  for (const std::string& range : split(text.substr(0, text.find('\n')), ',')) {
+    const std::size_t dash = range.find('-');
+    const auto first = whole_number<int>(std::string_view(range).substr(0, dash));
+    const auto last = dash == std::string::npos
+                          ? first
+                          : whole_number<int>(std::string_view(range).substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last >= kLargestCapacity) {
+      return std::nullopt;
+    }
+    for (int cpu = *first; cpu <= *last; ++cpu) set.cpus_.insert(cpu);
   }
-  return set;
+  return set.empty() ? std::nullopt : std::optional(std::move(set));
 }
 
 CpuSet CpuSet::of_this_thread() {
@@ -321,7 +303,11 @@ CpuSet CpuSet::of_this_thread() {
     CPU_ZERO_S(bytes, kernel_set.get());
     if (sched_getaffinity(0, bytes, kernel_set.get()) == 0) {
       CpuSet set;
-      hwloc_cpuset_from_glibc_sched_affinity(kNoTopology, set.bitmap_, kernel_set.get(), bytes);
+      for (int cpu = 0; cpu < cpus; ++cpu) {
+        if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, kernel_set.get())) {
+          set.cpus_.insert(cpu);
+        }
+      }
       return set;
     }
     if (errno != EINVAL) {  // EINVAL: the kernel's sets are larger than ours
@@ -331,40 +317,40 @@ CpuSet CpuSet::of_this_thread() {
   throw MachineError("the kernel does not report which CPUs this process may use");
 }
 
-bool CpuSet::empty() const { return hwloc_bitmap_iszero(bitmap_) != 0; }
-
 CpuSet CpuSet::only(int index) const {
-  const int count = hwloc_bitmap_weight(bitmap_);
-  const int skipped = (index % count + count) % count;
-  int cpu = hwloc_bitmap_first(bitmap_);
-  for (int i = 0; i < skipped; ++i) {
-    cpu = hwloc_bitmap_next(bitmap_, cpu);
-  }
+  const int count = static_cast<int>(cpus_.size());
   CpuSet single;
-  hwloc_bitmap_only(single.bitmap_, static_cast<unsigned>(cpu));
+  single.cpus_.insert(*std::next(cpus_.begin(), (index % count + count) % count));
   return single;
 }
 
 CpuSet CpuSet::intersected_with(const CpuSet& other) const {
   CpuSet result;
-  hwloc_bitmap_and(result.bitmap_, bitmap_, other.bitmap_);
+  std::ranges::set_intersection(cpus_, other.cpus_,
+                                std::inserter(result.cpus_, result.cpus_.end()));
   return result;
 }
 
 std::string CpuSet::list() const {
-  char* text = nullptr;
-  if (hwloc_bitmap_list_asprintf(&text, bitmap_) < 0) {
-    throw std::bad_alloc();
+  std::string text;
+  for (auto cpu = cpus_.begin(); cpu != cpus_.end();) {
+    const int first = *cpu;
+    int last = first;
+    while (++cpu != cpus_.end() && *cpu == last + 1) last = *cpu;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", first);
+    if (last != first) text += fmt::format("-{}", last);
   }
-  const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
   return text;
 }
 
 bool CpuSet::bind_process() const {
-  const int cpus = hwloc_bitmap_last(bitmap_) + 1;
+  const int cpus = *cpus_.rbegin() + 1;
   const KernelSet kernel_set = allocate(cpus);
   const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
-  hwloc_cpuset_to_glibc_sched_affinity(kNoTopology, bitmap_, kernel_set.get(), bytes);
+  CPU_ZERO_S(bytes, kernel_set.get());
+  for (const int cpu : cpus_) {
+    CPU_SET_S(static_cast<std::size_t>(cpu), bytes, kernel_set.get());
+  }
   if (sched_setaffinity(0, bytes, kernel_set.get()) != 0) {
     return false;
   }

@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "linkgain/hardware/machine.hpp"
-
-struct hwloc_bitmap_s;
 
 namespace linkgain {
 
@@ -74,8 +73,7 @@ struct HostLoad {
 HostLoad read_host_load(const std::vector<std::int64_t>& pids,
                         const std::filesystem::path& proc = "/proc");
 
-/// A set of CPUs by the kernel's numbers. Move-only owner of an hwloc bitmap; no topology is loaded
-/// for it, which would take from milliseconds (2 CPUs) to tens of them.
+/// A set of CPUs by the kernel's numbers.
 class CpuSet {
  public:
   /// Reads the kernel's list form, "0-15,32-47"; nothing if the text is none or names no CPU.
@@ -84,23 +82,20 @@ class CpuSet {
   /// not report.
   static CpuSet of_this_thread();
 
-  CpuSet(CpuSet&& other) noexcept;
-  CpuSet& operator=(CpuSet&& other) noexcept;
-  ~CpuSet();
-
-  bool empty() const;
+  bool empty() const { return cpus_.empty(); }
   /// Returns a set of its `index`-th CPU alone, modulo their count. The set must not be empty.
   CpuSet only(int index) const;
   CpuSet intersected_with(const CpuSet& other) const;
   std::string list() const;
 
   /// Binds every thread of this process, so that later threads inherit it. Where the kernel
-  /// refuses, the threads stay bound as they were and the result is false.
+  /// refuses, the threads stay bound as they were and the result is false. The set must not be
+  /// empty.
   bool bind_process() const;
 
  private:
-  CpuSet();
-  hwloc_bitmap_s* bitmap_;
+  CpuSet() = default;
+  std::set<int> cpus_;
 };
 
 /// Binds this process to those of the CPUs that it may use already; where there are none, or the

@@ -24,7 +24,6 @@ class Linkgain(CMakePackage, CudaPackage):
     depends_on("simdjson")
     depends_on("valijson")
     depends_on("fmt")
-    depends_on("hwloc")
     depends_on("pcre2")
     # Its header to build; its library is opened at run time.
     depends_on("nccl@2.19:", when="+cuda")
