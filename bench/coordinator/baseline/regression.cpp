@@ -228,7 +228,9 @@ void mark_what_decides(std::vector<CaseCheck>& checks) {
   };
   if (std::ranges::none_of(checks, is_named)) return;
   for (CaseCheck& check : checks) {
-    if (!is_named(check)) check.reasons.push_back({.kind = Reason::Kind::not_asked_for});
+    if (is_named(check)) continue;
+    check.headline = false;
+    check.reasons.push_back({.kind = Reason::Kind::not_asked_for});
   }
 }
 

@@ -64,9 +64,9 @@ class Rounds {
     record_.status = RunStatus::interrupted;  // until it is over
     for (auto& result : record_.cases) result.stopped = StopReason::interrupted;
     read_errors();
-    warn_of_rates();
-    warn_of_containers();
     journal_.write_head(record_);
+    warn_of_rates({});
+    warn_of_containers();
     warm_up();
     StopReason stopped = run_rounds(1, plan_.rounds);
     if (stopped == StopReason::out_of_rounds) {
@@ -90,7 +90,7 @@ class Rounds {
 
   bool read_errors();
   void warn_at_once(const Warning& warning);
-  void warn_of_rates();
+  void warn_of_rates(const std::map<std::string, MetricValues>& values);
   void warn_of_containers();
   void warm_up();
   bool fits(int runs) const;
@@ -243,6 +243,7 @@ void Rounds::keep(const RunReport& report, int position) {
     journal_.write_warning(record_.warnings.back());
     return;
   }
+  warn_of_rates(report.values);
   if (report.place.warm_up) return;
   warn_of_waiting(report);
   for (std::size_t i = 0; i < record_.cases.size(); ++i) {
@@ -295,16 +296,21 @@ bool Rounds::fits(int runs) const {
 
 void Rounds::warn_at_once(const Warning& warning) {
   record_.warnings.push_back(warning);
+  journal_.write_warning(warning);
   observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
 }
 
 /// Warns of rates that count as times, at once: an answer the wrong way round would come too late.
-void Rounds::warn_of_rates() {
+/// What the output says behind a run's values is known after it.
+void Rounds::warn_of_rates(const std::map<std::string, MetricValues>& values) {
   for (const MetricRequest& each : plan_.output.metrics) {
-    if (each.metric.higher_is_better || !looks_like_rate(each)) continue;
-    warn_at_once(warning_of(
+    const auto own = values.find(each.metric.name);
+    const std::string words = own == values.end() ? "" : own->second.words;
+    if (each.metric.higher_is_better || !looks_like_rate(each, words)) continue;
+    const Warning warning = warning_of(
         WarningCode::rate_unmarked,
-        fmt::format("{} looks like a rate, but less of it counts as better", each.metric.name)));
+        fmt::format("{} looks like a rate, but less of it counts as better", each.metric.name));
+    if (std::ranges::count(record_.warnings, warning) == 0) warn_at_once(warning);
   }
 }
 

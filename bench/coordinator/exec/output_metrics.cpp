@@ -203,6 +203,14 @@ std::string cut_number(std::string_view line, std::string_view group) {
       first < begin ? "write .*? for a .* before the group" : "write the group as ([^ ]+)");
 }
 
+/// Finds the words behind a number, up to what is of another one or a sign that parts them.
+std::string_view words_behind(std::string_view line, std::string_view number) {
+  constexpr std::size_t kLongest = 40;
+  const std::string_view behind =
+      line.substr(static_cast<std::size_t>(number.data() + number.size() - line.data()), kLongest);
+  return behind.substr(0, behind.find_first_of("0123456789,;:|()[]{}"));
+}
+
 /// Says that no line matched, and how a name is written that was taken for a part of the pattern.
 std::string no_match(const MetricRequest& request) {
   const std::string& pattern = request.pattern.text();
@@ -273,12 +281,12 @@ MetricRequest parse_metric(const std::string& text) {
   return request;
 }
 
-bool looks_like_rate(const MetricRequest& request) {
+bool looks_like_rate(const MetricRequest& request, const std::string& words) {
   static const LinePattern kRate(
       "(?i)/s(ec(ond)?)?(?![a-z])|per[ _.-]+s(?![a-z])|per[ _.-]*sec|"
-      "throughput",
+      "throughput|^rate$",
       "");
-  const std::array texts{request.metric.name, request.metric.unit, request.pattern.text()};
+  const std::array texts{request.metric.name, request.metric.unit, request.pattern.text(), words};
   return std::ranges::any_of(texts, [](const std::string& text) { return kRate.matches(text); });
 }
 
@@ -372,6 +380,7 @@ void OutputReader::take_numbers(const MetricRequest& request, Found& found, std:
     } else {
       found.numbers.push_back(*number);
       found.units.push_back(unit_of_last_digit(text));
+      found.words = words_behind(shown_line, text);
     }
   };
   request.pattern.for_each(line, std::cref(use));  // a copy would take memory for each line
@@ -417,8 +426,10 @@ MetricValues OutputReader::values_of(const MetricRequest& request, const Found& 
                                                         counted(found.matches, "match", "matches"),
                                                         request_.skip)};
   }
-  MetricValues values{
-      .samples = {}, .count = static_cast<std::int64_t>(numbers.size()), .missing = {}};
+  MetricValues values{.samples = {},
+                      .count = static_cast<std::int64_t>(numbers.size()),
+                      .missing = {},
+                      .words = found.words};
   const auto sum_of = [](const std::vector<double>& all) {
     return std::accumulate(all.begin(), all.end(), 0.0);
   };

@@ -88,9 +88,9 @@ struct OutputRequest {
 /// are none or linkgain's own.
 MetricRequest parse_metric(const std::string& text);
 
-/// Tells whether its name, pattern or unit is that of a rate: "tok/s", "samples_per_second",
-/// "throughput".
-bool looks_like_rate(const MetricRequest& request);
+/// Tells whether its name, pattern or unit is that of a rate, or the words that stand behind its
+/// number in the output: "rate", "tok/s", "samples_per_second", "throughput".
+bool looks_like_rate(const MetricRequest& request, const std::string& words = {});
 
 /// Gives those that nobody named names of their own where their patterns begin alike, or with no
 /// name that can be one: more of the pattern's words, else metric-2 of the second. Throws
@@ -112,6 +112,7 @@ struct MetricValues {
   /// 0 of what linkgain timed.
   double resolution = 0.0;
   std::string missing{};  ///< "no line matched"; empty where there are samples
+  std::string words{};    ///< behind the last number, as " tokens per second"
 };
 
 /// Reads a program's output as it comes. A line ends at a line feed or a carriage return, as
@@ -148,6 +149,7 @@ class OutputReader {
     std::vector<double> units;  ///< unit_of_last_digit() of each
     std::string not_a_number;   ///< why a match is none
     std::string given_up;       ///< why a line was not searched
+    std::string words;          ///< behind the last number
   };
 
   void take(std::string_view line, Clock::time_point arrived);

@@ -156,22 +156,30 @@ TEST_F(Exec, AddsNoRoundsForWhatRunsWereLostOf) {
 }
 
 TEST_F(Exec, WarnsOfARateOfWhichLessIsBetter) {
-  const auto warns = [this](const std::string& metric, const std::string& unit) {
+  const auto warns = [this](const std::string& metric, const std::string& unit,
+                            const std::string& words = {}) {
     options_.metrics = {metric};
     options_.units = unit.empty() ? std::vector<std::string>{} : std::vector<std::string>{unit};
-    const auto outcome = outcome_of([](const RunPlace& place) {
-      return report_of(place, {{"time", one_value(1.0)}});
+    const auto outcome = outcome_of([&](const RunPlace& place) {
+      MetricValues values = one_value(1.0);
+      values.words = words;
+      return report_of(place, {{"time", one_value(1.0)}, {"tg128", values}});
     });
     return std::ranges::count(codes(outcome.record), "rate-unmarked") == 1;
   };
   for (const char* metric :
        {"train_samples_per_second.*?([0-9.]+)", "([0-9.]+) tok/s", "rate=([0-9.]+) it/sec",
-        "Throughput: ([0-9.]+)", "bandwidth ([0-9.]+) GB/s$", "tokens per second: ([0-9.]+)"}) {
+        "Throughput: ([0-9.]+)", "rate=tg128.*?([0-9.]+) ±", "([0-9.]+) t/s",
+        "bandwidth ([0-9.]+) GB/s$", "tokens per second: ([0-9.]+)"}) {
     EXPECT_TRUE(warns(metric, "")) << metric;
   }
   EXPECT_TRUE(warns("generated ([0-9.]+)", "tok/s"));
+  for (const char* words : {" tokens per second", " t/s ", "it/s", " req/s"}) {
+    EXPECT_TRUE(warns("tg128.*?([0-9.]+)", "", words)) << words;
+  }
+  EXPECT_FALSE(warns("tg128.*?([0-9.]+)", "", " s/it"));
   for (const char* metric : {"train_runtime.*?([0-9.]+)", "ms/step: ([0-9.]+)", "loss=([0-9.]+)",
-                             "seconds per step: ([0-9.]+)"}) {
+                             "learning_rate=([0-9.e-]+)", "seconds per step: ([0-9.]+)"}) {
     EXPECT_FALSE(warns(metric, "")) << metric;
   }
   options_.higher_is_better = {kOnlyMetric};

@@ -186,6 +186,16 @@ TEST(OutputReader, TakesNoPartOfANumberForIt) {
   EXPECT_THAT(values_of("of ([0-9]+)", "3.2 of 4,5\n").samples, ElementsAre(4.0)) << "of a list";
 }
 
+/// As llama.cpp writes them.
+TEST(OutputReader, KnowsTheWordsBehindItsNumber) {
+  const std::string line =
+      "eval time = 9.6 ms / 1 run ( 9.64 ms per token, 103.68 tokens per second)";
+  EXPECT_EQ(values_of("run.*?([0-9.]+)", line).words, " ms per token");
+  EXPECT_EQ(values_of("token, +([0-9.]+)", line).words, " tokens per second");
+  EXPECT_EQ(values_of("tion: ([0-9.]+)", "[ Generation: 103.7 t/s | 8 s ]").words, " t/s ");
+  EXPECT_EQ(values_of("a ([0-9]+)", "a 1").words, "");
+}
+
 TEST(OutputReader, SaysHowANameIsWrittenThatIsPartOfThePattern) {
   const OutputRequest request = request_of({"rate=([0-9.]+) tok/s"});
   OutputReader reader(request, kStart);
