@@ -303,7 +303,7 @@ ExitCode exit_code_of(const FleetReport& report) {
 }
 
 bool is_inconclusive_by_itself(const FleetNode& node) {
-  return node.state == NodeState::inconclusive && (node.slowdown || node.split_cases == 0);
+  return node.state == NodeState::inconclusive && !node.is_only_split;
 }
 
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,

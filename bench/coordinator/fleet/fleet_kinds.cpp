@@ -244,7 +244,9 @@ void summarise(Kind& kind, const FleetNames& names, double tolerance) {
     ++kind.drivers[member->machine.software.driver.value_or("")];
     ++kind.nccls[member->machine.software.nccl_library.value_or("")];
     for (const RankInfo& rank : member->machine.ranks) {
-      if (rank.gpu) ++kind.lanes[rank.rank][rank.gpu->pcie_width.value_or(0)];
+      for (std::size_t i = 0; rank.gpu && i < kGpuLinks.size(); ++i) {
+        ++kind.links[i][rank.rank][kGpuLinks[i].value(*rank.gpu).value_or(0.0)];
+      }
     }
   }
   if (kind.members.size() < kKindSize) return;

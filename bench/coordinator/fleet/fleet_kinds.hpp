@@ -1,5 +1,8 @@
 #pragma once
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -56,6 +59,19 @@ struct PeerFigure {
   double gap = 0.0;  ///< between the medians of the groups
 };
 
+/// A link of a GPU of which less than on most peers is a fault.
+struct GpuLink {
+  const char* what;
+  std::string (*text)(double value);
+  std::optional<double> (*value)(const GpuInfo& gpu);
+};
+inline constexpr std::array kGpuLinks{
+    GpuLink{"PCIe", [](double lanes) { return fmt::format("x{:.0f}", lanes); },
+            [](const GpuInfo& gpu) { return std::optional<double>(gpu.pcie_width); }},
+    GpuLink{"slowest NVLink", [](double rate) { return fmt::format("{:.4g} GB/s", rate); },
+            [](const GpuInfo& gpu) { return gpu.nvlink_rate_gb_per_s; }},
+};
+
 /// Machines that are like each other.
 struct Kind {
   std::string machine;  ///< describe_machine(), and which program ran on it
@@ -65,8 +81,9 @@ struct Kind {
   std::vector<const FleetRecord*> members;
   std::map<std::string, int> drivers;  ///< how many members have which
   std::map<std::string, int> nccls;
-  std::map<int, std::map<int, int>> lanes;  ///< by rank, how many have which PCIe width
-  std::vector<PeerFigure> figures;          ///< by number of FleetNames
+  /// By number of kGpuLinks and rank, how many have which value; 0 is not known.
+  std::array<std::map<int, std::map<double, int>>, kGpuLinks.size()> links;
+  std::vector<PeerFigure> figures;  ///< by number of FleetNames
 };
 
 /// Asks whether a case may be slow whose log time is by so much above its peers' median: they are

@@ -113,6 +113,10 @@ class Findings {
     findings_.push_back({state, std::move(text), std::move(where)});
   }
 
+  bool has(NodeState state) const {
+    return std::ranges::find(findings_, state, &Entry::state) != findings_.end();
+  }
+
   void put_into(FleetNode& node) {
     std::ranges::stable_sort(findings_, {}, &Entry::state);
     if (!findings_.empty()) node.state = findings_.front().state;
@@ -145,8 +149,11 @@ void look_at_run(const FleetRecord& record, Findings& findings) {
   if (record.status == RunStatus::interrupted) {
     findings.add(NodeState::ok, "its run was interrupted");
   } else if (record.status != RunStatus::complete) {
-    findings.add(NodeState::incomplete,
-                 fmt::format("its run is not complete ({})", name_of(record.status)));
+    findings.add(
+        NodeState::incomplete,
+        fmt::format("its run {}{}{}",
+                    record.status == RunStatus::job_lost ? "lost a job" : "is not complete",
+                    record.cause.empty() ? "" : ": ", record.cause));
   }
 }
 
@@ -160,8 +167,18 @@ void look_at_health(const FleetRecord& record, Findings& findings) {
   if (unhealthy == 0) return;
   const bool often =
       static_cast<double>(unhealthy) >= kUnhealthyShare * static_cast<double>(samples);
-  findings.add(often ? NodeState::unhealthy : NodeState::ok,
-               fmt::format("throttled in {} of {} samples", unhealthy, samples));
+  HealthSummary health;
+  std::vector<int> ranks;
+  for (const auto& [rank, reasons] : record.throttled) {
+    health.clock_event_reasons = health.clock_event_reasons.value_or(0) | reasons;
+    ranks.push_back(rank);
+  }
+  const std::string gpus = name_ranks(record.machine, ranks);
+  findings.add(
+      often ? NodeState::unhealthy : NodeState::ok,
+      fmt::format("throttled in {} of {} samples{}", unhealthy, samples,
+                  gpus.empty() ? "" : fmt::format(" ({}: {})", gpus, throttled_by(health))),
+      gpus);
 }
 
 /// Looks for what broke during the run. Packets that were sent again are told alone: a link does
@@ -172,24 +189,28 @@ void look_at_errors(const FleetRecord& record, Findings& findings) {
     const bool broke = counter.kind == ErrorKind::xid || counter.kind == ErrorKind::nvlink_outages;
     findings.add(broke ? NodeState::faulty : NodeState::ok,
                  errors_text(counter, each.growth) + " during its run",
-                 !broke         ? std::string()
-                 : counter.peer ? fmt::format("GPU{}–GPU{}", counter.gpu, *counter.peer)
-                                : fmt::format("GPU{}", counter.gpu));
+                 counter.peer ? fmt::format("GPU{}–GPU{}", counter.gpu, *counter.peer)
+                              : fmt::format("GPU{}", counter.gpu));
   }
 }
 
-/// Looks for GPUs with fewer PCIe lanes than the same ones of most peers.
-void look_at_lanes(const FleetRecord& record, const Kind& peers, Findings& findings) {
-  for (const RankInfo& rank : record.machine.ranks) {
-    const auto known = peers.lanes.find(rank.rank);
-    if (!rank.gpu || !rank.gpu->pcie_width || known == peers.lanes.end()) continue;
-    const int usual = majority(known->second);
-    if (*rank.gpu->pcie_width >= usual) continue;
-    const std::string gpu = gpu_label(record.machine, rank.rank);
-    findings.add(
-        NodeState::faulty,
-        fmt::format("{} PCIe: x{} where its peers have x{}", gpu, *rank.gpu->pcie_width, usual),
-        gpu);
+/// Looks for GPUs with fewer PCIe lanes, or slower NVLinks, than the same ones of most peers.
+void look_at_links(const FleetRecord& record, const Kind& peers, Findings& findings) {
+  constexpr double kRounding = 0.99;  ///< drivers round rates
+  for (std::size_t i = 0; i < kGpuLinks.size(); ++i) {
+    const GpuLink& link = kGpuLinks[i];
+    for (const RankInfo& rank : record.machine.ranks) {
+      const auto known = peers.links[i].find(rank.rank);
+      const std::optional<double> own = rank.gpu ? link.value(*rank.gpu) : std::nullopt;
+      if (!own || known == peers.links[i].end()) continue;
+      const double usual = majority(known->second);
+      if (*own >= kRounding * usual) continue;
+      const std::string gpu = gpu_label(record.machine, rank.rank);
+      findings.add(NodeState::faulty,
+                   fmt::format("{} {}: {} where its peers have {}", gpu, link.what, link.text(*own),
+                               link.text(usual)),
+                   gpu);
+    }
   }
 }
 
@@ -212,20 +233,23 @@ void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& f
 }
 
 /// Says "p2p: host-memory where its peers take nvlink (44 cases)", for each variant and pair of
-/// paths.
+/// paths. One that is not known may be the usual one.
 void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    Findings& findings) {
-  std::map<std::string, int> counts;
+  std::map<std::pair<NodeState, std::string>, int> counts;
   for (const FleetValue& value : record.values) {
     const Path usual = peers.figures.at(value.name).path;
     if (!(value.seconds > 0.0F) || value.path == usual) continue;
-    if (value.path == Path::unknown || usual == Path::unknown) continue;
-    ++counts[fmt::format("{}: {} where its peers take {}", names.all().at(value.name).variant,
-                         name_of(value.path), name_of(usual))];
+    if (usual == Path::unknown) continue;
+    const NodeState state =
+        value.path == Path::unknown ? NodeState::inconclusive : NodeState::other_path;
+    ++counts[{state,
+              fmt::format("{}: {} where its peers take {}", names.all().at(value.name).variant,
+                          name_of(value.path), name_of(usual))}];
   }
-  for (const auto& [text, count] : counts) {
-    findings.add(NodeState::other_path,
-                 fmt::format("{} ({})", text, counted(count, "case", "cases")));
+  for (const auto& [finding, count] : counts) {
+    findings.add(finding.first,
+                 fmt::format("{} ({})", finding.second, counted(count, "case", "cases")));
   }
 }
 
@@ -316,6 +340,7 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
   add_slow(NodeState::inconclusive, "may be slow, but too close to the tolerance to tell,", close,
            record, names, node, findings);
   if (node.split_cases == 0) return;
+  node.is_only_split = !findings.has(NodeState::inconclusive);
   findings.add(NodeState::inconclusive, fmt::format("its peers are two groups in {}",
                                                     counted(node.split_cases, "case", "cases")));
 }
@@ -349,6 +374,7 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
   node.record = record.path;
   node.started = record.started;
   node.machine = describe_machine(record.machine);
+  node.has_errors = !record.errors.empty();
   Findings findings;
   look_at_run(record, findings);
   look_at_errors(record, findings);
@@ -365,7 +391,7 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
                  difference.text, blame_by_links(record.machine, difference));
   }
   if (peers.judges != nullptr) {
-    look_at_lanes(record, *peers.judges, findings);
+    look_at_links(record, *peers.judges, findings);
     look_for_gaps(record, *peers.judges, findings);
     look_at_paths(record, *peers.judges, names, findings);
     look_at_times(record, *peers.judges, names, options, node, findings);

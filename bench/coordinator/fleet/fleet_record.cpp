@@ -16,6 +16,7 @@
 #include "linkgain/record/record.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/escaping.hpp"
 
@@ -45,12 +46,31 @@ bool has_chosen_gpus(const Settings& settings) {
          std::ranges::any_of(settings.environment_in_force, is_narrowed);
 }
 
+/// Says in one line why the run is not complete.
+std::string cause_of(const Record& record) {
+  std::string cause;
+  const auto why = std::ranges::find_if(record.warnings, [](const Warning& warning) {
+    return is(warning, WarningCode::job_lost) || row_of(warning).exit_code == ExitCode::incomplete;
+  });
+  if (why == record.warnings.end()) return cause;
+  for (const std::string& line : split(why->text, '\n')) {
+    // A job's last words are indented by two.
+    cause += cause.empty() ? line : line.starts_with("  ") ? line.substr(1) : "; " + line;
+  }
+  return cause;
+}
+
+void add_throttled(FleetRecord& own, std::size_t rank, std::optional<std::uint64_t> reasons) {
+  if (reasons && unhealthy(*reasons)) own.throttled[static_cast<int>(rank)] |= *reasons;
+}
+
 /// Returns what a record says besides its cases.
 FleetRecord head_of(const Record& record) {
   FleetRecord own;
   own.started = record.started;
   own.status = record.status;
   own.exit_code = record.exit_code;
+  own.cause = cause_of(record);
   own.launches = record.settings.launches;
   own.has_chosen_gpus = has_chosen_gpus(record.settings);
   if (const std::optional<ProgramPlan>& program = record.settings.program) {
@@ -75,8 +95,9 @@ struct Gathered {
   int throttled = 0;
 };
 
-/// Gathers the rows of each variant of each case, which stand in their order.
-std::vector<Gathered> gather(const Record& record, const SampleTable& samples) {
+/// Gathers the rows of each variant of each case, which stand in their order, and in `fleet` what
+/// throttled whom.
+std::vector<Gathered> gather(const Record& record, const SampleTable& samples, FleetRecord& fleet) {
   std::vector<std::size_t> begins;
   std::size_t variants = 0;
   for (const CaseResult& result : record.cases) {
@@ -96,7 +117,11 @@ std::vector<Gathered> gather(const Record& record, const SampleTable& samples) {
       if (rank[row]) reasons = reasons.value_or(0) | *rank[row];
     }
     own.with_health += reasons ? 1 : 0;
-    own.throttled += reasons && unhealthy(*reasons) ? 1 : 0;
+    if (!reasons || !unhealthy(*reasons)) continue;
+    ++own.throttled;
+    for (std::size_t rank = 0; rank < samples.clock_event_reasons_by_rank.size(); ++rank) {
+      add_throttled(fleet, rank, samples.clock_event_reasons_by_rank[rank][row]);
+    }
   }
   return all;
 }
@@ -122,7 +147,7 @@ Seconds time_of(const LaunchTimes& times, const std::vector<LaunchMedian>& launc
 FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& names) {
   const Record& record = document.record;
   FleetRecord fleet = head_of(record);
-  const std::vector<Gathered> all = gather(record, document.samples);
+  const std::vector<Gathered> all = gather(record, document.samples, fleet);
   auto own = all.begin();
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
@@ -155,7 +180,9 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
   const Reading<std::string> text = read_regular_file(path);
   if (!text.measured()) throw UsageError("cannot be read: " + text.reason());
   if (text.value().starts_with("{\"head\"")) {
-    return fleet_record_of_whole(parse_journal(text.value(), {}), names);
+    FleetRecord own = fleet_record_of_whole(parse_journal(text.value(), {}), names);
+    if (own.cause.empty()) own.cause = "it left only a journal";
+    return own;
   }
   const std::optional<RecordDocument> written = read_as_written(text.value());
   if (written && !written->record.settings.program) {
@@ -212,6 +239,11 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
   FleetRecord own = head_of(record);
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
+    for (const Sample& sample : result.samples) {
+      for (std::size_t rank = 0; rank < sample.health.size(); ++rank) {
+        add_throttled(own, rank, sample.health[rank].clock_event_reasons);
+      }
+    }
     int launches = 0;
     for (const RatioResult& each : result.ratios) {
       launches = std::max(launches, each.ratio.replicates);

@@ -76,11 +76,13 @@ struct FleetNode {
   int slow_cases = 0;
   int judged_cases = 0;
   int split_cases = 0;            ///< not judged, since its peers are two groups in them
+  bool is_only_split = false;     ///< inconclusive by these alone
   std::vector<PeerRatio> ratios;  ///< of the judged and the split cases
   int disturbed_samples = 0;      ///< taken while others worked
   int level_changes = 0;          ///< cases whose times changed level within a launch
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours;
+  bool has_errors = false;            ///< of links or GPUs, counted during its run
   std::string blame;                  ///< "GPU3", "GPU0–GPU1"; empty where none stands out
   std::vector<std::string> findings;  ///< in words, the worst first
 };

@@ -56,12 +56,15 @@ struct FleetRecord {
   std::string started;
   RunStatus status = RunStatus::incomplete;
   int exit_code = 0;
+  std::string cause{};           ///< why it is not complete; empty where it does not say that
   int launches = 1;              ///< that were asked for
   bool has_chosen_gpus = false;  ///< it was to run on some of the machine's
   std::string program{};         ///< what `linkgain exec` ran; empty of other runs
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours{};
   std::vector<CountedErrors> errors{};  ///< of links and GPUs, that were counted during the run
+  /// Clock-event reasons of the samples in which a rank's GPU was throttled, by rank.
+  std::map<int, std::uint64_t> throttled{};
   Machine machine;
   std::vector<FleetValue> values;
 };

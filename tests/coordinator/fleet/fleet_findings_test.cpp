@@ -4,6 +4,7 @@
 #include "fleet_fixture.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/record/warning.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
@@ -100,6 +101,17 @@ TEST_F(FleetFindings, OfWhatRunsSayThemselves) {
   add("interrupted, and wrong data that its own run found", [&] {
     node(1).status = RunStatus::interrupted;
     node(2).exit_code = static_cast<int>(ExitCode::wrong_data);
+  });
+  add("runs that did not end, which say why, and one that does not", [&] {
+    for (const int number : {1, 2, 3}) node(number).status = RunStatus::job_lost;
+    const auto lost = [](const char* text) { return warning_of(WarningCode::job_lost, text); };
+    node(1).warnings = {warning_of(WarningCode::one_launch, "one launch"),
+                        lost("variant p2p: the job ended; its last words:\n  rank 2:\n  Aborted\n"
+                             "GPU 2: Xid 79, the GPU fell off the bus")};
+    node(2).warnings = {lost("variant p2p: rank 0 was lost"),
+                        lost("variant host: rank 1 was lost")};
+    node(4).status = RunStatus::incomplete;
+    node(4).warnings = {warning_of(WarningCode::nothing_measured, "nothing was measured")};
   });
   add("drivers that nobody has most of, another NCCL, and one that is not known", [&] {
     for (int i = 1; i <= 6; ++i) node(i).machine.software.driver = "570.1";

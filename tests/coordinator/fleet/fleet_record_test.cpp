@@ -10,6 +10,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
 #include "support/full_record.hpp"
@@ -60,6 +61,7 @@ void expect_same(const FleetRecord& read, const FleetRecord& expected) {
   EXPECT_EQ(read.program, expected.program);
   EXPECT_EQ(read.neighbours, expected.neighbours);
   EXPECT_EQ(read.values, expected.values);
+  EXPECT_EQ(read.throttled, expected.throttled);
   EXPECT_TRUE(same(read.machine, expected.machine));
 }
 
@@ -86,7 +88,8 @@ TEST(FleetRecord, IsTheSameFromColumnsAlone) {
     records.push_back(parse_record(
         content_of(std::filesystem::path(RESULTS_FOLDER) / folder / "record.json"), "r"));
   }
-  for (const Record& record : records) {
+  for (Record& record : records) {
+    record.cases.front().samples.front().health.back().clock_event_reasons = 0x84;
     const std::string text = to_json(record);
     ASSERT_TRUE(read_as_written(text));
     expect_same(read_as_file(text, names), fleet_record_of_samples(parse_record(text, "r"), names));
@@ -134,6 +137,7 @@ TEST(FleetRecord, WithoutDigestsSaysWhatItsSamplesDo) {
   EXPECT_EQ(read.problem, "");
   EXPECT_EQ(read.values.at(0).samples, 16);
   EXPECT_EQ(read.values.at(0).unhealthy_samples, 16);
+  EXPECT_EQ(read.throttled, (std::map<int, std::uint64_t>{{0, 0x40}}));
   EXPECT_EQ(read.values.at(0).disturbed_samples, 2);
 }
 
@@ -164,6 +168,17 @@ TEST(FleetRecord, HasTheProgramThatRan) {
   EXPECT_EQ(fleet_record_of(record, names).program, "train 'two parts'");
   record.settings.program->server = "serve";
   EXPECT_THAT(fleet_record_of(record, names).program, testing::StartsWith("serve & train"));
+}
+
+TEST(FleetRecord, OfAJournalSaysThatNoOtherIsThere) {
+  const ScratchFolder folder;
+  const std::filesystem::path path = folder.path() / "journal.jsonl";
+  JournalWriter(path).write_head(full_record());
+  FleetNames names;
+  const FleetRecord read = read_fleet_record(path, names);
+  EXPECT_EQ(read.problem, "");
+  EXPECT_EQ(read.status, RunStatus::incomplete);
+  EXPECT_THAT(read.cause, HasSubstr("journal"));
 }
 
 /// As `jq -S` leaves a record: every object's members by name.

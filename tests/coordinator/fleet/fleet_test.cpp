@@ -69,6 +69,23 @@ TEST_F(Fleet, CallsNothingSlowWithinTheTolerance) {
 TEST_F(Fleet, FindsAnotherPath) {
   for (CaseResult& result : node(3).cases) result.variants[0].path = Path::host_memory;
   EXPECT_EQ(judge().nodes.front().state, NodeState::other_path);
+  for (CaseResult& result : node(3).cases) result.variants[0].path = Path::unknown;
+  EXPECT_EQ(judge().nodes.front().state, NodeState::inconclusive);
+  EXPECT_THAT(judge().measure_again, ElementsAre("node03"));
+}
+
+TEST_F(Fleet, NamesTheGpuThatWasThrottledAndWhatBy) {
+  add_fleet_samples(node(3), 3);
+  for (CaseResult& result : node(3).cases) {
+    result.samples[0].health[2].clock_event_reasons = 0x48;
+    result.samples[0].health[1].clock_event_reasons = 0x4;  // its power limit
+    result.variants[0].health.unhealthy_samples = 1;
+  }
+  const FleetNode worst = judge().nodes.front();
+  EXPECT_EQ(worst.state, NodeState::unhealthy);
+  EXPECT_EQ(worst.blame, "GPU2");
+  EXPECT_THAT(worst.findings,
+              Contains(HasSubstr("(GPU2: hardware slowdown, thermal slowdown (hardware))")));
 }
 
 TEST_F(Fleet, FindsWrongDataHealthAndRunsCutShort) {
@@ -284,10 +301,11 @@ TEST_F(Fleet, DrainsForDecidedAndUndisturbedFindingsAlone) {
   }
 }
 
+void count_error(Record& record, ErrorCounter counter) {
+  record.link_errors = LinkErrors{2, {{counter, 0, 3}}, {}};
+}
+
 TEST_F(Fleet, GivesWhatIsBrokenForTheStateOfASlowNode) {
-  const auto count_error = [](Record& record, ErrorCounter counter) {
-    record.link_errors = LinkErrors{2, {{counter, 0, 3}}, {}};
-  };
   struct Fault {
     std::function<void(Record&)> harm;
     const char* where;
@@ -314,11 +332,13 @@ TEST_F(Fleet, GivesWhatIsBrokenForTheStateOfASlowNode) {
         Fault{[](Record& record) { record.machine.links[4].nvlinks = 0; }, "GPU1–GPU3", "NODE"},
         Fault{[](Record& record) { record.machine.ranks[2].gpu->pcie_width = 8; }, "GPU2",
               "GPU2 PCIe: x8 where its peers have x16"},
-        Fault{[&](Record& record) {
+        Fault{[](Record& record) { record.machine.ranks[2].gpu->nvlink_rate_gb_per_s = 13.28125; },
+              "GPU2", "GPU2 slowest NVLink: 13.28 GB/s where its peers have 26.56 GB/s"},
+        Fault{[](Record& record) {
                 count_error(record, {2, ErrorKind::xid, {}, {}});
               },
               "GPU2", "3 Xid errors of GPU 2 during its run"},
-        Fault{[&](Record& record) {
+        Fault{[](Record& record) {
                 count_error(record, {0, ErrorKind::nvlink_outages, 7, 3});
               },
               "GPU0–GPU3", "3 outages of NVLink 7 of GPU 0 (to GPU 3) during its run"}}) {
@@ -336,10 +356,16 @@ TEST_F(Fleet, GivesWhatIsBrokenForTheStateOfASlowNode) {
     EXPECT_THAT(worst.findings.front(), HasSubstr(fault.why));
     EXPECT_THAT(worst.findings, Contains(HasSubstr("slow in 20 of 40 cases")));
     EXPECT_THAT(report.drain, ElementsAre("node05"));
-    reset();
   }
+}
+
+TEST_F(Fleet, ShowsErrorsOfLinksThatAreNoFault) {
   count_error(node(5), {0, ErrorKind::nvlink_replays, 7, 3});
-  EXPECT_EQ(judge().nodes.front().state, NodeState::ok) << "a link sends again by itself";
+  const FleetReport report = judge();
+  EXPECT_THAT(report.drain, IsEmpty()) << "a link sends again by itself";
+  EXPECT_THAT(to_terminal(fleet_report(report)),
+              AllOf(HasSubstr("GPU0–GPU3"), HasSubstr("3 replays"),
+                    HasSubstr("11 nodes ok: node[01-04,06-12]")));
 }
 
 TEST_F(Fleet, CallsNeitherOfTwoGroupsTheStandard) {
@@ -372,7 +398,9 @@ TEST_F(Fleet, CallsNeitherOfTwoGroupsTheStandard) {
   measure(64, 32);
   slow_down(node(50), 9.0, [](const Case& c) { return is_pair(c, 1, 3); });
   slow_down(node(60), 1.5, [](const Case& c) { return is_pair(c, 0, 1); });
+  for (CaseResult& result : node(55).cases) result.variants[0].path = Path::unknown;
   const FleetReport report = judge();
+  EXPECT_THAT(report.measure_again, ElementsAre("node055")) << "whatever group it is in";
   EXPECT_THAT(report.drain, ElementsAre("node060")) << "by a case in which the others agree";
   EXPECT_THAT(report.notes, Contains(HasSubstr("two groups in 2 of 40 cases")));
 }
