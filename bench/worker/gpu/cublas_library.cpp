@@ -3,16 +3,18 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/gpu/nccl_library.hpp"
 
 namespace linkgain::gpu {
 namespace {
 
 std::string advice() {
   return fmt::format(
-      "Install cuBLAS of CUDA {0} (NVIDIA's package libcublas-{0}-*), or name the folder of its "
-      "libcublasLt.so.{0} in LD_LIBRARY_PATH.",
-      CUBLAS_VER_MAJOR);
+      "Install cuBLAS of CUDA {0} (NVIDIA's package libcublas-{0}-*, or pip's {1}), or name the "
+      "folder of its libcublasLt.so.{0} in LD_LIBRARY_PATH.",
+      CUBLAS_VER_MAJOR, CUBLAS_VER_MAJOR > 12 ? "nvidia-cublas" : "nvidia-cublas-cu12");
 }
 
 /// Opens the first of the names that can be opened, and notes it.
@@ -34,6 +36,11 @@ std::vector<std::string> cublas_names() {
 #ifdef LINKGAIN_CUBLASLT_FOLDER
   names.push_back(fmt::format("{}/{}", LINKGAIN_CUBLASLT_FOLDER, names.front()));
 #endif
+  // Wheels of CUDA 13 share a folder, older ones have one each.
+  const std::string shared = fmt::format("cu{}", CUBLAS_VER_MAJOR);
+  for (const auto& file : wheel_files(current_environment(), {shared, "cublas"}, names.front())) {
+    names.push_back(file.string());
+  }
   return names;
 }
 

@@ -8,8 +8,8 @@
 
 namespace linkgain::gpu {
 
-/// Returns cuBLASLt's file of the major version compiled against, by its name and then where CMake
-/// found it.
+/// Returns cuBLASLt's file of the major version compiled against, by its name, then where CMake
+/// found it, then of Python's wheels.
 std::vector<std::string> cublas_names();
 
 /// cuBLASLt, opened at run time, so that a program that multiplies no matrices does not load half a

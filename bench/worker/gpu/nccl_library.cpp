@@ -76,6 +76,9 @@ std::vector<path> library_folders(const Environment& environment, const path& ro
     const std::string prefix = value_of(environment, name);
     if (!prefix.empty()) folders.push_back(path(prefix) / "lib");
   }
+  std::error_code ignored;
+  const path program = std::filesystem::read_symlink(root / "proc/self/exe", ignored);
+  folders.push_back(program.parent_path().parent_path() / "lib");
   if (const auto python = find_program("python3", environment)) {
     folders.push_back(path(*python).parent_path().parent_path() / "lib");
   }

@@ -129,8 +129,9 @@ std::vector<LibraryFile> nccl_files(const Environment& environment,
                                     const std::filesystem::path& root = "/");
 
 /// Returns files of that name that pip installed into `nvidia/PART/lib` of one of these parts, as
-/// in {"nccl"}: those of an active environment, of the python3 on PATH, the user's, the system's.
-/// The latest of several versions of Python comes first. Python is not started.
+/// in {"nccl"}: those of an active environment, of the one that this program is in, of the python3
+/// on PATH, the user's, the system's. The latest of several versions of Python comes first. Python
+/// is not started.
 std::vector<std::filesystem::path> wheel_files(const Environment& environment,
                                                const std::vector<std::string_view>& parts,
                                                std::string_view name,

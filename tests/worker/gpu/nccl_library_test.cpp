@@ -135,6 +135,17 @@ TEST_F(LibrarySearch, WheelsOfThePythonOnPathAreFoundWithoutItsEnvironment) {
   EXPECT_THAT(wheels({{"PATH", at("tools/bin")}}), ElementsAre(file));
 }
 
+TEST_F(LibrarySearch, WheelsBesideTheProgramAreFoundWithoutItsEnvironment) {
+  const std::string end = "/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2";
+  const std::string beside = put("own" + end);
+  const std::string active = put("venv" + end);
+  const std::string exe = put("proc/self/exe");
+  std::filesystem::remove(exe);
+  std::filesystem::create_symlink(put("own/bin/linkgain-bench"), exe);
+  EXPECT_THAT(wheels({}), ElementsAre(beside));
+  EXPECT_THAT(wheels({{"VIRTUAL_ENV", at("venv")}}), ElementsAre(active, beside));
+}
+
 TEST_F(LibrarySearch, WheelsOfTheLatestPythonComeFirst) {
   const std::string start = "venv/lib/python3.";
   const std::string end = "/site-packages/nvidia/nccl/lib/libnccl.so.2";
