@@ -1,9 +1,9 @@
-# The architectures to build for: those of the GPUs in this machine; where none is, the most common ones with NVLink,
-# or for a release all that the compiler still supports, with code for the newest of them that later GPUs can translate.
+# The architectures to build for: those of the GPUs in this machine; where none is, the most common ones with NVLink.
+# A release has all that the compiler still supports, with code for the newest of them that later GPUs can translate.
 function(linkgain_choose_architectures result)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
     OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)
-  if(NOT failed AND capabilities MATCHES "^[0-9]+\\.[0-9]+")
+  if(NOT LINKGAIN_RELEASE AND NOT failed AND capabilities MATCHES "^[0-9]+\\.[0-9]+")
     string(REPLACE "\n" ";" capabilities "${capabilities}")
     set(chosen)
     foreach(capability IN LISTS capabilities)

