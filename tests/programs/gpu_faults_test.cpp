@@ -30,9 +30,9 @@ constexpr const char* kKernels = "--only all_reduce --sizes 1K --kernels";
 constexpr const char* kCopies = "--only copy_push --sizes 16M";
 
 constexpr Planted kPlanted[] = {
-    {kNccl, kByP2p, "die@1/start", "signal 9"},
+    {kNccl, kByP2p, "die@1/start", "rank 1 was ended by SIGKILL"},
     {kNccl, kByHost, "hang@1/start", "rank 1 has not come"},
-    {kNccl, kByHost, "die@0/connect", "signal 9"},
+    {kNccl, kByHost, "die@0/connect", "rank 0 was ended by SIGKILL"},
     {kCopies, kByP2p, "hang@1/connect", "rank 1 has not come"},
     {kKernels, kByP2p, "die@1/open", "'open'"},
     {kCopies, kByHost, "hang@1/open", "opening copy_push/16MiB/np2"},
