@@ -16,6 +16,8 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/statistics/statistics.hpp"
+#include "linkgain/tables/prometheus.hpp"
 
 namespace linkgain {
 namespace {
@@ -98,6 +100,56 @@ std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& record
     if (record.problem.empty() && record.machine.ranks.empty()) add_unstarted(newest, record);
   }
   return newest;
+}
+
+constexpr double kDay = 86400.0;
+
+/// Takes out of `newest` the records that are far older than those of the same GPUs; returns them
+/// with how many days they are older than the median of these.
+std::vector<std::pair<const FleetRecord*, double>> take_stale(
+    std::vector<const FleetRecord*>& newest) {
+  constexpr double kFewestDays = 7.0;
+  std::map<std::string, std::vector<double>> days;
+  for (const FleetRecord* record : newest) {
+    const std::optional<double> started = timestamp_of(record->started);
+    if (started) days[model_of(*record)].push_back(*started / kDay);
+  }
+  std::map<std::string, std::pair<double, double>> usual;
+  for (const auto& [model, own] : days) {
+    const double centre = median(own);
+    usual[model] = {centre, std::max(kFewestDays, kDeviations * deviation_around(centre, own))};
+  }
+  std::vector<std::pair<const FleetRecord*, double>> stale;
+  std::erase_if(newest, [&](const FleetRecord* record) {
+    const std::optional<double> started = timestamp_of(record->started);
+    if (!started) return false;
+    const auto& [centre, most] = usual.at(model_of(*record));
+    const double older = centre - *started / kDay;
+    if (older > most) stale.emplace_back(record, older);
+    return older > most;
+  });
+  return stale;
+}
+
+/// Adds a node for each host that has no other record; returns how many.
+std::int64_t add_stale(FleetReport& report,
+                       const std::vector<std::pair<const FleetRecord*, double>>& stale) {
+  std::set<std::string> hosts;
+  for (const FleetNode& node : report.nodes) hosts.insert(node.host);
+  std::int64_t added = 0;
+  for (const auto& [record, days] : stale) {
+    if (!hosts.insert(host_of(*record)).second) continue;
+    ++added;
+    FleetNode& node = report.nodes.emplace_back();
+    node.host = host_of(*record);
+    node.record = record->path;
+    node.started = record->started;
+    node.machine = describe_machine(record->machine);
+    node.state = NodeState::stale;
+    node.findings = {fmt::format("its newest record is of {}, {:.0f} days older than most",
+                                 record->started.substr(0, 10), days)};
+  }
+  return added;
 }
 
 /// Finds the run that never started and took the record's place; the end of `newest` where none
@@ -250,9 +302,10 @@ void add_left_out(FleetReport& report, const std::vector<FleetRecord>& records, 
                                  [](const RankInfo& rank) { return rank.gpu.has_value(); });
     });
     report.notes.push_back(
-        fmt::format("{} left out: a newer one has the same host name and {}",
-                    counted(older, "older record", "older records"),
-                    has_gpus ? "GPUs" : "processor, and no GPUs to tell machines apart"));
+        fmt::format("{} left out: a newer one {}", counted(older, "older record", "older records"),
+                    has_gpus ? "is of the same machine"
+                             : "has the same host name and processor, and no GPUs to tell "
+                               "machines apart"));
   }
   if (unjudged > 0) {
     report.notes.push_back(fmt::format("{} of judged machines left out: too few are like {}",
@@ -266,6 +319,18 @@ void add_left_out(FleetReport& report, const std::vector<FleetRecord>& records, 
   }
 }
 
+/// Says of which days the records are, where that is more than one.
+void add_days(FleetReport& report, const std::vector<const FleetRecord*>& newest) {
+  std::map<double, std::string> days;
+  for (const FleetRecord* record : newest) {
+    const std::optional<double> started = timestamp_of(record->started);
+    if (started) days.emplace(*started, record->started.substr(0, 10));
+  }
+  if (days.empty() || days.rbegin()->first - days.begin()->first <= kDay) return;
+  report.notes.push_back(
+      fmt::format("records of {} to {} are compared", days.begin()->second, days.rbegin()->second));
+}
+
 bool is_worse(const FleetNode& a, const FleetNode& b) {
   if (a.state != b.state) return a.state < b.state;
   if (a.slowdown != b.slowdown) return a.slowdown.value_or(0.0) > b.slowdown.value_or(0.0);
@@ -276,7 +341,7 @@ bool is_worse(const FleetNode& a, const FleetNode& b) {
 
 bool is_to_drain(NodeState state) {
   using enum NodeState;
-  static constexpr std::array kNotToBlame{missing, unreadable, inconclusive, not_judged, ok};
+  static constexpr std::array kNotToBlame{missing, unreadable, stale, inconclusive, not_judged, ok};
   return std::ranges::find(kNotToBlame, state) == kNotToBlame.end();
 }
 
@@ -297,8 +362,8 @@ ExitCode exit_code_of(const FleetReport& report) {
   if (trouble || has(NodeState::missing) || has(NodeState::unreadable)) {
     return ExitCode::problem_found;
   }
-  const bool told =
-      has_judged(report) && !has(NodeState::inconclusive) && !has(NodeState::not_judged);
+  const bool told = has_judged(report) && !has(NodeState::stale) && !has(NodeState::inconclusive) &&
+                    !has(NodeState::not_judged);
   return told || report.nodes.empty() ? ExitCode::success : ExitCode::inconclusive;
 }
 
@@ -310,6 +375,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
                         const FleetOptions& options) {
   FleetReport report;
   std::vector<const FleetRecord*> newest = newest_of(records);
+  const auto stale = take_stale(newest);
   const Kinds kinds(newest, names, options.tolerance);
   for (const FleetRecord* record : newest) {
     report.nodes.push_back(judge_node(*record, kinds.peers_of(*record), names, options));
@@ -318,6 +384,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   const std::int64_t unjudged = leave_out_unjudged(report, newest);
   tell_namesakes_apart(report, newest);
   name_older(report, records, newest);
+  const std::int64_t shown = compared + add_stale(report, stale);
   add_unreadable(report, records);
   const auto others = std::ranges::count_if(records, is_left_out);
   const auto readable = std::ranges::count_if(
@@ -326,13 +393,19 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   std::ranges::stable_sort(report.nodes, is_worse);
   report.drain =
       hosts_of(report, options, [](const FleetNode& node) { return is_to_drain(node.state); });
-  report.measure_again = hosts_of(report, options, is_inconclusive_by_itself);
+  report.measure_again = hosts_of(report, options, [](const FleetNode& node) {
+    return node.state == NodeState::stale || is_inconclusive_by_itself(node);
+  });
   if (!newest.empty()) report.notes.push_back(kinds.text());
+  add_days(report, newest);
   for (std::string& groups : kinds.groups(names)) report.notes.push_back(std::move(groups));
+  for (std::string& faster : kinds.faster(names, options.tolerance)) {
+    report.notes.push_back(std::move(faster));
+  }
   for (std::string& reach : kinds.reaches(names, options.tolerance)) {
     report.notes.push_back(std::move(reach));
   }
-  add_left_out(report, records, readable - compared, unjudged, others);
+  add_left_out(report, records, readable - shown, unjudged, others);
   return report;
 }
 

@@ -110,6 +110,23 @@ std::string kind_name(const FleetRecord& record) {
   return fmt::format("{} running {}", machine, visible(record.program));
 }
 
+}  // namespace
+
+std::string model_of(const FleetRecord& record) {
+  const std::string name = kind_name(record);
+  const std::vector<RankInfo>& ranks = record.machine.ranks;
+  if (ranks.empty() || !ranks.front().gpu) return name;
+  return ranks.front().gpu->name + name.substr(describe_machine(record.machine).size());
+}
+
+double deviation_around(double centre, std::vector<double> values) {
+  constexpr double kNormalPerDeviation = 1.4826;
+  for (double& value : values) value = std::abs(value - centre);
+  return kNormalPerDeviation * median(values);
+}
+
+namespace {
+
 /// Returns whether the record may be of this kind: nothing that is known of both differs.
 bool may_be_of(const Kind& kind, const FleetRecord& record, const std::string& name) {
   const FleetRecord& known = *kind.members.front();
@@ -152,7 +169,6 @@ std::string describe_difference(const Machine& own, const Machine& usual) {
   return first_named(texts);
 }
 
-constexpr double kNormalPerDeviation = 1.4826;
 constexpr std::size_t kPaths = 6;
 
 /// Times and paths of one case and variant over the members.
@@ -191,12 +207,6 @@ Path path_of(const Column& column) {
   return 3 * static_cast<std::size_t>(*most) >= 2 * column.logs.size()
              ? static_cast<Path>(most - column.paths.begin())
              : Path::unknown;
-}
-
-/// Returns the standard deviation that the median absolute deviation stands for.
-double deviation_around(double centre, std::vector<double> logs) {
-  for (double& log : logs) log = std::abs(log - centre);
-  return kNormalPerDeviation * median(std::move(logs));
 }
 
 /// Looks for two groups of nodes, each with more than a third of all, whose medians lie further
@@ -386,6 +396,37 @@ std::string groups_of(const Kind& kind, const FleetNames& names) {
       compress_hostlist(std::move(slower)));
 }
 
+/// Names the nodes of a kind that are faster by as much as makes one slow; empty where none is.
+std::string faster_of(const Kind& kind, const FleetNames& names, double tolerance) {
+  std::vector<std::string> faster;
+  std::set<std::uint32_t> cases;
+  double most = 0.0;
+  std::uint32_t widest = 0;
+  for (const FleetRecord* member : kind.members) {
+    bool is_faster = false;
+    for (const FleetValue& value : member->values) {
+      if (kind.figures.empty() || !(value.seconds > 0.0F) || value.wrong_data) continue;
+      const PeerFigure& figure = kind.figures.at(value.name);
+      if (static_cast<std::size_t>(figure.nodes) < kKindSize || figure.slower_group) continue;
+      const double lead = figure.centre - std::log(static_cast<double>(value.seconds));
+      if (lead <= slow_bound(figure, tolerance)) continue;
+      is_faster = true;
+      cases.insert(value.name);
+      if (lead > most) widest = value.name;
+      most = std::max(most, lead);
+    }
+    if (is_faster) faster.push_back(host_of(*member));
+  }
+  if (faster.empty()) return {};
+  const std::size_t count = faster.size();
+  return fmt::format(
+      "{} of {} {} faster than the others in {}, up to {:.2f}x as fast ({} with {}): {}. "
+      "The others may be slow: look for what differs",
+      count, counted(std::ssize(kind.members), "node", "nodes"), count == 1 ? "is" : "are",
+      counted(std::ssize(cases), "case", "cases"), std::exp(most), names.all()[widest].case_name,
+      names.all()[widest].variant, compress_hostlist(std::move(faster)));
+}
+
 /// Tells whether GPUs of one machine have different numbers of active NVLinks, as none is built.
 bool has_uneven_links(const Machine& machine) {
   std::set<int> counts;
@@ -433,10 +474,8 @@ Kind& Kinds::kind_for(const FleetRecord& record) {
   }
   if (largest != nullptr) return *largest;
   Kind& kind = kinds_.emplace_back();
-  kind.machine = kind.model = name;
-  const std::vector<RankInfo>& ranks = record.machine.ranks;
-  if (ranks.empty() || !ranks.front().gpu) return kind;
-  kind.model = ranks.front().gpu->name + name.substr(describe_machine(record.machine).size());
+  kind.machine = name;
+  kind.model = model_of(record);
   return kind;
 }
 
@@ -493,6 +532,10 @@ std::vector<std::string> Kinds::each(
 
 std::vector<std::string> Kinds::groups(const FleetNames& names) const {
   return each([&](const Kind& kind) { return groups_of(kind, names); });
+}
+
+std::vector<std::string> Kinds::faster(const FleetNames& names, double tolerance) const {
+  return each([&](const Kind& kind) { return faster_of(kind, names, tolerance); });
 }
 
 std::vector<std::string> Kinds::reaches(const FleetNames& names, double tolerance) const {

@@ -42,6 +42,12 @@ PeerDifference difference_of(const Machine& own, const Machine& usual);
 /// nobody chose some GPUs for its run. A machine with half of them may be built so.
 bool lacks_gpus(const FleetRecord& own, const Machine& usual);
 
+/// Returns the model of the first GPU, without GPUs the machine, and which program ran on it.
+std::string model_of(const FleetRecord& record);
+
+/// Returns the standard deviation that the median absolute deviation stands for.
+double deviation_around(double centre, std::vector<double> values);
+
 /// Returns "8 x NVIDIA H200"; without GPUs "4 ranks on AMD EPYC 9654".
 std::string describe_machine(const Machine& machine);
 
@@ -77,7 +83,7 @@ struct Kind {
   std::string machine;  ///< describe_machine(), and which program ran on it
   /// The same, and where another kind has that too what tells them apart: "2 x NVIDIA H200 (NV17)".
   std::string name;
-  std::string model;  ///< of the first GPU; without GPUs the same as `machine`
+  std::string model;  ///< model_of() the members
   std::vector<const FleetRecord*> members;
   std::map<std::string, int> drivers;  ///< how many members have which
   std::map<std::string, int> nccls;
@@ -121,6 +127,9 @@ class Kinds {
 
   /// Says of each kind in which cases its nodes are two groups, and which are the slower ones.
   std::vector<std::string> groups(const FleetNames& names) const;
+
+  /// Says of each kind which of its nodes are faster than the others, and by how much.
+  std::vector<std::string> faster(const FleetNames& names, double tolerance) const;
 
   /// Returns reach_of() each kind, the largest first.
   std::vector<std::string> reaches(const FleetNames& names, double tolerance) const;

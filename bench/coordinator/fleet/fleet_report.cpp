@@ -39,7 +39,8 @@ bool has_kinds(const FleetReport& report) {
 
 Tone tone_of(NodeState state) {
   if (state == NodeState::ok) return Tone::plain;
-  const bool open = state == NodeState::not_judged || state == NodeState::inconclusive;
+  const bool open = state == NodeState::stale || state == NodeState::inconclusive ||
+                    state == NodeState::not_judged;
   return open ? Tone::doubtful : Tone::bad;
 }
 
@@ -264,7 +265,7 @@ std::string fleet_prometheus(const FleetReport& report) {
   PrometheusText text;
   text.gauge("linkgain_fleet_exit_status",
              "0 nothing found, 1 a node is to be drained, missing or unreadable, 2 all are "
-             "unreadable, 7 one is inconclusive or was not judged.");
+             "unreadable, 7 one is stale, inconclusive or was not judged.");
   text.value(static_cast<int>(exit_code_of(report)));
   text.gauge("linkgain_fleet_nodes", "Nodes by state.");
   for (const NodeState state : kValues<NodeState>) {

@@ -24,6 +24,7 @@ enum class NodeState {
   slow,          ///< far slower than its peers in some case that nothing disturbed
   unhealthy,     ///< GPUs were throttled by heat, power supply or cable
   odd_machine,   ///< it has links that its peers do not have
+  stale,         ///< its newest record is far older than its peers'
   inconclusive,  ///< it may be slow, lacks cases, or its peers are two groups
   not_judged,    ///< too few machines are like it
   ok,
@@ -40,12 +41,13 @@ inline constexpr auto kNames<NodeState> =
                                {NodeState::slow, "slow"},
                                {NodeState::unhealthy, "unhealthy"},
                                {NodeState::odd_machine, "odd machine"},
+                               {NodeState::stale, "stale"},
                                {NodeState::inconclusive, "inconclusive"},
                                {NodeState::not_judged, "not judged"},
                                {NodeState::ok, "ok"}});
 
-/// Tells whether the machine is to blame: all but missing, unreadable, inconclusive, not judged and
-/// ok.
+/// Tells whether the machine is to blame: all but missing, unreadable, stale, inconclusive, not
+/// judged and ok.
 bool is_to_drain(NodeState state);
 
 struct FleetNode;
@@ -100,7 +102,7 @@ struct FleetReport {
   std::vector<FleetNode> nodes;
   /// Hosts of nodes that are to be drained.
   std::vector<std::string> drain;
-  /// Hosts of nodes that are inconclusive by themselves, not by two groups.
+  /// Hosts of nodes that are stale, or inconclusive by themselves, not by two groups.
   std::vector<std::string> measure_again;
   std::vector<std::string> notes;  ///< what the reader must know of the whole
 };
@@ -113,10 +115,12 @@ struct FleetReport {
 /// machine are known to differ by if that is more; a note says what this finds. It is slow where
 /// nothing disturbed it and its 95 % interval lies beyond the tolerance. No node is slow by a case
 /// in which fewer than two thirds of its peers agree and the others are a second group: a note says
-/// which they are. Of several records
-/// of a machine the newest counts, of each program that ran and each number of ranks; one that is
-/// not judged is left out where another one is. What cannot be read stands with the node that its
-/// path names.
+/// which they are; another one names nodes that are faster by as much as makes one slow. Of several
+/// records of a machine the newest counts, of each program that ran and each number of ranks; one
+/// that is not judged is left out where another one is. A record is stale that is older than the
+/// median of those of the same GPUs by more than a week and by more than kDeviations times their
+/// deviation: it is left out where its host has another one. What cannot be read stands with the
+/// node that its path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
@@ -124,8 +128,8 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
 bool has_judged(const FleetReport& report);
 
 /// Returns problem_found where a node is to blame, missing or unreadable; else inconclusive where
-/// one is or was not judged, else success; usage, which stands for input that cannot be read,
-/// where all nodes are unreadable.
+/// one is, is stale or was not judged, else success; usage, which stands for input that cannot be
+/// read, where all nodes are unreadable.
 ExitCode exit_code_of(const FleetReport& report);
 
 /// A smaller share of samples that were throttled is told, but is no reason to drain.

@@ -220,6 +220,11 @@ TEST_F(FleetFindings, OnAScreen) {
       node(7).machine.ranks[rank].gpu->nvlink_links_active = 12;
     }
   });
+  show("one that no longer reports, and three that are faster", [&] {
+    node(3).started = "2026-08-01T16:40:00Z";
+    for (int i = 4; i <= 12; ++i) slow_down(node(i), 1.2, is_pair_1_3);
+    slow_down(node(12), 0.7, is_pair_1_3);
+  });
   show("two groups", [&] {
     for (int i = 1; i <= 6; ++i) slow_down(node(i), 1.3, is_pair_1_3);
   });

@@ -203,6 +203,42 @@ TEST_F(Fleet, FindsTheSlowNodeBehindALaterRecordOfAnotherKind) {
   EXPECT_THAT(report.drain, ElementsAre("node03"));
 }
 
+/// As of a node that no longer reports: it was ok, for ever.
+TEST_F(Fleet, JudgesNoNodeByARecordFarOlderThanItsPeers) {
+  node(5).started = "2026-08-01T16:40:00Z";
+  slow_down(node(5), 2.0, [](const Case&) { return true; });
+  FleetReport report = judge();
+  ASSERT_THAT(report.nodes, SizeIs(12));
+  EXPECT_EQ(report.nodes[0].host, "node05");
+  EXPECT_EQ(report.nodes[0].state, NodeState::stale);
+  EXPECT_THAT(report.nodes[0].findings,
+              ElementsAre(AllOf(HasSubstr("2026-08-01"), HasSubstr("111 days"))));
+  EXPECT_THAT(report.drain, IsEmpty());
+  EXPECT_THAT(report.measure_again, ElementsAre("node05"));
+  EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive);
+  EXPECT_THAT(report.notes[0], HasSubstr("11 nodes"));
+  records_.push_back(fleet_node("node05", 5));
+  for (RankInfo& rank : records_.back().machine.ranks) rank.gpu->uuid += "-new";
+  report = judge();
+  EXPECT_THAT(report.nodes, SizeIs(12)) << "its GPUs were replaced";
+  EXPECT_EQ(exit_code_of(report), ExitCode::success);
+  EXPECT_THAT(report.notes, Contains(HasSubstr("1 older record")));
+}
+
+/// As where each node is checked once in a while, or other machines were in another month.
+TEST_F(Fleet, TakesRecordsOfDifferentDaysWhereTheyDifferAll) {
+  for (int i = 1; i <= 12; ++i) node(i).started = fmt::format("2026-{:02}-20T16:40:00Z", i);
+  FleetReport report = judge();
+  EXPECT_EQ(exit_code_of(report), ExitCode::success);
+  EXPECT_THAT(report.notes, Contains(HasSubstr("2026-01-20 to 2026-12-20")));
+  reset();
+  for (int i = 1; i <= 4; ++i) {
+    node(i).started = "2026-08-01T16:40:00Z";
+    for (RankInfo& rank : node(i).machine.ranks) rank.gpu->name = "NVIDIA L4";
+  }
+  EXPECT_EQ(exit_code_of(judge()), ExitCode::success);
+}
+
 TEST_F(Fleet, ComparesProgramsWithTheSameAlone) {
   for (int i = 1; i <= 12; ++i) records_.push_back(later_program(node(i), "train"));
   records_.push_back(later_program(node(1), "serve"));

@@ -195,8 +195,8 @@ TEST(NodeState, SaysWhetherANodeIsToDrain) {
         NodeState::slow, NodeState::unhealthy, NodeState::odd_machine}) {
     EXPECT_TRUE(is_to_drain(state)) << name_of(state);
   }
-  for (const NodeState state : {NodeState::missing, NodeState::unreadable, NodeState::inconclusive,
-                                NodeState::not_judged, NodeState::ok}) {
+  for (const NodeState state : {NodeState::missing, NodeState::unreadable, NodeState::stale,
+                                NodeState::inconclusive, NodeState::not_judged, NodeState::ok}) {
     EXPECT_FALSE(is_to_drain(state)) << name_of(state);
   }
 }

@@ -230,6 +230,22 @@ TEST_F(Fleet, AccusesNobodyByChance) {
     records_.push_back(fleet_node(fmt::format("node{:03}", i), static_cast<std::uint64_t>(i)));
   }
   EXPECT_THAT(judge().drain, IsEmpty());
+  EXPECT_THAT(judge().notes, SizeIs(2)) << "nobody is faster";
+}
+
+/// Where most nodes are slow, those that are not look fast.
+TEST_F(Fleet, NamesNodesThatAreFasterThanTheirPeers) {
+  for (Record& record : records_) set_launches(record, 8);
+  for (int i = 1; i <= 8; ++i)
+    slow_down(node(i), 1.1, [](const Case& c) { return is_pair(c, 1, 3); });
+  const FleetReport report = judge();
+  EXPECT_EQ(exit_code_of(report), ExitCode::success) << "two thirds agree";
+  EXPECT_THAT(report.notes, Contains(AllOf(HasSubstr("4 of 12 nodes"), HasSubstr("2 cases"),
+                                           HasSubstr("up to 1.1"), HasSubstr("node[09-12]"))));
+  reset();
+  slow_down(node(4), 0.3, [](const Case&) { return true; });
+  EXPECT_THAT(judge().notes,
+              Contains(AllOf(HasSubstr("1 of 12 nodes is"), HasSubstr(": node04."))));
 }
 
 TEST_F(Fleet, JsonHoldsEveryNode) {
