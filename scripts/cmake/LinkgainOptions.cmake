@@ -66,9 +66,10 @@ if(LINKGAIN_FUZZ)
   target_compile_options(linkgain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
 endif()
 
-# Of the libraries that another machine may lack none is loaded: LinkgainDependencies.cmake takes their archives.
+# Of the libraries that another machine may lack none is loaded: LinkgainDependencies.cmake takes their archives. C++'s
+# is that machine's, since shared libraries that go beside the programs need it: its archive would need a newer C library.
 if(LINKGAIN_PORTABLE)
-  target_link_options(linkgain_options INTERFACE -static-libgcc -Wl,--gc-sections)
+  target_link_options(linkgain_options INTERFACE -Wl,--gc-sections)
   set(CMAKE_INSTALL_RPATH_USE_LINK_PATH OFF)
   set(CMAKE_BUILD_WITH_INSTALL_RPATH OFF)
 endif()

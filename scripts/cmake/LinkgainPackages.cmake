@@ -2,7 +2,6 @@
 # LINKGAIN_PORTABLE (preset package) they fit the distribution they are built on and later ones; Open MPI and NCCL are
 # those machines' own.
 if(LINKGAIN_PORTABLE)
-  target_link_options(linkgain PRIVATE -static-libstdc++)
   # Google Benchmark and simdjson have no archives in Debian: their libraries go beside the programs.
   set(_libraries_linkgain simdjson::simdjson)
   set(_libraries_linkgain-bench simdjson::simdjson benchmark::benchmark)
