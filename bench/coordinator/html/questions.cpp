@@ -16,6 +16,7 @@
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "run_pictures.hpp"
 
@@ -214,13 +215,11 @@ Asked fault_question(const RunSummary& summary, const std::vector<Fault>& faults
 /// Lists the sizes of the row's curve at which its variants are compared.
 std::vector<AnswerRow> sizes_of(const RunSummary& summary, const AnswerRow& row) {
   std::vector<AnswerRow> sizes;
-  for (const Curve* curve : summary.curves()) {
-    if (std::ranges::count(curve->cases, row.of) == 0) continue;
-    for (const CaseSummary* each : curve->cases) {
-      const AnswerRow own{each, row.other};
-      if (own.comparison() != nullptr && own.comparison()->has_speed_up()) sizes.push_back(own);
-    }
-    break;
+  const Curve* const curve = summary.curve_with(row.of);
+  if (curve == nullptr) return sizes;
+  for (const CaseSummary* each : curve->cases) {
+    const AnswerRow own{each, row.other};
+    if (own.comparison() != nullptr && own.comparison()->has_speed_up()) sizes.push_back(own);
   }
   return sizes;
 }

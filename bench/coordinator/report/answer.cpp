@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "linkgain/analysis/training_summary.hpp"
@@ -31,6 +32,14 @@ Interval change_of(const Comparison* comparison) {
   return comparison->verdict == Verdict::faster
              ? Interval{std::log(ratio.low), std::log(ratio.high)}
              : Interval{-std::log(ratio.high), -std::log(ratio.low)};
+}
+
+/// Tells whether the ratio is shown to be within kFewPerCent of 1.
+bool changes_little(const Comparison* comparison) {
+  if (comparison == nullptr || !comparison->has_interval()) return false;
+  return comparison->verdict == Verdict::same ||
+         (is_change(comparison->verdict) &&
+          std::abs(std::log(comparison->ratio->value)) < std::log1p(kFewPerCent));
 }
 
 /// Leaves out steps that only say what another training's communication takes, and our own kernels,
@@ -93,7 +102,9 @@ class RowChoice {
     Answer answer{.spoken_headroom = spoken_headroom_};
     speak_of_most(answer);
     std::ranges::stable_sort(candidates_, {}, [&](const Candidate& each) {
-      return std::pair(each.rank, std::ranges::find(answer.spoken, each.row));
+      const Comparison* const comparison = each.row.comparison();
+      return std::tuple(each.rank != Rank::spoken && changes_little(comparison), each.rank,
+                        std::ranges::find(answer.spoken, each.row), -change_of(comparison).low);
     });
     const std::size_t chosen = std::min(most_rows, candidates_.size());
     const auto rest = candidates_.begin() + static_cast<std::ptrdiff_t>(chosen);
@@ -181,15 +192,17 @@ class RowChoice {
     }
   }
 
-  /// Finds what changed most beside this variant; no case where nothing is shown to have changed.
-  AnswerRow most_changed(std::size_t other) const {
+  /// Finds what changed most beside this variant, by this verdict where one is given; no case where
+  /// nothing is shown to have changed.
+  AnswerRow most_changed(std::size_t other, std::optional<Verdict> only = {}) const {
     std::vector<const CaseSummary*> cases;
     for (const Candidate& each : candidates_) {
       if (!each.is_headroom) cases.push_back(each.row.of);
     }
     for (const CaseSummary& each : summary_.cases) cases.push_back(&each);
     std::erase_if(cases, [&](const CaseSummary* each) {
-      return !fills_row(*each, other) || !may_be_spoken_of(each->definition());
+      return !fills_row(*each, other) || !may_be_spoken_of(each->definition()) ||
+             (only && AnswerRow{each, other}.comparison()->verdict != *only);
     });
     double most = 0.0;
     for (const CaseSummary* each : cases) {
@@ -222,16 +235,40 @@ class RowChoice {
       if (row.of == nullptr && first != candidates_.end()) row = first->row;
       if (row.of == nullptr) continue;
       answer.spoken.push_back(row);
+      if (is_wrong) break;
+    }
+    std::ranges::stable_sort(answer.spoken, std::ranges::greater{},
+                             [](const AnswerRow& row) { return change_of(row.comparison()).low; });
+    speak_of_contrary(answer);
+    for (const AnswerRow& row : answer.spoken) {
       const auto known = std::ranges::find(candidates_, row, &Candidate::row);
       if (known == candidates_.end()) {
         add(row, Rank::spoken, {});
       } else {
         known->rank = Rank::spoken;
       }
-      if (is_wrong) return;
     }
-    std::ranges::stable_sort(answer.spoken, std::ranges::greater{},
-                             [](const AnswerRow& row) { return change_of(row.comparison()).low; });
+  }
+
+  /// Speaks within kMostSentences of what a setting changed most the other way than what changed
+  /// most of all: a sentence about its curve says it, else one of its own.
+  void speak_of_contrary(Answer& answer) const {
+    const Comparison* const first = answer.comparison();
+    if (first == nullptr || answer.main()->contrast != Contrast::variant) return;
+    AnswerRow most;
+    for (const std::size_t other : others_) {
+      const AnswerRow row = most_changed(
+          other, first->verdict == Verdict::faster ? Verdict::slower : Verdict::faster);
+      if (change_of(row.comparison()).low > change_of(most.comparison()).low) most = row;
+    }
+    if (most.of == nullptr || changes_little(most.comparison())) return;
+    auto place = std::ranges::find_if(answer.spoken, [&](const AnswerRow& row) {
+      const Curve* const curve = summary_.curve_with(row.of);
+      return row.other == most.other && curve != nullptr && curve == summary_.curve_with(most.of);
+    });
+    if (place == answer.spoken.end()) place = answer.spoken.insert(place, most);
+    const auto last = answer.spoken.begin() + kMostSentences - 1;
+    if (place - last > 0) std::rotate(last, place, place + 1);
   }
 
   void leave_out(const Candidate& each, Answer& answer) const {

@@ -135,10 +135,9 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
 /// Tells whether the variant shows this verdict of the case, by a few per cent, which is what
 /// anybody asks about beside a larger change, or as much as what is spoken of.
 bool changes_with(const AnswerRow& row, const Comparison& spoken, Verdict verdict) {
-  constexpr double kFew = 0.03;
   const Comparison* const own = row.comparison();
   if (own == nullptr || own->verdict != verdict) return false;
-  const double least = std::min(std::log1p(kFew), std::abs(std::log(spoken.ratio->value)));
+  const double least = std::min(std::log1p(kFewPerCent), std::abs(std::log(spoken.ratio->value)));
   return std::abs(std::log(own->ratio->value)) >= least;
 }
 
@@ -147,8 +146,7 @@ std::vector<const CaseSummary*> contrary_cases(const RunSummary& summary, const 
   const Verdict contrary =
       row.comparison()->verdict == Verdict::faster ? Verdict::slower : Verdict::faster;
   std::vector<const CaseSummary*> found;
-  for (const Curve* curve : summary.curves()) {
-    if (std::ranges::count(curve->cases, row.of) == 0) continue;
+  if (const Curve* const curve = summary.curve_with(row.of)) {
     std::ranges::copy_if(curve->cases, std::back_inserter(found), [&](const CaseSummary* each) {
       return changes_with({each, row.other}, *row.comparison(), contrary);
     });
@@ -458,14 +456,15 @@ std::vector<std::string> program_sentences(const RunSummary& summary, const Answ
 std::vector<std::string> conclusions(const RunSummary& summary, const Answer& answer) {
   if (summary.is_of_program()) return program_sentences(summary, answer);
   if (summary.soak) return {soak_sentence(*summary.soak)};
-  constexpr std::size_t kMostSentences = 3;
   std::vector<std::string> sentences;
+  std::vector<std::size_t> told;
   std::vector<std::string> others;
   for (const AnswerRow& each : answer.spoken) {
     if (each.comparison() == nullptr) continue;
     if (sentences.size() < kMostSentences) {
       sentences.push_back(sentence_of(summary, each));
-    } else {
+      told.push_back(each.other);
+    } else if (std::ranges::count(told, each.other) == 0) {
       others.push_back(each.comparison()->other->variant);
     }
   }
@@ -534,19 +533,16 @@ std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& r
   const auto changes = [&](const CaseSummary* each) {
     return changes_with({each, row.other}, *row.comparison(), row.comparison()->verdict);
   };
-  for (const Curve* curve : summary.curves()) {
-    const std::vector<const CaseSummary*>& cases = curve->cases;
-    if (std::ranges::count(cases, row.of) == 0) continue;
-    std::vector<SizeRange> ranges;
-    auto first = std::ranges::find_if(cases, changes);
-    while (first != cases.end()) {
-      const auto last = std::find_if_not(first, cases.end(), changes);
-      ranges.emplace_back(first, last);
-      first = std::find_if(last, cases.end(), changes);
-    }
-    return ranges;
+  const Curve* const curve = summary.curve_with(row.of);
+  if (curve == nullptr) return {{&row.of, 1}};
+  std::vector<SizeRange> ranges;
+  const auto end = curve->cases.end();
+  for (auto first = std::ranges::find_if(curve->cases, changes); first != end;) {
+    const auto last = std::find_if_not(first, end, changes);
+    ranges.emplace_back(first, last);
+    first = std::find_if(last, end, changes);
   }
-  return {{&row.of, 1}};
+  return ranges;
 }
 
 std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition) {

@@ -6,6 +6,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "run_rows.hpp"
 #include "sentences.hpp"

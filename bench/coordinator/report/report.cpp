@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/summary/repetition.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -156,21 +158,15 @@ constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 /// Tells whether there are bytes to take some path: none of a training without communication.
 bool carries(const Case& definition) { return !definition.training || uses_link(definition); }
 
-/// Says "NVLink (28 cases), unknown (1 case)", in order of appearance.
+/// Says "NVLink (28 cases), unknown (1 case)".
 std::string paths_of(const Record& record, const std::string& variant) {
-  std::vector<std::pair<Path, int>> counts;
+  std::map<Path, int> counts;
   for (const CaseResult& result : record.cases) {
     for (const VariantResult& entry : result.variants) {
       if (entry.variant != variant || !entry.time.has_value() || !carries(result.definition)) {
         continue;
       }
-      const auto known = std::ranges::find_if(
-          counts, [&](const auto& count) { return count.first == entry.path; });
-      if (known != counts.end()) {
-        ++known->second;
-      } else {
-        counts.emplace_back(entry.path, 1);
-      }
+      ++counts[entry.path];
     }
   }
   std::vector<std::string> words;

@@ -262,11 +262,4 @@ Text outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
                                        : no_change_sentence(each, comparison);
 }
 
-std::string precision_text(const Settings& settings) {
-  if (settings.precision)
-    return fmt::format("±{} of the ratio", percent_of_digits(*settings.precision));
-  if (settings.program) return "±2 % of the ratio";
-  return "±1 % of the ratio from 16 MiB on and of trainings, ±2 % from 1 MiB on, ±5 % below";
-}
-
 }  // namespace linkgain

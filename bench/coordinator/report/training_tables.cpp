@@ -11,6 +11,7 @@
 #include "linkgain/gpt2/training_strategy.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"

@@ -152,14 +152,11 @@ std::string warning_lines(std::span<const Warning> own, std::size_t most,
   return text;
 }
 
-/// Draws the plot of the first row's operation.
+/// Draws the plot of the first row's curve.
 std::string first_plot(const RunSummary& summary, const Answer& answer, const ScreenStyle& style) {
-  const CaseSummary& first = *answer.rows.front().of;
-  for (const Curve* curve : summary.curves()) {
-    if (curve->definition().operation != first.definition().operation) continue;
-    return plot_of(*curve, variant_title(first, 0), style);
-  }
-  return {};
+  const CaseSummary* const first = answer.rows.front().of;
+  const Curve* const curve = summary.curve_with(first);
+  return curve == nullptr ? "" : plot_of(*curve, variant_title(*first, 0), style);
 }
 
 std::string screen_of(const RunSummary& summary, const Answer& answer, const std::string& footer,

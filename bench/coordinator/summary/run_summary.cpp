@@ -364,6 +364,13 @@ std::vector<const Curve*> RunSummary::curves() const {
   return all;
 }
 
+const Curve* RunSummary::curve_with(const CaseSummary* of) const {
+  const std::vector<const Curve*> all = curves();
+  const auto found = std::ranges::find_if(
+      all, [of](const Curve* curve) { return std::ranges::count(curve->cases, of) > 0; });
+  return found == all.end() ? nullptr : *found;
+}
+
 std::vector<const PairsSummary*> RunSummary::pairs() const {
   std::vector<const PairsSummary*> all;
   for (const CaseGroup& group : groups) {

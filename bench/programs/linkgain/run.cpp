@@ -224,7 +224,7 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
 void warn_of_own_variables(const RunOptions& options, RunPlan& plan) {
   Record record;
   record.settings = settings_of(options, plan);
-  for (const Case& definition : plan.cases) record.cases.push_back({.definition = definition});
+  for (const Case& definition : plan.cases) record.cases.emplace_back().definition = definition;
   for (const Variant& variant : record.settings.variants) {
     Environment& in_force = record.settings.environment_in_force.emplace_back(variant.environment);
     for (const auto& [name, value] : without_secrets(current_environment())) {

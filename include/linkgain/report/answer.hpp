@@ -23,16 +23,24 @@ struct AnswerRow {
   bool operator==(const AnswerRow&) const = default;
 };
 
+/// A change of less is worth no word, and no row, beside a larger one.
+inline constexpr double kFewPerCent = 0.03;
+
+/// So many sentences speak of variants; others are named.
+inline constexpr std::size_t kMostSentences = 3;
+
 /// What stands for a run: chosen once, for the screen, reports and pages.
 struct Answer {
   /// What the sentence is about: for each later variant what is shown to have changed most, of
   /// those whose intervals do not tell which did the first row, and of a setting the largest change
   /// of the sizes around that. Where nothing is shown to differ, or data are wrong, the first row.
-  /// What changed most of all comes first; empty where there is no row.
+  /// What changed most of all comes first, and of settings what changed most the other way within
+  /// kMostSentences. Empty where there is no row.
   std::vector<AnswerRow> spoken{};
   /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
   /// size, of latencies the smallest, and the size whose ratio is shown to be the largest where
-  /// that is another one; the trainings last. As many as there is room for.
+  /// that is another one; the trainings last. As many as there is room for: what is shown to be
+  /// within kFewPerCent of 1x is left out first.
   std::vector<AnswerRow> rows{};
   /// Cases of our own kernels that have a library_ratio: of each curve the smallest and the largest
   /// size, and one between them. As many as there is room for.

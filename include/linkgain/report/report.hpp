@@ -66,10 +66,6 @@ Document nvlink_bound(const RunSummary& summary);
 /// the record knows nothing are not there.
 std::vector<std::string> health_lines(const RunSummary& summary);
 
-/// Names the half width that intervals were to have: "±0.5 % of the ratio", or by size where none
-/// was asked for.
-std::string precision_text(const Settings& settings);
-
 /// Names the file that a run's trainings read, or "generated tokens".
 std::string readable_tokens(const Settings& settings);
 

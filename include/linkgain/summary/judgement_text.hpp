@@ -16,4 +16,8 @@ std::string reason_text(const Reason& reason);
 /// Lists all reasons, with semicolons between them; empty where there is none.
 std::string reason_text(const Judgement& judgement);
 
+/// Names the half width that intervals were to have: "±0.5 % of the ratio", or by size where none
+/// was asked for.
+std::string precision_text(const Settings& settings);
+
 }  // namespace linkgain

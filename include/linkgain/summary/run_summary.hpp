@@ -171,6 +171,8 @@ class RunSummary {
 
   /// Lists the curves of all groups, and what there is of pairs.
   std::vector<const Curve*> curves() const;
+  /// Finds the curve that has the case; null where none has, as of trainings.
+  const Curve* curve_with(const CaseSummary* of) const;
   std::vector<const PairsSummary*> pairs() const;
 
   std::vector<const CaseSummary*> trainings;  ///< that communicate and were measured

@@ -182,6 +182,17 @@ TEST(Screen, EveryRecordOfTheTreeFits) {
   }
 }
 
+/// Six rows of 0.99x to 1.00x stood, and these were named below.
+TEST(Screen, LeavesOutFirstWhatIsShownToChangeLittle) {
+  const Record record = recorded("2xH200-nccl-versions");
+  for (const std::size_t columns : {60U, 80U, 120U}) {
+    const std::string text = shown(record, {.columns = columns});
+    for (const char* ratio : {"1.16x", "1.36x", "1.38x", "1.47x", "1.68x"}) {
+      EXPECT_THAT(text, testing::HasSubstr(ratio));
+    }
+  }
+}
+
 TEST(Screen, SaysThatNoLargerSizeWasMeasuredOnlyWhereThatIsSo) {
   const Record record = recorded("2xH200-nccl-send_recv");  // its first rows are of smaller sizes
   for (const std::size_t columns : {60U, 80U, 120U}) {
