@@ -108,12 +108,17 @@ std::vector<CountedErrors> grown_counters(const LinkErrors& errors) {
   return grown;
 }
 
+std::vector<std::string> grown_texts(const std::optional<LinkErrors>& errors) {
+  std::vector<std::string> texts;
+  for (const CountedErrors& each : grown_counters(errors.value_or(LinkErrors{}))) {
+    texts.push_back(errors_text(each.counter, each.growth));
+  }
+  return texts;
+}
+
 std::string link_errors_line(const std::optional<LinkErrors>& errors) {
   if (!errors) return {};
-  std::vector<std::string> parts;
-  for (const CountedErrors& each : grown_counters(*errors)) {
-    parts.push_back(errors_text(each.counter, each.growth));
-  }
+  std::vector<std::string> parts = grown_texts(errors);
   if (parts.empty()) {
     parts.push_back(
         fmt::format("none in {} of {}",

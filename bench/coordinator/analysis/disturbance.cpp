@@ -51,7 +51,8 @@ std::string disturbance_text(const Disturbance& disturbance) {
 
 std::vector<Warning> disturbance_warnings(const std::string& run,
                                           const std::vector<DisturbedCase>& cases,
-                                          const std::optional<Neighbours>& neighbours) {
+                                          const std::optional<Neighbours>& neighbours,
+                                          const std::optional<LinkErrors>& errors) {
   std::vector<std::string> others;
   if (neighbours) {
     for (const GpuNeighbour& each : neighbours->seen) others.push_back(neighbour_text(each));
@@ -83,6 +84,11 @@ std::vector<Warning> disturbance_warnings(const std::string& run,
          fmt::format("in {} times changed level within a launch: {}", run, first_named(changed)),
          kAdvice});
   }
+  if (const std::vector<std::string> grown = grown_texts(errors); !grown.empty()) {
+    warnings.push_back({name_of(WarningCode::link_errors),
+                        fmt::format("in {} errors were counted: {}", run, first_named(grown)),
+                        kLinkErrorsAdvice});
+  }
   return warnings;
 }
 
@@ -94,7 +100,7 @@ std::vector<Warning> disturbance_warnings(const std::string& run, const Record& 
                        disturbance_of(record, variant)});
     }
   }
-  return disturbance_warnings(run, cases, record.neighbours);
+  return disturbance_warnings(run, cases, record.neighbours, record.link_errors);
 }
 
 }  // namespace linkgain

@@ -486,11 +486,7 @@ void judge_health(Record& record) {
 }  // namespace
 
 void warn_of_link_errors(Record& record) {
-  if (!record.link_errors) return;
-  std::vector<std::string> grown;
-  for (const CountedErrors& each : grown_counters(*record.link_errors)) {
-    grown.push_back(errors_text(each.counter, each.growth));
-  }
+  const std::vector<std::string> grown = grown_texts(record.link_errors);
   if (grown.empty()) return;
   add_once(record.warnings,
            {name_of(WarningCode::link_errors),

@@ -159,11 +159,7 @@ std::optional<SoakSummary> soak_summary(const Record& record) {
   }
   soak.measured_in_fewer = measured_in_fewer(record, soak.rows.size());
   soak.counted_errors = record.link_errors.has_value();
-  if (soak.counted_errors) {
-    for (const CountedErrors& each : grown_counters(*record.link_errors)) {
-      soak.degraded.push_back(errors_text(each.counter, each.growth));
-    }
-  }
+  soak.degraded = grown_texts(record.link_errors);
   const std::vector<std::string> slower = drifted(record, soak.columns);
   soak.degraded.insert(soak.degraded.end(), slower.begin(), slower.end());
   return soak;

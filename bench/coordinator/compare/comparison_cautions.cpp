@@ -115,7 +115,7 @@ void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
     cases.push_back(
         {fmt::format("{} with {}", figures.name, figures.variant), figures.disturbance});
   }
-  const auto disturbances = disturbance_warnings(run.name, cases, run.neighbours);
+  const auto disturbances = disturbance_warnings(run.name, cases, run.neighbours, run.link_errors);
   cautions.insert(cautions.end(), disturbances.begin(), disturbances.end());
 }
 

@@ -52,6 +52,7 @@ RunFigures figures_of(const Record& record, const std::string& name) {
   run.machine = record.machine;
   run.settings = record.settings;
   run.neighbours = record.neighbours;
+  run.link_errors = record.link_errors;
   for (const CaseResult& result : record.cases) {
     for (std::size_t variant = 0; variant < result.variants.size(); ++variant) {
       CaseFigures figures = case_figures(record, result, result.variants[variant]);

@@ -32,11 +32,12 @@ struct DisturbedCase {
   Disturbance disturbance;
 };
 
-/// Says what a reader must know before believing that a run differs from another: "neighbours",
-/// "disturbed", "level-change".
+/// Says what a reader must know before believing that a run differs from another, or that nothing
+/// is wrong: "neighbours", "disturbed", "level-change", "link-errors".
 std::vector<Warning> disturbance_warnings(const std::string& run,
                                           const std::vector<DisturbedCase>& cases,
-                                          const std::optional<Neighbours>& neighbours);
+                                          const std::optional<Neighbours>& neighbours,
+                                          const std::optional<LinkErrors>& errors);
 std::vector<Warning> disturbance_warnings(const std::string& run, const Record& record);
 
 }  // namespace linkgain

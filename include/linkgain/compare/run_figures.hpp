@@ -59,6 +59,7 @@ struct RunFigures {
   Machine machine;  ///< empty where the source does not report
   Settings settings;
   std::optional<Neighbours> neighbours;  ///< absent where nobody looked
+  std::optional<LinkErrors> link_errors{};
   std::vector<CaseFigures> cases;
   /// What copies of its record have in common and no other record has; empty of other sources.
   std::string identity{};

@@ -115,6 +115,9 @@ class ErrorReadings {
 /// Returns the counters that grew, most first.
 std::vector<CountedErrors> grown_counters(const LinkErrors& errors);
 
+/// Says which counters grew, "12 CRC errors of NVLink 3 of GPU 0 (to GPU 1)", most first.
+std::vector<std::string> grown_texts(const std::optional<LinkErrors>& errors);
+
 /// Says "Link errors: none in 7 readings of 37 counters", or which counters grew; empty if none
 /// could be read.
 std::string link_errors_line(const std::optional<LinkErrors>& errors);

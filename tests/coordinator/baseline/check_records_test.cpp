@@ -190,23 +190,27 @@ TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
               AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
 }
 
-/// A disturbed case is as slow as a slower one.
-TEST(CheckRecords, WarnsOfOthersWork) {
+/// A disturbed case is as slow as a slower one, and a node that loses an NVLink may be as fast.
+TEST(CheckRecords, WarnsOfOthersWorkAndOfErrors) {
   const auto disturb = [](Record& r) {
     r.neighbours.emplace().seen = {{.gpu = 1, .busy_percent = 97.0}};
     r.cases[0].variants[0].disturbed_samples = 3;
     r.cases[1].variants[0].level_shift = LevelShift{.launch = 1, .round = 2, .ratio = 1.3};
+    r.link_errors = LinkErrors{2, {{{2, ErrorKind::xid, {}, {}}, 0, 1}}, {}};
   };
   const CheckResult result = check({changed(after(), disturb)}, made_from(before()));
   EXPECT_EQ(count_of(result, Verdict::same), 2);
-  EXPECT_THAT(warning_codes(result), ElementsAre("neighbours", "disturbed", "level-change"));
+  EXPECT_THAT(warning_codes(result),
+              ElementsAre("neighbours", "disturbed", "level-change", "link-errors"));
+  EXPECT_THAT(result.warnings.back().text, HasSubstr("1 Xid error"));
   EXPECT_EQ(result.cases[0].disturbance.samples, 3);
   EXPECT_EQ(result.cases[1].disturbance.level_change, 1.3);
   std::vector<std::string> codes;
   for (const Warning& each : made_from(changed(before(), disturb)).warnings) {
     codes.push_back(each.code);
   }
-  EXPECT_THAT(codes, ElementsAre("neighbours", "disturbed", "level-change")) << "nor a baseline";
+  EXPECT_THAT(codes, ElementsAre("neighbours", "disturbed", "level-change", "link-errors"))
+      << "nor a baseline";
 }
 
 TEST(CheckRecords, FailNoCaseOfAnotherProfile) {

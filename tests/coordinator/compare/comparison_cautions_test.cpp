@@ -100,7 +100,8 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   disturbed.cases[0].disturbance = {.samples = 12, .level_change = 1.25};
   disturbed.neighbours.emplace().seen = {
       {.gpu = 0, .busy_percent = 97.0, .processes = {{4711, "python3"}}}};
-  add("others' work", on_path("a", Path::unknown), disturbed);
+  disturbed.link_errors = LinkErrors{2, {{{0, ErrorKind::nvlink_outages, 3, 1}, 0, 1}}, {}};
+  add("others' work, and an NVLink that was lost", on_path("a", Path::unknown), disturbed);
   add("other host copies", two_titans("a", false), slower_host);
   add("other ranks", many, run_of("c", around("all_reduce/float32/sum/1GiB/np4", 1.0)));
   const RunFigures by_stream = run_of("old.json", around("all_reduce/float32/sum/8B/np2", 1.0));
