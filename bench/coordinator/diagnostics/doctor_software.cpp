@@ -130,6 +130,9 @@ Finding judge_launcher(const Check& check, const std::string& value, const MpiVe
 Finding check_launcher(const Survey& survey) {
   const Check check("mpirun");
   const SoftwareSurvey& software = survey.software;
+  if (software.worker.measured() && software.worker.value().mpi.empty()) {
+    return check.ok("not needed: linkgain-bench has no MPI");
+  }
   if (!software.mpirun.measured()) {
     const bool measures_gpus =
         software.worker.measured() && software.worker.value().nccl_library.has_value();

@@ -45,20 +45,32 @@ std::string choose_launcher(const RunOptions& options, const Site& site, const R
   return plan.backend == BackendKind::mpi || several_hosts || others ? "mpirun" : "local";
 }
 
-/// Requires NCCL of this build, unless all variants have workers of others, and GPUs, unless the
-/// ranks go `elsewhere`: to hosts with the GPUs that a login node lacks.
-void require_nccl(const Site& site, const std::vector<Variant>& variants, bool elsewhere) {
-  const bool own = std::ranges::any_of(variants, [](const Variant& v) { return v.worker.empty(); });
-  if (own && !site.has_nccl) {
+/// Returns whether a variant is measured by this build's own worker.
+bool uses_own_worker(const RunPlan& plan) {
+  return std::ranges::any_of(plan.variants, [](const Variant& v) { return v.worker.empty(); });
+}
+
+/// Requires MPI of this build where that is to start the ranks.
+void require_mpi(const Site& site, const RunPlan& plan) {
+  if (site.has_mpi || plan.launcher == "local" || !uses_own_worker(plan)) return;
+  throw MachineError("this build has no MPI: it measures the GPUs of one host",
+                     "use the .deb or the archive of linkgain, or build with -D LINKGAIN_MPI=ON");
+}
+
+/// Requires NCCL of this build where its worker measures, and GPUs, unless the ranks go
+/// `elsewhere`: to hosts with the GPUs that a login node lacks.
+void require_nccl(const Site& site, const RunPlan& plan, bool elsewhere) {
+  if (uses_own_worker(plan) && !site.has_nccl) {
     throw MachineError(
         fmt::format("this build has no nccl backend: {}", site.nccl_missing),
         "install the CUDA toolkit and NCCL and run scripts/quickstart again, or measure "
         "MPI in CPU memory with --backend mpi");
   }
   if (site.gpus < 2 && !elsewhere) {
-    throw MachineError(fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
-                       "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or measure MPI in CPU "
-                       "memory with --backend mpi");
+    throw MachineError(
+        fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
+        fmt::format("check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES{}",
+                    site.has_mpi ? ", or measure MPI in CPU memory with --backend mpi" : ""));
   }
 }
 
@@ -420,7 +432,8 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.backend = options.backend.value_or(BackendKind::nccl);
   plan.variants = choose_variants(options, plan);
   plan.launcher = choose_launcher(options, site, plan);
-  if (plan.backend == BackendKind::nccl) require_nccl(site, plan.variants, hosts.has_value());
+  require_mpi(site, plan);
+  if (plan.backend == BackendKind::nccl) require_nccl(site, plan, hosts.has_value());
   plan.ranks = plan.backend == BackendKind::mpi ? choose_mpi_ranks(options, hosts)
                                                 : choose_nccl_ranks(options, site, hosts);
   if (plan.backend == BackendKind::mpi && !hosts && plan.ranks > site.processors) {

@@ -61,6 +61,7 @@ Site survey_site(const std::optional<Hosts>& hosts) {
   site.processes = startable_processes();
   site.has_nccl = build_info().has_nccl;
   site.nccl_missing = build_info().nccl_missing;
+  site.has_mpi = build_info().has_mpi;
   const std::shared_ptr<Nvml> nvml = Nvml::open(&site.no_gpus_reason);
   if (!nvml) return site;
   const CudaSettings settings = cuda_settings();

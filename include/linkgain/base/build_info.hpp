@@ -11,6 +11,7 @@ struct BuildInfo {
   std::string text;     ///< "nccl+mpi, CUDA 13.0, NCCL 2.28.9, sm_90, RelWithDebInfo"
   bool has_nccl = false;     ///< the nccl backend was built
   std::string nccl_missing;  ///< why it was not built; empty when it was
+  bool has_mpi = false;      ///< mpirun and srun can start its ranks, and the mpi backend was built
 };
 const BuildInfo& build_info();
 
