@@ -104,7 +104,7 @@ TEST(ReportOnATerminal, FitsItsWidth) {
       if (copied) continue;
       EXPECT_LE(display_width(line), columns) << line;
     }
-    EXPECT_THAT(screen.lines, Contains(StartsWith("NVLink makes send-recv between GPU 0 and")));
+    EXPECT_THAT(screen.lines, Contains(StartsWith("NVLink makes send-recv both ways at once")));
     EXPECT_THAT(screen.lines, Contains("By size"));
   }
 }

@@ -45,13 +45,14 @@ std::vector<std::string> unusual_parameters(const Case& definition) {
   return words;
 }
 
-/// Returns "send-recv between GPU 0 and GPU 1", "copy-push from GPU 0 to GPU 1".
+/// Returns "send-recv both ways at once between GPU 0 and GPU 1", "copy-push from GPU 0 to GPU 1".
 std::string spoken_pair(const Case& definition, std::string_view ranks) {
   const std::string operation = spoken_operation(definition);
   if (!definition.pair) return operation;
   const bool both = goes_both_ways(definition);
-  return fmt::format("{} {} {} {} {} {} {}", operation, both ? "between" : "from", ranks,
-                     definition.pair->from, both ? "and" : "to", ranks, definition.pair->to);
+  return fmt::format("{}{} {} {} {} {} {} {}", operation,
+                     definition.pair->both ? " both ways at once" : "", both ? "between" : "from",
+                     ranks, definition.pair->from, both ? "and" : "to", ranks, definition.pair->to);
 }
 
 /// Returns " (bfloat16, linkgain's kernel)"; empty where all is usual.

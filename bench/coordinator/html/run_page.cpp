@@ -108,6 +108,8 @@ constexpr const char* kWords =
     "step.</dd>\n"
     "<dt>send_recv, copy_push, copy_pull</dt><dd>Data go from one GPU to another: by NCCL, or by "
     "a plain copy that the sender or the receiver makes.</dd>\n"
+    "<dt>0-&gt;1, 0&lt;-&gt;1</dt><dd>From GPU 0 to GPU 1; both ways at once, of which bus "
+    "bandwidth is that of each way.</dd>\n"
     "<dt>Latency</dt><dd>The time of the smallest message, one way.</dd>\n"
     "<dt>Bus bandwidth, busbw</dt><dd>Bytes that the busiest link must carry, over the time: it "
     "compares with what the link can carry.</dd>\n"
@@ -135,8 +137,7 @@ bool is_of_training(const Answer& answer) {
 std::string sizes_html(const RunSummary& summary, const ShownRun& run) {
   const Answer answer = answer_of(summary);
   const SizePictures pictures =
-      answer.main() == nullptr ? SizePictures{}
-                               : size_pictures({&run, 1}, answer.main()->definition().operation);
+      answer.main() == nullptr ? SizePictures{} : size_pictures({&run, 1}, answer.main());
   return (is_of_training(answer) ? figures(pictures.answer, "sizes") : "") + pictures.others +
          folded("All figures by size, with marks", to_html(size_tables(summary)));
 }

@@ -244,11 +244,10 @@ std::vector<Picture> answer_pictures(const RunSummary& summary) {
     return pictures;
   }
   const ShownRun run{{}, &summary};
-  const OperationKind operation = answer.main()->definition().operation;
-  std::vector<Picture> pictures = is_training(operation)
-                                      ? training_pictures({&run, 1})
-                                      : size_pictures({&run, 1}, operation).answer;
-  const bool has_room = is_training(operation) && pictures.size() == 1;
+  const bool of_training = is_training(answer.main()->definition().operation);
+  std::vector<Picture> pictures =
+      of_training ? training_pictures({&run, 1}) : size_pictures({&run, 1}, answer.main()).answer;
+  const bool has_room = of_training && pictures.size() == 1;
   if (pictures.empty() || has_room) {
     std::ranges::move(speed_up_pictures(answer), std::back_inserter(pictures));
   }

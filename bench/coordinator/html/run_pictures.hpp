@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,9 +24,8 @@ struct SizePictures {
   std::string others;           ///< all others, as HTML
 };
 
-/// Draws them; the first curve of the operation is the answer's, or of any where none is given.
-SizePictures size_pictures(std::span<const ShownRun> runs,
-                           const std::optional<OperationKind>& operation = {});
+/// Draws them; the curve that has the case is the answer's, or the first where none is given.
+SizePictures size_pictures(std::span<const ShownRun> runs, const CaseSummary* answer = nullptr);
 
 /// Draws what stands first in a report: of a program its first metric and what went over NVLink; of
 /// a training its steps and speed-ups; of curves what size_pictures() gives; else each row's

@@ -221,7 +221,8 @@ std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
                           "times as long", Quantity::ratio);
   add_headroom(headroom, family);
   headroom.reference = 1.0;
-  Plot bandwidth = plot_of("bus bandwidth", "GB/s", Quantity::bandwidth);
+  const bool both = definition.pair && definition.pair->both;
+  Plot bandwidth = plot_of("bus bandwidth", both ? "GB/s each way" : "GB/s", Quantity::bandwidth);
   bandwidth.y.spacing = Spacing::linear;
   if (moves_its_size(definition.operation) && !is_latency(definition.operation)) {
     add_variants(bandwidth, family, Shown::bandwidth);
@@ -259,16 +260,18 @@ bool leaves_headroom(const Family& family) {
 
 }  // namespace
 
-SizePictures size_pictures(std::span<const ShownRun> runs,
-                           const std::optional<OperationKind>& operation) {
+SizePictures size_pictures(std::span<const ShownRun> runs, const CaseSummary* answer) {
   constexpr std::size_t kMostInAnswer = 2;
   const std::vector<Family> families = families_of(runs);
   const bool are_of_kernels =
       std::ranges::all_of(families, has_headroom) && std::ranges::any_of(families, leaves_headroom);
   auto first = families.begin();
-  if (operation) {
-    first = std::ranges::find(families, *operation,
-                              [](const Family& each) { return each.definition().operation; });
+  if (answer != nullptr) {
+    first = std::ranges::find_if(families, [=](const Family& family) {
+      return std::ranges::any_of(family.members, [=](const Family::Member& member) {
+        return std::ranges::count(member.curve->cases, answer) > 0;
+      });
+    });
   }
   SizePictures shown;
   std::vector<Picture> others;

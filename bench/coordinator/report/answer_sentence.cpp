@@ -30,8 +30,9 @@ std::string answer_value(const Case& definition, const VariantResult& variant) {
   constexpr std::int64_t kLeastForBandwidth = 1 << 20;
   const bool large = definition.size.value >= kLeastForBandwidth;
   const bool by_time = is_training(definition.operation) || is_latency(definition.operation);
-  return variant.busbw && large && !by_time ? readable_bandwidth(*variant.busbw)
-                                            : readable_time(*variant.time);
+  if (!variant.busbw || !large || by_time) return readable_time(*variant.time);
+  const bool both = definition.pair && definition.pair->both;
+  return readable_bandwidth(*variant.busbw) + (both ? " each way" : "");
 }
 
 /// Says "324.3 against 25.7 GB/s", "784.00 ns against 1.82 us".

@@ -363,8 +363,9 @@ TEST(SpokenCase, IsAPhrase) {
   Situations said;
   for (const char* name :
        {"all_reduce/float32/sum/1GiB/np2", "all_reduce/bfloat16/sum/1KiB/np2/inplace/graph/kernel",
-        "send_recv/float32/8B/np4/pair=1-3", "latency/8B/np2/pair=0-1",
-        "gpt2_step/bf16/gpt2/np2/zero2/batch=8", "gpt2_step/bf16/gpt2/np2/none"}) {
+        "send_recv/float32/8B/np4/pair=1-3", "copy_push/256MiB/np2/pair=0-1/both",
+        "latency/8B/np2/pair=0-1", "gpt2_step/bf16/gpt2/np2/zero2/batch=8",
+        "gpt2_step/bf16/gpt2/np2/none"}) {
     said.add(name, spoken_case(parse_case_name(name), "GPU"));
   }
   said.expect_golden("spoken_cases.txt");

@@ -270,7 +270,7 @@ TEST(RunPage, BeginsWithAPictureOfTheAnswer) {
       {"2xH200-kernels", "headroom"},
       {"2xH200-training", "a training step"},
       {"2xH200-latency", "latency 0&lt;-&gt;1: speed-up"},
-      {"2xH200-copies", "copy_push 0-&gt;1: speed-up"},
+      {"2xH200-copies", "copy_push 0&lt;-&gt;1: speed-up"},  // of which the sentence speaks
       {"4xH200-default", "speed-up"},
       {"2xH200-node-1", "Speed-up of what"},
       {"2xH100-ddp-bf16", "every run, and the mean"}};
