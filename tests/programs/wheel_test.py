@@ -32,8 +32,8 @@ class Wheel(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         work = pathlib.Path(cls.folder.name)
         output_of(PYTHON, "-m", "pip", "wheel", ROOT, "--no-build-isolation", "--no-deps", "--wheel-dir", work,
-                  "-C", "cmake.source-dir=tests/programs/wheel", "-C", f"build-dir={work / 'build'}",
-                  "-C", f"cmake.args=-DBUILT={BUILD}")
+                  "--config-settings=cmake.source-dir=tests/programs/wheel", f"--config-settings=build-dir={work / 'build'}",
+                  f"--config-settings=cmake.args=-DBUILT={BUILD}")
         cls.wheel, = work.glob("*.whl")
         cls.environment = work / "environment"
         output_of(PYTHON, "-m", "venv", "--without-pip", cls.environment)
