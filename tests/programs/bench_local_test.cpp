@@ -1,4 +1,5 @@
 #include <csignal>
+#include <deque>
 
 #include "harmed_run.hpp"
 #include "redirection.hpp"
@@ -79,6 +80,24 @@ TEST_F(BenchLocal, ARankThatIsKilledEndsAll) {
   const Outcome outcome = with_status(128 + SIGKILL, program.finish(20.0));
   EXPECT_THAT(outcome.error, HasSubstr("SIGKILL"));
   EXPECT_THAT(program.processes(), IsEmpty());
+}
+
+/// 96 ranks on however few processors: a job whose rank dies takes no other with it.
+TEST_F(BenchLocal, AreTwelveJobsOfEightRanksAtOnce) {
+  constexpr int kJobs = 12;
+  std::deque<Program> jobs;
+  for (int job = 0; job < kJobs; ++job) {
+    ProgramRequest one = request(job % 3 == 0 ? "die@5/start" : "");
+    one.arguments = {BENCH_DOUBLE, "-g", "8", "-b", "8", "-e", "64K", "-n", "20"};
+    one.environment["LINKGAIN_NVML_SCENARIO"] = "h200x8";
+    jobs.emplace_back(one);
+  }
+  for (int job = 0; job < kJobs; ++job) {
+    Program& one = jobs[static_cast<std::size_t>(job)];
+    const Outcome outcome = one.finish();
+    EXPECT_EQ(outcome.status, job % 3 == 0 ? 128 + SIGKILL : 0) << outcome.error;
+    EXPECT_THAT(one.processes(), IsEmpty());
+  }
 }
 
 TEST_F(BenchLocal, WhoseOutputCannotBeWrittenIsAnError) {

@@ -181,6 +181,10 @@ class NcclBackend : public Backend {
   void do_connect() override {
     communicator_ = make_communicator(session_, settings_);
     watched_.watch(communicator_.get());
+    // NCCL connects ranks by their first operation. Here jobs that start together do so together, in
+    // the first case one after the other.
+    timer_.line_up(communicator_.get(), stream_);
+    stream_.synchronize();
     world_ = survey_ranks(session_, info_);
   }
 
