@@ -193,6 +193,12 @@ Result nvmlSystemGetDriverVersion(char* version, unsigned int length) {
   return machine().scenario != nullptr ? copy_text("580.159.04", version, length) : kUninitialized;
 }
 
+Result nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  if (machine().scenario == nullptr) return kUninitialized;
+  *version = 13000;
+  return kSuccess;
+}
+
 Result nvmlDeviceGetCount_v2(unsigned int* count) {
   if (machine().scenario == nullptr) {
     return kUninitialized;

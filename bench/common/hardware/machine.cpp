@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
@@ -20,6 +21,30 @@ std::string_view readable_path(Path path) {
       {Path::unknown, "unknown"},
   }};
   return std::ranges::find(kPaths, path, &Named<Path>::value)->name;
+}
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+void require_driver_for(std::string_view built, std::string_view driver) {
+  const auto major = [](std::string_view version) {
+    return whole_number<int>(version.substr(0, version.find('.')));
+  };
+  const std::optional<int> needed = major(built);
+  const std::optional<int> has = major(driver);
+  if (!needed || !has || *has >= *needed) return;
+  // The first driver of each major version, by the same table.
+  static constexpr std::array<std::pair<int, std::string_view>, 3> kFirstDrivers{
+      {{11, "450"}, {12, "525"}, {13, "580"}}};
+  const auto* const first =
+      std::ranges::find(kFirstDrivers, *needed, &std::pair<int, std::string_view>::first);
+  const std::string newer =
+      first == kFirstDrivers.end() ? "newer" : fmt::format("{} or later", first->second);
+  throw MachineError(
+      fmt::format("the NVIDIA driver is for CUDA {} at most, this build of linkgain for CUDA {}",
+                  driver, built),
+      fmt::format("update the driver to {}, or build linkgain with CUDA {}", newer, *has));
 }
 
 std::optional<double> nvlink_total(const GpuInfo& gpu) {

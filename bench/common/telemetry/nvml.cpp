@@ -108,6 +108,12 @@ std::optional<std::string> Nvml::driver_version() const {
   return text.data();
 }
 
+std::string Nvml::cuda_version() const {
+  int version = 0;
+  if (library_->cuda_driver_version(&version) != nvml_api::kSuccess) return {};
+  return cuda_version_text(version);
+}
+
 int Nvml::device_count() const {
   unsigned int count = 0;
   return library_->device_count(&count) == nvml_api::kSuccess ? static_cast<int>(count) : 0;

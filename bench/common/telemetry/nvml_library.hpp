@@ -293,6 +293,7 @@ struct NvmlLibrary {
   Function<> init{*this, "nvmlInit_v2"};
   Function<> shutdown{*this, "nvmlShutdown"};
   Function<char*, unsigned int> driver_version{*this, "nvmlSystemGetDriverVersion"};
+  Function<int*> cuda_driver_version{*this, "nvmlSystemGetCudaDriverVersion_v2"};
   Function<unsigned int*> device_count{*this, "nvmlDeviceGetCount_v2"};
   Function<unsigned int, nvml_api::Handle*> handle_by_index{*this, "nvmlDeviceGetHandleByIndex_v2"};
   Function<const char*, nvml_api::Handle*> handle_by_pci_bus_id{*this,

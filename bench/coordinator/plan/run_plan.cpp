@@ -57,8 +57,8 @@ void require_mpi(const Site& site, const RunPlan& plan) {
                      "use the .deb or the archive of linkgain, or build with -D LINKGAIN_MPI=ON");
 }
 
-/// Requires NCCL of this build where its worker measures, and GPUs, unless the ranks go
-/// `elsewhere`: to hosts with the GPUs that a login node lacks.
+/// Requires NCCL of this build, and a driver for it, where its worker measures, and GPUs, unless
+/// the ranks go `elsewhere`: to hosts with the GPUs that a login node lacks.
 void require_nccl(const Site& site, const RunPlan& plan, bool elsewhere) {
   if (uses_own_worker(plan) && !site.has_nccl) {
     throw MachineError(
@@ -66,6 +66,7 @@ void require_nccl(const Site& site, const RunPlan& plan, bool elsewhere) {
         "install the CUDA toolkit and NCCL and run scripts/quickstart again, or measure "
         "MPI in CPU memory with --backend mpi");
   }
+  if (uses_own_worker(plan) && !elsewhere) require_driver_for(site.built_cuda, site.driver_cuda);
   if (site.gpus < 2 && !elsewhere) {
     throw MachineError(
         fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),

@@ -59,11 +59,13 @@ Site survey_site(const std::optional<Hosts>& hosts) {
   site.host_memory_bytes = available_memory();
   site.shared_memory_bytes = free_shared_memory();
   site.processes = startable_processes();
+  site.built_cuda = build_info().cuda;
   site.has_nccl = build_info().has_nccl;
   site.nccl_missing = build_info().nccl_missing;
   site.has_mpi = build_info().has_mpi;
   const std::shared_ptr<Nvml> nvml = Nvml::open(&site.no_gpus_reason);
   if (!nvml) return site;
+  site.driver_cuda = nvml->cuda_version();
   const CudaSettings settings = cuda_settings();
   for (const Nvml::Device& device : visible_devices(*nvml, settings)) {
     if (site.gpus++ == 0) site.gpu_name = device.name().value_or("GPU");

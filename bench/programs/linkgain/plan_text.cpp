@@ -88,6 +88,7 @@ std::string memory_text(const RunPlan& plan) {
 RunPlan plan_of_assumed_gpus(const RunOptions& options, Site site, const MachineError& lacks) {
   const int found = site.gpus;
   const bool has_nccl = std::exchange(site.has_nccl, true);
+  site.driver_cuda.clear();
   const int listed = options.gpus.empty() ? 0 : 1 + *std::ranges::max_element(options.gpus);
   site.gpus = std::max({2, listed, found, options.ranks.value_or(2)});
   RunPlan plan = make_plan(options, site);

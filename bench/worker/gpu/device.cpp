@@ -84,18 +84,14 @@ bool has_native_atomics(const std::string& pci_bus_id) {
 std::string runtime_version() {
   int version = 0;
   check(cudaRuntimeGetVersion(&version));
-  return version_text(version);
+  return cuda_version_text(version);
 }
 
 std::optional<std::string> driver_version() {
   int version = 0;
   check(cudaDriverGetVersion(&version));
   if (version == 0) return std::nullopt;
-  return version_text(version);
-}
-
-std::string version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  return cuda_version_text(version);
 }
 
 std::string uuid_text(const cudaUUID_t& uuid) {

@@ -9,6 +9,7 @@ namespace linkgain {
 struct BuildInfo {
   std::string version;  ///< "0.1.0+04a4051", with "-dirty" where the sources differ from the commit
   std::string text;     ///< "nccl+mpi, CUDA 13.0, NCCL 2.28.9, sm_90, RelWithDebInfo"
+  std::string cuda;     ///< "13.0", of the nccl backend; empty where it was not built
   bool has_nccl = false;     ///< the nccl backend was built
   std::string nccl_missing;  ///< why it was not built; empty when it was
   bool has_mpi = false;      ///< mpirun and srun can start its ranks, and the mpi backend was built

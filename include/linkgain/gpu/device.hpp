@@ -43,9 +43,6 @@ std::string runtime_version();
 /// Throws CudaError.
 std::optional<std::string> driver_version();
 
-/// Returns CUDA's integer 13020 as "13.2".
-std::string version_text(int version);
-
 /// Writes "GPU-" and the 16 bytes in lower-case hexadecimal, as nvidia-smi -L shows them.
 std::string uuid_text(const cudaUUID_t& uuid);
 

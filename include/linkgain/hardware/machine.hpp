@@ -110,6 +110,14 @@ struct PairLink {
 /// Returns "NV18", "PHB", …, as the topology's matrix names the pair (pair_label()).
 std::string label_of(const PairLink& link);
 
+/// Returns CUDA's integer 12040 as "12.4".
+std::string cuda_version_text(int version);
+
+/// Throws MachineError where a driver for CUDA `driver` ("12.4") starts no program that was built
+/// with CUDA `built` ("13.0"), as one of a lower major version does not (NVIDIA's release notes of
+/// the CUDA toolkit, "CUDA minor version compatibility"). Either may be empty: unknown.
+void require_driver_for(std::string_view built, std::string_view driver);
+
 /// Versions and build of the software that measured.
 struct Software {
   std::string linkgain;

@@ -37,7 +37,9 @@ struct Site {
   std::optional<std::int64_t> processes;          ///< and threads that may still be started
   std::vector<std::optional<int>> architectures;  ///< of each visible GPU: 75 for sm_75
   bool exclusive_compute_mode = false;
-  bool has_nccl = false;  ///< this build has the nccl backend
+  std::string driver_cuda;  ///< the newest CUDA that the driver is for, "13.0"; empty: unknown
+  std::string built_cuda;   ///< CUDA that this build is of
+  bool has_nccl = false;    ///< this build has the nccl backend
   std::string nccl_missing;
   bool has_mpi = true;              ///< this build has MPI
   std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in

@@ -37,6 +37,9 @@ class Nvml {
   class Device;
 
   std::optional<std::string> driver_version() const;
+  /// Returns the newest CUDA that the driver is for ("13.0"), or that of the compatibility package
+  /// that programs find before it; empty where it does not say.
+  std::string cuda_version() const;
   int device_count() const;
   /// Opens a device; nothing if there is no such GPU or it cannot be reached; `reason` then has
   /// NVML's words, for example "GPU is lost (NVML error 15)" of a GPU that fell off the bus.

@@ -55,6 +55,24 @@ TEST(MachineOfTopology, KeepsWhatIsKnownOfGpusAndPairs) {
   EXPECT_EQ(machine_of(topology).links.at(0).p2p, std::nullopt);
 }
 
+/// A driver starts programs of its own major version of CUDA and of older ones.
+TEST(Driver, IsOfTheBuildsMajorVersionOrNewer) {
+  for (const auto& [built, driver] : std::vector<std::pair<std::string, std::string>>{
+           {"13.0", "13.0"}, {"13.1", "13.0"}, {"12.4", "13.0"}, {"13.0", ""}, {"", "11.8"}}) {
+    EXPECT_NO_THROW(require_driver_for(built, driver)) << built << " by " << driver;
+  }
+  for (const auto& [built, driver, newer] :
+       std::vector<std::array<std::string, 3>>{{"13.0", "12.9", "580"}, {"12.4", "11.8", "525"}}) {
+    try {
+      require_driver_for(built, driver);
+      FAIL() << built << " by " << driver;
+    } catch (const MachineError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr(built), HasSubstr(driver)));
+      EXPECT_THAT(error.advice(), HasSubstr(newer));
+    }
+  }
+}
+
 TEST(Path, NamesParseBack) {
   for (const Path path : {Path::nvlink, Path::pcie_p2p, Path::host_memory, Path::network,
                           Path::mixed, Path::unknown}) {

@@ -54,6 +54,7 @@ TEST(Nvml, DescribesTheMachine) {
   const Double h200("h200x2");
   ASSERT_NE(h200.nvml(), nullptr) << h200.reason();
   EXPECT_THAT(h200.nvml()->driver_version(), Optional(std::string("580.159.04")));
+  EXPECT_EQ(h200.nvml()->cuda_version(), "13.0");
   EXPECT_EQ(h200.nvml()->device_count(), 2);
   EXPECT_THAT(h200.gpu(0).name(), Optional(std::string("NVIDIA H200")));
   EXPECT_THAT(h200.gpu(0).memory_bytes(), Optional(std::int64_t{150754820096}));
@@ -147,6 +148,7 @@ TEST(Nvml, MissingFunctionsGiveAbsentReadings) {
   ASSERT_NE(old.nvml(), nullptr) << old.reason();
   EXPECT_EQ(old.nvml()->device_count(), 2);
   EXPECT_EQ(old.nvml()->driver_version(), std::nullopt);
+  EXPECT_EQ(old.nvml()->cuda_version(), "");
   EXPECT_FALSE(old.nvml()->device_by_pci_bus_id("0000:06:00.0").has_value());
   const Nvml::Device gpu = old.gpu(0);
   EXPECT_EQ(gpu.name(), std::nullopt);

@@ -412,6 +412,10 @@ TEST(MakePlan, SaysWhatItRefuses) {
   add("no launch", [](Options o) { o.launches = 0; });
   text += refused("the default with one GPU", {}, with_gpus(1));
   text += refused("the default without the nccl backend", {}, without_nccl());
+  Site old_driver = with_gpus(4);
+  old_driver.built_cuda = "13.0";
+  old_driver.driver_cuda = "12.4";
+  text += refused("a driver of an older CUDA", {}, old_driver);
   expect_golden(text, "refused_plans.txt");
 }
 

@@ -29,6 +29,7 @@ namespace {
 /// Makes the CUDA device of this rank current: that which stands at its place on its host in
 /// `gpus`, or has that number. Throws MachineError where there is none.
 int take_device(const Session& session, const std::vector<int>& gpus) {
+  require_driver_for(gpu::runtime_version(), gpu::driver_version().value_or(""));
   std::string reason;
   const int count = gpu::device_count(&reason);
   const auto place = static_cast<std::size_t>(session.local_rank());
@@ -181,8 +182,8 @@ class NcclBackend : public Backend {
   void do_connect() override {
     communicator_ = make_communicator(session_, settings_);
     watched_.watch(communicator_.get());
-    // NCCL connects ranks by their first operation. Here jobs that start together do so together, in
-    // the first case one after the other.
+    // NCCL connects ranks by their first operation. Here jobs that start together do so together,
+    // in the first case one after the other.
     timer_.line_up(communicator_.get(), stream_);
     stream_.synchronize();
     world_ = survey_ranks(session_, info_);
