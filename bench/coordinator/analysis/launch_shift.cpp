@@ -108,13 +108,14 @@ std::optional<LaunchShift> shift_between(const LaunchMean& before, const LaunchM
   return shift;
 }
 
-LaunchShift with_fewer_launches(LaunchShift runs,
-                                const std::optional<LaunchDeviation>& between_launches,
-                                const LaunchesOfRuns& launches) {
-  const double missing = 1.0 / launches.after - 1.0 / launches.before;
-  if (between_launches && missing > 0.0) {
-    runs.parts.push_back({.deviation = *between_launches, .after = missing});
-  }
+LaunchShift with_own_launches(LaunchShift runs, const LaunchesOfRuns& before,
+                              const LaunchesOfRuns& after) {
+  if (!after.deviation || runs.parts.size() > 1) return runs;
+  const double own = after.deviation->deviation;
+  const double known = before.deviation ? std::min(before.deviation->deviation, own) : own;
+  const double share = own > 0.0 ? std::pow(known / own, 2) : 1.0;
+  const double missing = 1.0 / after.of_each - share / before.of_each;
+  if (missing > 0.0) runs.parts.push_back({.deviation = *after.deviation, .after = missing});
   return runs;
 }
 

@@ -171,12 +171,14 @@ std::optional<LaunchShift> shift_of(const BaselineCase& reference, const Measure
   after.resolution = resolution_of(launches.launches);
   const auto shift = shift_between(before, after);
   if (!shift) return std::nullopt;
-  const auto of_runs = [](int launches_of_all, int runs) {
+  const auto of_each = [](std::size_t launches_of_all, int runs) {
     return static_cast<double>(launches_of_all) / runs;
   };
-  return with_fewer_launches(*shift, measured.between_launches,
-                             {of_runs(reference.launches, before.launches),
-                              of_runs(static_cast<int>(launches.launches.size()), after.launches)});
+  // Launches of several runs scatter by what their runs do, too.
+  const auto known = after.launches == 1 ? reference.between_launches : std::nullopt;
+  return with_own_launches(
+      *shift, {of_each(static_cast<std::size_t>(reference.launches), before.launches), known},
+      {of_each(launches.launches.size(), after.launches), measured.between_launches});
 }
 
 /// Adds what was measured of the case, and the shift by which it is judged.

@@ -70,15 +70,18 @@ inline constexpr int kFewestAlone = 3;
 /// may be rounded alike: the variance of that is added to each mean's, however many runs there are.
 std::optional<LaunchShift> shift_between(const LaunchMean& before, const LaunchMean& after);
 
-/// Adds to the shift between runs' means what launches make runs scatter by that have fewer of them
-/// after than before, on average. Runs of more launches are taken for no steadier.
+/// The launches of a side's runs.
 struct LaunchesOfRuns {
-  double before = 1.0;
-  double after = 1.0;
+  double of_each = 1.0;  ///< on average
+  std::optional<LaunchDeviation> deviation{};
 };
-LaunchShift with_fewer_launches(LaunchShift runs,
-                                const std::optional<LaunchDeviation>& between_launches,
-                                const LaunchesOfRuns& launches);
+
+/// Adds to the shift between runs' means what launches make runs scatter by after more than before:
+/// there are fewer of them, or they lie further apart. Runs of more launches, or of closer ones,
+/// are taken for no steadier. Nothing is added where each side has its own deviation between runs,
+/// of which launches are a part.
+LaunchShift with_own_launches(LaunchShift runs, const LaunchesOfRuns& before,
+                              const LaunchesOfRuns& after);
 
 /// Tells how far printed digits alone may have moved the log of a ratio: half a unit on each side.
 double rounding_between(double resolution, double other);

@@ -77,17 +77,29 @@ TEST(ShiftBetween, IsNotKnownWhereLaunchesOfASideTellNothing) {
 }
 
 /// A run of two launches beside runs of eight: 1/2 - 1/8 of the variance of a launch is added.
-TEST(ShiftBetween, AddsWhatFewerLaunchesOfARunScatterBy) {
+TEST(ShiftBetween, AddsWhatLaunchesOfARunScatterByBeyondTheBaselines) {
   const LaunchShift runs =
       shift_between(side(1.0, 3, LaunchDeviation{0.01, 2}), side(1.0, 1, {})).value();
   const LaunchDeviation launch{0.04, 14};
-  const LaunchShift fewer = with_fewer_launches(runs, launch, {8.0, 2.0});
-  EXPECT_DOUBLE_EQ(standard_error(fewer), std::sqrt(1e-4 * 4.0 / 3.0 + 16e-4 * 0.375));
-  EXPECT_EQ(with_fewer_launches(runs, launch, {8.1, 8.0}).parts.size(), 2U);
+  const auto error = [&](const std::optional<LaunchDeviation>& before, double launches_before,
+                         double launches_after) {
+    return standard_error(
+        with_own_launches(runs, {launches_before, before}, {launches_after, launch}));
+  };
+  EXPECT_DOUBLE_EQ(error(launch, 8.0, 2.0), std::sqrt(1e-4 * 4.0 / 3.0 + 16e-4 * 0.375));
+  EXPECT_DOUBLE_EQ(error({}, 8.0, 2.0), error(launch, 8.0, 2.0));
+  EXPECT_GT(error(launch, 8.1, 8.0), standard_error(runs));
   for (const double before : {2.0, 8.0}) {
-    EXPECT_EQ(with_fewer_launches(runs, launch, {before, 8.0}).parts.size(), 1U)
-        << "more are taken for no steadier";
+    EXPECT_EQ(error(launch, before, 8.0), standard_error(runs)) << "more are no steadier";
+    EXPECT_EQ(error(LaunchDeviation{0.05, 14}, before, 8.0), standard_error(runs)) << "nor these";
   }
+  EXPECT_DOUBLE_EQ(error(LaunchDeviation{0.02, 14}, 8.0, 8.0),
+                   std::sqrt(1e-4 * 4.0 / 3.0 + (16e-4 - 4e-4) / 8.0));
+  const LaunchMean three = side(1.0, 3, LaunchDeviation{0.01, 2});
+  EXPECT_EQ(
+      with_own_launches(*shift_between(three, three), {8.0, launch}, {2.0, launch}).parts.size(),
+      2U)
+      << "three runs say themselves how they scatter";
 }
 
 TEST(LaunchShift, CountsTheLaunchesOfBothSides) {

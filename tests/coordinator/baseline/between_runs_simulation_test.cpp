@@ -40,6 +40,7 @@ struct Situation {
   double slower = 0.0;
   int slow_cases = 0;               ///< the first so many
   int launches = 8;                 ///< of what is checked; the baseline's runs have eight
+  double unsteady = 1.0;            ///< so many times as much its launches scatter
   double slow_state_of_runs = 0.0;  ///< share of runs that are 10 % slower, all else alike
   double slow_state_of_launches = 0.0;
 };
@@ -62,23 +63,23 @@ class Program {
   explicit Program(const Situation& situation)
       : situation_(situation), cases_(cases_of(situation)), generator_(20261128) {}
 
-  std::vector<CaseLaunches> measure(int runs, int launches, bool slow) {
+  std::vector<CaseLaunches> measure(int runs, int launches, bool changed) {
     std::vector<CaseLaunches> all;
     for (const Case& each : cases_) all.push_back({each, "p2p", {}, {Path::nvlink}});
-    for (int run = 0; run < runs; ++run) add_run(all, run, launches, slow);
+    for (int run = 0; run < runs; ++run) add_run(all, run, launches, changed);
     return all;
   }
 
  private:
-  void add_run(std::vector<CaseLaunches>& all, int run, int launches, bool slow) {
-    constexpr double kBetweenLaunches = 0.005;
+  void add_run(std::vector<CaseLaunches>& all, int run, int launches, bool changed) {
+    const double between_launches = 0.005 * (changed ? situation_.unsteady : 1.0);
     const double common = normal(situation_.apart) + state(situation_.slow_state_of_runs);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double level =
           situation_.effects == Effects::common ? common : normal(situation_.apart);
-      const bool is_slow = slow && i < static_cast<std::size_t>(situation_.slow_cases);
+      const bool is_slow = changed && i < static_cast<std::size_t>(situation_.slow_cases);
       for (int launch = 0; launch < launches; ++launch) {
-        const double log = level + normal(kBetweenLaunches) +
+        const double log = level + normal(between_launches) +
                            state(situation_.slow_state_of_launches) +
                            (is_slow ? std::log1p(situation_.slower) : 0.0);
         all[i].launches.push_back({run * launches + launch, Seconds{1e-3 * std::exp(log)}});
@@ -105,6 +106,7 @@ class Program {
 struct Shares {
   double failed = 0.0;  ///< exit status 1
   double open = 0.0;    ///< 7
+  double held = 0.0;    ///< 95 % intervals of cases that hold 0
 };
 
 /// Standard error of a share of so many checks.
@@ -116,7 +118,10 @@ std::string scatter_of(const Situation& situation) {
                                     std::pair(situation.slow_state_of_launches, "launches")}) {
     if (share > 0.0) return fmt::format("{:.0f} % of {} slow", 100.0 * share, what);
   }
-  return fmt::format("{:.0f} %", 100.0 * situation.apart);
+  return fmt::format("{:.0f} %{}", 100.0 * situation.apart,
+                     situation.unsteady == 1.0
+                         ? std::string()
+                         : fmt::format(", launches {:.0f}x", situation.unsteady));
 }
 
 Shares simulate(const Situation& situation, int checks) {
@@ -128,15 +133,19 @@ Shares simulate(const Situation& situation, int checks) {
         check_launches(program.measure(1, situation.launches, true), baseline);
     if (exit_code_of(result) == ExitCode::problem_found) shares.failed += 1.0 / checks;
     if (exit_code_of(result) == ExitCode::inconclusive) shares.open += 1.0 / checks;
+    for (const CaseCheck& check : result.cases) {
+      const bool held = check.interval && check.interval->holds(0.0);
+      shares.held += held ? 1.0 / (checks * situation.cases) : 0.0;
+    }
   }
-  fmt::print("| {} {} | {} | {} | {} | {} | {} | {:.2f} % | {:.2f} % |\n", situation.cases,
-             situation.kind == Cases::sizes ? "sizes" : "metrics",
+  fmt::print("| {} {} | {} | {} | {} | {} | {} | {:.2f} % | {:.2f} % | {:.1f} % |\n",
+             situation.cases, situation.kind == Cases::sizes ? "sizes" : "metrics",
              situation.effects == Effects::common ? "common" : "own", situation.baseline_runs,
              scatter_of(situation),
              situation.slow_cases == 0
                  ? std::string("nothing")
                  : fmt::format("{} by {:.0f} %", situation.slow_cases, 100.0 * situation.slower),
-             situation.launches, 100.0 * shares.failed, 100.0 * shares.open);
+             situation.launches, 100.0 * shares.failed, 100.0 * shares.open, 100.0 * shares.held);
   return shares;
 }
 
@@ -214,6 +223,20 @@ TEST(BetweenRuns, UnchangedProgramsOfTwoStatesFailMoreOften) {
     EXPECT_LE(simulate(slow_runs, checks).failed, known + 3.0 * error_at(known, checks));
     const Situation slow_launches{.baseline_runs = baseline_runs, .slow_state_of_launches = 0.2};
     EXPECT_LE(simulate(slow_launches, checks).failed, 0.01);
+  }
+}
+
+/// A run whose launches lie further apart than the baseline's is less sure of its mean.
+TEST(BetweenRuns, IntervalsHoldTheTruthHoweverUnsteadyTheRunIs) {
+  for (Situation situation :
+       {Situation{}, {.kind = Cases::sizes, .cases = 6, .baseline_runs = 5}}) {
+    for (const double unsteady : {1.0, 2.0, 4.0, 20.0}) {
+      situation.unsteady = unsteady;
+      const int checks = runs(kOfChanged);
+      const Shares shares = simulate(situation, checks);
+      EXPECT_NEAR(shares.held, 0.95, 0.015 + 3.0 * error_at(0.95, checks)) << unsteady;
+      EXPECT_LE(shares.failed, 0.02) << unsteady;
+    }
   }
 }
 

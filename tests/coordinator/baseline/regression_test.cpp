@@ -137,6 +137,19 @@ TEST(Check, AddsWhatFewerLaunchesOfARunScatterBy) {
   EXPECT_DOUBLE_EQ(width(2, 2), width(2, 8));
 }
 
+/// As beside other work: its mean is worth less, however close the baseline's launches lie.
+TEST(Check, AddsWhatLaunchesScatterByBeyondTheBaselines) {
+  const Baseline baseline = baseline_of(std::vector{runs_at({-0.01, 0.0, 0.01})}, {});
+  CaseLaunches unsteady = runs_at({0.0});
+  for (std::size_t i = 0; i < unsteady.launches.size(); ++i) {
+    unsteady.launches[i].time.value *= std::exp(i % 2 == 0 ? 0.1 : -0.1);
+  }
+  const CaseCheck check = check_one(baseline, unsteady);
+  EXPECT_NEAR(*check.shift, 0.0, 1e-9);
+  EXPECT_EQ(check.verdict, Verdict::inconclusive);
+  EXPECT_GT(check.interval->high, 2.0 * 0.1 / std::sqrt(8.0));
+}
+
 /// Of fewer runs how far they lie apart is not known.
 TEST(Check, ComparesLaunchesWhereTheBaselineHasTwoRuns) {
   const Baseline two = baseline_of(std::vector{runs_at({0.0, 0.001})}, {});
