@@ -11,13 +11,13 @@ if(NOT CPACK_LINKGAIN_PORTABLE)
   set(CPACK_DEBIAN_LINKGAIN-BENCH_PACKAGE_DEPENDS openmpi-bin)
   return()
 endif()
-# A portable worker runs with any package of libmpi.so.40, of Open MPI 4.1 or 5, and brings libbenchmark itself: of both
-# dpkg-shlibdeps would name the packages of this distribution.
+# A portable worker runs with any package of libmpi.so.40, of Open MPI 4.1 or 5, and brings libbenchmark and libsimdjson
+# itself: dpkg-shlibdeps would name the packages of this distribution.
 set(_packages_of_mpi libopenmpi3 libopenmpi3t64 libopenmpi40)
 list(TRANSFORM _packages_of_mpi PREPEND -x OUTPUT_VARIABLE _left_out)
 set(_folder ${CPACK_PACKAGE_DIRECTORY}/dependencies)
 file(WRITE ${_folder}/debian/control "Source: linkgain\n\nPackage: linkgain-bench\nArchitecture: any\n")
-execute_process(COMMAND dpkg-shlibdeps -O ${_left_out} -xlibbenchmark1debian -e${CPACK_LINKGAIN_WORKER}
+execute_process(COMMAND dpkg-shlibdeps -O ${_left_out} -xlibbenchmark1debian -xlibsimdjson14 -e${CPACK_LINKGAIN_WORKER}
   WORKING_DIRECTORY ${_folder} OUTPUT_VARIABLE _others ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "shlibs:Depends=" "" _others "${_others}")
 list(JOIN _packages_of_mpi " | " _packages_of_mpi)
