@@ -55,6 +55,11 @@ TEST(MachineOfTopology, KeepsWhatIsKnownOfGpusAndPairs) {
   EXPECT_EQ(machine_of(topology).links.at(0).p2p, std::nullopt);
 }
 
+TEST(CudaVersion, IsReadFromItsInteger) {
+  EXPECT_EQ(cuda_version_text(13000), "13.0");
+  EXPECT_EQ(cuda_version_text(12080), "12.8");
+}
+
 /// A driver starts programs of its own major version of CUDA and of older ones.
 TEST(Driver, IsOfTheBuildsMajorVersionOrNewer) {
   for (const auto& [built, driver] : std::vector<std::pair<std::string, std::string>>{

@@ -229,6 +229,15 @@ TEST(NcclTestsOptions, AreRefusedWithAReason) {
   refusals.expect_golden("refusals.txt");
 }
 
+/// Who calls by nccl-tests' flags reads no others.
+TEST(NcclTestsOptions, AreNamedInMessagesOfOurOwnOptions) {
+  EXPECT_EQ(with_nccl_tests_flags("--sizes 8 goes with --type, --sizes 16 with --buffers"),
+            "-e 8 goes with -d, -e 16 with -R");
+  EXPECT_EQ(with_nccl_tests_flags("--reduction, --launch-mode, --pair"), "-o, -G, --pair");
+  EXPECT_THAT(refusal({"--minbytes"}), StartsWith("-b (--minbytes)"));
+  EXPECT_THAT(nccl_tests_help(), AllOf(HasSubstr("--minbytes"), HasSubstr("--np")));
+}
+
 TEST(NcclTestsOptions, RefusesWhatNcclTestsGuessesAt) {
   for (const char* size : {"0", "0.5", "-1", "-1k", "x", "8X", "8 x", "8,k", "nan", "inf", "1e30",
                            "9e99G", "K", " "}) {
@@ -292,6 +301,21 @@ TEST(NcclTestsCases, AllGoesThroughWhatTheMachineHas) {
               SizeIs(12));
   EXPECT_THAT(nccl_tests_curves(parse({"-d", "all"}), all_reduce, {BackendKind::nccl, 2, false}),
               SizeIs(10));
+}
+
+TEST(NcclTestsCases, RootIsOneOfTheRanksOrEachInTurn) {
+  const NcclTestsProgram broadcast = program("broadcast_perf");
+  const NcclTestsMachine machine{BackendKind::nccl, 3};
+  std::vector<int> roots;
+  for (const NcclTestsCurve& curve : nccl_tests_curves(parse({"-r", "-1"}), broadcast, machine)) {
+    roots.push_back(curve.root);
+  }
+  EXPECT_THAT(roots, ElementsAre(0, 1, 2));
+  EXPECT_EQ(nccl_tests_curves(parse({"-r", "2"}), broadcast, machine).at(0).root, 2);
+  EXPECT_THAT(refusal_of([&] {
+                nccl_tests_curves(parse({"-r", "3"}), broadcast, machine);
+              }),
+              HasSubstr("-r 3"));
 }
 
 TEST(NcclTestsCases, WhatAllLeavesOutIsNamed) {

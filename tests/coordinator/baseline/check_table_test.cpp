@@ -77,6 +77,22 @@ TEST(CheckTable, SaysThatARateIsComparedByTheTimePerUnit) {
   expect_golden(to_terminal(check_table(result)) + "\n" + check_junit(result), "check_rate.txt");
 }
 
+/// A picture of what lies furthest from the baseline, and every case in a table.
+TEST(CheckPage, ShowsEveryCaseAndItsBand) {
+  const std::string page = check_page(troubled_check());
+  EXPECT_THAT(page, AllOf(HasSubstr("<svg"), HasSubstr("<title>"), Not(HasSubstr("http://"))));
+  for (const char* size : {"8 B", "1 MiB", "16 MiB", "64 MiB", "256 MiB", "1 GiB"}) {
+    EXPECT_THAT(page, HasSubstr(size));
+  }
+  CheckResult many = quiet_check();
+  for (int i = 0; i < 40; ++i) {
+    many.cases.push_back(sample_check(16LL << (i % 26), "v" + std::to_string(i), Verdict::same,
+                                      1e-5, 0.001 * i, 0.01));
+  }
+  const std::string long_page = check_page(many);
+  EXPECT_THAT(long_page, AllOf(HasSubstr("24 of 42"), HasSubstr("v39"), HasSubstr("v0")));
+}
+
 TEST(CheckCsv, HasARowForEveryCase) { expect_golden(check_csv(troubled_check()), "check.csv"); }
 
 TEST(CheckTable, SaysOverHowManyLaunchesWhereTheyDiffer) {

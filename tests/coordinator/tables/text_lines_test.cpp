@@ -1,6 +1,16 @@
 #include "linkgain/tables/text_lines.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "linkgain/base/descriptor.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/tables/junit.hpp"
+#include "linkgain/tables/prometheus.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -12,6 +22,42 @@ TEST(OneLine, EndsNoLineAndBeginsNoneWithACommand) {
   EXPECT_EQ(one_line("\t\u00a0\u3000::error::x"), "'\t\u00a0\u3000::error::x");
   EXPECT_EQ(one_line("a ::b"), "a ::b");
   EXPECT_EQ(one_line("  a"), "  a");
+}
+
+/// GitHub's runners obey a line that begins with a command.
+TEST(ShownLines, ActOnNothing) {
+  EXPECT_EQ(shown_line("a\nb\033[31m"), "a b" + visible("\033[31m"));
+  EXPECT_EQ(shown_lines("a\n::error::b\nc"), "a\n'::error::b\nc");
+}
+
+TEST(TerminalColumns, AreAsManyAsThereAreWhereThereIsNoTerminal) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "file") << "x";
+  const Descriptor file(::open((folder / "file").c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(terminal_columns(file.get()), kAnyColumns);
+}
+
+TEST(Fenced, IsNoLongerThanACard) {
+  EXPECT_EQ(fenced("a `b`\n"), "```text\na 'b'\n```\n");
+  std::string lines;
+  for (char c = 'a'; c <= 'z'; ++c) lines += std::string(1, c) + "\n";
+  const std::string card = fenced(lines);
+  EXPECT_EQ(std::ranges::count(card, '\n'), static_cast<std::ptrdiff_t>(kMostCardLines));
+  EXPECT_TRUE(card.starts_with("```text\na\n"));
+  EXPECT_TRUE(card.ends_with("\nz\n```\n")) << "the last line stays";
+}
+
+/// What a file of linkgain's may be written over.
+TEST(FileKinds, AreToldByWhatIsInThem) {
+  PrometheusText text;
+  text.gauge("linkgain_a", "b");
+  text.value(1.0, {{"node", "n1"}});
+  EXPECT_TRUE(kPrometheusFile.is_written_by_us(text.text()));
+  EXPECT_FALSE(kPrometheusFile.is_written_by_us("linkgain_a 1\nnode_load1 2\n"));
+  EXPECT_FALSE(kPrometheusFile.is_written_by_us("linkgain_a 1")) << "cut";
+  EXPECT_TRUE(kJunitFile.is_written_by_us(junit_text({.name = "linkgain check", .cases = {}})));
+  EXPECT_FALSE(
+      kJunitFile.is_written_by_us("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>"));
 }
 
 TEST(InAscii, HasALikeForWhatReportsWrite) {

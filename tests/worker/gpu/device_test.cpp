@@ -16,12 +16,6 @@ using testing::MatchesRegex;
 
 using namespace gpu;
 
-TEST(DeviceText, versions) {
-  EXPECT_EQ(version_text(13000), "13.0");
-  EXPECT_EQ(version_text(12080), "12.8");
-  EXPECT_EQ(version_text(11080), "11.8");
-}
-
 TEST(DeviceText, uuids) {
   cudaUUID_t uuid{};
   for (int byte = 0; byte < 16; ++byte) uuid.bytes[byte] = static_cast<char>(byte * 17);
