@@ -148,11 +148,13 @@ def commands_with_pages():
     return ["linkgain", *(f"linkgain {name}" for name in names if name not in ("help", "bench")), "linkgain-bench"]
 
 
-def section_of(title, page, heading):
-    """A section of roff with the rows of the table below that heading of docs."""
+def section_of(title, page, heading, command=None):
+    """A section of roff with the rows of the table below that heading of docs; of three columns those used by `command`."""
     table = (ROOT / "docs" / page).read_text().split(f"\n{heading}\n")[1].split("\n## ")[0]
     text = f"[{title}]\n"
-    for name, what in re.findall(r"^\| (`.*?) \| (.*?) \|$", table, re.MULTILINE):
+    for name, users, what in re.findall(r"^\| (`.*?) \| (?:([^|]*) \| )?(.*?) \|$", table, re.MULTILINE):
+        if users not in ("", "all") and f"`{command}`" not in users and command != "linkgain":
+            continue
         plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", cell).replace("`", "").replace("-", "\\-") for cell in (name, what)]
         text += ".TP\n.B {}\n{}\n".format(*plain)
     return text
@@ -170,7 +172,7 @@ def page_of(command, others):
         if name in ("linkgain-run", "linkgain-exec"):
             include.write(section_of("files", "run.md", "## Output files"))
         if name in ("linkgain", "linkgain-run", "linkgain-exec"):
-            include.write(section_of("environment", "reference.md", "## Environment variables"))
+            include.write(section_of("environment", "reference.md", "## Environment variables", command.split()[-1]))
         include.write("[see also]\n" + ",\n".join(f".BR {other} (1)" for other in others if other != name) + "\n")
         include.flush()
         page = text_of("help2man", "--no-info", f"--name={summary}", f"--version-string={name} (linkgain) {version}",
@@ -200,6 +202,15 @@ class Pages(unittest.TestCase):
         headings = re.findall(r'^\.S[HS] "?([^"\n]*)', page, re.MULTILINE)
         self.assertEqual(headings, ["NAME", "SYNOPSIS", "DESCRIPTION", "What to measure:", "How to measure:", "Training:",
                                     "Where it runs:", "Output:", "Exit status:", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"])
+
+    def test_pages_name_the_variables_of_their_command(self):
+        variables = {name: (PAGES / f"linkgain-{name}.1").read_text().split(".SH ENVIRONMENT")[1].split(".SH")[0]
+                     for name in ("run", "exec")}
+        for name, own, others in (("run", "SLURM_MPI_TYPE", "PYTHONUNBUFFERED"), ("exec", "PYTHONUNBUFFERED", "SLURM_MPI_TYPE")):
+            self.assertIn(own, variables[name])
+            self.assertNotIn(others, variables[name])
+            self.assertNotIn("NCCL_TESTS_MIN_BW", variables[name])
+            self.assertIn("NO_COLOR", variables[name])
 
     def test_man_reads_every_page_without_a_warning(self):
         if shutil.which("man") is None:
