@@ -126,6 +126,10 @@ std::optional<double> relative_half_width(const Estimate& ratio) {
   return 0.5 * std::log(ratio.interval->high / ratio.interval->low);
 }
 
+bool is_precise(const Estimate& ratio, double half_width) {
+  return relative_half_width(ratio).value_or(std::numeric_limits<double>::infinity()) <= half_width;
+}
+
 Estimate inverse_of(const Estimate& ratio) {
   Estimate inverse{.value = 1.0 / ratio.value, .interval = {}, .replicates = ratio.replicates};
   if (ratio.interval) inverse.interval = {1.0 / ratio.interval->high, 1.0 / ratio.interval->low};

@@ -198,11 +198,6 @@ void take_out_strangers(std::vector<Residuals>& pool, Deviations& deviations) {
   }
 }
 
-bool is_precise(const Estimate& ratio, double precision) {
-  const std::optional<double> width = relative_half_width(ratio);
-  return width && *width <= precision;
-}
-
 /// Takes a case after summarise() with its intervals.
 void judge_convergence(CaseResult& result, double precision) {
   result.converged = false;

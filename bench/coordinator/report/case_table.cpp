@@ -66,7 +66,7 @@ class CaseTable {
   std::string bandwidth_cell(const RunRow& row);
   std::string speed_up_cell(const Comparison& comparison);
   std::string nvlink_cell(const RunRow& row) const;
-  std::string convergence_mark(const CaseSummary& each);
+  std::string convergence_mark(const Comparison& comparison);
   std::string launch_mark(const CaseSummary& each);
   std::string marks_cell(const RunRow& row);
   void add_legend(Document& document) const;
@@ -143,15 +143,9 @@ void CaseTable::add_ratio_columns(RunColumns& columns) {
       with_ratio([](const Estimate& ratio) { return readable_percent(less_time(ratio.value)); }));
 }
 
-/// Marks where some ratio that is shown is less certain than was asked for.
-std::string CaseTable::convergence_mark(const CaseSummary& each) {
-  const bool shown = std::ranges::any_of(
-      each.comparisons, [](const Comparison& entry) { return entry.has_speed_up(); });
-  if (each.result->converged || !shown) return {};
-  const bool has_interval = std::ranges::any_of(each.comparisons, [](const Comparison& entry) {
-    return entry.has_speed_up() && entry.ratio->interval.has_value();
-  });
-  if (!has_interval) return {};
+/// Marks a ratio that is less certain than was asked for.
+std::string CaseTable::convergence_mark(const Comparison& comparison) {
+  if (comparison.is_precise || !comparison.has_interval() || !comparison.has_speed_up()) return {};
   return footnotes_.mark("*", fmt::format("not converged: the interval is wider than {}",
                                           precision_text(summary_.record.settings)));
 }
@@ -173,10 +167,8 @@ std::string CaseTable::marks_cell(const RunRow& row) {
   const auto add = [&marks](const std::string& mark) {
     if (!mark.empty() && std::ranges::count(marks, mark) == 0) marks.push_back(mark);
   };
-  if (row.variant == 0) {
-    add(convergence_mark(*row.of));
-    add(launch_mark(*row.of));
-  }
+  add(convergence_mark(RunRow{row.of, several_ ? row.variant : 1}.comparison()));
+  if (row.variant == 0) add(launch_mark(*row.of));
   for (const VariantSummary& variant : row.of->variants) {
     if (several_ && &variant != &row.summary()) continue;
     const VariantResult& result = *variant.result;

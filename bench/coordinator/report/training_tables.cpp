@@ -188,11 +188,11 @@ std::string speed_up_cell(const RunRow& row, Legend& legend) {
   if (comparison.verdict == Verdict::same_path) return "same path";
   if (!comparison.has_speed_up()) return "";
   legend.speed_up = true;
-  if (!row.of->result->converged) {
+  if (!comparison.is_precise) {
     legend.not_converged = true;
     if (row.of->remedy) legend.remedies.insert(*row.of->remedy);
   }
-  return speed_up(readable_ratio(*comparison.ratio)) + (row.of->result->converged ? "" : "*");
+  return speed_up(readable_ratio(*comparison.ratio)) + (comparison.is_precise ? "" : "*");
 }
 
 /// Gives trainings a row each with the variants side by side; where there are more than two, a row

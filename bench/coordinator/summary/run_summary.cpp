@@ -71,6 +71,9 @@ std::vector<Comparison> compare_variants(const Record& record, const CaseResult&
         std::ranges::find(result.ratios, comparison.other->variant, &RatioResult::variant);
     if (ratio != result.ratios.end()) {
       comparison.ratio = &ratio->ratio;
+      const double precision = precision_of(record.settings, result.definition);
+      comparison.is_precise =
+          result.converged || (result.ratios.size() > 1 && is_precise(ratio->ratio, precision));
     }
     Judgement judgement = judge_variants(record, result, i);
     comparison.verdict = judgement.verdict;

@@ -51,6 +51,8 @@ Estimate student_mean(std::span<const double> values, double confidence = 0.95);
 
 /// Returns half the interval's width over the ratio, on the log scale; absent without an interval.
 std::optional<double> relative_half_width(const Estimate& ratio);
+/// Tells whether it is at most so wide; not without an interval.
+bool is_precise(const Estimate& ratio, double half_width);
 
 /// Returns how many times longer the first one takes: t(own)/t(other). The ratio is not 0.
 Estimate inverse_of(const Estimate& ratio);

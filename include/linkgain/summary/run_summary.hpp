@@ -35,6 +35,8 @@ struct Comparison {
   const Estimate* ratio = nullptr;     ///< null where there is none
   Verdict verdict = Verdict::missing;  ///< judge_variants()
   std::vector<Reason> reasons{};       ///< of the same
+  /// Whether the interval is as narrow as was asked for: the case converged, or, of several, this.
+  bool is_precise = false;
 
   bool has(Reason::Kind kind) const;
   bool has_interval() const { return ratio != nullptr && ratio->interval; }

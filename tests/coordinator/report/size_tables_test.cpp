@@ -127,6 +127,20 @@ TEST(SizeTable, MarksDisturbedSamplesAndWideIntervalsApart) {
   EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("| * c d |"));
 }
 
+/// Of several variants a wide interval is that of one ratio.
+TEST(SizeTable, MarksTheRatioThatMissesItsPrecision) {
+  Record record = complete(three_variants_record());
+  CaseResult& result = record.cases.back();
+  result.converged = false;
+  for (RatioResult& each : result.ratios) {
+    const double share = each.variant == "host" ? 0.1 : 0.001;
+    each.ratio.interval = Interval{each.ratio.value * (1 - share), each.ratio.value * (1 + share)};
+  }
+  const std::string text = to_markdown(size_tables(RunSummary(record)));
+  EXPECT_EQ(std::ranges::count(text.substr(0, text.find("\n- ")), '*'), 1);
+  EXPECT_THAT(text, testing::ContainsRegex("host[^\n]*\\*"));
+}
+
 TEST(SizeTable, NamesPathsThatAreNotTheUsualOnes) {
   Record record = complete(h200_record());
   record.cases[0].variants[0].path = Path::mixed;
