@@ -7,7 +7,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
-# MPI's wrapper names the library of its C++ interface too, which we do not use and Open MPI 5 has not.
+# Programs load no library that they do not use.
 target_link_options(linkgain_options INTERFACE -Wl,--as-needed)
 # Programs find NCCL where it was found when they were linked. Where they are to be installed with another list of
 # folders CMake pads that of the build tree with an empty one, which stands for the current folder.

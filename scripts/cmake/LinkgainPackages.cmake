@@ -73,13 +73,11 @@ set(CPACK_COMPONENT_LINKGAIN_DESCRIPTION "Runs each operation with GPU peer-to-p
 times and their ratio. This package plans runs, reads records and diagnoses
 GPUs and links. It needs neither CUDA nor MPI.")
 set(CPACK_COMPONENT_LINKGAIN-BENCH_DESCRIPTION "The worker of linkgain, one process a GPU, which measures. It opens NCCL 2.19
-or later when it runs.")
+or later when it runs, and Open MPI for ranks on several hosts.")
 set(_other_program "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_LINKGAIN_PACKAGE_RECOMMENDS "linkgain-bench ${_other_program}")
-set(CPACK_DEBIAN_LINKGAIN-BENCH_PACKAGE_RECOMMENDS "linkgain ${_other_program}")
+set(CPACK_DEBIAN_LINKGAIN-BENCH_PACKAGE_RECOMMENDS "linkgain ${_other_program}, openmpi-bin")
 set(CPACK_DEBIAN_LINKGAIN-BENCH_PACKAGE_SUGGESTS "libnccl2 (>= 2.19)")
-set(CPACK_LINKGAIN_PORTABLE ${LINKGAIN_PORTABLE})
-set(CPACK_LINKGAIN_WORKER ${PROJECT_BINARY_DIR}/bin/linkgain-bench)
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/scripts/packages/by_generator.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/scripts/packages/compress_for_debian.cmake)
 include(CPack)

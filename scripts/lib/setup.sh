@@ -13,8 +13,6 @@ readonly build_requirements=(
   "g++|command|${CXX:-g++}|a C++20 compiler"
   'cmake|command|cmake|CMake 3.25 or later'
   'ninja-build|command|ninja|Ninja'
-  'libopenmpi-dev|command|mpicxx|Open MPI for developers'
-  'openmpi-bin|openmpi|mpirun|Open MPI'
   'libbenchmark-dev|header|benchmark/benchmark.h|Google Benchmark'
   'libcli11-dev|header|CLI/CLI.hpp|CLI11'
   'nlohmann-json3-dev|header|nlohmann/json.hpp|nlohmann/json'
@@ -23,7 +21,10 @@ readonly build_requirements=(
   'libfmt-dev|header|fmt/format.h|fmt'
   'libpcre2-dev|header|pcre2.h|PCRE2'
 )
+# For ranks on several hosts, and for the mpi backend.
+readonly mpi_requirement='openmpi-bin|openmpi|mpirun|Open MPI'
 readonly test_requirements=(
+  "$mpi_requirement"
   'libgtest-dev|header|gtest/gtest.h|GoogleTest'
   'libgmock-dev|header|gmock/gmock.h|GoogleMock'
 )

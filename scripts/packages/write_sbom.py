@@ -26,7 +26,6 @@ PROJECTS = {
     "libc": GLIBC, "libc_nonshared": GLIBC, "libm": GLIBC, "libdl": GLIBC, "librt": GLIBC, "libpthread": GLIBC,
     "ld-linux-x86-64": GLIBC, "ld-linux-aarch64": GLIBC,
     "libstdc++": GCC, "libgcc": GCC, "libgcc_eh": GCC, "libgcc_s": GCC, "libasan": SANITIZERS, "libubsan": SANITIZERS,
-    "libmpi": ("Open MPI", "BSD-3-Clause-Open-MPI"),
     "libbenchmark": ("Google Benchmark", "Apache-2.0"),
     "libfmt": ("fmt", "MIT"), "fmt": ("fmt", "MIT"),
     "libpcre2-8": ("PCRE2", "BSD-3-Clause"),

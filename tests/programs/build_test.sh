@@ -97,8 +97,8 @@ for program in linkgain linkgain-bench; do
     printf 'FAILED: readelf cannot tell what %s loads:\n' "$program"
     tail -n 15 "$work/$program.needs"
     failures=$((failures + 1))
-  elif grep -E 'NEEDED.*(cublas|nccl)' "$work/$program.needs"; then
-    printf 'FAILED: every start of %s loads cuBLAS or NCCL\n' "$program"
+  elif grep -E 'NEEDED.*(cublas|nccl|mpi)' "$work/$program.needs"; then
+    printf 'FAILED: every start of %s loads cuBLAS, NCCL or MPI\n' "$program"
     failures=$((failures + 1))
   fi
 done

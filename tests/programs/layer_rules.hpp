@@ -93,7 +93,6 @@ inline constexpr std::array kThirdParty{
     ThirdParty{"nlohmann/*", "base", Visibility::public_header},
     ThirdParty{"simdjson.h", "base", Visibility::source},
     ThirdParty{"pcre2.h", "exec", Visibility::source},
-    ThirdParty{"mpi.h", "runtime backends", Visibility::source},
     ThirdParty{"benchmark/*", "runtime", Visibility::source},
     ThirdParty{"CLI/*", "cases nccl_tests linkgain linkgain_bench", Visibility::private_header},
     ThirdParty{"nccl_device*", "kernels", Visibility::private_header},

@@ -388,12 +388,11 @@ TEST(Includes, OfPrivateHeadersStayInTheirLibrary) {
 }
 
 TEST(Includes, OfThirdPartyHeadersKeepToTheirLibraries) {
-  EXPECT_THAT(violations("bench/worker/runtime/session.cpp", "#include <mpi.h>"), IsEmpty());
-  EXPECT_THAT(violations("include/linkgain/runtime/session.hpp", "#include <mpi.h>"),
+  EXPECT_THAT(violations("bench/worker/runtime/a.cpp", "#include <benchmark/benchmark.h>"),
+              IsEmpty());
+  EXPECT_THAT(violations("include/linkgain/runtime/a.hpp", "#include <benchmark/benchmark.h>"),
               ElementsAre(HasSubstr("too many")));
-  EXPECT_THAT(violations("bench/coordinator/jobs/job.cpp", "# include  <mpi.h>").size(), 1);
-  EXPECT_THAT(
-      violations("include/linkgain/runtime/a.hpp", "#include <benchmark/benchmark.h>").size(), 1);
+  EXPECT_THAT(violations("bench/coordinator/jobs/job.cpp", "# include  <nccl.h>").size(), 1);
   for (const char* header : {"mpi.h", "cuda_runtime.h", "nccl.h"}) {
     const std::string text = std::string("#include <") + header + ">\n";
     for (const char* library : {"common/cases", "coordinator/report", "common/telemetry"}) {

@@ -12,7 +12,7 @@ failures=0
 
 readonly plain_tools=(awk basename bash cat cp date dirname env find grep head mkdir mktemp nproc
   paste realpath rm sed sort tail tee timeout touch tr true uname wc xargs)
-readonly all_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libbenchmark-dev libcli11-dev
+readonly all_packages=(g++ cmake ninja-build openmpi-bin libbenchmark-dev libcli11-dev
   nlohmann-json3-dev libsimdjson-dev libvalijson-dev libfmt-dev libpcre2-dev libgtest-dev libgmock-dev python3
   clang-format-14 shellcheck man-db help2man zsh fish)
 
@@ -42,7 +42,6 @@ fresh_machine() {
   double id <<<'cat "$work/uid" 2>/dev/null || echo 0'
   double sleep <<<':'
   double g++ <<<'exit 1'
-  double mpicxx <<<':'
   double mpirun <<<'echo "mpirun (Open MPI) 4.1.4"'
   double ninja <<<':'
   double nvidia-smi <<<'cat "$work/gpus" 2>/dev/null'
@@ -109,6 +108,15 @@ test_quickstart_with_gpus_measures_them() {
   expect_output 'measuring 2 GPUs with NCCL: peer-to-peer on against off'
   expect_call '--preset cuda'
   expect_call 'linkgain run --only all_reduce --out a b'
+  without openmpi-bin
+  rm "$work/bin/mpirun"
+  NCCL_HOME=$work/nccl run scripts/quickstart
+  expect_no_call '^apt-get'
+  NCCL_HOME=$work/nccl run scripts/quickstart --no-install -- --backend mpi
+  expect_status 3
+  expect_output 'missing: Open MPI'
+  NCCL_HOME=$work/nccl run scripts/quickstart --mpi
+  expect_call 'install -y --no-install-recommends openmpi-bin'
   NCCL_HOME=$work/nccl CUDA_VISIBLE_DEVICES=0 run scripts/quickstart
   expect_call 'linkgain run --backend mpi --profile quick'
 }

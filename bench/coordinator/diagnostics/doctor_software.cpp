@@ -99,7 +99,7 @@ Finding check_nccl_bugs(const Software& software) {
                                                  : check.ok("none known for " + value);
 }
 
-/// Gives the MPI of the library that the worker is linked with.
+/// Gives the MPI of the library that the worker opens.
 Reading<MpiVersion> library_of(const Reading<Software>& worker) {
   if (!worker.measured()) return worker.missing();
   return mpi_version_in(worker.value().mpi);
@@ -130,9 +130,6 @@ Finding judge_launcher(const Check& check, const std::string& value, const MpiVe
 Finding check_launcher(const Survey& survey) {
   const Check check("mpirun");
   const SoftwareSurvey& software = survey.software;
-  if (software.worker.measured() && software.worker.value().mpi.empty()) {
-    return check.ok("not needed: linkgain-bench has no MPI");
-  }
   if (!software.mpirun.measured()) {
     const bool measures_gpus =
         software.worker.measured() && software.worker.value().nccl_library.has_value();

@@ -340,8 +340,8 @@ inline constexpr Fault mpirun_differs{
     "mpirun", problem, "it is of another MPI or major version than linkgain-bench's library",
     "ranks that the launcher of another MPI starts do not find each other: each is alone, "
     "or MPI_Init fails",
-    "put the folder of the mpirun of {library} first on PATH, or build linkgain with "
-    "{mpirun}"};
+    "put the folder of the mpirun of {library} first on PATH, or that of {mpirun}'s "
+    "libmpi.so.40 first on LD_LIBRARY_PATH"};
 inline constexpr Fault mpirun_silent{
     "mpirun", not_checkable, "it does not say its version", {}, "mpirun --version"};
 inline constexpr std::string_view kCuda =

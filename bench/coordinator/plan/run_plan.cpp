@@ -50,13 +50,6 @@ bool uses_own_worker(const RunPlan& plan) {
   return std::ranges::any_of(plan.variants, [](const Variant& v) { return v.worker.empty(); });
 }
 
-/// Requires MPI of this build where that is to start the ranks.
-void require_mpi(const Site& site, const RunPlan& plan) {
-  if (site.has_mpi || plan.launcher == "local" || !uses_own_worker(plan)) return;
-  throw MachineError("this build has no MPI: it measures the GPUs of one host",
-                     "use the .deb or the archive of linkgain, or build with -D LINKGAIN_MPI=ON");
-}
-
 /// Requires NCCL of this build, and a driver for it, where its worker measures, and GPUs, unless
 /// the ranks go `elsewhere`: to hosts with the GPUs that a login node lacks.
 void require_nccl(const Site& site, const RunPlan& plan, bool elsewhere) {
@@ -68,10 +61,9 @@ void require_nccl(const Site& site, const RunPlan& plan, bool elsewhere) {
   }
   if (uses_own_worker(plan) && !elsewhere) require_driver_for(site.built_cuda, site.driver_cuda);
   if (site.gpus < 2 && !elsewhere) {
-    throw MachineError(
-        fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
-        fmt::format("check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES{}",
-                    site.has_mpi ? ", or measure MPI in CPU memory with --backend mpi" : ""));
+    throw MachineError(fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
+                       "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or measure MPI in CPU "
+                       "memory with --backend mpi");
   }
 }
 
@@ -433,7 +425,6 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.backend = options.backend.value_or(BackendKind::nccl);
   plan.variants = choose_variants(options, plan);
   plan.launcher = choose_launcher(options, site, plan);
-  require_mpi(site, plan);
   if (plan.backend == BackendKind::nccl) require_nccl(site, plan, hosts.has_value());
   plan.ranks = plan.backend == BackendKind::mpi ? choose_mpi_ranks(options, hosts)
                                                 : choose_nccl_ranks(options, site, hosts);

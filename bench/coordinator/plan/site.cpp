@@ -62,7 +62,6 @@ Site survey_site(const std::optional<Hosts>& hosts) {
   site.built_cuda = build_info().cuda;
   site.has_nccl = build_info().has_nccl;
   site.nccl_missing = build_info().nccl_missing;
-  site.has_mpi = build_info().has_mpi;
   const std::shared_ptr<Nvml> nvml = Nvml::open(&site.no_gpus_reason);
   if (!nvml) return site;
   site.driver_cuda = nvml->cuda_version();

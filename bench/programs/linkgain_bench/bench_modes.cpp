@@ -11,6 +11,7 @@
 #include "linkgain/hardware/delivery.hpp"
 #include "linkgain/proof/peer_writes.hpp"
 #include "linkgain/runtime/fault.hpp"
+#include "linkgain/runtime/mpi_library.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
 #include "linkgain/workloads/training_operation.hpp"
@@ -196,7 +197,7 @@ std::string description_json() {
   reply.machine = describe_host();
   reply.machine.software.linkgain = build_info().version;
   reply.machine.software.build = build_info().text;
-  reply.machine.software.mpi = mpi_library();
+  reply.machine.software.mpi = mpi_version();
   describe_gpus(reply.machine);
   return protocol::encode(protocol::Reply{reply});
 }

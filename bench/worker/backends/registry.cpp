@@ -7,6 +7,7 @@
 #include "backends.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/runtime/mpi_library.hpp"
 
 #ifdef LINKGAIN_HAVE_NCCL
 #include "linkgain/gpu/device.hpp"
@@ -26,10 +27,7 @@ std::unique_ptr<Backend> make_nccl(Session&, const BackendOptions&) { return nul
 }  // namespace
 
 void require_built(BackendKind kind) {
-  if (kind == BackendKind::mpi && mpi_library().empty()) {
-    throw MachineError("this build has no mpi backend",
-                       "use the .deb or the archive of linkgain, or build with -D LINKGAIN_MPI=ON");
-  }
+  if (kind == BackendKind::mpi) mpi();
   if (kind != BackendKind::nccl || build_info().has_nccl) return;
   throw MachineError(fmt::format("this build has no nccl backend: {}", build_info().nccl_missing),
                      "install CUDA and NCCL and build again, or measure MPI in CPU memory with "

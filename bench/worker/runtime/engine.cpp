@@ -13,6 +13,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/stopwatch.hpp"
 #include "linkgain/record/recorded_variables.hpp"
+#include "linkgain/runtime/mpi_library.hpp"
 #include "linkgain/telemetry/host.hpp"
 
 extern char** environ;
@@ -364,7 +365,7 @@ protocol::Reply Engine::hello() {
   reply.machine.processors = processors_;
   reply.machine.software.linkgain = build_info().version;
   reply.machine.software.build = build_info().text;
-  reply.machine.software.mpi = mpi_library();
+  reply.machine.software.mpi = mpi_version();
   reply.machine.software.driver = monitor_.driver_version();
   backend_.describe(reply.machine.software);
   reply.machine.ranks = ranks;

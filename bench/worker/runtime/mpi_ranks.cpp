@@ -1,4 +1,3 @@
-#include <mpi.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/runtime/mpi_library.hpp"
 #include "linkgain/runtime/ranks.hpp"
 
 namespace linkgain {
@@ -80,15 +80,15 @@ class Doorbell {
 /// for a sleeping receiver.
 constexpr std::size_t kCommandBytes = Ranks::kLongestCommand + 1;
 
-bool is_done(MPI_Request& request) {
+bool is_done(MpiLibrary::Request& request) {
   int done = 0;
-  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  mpi().test(&request, &done, MpiLibrary::kStatusIgnore);
   return done != 0;
 }
 
 /// Waits if ranks cannot be rung: looks again and again, sleeping a fifth of the time waited so
 /// far.
-void wait_polling(MPI_Request& request) {
+void wait_polling(MpiLibrary::Request& request) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds kShortest{20};
   constexpr std::chrono::microseconds kLongest{500};
@@ -102,7 +102,7 @@ void wait_polling(MPI_Request& request) {
 /// Looks when rung, and now and then in case a ring got lost. A ring may be an old one, whose
 /// message had come before it was looked for, so that no ring is trusted for longer than a message
 /// takes.
-void wait_asleep(MPI_Request& request, const Doorbell& doorbell) {
+void wait_asleep(MpiLibrary::Request& request, const Doorbell& doorbell) {
   using Clock = std::chrono::steady_clock;
   constexpr int kLookAgainMilliseconds = 200;
   constexpr std::chrono::milliseconds kOnItsWay{1};
@@ -119,11 +119,12 @@ class MpiRanks : public Ranks {
  public:
   MpiRanks(int& argc, char**& argv) {
     int provided = 0;
-    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+    if (mpi().init_thread(&argc, &argv, MpiLibrary::kThreadFunneled, &provided) !=
+        MpiLibrary::kSuccess) {
       throw MachineError("MPI did not start", "check Open MPI with `mpirun -np 2 hostname`");
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &place_.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &place_.ranks);
+    mpi().comm_rank(mpi().comm_world, &place_.rank);
+    mpi().comm_size(mpi().comm_world, &place_.ranks);
     take_place_on_host();
     const std::vector<std::string> addresses = MpiRanks::gather(doorbell_.address());
     if (is_root()) {
@@ -133,28 +134,28 @@ class MpiRanks : public Ranks {
     MpiRanks::barrier();
     can_be_rung_ = doorbell_.wait(0);
   }
-  ~MpiRanks() override { MPI_Finalize(); }
+  ~MpiRanks() override { mpi().finalize(); }
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
 
   RankPlace place() const override { return place_; }
 
-  void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
+  void barrier() override { mpi().barrier(mpi().comm_world); }
 
   double max(double value) override {
     double result = 0.0;
-    MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    mpi().allreduce(&value, &result, 1, mpi().float64, mpi().max, mpi().comm_world);
     return result;
   }
 
   void broadcast(void* data, std::size_t bytes) override {
-    MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+    mpi().bcast(data, static_cast<int>(bytes), mpi().byte, 0, mpi().comm_world);
   }
 
   std::vector<std::string> gather(const std::string& own) override {
     const int length = static_cast<int>(own.size());
     std::vector<int> lengths(static_cast<std::size_t>(place_.ranks));
-    MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    mpi().gather(&length, 1, mpi().int32, lengths.data(), 1, mpi().int32, 0, mpi().comm_world);
     std::vector<int> offsets(lengths.size());
     int total = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -162,8 +163,8 @@ class MpiRanks : public Ranks {
       total += is_root() ? lengths[i] : 0;
     }
     std::string all(static_cast<std::size_t>(total), '\0');
-    MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR,
-                0, MPI_COMM_WORLD);
+    mpi().gatherv(own.data(), length, mpi().byte, all.data(), lengths.data(), offsets.data(),
+                  mpi().byte, 0, mpi().comm_world);
     std::vector<std::string> texts;
     for (std::size_t i = 0; is_root() && i < lengths.size(); ++i) {
       texts.push_back(
@@ -177,12 +178,12 @@ class MpiRanks : public Ranks {
   std::string next_command(const std::string& line) override {
     std::array<char, kCommandBytes> buffer{};
     if (is_root()) std::memcpy(buffer.data(), line.data(), line.size());
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibcast(buffer.data(), static_cast<int>(kCommandBytes), MPI_CHAR, 0, MPI_COMM_WORLD,
-               &request);
+    MpiLibrary::Request request = mpi().request_null;
+    mpi().ibcast(buffer.data(), static_cast<int>(kCommandBytes), mpi().byte, 0, mpi().comm_world,
+                 &request);
     if (is_root()) {
       doorbell_.ring(addresses_);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      mpi().wait(&request, MpiLibrary::kStatusIgnore);
     } else if (can_be_rung_) {
       wait_asleep(request, doorbell_);
     } else {
@@ -192,7 +193,7 @@ class MpiRanks : public Ranks {
   }
 
   [[noreturn]] void abort(int exit_code) override {
-    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    mpi().abort(mpi().comm_world, exit_code);
     std::abort();
   }
 
@@ -200,11 +201,11 @@ class MpiRanks : public Ranks {
   bool is_root() const { return place_.rank == 0; }
 
   void take_place_on_host() {
-    MPI_Comm host = MPI_COMM_NULL;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-    MPI_Comm_rank(host, &place_.local_rank);
-    MPI_Comm_size(host, &place_.local_ranks);
-    MPI_Comm_free(&host);
+    MpiLibrary::Comm host = mpi().comm_null;
+    mpi().comm_split_type(mpi().comm_world, MpiLibrary::kCommTypeShared, 0, mpi().info_null, &host);
+    mpi().comm_rank(host, &place_.local_rank);
+    mpi().comm_size(host, &place_.local_ranks);
+    mpi().comm_free(&host);
   }
 
   RankPlace place_;
@@ -216,15 +217,8 @@ class MpiRanks : public Ranks {
 }  // namespace
 
 std::unique_ptr<Ranks> join_by_mpi(int& argc, char**& argv) {
+  if (ranks_of_launcher() < 2 && mpi_version().empty()) return join_alone();
   return std::make_unique<MpiRanks>(argc, argv);
-}
-
-std::string mpi_library() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  const std::string whole(text.data());
-  return whole.substr(0, whole.find(','));
 }
 
 }  // namespace linkgain

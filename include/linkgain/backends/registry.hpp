@@ -18,7 +18,8 @@ struct BackendOptions {
   Seconds timeout{};
 };
 
-/// Throws MachineError where this build has no backend of that kind.
+/// Throws MachineError where this build has no backend of that kind, or Open MPI cannot be loaded
+/// for its one.
 void require_built(BackendKind kind);
 
 /// Makes the backend of that kind on this rank; local to the rank. Throws MachineError where this

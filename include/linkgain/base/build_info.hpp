@@ -12,7 +12,6 @@ struct BuildInfo {
   std::string cuda;     ///< "13.0", of the nccl backend; empty where it was not built
   bool has_nccl = false;     ///< the nccl backend was built
   std::string nccl_missing;  ///< why it was not built; empty when it was
-  bool has_mpi = false;      ///< mpirun and srun can start its ranks, and the mpi backend was built
 };
 const BuildInfo& build_info();
 

@@ -41,7 +41,6 @@ struct Site {
   std::string built_cuda;   ///< CUDA that this build is of
   bool has_nccl = false;    ///< this build has the nccl backend
   std::string nccl_missing;
-  bool has_mpi = true;              ///< this build has MPI
   std::optional<Hosts> allocation;  ///< of Slurm, that this program runs in
   std::optional<Hosts> hostfile;    ///< what `--hostfile` names, where it was given
 };

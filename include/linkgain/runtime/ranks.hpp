@@ -48,13 +48,9 @@ class Ranks {
 };
 
 /// Joins the ranks that MPI's launcher started: initialises MPI here and finalises it on
-/// destruction. A process without a launcher is the only rank. Throws MachineError where MPI does
-/// not start, or where this build has none and the launcher started several. Not of this library:
-/// of that of the mpi backend, or of what stands for it.
+/// destruction. A process without a launcher is the only rank, with or without MPI. Throws
+/// MachineError where MPI does not start, or where the launcher started several and there is none.
 std::unique_ptr<Ranks> join_by_mpi(int& argc, char**& argv);
-
-/// Returns "Open MPI v4.1.6"; empty where this build has no MPI.
-std::string mpi_library();
 
 /// Joins the ranks that start_local_ranks() started: they meet in shared memory and send texts by
 /// sockets, both inherited. Absent where this process is no such rank. Throws MachineError where

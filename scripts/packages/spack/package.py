@@ -17,7 +17,7 @@ class Linkgain(CMakePackage, CudaPackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("python@3.9:", type="build")
-    depends_on("openmpi@4.1:")
+    depends_on("openmpi@4.1:5", type="run")
     depends_on("benchmark")
     depends_on("cli11")
     depends_on("nlohmann-json")

@@ -172,10 +172,6 @@ TEST(DoctorSoftware, Launcher) {
   without_gpus.nccl_library.reset();
   survey.software.worker = without_gpus;
   expect_finding(survey, "mpirun", "host", problem, "not on PATH");
-  Software without_mpi = healthy_software();
-  without_mpi.mpi.clear();
-  survey.software.worker = without_mpi;
-  expect_finding(survey, "mpirun", "host", ok, "not needed: linkgain-bench has no MPI");
 }
 
 /// A healthy machine whose `mpirun --version` says this.

@@ -218,20 +218,6 @@ TEST(ChooseLauncher, TakesMpirunForWorkersOfOtherBuilds) {
   EXPECT_EQ(refusal(options, site).exit_code, ExitCode::machine_cannot);
 }
 
-TEST(ChooseLauncher, RefusesWhatNeedsMpiOfABuildWithout) {
-  Site site = with_gpus(2);
-  site.has_mpi = false;
-  EXPECT_EQ(make_plan({}, site).launcher, "local");
-  RunOptions options;
-  options.launcher = "mpirun";
-  EXPECT_THAT(refusal(options, site).text, HasSubstr("no MPI"));
-  options = {};
-  options.backend = BackendKind::mpi;
-  EXPECT_EQ(refusal(options, site).exit_code, ExitCode::machine_cannot);
-  options.variants = {"new:worker=/bin/true", "old:worker=/bin/true"};
-  EXPECT_EQ(make_plan(options, site).launcher, "mpirun");
-}
-
 RunOptions of_training() {
   RunOptions options;
   options.operations = {OperationKind::gpt2_step};

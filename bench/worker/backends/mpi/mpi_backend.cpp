@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +18,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/runtime/mpi_library.hpp"
 #include "mpi/host_check.hpp"
 #include "mpi/mpi_calls.hpp"
 
@@ -65,8 +65,8 @@ std::span<std::byte> part_of(std::span<std::byte> slot, Bytes offset, Bytes size
 
 /// Waits busily, as a rank that comes late is.
 void wait(Seconds time) {
-  const double end = MPI_Wtime() + time.value;
-  while (MPI_Wtime() < end) {
+  const double end = mpi().wtime() + time.value;
+  while (mpi().wtime() < end) {
   }
 }
 
@@ -96,9 +96,9 @@ class MpiOperation : public Operation {
   void do_warm_up() override { run_once(0); }
 
   std::optional<Seconds> do_time_batch(std::int64_t operations) override {
-    const double start = MPI_Wtime();
+    const double start = mpi().wtime();
     do_run(operations);
-    const double stop = MPI_Wtime();
+    const double stop = mpi().wtime();
     if (!takes_part(definition_, rank_)) return std::nullopt;
     return Seconds{stop - start};
   }
@@ -189,13 +189,13 @@ class MpiOperation : public Operation {
 /// Returns a text control variable of the MPI library as it is in force; empty where there is none.
 std::string control_variable(const char* name) {
   int index = -1;
-  if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return {};
-  MPI_T_cvar_handle handle{};
+  if (mpi().t_cvar_get_index(name, &index) != MpiLibrary::kSuccess) return {};
+  MpiLibrary::Variable handle{};
   int count = 0;
-  if (MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS) return {};
+  if (mpi().t_cvar_handle_alloc(index, nullptr, &handle, &count) != MpiLibrary::kSuccess) return {};
   std::string text(static_cast<std::size_t>(count) + 1, '\0');
-  const bool read = MPI_T_cvar_read(handle, text.data()) == MPI_SUCCESS;
-  MPI_T_cvar_handle_free(&handle);
+  const bool read = mpi().t_cvar_read(handle, text.data()) == MpiLibrary::kSuccess;
+  mpi().t_cvar_handle_free(&handle);
   return read ? std::string(text.c_str()) : std::string();
 }
 
@@ -203,10 +203,11 @@ std::string control_variable(const char* name) {
 /// and no other, within a host by vader, which Open MPI 5 calls sm, where it is one of them.
 std::optional<Path> selected_path(const Session& session) {
   int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
+  if (mpi().t_init_thread(MpiLibrary::kThreadSingle, &provided) != MpiLibrary::kSuccess)
+    return std::nullopt;
   const std::string pml = control_variable("pml");
   const std::string btl = control_variable("btl");
-  MPI_T_finalize();
+  mpi().t_finalize();
   if (pml != "ob1") return std::nullopt;
   std::set<std::string> btls;
   for (const std::string& part : split(btl, ',')) {

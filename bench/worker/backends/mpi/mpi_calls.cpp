@@ -1,33 +1,33 @@
 #include "mpi/mpi_calls.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include "data_mapping.hpp"
 #include "library_calls.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/runtime/mpi_library.hpp"
 
 namespace linkgain {
 namespace {
 
-MPI_Datatype mpi_type(DataType type) {
+MpiLibrary::Datatype mpi_type(DataType type) {
   switch (type) {
     case DataType::float32:
-      return MPI_FLOAT;
+      return mpi().float32;
     case DataType::float64:
-      return MPI_DOUBLE;
+      return mpi().float64;
     case DataType::int8:
-      return MPI_INT8_T;
+      return mpi().int8;
     case DataType::uint8:
-      return MPI_UINT8_T;
+      return mpi().uint8;
     case DataType::int32:
-      return MPI_INT32_T;
+      return mpi().int32;
     case DataType::uint32:
-      return MPI_UINT32_T;
+      return mpi().uint32;
     case DataType::int64:
-      return MPI_INT64_T;
+      return mpi().int64;
     case DataType::uint64:
-      return MPI_UINT64_T;
+      return mpi().uint64;
     case DataType::float16:
     case DataType::bfloat16:
     case DataType::float8e4m3:
@@ -37,16 +37,16 @@ MPI_Datatype mpi_type(DataType type) {
   throw MachineError(fmt::format("MPI has no type {}", name_of(type)));
 }
 
-MPI_Op mpi_reduction(Reduction reduction) {
+MpiLibrary::Op mpi_reduction(Reduction reduction) {
   switch (reduction) {
     case Reduction::sum:
-      return MPI_SUM;
+      return mpi().sum;
     case Reduction::prod:
-      return MPI_PROD;
+      return mpi().prod;
     case Reduction::min:
-      return MPI_MIN;
+      return mpi().min;
     case Reduction::max:
-      return MPI_MAX;
+      return mpi().max;
     case Reduction::avg:
     case Reduction::mulsum:
       break;
@@ -54,7 +54,7 @@ MPI_Op mpi_reduction(Reduction reduction) {
   throw MachineError(fmt::format("MPI has no reduction {}", name_of(reduction)));
 }
 
-int neighbour(int rank) { return rank < 0 ? MPI_PROC_NULL : rank; }
+int neighbour(int rank) { return rank < 0 ? MpiLibrary::kProcNull : rank; }
 
 /// MPI_COMM_WORLD's collectives of one case on this rank.
 struct Call {
@@ -62,66 +62,67 @@ struct Call {
   int rank;
   void* input;
   void* output;
-  MPI_Datatype type;
+  MpiLibrary::Datatype type;
 
   int count() const { return static_cast<int>(c.elements()); }
   int part() const { return static_cast<int>(c.elements_per_rank()); }
   bool is_root() const { return rank == c.root; }
   /// Returns what stands for the input where all ranks work in place.
-  void* source() const { return c.in_place ? MPI_IN_PLACE : input; }
+  void* source() const { return c.in_place ? MpiLibrary::in_place() : input; }
   /// Returns the same where only the root does.
-  void* source_of_root() const { return c.in_place && is_root() ? MPI_IN_PLACE : input; }
-  MPI_Op reduction() const { return mpi_reduction(c.reduction); }
+  void* source_of_root() const { return c.in_place && is_root() ? MpiLibrary::in_place() : input; }
+  MpiLibrary::Op reduction() const { return mpi_reduction(c.reduction); }
 
   void all_reduce() const {
-    require_success(MPI_Allreduce(source(), output, count(), type, reduction(), MPI_COMM_WORLD),
+    require_success(mpi().allreduce(source(), output, count(), type, reduction(), mpi().comm_world),
                     "MPI_Allreduce");
   }
 
   void all_gather() const {
-    require_success(MPI_Allgather(source(), part(), type, output, part(), type, MPI_COMM_WORLD),
+    require_success(mpi().allgather(source(), part(), type, output, part(), type, mpi().comm_world),
                     "MPI_Allgather");
   }
 
   void reduce_scatter() const {
     require_success(
-        MPI_Reduce_scatter_block(source(), output, part(), type, reduction(), MPI_COMM_WORLD),
+        mpi().reduce_scatter_block(source(), output, part(), type, reduction(), mpi().comm_world),
         "MPI_Reduce_scatter_block");
   }
 
   void broadcast() const {
     void* buffer = is_root() ? input : output;
-    require_success(MPI_Bcast(buffer, count(), type, c.root, MPI_COMM_WORLD), "MPI_Bcast");
+    require_success(mpi().bcast(buffer, count(), type, c.root, mpi().comm_world), "MPI_Bcast");
   }
 
   void reduce() const {
-    require_success(
-        MPI_Reduce(source_of_root(), output, count(), type, reduction(), c.root, MPI_COMM_WORLD),
-        "MPI_Reduce");
+    require_success(mpi().reduce(source_of_root(), output, count(), type, reduction(), c.root,
+                                 mpi().comm_world),
+                    "MPI_Reduce");
   }
 
   void alltoall() const {
-    require_success(MPI_Alltoall(input, part(), type, output, part(), type, MPI_COMM_WORLD),
+    require_success(mpi().alltoall(input, part(), type, output, part(), type, mpi().comm_world),
                     "MPI_Alltoall");
   }
 
   void gather() const {
-    require_success(
-        MPI_Gather(source_of_root(), part(), type, output, part(), type, c.root, MPI_COMM_WORLD),
-        "MPI_Gather");
+    require_success(mpi().gather(source_of_root(), part(), type, output, part(), type, c.root,
+                                 mpi().comm_world),
+                    "MPI_Gather");
   }
 
   void scatter() const {
-    void* target = c.in_place && is_root() ? MPI_IN_PLACE : output;
-    require_success(MPI_Scatter(input, part(), type, target, part(), type, c.root, MPI_COMM_WORLD),
-                    "MPI_Scatter");
+    void* target = c.in_place && is_root() ? MpiLibrary::in_place() : output;
+    require_success(
+        mpi().scatter(input, part(), type, target, part(), type, c.root, mpi().comm_world),
+        "MPI_Scatter");
   }
 
   void send_recv() const {
-    require_success(
-        MPI_Sendrecv(input, count(), type, neighbour(receiver_from(c, rank)), 0, output, count(),
-                     type, neighbour(sender_to(c, rank)), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-        "MPI_Sendrecv");
+    require_success(mpi().sendrecv(input, count(), type, neighbour(receiver_from(c, rank)), 0,
+                                   output, count(), type, neighbour(sender_to(c, rank)), 0,
+                                   mpi().comm_world, MpiLibrary::kStatusIgnore),
+                    "MPI_Sendrecv");
   }
 
   void ping_pong() const {
@@ -135,19 +136,20 @@ struct Call {
   }
 
   void send(int receiver) const {
-    require_success(MPI_Send(input, count(), type, receiver, 0, MPI_COMM_WORLD), "MPI_Send");
+    require_success(mpi().send(input, count(), type, receiver, 0, mpi().comm_world), "MPI_Send");
   }
 
   void receive(int sender) const {
-    require_success(MPI_Recv(output, count(), type, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-                    "MPI_Recv");
+    require_success(
+        mpi().recv(output, count(), type, sender, 0, mpi().comm_world, MpiLibrary::kStatusIgnore),
+        "MPI_Recv");
   }
 };
 
 }  // namespace
 
 void require_success(int status, const char* what) {
-  if (status == MPI_SUCCESS) return;
+  if (status == MpiLibrary::kSuccess) return;
   throw MachineError(fmt::format("{} failed with MPI error {}", what, status));
 }
 

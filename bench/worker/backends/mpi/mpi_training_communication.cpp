@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <cstddef>
 #include <cstring>
@@ -8,14 +7,15 @@
 #include <stdexcept>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/runtime/mpi_library.hpp"
 #include "mpi/mpi_calls.hpp"
 
 namespace linkgain {
 namespace {
 
-MPI_Datatype training_type(DataType type) {
-  if (type == DataType::float32) return MPI_FLOAT;
-  if (type == DataType::float64) return MPI_DOUBLE;
+MpiLibrary::Datatype training_type(DataType type) {
+  if (type == DataType::float32) return mpi().float32;
+  if (type == DataType::float64) return mpi().float64;
   throw MachineError(fmt::format("the mpi backend does not train in {}", name_of(type)),
                      "train in float32 or float64");
 }
@@ -36,7 +36,7 @@ struct Part {
     shard_count = static_cast<int>(own.count);
   }
 
-  MPI_Datatype type;
+  MpiLibrary::Datatype type;
   void* begin = nullptr;
   int count = 0;
   void* shard = nullptr;  ///< this rank's
@@ -47,14 +47,14 @@ struct Part {
 class MpiTrainingCommunication : public TrainingCommunication {
  public:
   MpiTrainingCommunication() {
-    require_success(MPI_Comm_dup(MPI_COMM_WORLD, &communicator_), "MPI_Comm_dup");
-    MPI_Comm_rank(communicator_, &rank_);
-    MPI_Comm_size(communicator_, &ranks_);
+    require_success(mpi().comm_dup(mpi().comm_world, &communicator_), "MPI_Comm_dup");
+    mpi().comm_rank(communicator_, &rank_);
+    mpi().comm_size(communicator_, &ranks_);
   }
 
   /// Waits for what is under way: a communicator in use may not be freed.
   ~MpiTrainingCommunication() override {
-    if (flights_.empty()) MPI_Comm_free(&communicator_);
+    if (flights_.empty()) mpi().comm_free(&communicator_);
   }
 
   MpiTrainingCommunication(const MpiTrainingCommunication&) = delete;
@@ -62,7 +62,8 @@ class MpiTrainingCommunication : public TrainingCommunication {
 
  private:
   struct Flight {
-    MPI_Request request = MPI_REQUEST_NULL;  ///< null again once it is known to be complete
+    MpiLibrary::Request request =
+        mpi().request_null;  ///< null again once it is known to be complete
     /// What MPI leaves at the begin of the range though it belongs into this rank's shard.
     const void* result = nullptr;
     void* shard = nullptr;
@@ -76,8 +77,8 @@ class MpiTrainingCommunication : public TrainingCommunication {
                                     const ParameterRange& range) override {
     const Part part(memory, range, range);
     Flight flight;
-    require_success(MPI_Iallreduce(MPI_IN_PLACE, part.begin, part.count, part.type, MPI_SUM,
-                                   communicator_, &flight.request),
+    require_success(mpi().iallreduce(MpiLibrary::in_place(), part.begin, part.count, part.type,
+                                     mpi().sum, communicator_, &flight.request),
                     "MPI_Iallreduce");
     return keep(flight);
   }
@@ -87,10 +88,11 @@ class MpiTrainingCommunication : public TrainingCommunication {
   CommunicationTicket do_reduce_scatter(const FlatMemory& memory,
                                         const ParameterRange& range) override {
     const Part part(memory, range, shard_of(range, rank_, ranks_));
-    Flight flight{MPI_REQUEST_NULL, part.begin, part.shard, part.shard_bytes};
-    require_success(MPI_Ireduce_scatter_block(MPI_IN_PLACE, part.begin, part.shard_count, part.type,
-                                              MPI_SUM, communicator_, &flight.request),
-                    "MPI_Ireduce_scatter_block");
+    Flight flight{mpi().request_null, part.begin, part.shard, part.shard_bytes};
+    require_success(
+        mpi().ireduce_scatter_block(MpiLibrary::in_place(), part.begin, part.shard_count, part.type,
+                                    mpi().sum, communicator_, &flight.request),
+        "MPI_Ireduce_scatter_block");
     return keep(flight);
   }
 
@@ -98,8 +100,8 @@ class MpiTrainingCommunication : public TrainingCommunication {
                                     const ParameterRange& range) override {
     const Part part(memory, range, shard_of(range, rank_, ranks_));
     Flight flight;
-    require_success(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, part.begin, part.shard_count,
-                                   part.type, communicator_, &flight.request),
+    require_success(mpi().iallgather(MpiLibrary::in_place(), 0, mpi().datatype_null, part.begin,
+                                     part.shard_count, part.type, communicator_, &flight.request),
                     "MPI_Iallgather");
     return keep(flight);
   }
@@ -113,7 +115,7 @@ class MpiTrainingCommunication : public TrainingCommunication {
     const auto found = flights_.find(ticket.number);
     if (found == flights_.end()) throw std::logic_error("no such ticket, or waited for twice");
     Flight& flight = found->second;
-    require_success(MPI_Wait(&flight.request, MPI_STATUS_IGNORE), "MPI_Wait");
+    require_success(mpi().wait(&flight.request, MpiLibrary::kStatusIgnore), "MPI_Wait");
     if (flight.bytes.value > 0) {
       std::memmove(flight.shard, flight.result, static_cast<std::size_t>(flight.bytes.value));
     }
@@ -124,11 +126,11 @@ class MpiTrainingCommunication : public TrainingCommunication {
   void do_progress() override {
     for (auto& [number, flight] : flights_) {
       int is_done = 0;
-      require_success(MPI_Test(&flight.request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+      require_success(mpi().test(&flight.request, &is_done, MpiLibrary::kStatusIgnore), "MPI_Test");
     }
   }
 
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MpiLibrary::Comm communicator_ = mpi().comm_null;
   int rank_ = 0;
   int ranks_ = 1;
   std::int64_t next_ = 0;
