@@ -10,7 +10,7 @@ unset CUDA_VISIBLE_DEVICES CUDACXX CUDA_HOME CUDA_PATH NCCL_HOME LINKGAIN_PREFIX
 unset LD_LIBRARY_PATH CXX
 failures=0
 
-readonly plain_tools=(awk basename bash cat cp date dirname env find grep head mkdir mktemp nproc
+readonly plain_tools=(awk basename bash cat chmod cp date dirname env find grep head mkdir mktemp mv nproc
   paste realpath rm sed sort tail tee timeout touch tr true uname wc xargs)
 readonly all_packages=(g++ cmake ninja-build openmpi-bin libbenchmark-dev libcli11-dev
   nlohmann-json3-dev libsimdjson-dev libvalijson-dev libfmt-dev libpcre2-dev libgtest-dev libgmock-dev python3
@@ -580,6 +580,26 @@ test_gpu_check_sanitizer_fails_where_a_tool_finds_something() {
   expect_output 'memcheck latency_kernels: clean in'
   NCCL_HOME=$work/nccl run scripts/validation/gpu-check "$work/staged" --sanitizer --all
   expect_status 2
+}
+
+test_cuda_is_laid_out_as_by_its_installer() {
+  double apt-get <<<'[[ ! -e $work/offline ]] || exit 100; [[ $* != *download* ]] || touch nvidia-cuda-dev.deb'
+  double dpkg-deb <<<'libraries=$3/usr/lib/x86_64-linux-gnu; tools=$3/usr/lib/nvidia-cuda-toolkit
+    mkdir -p "$3"/usr/{bin,include} "$libraries" "$tools"/{bin/crt,libdevice}
+    touch "$3"/usr/bin/{cudafe++,fatbinary,nvlink,ptxas,bin2c,cuobjdump} "$tools/bin/cicc" "$3/usr/include/cuda.h" \
+      "$libraries"/{libcudart.so,libcudart_static.a,libcudadevrt.a}
+    printf "#!%s\necho release 12.4, V12.4.131\n" "$BASH" >"$tools/bin/nvcc"; chmod +x "$tools/bin/nvcc"'
+  run scripts/packages/unpack-cuda "$work/cuda"
+  expect_status 0
+  expect_output "CUDA 12.4 is in $work/cuda"
+  [[ -e $work/cuda/include/cuda.h && -e $work/cuda/nvvm/bin/cicc && -s $work/cuda/bin/nvcc.profile ]] ||
+    complain 'a file is missing'
+  [[ ! -e $work/cuda/packages ]] || complain 'the packages were left'
+  run scripts/packages/unpack-cuda "$work/cuda"
+  expect_status 2
+  touch "$work/offline"
+  run scripts/packages/unpack-cuda "$work/other"
+  expect_status 3
 }
 
 test_wrong_options_start_nothing() {
