@@ -138,6 +138,22 @@ class Figures(unittest.TestCase):
                 self.hold(cell, f"{gpus}xH200-training", f"gpt2_step/{match[2]}/gpt2/np{gpus}", "p2p",
                           "exposed_s" if match[1].startswith("exposed") else None)
 
+    def test_of_measurements_in_files(self):
+        """The row that links a file says what the file says."""
+        text = (ROOT / "results/README.md").read_text()
+        for line in text.splitlines():
+            files = re.findall(r"\(([\w/-]*/overlap-\w+\.txt)\)", line) if line.startswith("| exposed") else []
+            measured = [re.search(r"exposed, measured +([\d.]+)", (ROOT / "results" / file).read_text())[1] for file in files]
+            if files:
+                self.assertIn(f"| {', '.join(f'{float(each):.2f}' for each in measured)} ms |", line)
+        for kind, page, said in (("zeros", "README.md", r"(\d+) were within 1 % of nccl-tests on zeros"),
+                                 ("data", "README.md", r"on zeros, (\d+) on data"),
+                                 ("zeros", "results/README.md", r"on zeros, medians of three launches \| (\d+) of 108"),
+                                 ("data", "results/README.md", r"one launch on data, within 1 % \| (\d+) of 108")):
+            file = f"results/2xH200-beside-nccl-tests/comparison-operations{'-data' if kind == 'data' else ''}.md"
+            kept = re.search(r"Limits kept: (\d+) of 108", (ROOT / file).read_text())[1]
+            self.assertEqual(re.search(said, (ROOT / page).read_text())[1], kept, f"{page}, on {kind}")
+
     def test_of_times_of_profiles(self):
         times = dict(row[::2] for row in table("docs/run.md", "Profile", "Measures", "On two GPUs")[0])
         said = next(row[4] for row in table("results/README.md", "What", "Machine")[0] if row[0] == "time from prompt to table")
