@@ -63,29 +63,8 @@ std::optional<int> fewest_within(int fewest, double margin, HalfWidth half_width
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDeviation>& a,
-                                                  const std::optional<LaunchDeviation>& b) {
-  if (!a || !b) return a ? a : b;
-  const bool observed = a->degrees_of_freedom && b->degrees_of_freedom;
-  if (a->alone || b->alone || !observed) return a->deviation >= b->deviation ? a : b;
-  const int of_a = *a->degrees_of_freedom;
-  const int of_b = *b->degrees_of_freedom;
-  const double squares = of_a * a->deviation * a->deviation + of_b * b->deviation * b->deviation;
-  return LaunchDeviation{.deviation = std::sqrt(squares / (of_a + of_b)),
-                         .degrees_of_freedom = of_a + of_b};
-}
-
-std::optional<Interval> LaunchMean::interval() const {
-  if (!deviation || launches < 2) return std::nullopt;
-  const double half =
-      student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
-      std::sqrt(std::pow(deviation->deviation, 2) / launches + std::pow(resolution, 2) / 12.0);
-  return half > 0.0 ? std::optional(interval_around(time.value, half)) : std::nullopt;
-}
-
-std::optional<LaunchShift> shift_between(const LaunchMean& before, const LaunchMean& after) {
+/// Measures the shift between launches or runs, however many there are.
+std::optional<LaunchShift> shift_of_means(const LaunchMean& before, const LaunchMean& after) {
   for (const LaunchMean* side : {&before, &after}) {
     if (side->launches > 1 && !side->deviation) return std::nullopt;
   }
@@ -108,15 +87,44 @@ std::optional<LaunchShift> shift_between(const LaunchMean& before, const LaunchM
   return shift;
 }
 
-LaunchShift with_own_launches(LaunchShift runs, const LaunchesOfRuns& before,
-                              const LaunchesOfRuns& after) {
-  if (!after.deviation || runs.parts.size() > 1) return runs;
+}  // namespace
+
+std::optional<LaunchDeviation> combine_deviations(const std::optional<LaunchDeviation>& a,
+                                                  const std::optional<LaunchDeviation>& b) {
+  if (!a || !b) return a ? a : b;
+  const bool observed = a->degrees_of_freedom && b->degrees_of_freedom;
+  if (a->alone || b->alone || !observed) return a->deviation >= b->deviation ? a : b;
+  const int of_a = *a->degrees_of_freedom;
+  const int of_b = *b->degrees_of_freedom;
+  const double squares = of_a * a->deviation * a->deviation + of_b * b->deviation * b->deviation;
+  return LaunchDeviation{.deviation = std::sqrt(squares / (of_a + of_b)),
+                         .degrees_of_freedom = of_a + of_b};
+}
+
+std::optional<Interval> LaunchMean::interval() const {
+  if (!deviation || launches < kFewestOfASide) return std::nullopt;
+  const double half =
+      student_t_quantile(0.975, deviation->degrees_of_freedom.value()) *
+      std::sqrt(std::pow(deviation->deviation, 2) / launches + std::pow(resolution, 2) / 12.0);
+  return half > 0.0 ? std::optional(interval_around(time.value, half)) : std::nullopt;
+}
+
+std::optional<LaunchShift> shift_between(const LaunchMean& before, const LaunchMean& after) {
+  if (std::min(before.launches, after.launches) < kFewestOfASide) return std::nullopt;
+  return shift_of_means(before, after);
+}
+
+std::optional<LaunchShift> shift_between_runs(const LaunchesOfRuns& before,
+                                              const LaunchesOfRuns& after) {
+  if (std::min(before.launches, after.launches) < kFewestOfASide) return std::nullopt;
+  std::optional<LaunchShift> shift = shift_of_means(before.runs, after.runs);
+  if (!shift || !after.deviation || shift->parts.size() > 1) return shift;
   const double own = after.deviation->deviation;
   const double known = before.deviation ? std::min(before.deviation->deviation, own) : own;
   const double share = own > 0.0 ? std::pow(known / own, 2) : 1.0;
-  const double missing = 1.0 / after.of_each - share / before.of_each;
-  if (missing > 0.0) runs.parts.push_back({.deviation = *after.deviation, .after = missing});
-  return runs;
+  const double missing = 1.0 / after.of_each() - share / before.of_each();
+  if (missing > 0.0) shift->parts.push_back({.deviation = *after.deviation, .after = missing});
+  return shift;
 }
 
 double rounding_between(double resolution, double other) { return (resolution + other) / 2.0; }
@@ -168,7 +176,6 @@ Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles) {
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other) {
   Estimate ratio{.value = other.time.value / own.time.value,
                  .replicates = std::min(own.launches, other.launches)};
-  if (ratio.replicates < 2) return ratio;
   const std::optional<LaunchShift> shift = shift_between(own, other);
   if (!shift) return ratio;
   ShiftQuantiles quantiles;

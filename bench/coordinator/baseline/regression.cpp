@@ -90,16 +90,10 @@ void state_other_launch(Question& question, LaunchMode reference, LaunchMode own
                             name_of(reference), name_of(own))}};
 }
 
-/// Tells whether a side that was measured has one launch: it tells nothing of how launches differ,
-/// so there is no interval.
-bool has_one_launch(const CaseCheck& check) {
-  return check.launches == 1 || check.reference_launches == 1;
-}
-
 /// Says why a case has no interval.
 Reason why_no_interval(const CaseCheck& check) {
   const std::string_view more = option_for_launches(check.definition);
-  if (!has_one_launch(check)) {
+  if (check.launches > 1 && check.reference_launches > 1) {
     return {.kind = Reason::Kind::agreeing,
             .words = check.definition.metric
                          ? fmt::format("fewer than {} runs agree, which may be by chance: measure "
@@ -164,21 +158,15 @@ std::optional<LaunchShift> shift_of(const BaselineCase& reference, const Measure
     return shift_between(
         before, mean_of(reference.definition, launches.launches, measured.between_launches));
   }
-  const RunDeviation& between_runs = *reference.between_runs;
-  before.launches = between_runs.runs;
-  before.deviation = between_runs.deviation;
+  before.launches = reference.between_runs->runs;
+  before.deviation = reference.between_runs->deviation;
   LaunchMean after = mean_of(reference.definition, measured.runs.launches, measured.between_runs);
   after.resolution = resolution_of(launches.launches);
-  const auto shift = shift_between(before, after);
-  if (!shift) return std::nullopt;
-  const auto of_each = [](std::size_t launches_of_all, int runs) {
-    return static_cast<double>(launches_of_all) / runs;
-  };
   // Launches of several runs scatter by what their runs do, too.
   const auto known = after.launches == 1 ? reference.between_launches : std::nullopt;
-  return with_own_launches(
-      *shift, {of_each(static_cast<std::size_t>(reference.launches), before.launches), known},
-      {of_each(launches.launches.size(), after.launches), measured.between_launches});
+  return shift_between_runs(
+      {before, reference.launches, known},
+      {after, static_cast<int>(launches.launches.size()), measured.between_launches});
 }
 
 /// Adds what was measured of the case, and the shift by which it is judged.
@@ -201,7 +189,7 @@ void measure(CaseCheck& check, Question& question, const BaselineCase& reference
   if (const std::string text = disturbance_text(check.disturbance); !text.empty()) {
     question.reasons.push_back({.kind = Reason::Kind::disturbed, .words = text});
   }
-  if (!has_one_launch(check)) question.shift = shift_of(reference, measured);
+  question.shift = shift_of(reference, measured);
   if (!question.shift && !question.fact) question.reasons.push_back(why_no_interval(check));
 }
 

@@ -96,10 +96,8 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
   const std::string who = both          ? "both sides have"
                           : before == 1 ? fmt::format("{} has", comparison.before->name)
                                         : fmt::format("{} has", comparison.after->name);
-  const char* deviation = both ? "how far launches differ is not known"
-                               : "how far launches differ is known from the other side alone";
   cautions.push_back({name_of(WarningCode::one_launch),
-                      fmt::format("{} one launch only: {}", who, deviation),
+                      fmt::format("{} one launch only: how far launches differ is not known", who),
                       advice_for_launches(comparison, before == 1, after == 1)});
 }
 

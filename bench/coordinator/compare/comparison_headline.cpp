@@ -122,8 +122,8 @@ std::string change_text(const CaseComparison& each, double tolerance) {
                      change_words(each, tolerance));
 }
 
-/// Returns "Too few launches to compare." where one launch or run each is all that is known; empty
-/// otherwise.
+/// Returns "Too few launches to compare." where one launch or run of a side is all that is known;
+/// empty otherwise.
 std::string too_few_text(const RunComparison& comparison) {
   for (const CaseComparison& each : comparison.cases) {
     if (!each.has(Reason::Kind::one_launch)) continue;

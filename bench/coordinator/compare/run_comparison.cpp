@@ -130,8 +130,8 @@ Reason why_missing(const RunComparison& comparison, const CaseComparison& each) 
 /// Takes the tolerance on the log scale, so that twice as fast and half as fast weigh the same.
 Tolerance within(double share) { return {1.0 / (1.0 + share) - 1.0, share}; }
 
-/// Asks whether the case changed, with the shift that launches tell. Where they tell nothing, as of
-/// one launch each, the times say what they were, and no direction.
+/// Asks whether the case changed, with the shift that launches tell. Where they tell nothing, as
+/// of one launch, the times say what they were, and no direction.
 Question question_of(const RunComparison& comparison, const CaseComparison& each) {
   if (each.before == nullptr || each.after == nullptr) {
     return {.fact = Verdict::missing, .reasons = {why_missing(comparison, each)}};

@@ -55,33 +55,39 @@ struct LaunchShift {
   double rounding = 0.0;  ///< rounding_between() the two sides
 };
 
+/// One launch tells nothing of how the next one differs: no command gives an interval of it,
+/// whatever like cases or the other side tell.
+inline constexpr int kFewestOfASide = 2;
+
 /// Two launches tell next to nothing of how far the next one lies from them, and may agree by
 /// chance: of two things by turns, launches of two variants are constant, and differ, in 1 of 8
 /// where each has two launches; in 1 of 32 where each has three.
 inline constexpr int kFewestAlone = 3;
 
 /// Measures the shift from one side to the other by Welch's t: each side has its own deviation (B.
-/// L. Welch, Biometrika 34, 1947). A side of fewer than kFewestAlone launches beside one of more,
-/// and one launch of which no deviation is known, share one with the other side. Absent where
-/// nothing is known of how launches of a side differ, and where fewer than kFewestAlone agree
-/// without any deviation.
+/// L. Welch, Biometrika 34, 1947). A side of fewer than kFewestAlone launches beside one of more
+/// shares one with it. Absent where a side has fewer than kFewestOfASide, where nothing is known
+/// of how launches of a side differ, and where fewer than kFewestAlone agree without any deviation.
 ///
 /// What a program printed is uniform within half a unit of its last digit, and all runs of a side
 /// may be rounded alike: the variance of that is added to each mean's, however many runs there are.
 std::optional<LaunchShift> shift_between(const LaunchMean& before, const LaunchMean& after);
 
-/// The launches of a side's runs.
+/// The runs of a side, and the launches of all of them.
 struct LaunchesOfRuns {
-  double of_each = 1.0;  ///< on average
-  std::optional<LaunchDeviation> deviation{};
+  LaunchMean runs;                             ///< of which each counts as one launch
+  int launches = 1;                            ///< in all
+  std::optional<LaunchDeviation> deviation{};  ///< between launches
+  double of_each() const { return static_cast<double>(launches) / runs.launches; }
 };
 
-/// Adds to the shift between runs' means what launches make runs scatter by after more than before:
-/// there are fewer of them, or they lie further apart. Runs of more launches, or of closer ones,
-/// are taken for no steadier. Nothing is added where each side has its own deviation between runs,
-/// of which launches are a part.
-LaunchShift with_own_launches(LaunchShift runs, const LaunchesOfRuns& before,
-                              const LaunchesOfRuns& after);
+/// Measures the same between runs, of which one will do if it has kFewestOfASide: it shares the
+/// other side's deviation between runs. Adds what launches make runs scatter by after more than
+/// before: there are fewer of them, or they lie further apart. Runs of more launches, or of closer
+/// ones, are taken for no steadier. Nothing is added where each side has its own deviation between
+/// runs, of which launches are a part.
+std::optional<LaunchShift> shift_between_runs(const LaunchesOfRuns& before,
+                                              const LaunchesOfRuns& after);
 
 /// Tells how far printed digits alone may have moved the log of a ratio: half a unit on each side.
 double rounding_between(double resolution, double other);
@@ -115,8 +121,8 @@ class ShiftQuantiles {
 Interval interval_of(const LaunchShift& shift, ShiftQuantiles& quantiles);
 
 /// Tells how many times longer `other` takes than `own`: the quotient of the two times, with the
-/// interval of their shift. Without one where a side has one launch, where there is no shift, and
-/// where neither launches nor printed digits leave any doubt.
+/// interval of their shift. Without one where there is no shift, and where neither launches nor
+/// printed digits leave any doubt.
 Estimate ratio_between(const LaunchMean& own, const LaunchMean& other);
 
 /// Gives the chance of so large a shift, or a larger one, where the true one is `bound`; and of so

@@ -28,7 +28,7 @@ struct CaseComparison : Judgement {
   /// Null where that run lacks the case; else part of the run given.
   const CaseFigures* before = nullptr;
   const CaseFigures* after = nullptr;
-  /// t(before) / t(after) with its 95 % interval, which one launch each does not have; absent where
+  /// t(before) / t(after) with its 95 % interval, which a side of one launch has not; absent where
   /// there is nothing to compare.
   std::optional<Estimate> speed_up{};
 };

@@ -47,12 +47,6 @@ TEST(ShiftBetween, SharesOneDeviationWhereASideHasTooFewLaunches) {
           .value();
   EXPECT_DOUBLE_EQ(deviation_of(two), std::sqrt((7 * 1e-4 + 4e-4) / 8.0));
   EXPECT_EQ(degrees_of_freedom(two), 8);
-  const LaunchShift one =
-      shift_between(side(1.0, 8, LaunchDeviation{0.01, 7}), side(1.0, 1, {})).value();
-  EXPECT_DOUBLE_EQ(deviation_of(one), 0.01);
-  EXPECT_EQ(degrees_of_freedom(one), 7);
-  EXPECT_EQ(shift_between(side(1.0, 2, LaunchDeviation{0.01, 1}), side(1.0, 1, {}))->parts.size(),
-            1U);
   for (const auto& [before, after, shared] :
        {std::tuple{2, 2, false}, {2, 3, true}, {3, 2, true}, {3, 3, false}, {3, 8, false}}) {
     const auto of = [](int launches) {
@@ -70,36 +64,38 @@ TEST(ShiftBetween, IsNotKnownWhereLaunchesOfASideTellNothing) {
         << "they agree, by chance or edited";
     EXPECT_FALSE(shift_between(side(1.0, launches, {}), known));
   }
-  EXPECT_FALSE(shift_between(side(1.0, 1, {}), side(1.0, 1, {})));
+  for (const auto& deviation : {std::optional<LaunchDeviation>(), known.deviation}) {
+    EXPECT_FALSE(shift_between(known, side(1.0, 1, deviation))) << "like cases have more launches";
+    EXPECT_FALSE(shift_between(side(1.0, 1, deviation), known));
+  }
   const LaunchDeviation none{0.0, 1};
   EXPECT_FALSE(shift_between(side(1.0, 2, none), side(2.0, 2, none))) << "by chance, 1 in 8";
   EXPECT_TRUE(shift_between(side(1.0, 3, none), side(2.0, 3, none)));
 }
 
 /// A run of two launches beside runs of eight: 1/2 - 1/8 of the variance of a launch is added.
-TEST(ShiftBetween, AddsWhatLaunchesOfARunScatterByBeyondTheBaselines) {
-  const LaunchShift runs =
-      shift_between(side(1.0, 3, LaunchDeviation{0.01, 2}), side(1.0, 1, {})).value();
-  const LaunchDeviation launch{0.04, 14};
-  const auto error = [&](const std::optional<LaunchDeviation>& before, double launches_before,
-                         double launches_after) {
-    return standard_error(
-        with_own_launches(runs, {launches_before, before}, {launches_after, launch}));
-  };
-  EXPECT_DOUBLE_EQ(error(launch, 8.0, 2.0), std::sqrt(1e-4 * 4.0 / 3.0 + 16e-4 * 0.375));
-  EXPECT_DOUBLE_EQ(error({}, 8.0, 2.0), error(launch, 8.0, 2.0));
-  EXPECT_GT(error(launch, 8.1, 8.0), standard_error(runs));
-  for (const double before : {2.0, 8.0}) {
-    EXPECT_EQ(error(launch, before, 8.0), standard_error(runs)) << "more are no steadier";
-    EXPECT_EQ(error(LaunchDeviation{0.05, 14}, before, 8.0), standard_error(runs)) << "nor these";
-  }
-  EXPECT_DOUBLE_EQ(error(LaunchDeviation{0.02, 14}, 8.0, 8.0),
-                   std::sqrt(1e-4 * 4.0 / 3.0 + (16e-4 - 4e-4) / 8.0));
+TEST(ShiftBetweenRuns, AddsWhatLaunchesOfARunScatterByBeyondTheBaselines) {
   const LaunchMean three = side(1.0, 3, LaunchDeviation{0.01, 2});
-  EXPECT_EQ(
-      with_own_launches(*shift_between(three, three), {8.0, launch}, {2.0, launch}).parts.size(),
-      2U)
+  const LaunchMean one = side(1.0, 1, {});
+  const LaunchDeviation launch{0.04, 14};
+  const auto error = [&](const std::optional<LaunchDeviation>& before, int launches_before,
+                         int launches_after) {
+    return standard_error(
+        *shift_between_runs({three, launches_before, before}, {one, launches_after, launch}));
+  };
+  const double of_runs = std::sqrt(1e-4 * 4.0 / 3.0);
+  EXPECT_DOUBLE_EQ(error(launch, 24, 2), std::sqrt(1e-4 * 4.0 / 3.0 + 16e-4 * 0.375));
+  EXPECT_DOUBLE_EQ(error({}, 24, 2), error(launch, 24, 2));
+  EXPECT_GT(error(launch, 25, 8), of_runs);
+  for (const int before : {6, 24}) {
+    EXPECT_DOUBLE_EQ(error(launch, before, 8), of_runs) << "more are no steadier";
+    EXPECT_DOUBLE_EQ(error(LaunchDeviation{0.05, 14}, before, 8), of_runs) << "nor these";
+  }
+  EXPECT_DOUBLE_EQ(error(LaunchDeviation{0.02, 14}, 24, 8),
+                   std::sqrt(1e-4 * 4.0 / 3.0 + (16e-4 - 4e-4) / 8.0));
+  EXPECT_EQ(shift_between_runs({three, 24, launch}, {three, 6, launch})->parts.size(), 2U)
       << "three runs say themselves how they scatter";
+  EXPECT_FALSE(shift_between_runs({three, 24, launch}, {one, 1, launch})) << "a run of one launch";
 }
 
 TEST(LaunchShift, CountsTheLaunchesOfBothSides) {
