@@ -28,7 +28,7 @@ TEST(DeviceText, pci_bus_ids) {
 }
 
 TEST(Versions, the_runtime_is_the_one_built_with) {
-  EXPECT_EQ(runtime_version(), version_text(CUDART_VERSION));
+  EXPECT_EQ(runtime_version(), cuda_version_text(CUDART_VERSION));
 }
 
 TEST(Devices, none_comes_with_a_reason) {
