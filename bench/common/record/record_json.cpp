@@ -73,10 +73,51 @@ void require_kind(const CaseResult& result, bool of_program) {
 /// Tells whether a run may have such a launch: as many as planned may be added.
 bool is_possible_launch(int launch, int planned) { return launch >= 0 && launch < 2 * planned; }
 
-void require_launches(const CaseResult& result, int planned) {
-  for (const Sample& sample : result.samples) {
-    if (is_possible_launch(sample.launch, planned)) continue;
-    refuse(result, fmt::format("a sample is of launch {}, of {} planned", sample.launch, planned));
+/// What tells a case's samples apart.
+struct SampleKey {
+  int variant;
+  int launch;
+  int round;
+  auto operator<=>(const SampleKey&) const = default;
+};
+
+std::vector<SampleKey> keys_of(const CaseResult& result) {
+  std::vector<SampleKey> keys;
+  for (const Sample& each : result.samples) keys.push_back({each.variant, each.launch, each.round});
+  return keys;
+}
+
+/// Refuses launches that cannot be, and a sample that is there twice: its launch would look more
+/// certain than it is.
+void require_keys(const CaseResult& result, std::vector<SampleKey> keys, int planned) {
+  for (const SampleKey& key : keys) {
+    if (is_possible_launch(key.launch, planned)) continue;
+    refuse(result, fmt::format("a sample is of launch {}, of {} planned", key.launch, planned));
+  }
+  if (!std::ranges::is_sorted(keys)) std::ranges::sort(keys);
+  const auto twice = std::ranges::adjacent_find(keys);
+  if (twice == keys.end()) return;
+  const VariantResult& variant = result.variants[static_cast<std::size_t>(twice->variant)];
+  refuse(result, fmt::format("the sample of {} in launch {}, round {} is there twice",
+                             variant.variant, twice->launch, twice->round));
+}
+
+/// Requires columns of the case's ranks; a program's number is of no rank. Health that was not
+/// recorded, or not read, has no columns.
+void require_ranks(const SampleTable& samples, const CaseResult& result) {
+  const Case& definition = result.definition;
+  const int ranks = is_program(definition.operation) ? 1 : definition.ranks;
+  const auto require = [&](const char* what, std::size_t columns) {
+    if (columns == static_cast<std::size_t>(ranks)) return;
+    refuse(result,
+           fmt::format("a sample has {} of {}, not of {}", what,
+                       counted(static_cast<std::int64_t>(columns), "rank", "ranks"), ranks));
+  };
+  require("times", samples.seconds_by_rank.size());
+  for (const std::size_t columns :
+       {samples.temperature_c_by_rank.size(), samples.power_w_by_rank.size(),
+        samples.sm_clock_mhz_by_rank.size(), samples.clock_event_reasons_by_rank.size()}) {
+    if (columns > 0) require("the health", columns);
   }
 }
 
@@ -161,6 +202,7 @@ void read_line(std::string_view key, std::string_view column, SampleTable& sampl
   if (key == "case") read_into(samples.place);
   if (key == "variant") read_into(samples.variant);
   if (key == "launch") read_into(samples.launch);
+  if (key == "round") read_into(samples.round);
   if (key == "seconds_by_rank") read_into(samples.seconds_by_rank);
   if (key == "clock_event_reasons_by_rank") read_into(samples.clock_event_reasons_by_rank);
   if (key == "disturbed") read_into(samples.disturbed);
@@ -187,23 +229,28 @@ bool are_possible(const std::vector<std::optional<double>>& times) {
   });
 }
 
-/// Returns whether all columns have a value of each row, which is one of a variant that is there.
+/// Returns whether all columns have a value of each row. Throws UsageError as add_samples() and
+/// require_structure() do of the rows.
 bool fit(const SampleTable& samples, const Record& record) {
   const std::size_t rows = samples.place.size();
   const auto has_rows = [rows](const auto& column) { return column.size() == rows; };
-  if (!has_rows(samples.variant) || !has_rows(samples.launch)) return false;
+  if (!has_rows(samples.variant) || !has_rows(samples.launch) || !has_rows(samples.round)) {
+    return false;
+  }
   if (!samples.disturbed.empty() && !has_rows(samples.disturbed)) return false;
   if (!std::ranges::all_of(samples.seconds_by_rank, has_rows) ||
       !std::ranges::all_of(samples.seconds_by_rank, are_possible) ||
       !std::ranges::all_of(samples.clock_event_reasons_by_rank, has_rows)) {
     return false;
   }
+  require_rows(samples, record.cases);
+  std::vector<std::vector<SampleKey>> keys(record.cases.size());
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto place = static_cast<std::size_t>(samples.place[row]);
-    const auto variant = static_cast<std::size_t>(samples.variant[row]);
-    if (samples.place[row] < 0 || place >= record.cases.size()) return false;
-    if (samples.variant[row] < 0 || variant >= record.cases[place].variants.size()) return false;
-    if (!is_possible_launch(samples.launch[row], record.settings.launches)) return false;
+    keys[static_cast<std::size_t>(samples.place[row])].push_back(
+        {samples.variant[row], samples.launch[row], samples.round[row]});
+  }
+  for (std::size_t place = 0; place < keys.size(); ++place) {
+    require_keys(record.cases[place], std::move(keys[place]), record.settings.launches);
   }
   return true;
 }
@@ -291,8 +338,27 @@ void require_structure(const Record& record) {
   for (const CaseResult& result : record.cases) {
     require_kind(result, record.settings.program.has_value());
     require_variants(result, record.settings.variants);
-    require_launches(result, record.settings.launches);
+    require_keys(result, keys_of(result), record.settings.launches);
     require_verifications(result);
+  }
+}
+
+void require_rows(const SampleTable& samples, const std::vector<CaseResult>& cases) {
+  for (std::size_t row = 0; row < samples.place.size(); ++row) {
+    const auto place = static_cast<std::size_t>(samples.place[row]);
+    const auto variant = static_cast<std::size_t>(samples.variant[row]);
+    if (place >= cases.size() || variant >= cases[place].variants.size()) {
+      throw UsageError(
+          fmt::format("a sample is of case {} and variant {}, which the record does not have",
+                      samples.place[row], samples.variant[row]),
+          kTakeACopy);
+    }
+    require_ranks(samples, cases[place]);
+    const auto has_none = [row](const auto& rank) { return !rank[row]; };
+    if (std::ranges::all_of(samples.seconds_by_rank, has_none)) {
+      refuse(cases[place], fmt::format("a sample of {} has no time of any rank",
+                                       cases[place].variants[variant].variant));
+    }
   }
 }
 

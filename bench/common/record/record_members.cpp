@@ -1,11 +1,10 @@
 #include "linkgain/record/record_members.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
+#include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
 namespace {
@@ -133,19 +132,6 @@ Sample sample_at(const SampleTable& table, std::size_t row) {
   return sample;
 }
 
-/// Returns the case that a sample is of. Throws UsageError where there is no such case, or no such
-/// variant.
-CaseResult& owner_of(const Sample& sample, std::int64_t place, std::vector<CaseResult>& cases) {
-  const auto variant = static_cast<std::size_t>(sample.variant);
-  if (place < std::ssize(cases)) {
-    CaseResult& owner = cases[static_cast<std::size_t>(place)];
-    if (variant < owner.variants.size()) return owner;
-  }
-  throw UsageError(
-      fmt::format("a sample is of case {} and variant {}, which the record does not have", place,
-                  sample.variant));
-}
-
 }  // namespace
 
 SampleTable table_of(const std::vector<CaseResult>& cases) {
@@ -166,10 +152,11 @@ SampleTable table_of(std::size_t place, std::span<const Sample> samples) {
 void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence) {
   LengthCheck check(table.place.size());
   describe_members(check, table);
+  require_rows(table, cases);
   for (std::size_t row = 0; row < table.place.size(); ++row) {
     Sample sample = sample_at(table, row);
     sample.sequence = first_sequence + static_cast<int>(row);
-    owner_of(sample, table.place[row], cases).samples.push_back(std::move(sample));
+    cases[static_cast<std::size_t>(table.place[row])].samples.push_back(std::move(sample));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
@@ -12,12 +13,13 @@
 namespace linkgain {
 
 struct RecordDocument;
+struct SampleTable;
 
 /// Reads of a record's file what launch values are made of, in a quarter of the time that
 /// parse_record() takes: cases have no samples, and of these there are the columns `case`,
-/// `variant`, `launch`, `seconds_by_rank`, `clock_event_reasons_by_rank` and `disturbed`, of equal
-/// length, each row of a variant that is there. Returns nothing of any other file than one of the
-/// newest schema that is as linkgain wrote it, which its digest says; parse_record() then says why.
+/// `variant`, `launch`, `round`, `seconds_by_rank`, `clock_event_reasons_by_rank` and `disturbed`,
+/// of equal length. Returns nothing of any other file than one of the newest schema that is as
+/// linkgain wrote it, which its digest says; parse_record() reads that, or says what is wrong.
 std::optional<RecordDocument> read_as_written(std::string_view text);
 
 /// Returns the document, one object, with the digest of all that stands before it as its last
@@ -34,6 +36,10 @@ std::string require_digest(std::string_view text, const json::Node& document,
 /// of linkgain or the other way round, ranks or variants in another order or there twice, a link of
 /// a rank that is not there, a launch that was not planned, more wrong elements than checked ones.
 void require_structure(const Record& record);
+
+/// Throws UsageError where a sample is of a case or a variant that is not there, was timed on no
+/// rank, or has times or health of other ranks than its case has. Columns must have equal lengths.
+void require_rows(const SampleTable& samples, const std::vector<CaseResult>& cases);
 
 /// Gives each case of a record that was read what its samples give, by summarise(), after
 /// require_structure().

@@ -79,7 +79,7 @@ void describe_members(auto& visit, json::Is<SampleTable> auto& samples) {
 SampleTable table_of(const std::vector<CaseResult>& cases);
 SampleTable table_of(std::size_t place, std::span<const Sample> samples);
 /// Gives every sample to its case, numbered from `first_sequence` on. Throws UsageError where
-/// columns differ in length, or a sample is of a case or a variant that is not there.
+/// columns differ in length, and as require_rows() does.
 void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence = 0);
 
 /// Names the version that is written.

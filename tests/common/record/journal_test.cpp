@@ -12,6 +12,7 @@
 #include "record_documents.hpp"
 #include "support/full_disk.hpp"
 #include "support/full_record.hpp"
+#include "support/impossible_samples.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
 
@@ -235,6 +236,26 @@ TEST_F(TimedJournal, WithATimeThatCannotBeIsRefused) {
 }
 
 /// Around the ends of lines at each byte, within them at every 61st.
+/// Within a line, or with the samples of the lines before.
+TEST(Journal, RefusesSamplesThatCannotBeAndNamesTheCase) {
+  const Record record = full_record();
+  const std::string name = case_name(record.cases[0].definition);
+  std::string text = without_line_digests(extended_journal(record, record.cases[0]));
+  const std::size_t begin = text.find("{\"index\"");
+  const Json line = Json::parse(text.substr(begin, text.find('\n', begin) - begin));
+  for (const auto& [what, column, value] : impossible_columns(line["samples"])) {
+    Json changed = line;
+    changed["samples"][column] = value;
+    EXPECT_THAT(journal_refusal(text.substr(0, begin) + changed.dump() + "\n"), HasSubstr(name))
+        << what;
+  }
+  const std::size_t second = text.find("{\"index\"", begin + 1);
+  Json again = Json::parse(text.substr(second, text.find('\n', second) - second));
+  again["samples"] = line["samples"];
+  EXPECT_THAT(journal_refusal(text.substr(0, second) + again.dump() + "\n"),
+              AllOf(HasSubstr(name), HasSubstr("is there twice")));
+}
+
 TEST(Journal, CutAnywhereGivesWhatItsCompleteLinesHold) {
   const Record record = short_record();
   const std::string text = written_journal(record);

@@ -17,6 +17,7 @@
 #include "record_documents.hpp"
 #include "support/full_record.hpp"
 #include "support/golden.hpp"
+#include "support/impossible_samples.hpp"
 #include "support/schema_of_members.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
@@ -232,6 +233,11 @@ TEST(RecordSchema, RefusesAnotherVersionAndWhatTheSchemaCannotTell) {
   ask("a power less than samples", fewer);
   ask("a sample of case 7", with("/samples/case/1", 7));
   ask("a sample of variant 3", with("/samples/variant/1", 3));
+  for (const auto& [what, column, value] : impossible_columns(full_document()["samples"])) {
+    Json changed = full_document();
+    changed["samples"][column] = value;
+    ask(what, changed);
+  }
   answers.refuse("no file", [] { read_record("/no/such/record.json"); });
   answers.expect_golden("records_refused.txt");
 }

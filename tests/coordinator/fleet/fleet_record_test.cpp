@@ -15,6 +15,7 @@
 #include "linkgain/record/record_members.hpp"
 #include "support/full_record.hpp"
 #include "support/golden.hpp"
+#include "support/impossible_samples.hpp"
 #include "support/program.hpp"
 #include "support/situations.hpp"
 
@@ -111,6 +112,11 @@ TEST(FleetRecord, ReadsNoColumnsThatDoNotFit) {
     Digest digest;
     return read_as_written(with_digest(changed + "\n}\n", ",\n", digest)).has_value();
   };
+  const auto samples = nlohmann::ordered_json::parse(to_json(full_record()))["samples"];
+  EXPECT_TRUE(is_read("round", samples["round"].dump()));
+  for (const auto& [what, column, value] : impossible_columns(samples)) {
+    EXPECT_FALSE(is_read(column, value.dump())) << what;
+  }
   for (const auto& [column, value] :
        std::vector<std::pair<std::string, std::string>>{{"case", "[0]"},
                                                         {"launch", "[]"},
