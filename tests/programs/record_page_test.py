@@ -83,6 +83,25 @@ def tables():
     return "\n".join(parts)
 
 
+class PublishedSchemas(unittest.TestCase):
+    def test_their_patterns_are_not_of_one_language_alone(self):
+        for path in sorted((ROOT / "bench").rglob("*.schema.json")):
+            for pattern in re.findall(r'"pattern": *("[^"]*")', path.read_text()):
+                re.compile(json.loads(pattern))
+
+    def test_a_record_keeps_its_schema(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("no jsonschema (Debian: python3-jsonschema)")
+        record = json.loads((ROOT / "results/2xH200-node-1/record.json").read_text())
+        record.pop("results_digest", None)
+        jsonschema.Draft7Validator(SCHEMA).validate(record)
+        record["cases"][0]["case"] = ""
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.Draft7Validator(SCHEMA).validate(record)
+
+
 class RecordPage(unittest.TestCase):
     def test_its_tables_are_the_schemas(self):
         old = PAGE.read_text()

@@ -81,7 +81,7 @@ std::string_view pattern_of(Form form) {
     case Form::any:
       return "";
     case Form::words:
-      return "[^]";
+      return "[\\s\\S]";
     case Form::kebab:
       return "^[a-z0-9-]+$";
     case Form::name:
