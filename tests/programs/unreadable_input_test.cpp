@@ -100,6 +100,26 @@ TEST_F(UnreadableInput, OfEveryRecordOfAFleet) {
   EXPECT_EQ(fleet({kRecord, "bad.json"}), 1);
 }
 
+/// What was measured on other days is not lost with a record that a full disk cut.
+TEST_F(UnreadableInput, OfOneRecordAmongOthersCostsItAlone) {
+  const std::string whole = read_text(kRecord);
+  write("cut.json", whole.substr(0, whole.size() / 2));
+  const auto run = [&](const Words& arguments, int status) {
+    const Outcome outcome = run_linkgain(folder_, arguments);
+    EXPECT_EQ(outcome.status, status) << arguments.front() << outcome.output << outcome.error;
+    EXPECT_THAT(outcome.output + outcome.error, HasSubstr("left out: cut.json: "));
+    return outcome.output;
+  };
+  run({"baseline", "cut.json", kRecord, "-o", "of-one.json"}, 1);
+  EXPECT_THAT(read_text(folder_ / "of-one.json"), HasSubstr("\"cases\""));
+  EXPECT_THAT(run({"check", kRecord, "cut.json", "--baseline", "baseline.json", "--prometheus",
+                   "check.prom"},
+                  7),
+              HasSubstr("INCONCLUSIVE: "));
+  EXPECT_THAT(read_text(folder_ / "check.prom"), HasSubstr("\nlinkgain_check_exit_status 7\n"));
+  EXPECT_THAT(run({"report", kRecord, "cut.json", "--format", "html"}, 1), HasSubstr("<html"));
+}
+
 TEST_F(UnreadableInput, OfNcclTestsWithoutDevices) {
   const std::string document = CORE_TEST_DATA "/nccl_tests.json";
   for (const char* value : {"null", "7", "{}", "[null]", "[{\"rank\": \"a\"}]", "1e400"}) {

@@ -410,7 +410,7 @@ ExitCode exit_code_of(const CheckResult& result) {
   }
   if (failed) return ExitCode::problem_found;
   const bool many = open > kMostInconclusive * held;
-  return headline_open || many ? ExitCode::inconclusive : ExitCode::success;
+  return headline_open || many || result.left_out > 0 ? ExitCode::inconclusive : ExitCode::success;
 }
 
 /// Warns of cases of the baseline that the run was not to measure.

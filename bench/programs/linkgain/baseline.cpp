@@ -37,24 +37,25 @@ void declare(CommandLine& line, BaselineOptions& options) {
 }
 
 /// Carries out `linkgain baseline`: makes a baseline from records, writes it and says what is in
-/// it. Returns the exit status; throws UsageError where records cannot be read or do not belong
-/// together, or the file is one of theirs.
+/// it. Returns 1 where one of several records cannot be read, which is left out, else 0; throws
+/// UsageError where none can be read or they do not belong together, or the file is one of theirs.
 int carry_out(const BaselineOptions& options) {
   require_own_outputs(files_of_records(options.records), {{"-o", options.output, &kBaselineFile}});
-  const Baseline baseline =
-      make_baseline(read_named_records(options.records), options.tolerance, utc_now(false));
+  const GivenRecords given = read_named_records(options.records);
+  Baseline baseline = make_baseline(given.read, options.tolerance, utc_now(false));
+  baseline.warnings.insert(baseline.warnings.end(), given.left_out.begin(), given.left_out.end());
   const std::string document = to_json(baseline);
   if (options.output) write_own_file(*options.output, kBaselineFile, document);
   fmt::print("{}", options.json ? document
                                 : to_terminal(baseline_summary(baseline), document_style()) + "\n");
   if (options.output && !options.json) fmt::print("baseline: {}\n", options.output->string());
-  return 0;
+  return static_cast<int>(given.left_out.empty() ? ExitCode::success : ExitCode::problem_found);
 }
 
 const Registration kRegistration(Subcommand<BaselineOptions>{
     "baseline",
     "Create a baseline from one or more runs",
-    {},
+    {ExitCode::problem_found},
     kFooter,
     {.in_help = 4, .in_list = 5},
     declare,

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kDescription =
     "Test a run for regressions against a baseline\n"
     "The check fails if a case fails. It is inconclusive if none fails, but a headline case (of "
-    "its operation's largest size) or more than a fifth of all is inconclusive. A run of another "
-    "kind of machine is refused.";
+    "its operation's largest size) or more than a fifth of all is inconclusive, or one of several "
+    "records cannot be read. A run of another kind of machine is refused.";
 
 constexpr const char* kFooter =
     "Examples:\n"
@@ -88,8 +88,8 @@ auto or_files_say_why(const CheckOptions& options, const Work& work) {
 
 /// Carries out `linkgain check`: compares records with a baseline, prints the result and writes the
 /// files asked for, each by way of a temporary file beside it. Returns the exit status of the
-/// check; throws UsageError where something cannot be read or written, a file asked for is one that
-/// is read or asked for twice, or the records are of another kind of machine.
+/// check; throws UsageError where no record can be read, something cannot be written, a file asked
+/// for is one that is read or asked for twice, or the records are of another kind of machine.
 int carry_out(const CheckOptions& options) {
   std::vector<NamedFile> inputs =
       or_files_say_why(options, [&] { return files_of_records(options.records); });
@@ -99,7 +99,11 @@ int carry_out(const CheckOptions& options) {
   require_textfile(options.prometheus, "linkgain_check_");
   const CheckResult result = or_files_say_why(options, [&] {
     const Baseline baseline = read_baseline(options.baseline);
-    return check_records(read_named_records(options.records), baseline, options.tolerance);
+    const GivenRecords given = read_named_records(options.records);
+    CheckResult checked = check_records(given.read, baseline, options.tolerance);
+    checked.left_out = std::ssize(given.left_out);
+    checked.warnings.insert(checked.warnings.end(), given.left_out.begin(), given.left_out.end());
+    return checked;
   });
   write_files(options, check_junit(result), check_prometheus(result));
   fmt::print("{}", output_text(result, options.format));

@@ -12,6 +12,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/names.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/fleet/run_list.hpp"
 #include "linkgain/formats/csv.hpp"
@@ -143,8 +144,8 @@ std::string output_text(std::vector<NamedRecord>& records, const ReportOptions& 
   return {};
 }
 
-/// Carries out `linkgain report`: prints a record's report. Returns the exit status; throws
-/// UsageError where a record cannot be read.
+/// Carries out `linkgain report`: prints a record's report. Returns 1 where one of several records
+/// cannot be read, which is left out, else 0; throws UsageError where none can.
 int carry_out(const ReportOptions& options) {
   if (options.records.size() > 1 && options.format != ReportFormat::html) {
     throw UsageError("only --format html shows several records",
@@ -156,9 +157,12 @@ int carry_out(const ReportOptions& options) {
     }
     require_own_outputs(files_of_records(options.records), {{"-o", options.output, &kDrawnFile}});
   }
-  std::vector<NamedRecord> records =
+  GivenRecords given =
       read_named_records(options.records.empty() ? std::vector{latest_run()} : options.records);
-  const std::string text = output_text(records, options);
+  for (const Warning& each : given.left_out) {
+    print_message(stderr, fmt::format("linkgain: warning: {}\n", visible(each.text)), Seconds{1.0});
+  }
+  const std::string text = output_text(given.read, options);
   if (options.output) {
     write_own_file(*options.output, kDrawnFile, text);
   } else if (options.format == ReportFormat::table) {
@@ -166,12 +170,12 @@ int carry_out(const ReportOptions& options) {
   } else {
     fmt::print("{}", text);
   }
-  return 0;
+  return static_cast<int>(given.left_out.empty() ? ExitCode::success : ExitCode::problem_found);
 }
 
 const Registration kRegistration(Subcommand<ReportOptions>{"report",
                                                            "Print the report of a record",
-                                                           {},
+                                                           {ExitCode::problem_found},
                                                            kFooter,
                                                            {.in_help = 8, .in_list = 8},
                                                            declare,

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <system_error>
 
 #include "linkgain/base/build_info.hpp"
@@ -19,6 +20,7 @@
 #include "linkgain/html/page.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -458,13 +460,21 @@ std::string shown_path(const std::filesystem::path& held) {
   return shown_word(below && !is_option ? near.string() : path.string());
 }
 
-std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths) {
-  std::vector<NamedRecord> records;
+GivenRecords read_named_records(const std::vector<std::filesystem::path>& paths) {
+  GivenRecords given;
+  std::exception_ptr first;
   for (const std::filesystem::path& path : paths) {
-    records.push_back({visible(path.string()), read_record(find_run(path))});
-    summarise(records.back().record);
+    try {
+      given.read.push_back({visible(path.string()), read_record(find_run(path))});
+      summarise(given.read.back().record);
+    } catch (const UsageError& error) {
+      if (!first) first = std::current_exception();
+      given.left_out.push_back({name_of(WarningCode::incomplete_record),
+                                fmt::format("left out: {}", error.what()), error.advice()});
+    }
   }
-  return records;
+  if (given.read.empty() && first) std::rethrow_exception(first);
+  return given;
 }
 
 }  // namespace linkgain

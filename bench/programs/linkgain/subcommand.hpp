@@ -196,8 +196,14 @@ ScreenStyle screen_style(bool color);
 /// copied.
 std::string shown_path(const std::filesystem::path& path);
 
+/// The records that a command was given, and those of them that cannot be read.
+struct GivenRecords {
+  std::vector<NamedRecord> read;
+  std::vector<Warning> left_out;  ///< one for each, with the reason
+};
+
 /// Reads the records that a command was given by name: files, journals or runs' directories. What
-/// their samples give is taken from these. Throws UsageError where one cannot be read.
-std::vector<NamedRecord> read_named_records(const std::vector<std::filesystem::path>& paths);
+/// their samples give is taken from these. Throws UsageError where none can be read.
+GivenRecords read_named_records(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace linkgain

@@ -50,6 +50,7 @@ struct CheckResult {
   std::vector<BaselineSource> sources;  ///< of what was checked
   std::vector<CaseCheck> cases;         ///< in the baseline's order, then those added
   std::vector<Warning> warnings;
+  std::int64_t left_out = 0;  ///< records that were given and could not be read
 };
 
 /// Whether the runs that are checked came to their end. Of a complete one every case that was to be
@@ -90,7 +91,8 @@ std::optional<double> share_of(const std::optional<double>& log);
 int count_of(const CheckResult& result, Verdict verdict);
 
 /// Returns problem_found where a case fails; inconclusive where none does but a headline case is
-/// open, or more than kMostInconclusive of those compared with the baseline; else success.
+/// open, or more than kMostInconclusive of those compared with the baseline, or a record was left
+/// out; else success.
 ExitCode exit_code_of(const CheckResult& result);
 
 /// Writes one JSON document, schema "linkgain.check/1".
