@@ -174,6 +174,7 @@ constexpr std::size_t kPaths = 6;
 /// Times and paths of one case and variant over the members.
 struct Column {
   std::vector<double> logs;
+  std::vector<double> deviations;  ///< between launches, of those that know it
   std::array<int, kPaths> paths{};
   int launches = 0;  ///< the fewest of a member
   int most_launches = 0;
@@ -186,6 +187,7 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
       if (!(value.seconds > 0.0F) || value.wrong_data) continue;
       Column& column = columns.at(value.name);
       column.logs.push_back(std::log(static_cast<double>(value.seconds)));
+      if (value.deviation > 0.0F) column.deviations.push_back(value.deviation);
       ++column.paths.at(static_cast<std::size_t>(value.path));
       const int launches = value.launches > 0 ? value.launches : member->launches;
       column.launches = column.launches == 0 ? launches : std::min(column.launches, launches);
@@ -240,6 +242,9 @@ PeerFigure figure_of(const Column& column, const FleetNames::Name& name, double 
   if (column.logs.size() < kKindSize) return figure;
   figure.launches = column.launches;
   figure.most_launches = column.most_launches;
+  if (!column.deviations.empty()) {
+    figure.between_launches = LaunchDeviation{.deviation = median(column.deviations)};
+  }
   figure.path = path_of(column);
   figure.centre = median(column.logs);
   const double least = least_deviation(name, column.launches);

@@ -58,6 +58,8 @@ struct PeerFigure {
   double deviation = 0.0;  ///< standard deviation that the median absolute deviation stands for
   int launches = 0;        ///< the fewest of a node
   int most_launches = 0;
+  /// Between launches of a node, the median; absent where no node knows it.
+  std::optional<LaunchDeviation> between_launches{};
   Path path = Path::unknown;  ///< of two thirds of the nodes or more, else unknown
   /// The least log time of the slower nodes, where these are a group of their own and neither group
   /// has two thirds of all: then no node is slow by the median of both.

@@ -21,8 +21,6 @@ namespace {
 using RankPair = std::pair<int, int>;
 
 constexpr std::size_t kMostNamedPairs = 3;
-/// So many deviations are half of a 95 % interval.
-constexpr double kIntervalDeviations = 1.96;
 
 std::optional<RankPair> pair_of(const FleetNames& names, std::uint32_t number) {
   const std::string& name = names.all().at(number).case_name;
@@ -302,6 +300,28 @@ void add_slow(NodeState state, std::string_view what, const SlowCases& slow,
                blame_by_pairs(record, slow.names, names));
 }
 
+/// Measures how far a node lies from its peers, as check does of a run beside a baseline of
+/// several: launches that differ by more than the peers' widen the interval.
+LaunchShift shift_from(const PeerFigure& figure, const FleetRecord& record,
+                       const FleetValue& value) {
+  const int launches = value.launches > 0 ? value.launches : record.launches;
+  const LaunchesOfRuns peers{.runs = {.time = Seconds{std::exp(figure.centre)},
+                                      .launches = figure.nodes,
+                                      .deviation = LaunchDeviation{figure.deviation, std::nullopt}},
+                             .launches = figure.nodes * figure.most_launches,
+                             .deviation = figure.between_launches};
+  LaunchesOfRuns own{.runs = {.time = Seconds{static_cast<double>(value.seconds)}, .launches = 1},
+                     .launches = std::max(kFewestOfASide, launches)};
+  if (value.deviation > 0.0F)
+    own.deviation = LaunchDeviation{value.deviation, value.degrees_of_freedom};
+  return shift_between_runs(peers, own).value();
+}
+
+/// Tells whether the 95 % interval lies beyond the tolerance.
+bool is_beyond(const LaunchShift& shift, double tolerance, ShiftQuantiles& quantiles) {
+  return interval_of(shift, quantiles).low > std::log1p(tolerance);
+}
+
 void look_at_times(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    const FleetOptions& options, FleetNode& node, Findings& findings) {
   std::vector<Question> questions;
@@ -322,21 +342,27 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
   const std::vector<Judgement> judgements = judge(questions, Claim::change);
   SlowCases slow;
   SlowCases close;
+  SlowCases scattered;
   SlowCases disturbed;
+  ShiftQuantiles quantiles;
   for (std::size_t i = 0; i < judgements.size(); ++i) {
     if (judgements[i].verdict != Verdict::slower) continue;
     const FleetValue& value = *judged[i];
-    const double least =
-        *judgements[i].shift - kIntervalDeviations * peers.figures.at(value.name).deviation;
-    SlowCases& found = value.disturbed_samples > 0 || value.level_changed ? disturbed
-                       : least > std::log1p(options.tolerance)            ? slow
-                                                                          : close;
+    const LaunchShift shift = shift_from(peers.figures.at(value.name), record, value);
+    LaunchShift by_peers = shift;
+    by_peers.parts.resize(1);
+    SlowCases& found = value.disturbed_samples > 0 || value.level_changed  ? disturbed
+                       : is_beyond(shift, options.tolerance, quantiles)    ? slow
+                       : is_beyond(by_peers, options.tolerance, quantiles) ? scattered
+                                                                           : close;
     found.add(value.name, *judgements[i].shift);
   }
   node.slow_cases = static_cast<int>(slow.names.size());
   add_slow(NodeState::slow, "slow", slow, record, names, node, findings);
   add_slow(NodeState::inconclusive, "may be slow, but disturbed,", disturbed, record, names, node,
            findings);
+  add_slow(NodeState::inconclusive, "may be slow, but its launches differ by more than its peers',",
+           scattered, record, names, node, findings);
   add_slow(NodeState::inconclusive, "may be slow, but too close to the tolerance to tell,", close,
            record, names, node, findings);
   if (node.split_cases == 0) return;

@@ -136,6 +136,12 @@ std::vector<LaunchMedian> launches_of(const Case& definition, const LaunchTimes&
   return launches;
 }
 
+void set_deviation(FleetValue& value, const std::optional<LaunchDeviation>& deviation) {
+  if (!deviation) return;
+  value.deviation = static_cast<float>(deviation->deviation);
+  value.degrees_of_freedom = deviation->degrees_of_freedom.value_or(0);
+}
+
 Seconds time_of(const LaunchTimes& times, const std::vector<LaunchMedian>& launches) {
   if (!launches.empty()) return geometric_mean(launches);
   std::vector<double> all;
@@ -149,6 +155,7 @@ FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& 
   FleetRecord fleet = head_of(record);
   const std::vector<Gathered> all = gather(record, document.samples, fleet);
   auto own = all.begin();
+  std::vector<CaseLaunches> measured;
   for (const CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
     const std::size_t first = fleet.values.size();
@@ -157,7 +164,9 @@ FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& 
     int first_launches = 0;
     int launches = 0;
     for (VariantResult variant : result.variants) {
-      const std::vector<LaunchMedian> medians = launches_of(result.definition, own->times);
+      measured.push_back(
+          {result.definition, variant.variant, launches_of(result.definition, own->times)});
+      const std::vector<LaunchMedian>& medians = measured.back().launches;
       const Seconds time = time_of(own->times, medians);
       if (time.value > 0.0) variant.time = time;
       if (sampled) variant.path = path_of(record.machine, result.definition, variant);
@@ -172,6 +181,10 @@ FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& 
       ++own;
     }
     for (std::size_t i = first; i < fleet.values.size(); ++i) fleet.values[i].launches = launches;
+  }
+  const auto deviations = pooled_deviations(measured);
+  for (std::size_t i = 0; i < deviations.size(); ++i) {
+    if (!measured[i].launches.empty()) set_deviation(fleet.values[i], deviations[i]);
   }
   return fleet;
 }
@@ -237,7 +250,9 @@ std::uint32_t FleetNames::number_of(std::string_view case_name, std::string_view
 
 FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
   FleetRecord own = head_of(record);
-  for (const CaseResult& result : record.cases) {
+  const LaunchMeans means = launch_means(record);
+  for (std::size_t place = 0; place < record.cases.size(); ++place) {
+    const CaseResult& result = record.cases[place];
     const std::string name = case_name(result.definition);
     for (const Sample& sample : result.samples) {
       for (std::size_t rank = 0; rank < sample.health.size(); ++rank) {
@@ -248,12 +263,14 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
     for (const RatioResult& each : result.ratios) {
       launches = std::max(launches, each.ratio.replicates);
     }
-    for (const VariantResult& variant : result.variants) {
+    for (std::size_t i = 0; i < result.variants.size(); ++i) {
+      const VariantResult& variant = result.variants[i];
       own.values.push_back({names.number_of(name, variant.variant),
                             static_cast<float>(variant.time.value_or(Seconds{}).value),
                             variant.path, has_wrong_data(variant), variant.health.samples,
                             variant.health.unhealthy_samples, launches, variant.disturbed_samples,
                             variant.level_shift.has_value()});
+      if (const auto& mean = means[place][i]) set_deviation(own.values.back(), mean->deviation);
     }
   }
   return own;

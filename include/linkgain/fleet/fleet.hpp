@@ -113,14 +113,14 @@ struct FleetReport {
 /// its log time is above the peers' median by more than the tolerance and by more than kDeviations
 /// times their deviation: 1.4826 times the median absolute deviation, or what launches of one
 /// machine are known to differ by if that is more; a note says what this finds. It is slow where
-/// nothing disturbed it and its 95 % interval lies beyond the tolerance. No node is slow by a case
-/// in which fewer than two thirds of its peers agree and the others are a second group: a note says
-/// which they are; another one names nodes that are faster by as much as makes one slow. Of several
-/// records of a machine the newest counts, of each program that ran and each number of ranks; one
-/// that is not judged is left out where another one is. A record is stale that is older than the
-/// median of those of the same GPUs by more than a week and by more than kDeviations times their
-/// deviation: it is left out where its host has another one. What cannot be read stands with the
-/// node that its path names.
+/// nothing disturbed it and its 95 % interval, wider where its launches differ by more than its
+/// peers', lies beyond the tolerance. No node is slow by a case in which fewer than two thirds of
+/// its peers agree and the others are a second group: a note says which they are; another one names
+/// nodes that are faster by as much as makes one slow. Of several records of a machine the newest
+/// counts, of each program that ran and each number of ranks; one that is not judged is left out
+/// where another one is. A record is stale that is older than the median of those of the same GPUs
+/// by more than a week and by more than kDeviations times their deviation: it is left out where its
+/// host has another one. What cannot be read stands with the node that its path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 

@@ -66,6 +66,57 @@ TEST_F(Fleet, CallsNothingSlowWithinTheTolerance) {
   EXPECT_THAT(judge().drain, ElementsAre("node05"));
 }
 
+/// Eight launches of each case that differ by 0.3 %, the last one by this factor, too.
+void measure_launches(Record& record, std::uint64_t seed, double last) {
+  constexpr int kLaunches = 8;
+  FleetNoise noise(seed);
+  set_launches(record, kLaunches);
+  for (CaseResult& result : record.cases) {
+    for (int variant = 0; variant < std::ssize(result.variants); ++variant) {
+      std::optional<Seconds>& time = result.variants[static_cast<std::size_t>(variant)].time;
+      double logs = 0.0;
+      for (int launch = 0; launch < kLaunches; ++launch) {
+        const double log =
+            0.003 * noise.normal() + (launch + 1 == kLaunches ? std::log(last) : 0.0);
+        logs += log;
+        for (std::size_t round = 0; round < kFewestSamples; ++round) {
+          Sample sample;
+          sample.variant = variant;
+          sample.launch = launch;
+          sample.times = {Seconds{time->value * std::exp(log)}};
+          result.samples.push_back(std::move(sample));
+        }
+      }
+      time = Seconds{time->value * std::exp(logs / kLaunches)};
+    }
+  }
+}
+
+TEST_F(Fleet, AccusesNoNodeOfOneSlowLaunchAlone) {
+  for (const double last : {1.6, 2.5, 5.0}) {
+    reset();
+    for (int i = 1; i <= 12; ++i) {
+      measure_launches(node(i), static_cast<std::uint64_t>(i), i == 5 ? last : 1.0);
+    }
+    const FleetReport report = judge();
+    EXPECT_THAT(report.drain, IsEmpty()) << last;
+    EXPECT_THAT(report.measure_again, ElementsAre("node05"));
+    EXPECT_THAT(report.nodes.front().findings,
+                Contains(HasSubstr("its launches differ by more than its peers'")));
+  }
+}
+
+TEST_F(Fleet, AccusesANodeOfWhichAllLaunchesAreSlow) {
+  slow_down(node(5), 1.1, [](const Case& c) { return c.pair.has_value(); });
+  for (int i = 1; i <= 12; ++i) {
+    measure_launches(node(i), static_cast<std::uint64_t>(i), i == 7 ? 1.1 : 1.0);
+  }
+  const FleetReport report = judge();
+  EXPECT_THAT(report.drain, ElementsAre("node05"));
+  EXPECT_EQ(report.nodes.front().slow_cases, 12) << "of its six pairs, in two sizes";
+  EXPECT_THAT(report.measure_again, IsEmpty()) << "1.2 % more is within the tolerance";
+}
+
 TEST_F(Fleet, FindsAnotherPath) {
   for (CaseResult& result : node(3).cases) result.variants[0].path = Path::host_memory;
   EXPECT_EQ(judge().nodes.front().state, NodeState::other_path);
