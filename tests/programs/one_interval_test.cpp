@@ -20,6 +20,8 @@
 namespace linkgain::test {
 namespace {
 
+using ::testing::HasSubstr;
+
 /// Seconds that scatter by 0.4 %, and 1.5 % more that scatter by 1.2 %.
 const std::vector<double> kFast{1.0012, 0.9971, 1.0043, 1.0008, 0.9949, 1.0034, 0.9987, 0.9996};
 const std::vector<double> kSlow{1.0125, 1.0301, 1.0092, 1.0214, 1.0006, 1.0188, 1.0107, 1.0247};
@@ -170,6 +172,51 @@ TEST_F(OneInterval, IsNoneWhereASideHasOneLaunch) {
       EXPECT_EQ(each.verdict, command == "run" ? "" : "inconclusive") << command;
     }
   }
+}
+
+/// What wrong data take stands for no other case.
+TEST_F(OneInterval, CountsNoWrongDataAmongLikeCases) {
+  const std::vector<double> like{1.006, 0.994, 1.006, 0.994, 1.007, 0.993, 1.006, 0.994};
+  const Sides right{sized(1 << 20), kFast, kSlow};
+  const Sides other{sized(1 << 21), like, like};
+  const Said alone = said_of({right}).at("run");
+  EXPECT_NE(said_of({right, other}).at("run").interval->low, alone.interval->low) << "of one pool";
+  const auto make_wrong = [](Record& record) {
+    for (VariantResult& each : record.cases.back().variants) {
+      each.verification = Verification{4, 1, 0.0, 0.0, "rank 1, element 0"};
+    }
+  };
+  for (const auto& [command, each] : said_of({right, other}, make_wrong)) {
+    SCOPED_TRACE(command);
+    expect_near(each, alone);
+  }
+}
+
+/// The runs that failed may have been the slow ones.
+TEST_F(OneInterval, IsNoneWhereARunOfAProgramFailed) {
+  write("print",
+        "#!/bin/sh\necho >> \"$SIDE\"\n"
+        "[ \"$SIDE $(wc -l < \"$SIDE\")\" != \"$(cat fails)\" ] && echo took $SIDE\n");
+  std::filesystem::permissions(folder_ / "print", std::filesystem::perms::owner_all);
+  for (const auto& [name, fails] : {std::pair{"good", ""}, {"bad", "1.5 4\n"}}) {
+    write("fails", fails);
+    for (const char* side : {"1.0", "1.5"}) write(side, "");
+    start({"exec", "--out", name, "--rounds", "5", "--variant", "fast:SIDE=1.0", "--variant",
+           "slow:SIDE=1.5", "--metric", "took ([0-9.]+)", "--", "./print"});
+  }
+  EXPECT_THAT(start({"report", "bad"}).output, HasSubstr("No comparison"));
+  const auto verdicts = [](const Json& cases) {
+    std::map<std::string, std::string> all;
+    for (const Json& each : cases) all[each.at("variant")] = each.at("verdict");
+    return all;
+  };
+  const Json compared = json_of({"compare", "good", "bad", "--json"})["comparisons"][0]["cases"];
+  EXPECT_EQ(verdicts(compared).at("slow"), "not comparable");
+  EXPECT_NE(verdicts(compared).at("fast"), "not comparable");
+  EXPECT_EQ(start({"baseline", "good", "-o", "baseline.json"}).status, 0);
+  const Json checked = json_of({"check", "bad", "--baseline", "baseline.json", "--json"})["cases"];
+  EXPECT_EQ(verdicts(checked).at("slow"), "missing");
+  EXPECT_NE(verdicts(checked).at("fast"), "missing");
 }
 
 }  // namespace

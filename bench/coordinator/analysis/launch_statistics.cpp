@@ -27,7 +27,15 @@ class Entries {
     if (added) entries_.push_back({definition, variant, {}});
     return entries_[place->second];
   }
-  std::vector<CaseLaunches> take() { return std::move(entries_); }
+  /// Gives all, without launches of cases that had wrong data in any record.
+  std::vector<CaseLaunches> take() {
+    for (CaseLaunches& each : entries_) {
+      if (each.wrong_data.empty()) continue;
+      each.launches.clear();
+      each.runs.clear();
+    }
+    return std::move(entries_);
+  }
 
  private:
   std::map<std::pair<std::string, std::string>, std::size_t> places_;
@@ -46,22 +54,6 @@ std::string why_missing(const CaseResult& result, std::size_t variant) {
   return fmt::format("fewer than {} samples in every launch", kFewestSamples);
 }
 
-/// Says why the runs of a program that gave a number stand for nothing: others ended without one,
-/// and may have been the slow ones. Empty where none did.
-std::string why_not_of_all_runs(const Record& record, const CaseResult& result, std::size_t place) {
-  const std::string& variant = result.variants[place].variant;
-  std::set<int> launches;
-  for (const Sample& sample : result.samples) {
-    if (sample.variant == static_cast<int>(place)) launches.insert(sample.launch);
-  }
-  const std::size_t measured = launches.size();
-  const auto ended = static_cast<std::size_t>(std::ranges::count_if(
-      record.runs, [&](const ProgramRun& run) { return run.variant == variant && !run.warm_up; }));
-  if (ended <= measured) return {};
-  return fmt::format("of the runs that ended, {} of {} failed or gave no number", ended - measured,
-                     ended);
-}
-
 /// Where a record stands among all.
 struct RecordPlace {
   int record = 0;
@@ -71,10 +63,7 @@ struct RecordPlace {
 void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of, std::size_t place,
                 const RecordPlace& among_all) {
   const VariantResult& result = of.variants[place];
-  std::vector<LaunchMedian> medians = launch_medians(of, place);
-  const std::string lost = why_not_of_all_runs(record, of, place);
-  if (!lost.empty()) medians.clear();
-  for (const LaunchMedian& median : medians) {
+  for (const LaunchMedian& median : counted_launches(record, of, place)) {
     entry.launches.push_back(
         {among_all.first_launch + median.launch, median.time, median.resolution});
     entry.runs.push_back(among_all.record);
@@ -82,7 +71,8 @@ void add_result(CaseLaunches& entry, const Record& record, const CaseResult& of,
   if (!entry.launches.empty()) {
     entry.missing.clear();
   } else {
-    entry.missing = lost.empty() ? why_missing(of, place) : lost;
+    const std::string refused = why_no_launch_counts(record, of, place);
+    entry.missing = refused.empty() ? why_missing(of, place) : refused;
   }
   const bool measured = is_sampled(of, place);
   if (measured && result.path == Path::unknown) entry.path_unknown = true;
@@ -171,6 +161,12 @@ LaunchDeviation deviation_of(const std::vector<Residuals>& pool) {
           .degrees_of_freedom = degrees_of_freedom(total, between_launches(pool))};
 }
 
+LaunchDeviation deviation_alone(const Residuals& residuals) {
+  return {.deviation = std::sqrt(residuals.variance()),
+          .degrees_of_freedom = residuals.degrees_of_freedom(),
+          .alone = true};
+}
+
 /// Gives the case of the pool that does not belong to it; the pool's end where all do.
 std::vector<Residuals>::iterator find_stranger(std::vector<Residuals>& pool, std::size_t cases) {
   const auto widest = std::ranges::max_element(
@@ -191,9 +187,7 @@ void take_out_strangers(std::vector<Residuals>& pool, Deviations& deviations) {
   const std::size_t cases = pool.size();
   for (auto stranger = find_stranger(pool, cases); stranger != pool.end();
        stranger = find_stranger(pool, cases)) {
-    deviations[stranger->place] = {.deviation = std::sqrt(stranger->variance()),
-                                   .degrees_of_freedom = stranger->degrees_of_freedom(),
-                                   .alone = true};
+    deviations[stranger->place] = deviation_alone(*stranger);
     pool.erase(stranger);
   }
 }
@@ -237,12 +231,12 @@ void refuse_ratios(const Record& record, CaseResult& result) {
   }
 }
 
-/// Gives null where there is none, or of wrong data.
-const LaunchMean* right_mean(const CaseResult& result,
-                             const std::vector<std::optional<LaunchMean>>& means,
-                             std::string_view variant) {
+/// Gives null where there is none.
+const LaunchMean* mean_of(const CaseResult& result,
+                          const std::vector<std::optional<LaunchMean>>& means,
+                          std::string_view variant) {
   const auto found = std::ranges::find(result.variants, variant, &VariantResult::variant);
-  if (found == result.variants.end() || has_wrong_data(*found)) return nullptr;
+  if (found == result.variants.end()) return nullptr;
   const auto& mean = means.at(static_cast<std::size_t>(found - result.variants.begin()));
   return mean ? &*mean : nullptr;
 }
@@ -277,6 +271,22 @@ std::map<int, double> medians_by_rank(const Record& record, std::pair<int, int> 
 }
 
 }  // namespace
+
+std::string why_no_launch_counts(const Record& record, const CaseResult& result,
+                                 std::size_t variant) {
+  const VariantResult& own = result.variants[variant];
+  if (has_wrong_data(own)) return count_of_wrong(result.definition, *own.verification);
+  const EndedRuns ended = ended_runs(record, result, variant);
+  if (ended.lost() == 0) return {};
+  return fmt::format("of the runs that ended, {} of {} failed or gave no number", ended.lost(),
+                     ended.all);
+}
+
+std::vector<LaunchMedian> counted_launches(const Record& record, const CaseResult& result,
+                                           std::size_t variant) {
+  if (!why_no_launch_counts(record, result, variant).empty()) return {};
+  return launch_medians(result, variant);
+}
 
 std::vector<CaseLaunches> launch_medians(std::span<const NamedRecord> records) {
   Entries entries;
@@ -325,12 +335,18 @@ std::string deviation_pool(const Case& definition, const std::string& variant) {
 std::vector<std::optional<LaunchDeviation>> pooled_deviations(std::span<const CaseLaunches> cases) {
   std::map<std::string, std::vector<std::size_t>> members;
   std::map<std::string, std::vector<Residuals>> pools;
+  Deviations deviations(cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string name = deviation_pool(cases[i].definition, cases[i].variant);
     members[name].push_back(i);
-    if (cases[i].launches.size() > 1) pools[name].push_back(residuals_of(cases[i], i));
+    if (cases[i].launches.size() < 2) continue;
+    const Residuals residuals = residuals_of(cases[i], i);
+    if (cases[i].paths.size() < 2) {
+      pools[name].push_back(residuals);
+    } else if (residuals.sum_of_squares > 0.0) {
+      deviations[i] = deviation_alone(residuals);
+    }
   }
-  Deviations deviations(cases.size());
   for (auto& [name, pool] : pools) {
     take_out_strangers(pool, deviations);
     if (!(total_of(pool).value > 0.0)) continue;
@@ -363,7 +379,8 @@ LaunchMeans launch_means(const Record& record) {
   std::vector<CaseLaunches> all;
   for (const CaseResult& result : record.cases) {
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
-      all.push_back({result.definition, result.variants[i].variant, launch_medians(result, i)});
+      all.push_back(
+          {result.definition, result.variants[i].variant, counted_launches(record, result, i)});
     }
   }
   const Deviations deviations = pooled_deviations(all);
@@ -375,7 +392,7 @@ LaunchMeans launch_means(const Record& record) {
       std::optional<LaunchMean>& mean = means.back().emplace_back();
       if (!all[next].launches.empty()) {
         mean = mean_of(result.definition, all[next].launches, deviations[next]);
-      } else if (result.variants[i].time) {
+      } else if (result.variants[i].time && why_no_launch_counts(record, result, i).empty()) {
         mean = {*result.variants[i].time};
       }
     }
@@ -475,9 +492,9 @@ std::optional<Estimate> library_ratio(const Record& record, const LaunchMeans& m
   definition.kernel = false;
   const auto twin = std::ranges::find(record.cases, definition, &CaseResult::definition);
   if (twin == record.cases.end()) return std::nullopt;
-  const LaunchMean* own = right_mean(result, means.at(place), variant);
+  const LaunchMean* own = mean_of(result, means.at(place), variant);
   const auto twin_place = static_cast<std::size_t>(twin - record.cases.begin());
-  const LaunchMean* library = right_mean(*twin, means.at(twin_place), variant);
+  const LaunchMean* library = mean_of(*twin, means.at(twin_place), variant);
   if (own == nullptr || library == nullptr) return std::nullopt;
   return ratio_between(*own, *library);
 }

@@ -267,20 +267,18 @@ Baseline baseline_of(std::span<const CaseLaunches> cases, const Tolerance& toler
   Baseline baseline;
   std::vector<CaseLaunches> fit;
   std::vector<std::string> left_out;
-  for (const CaseLaunches& launches : cases) {
-    const std::string reason = why_unfit(launches);
-    if (reason.empty()) {
-      fit.push_back(launches);
-    } else {
-      left_out.push_back(
-          fmt::format("{} ({})", label(launches.definition, launches.variant), reason));
-    }
-  }
-  const std::vector<std::optional<LaunchDeviation>> deviations = pooled_deviations(fit);
-  const std::vector<CaseLaunches> runs = by_run(fit);
+  const std::vector<std::optional<LaunchDeviation>> deviations = pooled_deviations(cases);
+  const std::vector<CaseLaunches> runs = by_run(cases);
   const std::vector<std::optional<LaunchDeviation>> between_runs = pooled_deviations(runs);
-  for (std::size_t i = 0; i < fit.size(); ++i) {
-    baseline.cases.push_back(reference_of(fit[i], deviations[i], tolerance));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string reason = why_unfit(cases[i]);
+    if (!reason.empty()) {
+      left_out.push_back(
+          fmt::format("{} ({})", label(cases[i].definition, cases[i].variant), reason));
+      continue;
+    }
+    fit.push_back(cases[i]);
+    baseline.cases.push_back(reference_of(cases[i], deviations[i], tolerance));
     add_runs(baseline.cases.back(), runs[i], between_runs[i]);
   }
   warn_of_few_launches(baseline);

@@ -64,8 +64,7 @@ class VariantMatch {
 std::vector<std::optional<LaunchMean>> means_of(const RunFigures& run) {
   std::vector<CaseLaunches> all;
   for (const CaseFigures& figures : run.cases) {
-    all.push_back({figures.definition, figures.variant, {}});
-    if (figures.no_time.empty()) all.back().launches = figures.launches;
+    all.push_back({figures.definition, figures.variant, figures.launches});
   }
   const auto deviations = pooled_deviations(all);
   std::vector<std::optional<LaunchMean>> means;

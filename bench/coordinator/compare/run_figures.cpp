@@ -7,21 +7,27 @@
 namespace linkgain {
 namespace {
 
-std::string why_no_time(const Case& definition, const VariantResult& result) {
-  if (has_wrong_data(result)) return count_of_wrong(definition, *result.verification);
-  if (result.skipped) return fmt::format("skipped: {}", why_skipped(result));
-  return result.time ? "" : "not measured";
+std::string why_no_time(const Record& record, const CaseResult& result, std::size_t place) {
+  const std::string refused = why_no_launch_counts(record, result, place);
+  if (!refused.empty()) return refused;
+  const VariantResult& variant = result.variants[place];
+  if (variant.skipped) return fmt::format("skipped: {}", why_skipped(variant));
+  return variant.time ? "" : "not measured";
 }
 
-CaseFigures case_figures(const Record& record, const CaseResult& result,
-                         const VariantResult& variant) {
+CaseFigures case_figures(const Record& record, const CaseResult& result, std::size_t place) {
+  const VariantResult& variant = result.variants[place];
   CaseFigures figures;
   figures.name = case_name(result.definition);
   figures.definition = result.definition;
   figures.variant = variant.variant;
-  figures.no_time = why_no_time(result.definition, variant);
+  figures.no_time = why_no_time(record, result, place);
   figures.wrong_data = has_wrong_data(variant);
   figures.time = variant.time;
+  figures.launches = counted_launches(record, result, place);
+  if (figures.launches.empty() && figures.time && figures.no_time.empty()) {
+    figures.launches.push_back({0, *figures.time});
+  }
   figures.algbw = variant.algbw;
   figures.busbw = variant.busbw;
   figures.path = variant.path;
@@ -55,10 +61,7 @@ RunFigures figures_of(const Record& record, const std::string& name) {
   run.link_errors = record.link_errors;
   for (const CaseResult& result : record.cases) {
     for (std::size_t variant = 0; variant < result.variants.size(); ++variant) {
-      CaseFigures figures = case_figures(record, result, result.variants[variant]);
-      figures.launches = launch_medians(result, variant);
-      if (figures.launches.empty() && figures.time) figures.launches.push_back({0, *figures.time});
-      run.cases.push_back(std::move(figures));
+      run.cases.push_back(case_figures(record, result, variant));
     }
   }
   return run;

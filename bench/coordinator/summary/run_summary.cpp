@@ -242,7 +242,7 @@ RunSummary::RunSummary(const Record& of)
     cases.push_back(summary_of(record, means, i));
   }
   for (const CaseResult& result : record.cases) {
-    for (const RatioResult& each : result.ratios) launches.add(each.ratio.replicates);
+    for (const RatioResult& each : shown_ratios(result)) launches.add(each.ratio.replicates);
   }
   if (launches.most == 0) launches.add(count_launches(record));
   find_mixed_launches();

@@ -20,11 +20,21 @@ struct NamedRecord {
   Record record;
 };
 
+/// Says why no launch of a variant counts, though it was measured: its data were wrong, or runs of
+/// a program ended without a number, and may have been the slow ones. Empty where they count.
+std::string why_no_launch_counts(const Record& record, const CaseResult& result,
+                                 std::size_t variant);
+
+/// Gives the launches by which every command judges a variant, and the cases like it.
+std::vector<LaunchMedian> counted_launches(const Record& record, const CaseResult& result,
+                                           std::size_t variant);
+
 /// What several launches say of one variant of one case.
 struct CaseLaunches {
   Case definition;
   std::string variant;
-  /// In the order of the records and of their launches, which are counted through all records.
+  /// In the order of the records and of their launches, which are counted through all records;
+  /// counted_launches() of each, and none where a record has wrong data.
   std::vector<LaunchMedian> launches;
   std::vector<Path> paths{};  ///< those known, each once
   std::string wrong_data{};   ///< what was wrong, empty where nothing was
@@ -56,6 +66,7 @@ std::string deviation_pool(const Case& definition, const std::string& variant);
 /// case of its pool has two launches, or all of them agree to the last bit, which says nothing of
 /// the next one. A case whose own variance is improbably large beside that of the others (F test, 1
 /// % over the pool) is left out and stands alone, or it would cause a false alarm at each launch.
+/// So does one whose launches took different paths.
 ///
 /// The degrees of freedom are those that the launches support: launches in which all cases of the
 /// pool are slow together, as by a worse placement of the ranks, are not as many observations as
@@ -74,8 +85,8 @@ LaunchMean mean_of(const Case& definition, const std::vector<LaunchMedian>& laun
 /// measured times nothing.
 std::optional<LaunchDeviation> deviation_of_agreeing(const Case& definition, int launches);
 
-/// By case and variant of a record, in its order; absent where there is no time. A time of too few
-/// samples is of no launch.
+/// By case and variant of a record, in its order; absent where there is no time that counts. A time
+/// of too few samples is of no launch.
 using LaunchMeans = std::vector<std::vector<std::optional<LaunchMean>>>;
 
 /// Gives the means with pooled_deviations().

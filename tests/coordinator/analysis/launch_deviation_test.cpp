@@ -137,6 +137,16 @@ TEST(PooledDeviations, OfIdenticalLaunchesAreNotKnown) {
   }
 }
 
+TEST(PooledDeviations, LeaveOutACaseOfDifferentPaths) {
+  std::vector<CaseLaunches> cases{logs(sized(8), {-0.01, 0.0, 0.01}),
+                                  logs(sized(16), {-0.02, 0.0, 0.02})};
+  cases[1].paths = {Path::nvlink, Path::host_memory};
+  const auto deviations = pooled_deviations(cases);
+  EXPECT_NEAR(deviations[0]->deviation, 0.01, 1e-12);
+  EXPECT_NEAR(deviations[1]->deviation, 0.02, 1e-12);
+  EXPECT_TRUE(deviations[1]->alone);
+}
+
 TEST(AssumedDeviation, ChangesAt1MiB) {
   EXPECT_EQ(assumed_deviation(Bytes{(1 << 20) - 1}), kAssumedSmallDeviation);
   EXPECT_EQ(assumed_deviation(Bytes{1 << 20}), kAssumedDeviation);

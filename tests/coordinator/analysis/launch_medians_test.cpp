@@ -97,6 +97,7 @@ TEST(LaunchMedians, KeepPathsWrongDataAndHealth) {
   EXPECT_EQ(all[0].disturbance.level_change, 0.8) << "the larger of the two changes";
   EXPECT_THAT(all[0].paths, ElementsAre(Path::nvlink, Path::host_memory));
   EXPECT_THAT(all[0].wrong_data, EndsWith("rank 1, element 0"));
+  EXPECT_THAT(all[0].launches, IsEmpty()) << "of any record";
   EXPECT_EQ(all[0].unhealthy_samples, 3);
 }
 
