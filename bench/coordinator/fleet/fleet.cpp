@@ -341,7 +341,8 @@ bool is_worse(const FleetNode& a, const FleetNode& b) {
 
 bool is_to_drain(NodeState state) {
   using enum NodeState;
-  static constexpr std::array kNotToBlame{missing, unreadable, stale, inconclusive, not_judged, ok};
+  static constexpr std::array kNotToBlame{missing,      unreadable, odd_machine, stale,
+                                          inconclusive, not_judged, ok};
   return std::ranges::find(kNotToBlame, state) == kNotToBlame.end();
 }
 
@@ -362,8 +363,8 @@ ExitCode exit_code_of(const FleetReport& report) {
   if (trouble || has(NodeState::missing) || has(NodeState::unreadable)) {
     return ExitCode::problem_found;
   }
-  const bool told = has_judged(report) && !has(NodeState::stale) && !has(NodeState::inconclusive) &&
-                    !has(NodeState::not_judged);
+  const bool told = has_judged(report) && !has(NodeState::odd_machine) && !has(NodeState::stale) &&
+                    !has(NodeState::inconclusive) && !has(NodeState::not_judged);
   return told || report.nodes.empty() ? ExitCode::success : ExitCode::inconclusive;
 }
 

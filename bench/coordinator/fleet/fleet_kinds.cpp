@@ -44,7 +44,7 @@ bool has_fewer(const PairLink& own, const PairLink& usual) {
 
 /// Returns "GPU0, GPU1 active NVLinks: 12 of 18 where its peers have 18 of 18; GPU0–GPU1: …": GPUs
 /// first, and together what differs alike.
-std::string differences_text(std::vector<MachineDifference> all) {
+std::string differences_text(std::vector<MachineDifference> all, std::string_view others) {
   const auto pairs = std::ranges::stable_partition(
       all, [](const MachineDifference& each) { return each.what.find("–") == std::string::npos; });
   std::vector<std::string> texts;
@@ -59,19 +59,19 @@ std::string differences_text(std::vector<MachineDifference> all) {
          ++each) {
       subjects.push_back(each->what.substr(0, each->what.size() - rest.size()));
     }
-    texts.push_back(fmt::format("{}{}: {} where its peers have {}", first_named(subjects), rest,
-                                first.after, first.before));
+    texts.push_back(fmt::format("{}{}: {} where {} have {}", first_named(subjects), rest,
+                                first.after, others, first.before));
   }
   return first_named(texts, 3, "; ");
 }
 
 }  // namespace
 
-PeerDifference difference_of(const Machine& own, const Machine& usual) {
+PeerDifference difference_of(const Machine& own, const Machine& usual, std::string_view others) {
   PeerDifference difference;
   const std::string machine = describe_machine(own);
   if (machine != describe_machine(usual)) {
-    difference.text = fmt::format("{} where its peers have {}", machine, describe_machine(usual));
+    difference.text = fmt::format("{} where {} have {}", machine, others, describe_machine(usual));
     return difference;
   }
   for (const RankInfo& rank : own.ranks) {
@@ -90,7 +90,8 @@ PeerDifference difference_of(const Machine& own, const Machine& usual) {
     difference.lacks_links = difference.lacks_links || has_fewer(link, *same);
   }
   const std::vector<MachineDifference> all = differences_of(own, usual);
-  difference.text = all.empty() ? "links that its peers do not have" : differences_text(all);
+  difference.text = all.empty() ? fmt::format("links that {} do not have", others)
+                                : differences_text(all, others);
   return difference;
 }
 
@@ -441,6 +442,18 @@ bool has_uneven_links(const Machine& machine) {
   return counts.size() > 1;
 }
 
+/// Returns the largest kind with the same GPUs and NVLinks that the machines of `own` lack, where
+/// it lacks none of theirs; else null.
+const Kind* kind_with_more_links(const Kind& own, const std::vector<Kind*>& by_size) {
+  const Machine& machine = own.members.front()->machine;
+  const auto found = std::ranges::find_if(by_size, [&](const Kind* kind) {
+    const Machine& other = kind->members.front()->machine;
+    return kind->machine == own.machine && difference_of(machine, other).lacks_links &&
+           !difference_of(other, machine).lacks_links;
+  });
+  return found == by_size.end() ? nullptr : *found;
+}
+
 constexpr std::size_t kMostNamedKinds = 5;
 
 }  // namespace
@@ -466,7 +479,11 @@ Kinds::Kinds(const std::vector<const FleetRecord*>& records, const FleetNames& n
                            has_uneven_links(b->members.front()->machine)};
     return uneven[0] != uneven[1] ? uneven[1] : a->machine < b->machine;
   });
-  for (const Kind* kind : by_size_) largest_.try_emplace(kind->model, kind);
+  for (Kind* kind : by_size_) {
+    largest_.try_emplace(kind->model, kind);
+    if (kind->members.size() < kKindSize) continue;
+    kind->with_more_links = kind_with_more_links(*kind, by_size_);
+  }
   name_kinds();
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,7 +37,9 @@ struct PeerDifference {
   std::vector<int> ranks;    ///< with other links than on its peers
   std::vector<std::pair<int, int>> pairs;
 };
-PeerDifference difference_of(const Machine& own, const Machine& usual);
+/// Says how a machine differs from `usual`; the text calls those like that one `others`.
+PeerDifference difference_of(const Machine& own, const Machine& usual,
+                             std::string_view others = "its peers");
 
 /// Tells whether GPUs of the machine, less than half, fell out: its host is like its peers', and
 /// nobody chose some GPUs for its run. A machine with half of them may be built so.
@@ -92,6 +95,8 @@ struct Kind {
   /// By number of kGpuLinks and rank, how many have which value; 0 is not known.
   std::array<std::map<int, std::map<double, int>>, kGpuLinks.size()> links;
   std::vector<PeerFigure> figures;  ///< by number of FleetNames
+  /// Another kind with the same GPUs and NVLinks that this one lacks; null where there is none.
+  const Kind* with_more_links = nullptr;
 };
 
 /// Asks whether a case may be slow whose log time is by so much above its peers' median: they are

@@ -415,6 +415,14 @@ FleetNode judge_node(const FleetRecord& record, const NodePeers& peers, const Fl
                  : other_gpus ? NodeState::not_judged
                               : NodeState::odd_machine,
                  difference.text, blame_by_links(record.machine, difference));
+  } else if (peers.judges != nullptr && peers.judges->with_more_links != nullptr) {
+    const PeerDifference difference =
+        difference_of(record.machine, peers.judges->with_more_links->members.front()->machine,
+                      "other nodes with the same GPUs");
+    if (difference.lacks_links) {
+      findings.add(NodeState::odd_machine, difference.text,
+                   blame_by_links(record.machine, difference));
+    }
   }
   if (peers.judges != nullptr) {
     look_at_links(record, *peers.judges, findings);

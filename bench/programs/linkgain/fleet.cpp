@@ -78,9 +78,9 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
 
 /// Carries out `linkgain fleet`: prints a line for each node, and writes the file asked for by way
 /// of a temporary one beside it. Returns 1 where a node should be drained or is missing or
-/// unreadable, 2 where all are unreadable, 7 where one is inconclusive or was not judged, else 0;
-/// throws UsageError where something named is not
-/// there or holds no record, or the file is a record or cannot be written.
+/// unreadable, 2 where all are unreadable, 7 where one is an odd machine, stale, inconclusive or
+/// was not judged, else 0; throws UsageError where something named is not there or holds no record,
+/// or the file is a record or cannot be written.
 int carry_out(const FleetCommandOptions& options) {
   const auto files = find_fleet_files(options.records);
   std::vector<NamedFile> inputs;

@@ -23,7 +23,7 @@ enum class NodeState {
   other_path,    ///< messages took another path than on its peers, or than its own run allows
   slow,          ///< far slower than its peers in some case that nothing disturbed
   unhealthy,     ///< GPUs were throttled by heat, power supply or cable
-  odd_machine,   ///< it has links that its peers do not have
+  odd_machine,   ///< it has other links than its peers, or fewer than others with the same GPUs
   stale,         ///< its newest record is far older than its peers'
   inconclusive,  ///< it may be slow, lacks cases, or its peers are two groups
   not_judged,    ///< too few machines are like it
@@ -46,8 +46,8 @@ inline constexpr auto kNames<NodeState> =
                                {NodeState::not_judged, "not judged"},
                                {NodeState::ok, "ok"}});
 
-/// Tells whether the machine is to blame: all but missing, unreadable, stale, inconclusive, not
-/// judged and ok.
+/// Tells whether the machine is to blame: all but missing, unreadable, odd machine, stale,
+/// inconclusive, not judged and ok.
 bool is_to_drain(NodeState state);
 
 struct FleetNode;
@@ -128,8 +128,8 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
 bool has_judged(const FleetReport& report);
 
 /// Returns problem_found where a node is to blame, missing or unreadable; else inconclusive where
-/// one is, is stale or was not judged, else success; usage, which stands for input that cannot be
-/// read, where all nodes are unreadable.
+/// one is, is odd or stale or was not judged, else success; usage, which stands for input that
+/// cannot be read, where all nodes are unreadable.
 ExitCode exit_code_of(const FleetReport& report);
 
 /// A smaller share of samples that were throttled is told, but is no reason to drain.

@@ -275,6 +275,31 @@ TEST_F(Fleet, CountsTheLinksOfEveryPair) {
   EXPECT_THAT(report.drain, ElementsAre("node07"));
 }
 
+/// Which of two numbers of links is right is not known where many machines have each.
+TEST_F(Fleet, DrainsNoMachineForMoreLinksThanItsPeers) {
+  for (const int with_fewer : {10, 6}) {
+    reset();
+    for (int i = 1; i <= 12; ++i) {
+      count_links(node(i), i <= with_fewer ? 17 : 18);
+      for (RankInfo& rank : node(i).machine.ranks) {
+        rank.gpu->nvlink_links_active = i <= with_fewer ? 17 : 18;
+      }
+    }
+    const FleetReport report = judge();
+    EXPECT_THAT(report.drain, IsEmpty());
+    EXPECT_THAT(report.measure_again, IsEmpty());
+    EXPECT_EQ(exit_code_of(report), ExitCode::inconclusive);
+    for (int i = 1; i <= with_fewer; ++i) {
+      const auto each = std::ranges::find(report.nodes, node(i).machine.host, &FleetNode::host);
+      EXPECT_EQ(each->state, NodeState::odd_machine);
+      EXPECT_THAT(
+          each->findings,
+          Contains(HasSubstr("17 of 18 where other nodes with the same GPUs have 18 of 18")));
+      EXPECT_EQ(each->judged_cases, 40);
+    }
+  }
+}
+
 /// As where half a fleet's records are older than the count.
 TEST_F(Fleet, HoldsNoCountThatWasNotTakenAgainstAMachine) {
   for (int i = 1; i <= 5; ++i) count_links(node(i), 18);

@@ -190,13 +190,13 @@ TEST(FleetReport, HasAColumnForMachinesOfSeveralKinds) {
 }
 
 TEST(NodeState, SaysWhetherANodeIsToDrain) {
-  for (const NodeState state :
-       {NodeState::wrong_data, NodeState::faulty, NodeState::incomplete, NodeState::other_path,
-        NodeState::slow, NodeState::unhealthy, NodeState::odd_machine}) {
+  for (const NodeState state : {NodeState::wrong_data, NodeState::faulty, NodeState::incomplete,
+                                NodeState::other_path, NodeState::slow, NodeState::unhealthy}) {
     EXPECT_TRUE(is_to_drain(state)) << name_of(state);
   }
-  for (const NodeState state : {NodeState::missing, NodeState::unreadable, NodeState::stale,
-                                NodeState::inconclusive, NodeState::not_judged, NodeState::ok}) {
+  for (const NodeState state :
+       {NodeState::missing, NodeState::unreadable, NodeState::odd_machine, NodeState::stale,
+        NodeState::inconclusive, NodeState::not_judged, NodeState::ok}) {
     EXPECT_FALSE(is_to_drain(state)) << name_of(state);
   }
 }
@@ -212,6 +212,7 @@ TEST(ExitCodeOfFleet, TellsTrouble) {
   EXPECT_EQ(exit_of(NodeState::missing), ExitCode::problem_found) << "though nothing is to drain";
   EXPECT_EQ(exit_of(NodeState::slow), ExitCode::problem_found);
   EXPECT_EQ(exit_of(NodeState::inconclusive), ExitCode::inconclusive);
+  EXPECT_EQ(exit_of(NodeState::odd_machine), ExitCode::inconclusive);
   EXPECT_EQ(exit_of(NodeState::unreadable), ExitCode::problem_found) << "one among others";
 }
 
