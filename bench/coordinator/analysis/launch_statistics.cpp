@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <regex>
+#include <string>
 #include <utility>
 
 #include "linkgain/analysis/judgement.hpp"
@@ -413,16 +415,28 @@ Path path_of(const Machine& machine, const Case& definition, const VariantResult
 
 namespace {
 
+/// Tells whether a warning of an older version says no more than that a hypervisor took less than
+/// kMuchStolen of each rank's processor.
+bool is_of_little_stolen(const Record& record, const Warning& warning) {
+  static const std::regex alone(
+      "while measuring,? a hypervisor took ([0-9]{1,4}[.][0-9]{2}) processors' time .*");
+  std::smatch found;
+  return is(warning, WarningCode::host_load) && std::regex_match(warning.text, found, alone) &&
+         warning.text.find(';') == std::string::npos &&
+         std::stod(found[1]) <= kMuchStolen * static_cast<double>(record.machine.ranks.size());
+}
+
 /// Takes from the warnings of older versions what says nothing: that variants took the same path
-/// where none chooses one, and that no case was left unmeasured.
+/// where none chooses one, that a hypervisor took little, and that no case was left unmeasured.
 void shorten_warnings(Record& record) {
   const bool any_chooses = std::ranges::any_of(record.cases, [&](const CaseResult& result) {
     return std::ranges::any_of(result.variants, [&](const VariantResult& variant) {
       return choose_path(record, result.variants.front(), variant);
     });
   });
-  std::erase_if(record.warnings, [any_chooses](const Warning& warning) {
-    return !any_chooses && is(warning, WarningCode::same_path);
+  std::erase_if(record.warnings, [&](const Warning& warning) {
+    return (!any_chooses && is(warning, WarningCode::same_path)) ||
+           is_of_little_stolen(record, warning);
   });
   for (Warning& warning : record.warnings) {
     if (!is(warning, WarningCode::budget_used_up)) continue;

@@ -137,7 +137,11 @@ Finding judge_refused(const Check& check, const Topology& topology, const Topolo
   }
   if (!*joined) {
     const auto& ancestor = pair.ancestor;
-    return check.found(fault::p2p_refused_pcie,
+    const auto takes_bridge = [&](int place) {
+      return may_have_nvlink(topology.gpus[static_cast<std::size_t>(place)].nvlink);
+    };
+    const bool fits = takes_bridge(pair.from) && takes_bridge(pair.to);
+    return check.found(fits ? fault::p2p_refused_pcie : fault::p2p_refused_bridgeless,
                        ancestor.measured()
                            ? fmt::format("{} (joined by {})", refused, name_of(ancestor.value()))
                            : refused);

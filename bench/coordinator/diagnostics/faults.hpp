@@ -191,12 +191,15 @@ inline constexpr Fault p2p_refused_machine{
     "turn "
     "the IOMMU off, and try two slots of one CPU; in a virtual machine its host decides. If the "
     "reason stays, reseat the bridge or try another"};
-inline constexpr Fault p2p_refused_pcie{
-    "p2p", warning, "there is neither NVLink nor P2P",
+inline constexpr std::string_view kNoPath =
     "without NVLink and without P2P all messages go through host memory; the p2p and host "
-    "variants then take the same path",
-    "an NVLink bridge, where the GPUs take one, is what helps; PCIe P2P needs GPUs and a "
-    "chipset that support it"};
+    "variants then take the same path";
+inline constexpr Fault p2p_refused_pcie{
+    "p2p", warning, "there is neither NVLink nor P2P", kNoPath,
+    "an NVLink bridge is what helps; PCIe P2P needs GPUs and a chipset that support it"};
+inline constexpr Fault p2p_refused_bridgeless{
+    "p2p", warning, "there is no P2P, and the GPUs have no NVLink", kNoPath,
+    "no bridge fits these GPUs; PCIe P2P needs GPUs and a chipset that support it"};
 inline constexpr Fault p2p_refused_unknown{
     "p2p", warning, "it is refused, and it is not known whether NVLink joins the GPUs",
     "without P2P all messages go through host memory; the p2p and host variants then take "
@@ -398,12 +401,12 @@ inline constexpr auto kAll = places_of(
     thermal_slowdown, links_off_switch, links_lead_nowhere, bridge_unseen, links_down_switch,
     links_down_bridge, links_fewer, switch_link_slow, bridge_link_slow, link_errors, peer_elsewhere,
     p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_machine, p2p_refused_pcie,
-    p2p_refused_unknown, delivery_hangs, delivery_fails, delivery_unused, control_fails,
-    delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing, lanes_missing_at_work,
-    generation_low, generation_low_at_work, iommu_translates, acs_redirects, shm_too_small,
-    shm_small, lock_limited, cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing,
-    worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs,
-    mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug,
-    variable_forbids, variable_affects, log_of_calls, conf_fault, cuda_affected);
+    p2p_refused_bridgeless, p2p_refused_unknown, delivery_hangs, delivery_fails, delivery_unused,
+    control_fails, delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing,
+    lanes_missing_at_work, generation_low, generation_low_at_work, iommu_translates, acs_redirects,
+    shm_too_small, shm_small, lock_limited, cores_too_few, cores_few, ids_contained, ids_hidden,
+    sysfs_missing, worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign,
+    mpirun_differs, mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs,
+    nccl_bug, variable_forbids, variable_affects, log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

@@ -141,10 +141,14 @@ std::string all_joined(const Topology& topology, const Pairs& pairs) {
       through(topology, places), links_text(topology, places), peer_access(topology, pairs).text);
 }
 
+bool all_lack_nvlink(const Topology& topology) {
+  return std::ranges::all_of(topology.gpus,
+                             [](const TopologyGpu& gpu) { return !may_have_nvlink(gpu.nvlink); });
+}
+
 std::string none_joined(const Topology& topology, const Pairs& pairs) {
   const Places places = all_gpus(topology);
-  const bool lack = std::ranges::all_of(
-      topology.gpus, [](const TopologyGpu& gpu) { return !may_have_nvlink(gpu.nvlink); });
+  const bool lack = all_lack_nvlink(topology);
   const PeerAccess peer = peer_access(topology, pairs);
   const std::string names = names_of(topology, places);
   return fmt::format(
@@ -247,8 +251,8 @@ bool is_bad(const Topology& topology, const Pairs& joined) {
          std::ranges::any_of(joined, is_refused);
 }
 
-/// Says what to measure where two GPUs have a bridge that is in order, or could have one; else
-/// empty.
+/// Says what to measure where two GPUs have a bridge that is in order, or could have one, and where
+/// none fits; else empty.
 std::string bridge_advice(const Topology& topology, const Joined& joined) {
   const auto is_bridge = [&](const TopologyPair& pair) {
     return !gpu_at(topology, pair.from).nvlink.switched.value_or(true);
@@ -259,7 +263,10 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
     return "What the bridge is worth: `linkgain run` (2 to 3 minutes, with training)";
   }
   const auto pair = std::ranges::find_if(joined.no, can_be);
-  if (pair == joined.no.end()) return {};
+  if (pair == joined.no.end()) {
+    const bool none_fits = joined.yes.empty() && !joined.no.empty() && all_lack_nvlink(topology);
+    return none_fits ? "No bridge fits these GPUs." : "";
+  }
   const std::string& model = gpu_at(topology, pair->from).name;
   const std::optional<double> rate = bridge_rate(model);
   return fmt::format(

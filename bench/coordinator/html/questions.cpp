@@ -82,33 +82,67 @@ double share_of(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, all));
 }
 
-/// Says "1 of 54 results changed level within a launch, by 3.3 %". That is doubtful where the
-/// answer shows one of them, or where they are many.
+/// Lists the sizes of the row's curve at which its variants are compared.
+std::vector<AnswerRow> sizes_of(const RunSummary& summary, const AnswerRow& row) {
+  std::vector<AnswerRow> sizes;
+  const Curve* const curve = summary.curve_with(row.of);
+  if (curve == nullptr) return sizes;
+  for (const CaseSummary* each : curve->cases) {
+    const AnswerRow own{each, row.other};
+    if (own.comparison() != nullptr && own.comparison()->has_speed_up()) sizes.push_back(own);
+  }
+  return sizes;
+}
+
+/// Finds what the pictures and the question of sizes are about: the first of what the answer speaks
+/// of, or shows, of which several sizes were compared. No case where there is none.
+AnswerRow row_of_sizes(const RunSummary& summary, const Answer& answer) {
+  for (const auto* rows : {&answer.spoken, &answer.rows}) {
+    for (const AnswerRow& row : *rows) {
+      if (sizes_of(summary, row).size() > 1) return row;
+    }
+  }
+  return {};
+}
+
+/// Says "1 of 54 results changed level within a launch, by 3.3 %". That is doubtful where a row of
+/// the answer shows one of them, its curve one that changed by much, or where they are many.
 void add_level_changes(const RunSummary& summary, const Answer& answer,
                        std::vector<Fault>& faults) {
   constexpr double kFew = 0.05;
+  constexpr double kMuch = 0.1;
+  const AnswerRow sized = row_of_sizes(summary, answer);
+  const Curve* const curve = sized.of == nullptr ? nullptr : summary.curve_with(sized.of);
   std::int64_t changed = 0;
   double most = 0.0;
-  bool is_shown = false;
+  double most_of_curve = 0.0;
+  bool is_in_row = false;
   for (const CaseSummary& each : summary.cases) {
     for (const VariantSummary& variant : each.variants) {
       const std::optional<LevelShift>& shift = variant.result->level_shift;
       if (!shift) continue;
       ++changed;
-      most = std::max(most, std::abs(shift->ratio - 1.0));
-      is_shown = is_shown || std::ranges::count(answer.rows, &each, &AnswerRow::of) > 0 ||
-                 std::ranges::count(answer.headroom, &each) > 0;
+      const double change = std::abs(shift->ratio - 1.0);
+      most = std::max(most, change);
+      if (curve != nullptr && std::ranges::count(curve->cases, &each) > 0) {
+        most_of_curve = std::max(most_of_curve, change);
+      }
+      is_in_row = is_in_row || std::ranges::count(answer.rows, &each, &AnswerRow::of) > 0 ||
+                  std::ranges::count(answer.headroom, &each) > 0;
     }
   }
   if (changed == 0) return;
   const std::int64_t results = count_results(summary);
   const double share = share_of(changed, results);
-  faults.push_back(
-      {is_shown || share > kFew ? WarningWeight::doubtful : WarningWeight::notice, share,
-       fmt::format("{} of {} changed level within a launch, by {}{}{}", changed,
-                   counted(results, "result", "results"), changed == 1 ? "" : "up to ",
-                   readable_percent(most, Whole::no), is_shown ? "" : ", none in the answer"),
-       WarningCode::level_change});
+  const bool is_doubtful = is_in_row || most_of_curve > kMuch || share > kFew;
+  const std::string_view where = is_in_row             ? ""
+                                 : most_of_curve > 0.0 ? ", not in the table, but in its curve"
+                                                       : ", none in the answer";
+  faults.push_back({is_doubtful ? WarningWeight::doubtful : WarningWeight::notice, share,
+                    fmt::format("{} of {} changed level within a launch, by {}{}{}", changed,
+                                counted(results, "result", "results"), changed == 1 ? "" : "up to ",
+                                readable_percent(most, Whole::no), where),
+                    WarningCode::level_change});
 }
 
 void add_health_faults(const HealthSummary& health, std::vector<Fault>& faults) {
@@ -127,7 +161,7 @@ void add_health_faults(const HealthSummary& health, std::vector<Fault>& faults) 
 }
 
 /// Lists what the results themselves show and what warnings say, the heaviest first; of what is
-/// neither wrong nor missing what is in more of the run.
+/// neither wrong nor missing first what results show, by how much of the run it is in.
 std::vector<Fault> faults_of(const RunSummary& summary, const Answer& answer) {
   const Record& record = summary.record;
   std::vector<Fault> faults;
@@ -155,7 +189,7 @@ std::vector<Fault> faults_of(const RunSummary& summary, const Answer& answer) {
     const bool is_told =
         row.code != WarningCode::unknown && std::ranges::count(faults, row.code, &Fault::code) > 0;
     if (row.weight == WarningWeight::notice || is_told) continue;
-    faults.push_back({row.weight, 1.0, warning.text});
+    faults.push_back({row.weight, 0.0, warning.text});
   }
   std::ranges::stable_sort(faults, {}, [](const Fault& each) {
     return std::pair(each.weight, each.weight < WarningWeight::doubtful ? 0.0 : -each.share);
@@ -212,18 +246,6 @@ Asked fault_question(const RunSummary& summary, const std::vector<Fault>& faults
   return asked;
 }
 
-/// Lists the sizes of the row's curve at which its variants are compared.
-std::vector<AnswerRow> sizes_of(const RunSummary& summary, const AnswerRow& row) {
-  std::vector<AnswerRow> sizes;
-  const Curve* const curve = summary.curve_with(row.of);
-  if (curve == nullptr) return sizes;
-  for (const CaseSummary* each : curve->cases) {
-    const AnswerRow own{each, row.other};
-    if (own.comparison() != nullptr && own.comparison()->has_speed_up()) sizes.push_back(own);
-  }
-  return sizes;
-}
-
 bool is_faster(const AnswerRow& row) { return row.comparison()->verdict == Verdict::faster; }
 
 /// Says "1 MiB (4.23x)".
@@ -232,8 +254,15 @@ std::string size_text(const AnswerRow& row) {
                      readable_ratio(*row.comparison()->ratio).estimate);
 }
 
-/// Says "From 16 KiB to 512 KiB, most at 64 KiB (1.68x): there send-recv is faster with p2p." of
-/// the sizes around the largest change.
+/// Says "P2P on"; where that does not say against what "v28 than with v29".
+std::string pair_text(const AnswerRow& row) {
+  const std::string first = variant_title(*row.of, 0);
+  if (row.of->contrast != Contrast::variant) return first;
+  return fmt::format("{} than with {}", first, variant_title(*row.of, row.other));
+}
+
+/// Says "From 16 KiB to 512 KiB, most at 64 KiB (1.68x): there send-recv is faster with p2p than
+/// with new." of the sizes around the largest change.
 std::string at_some_sizes(const RunSummary& summary, const AnswerRow& most,
                           const std::string& what) {
   const std::vector<SizeRange> ranges = ranges_like(summary, most);
@@ -241,13 +270,12 @@ std::string at_some_sizes(const RunSummary& summary, const AnswerRow& most,
       ranges.size() == 1 && ranges.front().size() == 1
           ? fmt::format("At {}", size_text(most))
           : fmt::format("From {}, most at {}", ranges_text(ranges, "from"), size_text(most));
-  return fmt::format("{}: there {} is faster with {}.", where, what, variant_title(*most.of, 0));
+  return fmt::format("{}: there {} is faster with {}.", where, what, pair_text(most));
 }
 
-/// Says it where several sizes were measured.
+/// Says it of what several sizes were compared of.
 std::string at_which_size(const RunSummary& summary, const AnswerRow& shown) {
   const std::vector<AnswerRow> sizes = sizes_of(summary, shown);
-  if (sizes.size() < 2) return {};
   const std::string what = spoken_operation(shown.of->definition());
   const std::string largest = size_text(sizes.back());
   std::size_t first = sizes.size();
@@ -257,15 +285,19 @@ std::string at_which_size(const RunSummary& summary, const AnswerRow& shown) {
       return is_faster(each) ? each.comparison()->ratio->value : 0.0;
     });
     if (is_faster(*most)) return at_some_sizes(summary, *most, what);
-    return fmt::format("Not shown: at the largest size of {}, {}, {} is not clearly faster.", what,
-                       largest, variant_title(*shown.of, 0));
+    const Comparison& comparison = *sizes.back().comparison();
+    return fmt::format("Not shown: at the largest size of {}, {}, {}.", what, largest,
+                       comparison.has_interval()
+                           ? variant_title(*shown.of, 0) + " is not clearly faster"
+                           : "one launch cannot show it");
   }
   if (first == 0) {
-    return fmt::format("At every measured size of {}, from {} to {}.", what,
-                       size_text(sizes.front()), largest);
+    return fmt::format(
+        "At every measured size of {}, from {} to {}{}.", what, size_text(sizes.front()), largest,
+        shown.of->contrast == Contrast::variant ? ": faster with " + pair_text(shown) : "");
   }
   return fmt::format("From {} on, up to {}: every such {} is faster with {}.",
-                     size_text(sizes[first]), largest, what, variant_title(*shown.of, 0));
+                     size_text(sizes[first]), largest, what, pair_text(shown));
 }
 
 /// Says how much of the output was checked.
@@ -405,6 +437,14 @@ Text whether_trusted(const RunSummary& summary, const Answer& answer, WarningWei
     return verdict_of("Not yet:", Tone::doubtful,
                       fmt::format(" one {} of each variant decides nothing.", replicate(summary)));
   }
+  const auto single = std::ranges::count_if(answer.rows, [](const AnswerRow& row) {
+    return row.comparison() != nullptr && !row.comparison()->has_interval();
+  });
+  if (2 * single > std::ssize(answer.rows)) {
+    return verdict_of(
+        "Not yet:", Tone::doubtful,
+        fmt::format(" {} of {} rows of the answer have no interval.", single, answer.rows.size()));
+  }
   if (weight == WarningWeight::incomplete) {
     return verdict_of("What was measured,", Tone::doubtful, " within the intervals.");
   }
@@ -501,13 +541,12 @@ Asked path_question(const RunSummary& summary, const Answer& answer) {
 }
 
 Asked size_question(const RunSummary& summary, const Answer& answer) {
-  std::vector<AnswerRow> asked = answer.spoken;
-  std::ranges::copy(answer.rows, std::back_inserter(asked));
-  std::string sizes;
-  for (auto each = asked.begin(); each != asked.end() && sizes.empty(); ++each) {
-    sizes = at_which_size(summary, *each);
-  }
-  return {"pays", "At which size does it pay?", sizes, {}, "sizes"};
+  const AnswerRow row = row_of_sizes(summary, answer);
+  return {"pays",
+          "At which size does it pay?",
+          row.of == nullptr ? Text() : at_which_size(summary, row),
+          {},
+          "sizes"};
 }
 
 Asked trust_question(const RunSummary& summary, const Answer& answer, WarningWeight weight) {

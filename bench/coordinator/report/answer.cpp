@@ -237,8 +237,14 @@ class RowChoice {
       answer.spoken.push_back(row);
       if (is_wrong) break;
     }
-    std::ranges::stable_sort(answer.spoken, std::ranges::greater{},
-                             [](const AnswerRow& row) { return change_of(row.comparison()).low; });
+    const auto is_other_library = [&](const AnswerRow& row) {
+      const auto& all = summary_.record.settings.variants;
+      return row.other < all.size() && all[row.other].environment.size() == 1 &&
+             all[row.other].environment.contains("LINKGAIN_NCCL");
+    };
+    std::ranges::stable_sort(answer.spoken, std::ranges::greater{}, [&](const AnswerRow& row) {
+      return std::pair(is_other_library(row), change_of(row.comparison()).low);
+    });
     speak_of_contrary(answer);
     for (const AnswerRow& row : answer.spoken) {
       const auto known = std::ranges::find(candidates_, row, &Candidate::row);

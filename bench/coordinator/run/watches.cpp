@@ -88,8 +88,6 @@ constexpr double kQuietProcessors = 0.25;
 /// The share of time that is much: our own ranks wait for each other's processor at start, and
 /// seldom after.
 constexpr double kMuchPressure = 0.2;
-/// The share of one processor's time that is much: what a hypervisor's own work takes is below it.
-constexpr double kMuchStolen = 0.02;
 /// A second, of all ranks of the one job that works. Timers and kernel threads interrupt a spinning
 /// rank a few times a second, a process that shares its processor 100 times and more.
 constexpr double kManySwitches = 50.0;
@@ -377,7 +375,7 @@ void HostWatch::tell() {
     found.push_back(fmt::format("processes waited for a processor in {:.0f} % of the time",
                                 100 * pressure_s_ / seconds_));
   }
-  if (stolen_s_ > kMuchStolen * seconds_) {
+  if (stolen_s_ > kMuchStolen * ranks_here() * seconds_) {
     found.push_back(
         fmt::format("a hypervisor took {:.2f} processors' time for others", stolen_s_ / seconds_));
   }

@@ -34,8 +34,8 @@ struct Answer {
   /// What the sentence is about: for each later variant what is shown to have changed most, of
   /// those whose intervals do not tell which did the first row, and of a setting the largest change
   /// of the sizes around that. Where nothing is shown to differ, or data are wrong, the first row.
-  /// What changed most of all comes first, and of settings what changed most the other way within
-  /// kMostSentences. Empty where there is no row.
+  /// What changed most of all comes first, other versions of NCCL before settings, and of settings
+  /// what changed most the other way within kMostSentences. Empty where there is no row.
   std::vector<AnswerRow> spoken{};
   /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
   /// size, of latencies the smallest, and the size whose ratio is shown to be the largest where

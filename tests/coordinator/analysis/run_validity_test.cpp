@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
@@ -88,6 +89,19 @@ TEST(Summarise, TakesFromOldWarningsWhatSaysNothing) {
   summarise(record);
   ASSERT_THAT(record.warnings, SizeIs(2)) << "host sets another path";
   EXPECT_THAT(record.warnings[1].text, testing::HasSubstr("up: 2 of 5 launches"));
+  const auto stolen = [](const char* processors) {
+    return Warning{name_of(WarningCode::host_load),
+                   std::string("while measuring a hypervisor took ") + processors +
+                       " processors' time for others",
+                   ""};
+  };
+  const Warning much = stolen("0.27");
+  record.machine.ranks.resize(2);
+  record.warnings.push_back(stolen("0.03"));
+  record.warnings.push_back(much);
+  summarise(record);
+  ASSERT_THAT(record.warnings, SizeIs(3)) << "0.03 of two processors is little";
+  EXPECT_EQ(record.warnings.back(), much);
   for (Variant& variant : record.settings.variants) variant.environment = {{"NCCL_ALGO", "Ring"}};
   record.settings.environment_in_force.clear();
   summarise(record);

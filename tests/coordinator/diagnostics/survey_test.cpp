@@ -64,6 +64,8 @@ TEST_F(SurveyTest, EveryScenarioShowsItsFault) {
   expect_finding(survey_of("one-link-down"), "nvlink-links", "GPU0", problem, "17 of 18");
   expect_finding(survey_of("p2p-refused"), "p2p", "GPU0-GPU1", problem, "refused");
   expect_finding(survey_of("no-nvlink"), "nvlink-links", "GPU0", ok, "has no NVLink");
+  EXPECT_THAT(finding_of(survey_of("no-nvlink"), "p2p", "GPU0-GPU1").advice,
+              HasSubstr("no bridge fits"));
   expect_finding(survey_of("persistence-off"), "persistence", "GPU0", warning, "off");
   expect_finding(survey_of("exclusive"), "compute-mode", "GPU0", warning, "one process");
   expect_finding(survey_of("prohibited"), "compute-mode", "GPU0", problem, "prohibited");

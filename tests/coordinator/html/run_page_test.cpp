@@ -72,9 +72,9 @@ std::string answer_of(const Record& record) {
 
 TEST(RunPage, AnswersWhatAReaderAsks) {
   Situations answers;
-  for (const char* folder :
-       {"2xH200-default", "2xH200-full", "4xH200-default", "2xH200-training", "2xH200-kernels",
-        "2xH200-node-1", "2xH100-ddp-bf16", "2xH200-nccl-versions"}) {
+  for (const char* folder : {"2xH200-default", "2xH200-full", "4xH200-default", "2xH200-training",
+                             "2xH200-kernels", "2xH200-node-1", "2xH100-ddp-bf16",
+                             "2xH200-nccl-versions", "2xH200-nccl-send_recv", "2xH200-copies"}) {
     answers.add(folder, answer_of(recorded(folder)));
   }
   Record record = recorded("2xH200-default");

@@ -460,10 +460,16 @@ TEST_F(RunOnAHost, OfARunOnGpusIsOnlyWarnedOf) {
 
 TEST_F(RunOnAHost, PressureStealAndSwitchesAreNamed) {
   pressure_ = 0.3;
-  stolen_ = 0.05;
+  stolen_ = 0.2;
   switches_ = 240.0;
   run_beside([](double) { return 0.0; });
   expect_golden(warnings(), "host_load.txt");
+}
+
+TEST_F(RunOnAHost, WhatAHypervisorsOwnWorkTakesIsNoWarning) {
+  stolen_ = 0.08;
+  run_beside([](double) { return 0.0; });
+  EXPECT_EQ(warnings(), "");
 }
 
 }  // namespace
