@@ -45,6 +45,41 @@ TEST_F(ExecCommand, NamesTheInterpreterThatAScriptLacks) {
   EXPECT_FALSE(exists(folder_ / "out"));
 }
 
+TEST_F(ExecCommand, SeesWhichVariablesItsProcessesHave) {
+  write_script("unset.sh", "#!/bin/sh\nunset NCCL_P2P_DISABLE\nsleep 0.7\n");
+  write_script("fixed.sh", "#!/bin/sh\nNCCL_P2P_DISABLE=0 sleep 0.7\n");
+  std::filesystem::create_symlink("/usr/bin/python3", folder_ / "docker");
+  std::ofstream(folder_ / "run") << "import time; time.sleep(0.7)\n";
+  write_script("in_docker.sh", "#!/bin/sh\n./docker run image train\n");
+  for (const Words& command : {Words{"./unset.sh"}, Words{"./fixed.sh"}, Words{"./in_docker.sh"},
+                               Words{"env", "-u", "NCCL_P2P_DISABLE", "sleep", "0.7"},
+                               Words{"env", "-i", "/bin/sleep", "0.7"}}) {
+    const Outcome outcome = with_status(0, run({"--rounds", "1"}, command));
+    ASSERT_THAT(warning_codes(), Contains("exec-container")) << command[0];
+    EXPECT_THAT(warning("exec-container").at("text").get<std::string>(),
+                testing::EndsWith("P2P was not switched"))
+        << command[0];
+    EXPECT_THAT(outcome.output, HasSubstr("Variant")) << command[0];
+  }
+}
+
+// A short helper, or one beside the program, need not have them.
+TEST_F(ExecCommand, SeesNoFaultInHelpersWithoutVariables) {
+  write_script("work.py",
+               "#!/usr/bin/env python3\nimport os, subprocess, time\n"
+               "helper = subprocess.Popen(['/bin/sleep', '0.7'], env={'A': '1'})\n"
+               "end = time.monotonic() + 0.7\n"
+               "while time.monotonic() < end: pass\nhelper.wait()\n");
+  write_script("helper.sh", "#!/bin/sh\nenv -i /bin/true\nenv -i /bin/true\nsleep 0.7\n");
+  write_script("paths.sh", "#!/bin/sh\nexport MY_PATH=/a:$MY_PATH\nsleep 0.7\n");
+  for (const Words& command : {Words{"./work.py"}, Words{"./helper.sh"}, Words{"./paths.sh"}}) {
+    with_status(0, run({"--rounds", "1", "--variant", "p2p", "--variant",
+                        "x:NCCL_P2P_DISABLE=1,MY_PATH=/b"},
+                       command));
+    EXPECT_THAT(warning_codes(), Not(Contains("exec-container"))) << command[0];
+  }
+}
+
 TEST_F(ExecCommand, EndsWhatAProgramLeavesBehind) {
   write_script("daemon",
                "#!/bin/sh\n(setsid sleep 1000 &)\n"

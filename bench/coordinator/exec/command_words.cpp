@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -155,16 +156,62 @@ bool takes_next(const Wrapper& wrapper, std::string_view word) {
   return word.find_first_of(wrapper.letters, 1) == word.size() - 1;
 }
 
+/// Says whether the letter is among short options: -i and -iu are such of i.
+bool has_letter(std::string_view word, char letter) {
+  return word.starts_with('-') && !word.starts_with("--") && word.find(letter) != word.npos;
+}
+
+/// Keeps those variables that a list names, "A,B=2", with the values that it gives.
+Environment listed(std::string_view list, const Environment& environment) {
+  Environment kept;
+  for (const std::string& each : split(list, ',')) {
+    const std::size_t equals = each.find('=');
+    const std::string name = each.substr(0, equals);
+    if (equals != each.npos) {
+      kept[name] = each.substr(equals + 1);
+    } else if (environment.contains(name)) {
+      kept[name] = environment.at(name);
+    }
+  }
+  return kept;
+}
+
+/// Takes away what an option of env takes away; `next` may be its value.
+void unset_by_env(const std::string& word, const std::string& next, Environment& environment) {
+  constexpr std::string_view kUnset = "--unset=";
+  if (word == "-" || word == "--ignore-environment" || has_letter(word, 'i')) environment.clear();
+  if (word == "--unset" || (has_letter(word, 'u') && word.ends_with('u'))) environment.erase(next);
+  if (word.starts_with(kUnset)) environment.erase(word.substr(kUnset.size()));
+  if (word.starts_with("-u")) environment.erase(word.substr(2));
+}
+
+/// Keeps what sudo passes on: what --preserve-env lists, all of it with -E, and nothing without.
+Environment kept_by_sudo(Words options, const Environment& environment) {
+  constexpr std::string_view kListed = "--preserve-env=";
+  for (const std::string& word : options) {
+    if (word == "--preserve-env" || has_letter(word, 'E')) return environment;
+    if (word.starts_with(kListed)) return listed(word.substr(kListed.size()), environment);
+  }
+  return {};
+}
+
 /// Leaves the words of the program that the wrapper runs, and keeps what it sets for it.
 Words wrapped_words(const Wrapper& wrapper, Words words, Environment& environment) {
   words = words.subspan(1);
+  const Words all = words;
   const auto drop = [&](std::ptrdiff_t count) {
     words = words.last(words.size() - std::min(words.size(), static_cast<std::size_t>(count)));
   };
   while (!words.empty() && words.front().starts_with('-')) {
     const bool is_last = words.front() == "--";
+    if (wrapper.name == "env") {
+      unset_by_env(words.front(), words.size() > 1 ? words[1] : "", environment);
+    }
     drop(takes_next(wrapper, words.front()) ? 2 : 1);
     if (is_last) break;
+  }
+  if (wrapper.name == "sudo") {
+    environment = kept_by_sudo(all.first(all.size() - words.size()), environment);
   }
   drop(wrapper.operands);
   while (wrapper.takes_assignments && !words.empty()) {
@@ -193,10 +240,11 @@ bool is_of_containers(std::string_view program) {
   return is_among(file_name(program), "docker|podman|nerdctl");
 }
 
-/// Says whether "run" or "exec" is what docker is to do; compose has its variables in a file.
+/// Says whether "run", "exec" or "start" is what docker is to do; compose has its variables in a
+/// file.
 bool starts_in_container(const Words& words) {
   const auto found = std::ranges::find_if(
-      words, [](const std::string& word) { return is_among(word, "run|exec|compose"); });
+      words, [](const std::string& word) { return is_among(word, "run|exec|start|compose"); });
   return found != words.end() && *found != "compose";
 }
 
@@ -222,24 +270,91 @@ std::vector<std::string> passed_variables(Words words) {
   return passed;
 }
 
+/// Lists what a container of docker gets.
+Environment passed_by_docker(Words words, const Environment& environment) {
+  Environment inside;
+  if (has_option(words, "--env-file|--env-host")) inside = environment;
+  for (const std::string& passed : passed_variables(words)) {
+    for (const auto& [name, value] : listed(passed, environment)) inside[name] = value;
+  }
+  return inside;
+}
+
+/// Lists what srun passes on: all but for --export=NONE or --export=A,B.
+Environment passed_by_srun(Words words, const Environment& environment) {
+  constexpr std::string_view kExport = "--export=";
+  for (const std::string& word : words) {
+    if (!word.starts_with(kExport)) continue;
+    const std::string list = word.substr(kExport.size());
+    Environment inside = listed(list, environment);
+    if (is_among("ALL", fmt::format("{}", fmt::join(split(list, ','), "|")))) {
+      inside.insert(environment.begin(), environment.end());
+    }
+    return inside;
+  }
+  return environment;
+}
+
+/// Lists what the words for the other host's shell set: ssh passes nothing on.
+Environment assigned_behind_ssh(Words words) {
+  Environment inside;
+  for (const std::string& word : words) {
+    for (const std::string& each : split(word, ' ')) {
+      if (is_assignment(each))
+        inside[each.substr(0, each.find('='))] = each.substr(each.find('=') + 1);
+    }
+  }
+  return inside;
+}
+
+/// Says whether apptainer is to start without the variables, by an option before the image.
+bool is_cleaned(Words words) {
+  bool is_behind_option = false;
+  for (const std::string& word : words.subspan(1)) {
+    const bool is_option = word.starts_with('-');
+    if (is_among(word, "-e|-C|--cleanenv|--containall")) return true;
+    if (!is_option && !is_behind_option && !is_among(word, "exec|run|shell")) return false;
+    is_behind_option = is_option;
+  }
+  return false;
+}
+
+/// Lists what the program gets that stands behind those of another host or container; nothing
+/// where the words begin with none of these.
+std::optional<Environment> passed_on(Words words, const Environment& environment) {
+  const std::string_view program = file_name(words.front());
+  if (is_of_containers(program) && starts_in_container(words)) {
+    return passed_by_docker(words, environment);
+  }
+  if (program == "srun") return passed_by_srun(words, environment);
+  const auto sends = [](const std::string& word) {
+    return word.find("SendEnv") != word.npos || word.find("SetEnv") != word.npos;
+  };
+  if (program == "ssh" && std::ranges::none_of(words, sends)) {
+    return assigned_behind_ssh(words);
+  }
+  if (is_among(program, "kubectl|oc") && has_option(words, "exec")) return Environment{};
+  if (is_among(program, "apptainer|singularity") && is_cleaned(words)) return Environment{};
+  return std::nullopt;
+}
+
 }  // namespace
 
 Environment received(const std::vector<std::string>& command, Environment environment) {
   const Words words = without_wrappers(command, environment);
-  if (words.empty() || !is_of_containers(words.front()) || !starts_in_container(words)) {
-    return environment;
-  }
-  Environment inside;
-  if (has_option(words, "--env-file|--env-host")) inside = environment;
-  for (const std::string& passed : passed_variables(words)) {
-    const std::string name = passed.substr(0, passed.find('='));
-    if (name.size() < passed.size()) {
-      inside[name] = passed.substr(name.size() + 1);
-    } else if (environment.contains(name)) {
-      inside[name] = environment.at(name);
-    }
-  }
-  return inside;
+  const std::optional<Environment> inside =
+      words.empty() ? std::nullopt : passed_on(words, environment);
+  if (!inside) return environment;
+  // The program may stand behind another env, in the container or on the other host.
+  const auto env =
+      std::ranges::find(words, "env", [](const auto& word) { return file_name(word); });
+  return received(std::vector<std::string>(env, words.end()), *inside);
+}
+
+bool starts_container(const std::vector<std::string>& command) {
+  Environment unused;
+  const Words words = without_wrappers(command, unused);
+  return !words.empty() && is_of_containers(words.front());
 }
 
 bool starts_with_compose(const std::vector<std::string>& command) {

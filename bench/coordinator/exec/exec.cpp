@@ -18,6 +18,7 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
+#include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/warning.hpp"
@@ -57,6 +58,9 @@ class Rounds {
         result.variants.emplace_back().variant = variant.name;
       }
     }
+    for (int variant = 0; variant < variant_count(); ++variant) {
+      received_.push_back(environment_received(plan, variant, {}));
+    }
     steps_ = static_cast<int>(plan.variants.size()) * (plan.warm_up + plan.rounds);
   }
 
@@ -66,6 +70,7 @@ class Rounds {
     read_errors();
     journal_.write_head(record_);
     warn_of_rates({});
+    warn_of_compose();
     warn_of_containers();
     warm_up();
     StopReason stopped = run_rounds(1, plan_.rounds);
@@ -91,7 +96,11 @@ class Rounds {
   bool read_errors();
   void warn_at_once(const Warning& warning);
   void warn_of_rates(const std::map<std::string, MetricValues>& values);
+  std::vector<std::string> words_of(int variant) const;
+  const Environment& set_by(int variant) const;
+  void warn_of_compose();
   void warn_of_containers();
+  void note_received(const RunReport& report);
   void warm_up();
   bool fits(int runs) const;
   StopReason run_rounds(int first, int last);
@@ -121,6 +130,8 @@ class Rounds {
   JournalWriter& journal_;
   ExecObserver& observer_;
   ErrorReadings errors_;
+  std::vector<Environment> received_;  ///< by variant, an empty value where one reaches no program
+  std::set<std::pair<int, std::string>> arrived_;  ///< variables of variants that programs had
   Clock::time_point start_ = Clock::now();
   std::vector<int> failures_;  ///< in a row, by variant
   std::vector<int> runs_;      ///< begun, without warm-ups, by variant
@@ -232,6 +243,7 @@ void Rounds::keep(const RunReport& report, int position) {
   seen.evidence = report.evidence;
   const auto time = report.values.find(std::string(ProgramMetric::kTime));
   if (time != report.values.end()) seen.seconds = time->second.samples.front();
+  note_received(report);
   journal_.write_program_run(seen);
   for (const std::string& note : report.notes) {
     record_.warnings.push_back(
@@ -314,45 +326,81 @@ void Rounds::warn_of_rates(const std::map<std::string, MetricValues>& values) {
   }
 }
 
-/// Warns of variables of variants that do not reach the program, as a container does not get them
-/// or the command sets them itself, and of those that a file of compose must list.
-void Rounds::warn_of_containers() {
+std::vector<std::string> Rounds::words_of(int variant) const {
+  return plan_.server ? server_of(plan_, {.variant = variant})
+                      : command_of(plan_, {.variant = variant});
+}
+
+const Environment& Rounds::set_by(int variant) const {
+  return plan_.variants[static_cast<std::size_t>(variant)].environment;
+}
+
+/// Warns of variables that a file of compose must list.
+void Rounds::warn_of_compose() {
   std::set<std::string> names;
-  std::set<std::string> for_compose;
-  bool is_set_by_command = false;
   for (int variant = 0; variant < variant_count(); ++variant) {
-    const Environment inside = environment_received(plan_, variant, {});
-    const RunPlace place{.variant = variant};
-    const bool by_compose =
-        starts_with_compose(plan_.server ? server_of(plan_, place) : command_of(plan_, place));
-    for (const auto& [name, value] :
-         plan_.variants[static_cast<std::size_t>(variant)].environment) {
-      if (by_compose) for_compose.insert(name);
-      if (inside.at(name) == value) continue;
-      names.insert(name);
-      is_set_by_command = is_set_by_command || !inside.at(name).empty();
-    }
-  }
-  if (!for_compose.empty()) {
-    const std::string all = fmt::format("{}", fmt::join(for_compose, ", "));
-    warn_at_once(
-        {name_of(WarningCode::exec_compose),
-         fmt::format("compose passes on only what environment: of its file lists; variants set {}",
-                     all),
-         fmt::format("list them there, without values: environment: [{}]", all)});
+    if (!starts_with_compose(words_of(variant))) continue;
+    for (const auto& [name, value] : set_by(variant)) names.insert(name);
   }
   if (names.empty()) return;
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  warn_at_once(
+      {name_of(WarningCode::exec_compose),
+       fmt::format("compose passes on only what environment: of its file lists; variants set {}",
+                   all),
+       fmt::format("list them there, without values: environment: [{}]", all)});
+}
+
+/// Warns of variables of variants that do not reach the program, as a container or sudo does not
+/// pass them on or the command sets them itself.
+void Rounds::warn_of_containers() {
+  std::set<std::string> names;
+  bool is_set_by_command = false;
+  bool is_in_container = false;
+  for (int variant = 0; variant < variant_count(); ++variant) {
+    const Environment& received = received_[static_cast<std::size_t>(variant)];
+    for (const auto& [name, value] : set_by(variant)) {
+      if (received.at(name) == value) continue;
+      names.insert(name);
+      is_set_by_command = is_set_by_command || !received.at(name).empty();
+      is_in_container = is_in_container || starts_container(words_of(variant));
+    }
+  }
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
   const bool is_p2p = std::ranges::any_of(
       names, [](const std::string& name) { return name.starts_with("NCCL_P2P_"); });
   Warning warning = warning_of(
       WarningCode::exec_container,
-      fmt::format("{} of the variants {} not reach the program{}", fmt::join(names, ", "),
+      fmt::format("{} of the variants {} not reach the program{}", all,
                   names.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
   warning.advice =
-      is_set_by_command
-          ? fmt::format("give the command no values for {}", fmt::join(names, ", "))
-          : fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
-  warn_at_once(warning);
+      is_set_by_command ? fmt::format("give the command no values for {}", all)
+      : is_in_container
+          ? fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "))
+          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
+                        fmt::join(names, ","));
+  if (!names.empty() && std::ranges::count(record_.warnings, warning) > 0) return;
+  std::erase_if(record_.warnings, [&](const Warning& each) { return each.code == warning.code; });
+  if (!names.empty()) warn_at_once(warning);
+}
+
+/// Notes what processes of the run had; what reached the program once is not lost in a later run.
+void Rounds::note_received(const RunReport& report) {
+  if (!report.received) return;
+  const auto variant = static_cast<std::size_t>(report.place.variant);
+  const Environment& own = set_by(report.place.variant);
+  Settings& settings = record_.settings;
+  for (const auto& [name, value] : *report.received) {
+    const bool has_arrived = own.contains(name) && own.at(name) == value;
+    if (has_arrived) arrived_.emplace(report.place.variant, name);
+    if (!has_arrived && arrived_.contains({report.place.variant, name})) continue;
+    received_[variant][name] = value;
+    if (variant >= settings.environment_in_force.size()) continue;
+    settings.environment_in_force[variant][name] =
+        has_arrived ? settings.variants[variant].environment.at(name)
+                    : without_secrets(Environment{{name, value}}).at(name);
+  }
+  warn_of_containers();
 }
 
 void Rounds::warm_up() {

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
@@ -182,6 +183,8 @@ class ProgramWatch::Impl {
     neighbours_ = {};
     neighbours_.not_looked = no_gpus_;
     neighbour_ids_.clear();
+    seen_.clear();
+    on_gpus_.clear();
     std::erase_if(own_, [](std::int64_t pid) { return !is_alive(pid); });
     unattributed_ = false;
     trees_.clear();
@@ -237,6 +240,15 @@ class ProgramWatch::Impl {
     evidence.neighbours = neighbours_;
     evidence.cost_s = begin_cost_ + thread_cost_ + thread_processor_time().value - cost;
     return evidence;
+  }
+
+  std::vector<SeenProcess> processes() const {
+    std::vector<SeenProcess> all;
+    for (const auto& [id, process] : seen_) {
+      all.push_back(process);
+      all.back().may_use_p2p = on_gpus_.contains(id) || nccl_.has_mapped(process.entry);
+    }
+    return all;
   }
 
  private:
@@ -313,9 +325,26 @@ class ProgramWatch::Impl {
       for (const ProcessEntry& process : each.find()) {
         own_.insert(process.id);
         all.push_back(process);
+        if (&each == &trees_.front()) note_process(process);
       }
     }
     return all;
+  }
+
+  /// Keeps an environment that was read where it can be read no longer.
+  void note_process(const ProcessEntry& process) {
+    SeenProcess now{.entry = process};
+    const auto read = [&](const char* name) {
+      return read_process_file(fmt::format("/proc/{}/{}", process.id, name));
+    };
+    now.words = split(read("cmdline"), '\0');
+    now.environment = parse_environment(read("environ"));
+    SeenProcess& seen = seen_[process.id];
+    if (seen.entry.start == process.start) {
+      if (!now.environment) now.environment = std::move(seen.environment);
+      if (process.state == 'Z') now.words = std::move(seen.words);
+    }
+    seen = std::move(now);
   }
 
   void sample_health() {
@@ -352,6 +381,7 @@ class ProgramWatch::Impl {
       const bool own = std::ranges::any_of(
           processes, [&](const GpuProcess& each) { return own_.contains(each.pid); });
       lists_own_ = lists_own_ || own;
+      for (const GpuProcess& each : processes) on_gpus_.insert(each.pid);
       if (own && !before) used_.insert(gpu);
     }
     for (const auto& [gpu, processes] : listed) {
@@ -385,7 +415,9 @@ class ProgramWatch::Impl {
   // These are one run's, written by begin() and end() while no thread runs, and by the thread.
   Clock::time_point start_{};
   std::vector<WatchedGpu> gpus_;  ///< that its variant sees
-  std::set<int> used_;            ///< GPUs that a process of the command was listed on
+  std::map<pid_t, SeenProcess> seen_;
+  std::set<std::int64_t> on_gpus_;  ///< ids of processes, as the driver lists them
+  std::set<int> used_;              ///< GPUs that a process of the command was listed on
   double begin_cost_ = 0.0;
   double thread_cost_ = 0.0;
   NcclFinder nccl_;
@@ -414,6 +446,20 @@ std::vector<GpuFault> ProgramWatch::faults() const { return impl_->faults(); }
 void ProgramWatch::begin(std::size_t variant) { impl_->begin(variant); }
 void ProgramWatch::follow(const Process& process) { impl_->follow(process); }
 RunEvidence ProgramWatch::end() { return impl_->end(); }
+std::vector<SeenProcess> ProgramWatch::processes() const { return impl_->processes(); }
+
+std::optional<Environment> parse_environment(std::string_view environ) {
+  Environment environment;
+  while (!environ.empty()) {
+    const std::string_view text = environ.substr(0, environ.find('\0'));
+    environ.remove_prefix(std::min(environ.size(), text.size() + 1));
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos) return std::nullopt;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (environment.empty()) return std::nullopt;
+  return environment;
+}
 
 std::vector<MappedNccl> nccl_in_maps(std::string_view maps) {
   constexpr std::string_view kDeleted = " (deleted)";
@@ -450,6 +496,11 @@ void NcclFinder::look(const std::vector<ProcessEntry>& processes) {
     looked.left = looked.pause;
     looked.pause = std::min(2 * looked.pause + 1, kLongestPause);
   }
+}
+
+bool NcclFinder::has_mapped(const ProcessEntry& process) const {
+  const auto found = looked_.find({process.id, process.start});
+  return found != looked_.end() && !found->second.paths.empty();
 }
 
 void NcclFinder::count(pid_t process, const MappedNccl& found) {

@@ -36,9 +36,13 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders);
 std::string how_to_wait(const std::vector<std::string>& command);
 
 /// Says which variables the program of a command gets where the command gets `environment`: env
-/// sets some, and a container of docker, podman or nerdctl has those alone that -e or --env sets or
-/// passes on, all of them with --env-file or --env-host.
+/// sets and unsets some, sudo, ssh, kubectl exec, srun --export and apptainer --cleanenv pass on
+/// none or some, and a container of docker, podman or nerdctl has those alone that -e or --env sets
+/// or passes on, all of them with --env-file or --env-host.
 Environment received(const std::vector<std::string>& command, Environment environment);
+
+/// Tells whether the command is one of docker, podman or nerdctl.
+bool starts_container(const std::vector<std::string>& command);
 
 /// Tells whether compose starts the program, with the variables that its file lists: no -e names
 /// some.

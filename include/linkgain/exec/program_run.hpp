@@ -32,7 +32,10 @@ struct RunReport {
   std::vector<std::string> notes{};       ///< what else went wrong
   std::vector<std::string> hang{};        ///< where it passed a limit: who of it hung, a line each
   RunEvidence evidence{};                 ///< what was seen of it from outside
-  Seconds waited{};                       ///< for how long it waited for its output to be read
+  /// What its program had of the variables that variants set: empty values of its own variant's
+  /// that did not reach it. Absent where none of its processes was seen.
+  std::optional<Environment> received{};
+  Seconds waited{};  ///< for how long it waited for its output to be read
   /// Standard output and error, as they came: the command's, or those of a server that failed.
   std::filesystem::path log;
 };

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/hardware/neighbours.hpp"
@@ -34,6 +36,7 @@ class NcclFinder {
 
   /// Counts the processes whose mappings could be read at least once.
   int processes_looked() const { return static_cast<int>(looked_.size()); }
+  bool has_mapped(const ProcessEntry& process) const;
   /// Returns every library that any process had mapped, in the order of their paths.
   std::vector<MappedNccl> found() const;
 
@@ -52,6 +55,19 @@ class NcclFinder {
   std::map<Identity, Looked> looked_;
   std::map<std::pair<std::string, bool>, MappedNccl> libraries_;
 };
+
+/// A process of a run as it was last seen.
+struct SeenProcess {
+  ProcessEntry entry{};
+  std::vector<std::string> words{};  ///< of its command line
+  /// Absent where it could not be read, as another user's, or the program has overwritten it.
+  std::optional<Environment> environment{};
+  bool may_use_p2p = false;  ///< it was on a GPU or had NCCL mapped
+};
+
+/// Takes the text of /proc/PID/environ apart; nothing where it is empty or no such text: programs
+/// write their titles over it.
+std::optional<Environment> parse_environment(std::string_view environ);
 
 /// Watches the GPUs of this host, and what a command does with them, from outside. The GPUs of a
 /// run are those that its variant's CUDA_VISIBLE_DEVICES leaves; all where it is not set or names a
@@ -90,6 +106,8 @@ class ProgramWatch {
   void follow(const Process& process);
   /// Ends, after the last tree of the run has.
   RunEvidence end();
+  /// Lists the processes of the run that has ended, those of the first tree that was followed.
+  std::vector<SeenProcess> processes() const;
 
  private:
   class Impl;

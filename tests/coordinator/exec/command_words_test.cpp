@@ -92,26 +92,75 @@ TEST(HowToWait, LooksBehindProgramsThatRunAnother) {
   EXPECT_EQ(how_to_wait({}), "");
 }
 
-TEST(Received, IsWhatAContainerIsGivenAndTheCommandSets) {
-  const auto inside = [](const std::string& command) {
-    return received(split_words(command, ""), {{"A", "1"}, {"B", "2"}});
-  };
-  for (const char* none : {"docker run --rm --gpus all image train", "podman run image",
-                           "nerdctl run -it image", "sudo /usr/bin/docker container run image",
-                           "docker exec box train", "docker run -e C image"}) {
+Environment inside(const std::string& command) {
+  return received(split_words(command, ""), {{"A", "1"}, {"B", "2"}});
+}
+
+TEST(Received, IsNothingWhereTheCommandPassesNothingOn) {
+  for (const char* none : {"docker run --rm --gpus all image train",
+                           "podman run image",
+                           "nerdctl run -it image",
+                           "sudo /usr/bin/docker container run image",
+                           "docker exec box train",
+                           "docker run -e C image",
+                           "docker start -a box",
+                           "sudo train",
+                           "sudo -u me train",
+                           "sudo docker run -e A image",
+                           "env -i train",
+                           "env - train",
+                           "env -u A --unset=B train",
+                           "env -uA -u B train",
+                           "nice env -iu C train",
+                           "ssh node train",
+                           "ssh -p 22 node 'cd x && train'",
+                           "kubectl exec pod -- train",
+                           "srun --export=NONE train",
+                           "srun -n 2 --export=C train",
+                           "apptainer exec --nv --cleanenv image train",
+                           "singularity run --bind /x -e image"}) {
     EXPECT_THAT(inside(none), IsEmpty()) << none;
   }
+  for (const char* one :
+       {"sudo A=7 train", "sudo env A=7 train", "ssh node A=7 train", "ssh node 'A=7 train'",
+        "ssh node env A=7 train", "env -i A=7 train", "docker run image env A=7 train",
+        "kubectl exec pod -- env A=7 train", "srun --export=A=7 train"}) {
+    EXPECT_THAT(inside(one), ElementsAre(Pair("A", "7"))) << one;
+  }
+}
+
+TEST(Received, IsWhatAContainerIsGivenAndTheCommandSets) {
+  EXPECT_THAT(inside("sudo --preserve-env=A train"), ElementsAre(Pair("A", "1")));
   EXPECT_THAT(inside("docker run -e A image train"), ElementsAre(Pair("A", "1")));
   EXPECT_THAT(inside("docker exec --env A=7 -e AB=x box train"),
               ElementsAre(Pair("A", "7"), Pair("AB", "x")));
   EXPECT_THAT(inside("env A=7 docker run -e A image"), ElementsAre(Pair("A", "7")));
-  for (const char* all :
-       {"docker run -e A -e B image", "docker run -eA --env=B image", "docker run -ite A --env B i",
-        "podman run --env-host image", "docker run --env-file=file image",
-        "docker run --env-file file image", "docker run -e A=1 -e B=2 image",
-        "docker compose run x", "docker pull image", "train run", "env A=1", ""}) {
+  for (const char* all : {"docker run -e A -e B image",
+                          "docker run -eA --env=B image",
+                          "docker run -ite A --env B i",
+                          "podman run --env-host image",
+                          "docker run --env-file=file image",
+                          "docker run --env-file file image",
+                          "docker run -e A=1 -e B=2 image",
+                          "docker compose run x",
+                          "docker pull image",
+                          "train run",
+                          "env A=1",
+                          "sudo -E train",
+                          "sudo --preserve-env train",
+                          "sudo -nE train",
+                          "env -u C train",
+                          "srun train",
+                          "srun --export=ALL,C=3 env -u C train",
+                          "ssh -o SendEnv=A node train",
+                          "kubectl get exec-x",
+                          "apptainer exec --nv image train -e",
+                          "train -i -u A",
+                          ""}) {
     EXPECT_THAT(inside(all), ElementsAre(Pair("A", "1"), Pair("B", "2"))) << all;
   }
+  EXPECT_THAT(inside("docker run -e A -e B image env A=7 train"),
+              ElementsAre(Pair("A", "7"), Pair("B", "2")));
   for (const char* fixed : {"env A=7 train", "nice env A=7 timeout 3 train", "env -u X A=7 train",
                             "podman run --env-host -e A=7 image"}) {
     EXPECT_THAT(inside(fixed), ElementsAre(Pair("A", "7"), Pair("B", "2"))) << fixed;

@@ -237,6 +237,26 @@ TEST_F(ProgramWatched, HealthIsSampledWhileTheRunLasts) {
   EXPECT_GT(evidence.cost_s, 0.0);
 }
 
+TEST(ParseEnvironment, TakesNoTitleForVariables) {
+  const auto parse = [](std::string_view text) { return parse_environment(text); };
+  EXPECT_EQ(parse({"A=1\0B=\0C=x=y\0", 13}), (Environment{{"A", "1"}, {"B", ""}, {"C", "x=y"}}));
+  EXPECT_EQ(parse(""), std::nullopt);
+  EXPECT_EQ(parse({"\0\0\0", 3}), std::nullopt);
+  EXPECT_EQ(parse({"title\0\0B=1\0", 11}), std::nullopt);
+}
+
+TEST_F(ProgramWatched, SeesTheVariablesOfProcessesOnGpus) {
+  ProgramWatch watch({cuda_settings()});
+  run(watch, fmt::format("echo \"0 0 $$:64:?\" > {}; A=2 sleep 1.5", use_file()), {{"A", "1"}});
+  const std::vector<SeenProcess> all = watch.processes();
+  ASSERT_EQ(all.size(), 2U);
+  for (const SeenProcess& each : all) {
+    ASSERT_TRUE(each.environment);
+    EXPECT_EQ(each.environment->at("A"), each.entry.name == "sh" ? "1" : "2");
+    EXPECT_EQ(each.may_use_p2p, each.entry.name == "sh");
+  }
+}
+
 TEST_F(ProgramWatched, TheNcclThatAChildMapsIsNamedWithItsVersion) {
   if (!is_on_path("python3")) GTEST_SKIP() << "python3 is not installed";
   const auto library = folder_.path() / "libnccl.so.2";
