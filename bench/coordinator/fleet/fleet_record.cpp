@@ -164,10 +164,10 @@ FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& 
     int first_launches = 0;
     int launches = 0;
     for (VariantResult variant : result.variants) {
-      measured.push_back(
-          {result.definition, variant.variant, launches_of(result.definition, own->times)});
-      const std::vector<LaunchMedian>& medians = measured.back().launches;
+      std::vector<LaunchMedian> medians = launches_of(result.definition, own->times);
       const Seconds time = time_of(own->times, medians);
+      if (has_wrong_data(variant)) medians.clear();  // as counted_launches()
+      measured.push_back({result.definition, variant.variant, medians});
       if (time.value > 0.0) variant.time = time;
       if (sampled) variant.path = path_of(record.machine, result.definition, variant);
       const int count = static_cast<int>(medians.size());
