@@ -259,11 +259,17 @@ void summarise(Kind& kind, const FleetNames& names, double tolerance) {
   for (const FleetRecord* member : kind.members) {
     ++kind.drivers[member->machine.software.driver.value_or("")];
     ++kind.nccls[member->machine.software.nccl_library.value_or("")];
+    for (const auto& [variable, value] : member->variables) ++kind.variables[variable][value];
     for (const RankInfo& rank : member->machine.ranks) {
       for (std::size_t i = 0; rank.gpu && i < kGpuLinks.size(); ++i) {
         ++kind.links[i][rank.rank][kGpuLinks[i].value(*rank.gpu).value_or(0.0)];
       }
     }
+  }
+  for (auto& [variable, values] : kind.variables) {
+    int without = static_cast<int>(kind.members.size());
+    for (const auto& [value, count] : values) without -= count;
+    values[kNoValue] += without;
   }
   if (kind.members.size() < kKindSize) return;
   const std::vector<Column> columns = columns_of(kind, names.all().size());

@@ -70,18 +70,24 @@ struct PeerFigure {
   double gap = 0.0;  ///< between the medians of the groups
 };
 
-/// A link of a GPU of which less than on most peers is a fault.
+/// What makes a GPU slower where it has less of it than on most peers.
 struct GpuLink {
+  bool is_fault;  ///< and no setting
   const char* what;
   std::string (*text)(double value);
   std::optional<double> (*value)(const GpuInfo& gpu);
 };
 inline constexpr std::array kGpuLinks{
-    GpuLink{"PCIe", [](double lanes) { return fmt::format("x{:.0f}", lanes); },
+    GpuLink{true, "PCIe", [](double lanes) { return fmt::format("x{:.0f}", lanes); },
             [](const GpuInfo& gpu) { return std::optional<double>(gpu.pcie_width); }},
-    GpuLink{"slowest NVLink", [](double rate) { return fmt::format("{:.4g} GB/s", rate); },
+    GpuLink{true, "slowest NVLink", [](double rate) { return fmt::format("{:.4g} GB/s", rate); },
             [](const GpuInfo& gpu) { return gpu.nvlink_rate_gb_per_s; }},
+    GpuLink{false, "power limit", [](double watts) { return fmt::format("{:.4g} W", watts); },
+            [](const GpuInfo& gpu) { return gpu.power_limit_w; }},
 };
+
+/// Stands for a variable that is not set.
+inline const std::string kNoValue = "none";
 
 /// Machines that are like each other.
 struct Kind {
@@ -92,6 +98,8 @@ struct Kind {
   std::vector<const FleetRecord*> members;
   std::map<std::string, int> drivers;  ///< how many members have which
   std::map<std::string, int> nccls;
+  /// By variable that some member sets, how many have which value, or kNoValue.
+  std::map<std::string, std::map<std::string, int>> variables;
   /// By number of kGpuLinks and rank, how many have which value; 0 is not known.
   std::array<std::map<int, std::map<double, int>>, kGpuLinks.size()> links;
   std::vector<PeerFigure> figures;  ///< by number of FleetNames

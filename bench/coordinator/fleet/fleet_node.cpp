@@ -192,22 +192,27 @@ void look_at_errors(const FleetRecord& record, Findings& findings) {
   }
 }
 
-/// Looks for GPUs with fewer PCIe lanes, or slower NVLinks, than the same ones of most peers.
+/// Looks for GPUs with fewer PCIe lanes, slower NVLinks, or less power, than the same ones of most
+/// peers.
 void look_at_links(const FleetRecord& record, const Kind& peers, Findings& findings) {
   constexpr double kRounding = 0.99;  ///< drivers round rates
   for (std::size_t i = 0; i < kGpuLinks.size(); ++i) {
     const GpuLink& link = kGpuLinks[i];
+    std::map<std::string, std::vector<int>> ranks;
     for (const RankInfo& rank : record.machine.ranks) {
       const auto known = peers.links[i].find(rank.rank);
       const std::optional<double> own = rank.gpu ? link.value(*rank.gpu) : std::nullopt;
       if (!own || known == peers.links[i].end()) continue;
       const double usual = majority(known->second);
       if (*own >= kRounding * usual) continue;
-      const std::string gpu = gpu_label(record.machine, rank.rank);
-      findings.add(NodeState::faulty,
-                   fmt::format("{} {}: {} where its peers have {}", gpu, link.what, link.text(*own),
-                               link.text(usual)),
-                   gpu);
+      ranks[fmt::format("{}: {} where its peers have {}", link.what, link.text(*own),
+                        link.text(usual))]
+          .push_back(rank.rank);
+    }
+    for (const auto& [text, own] : ranks) {
+      const std::string gpus = name_ranks(record.machine, own);
+      findings.add(link.is_fault ? NodeState::faulty : NodeState::ok,
+                   fmt::format("{} {}", gpus, text), gpus);
     }
   }
 }
@@ -372,7 +377,7 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
 }
 
 void look_at_software(const FleetRecord& record, const Kind& peers, Findings& findings) {
-  const auto look = [&](const char* what, const std::optional<std::string>& own,
+  const auto look = [&](const std::string& what, const std::optional<std::string>& own,
                         const std::map<std::string, int>& all) {
     const std::string usual = majority(all);
     if (usual.empty() || !own || *own == usual) return;
@@ -381,6 +386,10 @@ void look_at_software(const FleetRecord& record, const Kind& peers, Findings& fi
   };
   look("driver", record.machine.software.driver, peers.drivers);
   look("NCCL", record.machine.software.nccl_library, peers.nccls);
+  for (const auto& [variable, all] : peers.variables) {
+    const auto own = record.variables.find(variable);
+    look(variable + ":", own == record.variables.end() ? kNoValue : own->second, all);
+  }
 }
 
 }  // namespace

@@ -60,6 +60,27 @@ std::string cause_of(const Record& record) {
   return cause;
 }
 
+std::map<std::string, std::string> variables_of(const Settings& settings) {
+  const std::vector<Environment>& all = settings.environment_in_force;
+  std::map<std::string, std::string> variables;
+  for (std::size_t i = 0; i < all.size() && i < settings.variants.size(); ++i) {
+    for (const auto& [name, value] : all[i]) {
+      const bool alike = std::ranges::all_of(all, [&](const Environment& each) {
+        const auto found = each.find(name);
+        return found != each.end() && found->second == value;
+      });
+      std::string& text = variables[name];
+      if (alike) {
+        text = value;
+      } else {
+        text +=
+            fmt::format("{}{} with {}", text.empty() ? "" : ", ", value, settings.variants[i].name);
+      }
+    }
+  }
+  return variables;
+}
+
 void add_throttled(FleetRecord& own, std::size_t rank, std::optional<std::uint64_t> reasons) {
   if (reasons && unhealthy(*reasons)) own.throttled[static_cast<int>(rank)] |= *reasons;
 }
@@ -72,6 +93,7 @@ FleetRecord head_of(const Record& record) {
   own.exit_code = record.exit_code;
   own.cause = cause_of(record);
   own.launches = record.settings.launches;
+  own.variables = variables_of(record.settings);
   own.has_chosen_gpus = has_chosen_gpus(record.settings);
   if (const std::optional<ProgramPlan>& program = record.settings.program) {
     own.program = shown_program(program->command, program->server);

@@ -61,7 +61,9 @@ struct FleetRecord {
   std::string cause{};           ///< why it is not complete; empty where it does not say that
   int launches = 1;              ///< that were asked for
   bool has_chosen_gpus = false;  ///< it was to run on some of the machine's
-  std::string program{};         ///< what `linkgain exec` ran; empty of other runs
+  /// Variables that the run's processes had, by name: "Tree"; where variants differ "1 with host".
+  std::map<std::string, std::string> variables{};
+  std::string program{};  ///< what `linkgain exec` ran; empty of other runs
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours{};
   std::vector<CountedErrors> errors{};  ///< of links and GPUs, that were counted during the run

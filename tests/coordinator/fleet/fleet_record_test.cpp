@@ -60,6 +60,7 @@ void expect_same(const FleetRecord& read, const FleetRecord& expected) {
   EXPECT_EQ(read.exit_code, expected.exit_code);
   EXPECT_EQ(read.launches, expected.launches);
   EXPECT_EQ(read.program, expected.program);
+  EXPECT_EQ(read.variables, expected.variables);
   EXPECT_EQ(read.neighbours, expected.neighbours);
   EXPECT_EQ(read.values, expected.values);
   EXPECT_EQ(read.throttled, expected.throttled);
