@@ -243,6 +243,53 @@ void require_key(const Baseline& baseline, const NamedRecord& source) {
                    "whether links are down");
 }
 
+/// Refuses a metric that is a rate on one side alone: its numbers are other quantities.
+void require_directions(const Baseline& baseline, const NamedRecord& source) {
+  for (const CaseResult& own : source.record.cases) {
+    if (!own.definition.metric) continue;
+    Case other = own.definition;
+    const bool is_rate = other.metric->higher_is_better;
+    other.metric->higher_is_better = !is_rate;
+    const auto named_so = [&](const BaselineCase& each) {
+      return case_name(each.definition) == case_name(other);
+    };
+    if (std::ranges::none_of(baseline.cases, named_so)) continue;
+    const std::string& name = other.metric->name;
+    throw UsageError(
+        fmt::format("{} counts as {} in {} and as {} in the baseline", name,
+                    is_rate ? "a rate" : "less-is-better", source.name,
+                    is_rate ? "less-is-better" : "a rate"),
+        is_rate ? "measure without --higher-is-better, or make a new baseline with it"
+                : fmt::format("measure with --higher-is-better, or --higher-is-better={} if there "
+                              "are several metrics",
+                              name));
+  }
+}
+
+std::set<std::string> uuids_of(const Record& record) {
+  std::set<std::string> uuids;
+  for (const RankInfo& rank : record.machine.ranks) {
+    if (rank.gpu && !rank.gpu->uuid.empty()) uuids.insert(rank.gpu->uuid);
+  }
+  return uuids;
+}
+
+/// Refuses records of several nodes: their mean hides a slow one. Containers of one node may each
+/// have a name of their own.
+void require_one_node(std::span<const NamedRecord> records) {
+  const NamedRecord& first = records.front();
+  const std::set<std::string> uuids = uuids_of(first.record);
+  for (const NamedRecord& other : records.subspan(1)) {
+    const Machine& machine = other.record.machine;
+    if (machine.host == first.record.machine.host) continue;
+    if (!uuids.empty() && uuids_of(other.record) == uuids) continue;
+    throw UsageError(
+        fmt::format("{} is of node {}, {} of node {}: a mean of nodes hides a slow one", first.name,
+                    first.record.machine.host, other.name, machine.host),
+        "check the records of each node by themselves; `linkgain fleet` compares nodes");
+  }
+}
+
 /// Compares what was in force of the variant at `place` where both sides know that, else what it
 /// sets.
 std::vector<VariableChange> changed_variables(const BaselineVariant& known,
@@ -410,7 +457,11 @@ ExitCode exit_code_of(const CheckResult& result) {
   }
   if (failed) return ExitCode::problem_found;
   const bool many = open > kMostInconclusive * held;
-  return headline_open || many || result.left_out > 0 ? ExitCode::inconclusive : ExitCode::success;
+  const bool other_program = std::ranges::any_of(result.warnings, [](const Warning& warning) {
+    return is(warning, WarningCode::other_program);
+  });
+  return headline_open || many || other_program || result.left_out > 0 ? ExitCode::inconclusive
+                                                                       : ExitCode::success;
 }
 
 /// Warns of cases of the baseline that the run was not to measure.
@@ -430,8 +481,10 @@ CheckResult check_records(std::span<const NamedRecord> records, const Baseline& 
   for (const NamedRecord& source : records) {
     require_measured(source);
     require_key(baseline, source);
+    require_directions(baseline, source);
   }
   require_like_records(records);
+  require_one_node(records);
   const bool complete = std::ranges::all_of(records, [](const NamedRecord& source) {
     return source.record.status == RunStatus::complete;
   });

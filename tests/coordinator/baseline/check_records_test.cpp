@@ -163,15 +163,55 @@ TEST(CheckRecords, OfABaselineOfRecordsWithOtherVariablesMeansTheFirst) {
   EXPECT_EQ(baseline.variants[0].in_force->at("NCCL_ALGO"), "Ring");
 }
 
+TEST(CheckRecords, TakesNoMeanOfSeveralNodes) {
+  const auto on_node = [](const Record& record, const std::string& host, const std::string& uuid) {
+    return changed(record, [&](Record& r) {
+      r.machine.host = host;
+      for (RankInfo& rank : r.machine.ranks) rank.gpu->uuid = uuid;
+    });
+  };
+  const Baseline baseline = made_from(on_node(before(), "node0", "GPU-0"));
+  const auto check_both = [&](const Record& second) {
+    return check({on_node(after(), "node1", "GPU-1"),
+                  changed(second, [](Record& r) { r.started = "last"; })},
+                 baseline);
+  };
+  EXPECT_THROW(check_both(on_node(after(), "node2", "GPU-2")), UsageError);
+  EXPECT_NO_THROW(check_both(on_node(after(), "in-another-container", "GPU-1")));
+  EXPECT_NO_THROW(check_both(on_node(after(), "node1", "GPU-2"))) << "other GPUs of the node";
+}
+
 TEST(CheckRecords, WarnsOfAnotherProgram) {
   const auto with_program = [](const Record& record, const std::string& name) {
     return changed(record, [&](Record& r) { r.settings.program.emplace().command = {name}; });
   };
   const Baseline baseline = made_from(with_program(before(), "./train"));
-  EXPECT_THAT(warning_codes(check({with_program(after(), "./train")}, baseline)), IsEmpty());
+  const CheckResult same = check({with_program(after(), "./train")}, baseline);
+  EXPECT_THAT(warning_codes(same), IsEmpty());
+  EXPECT_EQ(exit_code_of(same), ExitCode::success);
   const CheckResult result = check({with_program(after(), "./other")}, baseline);
   ASSERT_THAT(warning_codes(result), ElementsAre("other-program"));
   EXPECT_THAT(result.warnings[0].text, AllOf(HasSubstr("./other"), HasSubstr("./train")));
+  EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive);
+}
+
+TEST(CheckRecords, RefusesAMetricThatIsARateOnOneSideAlone) {
+  const auto with_metric = [](const Record& record, bool is_rate) {
+    return changed(record, [&](Record& r) {
+      for (CaseResult& each : r.cases) {
+        each.definition = program_case({.name = "speed", .higher_is_better = is_rate});
+      }
+      r.cases.resize(1);
+    });
+  };
+  const Baseline baseline = made_from(with_metric(before(), true));
+  EXPECT_NO_THROW(check({with_metric(after(), true)}, baseline));
+  EXPECT_THAT(thrown_by([&] { check({with_metric(after(), false)}, baseline); }),
+              HasSubstr("less-is-better in after"));
+  EXPECT_THAT(thrown_by([&] {
+                check({with_metric(after(), true)}, made_from(with_metric(before(), false)));
+              }),
+              HasSubstr("a rate in after"));
 }
 
 /// Cases that are the same have no line of their own that could tell.
