@@ -55,7 +55,8 @@ TEST(FileKinds, AreToldByWhatIsInThem) {
   EXPECT_TRUE(kPrometheusFile.is_written_by_us(text.text()));
   EXPECT_FALSE(kPrometheusFile.is_written_by_us("linkgain_a 1\nnode_load1 2\n"));
   EXPECT_FALSE(kPrometheusFile.is_written_by_us("linkgain_a 1")) << "cut";
-  EXPECT_TRUE(kJunitFile.is_written_by_us(junit_text({.name = "linkgain check", .cases = {}})));
+  EXPECT_TRUE(kJunitFile.is_written_by_us(
+      junit_text({.name = "linkgain check", .subject = {}, .summary = {}, .cases = {}})));
   EXPECT_FALSE(
       kJunitFile.is_written_by_us("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>"));
 }
