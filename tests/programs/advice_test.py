@@ -13,7 +13,7 @@ BENCH = os.environ["LINKGAIN_BENCH"]
 
 # Of other programs that advice names: nvidia-smi, docker, systemd, Slurm, pip, CMake, vLLM, git.
 FOREIGN = {"--cpus", "--cpus-per-task", "--disable-custom-all-reduce", "--exclusive", "--gpu-reset", "--install", "--ipc",
-           "--no-deps", "--nodelist", "--nodes", "--pid", "--pids-limit", "--preset", "--scope", "--shm-size", "--status", "--target",
+           "--no-deps", "--nodelist", "--nodes", "--pid", "--pids-limit", "--preserve-env", "--preset", "--scope", "--shm-size", "--status", "--target",
            "--ulimit", "--wait"}
 # What nccl-tests' mode cannot run into: it has no such cases.
 NOT_OF_NCCL_TESTS = {"--kernels", "--in-place", "--pattern", "--pair", "--steps", "--tokens", "--model-size", "--strategy",

@@ -362,6 +362,16 @@ void require_rows(const SampleTable& samples, const std::vector<CaseResult>& cas
   }
 }
 
+void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence) {
+  require_columns(table);
+  require_rows(table, cases);
+  for (std::size_t row = 0; row < table.place.size(); ++row) {
+    Sample sample = sample_at(table, row);
+    sample.sequence = first_sequence + static_cast<int>(row);
+    cases[static_cast<std::size_t>(table.place[row])].samples.push_back(std::move(sample));
+  }
+}
+
 void derive_results(Record& record) {
   require_structure(record);
   for (CaseResult& result : record.cases) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/record/record_json.hpp"
 
 namespace linkgain {
 namespace {
@@ -107,6 +106,23 @@ std::optional<T> cell(const std::vector<std::vector<std::optional<T>>>& columns,
   return rank < columns.size() ? columns[rank][row] : std::nullopt;
 }
 
+}  // namespace
+
+SampleTable table_of(const std::vector<CaseResult>& cases) {
+  Rows rows;
+  for (std::size_t place = 0; place < cases.size(); ++place) {
+    for (const Sample& sample : cases[place].samples) rows.push_back({place, &sample});
+  }
+  std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.sample->sequence; });
+  return table_of(rows);
+}
+
+SampleTable table_of(std::size_t place, std::span<const Sample> samples) {
+  Rows rows;
+  for (const Sample& sample : samples) rows.push_back({place, &sample});
+  return table_of(rows);
+}
+
 Sample sample_at(const SampleTable& table, std::size_t row) {
   Sample sample;
   sample.variant = table.variant[row];
@@ -132,32 +148,9 @@ Sample sample_at(const SampleTable& table, std::size_t row) {
   return sample;
 }
 
-}  // namespace
-
-SampleTable table_of(const std::vector<CaseResult>& cases) {
-  Rows rows;
-  for (std::size_t place = 0; place < cases.size(); ++place) {
-    for (const Sample& sample : cases[place].samples) rows.push_back({place, &sample});
-  }
-  std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.sample->sequence; });
-  return table_of(rows);
-}
-
-SampleTable table_of(std::size_t place, std::span<const Sample> samples) {
-  Rows rows;
-  for (const Sample& sample : samples) rows.push_back({place, &sample});
-  return table_of(rows);
-}
-
-void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence) {
+void require_columns(const SampleTable& table) {
   LengthCheck check(table.place.size());
   describe_members(check, table);
-  require_rows(table, cases);
-  for (std::size_t row = 0; row < table.place.size(); ++row) {
-    Sample sample = sample_at(table, row);
-    sample.sequence = first_sequence + static_cast<int>(row);
-    cases[static_cast<std::size_t>(table.place[row])].samples.push_back(std::move(sample));
-  }
 }
 
 }  // namespace linkgain

@@ -41,6 +41,10 @@ void require_structure(const Record& record);
 /// rank, or has times or health of other ranks than its case has. Columns must have equal lengths.
 void require_rows(const SampleTable& samples, const std::vector<CaseResult>& cases);
 
+/// Gives every sample to its case, numbered from `first_sequence` on. Throws UsageError as
+/// require_columns() and require_rows() do.
+void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence = 0);
+
 /// Gives each case of a record that was read what its samples give, by summarise(), after
 /// require_structure().
 void derive_results(Record& record);

@@ -78,9 +78,10 @@ void describe_members(auto& visit, json::Is<SampleTable> auto& samples) {
 /// Makes the table of the samples of all cases, and of one alone.
 SampleTable table_of(const std::vector<CaseResult>& cases);
 SampleTable table_of(std::size_t place, std::span<const Sample> samples);
-/// Gives every sample to its case, numbered from `first_sequence` on. Throws UsageError where
-/// columns differ in length, and as require_rows() does.
-void add_samples(const SampleTable& table, std::vector<CaseResult>& cases, int first_sequence = 0);
+/// Returns the sample of a row that all columns have.
+Sample sample_at(const SampleTable& table, std::size_t row);
+/// Throws UsageError where columns differ in length.
+void require_columns(const SampleTable& table);
 
 /// Names the version that is written.
 inline constexpr std::string_view kRecordSchema = "linkgain.record/2";
