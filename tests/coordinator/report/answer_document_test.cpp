@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// Of a ring against a tree, both over NVLink.
+/// Compares a ring with a tree, both over NVLink.
 Record algorithms_record() {
   Record record = one_case(3.0e-3, 3.6e-3, 1.19, 1.21);
   record.settings.variants = {{"ring", {{"NCCL_ALGO", "Ring"}}}, {"tree", {{"NCCL_ALGO", "Tree"}}}};
@@ -29,7 +29,7 @@ Record algorithms_record() {
   return record;
 }
 
-/// Of two variants that should differ and take the same path.
+/// Has two variants that should differ but take the same path.
 Record like_variants_record() {
   Record record = one_case(3.0e-3, 3.0e-3, 0.99, 1.01);
   record.settings.variants = {{"p2p", {}}, {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}}};
@@ -40,7 +40,7 @@ Record like_variants_record() {
   return record;
 }
 
-/// What a report begins with: the answer, and the trainings.
+/// Gives what a report begins with: the answer and the trainings.
 std::string top_of(const Record& record) {
   const RunSummary summary(record);
   Document document = answer_document(summary);

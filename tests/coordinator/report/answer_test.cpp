@@ -61,7 +61,7 @@ Record record_of(std::vector<CaseResult> cases) {
   return record;
 }
 
-/// An all-reduce of 256 MiB that hardly differs, and what is measured beside it.
+/// Puts an all-reduce of 256 MiB that hardly differs before the other case.
 Record beside(const CaseResult& other) {
   return record_of({nvlink_case(all_reduce(1 << 28), 1.000e-3, 0.992e-3, 0.991, 0.993), other});
 }
@@ -74,7 +74,7 @@ CaseResult of_setting(CaseResult result, const std::string& name) {
   return result;
 }
 
-/// NCCL 2.28.3 beside 2.32.3, whose send_recv takes longer from 16 to 512 KiB.
+/// Compares NCCL 2.28.3 with 2.32.3, whose send_recv takes longer from 16 to 512 KiB.
 Record two_nccl_versions() {
   Record record = two_gpus();
   record.settings.variants = {
@@ -100,7 +100,7 @@ Record two_nccl_versions() {
   return record;
 }
 
-/// Four variants: `ring` is as fast, `tree` slower, `ll128` faster.
+/// Has four variants: `ring` is as fast, `tree` slower, `ll128` faster.
 Record four_variants() {
   Record record = two_gpus();
   record.settings.variants = {{"p2p", {}}, {"ring", {}}, {"tree", {}}, {"ll128", {}}};
@@ -285,7 +285,7 @@ TEST(Answer, SaysOnceThatOneLaunchHasNoInterval) {
   EXPECT_EQ(sentence.find("One launch", place + 1), std::string::npos);
 }
 
-/// A ratio without its interval is half of the answer.
+/// Leaves no ratio without its interval, which is half of the answer.
 TEST(Answer, HasIntervalsInEightyColumns) {
   for (const char* name : {"2xH200-default", "2xH200-kernels", "2xH200-latency", "2xH200-training",
                            "2xH200-nccl-versions", "2xH200-nccl-send_recv", "2xH200-buffers"}) {
@@ -308,8 +308,7 @@ Record of_variants(std::vector<CaseResult> cases, const std::vector<Variant>& va
   return record;
 }
 
-/// Records whose sentence could claim more than was measured, each with what it has to say and what
-/// it must not.
+/// Covers records whose sentence could claim more than was measured.
 TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
   const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
   CaseResult other_way = sent(1 << 20, 1.0e-3, 0.8e-3, 0.79, 0.81);
@@ -385,7 +384,7 @@ TEST(Answer, NamesAllSizesThatChangeByMoreThanAFewPerCent) {
   }
 }
 
-/// Records of which a size goes the other way than what the sentence is about.
+/// Keeps an answer from hiding sizes that contradict it.
 TEST(Answer, NamesSizesThatGoTheOtherWay) {
   const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
   const std::vector<Spoken> rows{
@@ -481,8 +480,7 @@ TEST(Answer, ShowsTheLargestSizeAndThatOfTheLargestRatio) {
   EXPECT_THAT(few.left_out, Contains("variant ring"));
 }
 
-/// The row that the sentence begins with stands wherever there is room for one, and every variant
-/// is in a sentence.
+/// Keeps the row that the sentence begins with where there is room for only one.
 TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
   const Record record = recorded("2xH200-nccl-send_recv");
   const RunSummary summary(record);

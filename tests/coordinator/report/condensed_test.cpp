@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::UnorderedElementsAreArray;
 
-/// Of a case over a link of so many bytes per second, and of what no link takes part in.
+/// Makes a case from the bytes per second of both variants.
 CaseResult case_at(const Case& definition, double p2p_rate, double host_rate) {
   const auto bytes = static_cast<double>(definition.size.value);
   const double p2p = 5e-6 + bytes / p2p_rate;
@@ -34,7 +34,7 @@ CaseResult case_at(const Case& definition, double p2p_rate, double host_rate) {
   return nvlink_case(definition, p2p, host, 0.99 * host / p2p, 1.01 * host / p2p);
 }
 
-/// What a profile measures on so many GPUs that NVLink joins, but for its trainings.
+/// Has what a profile measures on so many GPUs that NVLink joins, except for its trainings.
 Record record_of(Profile profile, int ranks) {
   Record record = two_gpus();
   record.machine.ranks.clear();
@@ -54,7 +54,7 @@ Record record_of(Profile profile, int ranks) {
   return record;
 }
 
-/// More curves than are shown one by one: all_reduce of every type and reduction, by graph, in
+/// Has more curves than are shown one by one: all_reduce of every type and reduction, by graph, in
 /// place and by kernel, copies between all of four GPUs, one slower each way, and send_recv.
 Record many_curves() {
   Record record = record_of(Profile::full, 4);
@@ -137,7 +137,7 @@ TEST(CondensedReport, HasEveryCurveOnce) {
 
 using Row = std::map<std::string, std::string>;
 
-/// Rows of the CSV by case and variant.
+/// Reads the CSV's rows by case and variant.
 std::map<std::pair<std::string, std::string>, Row> rows_of(const std::string& text) {
   const std::vector<std::string> lines = split(text, '\n');
   const std::vector<std::string> titles = split(lines.front(), ',');

@@ -66,7 +66,7 @@ bool acts(const std::string& markdown) {
   return rest.find("<img") != std::string::npos || rest.find("](http") != std::string::npos;
 }
 
-/// By each text that a record has from others.
+/// Covers each text that a record has from others.
 TEST(MarkdownReport, HasTextOfOthersThatActsOnNothing) {
   const auto change_all = [](const std::function<void(VariantResult&)>& change) {
     Record record = complete(h200_record());
@@ -98,7 +98,7 @@ TEST(MarkdownReport, HasNoWarningsSectionWithoutWarnings) {
   EXPECT_THAT(to_markdown(run_report(RunSummary(phb_record()))), Not(HasSubstr("## Warnings")));
 }
 
-/// Records have what a warning was called when they were made.
+/// Keeps what a warning was called when the record was made.
 TEST(MarkdownReport, HasWarningsByTheIdsOfOldRecords) {
   Record record = phb_record();
   record.cases.clear();

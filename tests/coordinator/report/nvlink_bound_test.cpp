@@ -18,8 +18,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// Two RTX 3090 whose bytes went through host memory in both variants: an all-reduce of 256 MiB at
-/// 13.7 GB/s, and a training that waits 6 ms of 50 for its communication.
+/// Describes two RTX 3090 whose bytes went through host memory in both variants: an all-reduce of
+/// 256 MiB at 13.7 GB/s, and a training that waits 6 ms of 50 for its communication.
 Record without_bridge() {
   Record record = two_gpus();
   for (RankInfo& rank : record.machine.ranks) {

@@ -72,7 +72,7 @@ TEST(NvlinkTrafficSection, HasARowForEachCaseAndVariant) {
   expect_golden(to_markdown(nvlink_traffic_section(RunSummary(record))), "nvlink_traffic_h200.md");
 }
 
-/// The guide's training, its bytes counted.
+/// Adds counted bytes to the guide's training.
 Record counted_training() {
   Record record = page_record();
   for (CaseResult& result : record.cases) {
@@ -148,7 +148,7 @@ TEST(SizeTables, NameTheRangeOfALimit) {
   EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr(" 54.7 to 55.3 GB/s"));
 }
 
-/// Records of the time when a pair was compared with the rate of all ranks at once.
+/// Covers old records, which compared a pair with the rate of all ranks at once.
 TEST(SizeTables, ShowNoShareOfWhatIsNoLimit) {
   Record record = complete(h200_record());
   record.cases.erase(record.cases.begin(), record.cases.begin() + 3);
@@ -164,7 +164,8 @@ TEST(SizeTables, ShowNoShareOfWhatIsNoLimit) {
               AllOf(HasSubstr(" 23.7 |"), Not(HasSubstr("pinned host"))));
 }
 
-/// A host's memory, which others use too, may have carried less when the limit was measured.
+/// Allows for a host's memory that carried less, because others used it, when the limit was
+/// measured.
 TEST(SizeTables, MarkWhatIsMoreThanTheLimit) {
   Record record = complete(h200_record());
   VariantResult& host = record.cases[3].variants[1];

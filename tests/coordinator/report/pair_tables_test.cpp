@@ -23,7 +23,7 @@ int count_of(const std::string& text, std::string_view what) {
   return count;
 }
 
-/// Two ranks without GPUs, a case for each direction.
+/// Has two ranks without GPUs, and a case for each direction.
 Record cpu_pairs_record() {
   Record record = mpi_record();
   record.cases.clear();

@@ -84,7 +84,7 @@ TEST(Repetition, SetsWhatWasInherited) {
   EXPECT_EQ(variants.find("nothing set"), std::string::npos) << variants;
 }
 
-/// As a job of CI shows it, to which ::error at the start of a line is a command.
+/// Protects jobs of CI, to which ::error at the start of a line is a command.
 TEST(Repetition, IsOneLine) {
   EXPECT_EQ(given({"--sizes", "x\n::error::y"}), "linkgain run --sizes $'x\\n::error::y'");
 }

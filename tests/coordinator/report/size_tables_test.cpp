@@ -81,7 +81,7 @@ TEST(SizeTable, HasARowForEachOfManyVariants) {
                 "sizes_three_variants_counted.md");
 }
 
-/// Of the tables' lines; legends may be longer.
+/// Ignores lines outside of tables: legends may be longer.
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   std::size_t width = 0;
@@ -127,7 +127,7 @@ TEST(SizeTable, MarksDisturbedSamplesAndWideIntervalsApart) {
   EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), HasSubstr("| * c d |"));
 }
 
-/// Of several variants a wide interval is that of one ratio.
+/// Shows which of several ratios has the wide interval.
 TEST(SizeTable, MarksTheRatioThatMissesItsPrecision) {
   Record record = complete(three_variants_record());
   CaseResult& result = record.cases.back();
@@ -157,8 +157,8 @@ TEST(SizeTable, SaysWhichVariantWasNotJudged) {
   EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), Not(HasSubstr("NVLink %")));
 }
 
-/// NCCL and our kernel at 8 B, 64 B, 1 KiB and 4 KiB: `factor` times as fast with p2p, and 1.5
-/// times without.
+/// Measures NCCL and our kernel at 8 B, 64 B, 1 KiB and 4 KiB: the kernel is `factor` times as fast
+/// with p2p, and 1.5 times without.
 Record with_kernels(double factor) {
   Record record = two_gpus();
   for (const bool kernel : {false, true}) {
@@ -182,9 +182,9 @@ TEST(KernelTable, SaysTheHeadroomAtEverySize) {
                         "| 4 KiB | 4.00x | 1.50x |\n"));
 }
 
-/// Logs of the library's launches scatter by 0.00816, the kernel's by 0.00577; their means'
-/// difference has a standard error of 0.005 and, by Welch, five degrees of freedom: Student's t
-/// is 2.57.
+/// Expects what follows from these deviations: logs of the library's launches scatter by 0.00816,
+/// the kernel's by 0.00577; their means' difference has a standard error of 0.005 and, by Welch,
+/// five degrees of freedom: Student's t is 2.57.
 TEST(KernelTable, HasIntervalsOverLaunches) {
   Record record = with_kernels(4.0);
   const auto add = [&](std::size_t place, int launch, double seconds) {
@@ -248,8 +248,8 @@ TEST(KernelTable, HoldsACopyAgainstTheCopyEngine) {
                         "| 1 MiB | 0.50x | 1.00x |\n"));
 }
 
-/// All-reduces of 256 KiB and on, each `factor` times the last, that take so many microseconds with
-/// p2p and 100 with host.
+/// Has all-reduces from 256 KiB on, each `factor` times the last, that take so many microseconds
+/// with p2p and 100 with host.
 Record curve_of(const std::vector<double>& times, int factor = 2) {
   Record record = two_gpus();
   std::int64_t size = 256 << 10;
@@ -260,10 +260,10 @@ Record curve_of(const std::vector<double>& times, int factor = 2) {
   return record;
 }
 
-/// As measured on two H200.
+/// Has times as measured on two H200.
 Record stepping_record() { return curve_of({10.33, 11.10, 15.33, 29.37, 34.72, 49.53}); }
 
-/// The same sizes by these times, by graph below 1 MiB.
+/// Launches the same sizes by graph below 1 MiB.
 Record automatic_curve_of(const std::vector<double>& times) {
   Record record = curve_of(times);
   for (CaseResult& result : record.cases) {
@@ -308,7 +308,7 @@ TEST(StepLines, AreOfOneLaunchModeEach) {
   EXPECT_EQ(steps(automatic_curve_of({8, 9, 12, 13, 40, 42, 45})), 1U) << "from 2 to 4 MiB";
 }
 
-/// NCCL's plan of the first variant at the sizes that the step lies between, 1 and 2 MiB.
+/// Sets NCCL's plans for p2p at the sizes that the step lies between, 1 and 2 MiB.
 Record with_plans(TransferPlan from, TransferPlan to) {
   Record record = complete(stepping_record());
   record.cases[2].variants[0].evidence->plan = std::move(from);
@@ -364,7 +364,7 @@ TEST(StepLines, AreNotInTheCsv) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 6 * 2);  // header, sizes by variants
 }
 
-/// Launches are added for some cases; others lose theirs to a job that died.
+/// Covers launches that were added for some cases, and those that others lost to a job that died.
 TEST(SizeTables, SayOverHowManyLaunchesWhereTheyDiffer) {
   Record record = h200_record();
   record.cases[0].ratios[0].ratio.replicates = 12;

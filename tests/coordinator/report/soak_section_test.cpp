@@ -28,7 +28,7 @@ Record soak_record() {
   return record;
 }
 
-/// In every launch from this one on the pair's copies take longer.
+/// Makes the pair's copies take longer from this launch on.
 void slow_down(Record& record, int launch) {
   for (CaseResult& result : record.cases) {
     if (result.definition.operation != OperationKind::copy_push) continue;

@@ -9,8 +9,8 @@
 
 namespace linkgain::test {
 
-/// Blocks of four launches, five in each, of ten steps, with falling losses. Launches differ by
-/// 0.1 %, and their geometric mean is `step`.
+/// Adds blocks of four launches, five in each, of ten steps, with falling losses. Launches differ
+/// by 0.1 %, and their geometric mean is `step`.
 inline void add_blocks(Record& record, int place, int variant, double step, double loss) {
   for (int block = 0; block < 20; ++block) {
     Sample sample;
@@ -47,7 +47,7 @@ inline void finish(Record& record) {
   for (CaseResult& result : record.cases) result.converged = true;
 }
 
-/// The guide's steps: 509.5 ms with NVLink, 657.2 without, and 500 alone.
+/// Has the guide's steps: 509.5 ms with NVLink, 657.2 without, and 500 alone.
 inline Record page_record() {
   Record record = two_gpus();
   record.settings.training = TrainingPlan{};

@@ -48,7 +48,7 @@ TEST(TrainingTables, StandBeforeAllOthers) {
   EXPECT_THAT(csv(RunSummary(record)), HasSubstr("gpt2_step/fp32/gpt2/np2,gpt2_step,"));
 }
 
-/// The second variant's of one round, in all trainings.
+/// Changes the second variant's losses of one round in all trainings.
 void change_losses(Record& record, double by) {
   for (CaseResult& result : record.cases) {
     for (Sample& sample : result.samples) {
@@ -86,7 +86,7 @@ TEST(TrainingTables, HaveOneForStrategiesAndPrecisions) {
   EXPECT_THAT(text, HasSubstr("80 %"));
 }
 
-/// The guide's training comes first, but another one gains more: the answer speaks of that.
+/// Prefers a training that gains more to the guide's, which comes first.
 TEST(TrainingTables, ShowTheTrainingOfTheAnswerAndNameIt) {
   Record record = page_record();
   const int bf16 = add_training(record, "gpt2_step/bf16/gpt2/np2",
@@ -99,7 +99,7 @@ TEST(TrainingTables, ShowTheTrainingOfTheAnswerAndNameIt) {
   EXPECT_THAT(text, HasSubstr(" training in bf16 takes 80 %"));
 }
 
-/// The guide's training and another one, by the same variants.
+/// Has the guide's training and another one by the same variants.
 Record two_trainings() {
   Record record = page_record();
   const int zero2 = add_training(record, "gpt2_step/fp32/gpt2/np2/zero2", record.cases[0].variants);
@@ -109,7 +109,7 @@ Record two_trainings() {
   return record;
 }
 
-/// Two trainings by three variants.
+/// Has two trainings by three variants.
 Record three_variants() {
   Record record = page_record();
   record.settings.variants.push_back({"net", {}});
@@ -121,7 +121,7 @@ Record three_variants() {
   return record;
 }
 
-/// The last line of the table over two trainings, which begins with this training.
+/// Finds the last line of the table over two trainings that begins with this training.
 std::string row_of(const std::string& text, const std::string& training) {
   const std::size_t begin = text.find("| " + training);
   return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
@@ -139,7 +139,8 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
   EXPECT_THAT(row_of(text, "fp32 zero2"), EndsWith("|  9.580 | 3.0e-06 |"));
 }
 
-// What ranks share out they do not compute; without communication each computes all of it.
+// Marks strategies whose ranks share out computation: without communication each computes all of
+// it.
 TEST(TrainingTables, MarkWhatIsExposedOfShardedStrategies) {
   Record record = two_trainings();
   const std::string text = to_markdown(training_section(RunSummary(record)));
@@ -162,7 +163,7 @@ void change_blocks(Record& record, int place, Change change) {
   finish(record);
 }
 
-/// 490 and 509 ms in one launch and the other, where a step without communication takes 500.
+/// Takes 490 ms in one launch and 509 in the other, where a step without communication takes 500.
 Record nothing_exposed() {
   Record record = two_trainings();
   change_blocks(record, 0, [](double seconds, int launch) {
@@ -180,7 +181,7 @@ Record one_launch() {
   return record;
 }
 
-/// The second training is not converged.
+/// Stops the second training before it converges.
 Record stopped_by(StopReason reason) {
   Record record = two_trainings();
   record.cases[2].converged = false;
@@ -320,7 +321,7 @@ TEST(RecordsOfTrainings, SumTheStepsThatWereRun) {
   EXPECT_EQ(record.cases[0].variants[1].training->loss_difference, 0.0);
 }
 
-/// Blocks of a launch whose steps stray by 2 per mille of `step`; nothing for a step of 0.
+/// Adds blocks of a launch whose steps stray by 2 per mille of `step`; none for a step of 0.
 void add_straying_blocks(Record& record, int place, int variant, int launch, double step) {
   if (step == 0.0) return;
   for (int round = 0; round < 20; ++round) {
@@ -336,7 +337,7 @@ void add_straying_blocks(Record& record, int place, int variant, int launch, dou
   }
 }
 
-/// A training by `variants` whose steps took `steps` seconds; 0: this one was skipped.
+/// Adds a training by `variants` whose steps took `steps` seconds; 0: this one was skipped.
 void add_measured(Record& record, const std::string& name, std::vector<VariantResult> variants,
                   const std::vector<double>& steps) {
   const int place = add_training(record, name, std::move(variants));
@@ -353,7 +354,7 @@ std::vector<VariantResult> two_variants() {
   return {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)};
 }
 
-/// Of two launches, on a file of tokens, and not converged.
+/// Has trainings of two launches on a file of tokens, one of which did not converge.
 Record page_of_two_launches() {
   Record record = two_gpus();
   record.settings.launches = 2;
@@ -373,7 +374,7 @@ Record page_of_two_launches() {
   return record;
 }
 
-/// Three variants, one of which cannot train everything.
+/// Has three variants, one of which cannot train everything.
 Record strategies_of_three_variants() {
   Record record = two_gpus();
   record.settings.variants.push_back({"net", {{"NCCL_SHM_DISABLE", "1"}}});
