@@ -117,7 +117,7 @@ TEST_F(FleetFiles, ReadsAllAndOneBrokenFileCostsOnlyItself) {
   }
 }
 
-/// As of a build that has more operations, edited, or cut: each costs itself alone.
+/// Covers records of a build that has more operations: each costs itself alone.
 TEST_F(FleetFiles, OfAnotherBuildCostOnlyThemselves) {
   for (int i = 0; i < 6; ++i) {
     Record record = fleet_node("node" + std::to_string(i), static_cast<std::uint64_t>(i));

@@ -13,7 +13,8 @@ namespace {
 
 class FleetFindings : public Fleet {
  protected:
-  /// Every finding of a fleet that `change` made of a healthy one, and what the reader must know.
+  /// Adds every finding of a fleet that `change` made of a healthy one, and what the reader must
+  /// know.
   void add(const std::string& situation, const std::function<void()>& change,
            const FleetOptions& options = {}) {
     reset();
@@ -202,7 +203,7 @@ TEST_F(FleetFindings, OfTheWholeFleet) {
   expect_golden(situations_.text(), "notes.txt");
 }
 
-/// As an operator sees them in 80 columns.
+/// Shows findings as an operator sees them in 80 columns.
 TEST_F(FleetFindings, OnAScreen) {
   const auto show = [&](const std::string& situation, const std::function<void()>& change) {
     reset();

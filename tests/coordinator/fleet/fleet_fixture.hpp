@@ -48,7 +48,7 @@ inline void slow_down(Record& record, double factor,
   }
 }
 
-/// What a later `linkgain exec` on the same machine leaves.
+/// Returns what a later `linkgain exec` on the same machine leaves.
 inline Record later_program(Record record, const std::string& command) {
   record.started = "2026-11-21T00:00:00Z";
   record.settings.program.emplace().command = {command};

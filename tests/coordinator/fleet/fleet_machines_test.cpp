@@ -1,5 +1,4 @@
-// Of fleets: which machines there are and which are like each other, and what their launches can
-// tell.
+// Tests which machines a fleet has, which of them are alike, and what their launches can tell.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +17,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-/// A tolerance finer than one launch can tell is not what was checked.
+/// Accuses no node by a tolerance finer than one launch can tell.
 TEST_F(Fleet, FindsMoreWithMoreLaunches) {
   FleetOptions fine;
   fine.tolerance = 0.02;
@@ -33,7 +32,7 @@ TEST_F(Fleet, FindsMoreWithMoreLaunches) {
   EXPECT_THAT(judge(fine).drain, IsEmpty()) << "of eight one was taken";
 }
 
-/// As `linkgain run` names its folders.
+/// Reads the host from folders as `linkgain run` names them.
 TEST_F(Fleet, NamesEachNodeOnceWhateverCannotBeRead) {
   const auto broken = [](const std::string& folder) {
     FleetRecord record;
@@ -58,7 +57,7 @@ TEST_F(Fleet, NamesEachNodeOnceWhateverCannotBeRead) {
   EXPECT_THAT(report.notes, SizeIs(2)) << "nothing was left out";
 }
 
-/// As of runs on several hosts whose jobs never started.
+/// Covers runs on several hosts whose jobs never started.
 TEST_F(Fleet, NamesARecordWithoutAHostByItsFolder) {
   for (const char* path : {"results/20261120T164000Z_node13_2xH200/journal.jsonl",
                            "results/node14/journal.jsonl", ""}) {
@@ -94,7 +93,7 @@ TEST_F(Fleet, TakesARunThatNeverStartedForOneOfTheSameMachine) {
   }
 }
 
-/// It hides none that was measured, and what it lost is told though another one is judged.
+/// Hides no run that was measured, and says what was lost though another run is judged.
 TEST_F(Fleet, KeepsWhatItKnowsBesideARunThatMayBeOfAnotherKindOrMachine) {
   const auto states_of = [this](const std::string& host) {
     std::vector<NodeState> states;
@@ -153,7 +152,7 @@ TEST_F(Fleet, DrainsANameOnce) {
   EXPECT_EQ(shown_name(report.nodes[2]), "node01");
 }
 
-/// As virtual machines are, of which many are called "vm".
+/// Covers virtual machines, many of which are called "vm".
 TEST_F(Fleet, TellsMachinesOfOneNameApartByGpusOrProcessor) {
   for (Record& record : records_) record.machine.host = "vm";
   FleetReport report = judge();
@@ -181,7 +180,7 @@ TEST_F(Fleet, TakesTheSameGpusInAnotherOrderForTheSameMachine) {
   EXPECT_THAT(judge().nodes, SizeIs(12));
 }
 
-/// A later record that cannot be compared with the others' says nothing against what one can.
+/// Judges by the record that can be compared with the others', not by a later one that cannot.
 TEST_F(Fleet, FindsTheSlowNodeBehindALaterRecordOfAnotherKind) {
   slow_down(node(3), 2.0, [](const Case&) { return true; });
   records_.push_back(later_program(node(3), "train"));
@@ -203,7 +202,7 @@ TEST_F(Fleet, FindsTheSlowNodeBehindALaterRecordOfAnotherKind) {
   EXPECT_THAT(report.drain, ElementsAre("node03"));
 }
 
-/// As of a node that no longer reports: it was ok, for ever.
+/// Covers a node that no longer reports: it was ok, for ever.
 TEST_F(Fleet, JudgesNoNodeByARecordFarOlderThanItsPeers) {
   node(5).started = "2026-08-01T16:40:00Z";
   slow_down(node(5), 2.0, [](const Case&) { return true; });
@@ -225,7 +224,7 @@ TEST_F(Fleet, JudgesNoNodeByARecordFarOlderThanItsPeers) {
   EXPECT_THAT(report.notes, Contains(HasSubstr("1 older record")));
 }
 
-/// As where each node is checked once in a while, or other machines were in another month.
+/// Covers fleets that check each node once in a while, or other machines in another month.
 TEST_F(Fleet, TakesRecordsOfDifferentDaysWhereTheyDifferAll) {
   for (int i = 1; i <= 12; ++i) node(i).started = fmt::format("2026-{:02}-20T16:40:00Z", i);
   FleetReport report = judge();
@@ -251,7 +250,6 @@ TEST_F(Fleet, ComparesProgramsWithTheSameAlone) {
   EXPECT_THAT(report.drain, ElementsAre("node05"));
 }
 
-/// What was repaired no longer counts.
 TEST_F(Fleet, ForgetsLinksThatWereRepaired) {
   records_.push_back(node(4));
   records_.back().started = "2026-11-21T00:00:00Z";
@@ -275,7 +273,7 @@ TEST_F(Fleet, CountsTheLinksOfEveryPair) {
   EXPECT_THAT(report.drain, ElementsAre("node07"));
 }
 
-/// Which of two numbers of links is right is not known where many machines have each.
+/// Leaves open which of two numbers of links is right where many machines have each.
 TEST_F(Fleet, DrainsNoMachineForMoreLinksThanItsPeers) {
   for (const int with_fewer : {10, 6}) {
     reset();
@@ -300,7 +298,7 @@ TEST_F(Fleet, DrainsNoMachineForMoreLinksThanItsPeers) {
   }
 }
 
-/// As where half a fleet's records are older than the count.
+/// Covers a fleet half of whose records are older than the count.
 TEST_F(Fleet, HoldsNoCountThatWasNotTakenAgainstAMachine) {
   for (int i = 1; i <= 5; ++i) count_links(node(i), 18);
   node(9).machine.ranks[2].gpu->nvlink_links_active.reset();
@@ -313,7 +311,7 @@ TEST_F(Fleet, HoldsNoCountThatWasNotTakenAgainstAMachine) {
   EXPECT_THAT(judge().drain, ElementsAre("node03"));
 }
 
-/// Without GPUs messages go through the processor.
+/// Matters without GPUs, where messages go through the processor.
 TEST_F(Fleet, ComparesProcessorsOfOneModel) {
   for (int i = 1; i <= 12; ++i) {
     node(i).machine.links.clear();

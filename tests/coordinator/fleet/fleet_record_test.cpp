@@ -42,7 +42,7 @@ std::string problem_of(const std::string& text) {
   return read_as_file(text, names).problem;
 }
 
-/// Without its digest: made to be changed.
+/// Leaves out the digest, so that a test can change the document.
 nlohmann::ordered_json full_document() {
   nlohmann::ordered_json document = nlohmann::ordered_json::parse(to_json(full_record()));
   document.erase("digest");
@@ -82,7 +82,7 @@ TEST(FleetRecord, IsWhatTheSamplesOfTheRecordSay) {
   }
 }
 
-/// Records of the newest version, of which the samples' columns are read alone.
+/// Covers records of the newest version, whose samples are read as columns.
 TEST(FleetRecord, IsTheSameFromColumnsAlone) {
   FleetNames names;
   std::vector<Record> records{full_record()};
@@ -101,7 +101,7 @@ TEST(FleetRecord, IsTheSameFromColumnsAlone) {
   }
 }
 
-/// What cannot be in a record that linkgain wrote is left to parse_record(), whatever its digest.
+/// Leaves what linkgain cannot have written to parse_record(), whatever its digest.
 TEST(FleetRecord, ReadsNoColumnsThatDoNotFit) {
   const auto is_read = [](const std::string& column, const std::string& value) {
     const std::string text = to_json(full_record());
@@ -130,7 +130,7 @@ TEST(FleetRecord, ReadsNoColumnsThatDoNotFit) {
   }
 }
 
-/// Nobody throttled in a record whose samples say that somebody did.
+/// Believes samples that were throttled, not a summary that denies it.
 TEST(FleetRecord, WithoutDigestsSaysWhatItsSamplesDo) {
   Record record = full_record();
   for (CaseResult& result : record.cases) {
@@ -188,7 +188,7 @@ TEST(FleetRecord, OfAJournalSaysThatNoOtherIsThere) {
   EXPECT_THAT(read.cause, HasSubstr("journal"));
 }
 
-/// As `jq -S` leaves a record: every object's members by name.
+/// Covers records in the order that `jq -S` leaves: every object's members by name.
 TEST(FleetRecord, IsTheSameInAnyOrderOfMembers) {
   const nlohmann::ordered_json document = full_document();
   const nlohmann::json sorted = nlohmann::json::parse(document.dump());
@@ -240,7 +240,7 @@ TEST(FleetRecord, HasNothingBehindItsEnd) {
   }
 }
 
-/// Of another version's record: that file is then unreadable, not the whole fleet.
+/// Refuses a case of another version: that file is then unreadable, not the whole fleet.
 TEST(FleetRecord, KnowsEveryCaseThatItHas) {
   FleetNames names;
   EXPECT_EQ(names.number_of("all_reduce/float32/sum/1MiB/np2", "p2p"), 0U);
@@ -259,7 +259,6 @@ TEST(FleetRecord, FindsEveryByteThatChanged) {
   }
 }
 
-/// Wherever a record ends, it is refused and nothing else happens.
 TEST(FleetRecord, CutAnywhereIsRefused) {
   const std::string text = to_json(full_record());
   constexpr std::size_t kStep = 17;

@@ -76,7 +76,8 @@ TEST(FleetReport, LeavesColumnsOutWhereATerminalIsNarrow) {
   }
 }
 
-/// Records say what they like of their host, and Slurm takes some of it for every node.
+/// Distrusts records, which say what they like of their host: Slurm takes some of it for every
+/// node.
 TEST(FleetReport, HasOnlyPlainHostNamesInACommand) {
   FleetReport report = sample_report();
   const auto command = [&](const std::vector<std::string>& hosts) {
@@ -146,7 +147,7 @@ TEST(FleetPage, GivesTheResultBeforeTheNodes) {
   EXPECT_GT(page.find("node002"), nodes);
 }
 
-/// Nodes that were judged by so many cases, the last of which is slow.
+/// Has nodes that were judged by so many cases, the last of which is slow.
 FleetReport judged_report(FleetNames& names, int nodes, int cases) {
   FleetReport report;
   for (int i = 0; i < nodes; ++i) {
@@ -216,7 +217,7 @@ TEST(ExitCodeOfFleet, TellsTrouble) {
   EXPECT_EQ(exit_of(NodeState::unreadable), ExitCode::problem_found) << "one among others";
 }
 
-/// Silence about nodes that nobody compared is no good news.
+/// Takes no silence about nodes that nobody compared for good news.
 TEST(ExitCodeOfFleet, IsInconclusiveWhereNoneWasJudged) {
   FleetReport report;
   report.nodes = {unjudged_node("a"), unjudged_node("b")};
@@ -240,7 +241,7 @@ TEST(FleetPrometheus, HasAFamilyForEachMetric) {
   expect_golden(fleet_prometheus(sample_report()), "fleet.prom");
 }
 
-/// Records of one machine are one node to Prometheus; machines of one name are not.
+/// Makes records of one machine one node to Prometheus, but not machines of one name.
 TEST(FleetPrometheus, HasNoSeriesTwice) {
   FleetReport report = sample_report();
   report.nodes.push_back(node_of("node017", NodeState::ok, {}));

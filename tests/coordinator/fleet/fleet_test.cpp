@@ -66,7 +66,7 @@ TEST_F(Fleet, CallsNothingSlowWithinTheTolerance) {
   EXPECT_THAT(judge().drain, ElementsAre("node05"));
 }
 
-/// Eight launches of each case that differ by 0.3 %, the last one by this factor, too.
+/// Gives each case eight launches that differ by 0.3 %, the last one by this factor, too.
 void measure_launches(Record& record, std::uint64_t seed, double last) {
   constexpr int kLaunches = 8;
   FleetNoise noise(seed);
@@ -181,7 +181,7 @@ TEST_F(Fleet, NamesMissingAndUnreadableNodes) {
   EXPECT_THAT(report.notes, SizeIs(3));
 }
 
-/// A scheduler knows the names that it gave, a machine may know its own with the domain.
+/// Prefers the names that the scheduler knows: a machine may know its own with the domain.
 TEST_F(Fleet, DrainsByTheNamesThatWereExpected) {
   node(4).machine.host = "node04.cluster.example";
   node(4).status = RunStatus::job_lost;
@@ -210,7 +210,7 @@ TEST_F(Fleet, FindsMachinesThatAreNotLikeTheirPeers) {
   EXPECT_THAT(report.drain, ElementsAre("node02", "node09", "node13"));
 }
 
-/// The same fault on three machines is no kind of its own.
+/// Takes three machines with the same fault for no kind of their own.
 TEST_F(Fleet, FindsOneFaultOnAsManyMachinesAsMakeAKind) {
   for (const int number : {2, 5, 9}) node(number).machine.ranks[1].gpu->nvlink_links_active = 17;
   const auto expect_faulty = [this](const std::string& why) {
@@ -275,7 +275,7 @@ TEST_F(Fleet, TakesTheNewestRecordOfAMachine) {
   EXPECT_THAT(report.notes, SizeIs(3));
 }
 
-/// 400 nodes with normal noise: nobody is accused.
+/// Judges 400 nodes with normal noise.
 TEST_F(Fleet, AccusesNobodyByChance) {
   for (int i = 13; i <= 400; ++i) {
     records_.push_back(fleet_node(fmt::format("node{:03}", i), static_cast<std::uint64_t>(i)));
@@ -284,7 +284,7 @@ TEST_F(Fleet, AccusesNobodyByChance) {
   EXPECT_THAT(judge().notes, SizeIs(2)) << "nobody is faster";
 }
 
-/// Where most nodes are slow, those that are not look fast.
+/// Covers a fleet most of whose nodes are slow, so that the others look fast.
 TEST_F(Fleet, NamesNodesThatAreFasterThanTheirPeers) {
   for (Record& record : records_) set_launches(record, 8);
   for (int i = 1; i <= 8; ++i)
@@ -311,7 +311,7 @@ TEST_F(Fleet, JsonHoldsEveryNode) {
   EXPECT_EQ(json.at("drain"), nlohmann::json({"node05"}));
 }
 
-/// A budget that ended says nothing against a node.
+/// Blames no node for a budget that ended.
 TEST_F(Fleet, ANodeThatLacksCasesIsMeasuredAgain) {
   node(4).cases.clear();
   node(7).cases.resize(node(7).cases.size() / 2);
@@ -490,7 +490,7 @@ TEST_F(Fleet, CallsNeitherOfTwoGroupsTheStandard) {
   EXPECT_THAT(report.notes, Contains(HasSubstr("two groups in 2 of 40 cases")));
 }
 
-/// Nobody is told to do what was done, nor what would not help.
+/// Tells nobody to do what was done, nor what would not help.
 TEST_F(Fleet, AdvisesLaunchesThatAreEnough) {
   const auto advice_for = [this](int launches, double tolerance) {
     for (Record& record : records_) set_launches(record, launches);

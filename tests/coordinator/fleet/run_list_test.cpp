@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 class RunList : public ::testing::Test {
  protected:
-  /// A run of that day in November; returns its directory.
+  /// Adds a run of that day in November; returns its directory.
   std::filesystem::path add(const std::string& name, int day, const std::string& label) {
     const std::filesystem::path directory = folder_.path() / name;
     std::filesystem::create_directories(directory);
@@ -34,7 +34,7 @@ class RunList : public ::testing::Test {
     return record;
   }
 
-  /// With the scratch folder's own name left out.
+  /// Leaves out the scratch folder's own name.
   std::string shown(const std::string& text) const {
     return with_replaced(text, folder_.path().string(), "results");
   }
@@ -190,7 +190,7 @@ TEST_F(RunList, NamesTheNewestRunOfAFolderThatIsNone) {
   EXPECT_EQ(find_run(empty), empty) << "its reader says what it lacks";
 }
 
-/// A broken record is one line more in the list, wherever it breaks off.
+/// Lists a broken record in one line, wherever it breaks off.
 TEST_F(RunList, SurvivesARecordCutAnywhere) {
   const std::filesystem::path directory = add("b", 20, "before");
   const std::string text = to_json(record_of(20, "before"));
@@ -200,7 +200,6 @@ TEST_F(RunList, SurvivesARecordCutAnywhere) {
   }
 }
 
-/// Two records in one file, the second behind a NUL.
 TEST_F(RunList, RefusesASecondRecordBehindANul) {
   const std::filesystem::path directory = add("b", 20, "before");
   const std::string text = to_json(record_of(20, "before"));
