@@ -47,7 +47,7 @@ TEST(HowToWait, IsToldOfCommandsThatGiveTheirWorkToOthers) {
   }
 }
 
-/// Each stands before a command that gives its work to others, and before one that does not.
+/// Puts each before a command that gives its work to others, and before one that does not.
 TEST(HowToWait, LooksBehindProgramsThatRunAnother) {
   for (const char* wrapper : {"nohup",
                               "/usr/bin/nohup --",
@@ -191,7 +191,7 @@ TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
   EXPECT_TRUE(places_arguments({"${args} {args}"}));
 }
 
-/// sh runs it, which need not be bash.
+/// Quotes for sh, which runs the command and need not be bash.
 TEST(FilledIn, QuotesArgumentsForAnyShell) {
   const Placeholders place{.variant = "", .arguments = {"b\nc", "it's", "$x", ""}};
   EXPECT_EQ(filled_in("{args}", place), "'b\nc' 'it'\\''s' '$x' ''");

@@ -29,7 +29,7 @@ ExecOptions reported_options() {
   return options;
 }
 
-/// Two GPUs that NVLink joins.
+/// Adds two GPUs that NVLink joins.
 void add_gpus(Record& record) {
   for (int i = 0; i < 2; ++i) {
     RankInfo& rank = record.machine.ranks.emplace_back();
@@ -57,7 +57,7 @@ void add_gpus(Record& record) {
 
 using Times = std::vector<double>;
 
-/// Of each variant by metric; rounds differ by 0.1 %.
+/// Runs every variant with its time by metric; rounds differ by 0.1 %.
 Record record_of(const ExecOptions& options, const std::map<std::string, Times>& times) {
   const auto run = [&](const RunPlace& place) {
     std::map<std::string, MetricValues> values;
@@ -247,7 +247,7 @@ TEST(ExecCard, FitsIntoAnIssue) {
   test::expect_golden(cards, "cards.txt");
 }
 
-/// The sentence at the end.
+/// Returns the sentence at the end.
 std::string answer_of(const Record& record) {
   const std::string text = exec_screen(record, "", {.columns = 1000});
   const std::size_t begin = text.rfind("\n\n");
@@ -366,7 +366,7 @@ TEST(ExecAnswer, ExplainsATimeThatDoesNotShowTheChangeOfAMetric) {
   EXPECT_THAT(of_steps(60.0), Not(HasSubstr("whole run")));
 }
 
-/// Of the loss that runs print.
+/// Covers losses that runs print.
 TEST(ExecAnswer, ClaimsNothingThatItsRunsDoNotCarry) {
   Situations said;
   ExecOptions options = reported_options();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kRepetitions = 1500;
 
-/// Two standard errors of a count of so many repetitions.
+/// Returns two standard errors of this share among the repetitions.
 double by_chance(double share) { return 2.0 * std::sqrt(share * (1.0 - share) / kRepetitions); }
 
 /// Slows what runs in the first half of each period by 10 %.
@@ -26,7 +26,7 @@ class Neighbour {
  public:
   Neighbour(double period, double phase) : period_(period), phase_(phase) {}
 
-  /// How long work of so many seconds takes that begins at `start`.
+  /// Returns how long work of so many seconds takes that begins at `start`.
   double time_of(double start, double work) const {
     const double half = period_ / 2.0;
     const double work_in_period = half / kSlowness + half;
@@ -73,7 +73,7 @@ ExecPlan plan_of(int rounds) {
   return plan;
 }
 
-/// The ratio of the two variants by one exec.
+/// Estimates the ratio of the two variants by one exec.
 Estimate ratio_of(const ExecPlan& plan, const Program& program) {
   Record record;
   record.settings.variants = plan.variants;
@@ -101,8 +101,8 @@ bool claims_difference(const Estimate& ratio) {
   return ratio.interval ? !ratio.interval->holds(1.0) : std::abs(ratio.value - 1.0) > 1e-12;
 }
 
-/// The share of repetitions that claim a difference. `program_of` makes a program of its own for
-/// each of them.
+/// Returns the share of repetitions that claim a difference. `program_of` makes a program of its
+/// own for each of them.
 double claims(int rounds, const std::function<Program(std::mt19937_64&)>& program_of) {
   ExecPlan plan = plan_of(rounds);
   std::mt19937_64 random(7);
@@ -116,7 +116,7 @@ double claims(int rounds, const std::function<Program(std::mt19937_64&)>& progra
 
 double normal(std::mt19937_64& random) { return std::normal_distribution<double>()(random); }
 
-/// Runs of `work` seconds beside a neighbour of that period, one after the other.
+/// Runs work of so many seconds, one after the other, beside a neighbour of that period.
 double claims_beside(double period, double work, int rounds) {
   return claims(rounds, [=](std::mt19937_64& random) -> Program {
     const Neighbour neighbour(period, std::uniform_real_distribution<double>(0, period)(random));
@@ -162,12 +162,12 @@ TEST(ExecSimulation, DriftLooksLikeNoDifference) {
               0.06 + by_chance(0.06))
         << "a step at " << place;
   }
-  // Of 924 orders 74 have one slow run of a variant at most.
+  // 74 of 924 orders have at most one slow run of a variant.
   EXPECT_LE(claims_with([](double share) { return share < 0.5 ? 0.1 : 0.0; }),
             0.08 + by_chance(0.08));
 }
 
-/// What is left of a number in so many decimals.
+/// Prints so many decimals of a number that scatters.
 Program printing(double number, double deviation, int decimals, std::mt19937_64& random) {
   return [=, &random](const RunPlace&, int) {
     return read(fmt::format("{:.{}f}", number + deviation * normal(random), decimals));
@@ -213,7 +213,7 @@ TEST(ExecSimulation, ConstantSidesLookLikeNoDifference) {
   }
 }
 
-/// One side prints 3 each time, the other 2 or 4.
+/// Prints 3 each time on one side, 2 or 4 on the other.
 TEST(ExecSimulation, ASideThatIsConstantHasAnIntervalByTheOther) {
   const Estimate ratio = ratio_of(plan_of(6), [](const RunPlace& place, int) {
     return read(place.variant == 0 ? "3.00" : place.round % 2 == 0 ? "2.00" : "4.00");
@@ -224,8 +224,8 @@ TEST(ExecSimulation, ASideThatIsConstantHasAnIntervalByTheOther) {
   EXPECT_GT(ratio.interval->high, 1.2);
 }
 
-/// Of six runs whose variants scatter alike, or one three times as much: as run, compare and check
-/// are held to.
+/// Holds exec to what run, compare and check are held to: six runs whose variants scatter alike, or
+/// one three times as much.
 TEST(ExecSimulation, IntervalsHoldTheTruth) {
   constexpr double kRatio = 1.7;
   std::mt19937_64 random(11);
@@ -247,8 +247,8 @@ TEST(ExecSimulation, IntervalsHoldTheTruth) {
   }
 }
 
-/// With runs that scatter by 1 %, as a 3 % shift was found before all runs were shuffled and digits
-/// counted; three digits of it are enough.
+/// Finds the shift in runs that scatter by 1 % as often as before all runs were shuffled and digits
+/// counted; three digits are enough.
 TEST(ExecSimulation, AShiftOfThreePercentIsFoundAsOften) {
   const auto found_in = [](int decimals) {
     return claims(6, [=](std::mt19937_64& random) -> Program {

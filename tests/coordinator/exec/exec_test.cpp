@@ -30,7 +30,7 @@ class Exec : public testing::Test {
   ExecOptions options_;
 };
 
-/// Alike to `share` of it in every round.
+/// Changes a time by `share` of it at most, in every variant alike.
 double scattered(double time, int round, double share) {
   return time * (1.0 + share * (round % 3 - 1));
 }
@@ -125,7 +125,7 @@ TEST_F(Exec, AddsNoRoundsForATimeBesideMetricsThatWereAskedFor) {
   EXPECT_THAT(warning->text, testing::EndsWith(" for other"));
 }
 
-/// Rounds bring no lost run back, and what is left of the variant's runs decides nothing.
+/// Wastes no rounds, which bring no lost run back, and the variant's other runs decide nothing.
 TEST_F(Exec, AddsNoRoundsForWhatRunsWereLostOf) {
   options_.metrics = {"loss=([0-9]+)", "rate=([0-9]+)"};
   const auto runs_with = [this](double share_of_rate, bool is_lost) {
@@ -344,7 +344,7 @@ TEST_F(ExecOfNumbers, SaysThatVariantsMatchedUnequallyOften) {
   EXPECT_THAT(differ(1000), testing::IsEmpty());
 }
 
-/// Twelve more of a link after the third run.
+/// Counts twelve more errors of a link after the third run.
 ErrorCounts crc_errors_after_three(std::size_t runs) {
   return {{{0, ErrorKind::nvlink_crc_errors, 3, 1}, runs < 3 ? 40 : 52}};
 }
@@ -366,7 +366,8 @@ TEST_F(Exec, HasWhatWasCountedOfErrorsOnLinks) {
   EXPECT_EQ(parse_record(to_json(outcome.record), "it").link_errors, errors);
 }
 
-/// The warning of a run that failed with these last lines, on GPUs that say this.
+/// Gives the warning about a run that failed with these last lines, on GPUs that report these
+/// faults.
 Warning warning_of_failure(ExecOptions options, const std::vector<std::string>& last_lines,
                            const std::vector<GpuFault>& faults) {
   options.variants = {"p2p"};
@@ -430,7 +431,7 @@ TEST_F(Exec, GivesUpAVariantThatFailsTwiceInARow) {
   EXPECT_EQ(outcome.code, ExitCode::incomplete);
 }
 
-/// Some of these orders begin with two runs of the variant that fails.
+/// Covers orders that begin with two runs of the variant that fails.
 TEST_F(Exec, RunsEveryVariantOnceWhateverFails) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     options_.seed = seed;

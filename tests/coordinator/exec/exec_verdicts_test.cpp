@@ -133,7 +133,7 @@ TEST(ExecVerdicts, TheSameBytesInTheSameTimeAreWorthAWord) {
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-no-nvlink", "exec-no-nvlink")) << "no NVLink";
 }
 
-/// A variant beside p2p, whose time over p2p's is this.
+/// Has a variant beside p2p, with this ratio of its time to p2p's.
 Record record_with(Variant other, const Estimate& ratio) {
   Record record;
   record.settings.variants = {{"p2p", {}}, std::move(other)};
@@ -188,7 +188,7 @@ TEST(ExecVerdicts, TrafficThatIsNotKnownIsNotJudged) {
   EXPECT_THAT(judge_exec(blind, {}).warnings.front().text, testing::HasSubstr("no driver"));
 }
 
-/// Of each run: GPU 2, which no process of the command was on.
+/// Adds GPU 2, which no process of the command was on, to each run.
 void add_gpu(ArmEvidence& arm, std::optional<std::int64_t> bytes) {
   for (RunEvidence& run : arm.runs) {
     GpuEvidence& gpu = run.gpus.emplace_back();
@@ -198,7 +198,7 @@ void add_gpu(ArmEvidence& arm, std::optional<std::int64_t> bytes) {
   }
 }
 
-/// The driver listed no process of the command on any GPU.
+/// Makes the driver list no process of the command on any GPU.
 void forget_use(ArmEvidence& arm) {
   for (RunEvidence& run : arm.runs) {
     for (GpuEvidence& gpu : run.gpus) gpu.used = false;

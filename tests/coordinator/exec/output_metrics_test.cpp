@@ -31,7 +31,7 @@ OutputRequest request_of(const std::vector<std::string>& metrics, MetricUse use 
   return request;
 }
 
-/// What was read of one metric in a text that came at once.
+/// Reads one metric from a text that came at once.
 MetricValues values_of(const std::string& metric, const std::string& text,
                        MetricUse use = MetricUse::last, int skip = 0) {
   const OutputRequest request = request_of({"it=" + metric}, use, skip);
@@ -186,7 +186,7 @@ TEST(OutputReader, TakesNoPartOfANumberForIt) {
   EXPECT_THAT(values_of("of ([0-9]+)", "3.2 of 4,5\n").samples, ElementsAre(4.0)) << "of a list";
 }
 
-/// As llama.cpp writes them.
+/// Covers lines as llama.cpp writes them.
 TEST(OutputReader, KnowsTheWordsBehindItsNumber) {
   const std::string line =
       "eval time = 9.6 ms / 1 run ( 9.64 ms per token, 103.68 tokens per second)";

@@ -26,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 
 class ProgramRun : public ::testing::Test {
  protected:
-  /// What came of one run of the script, as a variant p2p.
+  /// Runs the script once, as a variant p2p.
   RunReport run(const std::string& script) {
     options_.command = {"/bin/sh", "-c", script};
     options_.variants = {"p2p"};
@@ -39,7 +39,7 @@ class ProgramRun : public ::testing::Test {
     return runner.run({}, [this] { tick(); });
   }
 
-  /// The same with a server, which is ready once it says so.
+  /// Runs the script with a server, which is ready once it says so.
   RunReport run_with_server(const std::string& server, const std::string& script) {
     options_.server = "/bin/sh -c '" + server + "'";
     options_.ready = "ready";
@@ -51,7 +51,7 @@ class ProgramRun : public ::testing::Test {
     if (signal_ != 0) kill(getpid(), signal_);
   }
 
-  /// Why a run does not count, and where its end is shown.
+  /// Says why a run does not count, and where its end is shown.
   static std::string said_of(const RunReport& report) {
     std::string said = report.failure.value_or("it counts") + "\n";
     for (const std::string& line : report.last_lines) said += "| " + line + "\n";
@@ -60,7 +60,7 @@ class ProgramRun : public ::testing::Test {
 
   std::string trace() const { return read_text(folder_.path() / "trace"); }
 
-  /// A command that leaves its mark.
+  /// Returns a command that leaves its mark.
   std::string mark(const std::string& text) const {
     return "echo " + text + " >> " + (folder_.path() / "trace").string();
   }
@@ -174,13 +174,13 @@ TEST_F(ProgramRun, LeavesNothingBehind) {
   EXPECT_THAT(own_children(), IsEmpty());
 }
 
-// As what cleans up after Python's processes: it ends by itself, once its program has.
+// Allows what cleans up after Python's processes: it ends by itself, once its program has.
 TEST_F(ProgramRun, MayHaveAHelperThatEndsWithIt) {
   const RunReport report = run("(while kill -0 $$; do sleep 0.005; done) 2> /dev/null & sleep 0.5");
   EXPECT_EQ(report.failure, std::nullopt);
 }
 
-// Each of its lines takes half a millisecond to be searched, and a thousand come at once.
+// Prints a thousand lines at once, each of which takes half a millisecond to search.
 TEST_F(ProgramRun, DoesNotWaitForTheSearchOfItsOutput) {
   options_.metrics = {"loss (?:(?:a+)+)$|loss ([0-9.]+)"};
   const auto start = std::chrono::steady_clock::now();
@@ -191,7 +191,7 @@ TEST_F(ProgramRun, DoesNotWaitForTheSearchOfItsOutput) {
   EXPECT_GT(report.evidence.cost_s, report.values.at("time").samples.at(0)) << "it is told";
 }
 
-// A token of a variable, and of a word in the command.
+// Hides the token of a variable, and of a word in the command.
 TEST_F(ProgramRun, SaysNoSecretThatItsCommandWasGiven) {
   options_.metrics = {"cost=(.*)"};
   const test::ScopedEnvironment token("MY_TOKEN", "s3cr3t-of-variable");
