@@ -31,7 +31,7 @@ Table times() {
   return table;
 }
 
-/// A document with a block of each kind.
+/// Returns a document with a block of each kind.
 Document sample() {
   Document document;
   document.title("linkgain: " + code("a title"));
@@ -102,7 +102,7 @@ TEST(Document, HasASectionOfAPageForEachHeading) {
   EXPECT_EQ(page.sections[1].body, "");
 }
 
-/// The text in every place that a document has for text of others.
+/// Puts the text in every place that a document has for text of others.
 Document everywhere(const std::string& text) {
   Document document;
   document.title(text);
@@ -129,7 +129,7 @@ struct Payload {
   std::string terminal;
 };
 
-/// Markdown in which nothing is code: code may say anything.
+/// Leaves out code, which may say anything.
 std::string without_code(const std::string& markdown) {
   const std::string blocks =
       std::regex_replace(markdown, std::regex("(^|\n)(`{3,})sh\n[^]*?\n\\2\n"), "\n");

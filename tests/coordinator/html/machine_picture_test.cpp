@@ -12,7 +12,7 @@ namespace {
 using namespace linkgain::test;
 using testing::HasSubstr;
 
-/// GPUs of one host whose first half is near one processor and whose second half near another.
+/// Has GPUs of one host, the first half of which is near one processor, the second near another.
 Record node_of(int gpus, int nvlinks) {
   Record record;
   record.machine.host = "node1";
@@ -61,7 +61,7 @@ TEST(MachinePicture, ShowsPairsWithoutP2p) {
   EXPECT_THAT(html, HasSubstr("<td class=\"h0\">NV4<br/><small>SYS, without P2P</small></td>"));
 }
 
-/// Three bridges carry 12 of the 18 links of H100 NVL: with 8 of them one lacks, with 12 none.
+/// Expects 12 of the 18 links of H100 NVL, as many as three bridges carry: with 8 one is missing.
 TEST(MachinePicture, ShowsLinksAsDownThatBridgesCouldCarry) {
   for (const auto& [model, active, are_down] : {std::tuple{"NVIDIA H100 NVL", 12, false},
                                                 {"NVIDIA H100 PCIe", 12, false},

@@ -21,7 +21,7 @@ TEST(Page, TakesNothingOfOthersForMarkup) {
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(&apos;1&apos;)&lt;/script&gt; &amp; &quot;q"));
 }
 
-/// What is behind a plot of every sample would fill ten pages.
+/// Saves paper: the table behind a plot of every sample would fill ten pages.
 TEST(Page, LeavesLongTablesOfFiguresOutOnPaper) {
   const auto figure_of = [](int rows) {
     std::string body;

@@ -32,7 +32,7 @@ Record recorded(const std::string& folder) {
   return record;
 }
 
-/// The same with these clock events of every so many samples, and nothing else that is wrong.
+/// Reads a record with these clock events in every so many samples, and nothing else wrong.
 Record healthy(const char* folder, std::uint64_t events = 0, std::size_t every = 1) {
   Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
   record.settings.precision.reset();
@@ -59,7 +59,7 @@ std::string without(std::string text, std::string_view begin, std::string_view e
   return text;
 }
 
-/// What the answer's section says, without its elements and the drawings.
+/// Returns what the answer's section says, without its elements and the drawings.
 std::string answer_of(const Record& record) {
   const std::string page = run_page(RunSummary(record));
   const std::size_t begin = page.find("<section id=\"answer\"");
@@ -101,7 +101,7 @@ TEST(RunPage, AnswersWhatAReaderAsks) {
   answers.expect_golden("answers.txt");
 }
 
-/// Codes of the table of warnings in docs/troubleshooting.md.
+/// Lists the codes in the table of warnings in docs/troubleshooting.md.
 std::vector<std::string> documented_warnings() {
   std::ifstream file(std::string(RESULTS_FOLDER) + "/../docs/troubleshooting.md");
   std::vector<std::string> codes;
@@ -151,7 +151,7 @@ TEST(RunPage, TrustsARunOnlyWhereNothingIsWrong) {
   }
 }
 
-/// What stands between this title and the next one.
+/// Returns what stands between this title and the next one.
 std::string part_after(const std::string& text, const std::string& title) {
   const std::size_t begin = text.find(title);
   if (begin == text.npos) return "";

@@ -26,14 +26,14 @@ Colours colours_of(std::string_view block) {
   return colours;
 }
 
-/// What stands between the braces of the `number`-th ":root".
+/// Reads what stands between the braces of the `number`-th ":root".
 Colours palette(int number) {
   std::size_t begin = kPageStyle.find(":root");
   for (int i = 0; i < number; ++i) begin = kPageStyle.find(":root", begin + 1);
   return colours_of(kPageStyle.substr(begin, kPageStyle.find('}', begin) - begin));
 }
 
-/// Relative luminance and contrast ratio by WCAG 2.1.
+/// Follows WCAG 2.1, as contrast() does.
 double luminance(unsigned colour) {
   const auto part = [&](int shift) {
     const double value = ((colour >> shift) & 0xffU) / 255.0;
