@@ -22,7 +22,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Two curves of two variants; the first curve's first variant steps from 512 KiB to 1 MiB.
+/// Has two curves of two variants; the first curve's first variant steps from 512 KiB to 1 MiB.
 Record stepping_record() {
   Record record;
   const std::vector<double> times{10, 10, 30, 31};
@@ -80,7 +80,7 @@ TEST(CurvePoints, LeaveOutWhatWasSkippedOrIsWrong) {
   EXPECT_EQ(curve_points(record, kCurve, "host").size(), 4U);
 }
 
-/// Every step of a record of results/, and its variant.
+/// Finds every step of a record of results/, and its variant.
 std::vector<std::pair<std::string, std::string>> steps_in(const std::string& folder) {
   Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
   summarise(record);
@@ -98,7 +98,7 @@ std::vector<std::pair<std::string, std::string>> steps_in(const std::string& fol
   return steps;
 }
 
-/// A step is larger than what a ratio lacks to a percent.
+/// Requires that a step is larger than the error of a ratio that missed its precision.
 TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
   const auto points_with = [](double half, bool converged) {
     Record record = stepping_record();

@@ -22,16 +22,16 @@ using ::testing::IsEmpty;
 const std::vector<std::string> kSweeps{"8:1G:x2",  "8:1G:x3",  "8:1G:x4",    "8:1G:x16",
                                        "12:1G:x2", "20:1G:x4", "1M:64M:+1M", "8,64K,1M,3M,1G"};
 
-/// From latency-bound to bandwidth-bound, on two H200.
+/// Goes from latency-bound to bandwidth-bound, as on two H200.
 double smooth(double bytes) { return 8 * kMicrosecond + bytes / 300e9; }
 
-/// A floor, as the CPU's launches put it, and always the better of two protocols.
+/// Has a floor, as the CPU's launches put it, and always the better of two protocols.
 double best_protocol(double bytes) {
   return std::max(10 * kMicrosecond,
                   std::min(5.5 * kMicrosecond + bytes / 120e9, 14 * kMicrosecond + bytes / 330e9));
 }
 
-/// The bandwidth falls to half where data drop out of a cache of 32 MiB.
+/// Halves the bandwidth where data drop out of a cache of 32 MiB.
 double cached(double bytes) {
   const double outside = bytes / (bytes + 32 * kMebibyte);
   return 8 * kMicrosecond + bytes / (300e9 - 150e9 * outside);

@@ -9,8 +9,8 @@
 namespace linkgain::test {
 namespace {
 
-/// Two GPUs with NVLinks of 100 GB/s, and an all-reduce of 64 MiB whose counters say what NVLink
-/// carried.
+/// Has two GPUs with NVLinks of 100 GB/s, and an all-reduce of 64 MiB whose counters say what
+/// NVLink carried.
 Record counted_run() {
   Record record = counted_record(1.0, 0.0);
   GpuInfo gpu;
@@ -58,7 +58,7 @@ TEST(DerivedShares, AreAbsentWhereNoLimitIsKnown) {
   EXPECT_FALSE(record.cases.back().variants[0].fraction_of_limit);
 }
 
-/// Whose kernels and copies know themselves whether they reach other GPUs' memory.
+/// Trusts our kernels and copies, which know whether they reach other GPUs' memory.
 TEST(DerivedPaths, OfOurOwnWorkAreThoseOfTheLinks) {
   for (const auto& [through_host, path] :
        {std::pair(true, Path::host_memory), std::pair(false, Path::nvlink)}) {

@@ -20,8 +20,8 @@ using ::testing::IsEmpty;
 
 constexpr double kLaunches = 8;
 
-/// So much slower, as a share, by eight launches a side; half the interval's width is `half`, and
-/// Student's t of 14 degrees of freedom 2.144787.
+/// Makes a shift by this share between sides of eight launches; half the interval's width is
+/// `half`, and Student's t of 14 degrees of freedom 2.144787.
 LaunchShift shift_of(double slower, double half) {
   const LaunchDeviation deviation{half / 2.144787 / std::sqrt(2.0 / kLaunches), 7};
   LaunchShift shift{.log = std::log1p(slower), .before = 8, .after = 8};
@@ -69,7 +69,7 @@ TEST(Judge, AnswersByToleranceAndClaim) {
   }
 }
 
-/// The ends of an interval are in it, and a shift by the tolerance itself is not beyond it.
+/// Counts an interval's ends as in it, and a shift by the tolerance itself as not beyond it.
 TEST(Judge, TellsNothingByBoundsThatAreReached) {
   const double lower = log_lower(kCompare);
   const double upper = log_upper(kCompare);
@@ -85,7 +85,7 @@ TEST(Judge, TellsNothingByBoundsThatAreReached) {
   }
 }
 
-/// Who asks, and with which tolerance, decides nothing about the interval.
+/// Keeps the interval independent of who asks, and with which tolerance.
 TEST(Judge, HasOneIntervalWhateverIsAsked) {
   const Question question{.shift = shift_of(0.03, 0.02), .tolerance = kCheck};
   Question wider = question;
@@ -154,7 +154,7 @@ TEST(Judge, SaysThatDigitsAreTooFew) {
   EXPECT_TRUE(just_enough.settling) << "by launches that have no deviation";
 }
 
-/// Of many that lie at the tolerance some look slower by chance.
+/// Allows for chance: of many cases at the tolerance some look slower.
 TEST(Judge, TestsCasesTogetherWhereItClaimsThatTheyAreBeyondTheTolerance) {
   std::vector<Question> questions(20, {.shift = shift_of(0.05, 0.02), .tolerance = kCheck});
   questions[0].shift = shift_of(0.075, 0.02);
@@ -182,7 +182,8 @@ TEST(Judge, GivesNoReasonWhereTheIntervalReachesTheTolerance) {
   }
 }
 
-/// Cases beyond the tolerance need more launches among others; those that seem within it do not.
+/// Asks for more launches of a case beyond the tolerance if there are others, but not of one that
+/// seems within it.
 TEST(Judge, SettlesWhatSeemsWithinTheToleranceByItself) {
   for (const auto& [slower, alike] : {std::pair{0.02, true}, {0.09, false}, {-0.08, false}}) {
     std::vector<Question> questions(20, {.shift = shift_of(slower, 0.06), .tolerance = kCheck});

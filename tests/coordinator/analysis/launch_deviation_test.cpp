@@ -13,7 +13,7 @@ namespace {
 using ::testing::Eq;
 using ::testing::Optional;
 
-/// Launches whose logs are given.
+/// Makes launches whose times have these logs.
 CaseLaunches logs(const Case& definition, const std::vector<double>& values) {
   std::vector<double> times;
   for (const double value : values) times.push_back(std::exp(value));
@@ -90,7 +90,8 @@ TEST(PooledDeviations, LeaveAnUnsteadyCaseAlone) {
   EXPECT_LT(deviations[0]->deviation, 0.006) << "the others do not pay for it";
 }
 
-/// Two launches move alike, against each other, of one case alone, or are others for each case.
+/// Covers two launches that move alike, against each other or in one case alone, and launches that
+/// each case has for itself.
 TEST(PooledDeviations, HaveTheDegreesOfFreedomOfFewLaunches) {
   const auto degrees = [](const std::vector<double>& values, int first_launch = 0) {
     std::vector<CaseLaunches> cases{logs(sized(16), {0.01, -0.01}), logs(sized(32), values)};
@@ -103,8 +104,8 @@ TEST(PooledDeviations, HaveTheDegreesOfFreedomOfFewLaunches) {
   EXPECT_EQ(degrees({0.01, -0.01}, 2), 2) << "four launches, of which two each tell something";
 }
 
-/// Of three degrees of freedom each, cases differ by these F with a chance of 1 % over their number
-/// (Abramowitz and Stegun, table 26.9).
+/// Takes its bounds from Abramowitz and Stegun, table 26.9: cases of three degrees of freedom each
+/// differ by these F with a chance of 1 % over their number.
 TEST(PooledDeviations, LeaveACaseAloneAtOnePercentOverThePool) {
   for (const auto& [count, bound] : {std::pair{2, 47.467}, {10, 7.272}}) {
     const auto alone = [&, count = count](double ratio, std::size_t place) {
@@ -184,7 +185,7 @@ TEST(DeviationOfAgreeing, IsKnownOfTwoRunsOfAProgram) {
   EXPECT_EQ(deviation_of_agreeing(metric, 2), (LaunchDeviation{0.0, 1}));
 }
 
-/// Of time 1 and deviation s by n launches: log half width t s / sqrt(n).
+/// Expects a log half width of t s / sqrt(n) from n launches of deviation s.
 TEST(LaunchMean, HasAnIntervalFromTwoLaunchesOn) {
   const LaunchDeviation deviation{0.01, 14};
   const LaunchMean four{Seconds{1.0}, 4, deviation};
@@ -203,8 +204,9 @@ TEST(LaunchMean, HasAnIntervalFromTwoLaunchesOn) {
               -2.144787 * std::sqrt(0.005 * 0.005 + 0.06 * 0.06 / 12.0), 1e-6);
 }
 
-/// Welch: variances of 1e-4 / 4 and 4e-4 / 8 add up to 7.5e-5, with 7.5e-5^2 / (2.5e-5^2 / 7 +
-/// 5e-5^2 / 7) = 12.6 degrees of freedom, rounded down, of which Student's t is 2.178813.
+/// Expects Welch's numbers: variances of 1e-4 / 4 and 4e-4 / 8 add up to 7.5e-5, with 7.5e-5^2 /
+/// (2.5e-5^2 / 7 + 5e-5^2 / 7) = 12.6 degrees of freedom, rounded down, whose Student's t is
+/// 2.178813.
 TEST(RatioBetween, HasWelchsIntervalAndTheFewerLaunches) {
   const LaunchMean own{Seconds{1.0}, 4, LaunchDeviation{0.01, 7}};
   const LaunchMean other{Seconds{3.0}, 8, LaunchDeviation{0.02, 7}};
@@ -274,7 +276,7 @@ TEST(RoundingOf, IsThatOfTheFirstVariantAndAnother) {
   EXPECT_DOUBLE_EQ(rounding_of(record.cases[0], "c"), 0.05);
 }
 
-/// A case whose one ratio is 1, with that half width, over six launches.
+/// Makes a case whose one ratio is 1, with that half width, over six launches.
 CaseResult of_half_width(std::int64_t bytes, std::optional<double> half_width) {
   CaseResult result;
   result.definition = sized(bytes);
@@ -284,7 +286,7 @@ CaseResult of_half_width(std::int64_t bytes, std::optional<double> half_width) {
   return result;
 }
 
-/// With a precision of 1 %, six launches of 1.2 % come to it by 6 * 1.2^2 = 8.64, so nine.
+/// Asks for nine launches where six have 1.2 % and the precision is 1 %: 6 * 1.2^2 = 8.64.
 TEST(LaunchesWorthAdding, AreThoseThatTheNeediestCaseOfThemNeeds) {
   Record record;
   record.settings.precision = 0.01;

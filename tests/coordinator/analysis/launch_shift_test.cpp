@@ -14,7 +14,7 @@ using ::testing::Optional;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// A shift whose sides share one deviation.
+/// Makes a shift whose sides share one deviation.
 LaunchShift shift_of(double log, int before, int after, const LaunchDeviation& deviation) {
   return {log, before, after, {{.deviation = deviation, .before = 1.0, .after = 1.0}}};
 }
@@ -27,8 +27,8 @@ LaunchMean side(double time, int launches, std::optional<LaunchDeviation> deviat
   return {Seconds{time}, launches, deviation};
 }
 
-/// Welch: variances of 1e-4 / 4 and 4e-4 / 8 add up to 7.5e-5, with 7.5e-5^2 / (2.5e-5^2 / 3 +
-/// 5e-5^2 / 7) = 9.95 degrees of freedom, rounded down.
+/// Expects Welch's numbers: variances of 1e-4 / 4 and 4e-4 / 8 add up to 7.5e-5, with 7.5e-5^2 /
+/// (2.5e-5^2 / 3 + 5e-5^2 / 7) = 9.95 degrees of freedom, rounded down.
 TEST(ShiftBetween, HasTheDeviationOfEachSide) {
   const LaunchMean before = side(1.0, 4, LaunchDeviation{0.01, 3});
   const LaunchMean after = side(1.1, 8, LaunchDeviation{0.02, 7});
@@ -73,7 +73,7 @@ TEST(ShiftBetween, IsNotKnownWhereLaunchesOfASideTellNothing) {
   EXPECT_TRUE(shift_between(side(1.0, 3, none), side(2.0, 3, none)));
 }
 
-/// A run of two launches beside runs of eight: 1/2 - 1/8 of the variance of a launch is added.
+/// Adds 1/2 - 1/8 of a launch's variance for a run of two launches beside runs of eight.
 TEST(ShiftBetweenRuns, AddsWhatLaunchesOfARunScatterByBeyondTheBaselines) {
   const LaunchMean three = side(1.0, 3, LaunchDeviation{0.01, 2});
   const LaunchMean one = side(1.0, 1, {});
@@ -132,7 +132,7 @@ TEST(LaunchShift, IsCertainWithoutDeviation) {
   EXPECT_EQ(degrees_of_freedom(shift_of(0.02, 2, 2, 0.0)), 1'000'000);
 }
 
-/// Of two numbers that are printed in steps of 20 %, whatever the runs agree on.
+/// Compares numbers that are printed in steps of 20 %, whatever the runs agree on.
 TEST(LaunchShift, IsNoMoreCertainThanThePrintedDigits) {
   LaunchShift shift = shift_of(0.2, 100, 100, 0.0);
   shift.rounding = rounding_between(0.25, 0.15);
@@ -179,9 +179,8 @@ TEST(Settling, CountsTheDegreesOfFreedomThatLaunchesAdd) {
   EXPECT_THAT(settling_of(shift), Optional(Settling{6, false}));
 }
 
-/// Each side's degrees of freedom grow with its own launches: t(n - 1) 0.005 sqrt(1 / n) is 0.0124
-/// for n = 3 and 0.0080 for n = 4; t(n - 1) 0.012 sqrt(1 / n) 0.01003 for n = 8 and 0.0092 for n
-/// = 9.
+/// Gives each side degrees of freedom by its own launches: t(n - 1) 0.005 sqrt(1 / n) is 0.0124 for
+/// n = 3 and 0.0080 for n = 4; t(n - 1) 0.012 sqrt(1 / n) 0.01003 for n = 8 and 0.0092 for n = 9.
 TEST(Settling, CountsTheLaunchesOfTheSideThatScatters) {
   LaunchShift shift{.log = 0.01, .before = 2, .after = 2};
   shift.parts = {{.deviation = {0.025, 1}, .after = 0.04}};
@@ -191,7 +190,7 @@ TEST(Settling, CountsTheLaunchesOfTheSideThatScatters) {
   EXPECT_THAT(settling_of(shift), Optional(Settling{9, true}));
 }
 
-/// 1.959964 s sqrt(2 / n) is 0.01 for the n that s is made of.
+/// Derives s from n: 1.959964 s sqrt(2 / n) is 0.01.
 TEST(Settling, HasAnEnd) {
   const auto settling = [](double launches) {
     return settling_of(shift_of(
@@ -201,7 +200,7 @@ TEST(Settling, HasAnEnd) {
   EXPECT_EQ(settling(100.1), std::nullopt);
 }
 
-/// As from a baseline that was made by hand.
+/// Covers baselines that were made by hand.
 TEST(Settling, HoldsMillionsOfDegreesOfFreedom) {
   const LaunchShift shift = shift_of(0.01, 8, 1, LaunchDeviation{0.01, 1000000, false});
   EXPECT_THAT(settling_of(shift), Optional(Settling{8, false}));

@@ -109,7 +109,7 @@ TEST(WeakestPairs, AreFoundForEveryLabelTheWeakestFirst) {
   const PairMatrix matrix = pair_matrices(record, family)[0];
   const std::vector<WeakestPair> weakest = weakest_pairs(matrix, family);
   EXPECT_THAT(labels_of(weakest), ::testing::ElementsAre("SYS", "PHB", "NV4"));
-  // Of the SYS pairs 0-3, 3-0, 1-2 and 2-1 those with GPU 3 are the slower ones.
+  // The SYS pairs are 0-3, 3-0, 1-2 and 2-1: those with GPU 3 are slower.
   EXPECT_EQ(weakest[0].from, 0);
   EXPECT_EQ(weakest[0].to, 3);
   EXPECT_EQ(weakest[0].others, 3);

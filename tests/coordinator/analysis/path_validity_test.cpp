@@ -185,7 +185,7 @@ TEST(Judge, SaysWhyAPathIsWrongAndHowToGetThere) {
   expect_golden(text, "warnings_of_paths.txt");
 }
 
-/// What the variant itself sets holds where the worker did not say otherwise.
+/// Adds what the variant itself sets, which holds where the worker did not say otherwise.
 std::string with_bytes_off_p2p(const std::string& version, Environment in_force) {
   std::string situation = "bytes over NVLink without P2P, NCCL " + version;
   for (const auto& [name, value] : in_force) situation.append(", ").append(name + "=" + value);

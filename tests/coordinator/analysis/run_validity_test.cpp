@@ -76,7 +76,7 @@ TEST(Judge, SaysOfCasesWhatIsWrongWithThem) {
   expect_golden(text, "warnings_of_cases.txt");
 }
 
-/// As records of older versions have them.
+/// Covers the warnings of older versions' records.
 TEST(Summarise, TakesFromOldWarningsWhatSaysNothing) {
   Record record = good_record();
   const Warning same{name_of(WarningCode::same_path), "p2p and host took the same path: nvlink",
@@ -108,7 +108,7 @@ TEST(Summarise, TakesFromOldWarningsWhatSaysNothing) {
   EXPECT_THAT(record.warnings, testing::Not(testing::Contains(same)));
 }
 
-/// With a variable in the caller's environment, which p2p inherits.
+/// Sets a variable in the caller's environment, which p2p inherits.
 template <typename Change>
 std::string with_variable(const std::string& assignment, Change change) {
   const std::size_t equals = assignment.find('=');

@@ -36,7 +36,7 @@ inline std::vector<CurvePoint> curve(std::string_view sizes, const Model& model)
   return points;
 }
 
-/// Of powers of two from 256 KiB on, in microseconds.
+/// Makes points at powers of two from 256 KiB on, with times in microseconds.
 inline std::vector<CurvePoint> doubling(const std::vector<double>& times) {
   std::vector<CurvePoint> points;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -45,7 +45,7 @@ inline std::vector<CurvePoint> doubling(const std::vector<double>& times) {
   return points;
 }
 
-/// Each time is the median of 20 samples of this relative deviation, with their quartiles.
+/// Makes each time the median of 20 samples of this relative deviation, with their quartiles.
 inline std::vector<CurvePoint> sampled(std::vector<CurvePoint> points, double deviation,
                                        unsigned seed) {
   std::mt19937 generator(seed);
@@ -58,7 +58,7 @@ inline std::vector<CurvePoint> sampled(std::vector<CurvePoint> points, double de
   return points;
 }
 
-/// The sizes that the steps lead to.
+/// Returns the sizes that the steps lead to.
 inline std::vector<std::string> steps_to(std::vector<CurvePoint> points) {
   std::vector<std::string> sizes;
   for (const CurveStep& step : find_steps(std::move(points))) {

@@ -12,7 +12,7 @@ namespace {
 const Case kDdp = parse_case_name("gpt2_step/fp32/gpt2/np2");
 const Case kNone = parse_case_name("gpt2_step/fp32/gpt2/np2/none");
 
-/// Steps of three launches, each on a machine of another pace.
+/// Has steps of three launches, each on a machine of another pace.
 Record three_launches() {
   return run_of({{kDdp, "p2p", {0.101, 0.092, 0.104}}, {kNone, "p2p", {0.100, 0.090, 0.095}}});
 }
@@ -28,7 +28,7 @@ void forget(Record& record, int case_index, int launch) {
                 [&](const Sample& sample) { return sample.launch == launch; });
 }
 
-// 1, 2 and 9 ms.
+// Averages 1, 2 and 9 ms.
 TEST(ExposedCommunication, IsTheMeanOverLaunches) { expect_exposed(three_launches(), 0, 0.004); }
 
 TEST(ExposedCommunication, IsOfLaunchesThatHaveBothSteps) {
@@ -78,7 +78,8 @@ Estimate exposed_of(const Record& record) {
   return exposed_communication(record, record.cases[0], 0).value();
 }
 
-// Differences of 1, 2 and 9 ms: standard error 2.517 ms, Student's t of two degrees of freedom.
+// Expects a standard error of 2.517 ms from 1, 2 and 9 ms, and Student's t of two degrees of
+// freedom.
 TEST(ExposedCommunication, TakesALaunchForOneValue) {
   const Estimate exposed = exposed_of(three_launches());
   ASSERT_TRUE(exposed.interval);

@@ -20,8 +20,8 @@ TrainingParameters training_of(TrainingPrecision precision) {
   return training;
 }
 
-/// A training by both variants and the step without communication, in two launches of two blocks
-/// of ten steps, in the order in which they run. In launch l a step takes l more.
+/// Has a training by both variants and the step without communication, in two launches of two
+/// blocks of ten steps, in the order in which they run. In launch l a step takes l more.
 Record trained_record() {
   Record record = good_record();
   record.settings.training = TrainingPlan{};
@@ -76,7 +76,8 @@ TEST(LossBound, GrowsWhereFewerTokensAreAveraged) {
   EXPECT_DOUBLE_EQ(loss_bound(small, 2), 2e-4) << "a quarter of the tokens";
 }
 
-/// What strategies differ in is rounding; without communication ranks learn from less.
+/// Tells rounding, in which strategies differ, from ranks that learn from less without
+/// communication.
 TEST(LossBound, LiesBetweenRoundingAndNoCommunicationAsMeasured) {
   const Record record =
       read_record(std::filesystem::path(RESULTS_FOLDER) / "2xH200-training-strategies");

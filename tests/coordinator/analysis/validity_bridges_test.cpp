@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Four GPUs, bridges between 0 and 1 and between 2 and 3.
+/// Has four GPUs with bridges between 0 and 1 and between 2 and 3.
 Record bridged_record(const std::string& case_name, Path path) {
   Record record = good_record();
   record.machine.ranks.resize(4);

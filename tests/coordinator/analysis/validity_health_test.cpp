@@ -16,7 +16,7 @@ RankInfo rank_on(const std::string& host, int rank) {
   return {.rank = rank, .host = host, .pid = 1, .cpus = "", .gpu = gpu, .host_copy = {}};
 }
 
-/// Four samples of two ranks, each with the clock events of its two GPUs.
+/// Has four samples of two ranks, each with the clock events of its two GPUs.
 Record sampled_record(const std::vector<std::vector<std::optional<std::uint64_t>>>& reasons) {
   Record record = good_record();
   record.machine.ranks = {rank_on("node1", 0), rank_on("node1", 1)};

@@ -17,7 +17,7 @@ CaseResult own_case(const char* name, Path first, Path other) {
   return result;
 }
 
-/// good_record() with one case of our own work alone.
+/// Replaces the cases of good_record() by one of our own work.
 Record own_record(const char* name, Path first, Path other) {
   Record record = good_record();
   record.cases = {own_case(name, first, other)};
@@ -36,7 +36,7 @@ void take_evidence(Record& record) {
   }
 }
 
-/// Whether advice names the driver or NCCL's log depends on whose work it is.
+/// Advises on the driver or on NCCL's log, depending on whose work it is.
 TEST(OwnWork, IsVouchedForByTheDriver) {
   std::string text;
   const auto add = [&](const std::string& situation, const Record& record, const auto& change) {

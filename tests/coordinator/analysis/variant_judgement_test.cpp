@@ -82,7 +82,7 @@ TEST(JudgeVariants, KnowsWhichRunsOfAProgramCompareNothing) {
   }
 }
 
-/// Whether there is a difference is inconclusive where the interval holds what would matter.
+/// Leaves a difference inconclusive where the interval holds what would matter.
 TEST(JudgeVariants, CallsThemTheSameWhereNothingThatMattersIsLeft) {
   const auto verdict = [](const Estimate& ratio) {
     Record record = run_of({{sized(8), "p2p", {1.0}}, {sized(8), "host", {1.0}}});

@@ -28,7 +28,7 @@ inline CaseResult case_of(std::int64_t size, Path first, Path other) {
   return result;
 }
 
-/// Two GPUs joined by NVLink, p2p against host, all in order.
+/// Has two GPUs joined by NVLink, p2p against host, all in order.
 inline Record good_record() {
   Record record;
   record.status = RunStatus::complete;
@@ -63,7 +63,7 @@ inline void take_times(CaseResult& result, const std::string& reason) {
   }
 }
 
-/// The text of the first warning of this code; empty where there is none.
+/// Returns the first warning of this code; an empty one where there is none.
 inline Warning warning(const Record& record, const std::string& code) {
   for (const Warning& entry : record.warnings) {
     if (entry.code == code) return entry;
@@ -71,8 +71,8 @@ inline Warning warning(const Record& record, const std::string& code) {
   return {};
 }
 
-/// What the counters say of ten all-reduces of 64 MiB on two GPUs, 128 MiB each: a share of what
-/// ring and Simple must move.
+/// Returns what the counters say of ten all-reduces of 64 MiB on two GPUs, 128 MiB each: a share of
+/// what ring and Simple must move.
 inline TrafficEvidence traffic_evidence(double share) {
   TrafficEvidence evidence;
   evidence.plan = {"RING", "SIMPLE"};
@@ -83,7 +83,7 @@ inline TrafficEvidence traffic_evidence(double share) {
   return evidence;
 }
 
-/// good_record() with a case of 64 MiB whose counters say these shares.
+/// Adds a case of 64 MiB whose counters say these shares to good_record().
 inline Record counted_record(double p2p, double host) {
   Record record = good_record();
   record.machine.software.nccl_library = "2.28.3";
@@ -93,8 +93,8 @@ inline Record counted_record(double p2p, double host) {
   return record;
 }
 
-/// What judge() makes of a record with a change, as a golden has it: situation and exit code, below
-/// them every warning and its advice.
+/// Prints what judge() makes of a changed record for a golden: situation and exit code, below them
+/// every warning and its advice.
 template <typename Change>
 std::string judged(const std::string& situation, Record record, Change change) {
   change(record);
