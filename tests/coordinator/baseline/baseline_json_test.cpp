@@ -29,7 +29,7 @@ Baseline full_baseline() {
 
 Json document() { return Json::parse(to_json(full_baseline())); }
 
-/// What parse_baseline says against a document; "accepted" when it does not.
+/// Returns what parse_baseline() says against a document; "accepted" when it does not.
 std::string refusal(const Json& document) {
   const std::string text = thrown_by([&] { parse_baseline(document.dump(), "b.json"); });
   return text == "nothing" ? "accepted" : text;
@@ -139,7 +139,7 @@ TEST(BaselineJson, SaysWhereADocumentDeparts) {
               AllOf(HasSubstr("b.json: "), HasSubstr("all_reduce")));
 }
 
-/// Sums and products of what is larger would overflow.
+/// Keeps sums and products from overflowing.
 TEST(BaselineJson, RefusesNumbersThatCannotBe) {
   for (const char* place : {"/cases/0/launches", "/cases/0/degrees_of_freedom"}) {
     EXPECT_EQ(refusal(with(place, 1000000)), "accepted") << place;

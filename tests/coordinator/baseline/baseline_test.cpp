@@ -32,7 +32,7 @@ std::vector<std::string> warning_codes(const Baseline& baseline) {
   return codes;
 }
 
-/// Launches of a run whose level is that far off 1 ms.
+/// Makes a run whose launches have a level that far off 1 ms.
 Record run_at(double share, const std::string& started, std::size_t launches = 2) {
   const double level = 1e-3 * (1.0 + share);
   std::vector<double> times(launches, level * 1.001);
@@ -58,7 +58,7 @@ TEST(Baseline, KnowsNothingByRunsThatAgree) {
       baseline_from({run_at(0.0, "1"), run_at(0.0, "2"), run_at(0.0, "3")}).cases[0].between_runs);
 }
 
-/// A run in which all cases are slow is one observation, not as many as there are cases.
+/// Takes a run in which all cases are slow for one observation.
 TEST(Baseline, CountsRunsNotCases) {
   std::vector<Record> runs;
   for (const double share : {0.0, 0.04, 0.08}) {
@@ -171,7 +171,7 @@ TEST(Baseline, SaysWhichRecordWasCutShort) {
   EXPECT_EQ(baseline.warnings[0].text, "r0: job lost");
 }
 
-/// Records from before links were counted may stand first.
+/// Lets records from before links were counted stand first.
 TEST(Baseline, KnowsOfTheMachineWhatAnyRecordKnows) {
   const auto linked = [](std::optional<int> nvlinks, const char* started) {
     Record record = run_of({{sized(8), "p2p", kEight}}, started);

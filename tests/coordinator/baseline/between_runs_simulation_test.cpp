@@ -17,7 +17,7 @@
 namespace linkgain::test {
 namespace {
 
-/// So many, or as many as are wanted.
+/// Returns so many, or as many as the environment asks for.
 int runs(int usual) {
   const char* wanted = std::getenv("LINKGAIN_SIMULATION_RUNS");
   return wanted == nullptr ? usual : std::max(1, std::atoi(wanted));
@@ -45,7 +45,8 @@ struct Situation {
   double slow_state_of_launches = 0.0;
 };
 
-/// Metrics of a program are pools of their own; sizes of an all-reduce are pooled.
+/// Makes metrics of a program, each of which is a pool, or sizes of an all-reduce, which are
+/// pooled.
 std::vector<Case> cases_of(const Situation& situation) {
   std::vector<Case> cases(static_cast<std::size_t>(situation.cases));
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -109,7 +110,7 @@ struct Shares {
   double held = 0.0;    ///< 95 % intervals of cases that hold 0
 };
 
-/// Standard error of a share of so many checks.
+/// Returns the standard error of a share of so many checks.
 double error_at(double share, int checks) { return std::sqrt(share * (1.0 - share) / checks); }
 
 /// Says in a row how runs differ.
@@ -149,7 +150,7 @@ Shares simulate(const Situation& situation, int checks) {
   return shares;
 }
 
-/// Of every kind and number of cases, whether a run's effect is common to them or not.
+/// Combines every kind and number of cases, whether a run's effect is common to them or not.
 std::vector<Situation> situations() {
   std::vector<Situation> all;
   for (const Cases kind : {Cases::metrics, Cases::sizes}) {
@@ -176,13 +177,13 @@ TEST(BetweenRuns, UnchangedProgramsSeldomFail) {
   }
 }
 
-/// A run of few launches differs by more than the baseline's runs of eight do.
+/// Allows for a run of few launches, which differs by more than the baseline's runs of eight do.
 TEST(BetweenRuns, UnchangedProgramsSeldomFailOfFewerLaunchesEither) {
   Situation situation{.baseline_runs = 5, .apart = 0.01, .launches = 2};
   EXPECT_LE(simulate(situation, runs(kOfUnchanged)).failed, 0.06);
 }
 
-/// Of several cases it is a little rarer, for they are tested together.
+/// Accepts that it is a little rarer in several cases, which are tested together.
 TEST(BetweenRuns, TenPercentIsFound) {
   for (Situation situation : situations()) {
     situation.baseline_runs = 5;
@@ -205,7 +206,7 @@ TEST(BetweenRuns, AnUnchangedProgramIsSeldomOpen) {
   EXPECT_LE(simulate(situation, runs(kOfChanged)).open, 0.15);
 }
 
-/// Each of them is a headline with four degrees of freedom of its own.
+/// Makes each metric a headline with four degrees of freedom of its own.
 TEST(BetweenRuns, AnUnchangedProgramIsOftenOpenInOneOfTwelveIndependentMetrics) {
   const Situation situation{
       .cases = 12, .effects = Effects::own, .baseline_runs = 5, .apart = 0.01};
@@ -214,8 +215,8 @@ TEST(BetweenRuns, AnUnchangedProgramIsOftenOpenInOneOfTwelveIndependentMetrics) 
   EXPECT_NEAR(shares.open, 0.46, 0.08);
 }
 
-/// Runs of two states are not scattered as a t test has it: where all of the baseline were fast, a
-/// slow one lies far out. In launches the states weigh less, for a run has eight.
+/// Shows where runs do not scatter as a t test has it: if all of the baseline were fast, a slow one
+/// lies far out. In launches the states weigh less, for a run has eight.
 TEST(BetweenRuns, UnchangedProgramsOfTwoStatesFailMoreOften) {
   const int checks = runs(kOfChanged);
   for (const auto& [baseline_runs, known] : {std::pair(3, 0.105), {5, 0.06}, {8, 0.035}}) {
@@ -226,7 +227,7 @@ TEST(BetweenRuns, UnchangedProgramsOfTwoStatesFailMoreOften) {
   }
 }
 
-/// A run whose launches lie further apart than the baseline's is less sure of its mean.
+/// Widens the interval of a run whose launches lie further apart than the baseline's.
 TEST(BetweenRuns, IntervalsHoldTheTruthHoweverUnsteadyTheRunIs) {
   for (Situation situation :
        {Situation{}, {.kind = Cases::sizes, .cases = 6, .baseline_runs = 5}}) {
@@ -240,7 +241,7 @@ TEST(BetweenRuns, IntervalsHoldTheTruthHoweverUnsteadyTheRunIs) {
   }
 }
 
-/// How this simulation could fail: by launches alone, as of a baseline of one run.
+/// Shows how this simulation could fail: by launches alone, as of a baseline of one run.
 TEST(BetweenRuns, UnchangedProgramsOftenFailWhereLaunchesAreCompared) {
   Situation situation{.baseline_runs = 1, .apart = 0.04};
   EXPECT_GT(simulate(situation, runs(kOfUnchanged)).failed, 0.1);

@@ -17,7 +17,7 @@ constexpr unsigned kPairs = 80;
 
 class CheckCoverage : public ::testing::TestWithParam<Behaviour> {};
 
-/// Nothing changed between the baseline's run and the one that is checked: every shift is 0.
+/// Checks unchanged runs, so that every shift is 0.
 TEST_P(CheckCoverage, OfShifts) {
   std::map<std::string, Count> counts;
   for (unsigned seed = 1; seed <= kPairs; ++seed) {

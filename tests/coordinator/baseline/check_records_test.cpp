@@ -76,8 +76,7 @@ TEST(CheckRecords, RefusesAnotherKindOfMachine) {
                 "refused_checks.txt");
 }
 
-/// As programs on hosts without GPUs have none, and a run that was ended in its first case no
-/// samples.
+/// Covers programs on hosts without GPUs, and a run that was ended in its first case.
 TEST(CheckRecords, TakesARecordOfNoRanksAndOneOfNoSamples) {
   const auto without_ranks = [](Record record) {
     record.machine.ranks.clear();
@@ -111,7 +110,7 @@ TEST(CheckRecords, WarnsOfWhatMayExplainADifference) {
       << "another run that began in the same second";
 }
 
-/// A caller's NCCL_ALGO is slower on a machine that is as it was.
+/// Explains a case that a caller's NCCL_ALGO slows down on an unchanged machine.
 TEST(CheckRecords, WarnsOfVariablesThatWereInherited) {
   using Environments = std::vector<Environment>;
   const auto in_force = [](const Record& record, const Environments& environments) {
@@ -214,7 +213,7 @@ TEST(CheckRecords, RefusesAMetricThatIsARateOnOneSideAlone) {
               HasSubstr("a rate in after"));
 }
 
-/// Cases that are the same have no line of their own that could tell.
+/// Warns where cases are the same, too, and so have no line of their own.
 TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
   const Record hot = changed(after(), [](Record& r) {
     HealthSummary& health = r.cases[0].variants[0].health;
@@ -230,7 +229,8 @@ TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
               AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
 }
 
-/// A disturbed case is as slow as a slower one, and a node that loses an NVLink may be as fast.
+/// Warns because a disturbed case is as slow as a slower one, and a node that loses an NVLink may
+/// be as fast.
 TEST(CheckRecords, WarnsOfOthersWorkAndOfErrors) {
   const auto disturb = [](Record& r) {
     r.neighbours.emplace().seen = {{.gpu = 1, .busy_percent = 97.0}};

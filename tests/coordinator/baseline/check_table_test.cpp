@@ -40,7 +40,7 @@ TEST(CheckTable, IsShortWhereNothingFails) {
                 "check_quiet.txt");
 }
 
-/// How far the false-alarm rate reaches: a check of launches says nothing of runs.
+/// Shows how far the false-alarm rate reaches: a check of launches says nothing of runs.
 TEST(CheckTable, SaysWhetherRunsCount) {
   CheckResult result = quiet_check();
   const std::string launches = to_terminal(check_table(result));
@@ -77,7 +77,7 @@ TEST(CheckTable, SaysThatARateIsComparedByTheTimePerUnit) {
   expect_golden(to_terminal(check_table(result)) + "\n" + check_junit(result), "check_rate.txt");
 }
 
-/// A picture of what lies furthest from the baseline, and every case in a table.
+/// Draws what lies furthest from the baseline, and lists every case in a table.
 TEST(CheckPage, ShowsEveryCaseAndItsBand) {
   const std::string page = check_page(troubled_check());
   EXPECT_THAT(page, AllOf(HasSubstr("<svg"), HasSubstr("<title>"), Not(HasSubstr("http://"))));

@@ -50,7 +50,7 @@ TEST(MachineKey, DoesNotCompareWhatIsNotKnown) {
               IsEmpty());
 }
 
-/// Four ranks whose pairs are joined by as many links, but for the first one's.
+/// Joins four ranks in pairs by as many links, except for the first pair.
 Record four_ranks(std::optional<int> first) {
   Record record = gpus();
   record.machine.links.clear();

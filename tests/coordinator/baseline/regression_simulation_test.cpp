@@ -69,7 +69,7 @@ void add(Shares& shares, const CheckResult& result, const Question& question, do
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100.0 * share); }
 
-/// A row of the table in results/regression-simulation.md.
+/// Prints a row of the table in results/regression-simulation.md.
 void print_row(const Noise& noise, const Question& question, const Shares& shares) {
   const std::string change =
       question.slowdown == 0.0
@@ -131,13 +131,13 @@ TEST_P(RegressionSimulation, FindsOneCaseThatBecameSlower) {
 INSTANTIATE_TEST_SUITE_P(SharedByTheCasesOfALaunch, RegressionSimulation,
                          ::testing::Values(0.0, 0.5));
 
-// The worst that the test must bear: every case lies exactly at the tolerance, and none beyond it.
+// Tests the worst: every case lies exactly at the tolerance, and none beyond it.
 TEST(RegressionSimulation, KeepsItsRateWhereEveryCaseLiesAtTheTolerance) {
   const Shares shares = simulate(shared(0.0), {8, within(0.02), -1, std::log(1.02)});
   EXPECT_LT(shares.alarm, 0.05 + 3.0 * std::sqrt(0.05 * 0.95 / runs())) << "three standard errors";
 }
 
-// Small operations on two H200 do this: 6 us in most launches, 9 us in some. A case of
+// Simulates what small operations on two H200 do: 6 us in most launches, 9 us in some. A case of
 // which both of two launches are in the slow state looks like a regression; eight tell.
 TEST(RegressionSimulation, RaisesNoAlarmForSlowStatesWithEightLaunches) {
   Noise noise;
@@ -146,8 +146,8 @@ TEST(RegressionSimulation, RaisesNoAlarmForSlowStatesWithEightLaunches) {
   EXPECT_LT(simulate(noise, {8, within(0.05)}).alarm, 0.05);
 }
 
-// What the launch as replicate is there for. The same machine and tolerance, nothing changed: who
-// counts samples raises an alarm in most runs, and this is how the simulation could fail.
+// Shows why launches are the replicates, and how the simulation could fail: on the same machine,
+// nothing changed, who counts samples raises an alarm in most runs.
 TEST(RegressionSimulation, WouldRaiseFalseAlarmsIfSamplesWereReplicates) {
   constexpr int kRuns = 10;
   SimulatedMachine machine({}, 20261122);

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// Eight launches about `time` whose logs have a standard deviation of `deviation`.
+/// Makes eight launches about `time` whose logs have a standard deviation of `deviation`.
 std::vector<double> eight(double time, double deviation = 0.005) {
   std::vector<double> times;
   for (int i = 0; i < 8; ++i) {
@@ -68,7 +68,7 @@ TEST(Check, JudgesEveryCase) {
   EXPECT_EQ(result.cases[2].verdict, Verdict::slower);
 }
 
-/// On either side: a launch of another placement takes another time, and one does not tell.
+/// Distrusts one launch on either side: one of another placement takes another time.
 TEST(Check, DecidesNothingByOneLaunch) {
   const Baseline one = baseline_of(std::vector{launches_of(sized(8), {1e-3})}, {});
   for (const double time : {1e-3, 2e-3, 0.5e-3}) {
@@ -86,7 +86,7 @@ TEST(Check, DecidesNothingByOneLaunch) {
   }
 }
 
-/// What is plain needs no second launch.
+/// Needs no second launch for what is plain.
 TEST(Check, FailsForFactsOfOneLaunch) {
   CaseLaunches launches = launches_of(sized(8), {1e-3});
   launches.paths = {Path::host_memory};
@@ -95,7 +95,7 @@ TEST(Check, FailsForFactsOfOneLaunch) {
   EXPECT_EQ(check_one(reference(), launches).verdict, Verdict::wrong_data);
 }
 
-/// Runs of two launches each whose means lie at these shares above 1 ms.
+/// Makes runs whose means lie at these shares above 1 ms.
 CaseLaunches runs_at(const std::vector<double>& shares, int launches = 2) {
   CaseLaunches all = launches_of(sized(8), {});
   for (std::size_t run = 0; run < shares.size(); ++run) {
@@ -125,7 +125,8 @@ TEST(Check, TakesItsErrorFromTheBaselinesRuns) {
               3.1824 * std::sqrt(4e-4 / 3.0 * (1.0 / 3.0 + 1.0 / 2.0)), 1e-6);
 }
 
-/// Fewer launches than the baseline's runs have scatter more; more are taken for no steadier.
+/// Widens the interval for fewer launches than the baseline's runs have; takes more for no
+/// steadier.
 TEST(Check, AddsWhatFewerLaunchesOfARunScatterBy) {
   const auto width = [](int before, int after) {
     const Baseline baseline = baseline_of(std::vector{runs_at({-0.01, 0.0, 0.01}, before)}, {});
@@ -137,7 +138,7 @@ TEST(Check, AddsWhatFewerLaunchesOfARunScatterBy) {
   EXPECT_DOUBLE_EQ(width(2, 2), width(2, 8));
 }
 
-/// As beside other work: its mean is worth less, however close the baseline's launches lie.
+/// Trusts a run beside other work less, however close the baseline's launches lie.
 TEST(Check, AddsWhatLaunchesScatterByBeyondTheBaselines) {
   const Baseline baseline = baseline_of(std::vector{runs_at({-0.01, 0.0, 0.01})}, {});
   CaseLaunches unsteady = runs_at({0.0});
@@ -150,7 +151,7 @@ TEST(Check, AddsWhatLaunchesScatterByBeyondTheBaselines) {
   EXPECT_GT(check.interval->high, 2.0 * 0.1 / std::sqrt(8.0));
 }
 
-/// Of fewer runs how far they lie apart is not known.
+/// Needs three runs to know how far they lie apart.
 TEST(Check, ComparesLaunchesWhereTheBaselineHasTwoRuns) {
   const Baseline two = baseline_of(std::vector{runs_at({0.0, 0.001})}, {});
   EXPECT_EQ(check_one(two, runs_at({0.0})).replicate, Replicate::launch);
@@ -163,7 +164,7 @@ TEST(Check, SaysWhatWouldSettleAnOpenCase) {
   EXPECT_GT(check.settling->launches, 2);
 }
 
-/// So many launches about `time` whose logs have a standard deviation of 0.02.
+/// Makes so many launches about `time` whose logs have a standard deviation of 0.02.
 std::vector<double> scattered(int count, double time) {
   const bool even = count % 2 == 0;
   const double apart = even ? 0.02 * std::sqrt((count - 1.0) / count) : 0.02;
@@ -176,8 +177,8 @@ std::vector<double> scattered(int count, double time) {
   return times;
 }
 
-/// Twelve cases beyond the tolerance, each a pool of its own, as another variant of it is: the
-/// first one far, with so many launches in the baseline and in the run.
+/// Checks twelve cases beyond the tolerance, each a pool of its own, as another variant of it is:
+/// the first one far, with so many launches in the baseline and in the run.
 CheckResult check_of_twelve(int reference, int launches, Verdict verdict) {
   const auto factor = [&](double slower) {
     return verdict == Verdict::slower ? slower : 1.0 / slower;
@@ -195,8 +196,8 @@ CheckResult check_of_twelve(int reference, int launches, Verdict verdict) {
   return check_launches(after, baseline_of(before, {}));
 }
 
-/// One of several that the test over all cases leaves open, though its interval lies beyond the
-/// tolerance, has as many launches as would settle it alone.
+/// Asks for as many launches as would settle one case alone where the test over all cases leaves it
+/// open, though its interval lies beyond the tolerance.
 TEST(Check, AsksForMoreLaunchesThanThereAreWhereOtherCasesLeaveOneOpen) {
   std::string reasons;
   for (const Verdict verdict : {Verdict::slower, Verdict::faster}) {
@@ -405,7 +406,7 @@ TEST(Check, SaysWhy) {
   expect_golden(text, "reasons.txt");
 }
 
-/// The unit of the last digit is 1.
+/// Compares numbers whose last digit's unit is 1.
 TEST(Check, ClaimsNothingThatPrintedDigitsMayHaveMade) {
   Case printed = sized(8);
   printed.metric = ProgramMetric{.name = "loss"};
@@ -428,7 +429,7 @@ TEST(Check, ClaimsNothingThatPrintedDigitsMayHaveMade) {
   expect_golden(text, "reasons_of_digits.txt");
 }
 
-/// A result with these verdicts, the first of which is a headline.
+/// Has cases with these verdicts, the first of which is a headline.
 CheckResult with_verdicts(const std::vector<Verdict>& verdicts) {
   CheckResult result;
   for (const Verdict verdict : verdicts) {
@@ -456,7 +457,7 @@ TEST(CheckExitCode, IsThatOfTheWorst) {
   }
 }
 
-/// The time, which nobody asked for, is a tenth longer or open, and the rate the same.
+/// Ignores the time, which nobody asked for: it is a tenth longer or open, and the rate the same.
 TEST(Check, IsDecidedByNamedMetricsWhereThereAreSome) {
   const auto of_metric = [](std::string_view name, double seconds, double deviation = 0.001) {
     CaseLaunches runs = launches_of(sized(8), eight(seconds, deviation));

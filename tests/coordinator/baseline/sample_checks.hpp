@@ -37,7 +37,7 @@ inline CheckResult sample_result() {
   return result;
 }
 
-/// One of every verdict, in no order.
+/// Has one of every verdict, in no order.
 inline CheckResult troubled_check() {
   using enum Verdict;
   CheckResult result = sample_result();
@@ -86,7 +86,7 @@ inline CheckResult quiet_check() {
   return result;
 }
 
-/// A case that is measured as ever, and by an unknown path; and many that are not there at all.
+/// Has a case that is measured as ever, and by an unknown path; and many that are not there at all.
 inline CheckResult sparse_check() {
   using enum Verdict;
   CheckResult result = sample_result();
@@ -105,7 +105,7 @@ inline CheckResult sparse_check() {
   return result;
 }
 
-/// What a job may have printed: markup, quotes, line breaks, control characters, no UTF-8.
+/// Has what a job may have printed: markup, quotes, line breaks, control characters, no UTF-8.
 inline CheckResult hostile_check() {
   CheckResult result = quiet_check();
   result.sources[0].host = "no<de>&\"7\"'";
