@@ -7,7 +7,7 @@
 /// Runs before and after a bridge was fitted, of four launches, for tests of what `compare` says.
 namespace linkgain::test {
 
-/// A case of three launches around this time.
+/// Makes a case of four launches around this time.
 inline CaseFigures steady(const std::string& name, const std::string& variant, double seconds) {
   return timed(name, variant, launches_around(seconds, 0.005, 4));
 }
@@ -39,7 +39,7 @@ inline RunFigures after_bridge() {
   return run;
 }
 
-/// The guide's steps, as its two rows.
+/// Has the guide's steps, as its two rows.
 inline RunFigures training_run(const std::string& name, bool bridge) {
   constexpr const char* kTraining = "gpt2_step/fp32/gpt2/np2";
   RunFigures run = two_titans(name, bridge);

@@ -11,7 +11,8 @@
 /// Runs with given launch medians, for tests of comparisons.
 namespace linkgain::test {
 
-/// "all_reduce/float32/sum/1GiB/np2" of one variant; times in seconds, one for each launch.
+/// Makes a case such as "all_reduce/float32/sum/1GiB/np2" of one variant; times in seconds, one for
+/// each launch.
 inline CaseFigures timed(const std::string& name, const std::string& variant,
                          const std::vector<double>& launches) {
   CaseFigures figures;
@@ -40,7 +41,7 @@ inline GpuInfo gpu_of(int index, int links) {
   return gpu;
 }
 
-/// Two GPUs, with or without a bridge of two links.
+/// Has two GPUs, with or without a bridge of two links.
 inline RunFigures two_titans(const std::string& name, bool bridge) {
   RunFigures run;
   run.name = name;
@@ -68,7 +69,7 @@ inline RunFigures run_with(const std::string& name, std::vector<CaseFigures> cas
   return run;
 }
 
-/// Four GPUs with `links` NVLinks between 0–1, 0–2, 0–3, 1–2, 1–3 and 2–3, none for 0.
+/// Has four GPUs with `links` NVLinks between 0–1, 0–2, 0–3, 1–2, 1–3 and 2–3, none for 0.
 inline RunFigures four_titans(const std::string& name, const std::vector<int>& links) {
   RunFigures run = two_titans(name, true);
   run.machine.links.clear();
@@ -95,7 +96,7 @@ inline RunFigures four_titans(const std::string& name, const std::vector<int>& l
 inline constexpr const char* kLarge = "all_reduce/float32/sum/1GiB/np2";
 inline constexpr const char* kSmall = "all_reduce/float32/sum/64KiB/np2";
 
-/// Launch times around `centre` whose logs have the standard deviation `deviation` exactly.
+/// Returns launch times around `centre` whose logs have exactly the standard deviation `deviation`.
 inline std::vector<double> launches_around(double centre, double deviation, int count) {
   std::vector<double> times;
   const double step = deviation * std::sqrt((count - 1.0) / count);

@@ -16,7 +16,7 @@ using ::testing::Not;
 
 std::string size_name(const std::string& size) { return "all_reduce/float32/sum/" + size + "/np2"; }
 
-/// All-reduces of these sizes, each in so many seconds.
+/// Has all-reduces of these sizes, each in so many seconds.
 RunFigures run_of_sizes(const std::string& name, const std::vector<std::string>& sizes,
                         double seconds) {
   std::vector<CaseFigures> cases;

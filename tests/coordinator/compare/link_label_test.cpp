@@ -29,7 +29,7 @@ TEST(LinkLabel, CountsLinksOnlyWhereTwoGpusShareThem) {
   EXPECT_EQ(gpu_label(run.machine, 7), "rank 7");
 }
 
-/// The pair's own count goes before what the GPU has active for all its peers.
+/// Prefers the pair's own count to what the GPU has active for all its peers.
 TEST(LinkLabel, IsOfThePairsOwnCount) {
   const Machine machine = two_titans("a", true).machine;
   EXPECT_EQ(link_label(machine, link_of(true, 1)), "NV1");

@@ -36,7 +36,7 @@ std::string nccl_tests_document() {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Its row of 1 MiB with another time out of place, and the bandwidth of that.
+/// Changes the time out of place of the row of 1 MiB, and its bandwidth.
 std::string with_time(const std::string& text, double microseconds) {
   const double bandwidth = 1048576 / microseconds / 1e3;
   return replaced(text, R"("time": 15.5, "alg_bw": 67.6, "bus_bw": 67.6)",
@@ -44,7 +44,7 @@ std::string with_time(const std::string& text, double microseconds) {
                               bandwidth, bandwidth));
 }
 
-/// As linkgain-bench writes it where no GPU is.
+/// Returns what linkgain-bench writes where no GPU is.
 std::string cpu_memory_document(double microseconds = 15.5) {
   std::string text = nccl_tests_document();
   text = replaced(text, "all_reduce_perf", "linkgain-bench");
@@ -103,7 +103,7 @@ TEST(NcclTestsComparison, GivesAdviceThatCanBeFollowed) {
   expect_golden(cautions.text(), "nccl_tests_cautions.txt");
 }
 
-/// CPUs share their time with all else: what one launch of each took tells next to nothing.
+/// Learns next to nothing from one launch each: CPUs share their time with all else.
 TEST(NcclTestsComparison, AssumesNoDeviationOfGpusInCpuMemory) {
   const RunFigures before = parse_run(cpu_memory_document(), "before.json");
   EXPECT_EQ(before.settings.backend, BackendKind::mpi);
@@ -140,7 +140,8 @@ TEST(NcclTestsTimes, ThatCannotBeAreRefused) {
   }
 }
 
-/// nccl-tests' -N: launches counted several times would look more alike than they are.
+/// Counts the cycles of nccl-tests' -N once: as launches they would look more alike than launches
+/// are.
 TEST(NcclTestsFiles, OfSeveralCyclesAreOneLaunch) {
   std::string text = replaced(nccl_tests_document(), "\"nwrong\": 3", "\"nwrong\": 0");
   const std::size_t begin = text.find("{\"size\"");
@@ -190,7 +191,7 @@ std::string document_of(const Shape& shape) {
       shape.program, shape.threads, shape.gpus, fmt::join(devices, ", "), result);
 }
 
-/// Threads and GPUs multiply: an entry in devices is a process.
+/// Multiplies threads and GPUs: an entry in devices is a process.
 TEST(NcclTestsRanks, AreThoseOfEveryThreadOfEveryProcess) {
   const auto ranks = [](const Shape& shape) {
     const RunFigures run = parse_run(document_of(shape), "file.json");
@@ -222,7 +223,8 @@ struct Factor {
   double of_eight;  ///< ranks
 };
 
-/// By PERFORMANCE.md of nccl-tests; with the factor of other ranks the file is none that it wrote.
+/// Follows PERFORMANCE.md of nccl-tests; with the factor of other ranks the file is none that it
+/// wrote.
 TEST(NcclTestsBandwidth, IsThatOfTimeSizeAndRanks) {
   const auto refusal = [](const Shape& shape) {
     return thrown_by([&] { parse_run(document_of(shape), "file.json"); });

@@ -132,7 +132,7 @@ TEST(CompareRuns, NamesNoDirectionBySingleLaunches) {
   }
 }
 
-/// What is assumed of launches holds for operations between GPUs, not for any program's runs.
+/// Applies the deviation assumed of launches to operations between GPUs, not to any program's runs.
 TEST(CompareRuns, SaysNothingOfOneRunEachOfAProgram) {
   const auto compared = [](const std::vector<double>& before, const std::vector<double>& after) {
     return compare_runs(run_with("a", {timed("exec/time", "p2p", before)}),

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kTrueRatio = 1.1;
 
-/// Of the first operation: other operations' cases tell little more where all are slow together.
+/// Takes the first operation's cases: others tell little more where all are slow together.
 RunFigures run_of_launches(const std::vector<CaseLaunches>& all) {
   RunFigures run;
   run.settings.backend = BackendKind::nccl;
@@ -34,7 +34,7 @@ RunFigures run_of_launches(const std::vector<CaseLaunches>& all) {
   return run;
 }
 
-/// Share of intervals, over all cases of all pairs of runs, that hold the true ratio.
+/// Returns the share of intervals, over all cases of all pairs of runs, that hold the true ratio.
 double coverage(const Noise& noise, int before, int after, int pairs) {
   SimulatedMachine machine(noise, 20261123);
   int held = 0;
@@ -52,8 +52,8 @@ double coverage(const Noise& noise, int before, int after, int pairs) {
 
 class CompareCoverageOfRuns : public ::testing::TestWithParam<Behaviour> {};
 
-/// Nothing changed between two whole runs: every speed-up is 1. The runs are those that hold run
-/// and check to the same figures.
+/// Compares two whole unchanged runs: every speed-up is 1. The same runs hold run and check to
+/// these figures.
 TEST_P(CompareCoverageOfRuns, IsNear95Percent) {
   constexpr unsigned kPairs = 80;
   std::map<std::string, Count> counts;
@@ -72,8 +72,8 @@ TEST_P(CompareCoverageOfRuns, IsNear95Percent) {
 INSTANTIATE_TEST_SUITE_P(Machines, CompareCoverageOfRuns,
                          ::testing::ValuesIn(simulated_machines()));
 
-/// Of which `share` is common to all cases of a launch, and large beside what a launch's median
-/// differs by itself.
+/// Makes `share` of the deviation common to all cases of a launch, and the deviation large beside
+/// what a launch's median differs by itself.
 Noise shared(double share) {
   Noise noise;
   noise.between = 0.05;
@@ -93,8 +93,8 @@ TEST(CompareCoverage, IsNear95PercentWhereCasesAreIndependent) {
   EXPECT_LE(two, kOfFewLaunches);
 }
 
-/// A pair of runs is then little more than one observation, so more of them are needed: three
-/// standard errors of 400 are 3.3 %.
+/// Needs more pairs of runs, each of which is little more than one observation: three standard
+/// errors of 400 are 3.3 %.
 TEST(CompareCoverage, IsNear95PercentWhereALaunchIsSlowForAllCases) {
   EXPECT_NEAR(coverage(shared(1.0), 8, 8, 400), 0.95, 0.03);
   for (const int launches : {2, 3}) {

@@ -46,7 +46,7 @@ TEST(RunFigures, OfARecordHaveAMedianForEachLaunch) {
   EXPECT_EQ(first.launches[1].launch, 1);
 }
 
-// Launches of unequal length: the median over all samples is that of the longer one.
+// Has launches of unequal length: the median over all samples is the longer one's.
 TEST(RunFigures, ShowWhatTheRatioIsMadeOf) {
   Record record = full_record();
   summarise(record);

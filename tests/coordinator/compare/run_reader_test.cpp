@@ -155,7 +155,7 @@ TEST(RunReader, SaysWhatItDoesNotKnow) {
   EXPECT_THROW(read_run("/nowhere/at-all.json"), UsageError);
 }
 
-/// Members that later versions added are not in the first records.
+/// Covers the first records, which lack what later versions added.
 TEST(RunReader, ReadsRecordsFromBeforeMembersWereAdded) {
   std::string text = to_json(full_record());
   for (const std::string member : {"\"ancestor\": \"PXB\"", "\"require_healthy\": true",
