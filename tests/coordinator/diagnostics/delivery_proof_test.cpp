@@ -41,7 +41,7 @@ TEST(DeliveryProof, PairsOfAGroupShareNoGpuAndGroupsAreAsFewAsCanBe) {
   }
 }
 
-/// A machine on which one rung comes to something else, and so does the control.
+/// Returns a machine on which one rung comes to something else, and so does the control.
 Survey climbed(ProofRung rung, State state, State control = State::passed,
                Survey survey = healthy_survey()) {
   survey.proofs =

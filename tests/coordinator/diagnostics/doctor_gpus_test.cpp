@@ -246,7 +246,7 @@ TEST(DoctorGpus, SwitchErrorsHaveTheirOwnSubject) {
 
 Reading<std::uint64_t> events(std::uint64_t bits) { return bits; }
 
-/// A healthy machine whose GPU0 shows these clock events.
+/// Returns a healthy machine whose GPU0 shows these clock events.
 Survey with_events(std::uint64_t bits) {
   Survey survey = healthy_survey();
   survey.gpus[0].clock_events = events(bits);
@@ -308,7 +308,7 @@ TEST(DoctorPower, CapUnderLoadTellsTheLoadsDraw) {
                  "reached while host copies ran, 150 W drawn at most");
 }
 
-/// Copies leave the SMs idle: only the PCIe link was under load.
+/// Claims no load where copies leave the SMs idle: only the PCIe link was under load.
 TEST(DoctorPower, HostCopiesAreNotCalledALoadOfTheGpu) {
   Survey survey = healthy_survey();
   GpuLoad load = healthy_load();
@@ -343,7 +343,7 @@ TEST(DoctorPower, ADrawFarAboveTheLimitIsAWarning) {
   expect_finding(survey, "power-cap", "GPU1", warning, "150 W drawn at most of 100 W allowed");
 }
 
-/// A healthy machine whose GPU0 is this hot.
+/// Returns a healthy machine whose GPU0 is this hot.
 Survey at(int celsius) {
   Survey survey = healthy_survey();
   survey.gpus[0].temperature_c = celsius;

@@ -77,7 +77,7 @@ TEST(DoctorHost, SysMustShowDevices) {
   expect_finding(no_gpu_survey(), "sysfs", "host", ok, "/sys");
 }
 
-/// A healthy machine whose worker says this of its software.
+/// Returns a healthy machine whose worker says this of its software.
 Survey with_software(Software software) {
   Survey survey = healthy_survey();
   survey.software.worker = std::move(software);
@@ -174,7 +174,7 @@ TEST(DoctorSoftware, Launcher) {
   expect_finding(survey, "mpirun", "host", problem, "not on PATH");
 }
 
-/// A healthy machine whose `mpirun --version` says this.
+/// Returns a healthy machine whose `mpirun --version` says this.
 Survey with_launcher(const std::string& text) {
   Survey survey = healthy_survey();
   survey.software.mpirun_version = mpi_version_in(text);

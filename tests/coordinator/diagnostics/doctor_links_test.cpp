@@ -13,7 +13,7 @@ namespace {
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 
-/// Both GPUs with this many links, joined by bridges.
+/// Returns two GPUs with this many links, joined by bridges.
 Survey bridged(int active0, int active1, int possible) {
   Survey survey = healthy_survey();
   for (TopologyGpu& gpu : survey.topology.gpus) {
@@ -60,7 +60,7 @@ TEST(DoctorNvlink, FewerBridgesThanFitMayBeMeant) {
   expect_finding(bridged(11, 12, 12), "nvlink-links", "GPU1", ok, "12 of 12");
 }
 
-/// Of 18 links three bridges carry 12: of each six the last two lead nowhere.
+/// Expects the last two links of each six to lead nowhere.
 TEST(DoctorNvlink, ThreeBridgesCarryTwelveLinks) {
   Survey survey = bridged(12, 12, 18);
   for (const char* name : {"NVIDIA H100 NVL", "NVIDIA H100 PCIe"}) {
@@ -102,7 +102,7 @@ TEST(DoctorNvlink, NoLinkActive) {
   expect_finding(alone, "nvlink-links", "GPU0", ok, "no second GPU");
 }
 
-/// Two GPUs joined by a bridge, and a third without.
+/// Returns two GPUs joined by a bridge, and a third without.
 Survey three_and_a_bridge(int active, int possible) {
   Survey survey = bridged(active, active, possible);
   survey.gpus.push_back(healthy_gpu(2));
@@ -157,7 +157,7 @@ TEST(DoctorP2p, NvlinkThereAndP2pRefusedIsAProblem) {
   EXPECT_THAT(finding_of(survey, "p2p", "GPU0-GPU1").advice, HasSubstr("fabricmanager"));
 }
 
-/// A bridge is not to be replaced for what the driver says of the board.
+/// Keeps a bridge from being replaced for what the driver says of the board.
 TEST(DoctorP2p, ARefusalThatNamesTheChipsetDoesNotBlameTheBridge) {
   Survey survey = bridged(4, 4, 4);
   survey.topology.pairs[0] = nvlink_pair(0, 1, 4);
@@ -186,7 +186,7 @@ TEST(DoctorP2p, RefusedWithoutNvlinkIsAWarning) {
                  "reads refused: chipset not supported (joined by PHB)");
 }
 
-/// A driver that does not tell the number of links; it may tell whether P2P uses them.
+/// Has a driver that does not tell the number of links; it may tell whether P2P uses them.
 Survey uncounted(Reading<P2pStatus> over_nvlink) {
   Survey survey = healthy_survey();
   for (TopologyPair& pair : survey.topology.pairs) {
@@ -223,7 +223,7 @@ TEST(DoctorP2p, NotCheckable) {
   expect_finding(survey, "p2p", "GPU0-GPU1", not_checkable, "Unknown Error");
 }
 
-/// With copies of that rate both ways between the two GPUs.
+/// Adds copies of that rate both ways between the two GPUs.
 Survey with_copies(Survey survey, Reading<double> there, Reading<double> back) {
   const auto& gpus = survey.topology.gpus;
   survey.peer_copies = std::vector<PeerCopy>{{gpus[0].pci_bus_id, gpus[1].pci_bus_id, there},

@@ -10,7 +10,7 @@ namespace {
 using enum CheckVerdict;
 using ::testing::HasSubstr;
 
-/// GPU0's link now, of generation 5 with 16 lanes at most.
+/// Sets GPU0's link now, of generation 5 with 16 lanes at most.
 Survey with_link(int generation, int width) {
   Survey survey = healthy_survey();
   survey.topology.gpus[0].pcie.generation = generation;
@@ -18,7 +18,7 @@ Survey with_link(int generation, int width) {
   return survey;
 }
 
-/// The same under load, where it was trained down before.
+/// Sets GPU0's link under load, where it was trained down before.
 Survey loaded_link(int generation, int width) {
   Survey survey = with_link(1, 16);
   GpuLoad load = healthy_load();
@@ -78,7 +78,7 @@ Survey with_bridges(Survey survey, Reading<bool> redirects) {
   return survey;
 }
 
-/// Neither the number of NVLinks nor whether P2P uses them is told.
+/// Tells neither the number of NVLinks nor whether P2P uses them.
 Survey unknown_pair_survey() {
   Survey survey = healthy_survey();
   for (TopologyPair& pair : survey.topology.pairs) {

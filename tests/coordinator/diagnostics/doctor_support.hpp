@@ -50,7 +50,7 @@ inline void expect_samples_of_numbers(const std::vector<Finding>& findings) {
   }
 }
 
-/// The finding of a check, which must be there once for the subject.
+/// Returns the finding of a check, which must be there once for the subject.
 inline Finding finding_of(const Survey& survey, std::string_view id, std::string_view subject) {
   Finding found;
   int times = 0;

@@ -18,7 +18,7 @@ std::string answer(const Topology& topology) {
   return fmt::format("{}({})\n", to_terminal(document_of(answer)), name_of(answer.judgement));
 }
 
-/// So many GPUs of a kind, with the pairs that NVLink joins.
+/// Makes so many GPUs of a kind, with the pairs that NVLink joins.
 Topology gpus_joined(const NvlinkInfo& links, int gpus,
                      const std::vector<std::pair<int, int>>& joined) {
   Topology topology;
@@ -39,7 +39,7 @@ Topology gpus_joined(const NvlinkInfo& links, int gpus,
   return topology;
 }
 
-/// GPUs without a link that is up.
+/// Describes GPUs without a link that is up.
 NvlinkInfo dark(int possible) {
   NvlinkInfo links = nvlink(5, 0, possible, 0, false);
   links.switched = Missing{"no link is active"};

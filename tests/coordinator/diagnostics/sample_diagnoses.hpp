@@ -6,7 +6,7 @@
 
 namespace linkgain::test {
 
-/// Two cards on a bridge that is half in its socket, one of them badly fed.
+/// Has two cards on a bridge that is half in its socket, one of them badly fed.
 inline Diagnosis sick_workstation() {
   using enum CheckVerdict;
   using enum CheckGroup;
@@ -53,7 +53,7 @@ inline Diagnosis sick_workstation() {
         "", ""}}};
 }
 
-/// Eight GPUs and nothing wrong.
+/// Has eight GPUs and nothing wrong.
 inline Diagnosis healthy_server() {
   using enum CheckVerdict;
   using enum CheckGroup;

@@ -92,7 +92,7 @@ inline TopologyPair lost_pair(int from, int to) {
   return made;
 }
 
-/// Two bridged GPUs, one without a bridge that CUDA does not see, and a lost one.
+/// Has two bridged GPUs, one without a bridge that CUDA does not see, and a lost one.
 inline std::vector<TopologyGpu> troubled_gpus() {
   const NvlinkInfo bridged = nvlink(2, 1, 2, 25.78125, false);
   NvlinkInfo none = nvlink(2, 0, 2, 0, false);
@@ -108,7 +108,7 @@ inline std::vector<TopologyGpu> troubled_gpus() {
   return gpus;
 }
 
-/// Of the GPUs 0 to 3 and the NICs 4 and 5.
+/// Joins two of the GPUs 0 to 3 and the NICs 4 and 5.
 inline TopologyPair troubled_pair(int from, int to) {
   if (from == 3 || to == 3) return lost_pair(from, to);
   if (from > 3 || to > 3) return nic_pair(from, to, Ancestor::node);
@@ -117,7 +117,7 @@ inline TopologyPair troubled_pair(int from, int to) {
                 : pair(from, to, Ancestor::sys, 0, "chipset not supported");
 }
 
-/// GPU0 and GPU1 are bridged with one of two links, GPU2 has no bridge, GPU3 is lost; two NICs.
+/// Bridges GPU0 and GPU1 with one of two links; GPU2 has no bridge, GPU3 is lost; adds two NICs.
 inline Topology troubled_machine() {
   Topology topology;
   topology.host = "node1";

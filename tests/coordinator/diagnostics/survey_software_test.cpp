@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// "Open MPI 4.1.4", or why not.
+/// Returns "Open MPI 4.1.4", or why not.
 std::string found_in(const std::string& text) {
   const Reading<MpiVersion> version = mpi_version_in(text);
   return version.measured() ? version_text(version.value()) : version.reason();
