@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The ranks that a file has room for; absent where it is refused.
+/// Returns the ranks that a file has room for; absent where it is refused.
 std::optional<int> slots_of(const std::string& text) {
   try {
     return parse_hostfile(text).slots;
@@ -33,7 +33,7 @@ struct HostfileRow {
   std::optional<int> slots;  ///< absent: refused
 };
 
-/// Of this host alone, so that mpirun can be asked.
+/// Names this host alone, so that mpirun can be asked.
 const HostfileRow kRows[] = {
     {"localhost slots=3\n", 3},
     {"localhost slots=3", 3},
@@ -110,7 +110,7 @@ TEST(Hostfile, CountsHosts) {
   EXPECT_EQ(parse_hostfile("localhost slots=2\n" + host_name() + "\n"), (Hosts{1, 3}));
 }
 
-/// Without the advice, which is the same for all.
+/// Leaves out the advice, which is the same for all.
 std::string refusal(const std::string& text) {
   const std::string said = refusal_of([&] { parse_hostfile(text); });
   return said.substr(0, said.find("\n-> "));

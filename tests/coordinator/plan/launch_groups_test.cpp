@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-/// With plenty of everything.
+/// Has plenty of everything.
 Site roomy() {
   Site site;
   site.gpus = 4;

@@ -18,7 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// What is refused of an option's value; empty where it is taken.
+/// Returns what is refused of an option's value; empty where it is taken.
 std::string refused(const std::string& name, const std::string& value) {
   try {
     require_harmless(name, value);
@@ -93,7 +93,7 @@ TEST(ProfileOptions, SayWhatIsMeasured) {
   EXPECT_EQ(refused("tokens", "./tokens.bin"), "") << "it is read, and nothing more";
 }
 
-/// UUID of GPU `last` of the NVML double.
+/// Returns the UUID of GPU `last` of the NVML double.
 std::string uuid(int last) {
   return "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(last);
 }

@@ -30,7 +30,7 @@ RunOptions of_size(std::string_view size) {
   return options;
 }
 
-/// What make_plan says, as a golden has it: the refusal, or the schedule and the warnings.
+/// Prints what make_plan() says for a golden: the refusal, or the schedule and the warnings.
 std::string planned(const std::string& situation, const RunOptions& options, const Site& site) {
   std::string text = situation + "\n";
   try {
@@ -132,7 +132,8 @@ TEST(FitMemory, SaysWhatDoesNotFitAndWhatWould) {
   expect_golden(text, "memory_of_sizes.txt");
 }
 
-/// State takes 1.9 GiB, a sequence 0.9 of each rank, and a job's own 1.5 GiB: 6.9 with 4 sequences.
+/// Expects 1.9 GiB of state, 0.9 for each rank's sequence and 1.5 for a job itself: 6.9 with 4
+/// sequences.
 TEST(FitMemory, SaysWhichTrainingFits) {
   std::string text;
   const auto add = [&](const std::string& situation, const RunOptions& options,

@@ -178,7 +178,7 @@ TEST(Selections, RefuseAPairWithoutAPattern) {
   EXPECT_THAT(usage_error(options), HasSubstr("0 to 3"));
 }
 
-/// GPUs of this host need no MPI.
+/// Needs no MPI for GPUs of this host.
 TEST(ChooseLauncher, TakesMpirunWhereMpiIsNeededAndWhatIsNamed) {
   const auto chosen = [](const RunOptions& options, const Site& site) {
     return make_plan(options, site).launcher;
@@ -207,7 +207,7 @@ TEST(ChooseLauncher, TakesMpirunWhereMpiIsNeededAndWhatIsNamed) {
   }
 }
 
-/// It may be older, and know no other way.
+/// Allows for an older build, which may know no other way.
 TEST(ChooseLauncher, TakesMpirunForWorkersOfOtherBuilds) {
   RunOptions options;
   options.variants = {"new:worker=/bin/true", "old:worker=/bin/true,NCCL_ALGO=Ring"};
@@ -257,7 +257,7 @@ TEST(ChooseTraining, DividesItsBlocksAmongLaunches) {
             kRoundsPerLaunch);
 }
 
-/// Of one size, on two GPUs, for `seconds`.
+/// Plans a soak of one size, on two GPUs, for `seconds`.
 RunPlan soak(double seconds, std::optional<int> launches = {}) {
   RunOptions options = of_sizes("1M");
   options.profile = Profile::soak;
@@ -330,7 +330,7 @@ TEST(FitTrainings, RefusesForAPrecisionNoStrategyOfAProfile) {
   EXPECT_EQ(plan.warnings.front().code, "left-out");
 }
 
-/// What is refused with these options, as a golden has it.
+/// Prints what is refused with these options for a golden.
 std::string refused(const std::string& situation, const RunOptions& options,
                     const Site& site = with_gpus(4)) {
   const Refusal found = refusal(options, site);
