@@ -22,7 +22,7 @@ class ProcessOutput : public testing::Test {
  protected:
   void TearDown() override { EXPECT_THAT(own_children(), testing::IsEmpty()); }
 
-  /// With both streams as pipes.
+  /// Makes pipes of both streams.
   ProcessRequest piped(const std::string& text) const {
     ProcessRequest request = script(text, folder_);
     request.error_file.clear();
@@ -31,7 +31,7 @@ class ProcessOutput : public testing::Test {
 
   void keep(const Output& output) { (output.is_error ? error_ : output_) += output.text; }
 
-  /// Until the program exits, and what lies in the pipes then.
+  /// Reads until the program exits, and what lies in the pipes then.
   void read_to_its_end(Process& process) {
     Output output;
     for (Activity activity = Activity::wrote; activity != Activity::exited;) {
@@ -84,7 +84,7 @@ TEST_F(ProcessOutput, IsWaitedForUntilTheDeadline) {
   EXPECT_FALSE(process.read_rest(output));
 }
 
-/// Nothing is read from a stream that ended, and nothing spins on it.
+/// Reads nothing from a stream that ended, and does not spin on it.
 TEST_F(ProcessOutput, MayEndBeforeTheProgram) {
   Process process(piped("echo one; exec >&- 2>&-; sleep 0.2; exit 4"));
   read_to_its_end(process);
@@ -150,7 +150,7 @@ class PipeReaderTest : public testing::Test {
     }
   }
 
-  /// All that comes until the pipes are closed and empty.
+  /// Takes all that comes until the pipes are closed and empty.
   std::string read_to_the_end() {
     std::string text;
     reader_.stop();
@@ -178,7 +178,7 @@ TEST_F(PipeReaderTest, TellsThatSomethingCame) {
   EXPECT_EQ(reader_.full().value, 0.0);
 }
 
-// More than a pipe holds, and nobody takes anything.
+// Writes more than a pipe holds while nobody takes anything.
 TEST_F(PipeReaderTest, KeepsTheProgramFromWaiting) {
   const std::string text(8 * kMebibyte, 'x');
   write_all(text);

@@ -319,7 +319,8 @@ TEST_F(ProcessEndTest, AnOrphanThatNothingMarksGoesWithTheLastJob) {
   EXPECT_FALSE(is_alive(orphan));
 }
 
-/// As a shell has them that becomes this program, or what else started in the same container.
+/// Covers children of a shell that becomes this program, and what else started in the same
+/// container.
 TEST_F(ProcessEndTest, ChildrenThatNoJobStartedAreLeftAlone) {
   const auto sleeper = [](short flags) {
     posix_spawnattr_t attributes;
@@ -359,7 +360,7 @@ TEST_F(ProcessEndTest, EndingOneJobLeavesTheOtherAlone) {
   EXPECT_FALSE(is_alive(of_second));
 }
 
-/// Traced by a program that does not wait for it, a process stays a zombie that nobody else reaps.
+/// Makes a zombie that nobody else reaps: its tracer does not wait for it.
 TEST_F(ProcessEndTest, WhatOutlivesItsJobIsNoOthers) {
   Process first(script("exec cat", folder_));
   Process second(script("exec cat", folder_));

@@ -23,7 +23,7 @@ bool is_readable(int descriptor, int milliseconds = 0) {
   return poll(&entry, 1, milliseconds) == 1;
 }
 
-/// A thread of the watch takes it.
+/// Sends a signal, which a thread of the watch takes.
 std::optional<int> sent(const SignalWatch& watch, int signal_number) {
   kill(getpid(), signal_number);
   is_readable(watch.descriptor(), 10000);
@@ -107,14 +107,14 @@ TEST(SignalWatch, NoticesASignalThatWasBlockedBefore) {
   pthread_sigmask(SIG_UNBLOCK, &hangup, nullptr);
 }
 
-// GNU timeout sends its signal to the program and to its group: twice at once.
+// Covers GNU timeout, which sends its signal to the program and to its group: twice at once.
 TEST(SignalWatch, NoticesSignalsThatComeAtOnce) {
   const SignalWatch watch;
   for (int times = 0; times < 3; ++times) EXPECT_EQ(sent(watch, SIGTERM), SIGTERM);
   EXPECT_NE(handler_of(SIGTERM), SIG_DFL);
 }
 
-// The thread that made it blocks all signals, as one does that is in a write which never returns.
+// Blocks all signals in the thread that made the watch, as in a write which never returns.
 TEST(SignalWatchDeathTest, AnotherSignalEndsAProgramThatDoesNotEnd) {
   for (const int second : {SIGINT, SIGTERM}) {
     EXPECT_EXIT(
@@ -165,8 +165,8 @@ TEST(JobReaper, EndsWithItsProgram) {
   EXPECT_THAT(own_children(), IsEmpty());
 }
 
-/// The program is killed with its process group. One job is stopped, one ends with its input, one
-/// when it is asked to. What is left of them comes to this program, as the next reaper.
+/// Kills the program with its process group. One job is stopped, one ends with its input, one when
+/// it is asked to. What is left of them comes to this program, as the next reaper.
 TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const ScratchFolder folder;
@@ -199,7 +199,7 @@ TEST(JobReaper, EndsTheJobsOfAKilledProgramAndRemovesTheirFolder) {
   EXPECT_FALSE(std::filesystem::exists(own));
 }
 
-/// A program that cleared its environment, and a daemon that did; not what the program has had
+/// Ends a program that cleared its environment, and a daemon that did; not what the program has had
 /// before, as a shell's job where the shell became the program.
 TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -237,7 +237,7 @@ TEST(JobReaper, EndsWhatHasNoMarkInItsEnvironment) {
   }
 }
 
-/// As in a TMPDIR whose name has a line break: its first line is the name of a folder of others.
+/// Covers a TMPDIR whose name has a line break: its first line is the name of a folder of others.
 TEST(JobReaper, RemovesNoFolderThatItWasNotToldOf) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const ScratchFolder folder;
