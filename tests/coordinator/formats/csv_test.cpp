@@ -37,8 +37,8 @@ constexpr const char* kHeader =
     "library_ratio_launches,"
     "disturbed_samples,level_change\n";
 
-/// What stands behind the columns of all operations in the rows of those that are no training and
-/// no kernel, where nobody looked for others' work.
+/// Stands behind the columns of all operations in rows of no training and no kernel, where nobody
+/// looked for others' work.
 const std::string kNoTraining(20 + 4 + 2, ',');
 
 TEST(Csv, HasAHeaderEvenWithoutRows) { EXPECT_EQ(csv(RunSummary(Record{})), kHeader); }
@@ -85,7 +85,7 @@ TEST(Csv, NamesThePairAndWhatJoinsIt) {
   EXPECT_THAT(text, HasSubstr(",plain,,false,,SYS" + kNoTraining + "\n"));
 }
 
-/// The fields of a row by the names of their columns.
+/// Reads the fields of a row by the names of their columns.
 std::map<std::string, std::string> row_of(const std::string& text, std::size_t number) {
   const std::vector<std::string> lines = split(text, '\n');
   const std::vector<std::string> names = split(lines.at(0), ',');
@@ -107,7 +107,7 @@ TEST(Csv, HasNoRatioWhereTheReportRefusesOne) {
   }
 }
 
-/// Its two trainings' four rows, then an all_reduce's.
+/// Has two trainings' four rows, then an all_reduce's.
 Record trainings_and_others() {
   Record record = page_record();
   for (CaseResult& result : record.cases) {

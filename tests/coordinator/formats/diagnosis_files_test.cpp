@@ -39,7 +39,7 @@ TEST(DiagnosisPrometheus, HasNoSeriesTwice) {
   EXPECT_THAT(series_twice(diagnosis_prometheus(healthy_server())), IsEmpty());
 }
 
-/// Two Xid errors of one GPU are two findings of one check.
+/// Covers two Xid errors of one GPU, which are two findings of one check.
 TEST(DiagnosisPrometheus, HasTheWorstOfSeveralFindingsOfOneSubject) {
   Diagnosis diagnosis;
   for (const CheckVerdict verdict : {CheckVerdict::problem, CheckVerdict::warning}) {
@@ -57,7 +57,7 @@ TEST(DiagnosisPrometheus, LeavesOutWhatCouldNotBeChecked) {
   EXPECT_THAT(text, Not(HasSubstr("check=\"xid\"")));
 }
 
-/// A node without its driver has no problem that a check could name.
+/// Shows a node without its driver, which has no problem that a check could name.
 TEST(DiagnosisPrometheus, CountsGpusThatRespond) {
   Diagnosis diagnosis = sick_workstation();
   EXPECT_THAT(diagnosis_prometheus(diagnosis), HasSubstr("\nlinkgain_doctor_gpus 2\n"));
