@@ -30,7 +30,7 @@ class LaunchedJobTest : public testing::Test {
 
   std::filesystem::path log() const { return folder_ / "error.log"; }
 
-  /// The loss that `work` ends in.
+  /// Returns the loss that `work` ends in.
   JobLost lost(const std::function<void()>& work) const {
     try {
       work();
@@ -60,7 +60,7 @@ TEST_F(LaunchedJobTest, AJobThatStaysAfterShutdownIsEnded) {
   EXPECT_THAT(own_children(), IsEmpty());
 }
 
-/// Ranks are told apart by the number that their launcher gave them.
+/// Tells ranks apart by the number that their launcher gave them.
 TEST_F(LaunchedJobTest, AJobThatDoesNotEndWellSaysHow) {
   const std::string answers = R"(read -r line; printf '%s\n' "$1"; )";
   const std::string end_of_input = "while read -r line; do :; done; ";
@@ -109,7 +109,7 @@ TEST_F(LaunchedJobTest, AJobThatNeverAnsweredWasAwaitedSinceItsStart) {
   EXPECT_GE(std::stod(said.substr(said.find(before) + before.size())), 1.5) << said;
 }
 
-/// As of a site's own mpirun with a banner, or one that goes on to tell how its node is.
+/// Covers a site's own mpirun with a banner, or one that goes on to tell how its node is.
 TEST_F(LaunchedJobTest, LinesThatAreNoRepliesArePassedOver) {
   const std::string worker = R"(while seq 150; read -r line; do printf 'Welcome: %s\n' "$1"; done)";
   LaunchedJob job("p2p", script(worker, folder_, {done_}), &watch_);
@@ -127,7 +127,7 @@ TEST_F(LaunchedJobTest, LinesThatAreNoRepliesHaveThoseThatWaitReadAfterTheDeadli
   EXPECT_NO_THROW(job.close(1, Seconds{0.0}));
 }
 
-/// They come as fast as they are read, or so often that nothing is ever awaited for a second.
+/// Prints lines as fast as they are read, or so often that nothing is ever awaited for a second.
 TEST_F(LaunchedJobTest, LinesThatAreNoRepliesExtendNoWait) {
   for (const char* worker : {"exec yes", "while echo warn; do sleep 0.03; done"}) {
     int ticks = 0;
@@ -182,8 +182,8 @@ TEST_F(LaunchedJobTest, ALostJobSaysHow) {
   expect_golden(text, "lost_jobs.txt");
 }
 
-/// Of ranks in turn: one that has begun, by a script too, one that has not, and one
-/// that is stopped.
+/// Starts ranks in turn: one that has begun, by a script too, one that has not, and one that is
+/// stopped.
 TEST_F(LaunchedJobTest, AJobThatDoesNotStartSaysWhoHasNotCome) {
   const Descriptor memory(::memfd_create("linkgain-rank-1-1", MFD_CLOEXEC));
   const std::string file =

@@ -24,7 +24,7 @@ LaunchRequest two_ranks() {
   return request;
 }
 
-/// But for what every mpirun is started with.
+/// Leaves out what every mpirun is started with.
 Environment own_environment(const Environment& current, const LaunchRequest& request) {
   Environment environment = base_environment(current, request);
   if (parse_launcher(request.launcher) == LauncherKind::srun) return environment;
