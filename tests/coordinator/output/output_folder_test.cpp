@@ -85,7 +85,7 @@ class OutputFolderTest : public testing::Test {
     return test::refusal_of([&] { OutputFolder(folder_.path()); });
   }
 
-  /// To a user who may only read what root, or this user, has there: root opens every file.
+  /// Asks as a user who may only read what root, or this user, has there: root opens every file.
   std::string refusal_to_another() const {
     fs::permissions(folder_.path(), fs::perms::all);
     fs::permissions(folder_ / ".linkgain",
@@ -133,7 +133,7 @@ TEST_F(OutputFolderTest, IsNoLinkAndNoFolder) {
   EXPECT_THAT(refusal(), HasSubstr(".linkgain cannot name"));
 }
 
-/// Whoever opens a pipe to read waits for one who writes.
+/// Opens no pipe to read, which would wait for one who writes.
 TEST_F(OutputFolderTest, IsNoPipe) {
   const std::filesystem::path pipe = folder_ / ".linkgain";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0644), 0);
@@ -186,7 +186,7 @@ TEST_F(OutputFolderTest, IsLinkgainsAgainWhenTheUsersFileIsGone) {
   EXPECT_TRUE(OutputFolder(folder_.path()).is_own("jobs"));
 }
 
-/// What a run that is killed leaves: files, and a manifest that does not say what they hold.
+/// Leaves what a killed run does: files, and a manifest that does not say what they hold.
 void leave_a_killed_run(const fs::path& path) {
   const fs::path kept = path.string() + "-manifest";
   {
@@ -234,7 +234,7 @@ TEST_F(OutputFolderTest, DoesNotTakeAFileThatTookTheNameOfItsOwn) {
   EXPECT_FALSE(OutputFolder(folder_.path()).is_own("run.log"));
 }
 
-/// A manifest may come with a project of others.
+/// Distrusts a manifest, which may come with a project of others.
 TEST_F(OutputFolderTest, OwnsNothingBelowOrAboveItself) {
   { OutputFolder(folder_ / "out").write("record.json", "{}"); }
   std::ofstream(folder_ / "precious") << "mine";
