@@ -26,7 +26,7 @@ std::string shown(const Record& record, const ScreenStyle& style) {
   return screen(RunSummary(record), "Record: results/a_run/record.json", style);
 }
 
-/// The main job, or another run, with `--variant p2p` alone.
+/// Drops all variants but p2p from the main job's record, or from another run's.
 Record one_variant_record(Record record = h200_record()) {
   record.settings.variants.pop_back();
   record.settings.environment_in_force.pop_back();
@@ -60,7 +60,7 @@ Record without_largest_size(Record record) {
   return record;
 }
 
-/// A screen's lines fit, and the last one that is not empty is the answer's.
+/// Expects that a screen's lines fit, and that the last one that is not empty is the answer's.
 void expect_fits(const std::string& text, std::size_t columns) {
   const std::vector<std::string> lines = split(text, '\n');
   EXPECT_LE(lines.size() - 1, 24U) << text;
@@ -182,7 +182,7 @@ TEST(Screen, EveryRecordOfTheTreeFits) {
   }
 }
 
-/// Six rows of 0.99x to 1.00x stood, and these were named below.
+/// Shows these instead of six rows of 0.99x to 1.00x.
 TEST(Screen, LeavesOutFirstWhatIsShownToChangeLittle) {
   const Record record = recorded("2xH200-nccl-versions");
   for (const std::size_t columns : {60U, 80U, 120U}) {
@@ -201,7 +201,7 @@ TEST(Screen, SaysThatNoLargerSizeWasMeasuredOnlyWhereThatIsSo) {
   }
 }
 
-/// In Markdown and in plain text: a block of code of at most 12 lines.
+/// Takes at most 12 lines of a block of code, in Markdown and in plain text.
 TEST(Card, FitsIntoAnIssue) {
   Situations cards;
   const auto add = [&](const std::string& situation, const Record& record) {
