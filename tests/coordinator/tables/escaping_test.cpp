@@ -102,7 +102,7 @@ TEST(ShownWord, StaysOnItsLineAndIsStillTheSameToBash) {
   EXPECT_EQ(shown_command({"a", "", "b c", "d\ne"}), "a '' 'b c' $'d\\ne'");
 }
 
-/// Every byte, alone and among others, and what shells take for something else.
+/// Lists every byte, alone and among others, and what shells take for something else.
 std::vector<std::string> odd_words() {
   std::vector<std::string> words{"",
                                  "a b",

@@ -24,7 +24,7 @@ TEST(ReadableRatio, KeepsOneOutOfAnIntervalThatExcludesIt) {
   EXPECT_EQ(text_of(1.0, Interval{0.998, 1.002}).low, "1.00x");  // includes 1: no need to
 }
 
-/// A number beyond a border must not look like it.
+/// Keeps a number beyond a border from looking like it.
 TEST(ReadableRatio, ShowsOnWhichSideOfAToleranceEachNumberLies) {
   const auto text = [](double estimate, Interval interval) {
     const RatioText shown = readable_ratio({.value = estimate, .interval = interval}, 0.02);

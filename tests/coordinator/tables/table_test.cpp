@@ -90,7 +90,7 @@ TEST(Hanging, BreaksBetweenWordsWhereATerminalEnds) {
   EXPECT_EQ(hanging("a:", ""), "a:\n");
 }
 
-/// A table with reasons in its last column.
+/// Makes a table with reasons in its last column.
 Table reasons(const std::vector<Cells>& rows) {
   Table table({{"Node"}, {.title = "Why", .too_long = Table::TooLong::below}});
   for (const Cells& row : rows) table.add_row(row);
@@ -117,7 +117,7 @@ TEST(TextTable, IsAlignedByCharacters) {
   EXPECT_EQ(to_terminal(table), "  Pair       Next\n  GPU0–GPU1  x\n");
 }
 
-/// The members of each group, one after the other.
+/// Joins the members of each group.
 std::vector<std::string> groups_of(const std::vector<std::string>& words) {
   std::vector<const std::string*> items;
   for (const std::string& word : words) items.push_back(&word);

@@ -24,7 +24,7 @@ TEST(OneLine, EndsNoLineAndBeginsNoneWithACommand) {
   EXPECT_EQ(one_line("  a"), "  a");
 }
 
-/// GitHub's runners obey a line that begins with a command.
+/// Protects GitHub's runners, which obey a line that begins with a command.
 TEST(ShownLines, ActOnNothing) {
   EXPECT_EQ(shown_line("a\nb\033[31m"), "a b" + visible("\033[31m"));
   EXPECT_EQ(shown_lines("a\n::error::b\nc"), "a\n'::error::b\nc");
@@ -47,7 +47,7 @@ TEST(Fenced, IsNoLongerThanACard) {
   EXPECT_TRUE(card.ends_with("\nz\n```\n")) << "the last line stays";
 }
 
-/// What a file of linkgain's may be written over.
+/// Decides which files linkgain may write over.
 TEST(FileKinds, AreToldByWhatIsInThem) {
   PrometheusText text;
   text.gauge("linkgain_a", "b");
