@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 using Kind = FakeFailure::Kind;
 
-/// Variants of a round by their position.
+/// Lists the variants of a round by their position.
 std::vector<int> order_of(const Bench& bench, int round) {
   std::map<int, int> by_position;
   for (const Sample& sample : bench.result.samples) {
@@ -307,7 +307,7 @@ TEST(MeasureCaseLoss, DeadlinesAllowForSlowOperations) {
   EXPECT_EQ(lost.result.stopped, StopReason::job_lost);
 }
 
-/// The ranks, which know who hangs, wait for half as long.
+/// Waits twice as long as the ranks, which know who hangs.
 TEST(MeasureCaseLoss, DeadlinesOfTheEndAllowForABurstThatIsVerified) {
   const auto end_at = [](const char* command, Kind kind) {
     Bench bench({failing({.command = command, .kind = kind}), taking(1e-4)});
@@ -321,7 +321,7 @@ TEST(MeasureCaseLoss, DeadlinesOfTheEndAllowForABurstThatIsVerified) {
   }
 }
 
-/// A path of 0.1 GB/s takes 11 s for a GiB.
+/// Expects a path of 0.1 GB/s to take 11 s for a GiB.
 TEST(MeasureCaseLoss, DeadlinesOfOpeningGrowWithTheSize) {
   Bench bench({failing({.command = "open", .kind = Kind::hang}), taking(1e-4)});
   bench.result.definition.size = Bytes{std::int64_t{1} << 30};

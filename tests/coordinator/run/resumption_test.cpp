@@ -38,7 +38,7 @@ class ThreeLaunches : public RunBench {
   }
 };
 
-/// How many samples of each case, launch and variant.
+/// Counts the samples of each case, launch and variant.
 std::map<std::tuple<std::size_t, int, int>, int> counts(const Record& record) {
   std::map<std::tuple<std::size_t, int, int>, int> counts;
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
@@ -65,7 +65,7 @@ std::string refusal(const std::function<void()>& action) {
   return refusal_of([&] { action(); });
 }
 
-/// A record as a run leaves it that was cut in the last launch of the second case.
+/// Returns a record as a run leaves it that was cut in the last launch of the second case.
 Record cut_record(Schedule schedule) {
   ThreeLaunches bench(schedule);
   bench.execute();
@@ -80,7 +80,7 @@ Record cut_record(Schedule schedule) {
   return record;
 }
 
-/// Nothing of what was kept was measured in no time.
+/// Expects nothing that was kept to have been measured in no time.
 void expect_time_of_both(const RunBench& first, double earlier, const RunBench& second) {
   const Record& record = second.record;
   double kept = 0.0;
@@ -174,7 +174,7 @@ TEST(Resumption, GoesOnFromTheJournalOfEveryMoment) {
   }
 }
 
-/// Nothing else has it, where it is killed.
+/// Keeps what nothing else has where the part is killed.
 TEST(Resumption, HasInItsJournalWhatALaterPartMeasured) {
   ThreeLaunches first(Schedule::paired);
   first.script_of_launch[{0, 1}] =
@@ -191,7 +191,7 @@ TEST(Resumption, HasInItsJournalWhatALaterPartMeasured) {
   EXPECT_EQ(kept.size(), 2U * 2U * 2U) << "two cases, launches and variants";
 }
 
-/// All that the earlier part had of the case is measured again, and nothing of it may stay.
+/// Measures again all that the earlier part had of the case, and keeps nothing of it.
 TEST(Resumption, GoesOnTwiceWhereACaseHadOnlyACutLaunch) {
   for (const Schedule schedule : kValues<Schedule>) {
     ThreeLaunches first(schedule);
@@ -229,7 +229,7 @@ TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
   EXPECT_FALSE(bench.record.cases[0].variants[1].skipped);
 }
 
-/// That of an earlier launch says nothing of this one.
+/// Ignores the verification of an earlier launch, which says nothing of this one.
 TEST(Resumption, MeasuresAgainWhatWasNotVerified) {
   for (const Schedule schedule : kValues<Schedule>) {
     for (const FakeFailure::Kind kind :
@@ -280,7 +280,7 @@ TEST(Resumption, LeavesWhatWasRefusedRefused) {
   EXPECT_EQ(bench.record.cases[0].variants[1].skipped, Skip{.refusal = "no such reduction"});
 }
 
-/// The run was cut, and since then the machine's driver was updated.
+/// Goes on with a run that was cut before the machine's driver was updated.
 void go_on_after_an_update(ThreeLaunches& bench) {
   bench.record = cut_record(Schedule::paired);
   bench.record.machine.ranks.resize(2);
@@ -297,7 +297,7 @@ TEST(Resumption, RefusesAnotherMachine) {
               HasSubstr("software/driver was \"580.95\" and is \"590.1\""));
 }
 
-/// What warns of a part stands in the record that the part has samples in.
+/// Keeps what warns of a part to the record that the part has samples in.
 TEST(Resumption, OfAnotherMachineWritesNothingAndWarnsOfNothing) {
   ThreeLaunches bench(Schedule::paired);
   go_on_after_an_update(bench);
@@ -314,7 +314,7 @@ TEST(Resumption, OfAnotherMachineWritesNothingAndWarnsOfNothing) {
   EXPECT_THAT(read_text(bench.journal_path()), HasSubstr("\"resumed\""));
 }
 
-/// A signal comes while the second job starts, before the first one is refused.
+/// Sends a signal while the second job starts, before the first one is refused.
 TEST(Resumption, ThatIsEndedInItsStartKeepsTheVariablesOfTheEarlierPart) {
   ThreeLaunches bench(Schedule::paired);
   bench.record = cut_record(Schedule::paired);
@@ -418,8 +418,8 @@ TEST(Resumption, RefusesOtherCasesThanItBeganWith) {
   EXPECT_EQ(refusal([&] { bench.execute(); }), "accepted") << "an older record tells none";
 }
 
-/// A budget has the largest case measured first: the journal of a run that is killed then has that
-/// one alone.
+/// Covers a budget, which has the largest case measured first: the journal of a run that is killed
+/// then has that one alone.
 TEST(Resumption, WritesEachCaseAtItsPlaceInTheJournal) {
   ThreeLaunches whole(Schedule::paired);
   whole.execute();
@@ -463,7 +463,7 @@ TEST_F(UnfinishedRun, IsNeitherCompleteNorOfAProgramNorWithASecret) {
   EXPECT_THAT(refusal([&] { read_unfinished(folder_ / "none"); }), HasSubstr("cannot read"));
 }
 
-/// Whose command line would be carried out with this user's rights.
+/// Refuses a command line that would be carried out with this user's rights.
 TEST_F(UnfinishedRun, IsNotAnotherUsers) {
   constexpr uid_t kOther = 65534;
   if (geteuid() != 0) GTEST_SKIP() << "files are given away by root only";

@@ -23,7 +23,7 @@ using testing::SizeIs;
 constexpr std::int64_t kSize = std::int64_t{64} << 20;
 const TransferPlan kRing{"RING", "SIMPLE"};
 
-/// Of NCCL 2.24 or later: it tells its algorithm.
+/// Stands for NCCL 2.24 or later, which tells its algorithm.
 FakeScript counting_job(double seconds, std::int64_t carried) {
   FakeScript script;
   script.plan = kRing;
@@ -33,7 +33,7 @@ FakeScript counting_job(double seconds, std::int64_t carried) {
   return script;
 }
 
-/// Two GPUs of 18 links of NVLink 4 each.
+/// Has two GPUs of 18 links of NVLink 4 each.
 Machine two_gpus() {
   Machine machine;
   machine.host = "node1";
@@ -92,7 +92,7 @@ TEST_F(RunEvidence, OfAJobThatDoesNotTellIsNotJudged) {
   EXPECT_DOUBLE_EQ(bench.record.evidence_cost.value().probes_s, 0.125);
 }
 
-/// It cannot be made to log single calls.
+/// Covers versions that cannot be made to log single calls.
 TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
   FakeScript silent = counting_job(3e-4, kSize);
   silent.plan.reset();
@@ -209,7 +209,7 @@ TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
   EXPECT_TRUE(result(0).fraction_of_limit) << "NVLink's is known";
 }
 
-/// GPUs are idle at the handshake, when they may have trained their links down.
+/// Looks again after the handshake, when idle GPUs may have trained their links down.
 TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
   const auto idle_at_handshake = [&](int generation, int width) {
     protocol::HelloReply hello;
@@ -248,7 +248,7 @@ Case all_reduce(std::int64_t size) {
   return c;
 }
 
-/// Both ranks' links carry that much in an operation.
+/// Makes both ranks' links carry that much in an operation.
 FakeScript carrying(std::int64_t bytes) {
   FakeScript script = taking(1e-3);
   script.carried = {{bytes, bytes, {}, {}}, {bytes, bytes, {}, {}}};
@@ -431,7 +431,7 @@ TEST_F(RunWithLinkErrors, OfALinkWithoutErrorsSaysNothing) {
   EXPECT_EQ(warnings(), "");
 }
 
-/// A run that is killed leaves its journal alone.
+/// Matters for a run that is killed, which leaves its journal alone.
 TEST_F(RunWithLinkErrors, TheJournalHasThem) {
   run_with("0 3 crc_errors 12\n");
   const Record journal = read_record(bench_.journal_path());

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-/// Jobs that were started and are not gone.
+/// Counts jobs that were started and are not gone.
 int alive(const RunBench& bench) {
   return static_cast<int>(
       std::ranges::count_if(bench.traces, [](const FakeTrace& trace) { return !trace.gone; }));
@@ -32,7 +32,7 @@ std::vector<std::string> sorted(std::vector<std::string> all) {
   return all;
 }
 
-/// Launches that each case was sampled in.
+/// Returns the launches that each case was sampled in.
 std::vector<std::set<int>> launches_of(const Record& record) {
   std::vector<std::set<int>> all;
   for (const CaseResult& result : record.cases) {
@@ -109,7 +109,7 @@ TEST(RunLaunches, ComeInGroupsWhereNotAllFit) {
   EXPECT_THAT(launches_of(bench.record), Each(SizeIs(5)));
 }
 
-/// Two launches of each of two variants: six orders, not only the four in which these take turns.
+/// Finds six orders of two launches of two variants, not only the four in which these take turns.
 TEST(RunLaunches, SequentialVariantsAreNeverUpTogetherAndInRandomOrder) {
   std::set<std::vector<std::string>> orders;
   for (unsigned seed = 0; seed < 40; ++seed) {
@@ -227,7 +227,7 @@ TEST(RunLaunches, TheRecordSaysWhatTheTimeWentInto) {
   EXPECT_NEAR(spent.sampling_s, sampling, 1e-9);
 }
 
-/// A GPU that another job has just left needs no work to be at its clock.
+/// Spares a GPU that another job has just left, which needs no work to be at its clock.
 TEST(RunLaunches, JobsAreToldSinceWhenTheGpusRest) {
   RunBench bench({opening_in(1.0), opening_in(1.0)});
   bench.set_cases({1024});
@@ -286,7 +286,7 @@ TEST(RunLaunches, ABudgetForLessThanThreeLeavesCasesOutSoThatTheOthersHaveThree)
   EXPECT_LT(bench.clock.now().value, 14.0);
 }
 
-/// The second case's launches differ by so much that twice as many bring it to its width.
+/// Makes the second case's launches differ by so much that twice as many bring it to its width.
 RunBench& differing(RunBench& bench, double by) {
   bench.plan.launches = 4;
   bench.plan.ci_width = 0.02;

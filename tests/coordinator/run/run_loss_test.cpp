@@ -73,7 +73,7 @@ TEST(RunLoss, OfOneJobAtHelloLeavesTheOther) {
   }
 }
 
-/// A start that fails by chance costs its launch alone, and what never starts three.
+/// Lets a start that fails by chance cost its launch alone, and what never starts three.
 TEST(RunLoss, OfThreeLaunchesOneAfterTheOtherEndsAVariant) {
   const std::set<int> fails{0, 2, 3, 5, 6, 7};
   RunBench bench({FakeScript{}, FakeScript{}});
@@ -124,7 +124,7 @@ TEST(RunLoss, InACaseLeavesTheOtherAndTheNextLaunch) {
   EXPECT_TRUE(same(journal.warnings, bench.record.warnings));
 }
 
-/// A hang of every launch costs two deadlines, not one of each.
+/// Limits a hang of every launch to two deadlines.
 TEST(RunLoss, TwiceInACaseLeavesTheCaseToTheOtherVariant) {
   RunBench bench(
       {FakeScript{}, failing({.command = "run", .kind = Kind::hang, .case_name = kFirst})});

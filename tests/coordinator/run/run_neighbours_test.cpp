@@ -40,7 +40,7 @@ class RunBesideNeighbours : public ::testing::Test {
     bench_.set_cases({1024, 65536, 1 << 20, 1 << 24});
   }
 
-  /// `gpu_0` gets the time since the run's begin.
+  /// Runs beside work on GPU 0; `gpu_0` gets the time since the run's begin.
   void run_beside(std::function<GpuUse(double)> gpu_0) {
     bench_.use_of_gpus = [this, gpu_0 = std::move(gpu_0)](double now) {
       listed_.assign(started() && !hidden_ ? 1 : 0, kOwn);
@@ -52,7 +52,7 @@ class RunBesideNeighbours : public ::testing::Test {
     ASSERT_TRUE(bench_.record.neighbours);
   }
 
-  /// Our own process and those that are beside it.
+  /// Lists our own process and those that are beside it.
   std::vector<GpuProcess> listed(const std::vector<GpuProcess>& more = {}) const {
     std::vector<GpuProcess> all = listed_;
     all.insert(all.end(), more.begin(), more.end());
@@ -173,7 +173,7 @@ TEST_F(RunBesideNeighbours, WhoComesHalfwayIsNamedAndSamplesBeforeStayUnmarked) 
   EXPECT_EQ(judged(), ExitCode::unhealthy);
 }
 
-/// A run that is killed leaves its journal alone.
+/// Matters for a run that is killed, which leaves its journal alone.
 TEST_F(RunBesideNeighbours, TheJournalHasMarksThatAreSetLate) {
   run_beside([&](double now) {
     const bool there = now > 15.0 && now < 25.0;
@@ -220,13 +220,13 @@ TEST_F(RunBesideNeighbours, ADesktopsFewPercentAreNoAlarm) {
   EXPECT_EQ(warnings(), "");
 }
 
-/// What an earlier run left in the driver's sampling period.
+/// Ignores what an earlier run left in the driver's sampling period.
 TEST_F(RunBesideNeighbours, WorkThatHasJustEndedIsNoAlarm) {
   run_beside([&](double now) { return GpuUse{0, now < 0.95 ? 100.0 : 0.0, listed(), 0}; });
   EXPECT_EQ(warnings(), "");
 }
 
-/// A container: the driver lists nobody, so our own work must not be taken for others'.
+/// Covers a container, in which the driver lists nobody.
 TEST_F(RunBesideNeighbours, OurOwnWorkIsNoAlarmWhereProcessesAreHidden) {
   hidden_ = true;
   double worked = 0.0;
@@ -243,7 +243,7 @@ TEST_F(RunBesideNeighbours, OurOwnWorkIsNoAlarmWhereProcessesAreHidden) {
   EXPECT_GT(found().idle_windows, 1);
 }
 
-/// At 5 % a run of 25 s has time for one window or two, however long the driver's period is.
+/// Leaves a run of 25 s time for one window or two at 5 %, however long the driver's period is.
 TEST_F(RunBesideNeighbours, WhoComesHalfwayThroughAShortRunIsSeenWhereProcessesAreHidden) {
   for (const double period : {1.0 / 6, 0.5, 1.0}) {
     for (const double came : {10.5, 12.5, 14.0}) {
@@ -278,7 +278,7 @@ TEST_F(RunBesideNeighbours, UtilizationDecidesWhereProcessesAreHidden) {
   EXPECT_THAT(found().seen[0].processes, IsEmpty());
 }
 
-/// Ids of another namespace: ours are not among them, so their number serves.
+/// Counts processes of another namespace, whose ids do not tell which are ours.
 TEST_F(RunBesideNeighbours, OneMoreProcessOfAnotherNamespaceIsLookedAtOnce) {
   hidden_ = true;
   double came = 0.0;
@@ -391,7 +391,8 @@ class RunOnAHost : public ::testing::Test {
     bench_.set_cases({1024, 65536});
   }
 
-  /// Rates a second: others' processors, by the time since the run's begin, and those below.
+  /// Runs beside load by rates a second: others' processors, by the time since the run's begin, and
+  /// those below.
   void run_beside(const std::function<double(double)>& others) {
     double last = 0.0;
     HostLoad load{0.0, 0.0, 0.0, 0.0, 0};

@@ -18,7 +18,7 @@ class RunPaceTest : public ::testing::Test, private RunObserver {
 
   RunPace pace() { return RunPace(plan, *this); }
 
-  /// The first launch of all cases, which takes `seconds`.
+  /// Measures the first launch of all cases, which takes `seconds`.
   void measure_all(RunPace& pace, double seconds) {
     const auto cases = static_cast<int>(plan.cases.size());
     for (int i = 0; i < cases; ++i) pace.finished(i, 0, seconds / cases, 0.0);
@@ -78,8 +78,8 @@ TEST_F(RunPaceTest, TimeLeftRunsWhileJobsStartAndACaseIsMeasured) {
   EXPECT_DOUBLE_EQ(p.seconds_left(), 0.0) << "it takes longer than the others";
 }
 
-/// Larger sizes take up to four times as long as the smallest one, and the first launch a sixth
-/// longer than the others.
+/// Has larger sizes that take up to four times as long as the smallest one, and a first launch that
+/// takes a sixth longer than the others.
 TEST_F(RunPaceTest, TimeLeftIsRightAfterAQuarterOfARun) {
   plan.launches = 6;
   RunPace p = pace();

@@ -56,7 +56,7 @@ class Soak : public RunBesideNvml {
     }
   }
 
-  /// In variant 0 from the launch on.
+  /// Slows variant 0 down from the launch on.
   void slow_down(int launch, const std::string& case_of_it, double seconds) {
     for (int each = 0; each < kLaunches; ++each) {
       FakeScript script = noisy_job();
@@ -83,7 +83,7 @@ TEST_F(Soak, LaunchesEvenlyUntilTheBudgetIsUsedUp) {
   EXPECT_THAT(parse_record(to_json(bench_.record), "").launch_begins_s, SizeIs(kLaunches));
 }
 
-/// They come one after the other, without a pause, as far as they fit in.
+/// Measures launches one after the other, without a pause, as far as they fit in.
 TEST_F(Soak, OfLaunchesThatTakeLongHasFewerOfThem) {
   constexpr double kShort = 15.0;
   bench_.plan.budget = Seconds{kShort};
@@ -100,7 +100,7 @@ TEST_F(Soak, OfLaunchesThatTakeLongHasFewerOfThem) {
   }
 }
 
-/// One that was ended between two launches.
+/// Resumes a soak that was ended between two launches.
 TEST_F(Soak, ThatGoesOnKeepsItsLaunchesApart) {
   run();
   constexpr int kKept = 5;
@@ -138,7 +138,7 @@ TEST_F(Soak, ThatIsKilledAndGoesOnHasTheBeginOfEveryLaunch) {
   EXPECT_THAT(parse_record(to_json(bench_.record), "").launch_begins_s, SizeIs(kLaunches));
 }
 
-/// As after the loss of a job.
+/// Covers a soak that lost a job.
 TEST_F(Soak, ThatMeasuresALaunchAgainHasItWithTheErrorsOfItsTime) {
   constexpr int kAgain = 2;
   grows_at_ = (1 + kLaunches) + 2;  // after it, in the second part
@@ -153,7 +153,7 @@ TEST_F(Soak, ThatMeasuresALaunchAgainHasItWithTheErrorsOfItsTime) {
   for (const SoakRow& row : summary().rows) EXPECT_EQ(row.errors, row.launch == kAgain ? 12 : 0);
 }
 
-/// Nothing of a launch that was to be measured again is there yet.
+/// Has nothing yet of a launch that was to be measured again.
 TEST_F(Soak, ThatIsInterruptedBeforeItGoesOnStaysReadable) {
   constexpr int kAgain = 2;
   run();
@@ -168,7 +168,7 @@ TEST_F(Soak, ThatIsInterruptedBeforeItGoesOnStaysReadable) {
   EXPECT_EQ(bench_.record.launch_begins_s, begins);
 }
 
-/// Launches are admitted by how long the longest was.
+/// Admits launches by how long the longest was.
 TEST_F(Soak, MeasuresAllCasesOfALaunchThatTakesLongerThanItsBudget) {
   constexpr double kShort = 15.0;
   bench_.plan.budget = Seconds{kShort};
@@ -188,7 +188,7 @@ TEST_F(Soak, MeasuresAllCasesOfALaunchThatTakesLongerThanItsBudget) {
   }
 }
 
-/// It may go on as the run of as many launches that it was.
+/// Lets it go on as the run of as many launches that it was.
 TEST_F(Soak, ThatLostAJobKeepsTheNumberOfItsLaunches) {
   bench_.plan.budget = Seconds{15.0};
   bench_.before_start = [](int variant, int launch) {
@@ -200,7 +200,7 @@ TEST_F(Soak, ThatLostAJobKeepsTheNumberOfItsLaunches) {
   EXPECT_EQ(bench_.record.settings.launches, kLaunches);
 }
 
-/// A launch in which neither variant starts does not end it.
+/// Survives a launch in which neither variant starts.
 TEST_F(Soak, NamesVariantsThatNotAllLaunchesHave) {
   bench_.before_start = [](int variant, int launch) {
     if (launch == 4 || (variant == 1 && launch == 7)) throw JobLost("cannot start", "try later");
@@ -242,7 +242,7 @@ TEST_F(Soak, NamesThePairWhoseTimeDrifts) {
   expect_golden(texts.text(), "soak_drift.txt");
 }
 
-/// Some were measured again after all others, when their pair had become slower.
+/// Covers launches that were measured again after all others, when their pair had become slower.
 TEST_F(Soak, FindsADriftInTheOrderOfTime) {
   slow_down(kLaunches, case_name(bench_.plan.cases[1]), 1e-3);
   run();
@@ -260,7 +260,7 @@ TEST_F(Soak, FindsADriftInTheOrderOfTime) {
   }
 }
 
-/// Each line of the journal has its launch's samples alone.
+/// Gives each line of the journal its launch's samples alone.
 TEST_F(Soak, HasAJournalThatGrowsWithTheSamples) {
   run();
   const std::uintmax_t whole = std::filesystem::file_size(bench_.journal_path());

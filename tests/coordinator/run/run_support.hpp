@@ -119,7 +119,7 @@ inline void end_and_go_on(RunBench& bench) {
   bench.execute();
 }
 
-/// A journal has the samples case by case, whatever the order they were measured in.
+/// Ignores the order in which samples were measured: a journal has them case by case.
 inline bool same_but_for_order(std::vector<CaseResult> a, std::vector<CaseResult> b) {
   for (std::vector<CaseResult>* cases : {&a, &b}) {
     for (CaseResult& result : *cases) {

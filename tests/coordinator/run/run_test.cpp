@@ -33,7 +33,8 @@ using Kind = FakeFailure::Kind;
 
 constexpr const char* kSecond = "all_reduce/float32/sum/64KiB/np2";
 
-/// The journal on disk holds what the record holds, but for what only the end of a run decides.
+/// Expects the journal on disk to hold what the record holds, except for what only the end of a run
+/// decides.
 void expect_journal_equals_record(const RunBench& bench) {
   Record journal = read_record(bench.journal_path());
   summarise(journal);
@@ -152,7 +153,7 @@ class RunDirectoryTest : public ::testing::Test {
     return directory;
   }
 
-  /// The folder after a run of one job that ended in order, which left all its files.
+  /// Leaves the folder of a run of one job that ended in order, with all its files.
   void leave_a_run(std::string_view logs = RunDirectory::kJobs, const std::string& text = "") {
     RunDirectory directory = RunDirectory::begin(folder_, logs);
     directory.make_logs();
@@ -165,7 +166,7 @@ class RunDirectoryTest : public ::testing::Test {
         << text;
   }
 
-  /// Every file below the folder, with what it holds.
+  /// Reads every file below the folder.
   std::map<std::string, std::string> content() const {
     std::map<std::string, std::string> found;
     for (const auto& each : std::filesystem::recursive_directory_iterator(folder_)) {
@@ -215,7 +216,7 @@ TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
               std::string::npos);
 }
 
-// NCCL takes %h and %p for the host and the process, and %% for %.
+// Escapes the name: NCCL takes %h and %p for the host and the process, and %% for %.
 TEST_F(RunDirectoryTest, NcclTakesNoPartOfTheFoldersNameForItsOwn) {
   RunDirectory directory = open(folder_ / "50%p2p");
   EXPECT_THAT(directory.nccl_log_pattern("host", 1),
@@ -244,7 +245,7 @@ TEST_F(RunDirectoryTest, SaysThatTheCurrentFolderIsGone) {
   EXPECT_THAT(said, HasSubstr("current folder"));
 }
 
-/// The name of the folder that a run without --out makes.
+/// Returns the name of the folder that a run without --out makes.
 std::string default_name(const RunPlan& plan, const Site& site) {
   return new_run_folder(plan, site).filename();
 }
@@ -338,8 +339,8 @@ TEST_F(RunDirectoryTest, SaysWhatItSetAside) {
               AllOf(HasSubstr(names), EndsWith("was removed")));
 }
 
-/// Of both commands' names each may be the user's: a file, a folder with something in it, a link,
-/// also where an earlier run is to be set aside.
+/// Covers each of both commands' names as the user's: a file, a folder with something in it, a
+/// link, also where an earlier run is to be set aside.
 TEST_F(RunDirectoryTest, RefusesNamesThatAreTheUsersBeforeItTouchesAnything) {
   namespace fs = std::filesystem;
   const std::vector<std::string> names{"record.json",   "report.md", "report.html", "run.log",
@@ -389,7 +390,7 @@ struct TrainingBench {
     bench.execute();
   }
 
-  /// Launches that a case was sampled in.
+  /// Returns the launches that a case was sampled in.
   std::set<int> launches_of(int place) const {
     std::set<int> launches;
     for (const Sample& sample : bench.record.cases.at(static_cast<std::size_t>(place)).samples) {
@@ -401,8 +402,8 @@ struct TrainingBench {
   RunBench bench;
 };
 
-// Every launch has its own step without communication: the first variant's takes as long as a step
-// with, the second's 0.2 s less in the first launch and 0.3 s in the second one.
+// Gives every launch its own step without communication: the first variant's takes as long as a
+// step with, the second's 0.2 s less in the first launch and 0.3 s in the second one.
 TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
   for (const Schedule schedule : kValues<Schedule>) {
     const TrainingBench trained(schedule);
@@ -417,8 +418,8 @@ TEST(RunOfTrainings, ExposedCommunicationIsOfOneLaunch) {
   }
 }
 
-/// Else a difference between variants, or to the step without communication, could be that of two
-/// algorithms.
+/// Keeps a difference between variants, or to the step without communication, from being that of
+/// two algorithms.
 TEST(RunOfTrainings, AllMultiplyAsTheFirstJobOfAll) {
   for (const Schedule schedule : kValues<Schedule>) {
     RunBench bench({taking(0.1), taking(0.3)});
