@@ -95,7 +95,8 @@ TEST_P(BenchWrongData, IsFoundInEveryReductionAndWayOfSending) {
   expect_wrong(ways, "rank 0");
 }
 
-/// A rank whose last operation leaves what the one before did, another rank's data, and others.
+/// Covers a rank whose last operation leaves what the one before did, another rank's data, and
+/// others.
 TEST_P(BenchWrongData, IsFoundHoweverItCameAbout) {
   for (const std::string fault : {"element@1", "last@1", "stale@1", "wrong-rank@1", "swapped@1"}) {
     const Json runs =

@@ -62,7 +62,7 @@ TEST_F(BenchLocal, EndsWithItsRanksByASignal) {
   }
 }
 
-/// A stopped process takes no signal but one.
+/// Kills ranks where it must: a stopped process takes no other signal.
 TEST_F(BenchLocal, EndsRanksThatAreStopped) {
   Program program(request("stop@1/start"));
   await_ranks(program);
@@ -82,7 +82,7 @@ TEST_F(BenchLocal, ARankThatIsKilledEndsAll) {
   EXPECT_THAT(program.processes(), IsEmpty());
 }
 
-/// 96 ranks on however few processors: a job whose rank dies takes no other with it.
+/// Runs 96 ranks on however few processors: a job whose rank dies takes no other with it.
 TEST_F(BenchLocal, AreTwelveJobsOfEightRanksAtOnce) {
   constexpr int kJobs = 12;
   std::deque<Program> jobs;
@@ -138,7 +138,7 @@ TEST_F(BenchWithoutMpi, MeasuresGpusOfOneHost) {
   EXPECT_THAT(with_status(0, run(request(""))).output, HasSubstr("#  Rank  1 "));
 }
 
-/// Never several runs of one rank in silence.
+/// Refuses to run one rank several times in silence.
 TEST_F(BenchWithoutMpi, IsNotOneOfSeveralRanks) {
   for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
     ProgramRequest request{.arguments = {BENCH_DOUBLE}};

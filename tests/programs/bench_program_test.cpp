@@ -164,7 +164,7 @@ TEST(BenchDescribe, IsOneLineOfJsonWithoutMpirun) {
                             "alltoall", "gather", "scatter", "send_recv", "ping_pong"}));
 }
 
-/// What `linkgain-bench --describe` says of its software with that LINKGAIN_NCCL.
+/// Returns what `linkgain-bench --describe` says of its software with that LINKGAIN_NCCL.
 Json software_with(const std::string& nccl) {
   const ProgramRequest request{.arguments = {LINKGAIN_BENCH, "--describe"},
                                .environment = {{"LINKGAIN_NCCL", nccl}}};

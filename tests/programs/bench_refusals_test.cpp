@@ -69,7 +69,7 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
   expect_golden(refusals.text(), "bench_refusals.txt");
 }
 
-/// In words of CLI11's, which differ by its version.
+/// Expects only the option's name: CLI11's words differ by its version.
 TEST_F(BenchRefuses, ValuesOutOfRange) {
   for (const auto& [option, value] : {std::pair{"--sample", "0"}, {"--load", "1e9"}}) {
     const Outcome outcome = run_program(bench(2, {option, value}));
@@ -97,7 +97,7 @@ TEST_F(BenchFault, OfADyingRankEndsTheOthers) {
   EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 5.0));
 }
 
-/// CPUs' figures must not pass for GPUs'.
+/// Keeps CPUs' figures from passing for GPUs'.
 TEST(BenchWithoutGpus, MeasuresNothingUnlessAskedForMpi) {
   if (!is_on_path("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
   const Words mpirun{"mpirun",      "-np", "2", "--oversubscribe", "--allow-run-as-root",

@@ -15,12 +15,12 @@ ProgramRequest alone(const Words& arguments) {
   return {.arguments = arguments, .environment = {{"OMPI_MCA_odls_base_sigkill_timeout", "0"}}};
 }
 
-/// With nccl-tests' flags for a row that takes no time.
+/// Adds nccl-tests' flags for a row that takes no time.
 ProgramRequest quick(Words words) {
   return alone(joined(std::move(words), {"--backend", "mpi", "-b", "8", "-e", "8", "-n", "2"}));
 }
 
-/// Lines of nccl-tests' head that name a rank each.
+/// Counts the lines of nccl-tests' head that name a rank each.
 std::size_t ranks_of(const ProgramRequest& request) {
   const Outcome outcome = with_status(0, run_program(request));
   const Words lines = lines_of(outcome.output);

@@ -13,9 +13,10 @@ namespace {
 
 class BenchTimeout : public MpiTest {
  protected:
-  /// What `rank` says before all ranks leave with status 6, with the seconds that it took left out.
-  /// Of the ranks alone: Open MPI 4.1's mpirun, which tells of their status, now and then hangs or
-  /// crashes at its own end where a rank left without MPI_Finalize (one of 20 on a busy machine).
+  /// Returns what `rank` says before all ranks leave with status 6, without the seconds that it
+  /// took. Asks the ranks alone: Open MPI 4.1's mpirun, which tells of their status, now and then
+  /// hangs or crashes at its own end where a rank left without MPI_Finalize (one of 20 on a busy
+  /// machine).
   static std::string words_at_the_end(const Words& words, const std::string& fault, double seconds,
                                       int rank = 0) {
     ProgramRequest request = bench(2, words);
@@ -53,7 +54,7 @@ TEST_F(BenchTimeout, BoundsRowsOfNcclTests) {
   expect_golden(said, "bench_rows.txt");
 }
 
-/// A rank may be stopped while it is at nothing, before the other one has a command for it.
+/// Covers a rank that is stopped while it is at nothing, before the other one has a command for it.
 TEST_F(BenchTimeout, BoundsTheWaitForACommand) {
   std::string said;
   for (const int stopped : {0, 1}) {
@@ -73,7 +74,7 @@ TEST_F(BenchTimeout, BoundsTheStartAndTheEndOfMpi) {
   expect_golden(said, "bench_deadlines.txt");
 }
 
-/// A library of that name is read when GPUs are asked for.
+/// Covers a library of that name, which is read when GPUs are asked for.
 TEST_F(BenchTimeout, BoundsWhatIsAskedOfTheMachineWithoutMpi) {
   const ScratchFolder folder;
   const std::string pipe = folder / "libnccl.so.2";

@@ -37,7 +37,7 @@ void filter_columns(Json& columns, const std::vector<bool>& keep) {
   }
 }
 
-/// The real record with two of its 28 cases.
+/// Returns the real record with two of its 28 cases.
 Json small_record() {
   const std::string file = RESULTS_FOLDER "/2xH200-all_reduce-1/record.json";
   Json record = Json::parse(read_text(file));
@@ -79,7 +79,7 @@ void slow_down(Json& record, int case_index, double factor) {
 
 class CheckProgram : public ::testing::Test {
  protected:
-  /// A run whose launch was `factor` as slow as the recorded one.
+  /// Returns a run whose launch was `factor` times as slow as the recorded one.
   Json run_like(double factor, const std::string& started) const {
     Json record = recorded_;
     record["started"] = started;
@@ -104,7 +104,7 @@ class CheckProgram : public ::testing::Test {
     return run(arguments);
   }
 
-  /// `linkgain check` of a record and another launch of it.
+  /// Runs `linkgain check` on a record and another launch of it.
   Outcome check(const Json& record, const Words& more = {}) const {
     Json again = record;
     again["started"] = "again";
@@ -257,7 +257,7 @@ TEST_F(CheckProgram, WritesFilesForOtherPrograms) {
   EXPECT_EQ(run_program(parse).output, "4\n");
 }
 
-/// A node that lost a link must not stay exported as one that passed.
+/// Keeps a node that lost a link from staying exported as one that passed.
 TEST_F(CheckProgram, LeavesNoFilesOfAnEarlierCheckWhereNothingIsChecked) {
   make_baseline(8);
   const Words files{"--junit", "c.xml", "--prometheus", "c.prom"};
@@ -285,7 +285,7 @@ TEST_F(CheckProgram, PrometheusFilePassesPromtool) {
   EXPECT_EQ(promtool_complaints(read_text(folder_ / "c.prom")), "");
 }
 
-/// As a run whose small cases go by graph is, against a baseline by stream.
+/// Covers a run whose small cases go by graph, against a baseline by stream.
 TEST_F(CheckProgram, LeavesOpenWhatTheOtherLaunchModeMeasured) {
   make_baseline(8);
   std::string text = run_like(1.0, "after").dump();
@@ -311,7 +311,7 @@ TEST_F(CheckProgram, SaysWhatCannotBeWritten) {
   EXPECT_EQ(run({"baseline", "before-0.json", "-o", "no/such/b.json"}).status, 2);
 }
 
-/// Each command in a folder with the run w, the baseline bl.json, and a link to w's record.
+/// Runs each command in a folder with the run w, the baseline bl.json, and a link to w's record.
 TEST_F(CheckProgram, NoOutputReplacesAnInputOrAnotherOutput) {
   make_baseline(2);
   std::filesystem::rename(folder_ / "b.json", folder_ / "bl.json");

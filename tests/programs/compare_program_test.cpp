@@ -60,7 +60,7 @@ TEST(CompareProgram, CautionsWhereBothSidesAreTheSameRun) {
   EXPECT_EQ(comparison.at("cautions").at(0).at("code"), "same-run");
 }
 
-/// Single launches of small operations wander far; that is no difference.
+/// Claims no difference between single launches of small operations, which wander far.
 TEST(CompareProgram, AccusesNoRunOfTheSameMachine) {
   const Json document = json_of({kFirst, kSecond});
   for (const Json& each : document.at("comparisons").at(0).at("cases")) {
@@ -132,7 +132,7 @@ TEST(CompareProgram, FitsATerminal) {
       << "what only one of them has is no row each";
 }
 
-/// Who divides the columns gets the speed-up beside them.
+/// Gives who divides the columns the speed-up beside them.
 TEST(CompareProgram, ShowsTheTimesThatTheSpeedUpIsMadeOf) {
   const std::string nodes = RESULTS_FOLDER "/2xH200-node-";
   const Json document = json_of({nodes + "1/record.json", nodes + "2/record.json"});

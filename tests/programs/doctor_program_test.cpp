@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// `linkgain doctor` on one of the NVML double's machines.
+/// Requests `linkgain doctor` on one of the NVML double's machines.
 ProgramRequest doctor(const ScratchFolder& folder, const std::string& scenario,
                       const Words& arguments = {}) {
   ProgramRequest request = linkgain(folder, joined({"doctor"}, arguments));
@@ -23,7 +23,7 @@ ProgramRequest doctor(const ScratchFolder& folder, const std::string& scenario,
 
 Json findings_of(const Outcome& outcome) { return Json::parse(outcome.output)["findings"]; }
 
-/// The verdict of a check; empty where there is no such finding.
+/// Returns the verdict of a check; empty where there is no such finding.
 std::string verdict_of(const Outcome& outcome, const std::string& id, const std::string& subject) {
   for (const Json& finding : findings_of(outcome)) {
     if (finding["id"] == id && finding["subject"] == subject) return finding["verdict"];
@@ -43,7 +43,7 @@ TEST(DoctorProgram, SpeaksToPeople) {
   EXPECT_LT(outcome.seconds, 3.0 * slowdown());
 }
 
-/// On every machine of the double, for what a sample may not have.
+/// Covers machines of the double, for what a sample may not have.
 TEST(DoctorProgram, WritesFilesForOtherPrograms) {
   const ScratchFolder folder;
   for (const std::string scenario : {"h200x2", "rtx3090-nv4", "p2p-refused", "no-driver"}) {
@@ -65,7 +65,8 @@ TEST(DoctorProgram, WritesFilesForOtherPrograms) {
   EXPECT_EQ(run_program(doctor(folder, "h200x2", {"--junit", "no/such/d.xml"})).status, 2);
 }
 
-/// node_exporter is another user, reads names in .prom only, and takes no series twice.
+/// Serves node_exporter, which is another user, reads names in .prom only, and takes no series
+/// twice.
 TEST(DoctorProgram, WritesATextfileThatNodeExporterTakes) {
   const ScratchFolder folder;
   const auto written = [&](const std::string& file) {
@@ -124,7 +125,7 @@ TEST(DoctorProgram, LooksAtTheChecksAskedForAlone) {
   EXPECT_EQ(run_program(doctor(folder, "p2p-refused", {"--only", "p2"})).status, 2);
 }
 
-/// What a health check of a node must not stumble over: what is about a run from here.
+/// Leaves out what is about a run from here, over which a health check of a node must not stumble.
 TEST(DoctorProgram, JudgesTheNodeAlone) {
   const ScratchFolder folder;
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});
@@ -275,7 +276,7 @@ TEST(DoctorProgram, SaysWhyThereWasNoLoad) {
   EXPECT_EQ(verdict_of(outcome, "load", "host"), "not checkable");
 }
 
-/// `linkgain doctor` with a folder first on PATH whose mpirun is this script.
+/// Puts a folder first on PATH whose mpirun is this script.
 ProgramRequest doctor_with_mpirun(const ScratchFolder& folder, const std::string& script) {
   write_executable(folder / "mpirun", "#!/bin/sh\n" + script + "\n");
   ProgramRequest request = doctor(folder, "h200x2", {"--json"});
@@ -303,7 +304,7 @@ TEST(DoctorProgram, AnMpirunThatSaysNothingDoesNotHoldItUp) {
   EXPECT_TRUE(running.processes().empty());
 }
 
-/// `linkgain` beside a worker that is this script.
+/// Puts `linkgain` beside a worker that is this script.
 ProgramRequest doctor_with_worker(const ScratchFolder& folder, const std::string& script,
                                   const std::string& scenario, const Words& arguments) {
   std::filesystem::copy_file(LINKGAIN, folder / "linkgain");

@@ -23,7 +23,7 @@ std::string line(const std::string& outcome, const std::string& seen) {
   return "echo '{\"delivery\":{\"outcome\":\"" + outcome + "\",\"seen\":\"" + seen + "\"}}'";
 }
 
-/// As NCCL's log has it.
+/// Writes a transport as NCCL's log has it.
 std::string log(const std::string& transport) {
   return "echo 'vm:7:7 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] via " + transport +
          "' > \"${NCCL_DEBUG_FILE%%%*}x\"";
@@ -31,7 +31,7 @@ std::string log(const std::string& transport) {
 
 class DoctorProve : public testing::Test {
  protected:
-  /// What this build says of itself, as if it had been built with NCCL.
+  /// Writes what this build says of itself, as if it had been built with NCCL.
   void describe_worker(bool with_nccl = true) {
     Json description =
         Json::parse(run_program({.arguments = {LINKGAIN_BENCH, "--describe"}}).output);
@@ -45,7 +45,7 @@ class DoctorProve : public testing::Test {
     write_executable(path(name), "#!/bin/sh\n" + text);
   }
 
-  /// A worker that speaks for both ranks.
+  /// Makes a worker that speaks for both ranks.
   ProgramRequest request(Rungs rungs, const std::string& scenario = "h200x2") {
     if (!std::filesystem::exists(path("describe.json"))) describe_worker();
     std::filesystem::copy_file(LINKGAIN, path("linkgain"));

@@ -63,7 +63,7 @@ TEST_F(ExecCommand, SeesWhichVariablesItsProcessesHave) {
   }
 }
 
-// A short helper, or one beside the program, need not have them.
+// Allows for helpers that need no variables: a short one, or one beside the program.
 TEST_F(ExecCommand, SeesNoFaultInHelpersWithoutVariables) {
   write_script("work.py",
                "#!/usr/bin/env python3\nimport os, subprocess, time\n"
@@ -91,7 +91,7 @@ TEST_F(ExecCommand, EndsWhatAProgramLeavesBehind) {
   EXPECT_THAT(outcome.output, HasSubstr("2 processes"));
 }
 
-// It would be three times as fast as one that waits for its work.
+// Refuses what would look three times as fast as a variant that waits for its work.
 TEST_F(ExecCommand, ComparesNoVariantThatPutsItsWorkIntoTheBackground) {
   const Outcome outcome = with_status(
       6, run({"--rounds", "3", "--variant", "a:IN=fore", "--variant", "b:IN=back"},
@@ -186,7 +186,7 @@ TEST_F(ExecProgram, ThatIsRefusedLeavesNoFolder) {
   }
 }
 
-/// As that of a folder of others may be.
+/// Covers names that a folder of others may have.
 TEST_F(ExecProgram, ShowsTheNameOfItsFolderAsAWordToCopy) {
   for (const std::string name : {"sp ace", "-x", "a\033[2J\n\u202eb"}) {
     ProgramRequest made = linkgain(

@@ -18,12 +18,11 @@ inline const Words kOnce{"--variant", "p2p", "--rounds", "1"};
 /// `linkgain exec` of programs that tests write.
 class ExecProgram : public testing::Test {
  protected:
-  /// An executable script in the folder.
   void write_script(const std::string& name, const std::string& text) {
     write_executable(folder_ / name, text);
   }
 
-  /// `linkgain exec --out out` of two rounds where `options` name no number.
+  /// Requests `linkgain exec --out out` of two rounds where `options` name no number.
   ProgramRequest request(const Words& options, const Words& command) {
     Words all{"exec", "--out", "out"};
     if (std::ranges::find(options, "--rounds") == options.end()) {
@@ -37,7 +36,7 @@ class ExecProgram : public testing::Test {
     return made;
   }
 
-  /// A file of the results.
+  /// Reads a file of the results.
   std::string result(const std::string& name) const { return read_text(folder_ / "out" / name); }
 
   Outcome run(const Words& options, const Words& command) {
@@ -65,7 +64,7 @@ class ExecProgram : public testing::Test {
     return codes;
   }
 
-  /// The first with this code; null where there is none.
+  /// Returns the first with this code; null where there is none.
   Json warning(const std::string& code) const { return first_with("warnings", "code", code); }
 
   ScratchFolder folder_;

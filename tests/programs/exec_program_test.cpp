@@ -56,7 +56,7 @@ TEST_F(ExecProgram, MeasuresNumbersStepsAndTime) {
   EXPECT_GT(case_named("exec/start-up").at("variants")[1].at("time_s"), 0.0);
 }
 
-/// The program's time differs by far from run to run, and what it prints by 0.1 %.
+/// Takes a time that differs by far from run to run, and prints a rate that differs by 0.1 %.
 TEST_F(ExecProgram, RunsNoRoundMoreForATimeThatNobodyAskedFor) {
   write_script("work", "#!/bin/sh\nsleep 0.$(($1 % 3))\necho \"rate=100.$1\"\n");
   const Outcome outcome =
@@ -192,7 +192,7 @@ TEST_F(ExecProgram, EndsTheWholeTreeOfARunThatIsTooLong) {
   }
 }
 
-// As by Ctrl-Z: the program has a session of its own and goes on.
+// Stops linkgain as Ctrl-Z does: the program has a session of its own and goes on.
 TEST_F(ExecProgram, DoesNotCountARunDuringWhichItWasStopped) {
   Program program(request({"--silence", "2", "--variant", "p2p", "--rounds", "1"},
                           {"sh", "-c", "touch begun; sleep 0.5"}));
@@ -212,7 +212,7 @@ TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {
                      {"sh", "-c", "for i in 1 2 3; do echo .; sleep 0.1; done"}));
 }
 
-/// Those that failed may have been the slow ones.
+/// Distrusts the runs that are left: those that failed may have been the slow ones.
 TEST_F(ExecProgram, IsNotCheckedByTheRunsThatAreLeft) {
   const Words options{"--rounds",  "4",     "--ci-width", "50%",
                       "--variant", "a:V=1", "--variant",  "b:V=2"};

@@ -71,7 +71,7 @@ TEST_F(FleetProgram, PrintsALineForEachNode) {
   EXPECT_THAT(lines_of(fleet({"nodes", "--format", "csv"}).output), SizeIs(1 + kNodes));
 }
 
-/// Names in the lines of a gauge whose value is 1.
+/// Lists the nodes for which a gauge's value is 1.
 Words nodes_with(const std::string& metrics, const std::string& gauge) {
   Words nodes;
   const std::string begin = gauge + "{node=\"";
@@ -82,7 +82,7 @@ Words nodes_with(const std::string& metrics, const std::string& gauge) {
   return nodes;
 }
 
-/// What a nightly job leaves to Prometheus names the nodes that the table suggests to drain.
+/// Names the nodes that the table suggests to drain in what a nightly job leaves to Prometheus.
 TEST_F(FleetProgram, TellsPrometheusWhatToDrain) {
   const Outcome outcome = with_status(
       1, fleet({"nodes", "--expect", "node[00001-00065]", "--prometheus", "fleet.prom"}));

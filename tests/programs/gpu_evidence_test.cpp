@@ -90,7 +90,7 @@ TEST_F(RunOnGpus, TheWorkerCanKeepTheLinksBusy) {
   EXPECT_THAT(outcome.output, ::testing::StartsWith("{\"peer_copies\":["));
 }
 
-/// Lines of nvidia-smi's output that hold `words`, none where it is missing or fails.
+/// Returns the lines of nvidia-smi's output that hold `words`, none where it is missing or fails.
 Words nvidia_smi(const std::string& arguments, const std::string& words = {}) {
   const Outcome outcome = run_shell("nvidia-smi " + arguments);
   Words lines;
@@ -102,7 +102,7 @@ Words nvidia_smi(const std::string& arguments, const std::string& words = {}) {
   return lines;
 }
 
-/// Values of the findings with this id, in the order of the GPUs.
+/// Returns the values of the findings with this id, in the order of the GPUs.
 Words values_of(const std::string& diagnosis, const std::string& id) {
   const std::regex finding("\"id\": \"" + id + "\"[^}]*\"value\": \"([^\"]*)\"");
   Words values;
@@ -113,7 +113,7 @@ Words values_of(const std::string& diagnosis, const std::string& id) {
   return values;
 }
 
-/// Limits as nvidia-smi shows them; what it does not know it writes as N/A.
+/// Expects the limits that nvidia-smi shows; what it does not know it writes as N/A.
 void expect_limits_of_nvidia_smi(const std::string& diagnosis) {
   const auto powers = values_of(diagnosis, "power-limit");
   const auto limits = nvidia_smi("--query-gpu=power.limit --format=csv,noheader,nounits");

@@ -127,7 +127,7 @@ TEST_P(FaultOnGpus, EndsInTimeAndKeepsTheOtherVariant) {
   }
 }
 
-/// As "nccl_p2p_die_1_start".
+/// Returns a name such as "nccl_p2p_die_1_start".
 std::string test_name(const testing::TestParamInfo<Planted>& instance) {
   const Planted& planted = instance.param;
   const std::string cases = planted.cases == kNccl     ? "nccl"

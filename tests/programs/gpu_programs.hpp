@@ -13,7 +13,7 @@
 /// The two programs on two real GPUs.
 namespace linkgain::test {
 
-/// Standard output and error together, in the output.
+/// Returns standard output and error together, in the output.
 inline Outcome run_shell(const std::string& command) {
   return run_program({.arguments = {"/bin/sh", "-c", command + " 2>&1"}}, 600.0);
 }
@@ -44,7 +44,7 @@ class RunOnGpus : public ::testing::Test {
     return run_shell(std::string(LINKGAIN) + " run --backend nccl --np 2 --quiet --out " +
                      directory_.string() + " " + options);
   }
-  /// With the figures and intervals that every reader derives.
+  /// Adds the figures and intervals that every reader derives.
   Record record() const {
     Record read = linkgain::read_record(directory_ / "record.json");
     summarise(read);

@@ -20,7 +20,7 @@ const std::string kAllReductions = "--reduction sum,prod,min,max,avg,mulsum ";
 constexpr std::size_t kTypes = 12;
 constexpr std::size_t kReductions = 6;
 
-/// Two ranks of the worker as a Google Benchmark program, every case as briefly as possible.
+/// Runs two ranks of the worker as a Google Benchmark program, every case as briefly as possible.
 Outcome run_worker(const std::string& mpirun_options, const std::string& options) {
   return run_shell("mpirun -np 2 --allow-run-as-root --bind-to none " + mpirun_options +
                    LINKGAIN_BENCH +
@@ -97,7 +97,7 @@ class GpuOperations : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { require_gpus(2); }
 
-  /// Two ranks of the worker as a Google Benchmark program.
+  /// Runs two ranks of the worker as a Google Benchmark program.
   static Outcome run_worker(const std::string& options, const std::string& mpirun_options = {}) {
     return run_shell("mpirun -np 2 --allow-run-as-root --bind-to none -x NCCL_NVLS_ENABLE=0 " +
                      GetParam() + mpirun_options + LINKGAIN_BENCH +
@@ -158,7 +158,7 @@ TEST_P(GpuOperations, AreRightInPlaceAndFromAnotherRoot) {
                4 * 2 * 2);
 }
 
-/// On many slots and on one.
+/// Covers many slots and one.
 TEST_P(GpuOperations, AreWrongWhereAnOutputWasSpoilt) {
   for (const std::string kind : {"stale", "element", "last", "wrong-rank", "swapped"}) {
     const Outcome outcome =
@@ -182,8 +182,9 @@ TEST_P(GpuOperations, AreRightInRegisteredBuffers) {
       kOperationsInPlace * 2);
 }
 
-/// Every case's memory is as large as the one's before, and would lie at the same addresses: NCCL
-/// still knows those from the graph before, with peers' addresses of memory that is gone.
+/// Makes every case's memory as large as the one's before, so that it would lie at the same
+/// addresses: NCCL still knows those from the graph before, with peers' addresses of memory that is
+/// gone.
 TEST_P(GpuOperations, AreRightWhereMemoryIsMadeAnewForEveryGraph) {
   expect_right(
       "--only all_reduce,all_gather --buffers registered,allocated --sizes 2M:64M:x2 --launch-mode "
@@ -191,8 +192,8 @@ TEST_P(GpuOperations, AreRightWhereMemoryIsMadeAnewForEveryGraph) {
       2 * 2 * 6);
 }
 
-/// NCCL 2.28.3 to 2.28.6 have a defect in small all-reduces on symmetric memory, which such a
-/// failure here may be: doctor names it.
+/// Fails where NCCL 2.28.3 to 2.28.6 show their defect in small all-reduces on symmetric memory,
+/// which doctor names.
 TEST_P(GpuOperations, AreRightInSymmetricBuffers) {
   const Outcome first = run_worker("--only all_gather --buffers symmetric --sizes 64K");
   if (first.output.find("symmetric buffers need NCCL 2.27") != std::string::npos) {
@@ -215,7 +216,7 @@ TEST_P(GpuOperations, OneWrongElementIsFound) {
 
 class OperationEvidence : public RunOnGpus {
  protected:
-  /// Whether the NCCL built with and the one loaded have alltoall, gather and scatter (2.28).
+  /// Tells whether the NCCL built with and the one loaded have alltoall, gather and scatter (2.28).
   bool has_exchanges() {
     const Software& software = record().machine.software;
     const auto has = [](const std::string& version) {
@@ -280,7 +281,7 @@ TEST_F(GpuNcclTests, AllReduceIsRightOnStreamAndAsGraph) {
   }
 }
 
-/// NCCL says which settings of a communicator are not its own.
+/// Reads NCCL's log, which says which settings of a communicator are not its own.
 TEST_F(GpuNcclTests, TheCommunicatorHasTheSettingsOfNcclTests) {
   const Outcome outcome = with_status(
       0,

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Delivery::Outcome;
 
-/// What two ranks see in a rung, under LINKGAIN_TEST_FAULT.
+/// Returns what two ranks see in a rung, under LINKGAIN_TEST_FAULT.
 Outcome climb(const std::string& rung, const std::string& fault, const std::string& gpus) {
   return run_shell("LINKGAIN_TEST_FAULT=" + fault +
                    " NCCL_NVLS_ENABLE=0 timeout 30 mpirun --allow-run-as-root --oversubscribe "
@@ -71,7 +71,7 @@ TEST_F(ProveOnGpus, NcclsSumsAreLookedAt) {
   expect_outcome(climb("control", "stale@0", " --gpus 0,1"), Kind::not_arrived, "stale");
 }
 
-/// linkgain doctor of the first two GPUs, whose driver grants P2P.
+/// Runs linkgain doctor on the first two GPUs, whose driver grants P2P.
 Outcome prove(const std::string& fault) {
   return run_shell("CUDA_VISIBLE_DEVICES=0,1 LINKGAIN_TEST_FAULT=" + fault + " " + LINKGAIN +
                    " doctor --prove --only p2p-delivery --verbose");

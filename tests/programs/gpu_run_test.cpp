@@ -179,7 +179,7 @@ TEST_F(MemoryOperationsOnGpus, WrongDataIsFound) {
 
 class KernelsOnGpus : public RunOnGpus {};
 
-/// Major and minor number of "2.28.3".
+/// Returns the major and minor number of "2.28.3".
 std::pair<int, int> numbers_of(const std::optional<std::string>& text) {
   const std::string version = text.value_or("0.0");
   const std::size_t dot = version.find('.');
@@ -216,7 +216,8 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
   EXPECT_EQ(judged, 3 * 2 * 2 * 2) << "three sizes, two types, launch modes and variants";
 }
 
-/// Through PCIe 16 bytes are not sure to arrive as one. The compiler is CUDA's of the runtime.
+/// Allows for PCIe, through which 16 bytes are not sure to arrive as one, and for the compiler,
+/// which is CUDA's of the runtime.
 TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
   const Outcome outcome = with_status(
       0, run_linkgain(
@@ -231,7 +232,8 @@ TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
   EXPECT_EQ(whole, by_nvlink && compiled) << p2p.execution.form;
 }
 
-/// From 2.28 on NCCL has a device API; without windows it gives no LSA pointers.
+/// Allows for NCCL before 2.28, which has no device API, and for NCCL without windows, which gives
+/// no LSA pointers.
 TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
   const Outcome outcome = with_status(
       0,

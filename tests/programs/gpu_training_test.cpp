@@ -15,7 +15,7 @@ using ::testing::Le;
 
 class TrainingOnGpus : public RunOnGpus {};
 
-/// How far a loss may be from another's that only sums in another order, relative to it. In
+/// Returns how far a loss may be from another's that only sums in another order, relative to it. In
 /// results/2xH200-training-strategies losses of zero2 and zero3 stray from those of ddp by 1.2e-7
 /// with tf32 and by 7.9e-6 with bf16 at most; those of a training that exchanges nothing by 9e-4
 /// after the first block already.
@@ -25,7 +25,7 @@ double tolerance(const Case& definition) {
 
 double distance(double value, double from) { return std::abs(value - from) / from; }
 
-/// Of runs of two blocks at least.
+/// Judges runs of two blocks at least.
 void expect_right(const VariantResult& variant, const Case& definition, bool is_first) {
   const std::string name = case_name(definition) + " with " + variant.variant;
   ASSERT_TRUE(variant.time) << name << ": " << why_skipped(variant);
@@ -49,7 +49,7 @@ void expect_right(const CaseResult& result) {
   }
 }
 
-/// By the counters, and above what bytes of the scalars may add.
+/// Judges by the counters, and above what bytes of the scalars may add.
 void expect_evidence(const CaseResult& result) {
   const std::string name = case_name(result.definition);
   const TrafficEvidence& p2p = result.variants[0].evidence.value();
@@ -59,12 +59,12 @@ void expect_evidence(const CaseResult& result) {
   EXPECT_LT(host.nvlink_share().value(), 0.001) << name;
 }
 
-/// Of the first variant, whose losses expect_right() has found to be there.
+/// Takes the first variant's, whose losses expect_right() has found to be there.
 const TrainingResult& training_of(const CaseResult& result) {
   return result.variants.at(0).training.value();
 }
 
-// On two H200 losses were 9.213128 after the first block, which is that of step 12, as in
+// Expects losses as on two H200: 9.213128 after the first block, which is that of step 12, as in
 // results/2xH200-training, and 7.528612 after the last of one launch. Left to itself every rank had
 // 9.222322, which is 1.0e-3 off; what learns nothing stays near ln(50257) = 10.82. With other
 // algorithms for its products the training differs by less than 1e-5 over 20 steps:
@@ -85,10 +85,10 @@ TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
   EXPECT_THAT(run_shell(report).output, HasSubstr("exposed"));
 }
 
-// The learning rate of 20 steps falls faster: the sum of that of the first 12 steps is 9.80 times
-// the initial one, where it was 11.44 with 100 steps (first loss 9.2208 in three strategies and two
-// precisions) and 11.71 with 200 (9.2131): on the line through both the loss is 9.27, or somewhat
-// higher, since the first steps lower it most.
+// Derives the first loss from the learning rate, which falls faster in 20 steps: the sum of that of
+// the first 12 steps is 9.80 times the initial one, where it was 11.44 with 100 steps (first loss
+// 9.2208 in three strategies and two precisions) and 11.71 with 200 (9.2131): on the line through
+// both the loss is 9.27, or somewhat higher, since the first steps lower it most.
 TEST_F(TrainingOnGpus, EveryStrategyTrainsInEveryPrecision) {
   const Outcome outcome = with_status(
       0, run_linkgain("--only gpt2_step --steps 20 --launches 1 --strategy ddp,zero2,zero3 "
@@ -120,8 +120,8 @@ TEST_F(TrainingOnGpus, EveryStrategyTrainsInEveryPrecision) {
   }
 }
 
-// The same on the mpi backend, computed in fp64 on CPUs, has losses of 4.796634 and 4.726683; where
-// nothing is exchanged 4.807478 and 4.744349.
+// Expects losses as on the mpi backend, which computes in fp64 on CPUs: 4.796634 and 4.726683;
+// where nothing is exchanged 4.807478 and 4.744349.
 TEST_F(TrainingOnGpus, BucketsMayBeOfAnySize) {
   for (const auto& [size, buckets] : {std::pair{"0.01", 9}, {"0.1", 4}, {"1", 1}}) {
     const Outcome outcome = run_linkgain(

@@ -9,27 +9,27 @@
 
 namespace linkgain::test {
 
-/// The arguments for --timeout of so many seconds of an idle machine.
+/// Returns the arguments for --timeout of so many seconds of an idle machine.
 inline Words timeout_of(double seconds, double slower = slowdown()) {
   return {"--timeout", std::to_string(std::lround(seconds * slower))};
 }
 
-/// Four cases of about a second: something happens after the first, also on a busy machine, where
-/// each takes longer. A budget, more than enough, has the largest come first.
+/// Asks for four cases of about a second, so that something happens after the first, also on a busy
+/// machine, where each takes longer. A budget, more than enough, has the largest come first.
 inline Words long_run(const Words& more, int launches = 1) {
   return joined({"--only", "all_reduce", "--sizes", "3M,4M,5M,6M", "--budget", "10m", "--launches",
                  std::to_string(launches)},
                 more);
 }
 
-/// Samples in the record by the variant's number.
+/// Counts the record's samples of a variant.
 inline std::size_t samples_of(const Json& record, int variant) {
   std::size_t count = 0;
   for (const Json& number : record.at("samples").at("variant")) count += number == variant ? 1 : 0;
   return count;
 }
 
-/// Where the ranks' shared memory is, of each job.
+/// Returns where the ranks' shared memory is, of each job.
 inline Words folders_of_segments(const Program& program) {
   std::set<std::string> folders;
   constexpr std::string_view kName = "OMPI_MCA_btl_vader_backing_directory=";

@@ -73,7 +73,7 @@ inline constexpr std::array kLibraries{
     Library{"linkgain_bench", "programs", "backends proof workloads nccl_tests"},
 };
 
-/// Null where there is none of this name.
+/// Returns null where there is none of this name.
 inline const Library* find_library(std::string_view name) {
   const auto* const found = std::ranges::find(kLibraries, name, &Library::name);
   return found == kLibraries.end() ? nullptr : found;
@@ -142,7 +142,7 @@ inline std::string folder_of(std::string_view path) {
   return std::string(path.substr(0, path.rfind('/') + 1));
 }
 
-/// The library that a file belongs to; null where its folder is none's.
+/// Returns the library that a file belongs to; null where its folder is none's.
 inline const Library* library_of(std::string_view path) {
   for (const Library& library : kLibraries) {
     const std::string name(library.name);
@@ -155,7 +155,7 @@ inline const Library* library_of(std::string_view path) {
   return nullptr;
 }
 
-/// Itself, what its row names, and what the rows of these name.
+/// Returns the library itself, what its row names, and what the rows of these name.
 inline std::set<std::string_view> reach_of(const Library& library) {
   std::set<std::string_view> reach{library.name};
   std::istringstream names{std::string(library.may_include)};
@@ -186,7 +186,7 @@ inline std::vector<Include> includes_of(std::string_view text) {
   return found;
 }
 
-/// The path of the header of ours that `include` means; empty where there is none.
+/// Returns the path of the header of ours that `include` means; empty where there is none.
 inline std::string target_of(const SourceFile& file, const Include& include,
                              const std::set<std::string>& paths) {
   for (const std::string& place : {folder_of(file.path), std::string("include/"), std::string()}) {
@@ -200,7 +200,8 @@ inline std::string target_of(const SourceFile& file, const Include& include,
   return paths.contains(home + include.name) ? home + include.name : std::string();
 }
 
-/// What is wrong with `file` including a header of the project itself; absent where nothing is.
+/// Says what is wrong with `file` including a header of the project itself; absent where nothing
+/// is.
 inline std::optional<std::string> own_violation(const SourceFile& file, const Include& include,
                                                 const std::set<std::string>& paths) {
   const std::string target = target_of(file, include, paths);
@@ -217,7 +218,7 @@ inline std::optional<std::string> own_violation(const SourceFile& file, const In
          " may not include";
 }
 
-/// The same for a header in angle brackets.
+/// Says the same of a header in angle brackets.
 inline std::optional<std::string> third_party_violation(const SourceFile& file,
                                                         const std::string& header) {
   if (header.starts_with(kEverywhereOnHosts) && !file.path.starts_with("kernels/")) {
@@ -240,8 +241,8 @@ inline std::optional<std::string> third_party_violation(const SourceFile& file,
   return std::nullopt;
 }
 
-/// One line for each include of `file` that the tables do not allow. `paths` are all files of the
-/// tree.
+/// Gives one line for each include of `file` that the tables do not allow. `paths` are all files of
+/// the tree.
 inline std::vector<std::string> include_violations(const SourceFile& file,
                                                    const std::set<std::string>& paths) {
   std::vector<std::string> violations;

@@ -27,7 +27,7 @@ using ::testing::SizeIs;
 
 // Whether headers and sources mirror each other.
 
-/// `text` without comments, preprocessor lines and literals.
+/// Removes comments, preprocessor lines and literals from `text`.
 std::string code_of(std::string_view text) {
   std::string code;
   bool line_start = true;
@@ -53,8 +53,8 @@ std::string code_of(std::string_view text) {
   return code;
 }
 
-/// Whether `statement`, which ended with a semicolon, declares a function and leaves its body to a
-/// source.
+/// Tells whether `statement`, which ended with a semicolon, declares a function and leaves its body
+/// to a source.
 bool declares_function(std::string_view statement) {
   const auto starts_with_word = [&](std::string_view word) { return statement.starts_with(word); };
   if (starts_with_word("using ") || starts_with_word("static_assert") ||
@@ -71,7 +71,8 @@ bool declares_function(std::string_view statement) {
          head.find("operator") != std::string_view::npos;
 }
 
-/// Whether `opening`, the code before a brace, begins a namespace or a class and no function body.
+/// Tells whether `opening`, the code before a brace, begins a namespace or a class and no function
+/// body.
 bool opens_scope(std::string_view opening) {
   if (opening.find('(') != std::string_view::npos && !opening.starts_with("class alignas") &&
       !opening.starts_with("struct alignas")) {
@@ -108,8 +109,8 @@ bool opens_initializer(std::string_view opening) {
          opening.substr(0, opening.find('(')).find('=') != std::string_view::npos;
 }
 
-/// Whether a header has a function without a body that is neither pure nor defaulted: such a header
-/// needs a source.
+/// Tells whether a header has a function without a body that is neither pure nor defaulted: such a
+/// header needs a source.
 bool needs_source(std::string_view header) {
   bool needs = false;
   bool in_initializer = false;
@@ -157,7 +158,7 @@ std::vector<std::string> types_defined_twice(const std::vector<SourceFile>& file
   return found;
 }
 
-/// Whether `library` has a source or template called `name` in some folder.
+/// Tells whether `library` has a source or template called `name` in some folder.
 bool has_source(const Library& library, const std::string& name,
                 const std::vector<SourceFile>& files) {
   return std::ranges::any_of(files, [&](const SourceFile& file) {
@@ -184,7 +185,7 @@ Users users_of(const std::vector<SourceFile>& files) {
   return users;
 }
 
-/// What is wrong with a header's place; absent where nothing is. In include/ lies what another
+/// Says what is wrong with a header's place; absent where nothing is. In include/ lies what another
 /// library includes, and what these headers include; beside its source what only its own does. A
 /// public header or a kernel's that declares functions has a source of its name.
 std::optional<std::string> place_violation(const SourceFile& header,
@@ -210,8 +211,8 @@ std::optional<std::string> place_violation(const SourceFile& header,
   return std::nullopt;
 }
 
-/// A unit is a source and the header of its name, or a header that has no source. Pairs of units
-/// whose files include each other's headers.
+/// Lists pairs of units whose files include each other's headers. A unit is a source and the header
+/// of its name, or a header that has no source.
 std::vector<std::string> units_that_include_each_other(const std::vector<SourceFile>& files) {
   const auto stem_of = [](const std::string& path) { return path.substr(0, path.find('.')); };
   // A public header's source lies in some folder of its library.
@@ -243,7 +244,7 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// All C++ and CUDA files, and the templates that configure fills in, of the product.
+/// Reads all C++ and CUDA files of the product, and the templates that configure fills in.
 std::vector<SourceFile> source_tree() {
   const std::filesystem::path root = LINKGAIN_SOURCE_DIR;
   const std::set<std::string> extensions{".hpp", ".cpp", ".cu", ".cuh", ".in"};
@@ -314,7 +315,7 @@ TEST(Libraries, AreSmallEnoughToBeRead) {
   for (const SourceFile& file : source_tree()) {
     const Library* const library = library_of(file.path);
     ASSERT_NE(library, nullptr) << file.path;
-    // Of the kernels each folder counts by itself.
+    // Each of the kernels' folders counts by itself.
     const std::string part =
         library->wing.empty() ? folder_of(file.path) : std::string(library->name);
     lines[part] += std::ranges::count(file.text, '\n');

@@ -19,12 +19,12 @@ using testing::StartsWith;
 /// linkgain-bench with nccl-tests' flags, under mpirun.
 class NcclTestsProgramTest : public MpiTest {
  protected:
-  /// With few operations, until changed later.
+  /// Asks for few operations, unless `arguments` change that.
   static ProgramRequest request(int ranks, const Words& arguments) {
     return bench(ranks, joined({"-n", "3"}, arguments));
   }
 
-  /// Called by the name of a link to it.
+  /// Calls linkgain-bench by the name of a link to it.
   static ProgramRequest link_request(const ScratchFolder& folder, const std::string& name,
                                      const Words& arguments) {
     std::filesystem::create_symlink(LINKGAIN_BENCH, folder / name);
@@ -41,7 +41,7 @@ class NcclTestsProgramTest : public MpiTest {
     return parse_nccl_tests_table(outcome.output);
   }
 
-  /// Bandwidths follow from times, as far as their rounding lets one see it.
+  /// Expects bandwidths to follow from times, as far as their rounding lets one see it.
   static void expect_consistent(Bytes size, const NcclTestsResult& result, double factor) {
     ASSERT_GT(result.time.value, 0.0);
     const double algbw = static_cast<double>(size.value) / result.time.value / 1e9;
@@ -158,7 +158,7 @@ TEST_F(NcclTestsProgramTest, WrongDataIsCountedAndEndsWithStatus4) {
   EXPECT_THAT(own.foot[0], testing::EndsWith(" values : 4 FAILED"));
 }
 
-/// All operations have one pair of buffers here.
+/// Matters because all operations have one pair of buffers here.
 TEST_F(NcclTestsProgramTest, WhatAnEarlierOperationLeftIsWrong) {
   ProgramRequest asked = request(2, {"-b", "64K", "-e", "64K", "-n", "1", "-w", "1"});
   asked.environment["LINKGAIN_TEST_FAULT"] = "stale@1";
@@ -202,7 +202,7 @@ TEST_F(NcclTestsProgramTest, SizesWithoutAnElementAreLeftOutAndThatIsSaid) {
   EXPECT_THAT(own.head, Contains(StartsWith("# Leaving out sizes")));
 }
 
-/// Of its own --timeout 0.5 s is the least.
+/// Takes 0, although linkgain's own --timeout begins at 0.5 s.
 TEST_F(NcclTestsProgramTest, TimeoutIsReadAsNcclTestsDoes) {
   with_status(0, run_program(request(2, {"-b", "8", "-e", "8", "--timeout", "0"})));
 }

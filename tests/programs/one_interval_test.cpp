@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 const std::vector<double> kFast{1.0012, 0.9971, 1.0043, 1.0008, 0.9949, 1.0034, 0.9987, 0.9996};
 const std::vector<double> kSlow{1.0125, 1.0301, 1.0092, 1.0214, 1.0006, 1.0188, 1.0107, 1.0247};
 
-/// A row of CSV by its header's names.
+/// Reads a row of CSV by its header's names.
 std::map<std::string, std::string> row_of(const std::string& csv, std::size_t row) {
   std::istringstream lines(csv);
   std::string header;
@@ -160,7 +160,7 @@ TEST_F(OneInterval, OfTheSameLaunchesInAllCommands) {
   expect_near({logs(ratio["low"], ratio["high"]), ""}, of_run);
 }
 
-/// How one launch differs from the next is known of no other set of launches.
+/// Needs two launches: how one differs from the next is known of no other set of launches.
 TEST_F(OneInterval, IsNoneWhereASideHasOneLaunch) {
   for (const auto& [fast, slow] : {std::pair{kFast, std::vector{1.5}},
                                    {std::vector{1.0}, kSlow},
@@ -174,7 +174,7 @@ TEST_F(OneInterval, IsNoneWhereASideHasOneLaunch) {
   }
 }
 
-/// What wrong data take stands for no other case.
+/// Keeps the time that wrong data take from standing for other cases.
 TEST_F(OneInterval, CountsNoWrongDataAmongLikeCases) {
   const std::vector<double> like{1.006, 0.994, 1.006, 0.994, 1.007, 0.993, 1.006, 0.994};
   const Sides right{sized(1 << 20), kFast, kSlow};
@@ -192,7 +192,7 @@ TEST_F(OneInterval, CountsNoWrongDataAmongLikeCases) {
   }
 }
 
-/// The runs that failed may have been the slow ones.
+/// Distrusts the runs that are left: those that failed may have been the slow ones.
 TEST_F(OneInterval, IsNoneWhereARunOfAProgramFailed) {
   write("print",
         "#!/bin/sh\necho >> \"$SIDE\"\n"

@@ -13,20 +13,20 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-/// `linkgain` on an NVML double's machine.
+/// Requests `linkgain` on an NVML double's machine.
 ProgramRequest beside_gpus(const ScratchFolder& folder, const Words& arguments) {
   ProgramRequest request = linkgain(folder, arguments);
   request.environment["HOME"] = folder.path().string();
   return on_machine("h200x8", request);
 }
 
-/// The same with its standard output going where `redirection` says.
+/// Sends standard output where `redirection` says.
 Outcome redirected(const std::string& redirection, const Words& arguments) {
   const ScratchFolder folder;
   return with_streams(folder, redirection, beside_gpus(folder, arguments));
 }
 
-/// A program where no file may grow. What it prints goes into a pipe, its status behind that.
+/// Runs a program where no file may grow. What it prints goes into a pipe, its status behind that.
 Outcome without_growing_files(const ScratchFolder& folder, const ProgramRequest& request) {
   return in_shell(folder, "{ (ulimit -f 0; exec \"$@\") 2>&1; echo \"status $?\"; } | cat",
                   request);
@@ -108,7 +108,7 @@ TEST(Output, OfTheWorkerThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(outcome.output, not_written("linkgain-bench", EFBIG) + "2\n");
 }
 
-// SIGSEGV would end them in the midst of their work.
+// Prevents SIGSEGV, which would end them in the midst of their work.
 TEST(Limits, OfAStackThatIsTooSmallIsNamedBeforeAnythingIsMade) {
   const ScratchFolder folder;
   for (const ProgramRequest& request :

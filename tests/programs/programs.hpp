@@ -23,8 +23,8 @@ class MpiTest : public testing::Test {
   }
 };
 
-/// linkgain-bench under a plain mpirun, which does not wait a second for the other ranks where one
-/// ends with a status.
+/// Requests linkgain-bench under a plain mpirun, which does not wait a second for the other ranks
+/// where one ends with a status.
 inline ProgramRequest bench(int ranks, const std::vector<std::string>& arguments) {
   ProgramRequest request;
   request.arguments = {"mpirun",    "-np",  std::to_string(ranks),
@@ -37,13 +37,12 @@ inline ProgramRequest bench(int ranks, const std::vector<std::string>& arguments
   return request;
 }
 
-/// The same without waiting for exact times.
+/// Waits for no exact times.
 inline ProgramRequest quick_bench(int ranks, std::vector<std::string> arguments) {
   arguments.push_back("--benchmark_min_time=0.001");
   return bench(ranks, arguments);
 }
 
-/// `linkgain` in a folder.
 inline ProgramRequest linkgain(const ScratchFolder& folder, Words arguments) {
   arguments.insert(arguments.begin(), LINKGAIN);
   return {.arguments = std::move(arguments), .directory = folder.path()};
@@ -60,12 +59,13 @@ inline ProgramRequest on_machine(const std::string& scenario, ProgramRequest req
   return request;
 }
 
-/// Whether the program comes to say this on standard error, as "[  1/" after its first case.
+/// Tells whether the program comes to say this on standard error, as "[  1/" after its first case.
 inline bool comes_to_say(const Program& program, const std::string& text) {
   return comes_true([&] { return program.error().find(text) != std::string::npos; }, 60.0);
 }
 
-/// `linkgain run` on the mpi backend with --out out, of one launch where arguments name no number.
+/// Requests `linkgain run` on the mpi backend with --out out, of one launch where arguments name no
+/// number.
 inline ProgramRequest run_request(const ScratchFolder& folder,
                                   const std::vector<std::string>& arguments) {
   Words all{"run", "--backend", "mpi", "--out", "out"};
@@ -75,7 +75,7 @@ inline ProgramRequest run_request(const ScratchFolder& folder,
   return linkgain(folder, joined(all, arguments));
 }
 
-/// The end of a program, which must have come with this status.
+/// Passes on the end of a program, which must have come with this status.
 inline Outcome with_status(int status, Outcome outcome,
                            const std::source_location& where = std::source_location::current()) {
   const testing::ScopedTrace trace(where.file_name(), static_cast<int>(where.line()), "its status");
@@ -87,7 +87,7 @@ inline Json read_record(const ScratchFolder& folder) {
   return Json::parse(read_text(folder / "out" / "record.json"));
 }
 
-/// Characters of the longest line, but for those that are to be copied.
+/// Counts the characters of the longest line, except for those that are to be copied.
 inline std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   for (const std::string& line : lines_of(text)) {
@@ -101,7 +101,7 @@ inline std::size_t widest_line(const std::string& text) {
 /// What a table on a terminal keeps to.
 inline constexpr std::size_t kTerminalColumns = 120;
 
-/// The lines that linkgain-bench itself wrote among those of mpirun.
+/// Returns the lines that linkgain-bench itself wrote among those of mpirun.
 inline std::vector<std::string> own_lines(const std::string& error) {
   std::vector<std::string> own;
   for (const std::string& line : lines_of(error)) {

@@ -13,7 +13,7 @@
 /// Programs whose standard streams go elsewhere.
 namespace linkgain::test {
 
-/// A program as "$@" of a shell's script.
+/// Passes a program to a shell's script as "$@".
 inline ProgramRequest shell_request(const ScratchFolder& folder, const std::string& script,
                                     ProgramRequest request) {
   request.arguments = joined({"/bin/sh", "-c", script, "sh"}, request.arguments);
@@ -26,7 +26,7 @@ inline Outcome in_shell(const ScratchFolder& folder, const std::string& script,
   return run_program(shell_request(folder, script, request));
 }
 
-/// `redirection` in the shell's words.
+/// Takes `redirection` in the shell's words.
 inline Outcome with_streams(const ScratchFolder& folder, const std::string& redirection,
                             const ProgramRequest& request) {
   return in_shell(folder, "exec \"$@\" " + redirection, request);

@@ -44,7 +44,7 @@ class RunFailureBy : public RunFailure, public testing::WithParamInterface<By> {
 
 INSTANTIATE_TEST_SUITE_P(By, RunFailureBy, testing::Values(By::mpirun, By::local));
 
-/// Its host is the one to look at, and to drain.
+/// Names the host to look at, and to drain.
 TEST_F(RunFailure, OfJobsThatNeverStartIsOfThisHost) {
   const Words few{"--only", "all_reduce", "--sizes", "4K"};
   ASSERT_EQ(run_to_end(few).status, 0);
@@ -63,7 +63,7 @@ TEST_F(RunFailure, OfJobsThatNeverStartIsOfThisHost) {
   EXPECT_THAT(check.error, HasSubstr("nothing was measured"));
 }
 
-/// The host that starts a run on others is not to blame.
+/// Blames no host for starting a run on others.
 TEST_F(RunFailure, OfJobsOnOtherHostsThatNeverStartIsNotOfThisHost) {
   std::ofstream(folder_ / "hosts") << "no-host-1 slots=1\nno-host-2 slots=1\n";
   ProgramRequest request = run_request(folder_, {"--only", "all_reduce", "--sizes", "4K",
@@ -147,7 +147,7 @@ TEST_P(RunFailureBy, OfAStoppedRank) {
   expect_job_lost(outcome, "variant");
 }
 
-/// The case with the fault is laid aside; the job is there again for the next one.
+/// Lays the case with the fault aside; the job is there again for the next one.
 TEST_F(RunFailure, OfADyingRankCostsItsCaseAlone) {
   const Outcome outcome =
       run_to_end({"--only", "all_reduce", "--sizes", "64,1K,64K", "--launches", "1", "--variant",

@@ -26,7 +26,7 @@ class RunFolder : public MpiTest {
         folder_, {"--only", "all_reduce", "--sizes", size, "--ci-width", "0.5", "--budget", "60"}));
   }
 
-  /// A run that is killed once it has measured a case of 512 KiB: a budget takes the largest first.
+  /// Kills a run once it has measured a case of 512 KiB: a budget takes the largest first.
   void run_and_kill() const {
     Program program(run_request(folder_, {"--only", "all_reduce", "--sizes", "128K,256K,512K",
                                           "--ci-width", "0.0001", "--budget", "60"}));
@@ -37,7 +37,7 @@ class RunFolder : public MpiTest {
 
   Outcome linkgain_on(const Words& arguments) const { return run_linkgain(folder_, arguments); }
 
-  /// Readers of the folder see the run that was killed, not the one before.
+  /// Expects readers of the folder to see the run that was killed, not the one before.
   void expect_readers_of_the_killed_run() const {
     const Outcome report = linkgain_on({"report", "out"});
     EXPECT_EQ(report.status, 0) << report.error;
@@ -140,7 +140,7 @@ TEST_F(LostFolder, WhereAReportCannotBeWrittenHasARecordThatSaysSo) {
   EXPECT_EQ(record.at("warnings").back().at("code"), "report-lost");
 }
 
-/// As on a full disk: of the coordinator's files none may grow, in no folder.
+/// Simulates a full disk: of the coordinator's files none may grow, in no folder.
 TEST_F(LostFolder, OnAFullDiskEndsTheRunWithTheTables) {
   const Outcome outcome = run_and_harm(
       long_run({}),
@@ -161,7 +161,7 @@ class RunLabel : public MpiTest {
  protected:
   Outcome call(const Words& arguments) { return run_linkgain(folder_, arguments); }
 
-  /// A run into its usual folder below results/.
+  /// Runs into the usual folder below results/.
   void measure(const std::string& label) {
     const Outcome outcome = call({"run", "--backend", "mpi", "--only", "all_reduce", "--sizes", "8",
                                   "--launches", "1", "--quiet", "--label", label});

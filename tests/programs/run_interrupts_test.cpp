@@ -28,7 +28,7 @@ class KilledRun : public HarmedRun {
 
   static constexpr double kTimeout = 4.0;
 
-  /// That its jobs, which cannot end by themselves, are gone soon, and their memory.
+  /// Expects that jobs, which cannot end by themselves, are gone soon, and their memory.
   void kill_and_expect_nothing_left(const Program& program) const {
     const Words segments = folders_of_segments(program);
     EXPECT_EQ(segments.empty(), by_ == By::local);
@@ -68,12 +68,12 @@ TEST_P(RunSignal, KeepsTheRecordAndLeavesNothing) {
   EXPECT_THAT(outcome.output, HasSubstr("Operation "));
 }
 
-/// SIGTERM, SIGHUP and SIGUSR1 are those of signals_program_test, beside SIGINT.
+/// Leaves SIGTERM, SIGHUP and SIGUSR1 to signals_program_test, which has SIGINT, too.
 INSTANTIATE_TEST_SUITE_P(Signals, RunSignal,
                          Combine(Values(By::mpirun, By::local),
                                  Values(SIGINT, SIGQUIT, SIGUSR2, SIGALRM, SIGXCPU)));
 
-/// An mpirun takes about a second to end, and twelve of them must not take twelve.
+/// Allows no twelve seconds for twelve mpiruns, each of which takes about one to end.
 TEST_P(RunInterrupt, ByASignalEndsAllJobsAtOnce) {
   const Outcome outcome = with_status(
       128 + SIGINT,
@@ -125,7 +125,7 @@ TEST_P(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("incomplete")));
 }
 
-/// At the start and the end of the ranks, where no command bounds a rank.
+/// Kills at the start and the end of the ranks, where no command bounds a rank.
 TEST_P(KilledRunOfFault, LeavesNothing) {
   const std::string fault = std::get<const char*>(GetParam());
   Words arguments{"--only", "all_reduce", "--sizes", "1K", "--variant", with_fault(fault)};

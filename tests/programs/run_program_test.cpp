@@ -17,7 +17,7 @@ using testing::SizeIs;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-/// Arguments of a run that is soon done.
+/// Returns arguments of a run that is soon done.
 Words quick(const std::string& sizes, const Words& more = {}) {
   return joined({"--only", "all_reduce", "--sizes", sizes, "--budget", "60", "--ci-width", "0.5"},
                 more);
@@ -74,7 +74,7 @@ TEST_P(RunOnRanks, PrintsTheTableAndKeepsEverything) {
   const std::string ranks = std::to_string(GetParam());
   const Outcome outcome = with_status(0, run(quick("64,64K", {"--np", ranks, "--launches", "2"})));
   const Words lines = lines_of(outcome.output);
-  // Of 64 B or 64 KiB, whichever changed more.
+  // 64 B or 64 KiB, whichever changed more.
   EXPECT_THAT(lines, Contains(StartsWith("  all_reduce 64 ")));
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("Speed-up"), HasSubstr("95 % CI"))));
   EXPECT_THAT(lines, Contains(HasSubstr("MPI in CPU memory (no GPU figures)")));

@@ -21,7 +21,7 @@ struct Refusal {
 
 void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.label; }
 
-/// What was started or made, though nothing should have been.
+/// Lists what was started or made, though nothing should have been.
 Words entries(const ScratchFolder& folder) {
   Words names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
@@ -30,7 +30,7 @@ Words entries(const ScratchFolder& folder) {
   return names;
 }
 
-/// One line that tells, at most one more with advice, nothing on standard output.
+/// Expects one line that tells, at most one more with advice, nothing on standard output.
 void expect_clear(const Outcome& outcome, int status, const Words& texts) {
   EXPECT_EQ(outcome.status, status) << outcome.error;
   EXPECT_THAT(outcome.output, IsEmpty());
@@ -171,7 +171,7 @@ TEST(RunNeeds, GpusUnlessTheMpiBackendIsAskedFor) {
   EXPECT_THAT(entries(folder), IsEmpty());
 }
 
-/// Values that no machine could take, on one without GPUs.
+/// Asks for values that no machine could take, on one without GPUs.
 TEST(RunWithoutGpus, TellsOfWrongOptionsFirst) {
   const ScratchFolder folder;
   const std::vector<Words> all{{"--np", "-3"},

@@ -25,7 +25,7 @@ class RunResume : public HarmedRun {
     return run_linkgain(folder_, joined({"run", "--resume", "out"}, more));
   }
 
-  /// What each file of the run's folder holds, but logs.
+  /// Reads the files of the run's folder, except for logs.
   std::map<std::string, std::string> files() {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / "out")) {
@@ -36,15 +36,15 @@ class RunResume : public HarmedRun {
     return all;
   }
 
-  /// As far as it is.
+  /// Returns the record as far as it is.
   Json record_so_far() {
     const Outcome told = run_linkgain(folder_, {"report", "out", "--json"});
     EXPECT_EQ(told.status, 0) << told.error;
     return Json::parse(told.output);
   }
 
-  /// The time of the part that `before` is of counts, and that of the one since, which took no more
-  /// than so many seconds.
+  /// Expects the time of the part that `before` is of to count, and that of the one since, which
+  /// took no more than so many seconds.
   void expect_time_of_both(const Json& before, double seconds_since) {
     const Json record = read_record(folder_);
     double spent_before = 0.0;
@@ -64,7 +64,7 @@ class RunResume : public HarmedRun {
     EXPECT_LE(wall_since, seconds_since);
   }
 
-  /// As many samples of every variant of every case in each launch, and no more.
+  /// Expects as many samples of every variant of every case in each launch, and no more.
   void expect_whole(int cases = 4) {
     const Json record = read_record(folder_);
     EXPECT_EQ(record.at("status"), "complete");
@@ -88,8 +88,8 @@ class RunResume : public HarmedRun {
   }
 };
 
-/// What a record says besides figures, when, and what was found of its samples: every member with
-/// its place, texts as they are. Of samples, which may be more, the columns.
+/// Leaves out a record's figures, its times, and what was found of its samples: every member with
+/// its place, texts as they are. Of samples, which may be more, it has the columns.
 std::map<std::string, std::string> frame_of(const Json& record) {
   static const std::regex found(
       "/(started|digest|answer/.*|warnings/.*|samples/disturbed/.*|"
@@ -216,7 +216,7 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(resumed, 1) << "what was refused is none of its parts";
 }
 
-/// Anybody may have written it: reading it writes nothing.
+/// Distrusts the command line, which anybody may have written: reading it writes nothing.
 TEST_F(RunResume, RefusesTheCommandLineOfAnythingElse) {
   {
     Program program(run_request(folder_, kFewCases));

@@ -21,7 +21,7 @@ constexpr unsigned short kWidths[] = {45, 60, 80, 200};
 
 class RunScreen : public MpiTest {
  protected:
-  /// `redirection` has the terminal's name in $tty.
+  /// Runs on a terminal, whose name `redirection` has in $tty.
   Shown run_on(unsigned short columns, const std::string& redirection,
                const Variables& environment = {}) {
     ProgramRequest request =
@@ -31,8 +31,8 @@ class RunScreen : public MpiTest {
     return run_on_terminal(columns, "exec \"$@\" " + redirection, request);
   }
 
-  /// The last 24 lines or fewer, behind a blank one, begin with the machine and end with what it
-  /// says.
+  /// Expects the last 24 lines or fewer, behind a blank one, to begin with the machine and end with
+  /// the answer.
   static void expect_screen(const Words& lines) {
     auto end = lines.end();
     while (end != lines.begin() && end[-1].empty()) --end;
@@ -50,7 +50,7 @@ class RunScreen : public MpiTest {
   ScratchFolder folder_;
 };
 
-/// On the narrowest and the widest; screen_test has the results on those between.
+/// Covers the narrowest and the widest; screen_test has the results on those between.
 TEST_F(RunScreen, StaysWithinTheTerminalAndEndsWithTheAnswer) {
   for (const unsigned short columns : {kWidths[0], kWidths[3]}) {
     const Shown shown = run_on(columns, ">$tty 2>&1");
@@ -79,7 +79,7 @@ TEST_F(RunScreen, IsThereInAPipeToo) {
   EXPECT_THAT(lines_of(read_text(folder_ / "progress")), SizeIs(testing::Ge(2)));
 }
 
-/// A record's report on a terminal of so many columns.
+/// Shows a record's report on a terminal of so many columns.
 std::string report_on(unsigned short columns, const std::string& command,
                       const Variables& environment) {
   ProgramRequest request{.environment = environment};

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
-/// Whether it is in a system call that waits, as for a program or a reader.
+/// Tells whether it is in a system call that waits, as for a program or a reader.
 bool is_asleep(pid_t id) {
   const std::string stat = read_text("/proc/" + std::to_string(id) + "/stat");
   const std::size_t name_end = stat.rfind(')');

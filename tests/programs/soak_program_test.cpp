@@ -21,7 +21,7 @@ class SoakProgram : public HarmedRun {
   }
 };
 
-/// What starting and ending a program takes under sanitizers is beside its budget, and so is the
+/// Allows time beside the budget for starting and ending a program under sanitizers, and for the
 /// one operation that it is in when the budget ends.
 TEST_F(SoakProgram, EndsWithinItsBudgetWithARowForEachLaunch) {
   constexpr double kBudget = 20.0;

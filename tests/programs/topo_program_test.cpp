@@ -19,7 +19,7 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// `linkgain topo` on one of the NVML double's machines.
+/// Requests `linkgain topo` on one of the NVML double's machines.
 ProgramRequest topo(const ScratchFolder& folder, const std::string& scenario,
                     const Words& arguments = {}) {
   ProgramRequest request = linkgain(folder, joined({"topo"}, arguments));
@@ -28,7 +28,7 @@ ProgramRequest topo(const ScratchFolder& folder, const std::string& scenario,
   return on_machine(scenario, request);
 }
 
-/// The text of a machine where all is well, or has the problem that the status says.
+/// Returns the text of a machine where all is well, or has the problem that the status says.
 std::string text_of(const std::string& scenario, int status = 0) {
   const ScratchFolder folder;
   const Outcome outcome = with_status(status, run_program(topo(folder, scenario)));
@@ -48,7 +48,7 @@ constexpr double kMostSeconds = 1.0;
 constexpr double kMostSeconds = 0.3;
 #endif
 
-/// What the output begins with, before the host's name.
+/// Returns what the output begins with, before the host's name.
 std::string answer_of(const std::string& text) {
   std::array<char, HOST_NAME_MAX + 1> host{};
   EXPECT_EQ(::gethostname(host.data(), host.size()), 0);
@@ -70,7 +70,7 @@ TEST(TopoProgram, BeginsWithTheAnswerAndDoctorDoesSoToo) {
   texts.expect_golden("link_answers.txt");
 }
 
-/// What one command calls a problem the other may not pass over.
+/// Lets neither command pass over what the other calls a problem.
 TEST(TopoProgram, JudgesLinksAsDoctorDoes) {
   const ScratchFolder folder;
   for (const std::string scenario :

@@ -23,7 +23,7 @@ constexpr double kLastLoss = 4.775355102015601;
 /// After the same tokens as kFirstLoss, at a learning rate that falls within fewer steps: the
 /// worker was told of them.
 constexpr double kLossOfTenSteps = 4.816179345807221;
-/// Of ten steps.
+/// With ten steps.
 constexpr double kLossOfTokenFile = 4.587270884170717;
 constexpr double kLossBound = 1e-9;
 
@@ -41,7 +41,7 @@ class TrainingProgram : public MpiTest {
 
   std::string report() const { return read_text(folder_ / "out" / "report.md"); }
 
-  /// Of the first case with the first variant.
+  /// Takes the first case with the first variant.
   double first_loss() const {
     return record()["cases"][0]["variants"][0]["training"]["first_loss"];
   }
@@ -88,7 +88,7 @@ TEST_F(TrainingProgram, ComparesStrategiesWithEachOther) {
   }
 }
 
-// All gradients of the tiny model are less than 1 MiB.
+// Asks for less than 1 MiB, which would hold all gradients of the tiny model.
 TEST_F(TrainingProgram, ReducesInAsManyBucketsAsAskedFor) {
   const Outcome outcome =
       with_status(0, train({"--strategy", "ddp,zero2", "--bucket-mb", "0.1", "--np", "2"}, "10"));
@@ -148,7 +148,7 @@ TEST_F(TrainingProgram, OfOneVariantHasAReportToo) {
   EXPECT_THAT(report(), HasSubstr("a tiny GPT-2"));
 }
 
-// Which ones they are decides the loss, with the same weights and rates.
+// Makes tokens decide the loss, with the same weights and rates.
 TEST_F(TrainingProgram, TrainsOnATokenFile) {
   std::vector<std::uint16_t> tokens(4096);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i % 7);

@@ -24,7 +24,7 @@ class UnreadableInput : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
 
-  /// A file's text with what stands between `begin` and the next `end` replaced.
+  /// Replaces what stands between `begin` and the next `end` in a file's text.
   static std::string replaced(const std::string& file, const std::string& begin,
                               const std::string& end, const std::string& by) {
     std::string text = read_text(file);
@@ -43,7 +43,7 @@ class UnreadableInput : public testing::Test {
     EXPECT_EQ(outcome.output, "") << line;
   }
 
-  /// By every command that reads records.
+  /// Expects a refusal by every command that reads records.
   void expect_refused_record(const std::string& file) const {
     expect_refusal({"report", file});
     expect_refusal({"compare", kRecord, file});
@@ -85,7 +85,7 @@ TEST_F(UnreadableInput, OfAFolderWithoutRecord) {
   expect_refusal({"fleet", "folder"});
 }
 
-/// One among others is a finding of its node.
+/// Makes one among others a finding of its node.
 TEST_F(UnreadableInput, OfEveryRecordOfAFleet) {
   write("bad.json", "garbage");
   const auto fleet = [&](const Words& records) {
@@ -100,7 +100,7 @@ TEST_F(UnreadableInput, OfEveryRecordOfAFleet) {
   EXPECT_EQ(fleet({kRecord, "bad.json"}), 1);
 }
 
-/// What was measured on other days is not lost with a record that a full disk cut.
+/// Keeps what was measured on other days though a full disk cut a record.
 TEST_F(UnreadableInput, OfOneRecordAmongOthersCostsItAlone) {
   const std::string whole = read_text(kRecord);
   write("cut.json", whole.substr(0, whole.size() / 2));
@@ -138,7 +138,7 @@ TEST_F(UnreadableInput, OfAHostfileWithoutEnd) {
   expect_refusal({"run", "--hostfile", "/dev/zero"});
 }
 
-/// Nobody ever writes into the pipe, and the device has no end.
+/// Waits neither for a pipe that nobody ever writes into nor for the end of a device without one.
 TEST_F(UnreadableInput, OfWhatIsNoRegularFile) {
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   std::filesystem::create_directory(folder_ / "out");
@@ -154,7 +154,7 @@ TEST_F(UnreadableInput, OfWhatIsNoRegularFile) {
   }
 }
 
-/// What another machine's file holds acts on no terminal and in no browser.
+/// Lets another machine's file act on no terminal and in no browser.
 TEST_F(UnreadableInput, OfHostileTextIsShownAndNotCarriedOut) {
   std::string text = read_text(kRecord);
   const std::string host = Json::parse(text).at("machine").at("host");
@@ -204,7 +204,7 @@ TEST_F(UnreadableInput, InAFolderThatIsGone) {
   }
 }
 
-/// Folders come and go below it for as long as it looks.
+/// Makes folders come and go for as long as fleet looks.
 TEST_F(UnreadableInput, OfFoldersThatGoAwayEndsInNoException) {
   std::filesystem::create_directories(folder_ / "nodes" / "z");
   std::filesystem::copy_file(kRecord, folder_ / "nodes" / "z" / "record.json");

@@ -47,7 +47,7 @@ class UsersFiles : public MpiTest {
     }
   }
 
-  /// What is there: of files their text, of folders "/".
+  /// Reads what is there: of files their text, of folders "/".
   std::map<std::string, std::string> content() const {
     std::map<std::string, std::string> found;
     for (const auto& each : fs::recursive_directory_iterator(here())) {
@@ -64,7 +64,7 @@ class UsersFiles : public MpiTest {
     return run_program(request);
   }
 
-  /// A record and a baseline beside the project.
+  /// Makes a record and a baseline beside the project.
   void measure() const {
     const Outcome run =
         linkgain_here({"run", "--backend", "mpi", "--only", "all_reduce", "--sizes", "64",
@@ -113,7 +113,7 @@ TEST_F(UsersFiles, AreAsTheyWereAfterEveryCommand) {
   }
 }
 
-/// One at a time: none is seen because of another.
+/// Puts one file at a time, so that none is seen because of another.
 TEST_F(UsersFiles, AreSeenOneByOne) {
   for (const std::string name : {"record.json", "report.md", "report.html", "run.log",
                                  "journal.jsonl", "runs/mine", "runs/p2p-1.log"}) {
@@ -181,7 +181,7 @@ TEST_F(UsersFiles, AreNotReplacedByLinkgainBench) {
   }
 }
 
-/// A folder that is put in the place of a run's gets nothing of it.
+/// Writes nothing into a folder that is put in the place of a run's.
 TEST_F(UsersFiles, OfAFolderThatTakesARunsPlaceStay) {
   ProgramRequest request = linkgain(folder_, {"exec", "--rounds", "2", "--variant", "p2p", "--out",
                                               "out", "--", "sh", "-c", "touch begun; sleep 1"});

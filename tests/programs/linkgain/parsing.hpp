@@ -19,7 +19,7 @@ inline Request parse(std::vector<std::string> arguments) {
   return parse_command_line(static_cast<int>(argv.size()), argv.data());
 }
 
-/// `first` and then `arguments`, which make options of a subcommand.
+/// Parses `first` and then `arguments`, which make options of a subcommand.
 template <typename Options>
 Options options_of(std::vector<std::string> first, const std::vector<std::string>& arguments = {}) {
   first.insert(first.end(), arguments.begin(), arguments.end());

@@ -47,7 +47,7 @@ TEST(ExpectedDuration, IsWithinTheBudget) {
   EXPECT_EQ(expected(options), Seconds{2.0});
 }
 
-/// On two GPUs, within a factor of two.
+/// Allows a factor of two, on two GPUs.
 TEST(ExpectedDuration, OfProfilesIsWhatTheyAreMeantToTake) {
   for (const auto& [profile, seconds] :
        {std::pair{Profile::quick, 18.0}, {Profile::standard, 95.0}}) {

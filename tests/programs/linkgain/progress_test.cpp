@@ -111,7 +111,7 @@ TEST(Progress, LeavesColumnsOutBeforeItCutsALine) {
   expect_golden(text, "progress_rows.txt");
 }
 
-/// What is said of a run of one case from its start on, through which `time_passes`.
+/// Returns what is said of a run of one case from its start on, through which `time_passes`.
 template <typename TimePasses>
 std::string said_meanwhile(ProgressStyle style, TimePasses time_passes) {
   testing::internal::CaptureStderr();

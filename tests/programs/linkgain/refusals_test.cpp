@@ -124,7 +124,7 @@ TEST(CommandLine, RefusalsSayWhatIsAccepted) {
   expect_golden(refusals.text(), "refusals.txt");
 }
 
-/// Those that a command's help names with a value behind them, as "--out DIR".
+/// Lists the options that a command's help names with a value behind them, as "--out DIR".
 std::vector<std::string> options_with_values(const std::string& command) {
   std::vector<std::string> options;
   for (const std::string& line : split(options_of<TextRequest>({command, "--help"}).text, '\n')) {
@@ -138,7 +138,7 @@ std::vector<std::string> options_with_values(const std::string& command) {
   return options;
 }
 
-/// Such as `--expect "$SLURM_JOB_NODELIST"` gives where there is no such variable.
+/// Covers what `--expect "$SLURM_JOB_NODELIST"` gives where there is no such variable.
 TEST(CommandLine, RefusesAnEmptyValueOfEachOption) {
   for (const std::vector<std::string>& begin : {std::vector<std::string>{"run"},
                                                 {"doctor"},

@@ -130,7 +130,7 @@ TEST(CommandLine, KeepsZeroAndBelowForThePlanToRefuse) {
   EXPECT_EQ(run_with({"--launches", "0"}).launches, 0);
 }
 
-/// A script's `--out="$folder" --dry-run` starts nothing where the variable is empty.
+/// Starts nothing for a script's `--out="$folder" --dry-run` where the variable is empty.
 TEST(CommandLine, TakesNoOptionForTheValueOfAnother) {
   for (const std::string option : {"--out", "--sizes", "--label"}) {
     EXPECT_THAT(refusal({"run", option + "=", "--dry-run"}), HasSubstr("empty")) << option;
@@ -138,13 +138,13 @@ TEST(CommandLine, TakesNoOptionForTheValueOfAnother) {
   EXPECT_NE(refusal({"run", "--quiet=", "--dry-run"}), "accepted");
 }
 
-/// In words of CLI11's, which differ by its version.
+/// Expects only the option's name: CLI11's words differ by its version.
 TEST(CommandLine, RefusesAnOptionWithoutItsValueOrGivenTwice) {
   EXPECT_THAT(refusal({"run", "--out"}), HasSubstr("--out"));
   EXPECT_THAT(refusal({"run", "--np", "2", "--np", "3"}), HasSubstr("--np"));
 }
 
-/// As a script may leave it.
+/// Covers variables that a script leaves empty.
 TEST(TestVariables, AreNoneWhereTheyAreEmpty) {
   const std::string name = "LINKGAIN_TEST_FAULT";
   Variant variant;
@@ -156,7 +156,7 @@ TEST(TestVariables, AreNoneWhereTheyAreEmpty) {
   EXPECT_THAT(warnings_of_test_variables({}, {variant}), SizeIs(1));
 }
 
-/// Its exit status, and whether the journal of the run is still there.
+/// Returns the exit status, and whether the journal of the run is still there.
 std::pair<int, bool> kept(Record record) {
   const ScratchFolder folder;
   RunDirectory directory = RunDirectory::begin(folder.path(), RunDirectory::kRuns);
@@ -189,7 +189,7 @@ TEST(TrainingOptions, TakeFractionsOfABucketsSize) {
   EXPECT_EQ(refused("--bucket-mb", "0.25"), "accepted");
 }
 
-/// 256 numbers of 32 bits, of which three say something, and tokens of 16 bits.
+/// Writes 256 numbers of 32 bits, of which three say something, and tokens of 16 bits.
 void write_tokens(const std::filesystem::path& path, std::int32_t magic, std::int32_t count) {
   std::vector<std::int32_t> header(256, 0);
   header[0] = magic;
@@ -220,7 +220,7 @@ TEST(TokenFiles, AreRefusedBeforeAnythingIsStarted) {
   EXPECT_EQ(facts_of(path).count, 100);
 }
 
-// Of so many tokens that they are read in more than one piece; the largest stands twice.
+// Writes so many tokens that they are read in more than one piece; the largest stands twice.
 TEST(TokenFiles, AreReadForTheirLargestToken) {
   const ScratchFolder folder;
   const std::string path = (folder / "tokens.bin").string();

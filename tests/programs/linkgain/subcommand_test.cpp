@@ -57,7 +57,7 @@ TEST(Help, IsACommandToo) {
   EXPECT_THAT(text_of({"--help"}), HasSubstr("\n  help "));
 }
 
-/// Lines that end in a colon and are not indented, above the examples.
+/// Returns the lines that end in a colon and are not indented, above the examples.
 std::vector<std::string> headings_of(const std::string& help) {
   std::vector<std::string> headings;
   for (const std::string& line : split(help.substr(0, help.find("Examples:")), '\n')) {
