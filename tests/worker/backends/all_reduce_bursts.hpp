@@ -18,7 +18,7 @@ namespace linkgain::test {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  /// Of one thing among those of a seed: a burst, a rank in it.
+  /// Starts the numbers of one thing among those of a seed: a burst, or a rank in it.
   Random(std::uint64_t seed, std::uint64_t number)
       : state_(Random(Random(seed).next() + number).next()) {}
 
@@ -30,12 +30,12 @@ class Random {
     return bits ^ (bits >> 31);
   }
 
-  /// 0 … count - 1.
+  /// Draws from 0 … count - 1.
   std::int64_t below(std::int64_t count) {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(count));
   }
   bool one_in(std::int64_t count) { return below(count) == 0; }
-  /// 0 … 1.
+  /// Draws from 0 … 1.
   double share() { return static_cast<double>(next() >> 11) / 9007199254740992.0; }
   std::int64_t log_uniform(std::int64_t low, std::int64_t high) {
     const double drawn = static_cast<double>(low) *
@@ -109,14 +109,14 @@ inline std::vector<kernels::AllReduceMethod> fitting_methods(const Limits& limit
   return found;
 }
 
-/// Zero, shortly before they wrap after 2^32, or anywhere below 2^31, which poison is above.
+/// Draws zero, a count shortly before the wrap at 2^32, or any below 2^31, which poison is above.
 inline std::uint32_t draw_counter(Random& random, std::int64_t before_end) {
   constexpr std::uint32_t kLast = 0xffffffffU;
   if (random.one_in(2)) return kLast - static_cast<std::uint32_t>(random.below(before_end));
   return random.one_in(2) ? 0 : static_cast<std::uint32_t>(random.below(std::int64_t{1} << 31));
 }
 
-/// The burst of that number, whatever came before it. Of `operations` at most.
+/// Draws the burst of that number, whatever came before it, of `operations` at most.
 inline Burst draw_burst(std::uint64_t seed, std::uint64_t number, const Limits& limits,
                         std::int64_t operations) {
   constexpr std::int64_t kMostOperations = 16;
@@ -160,7 +160,7 @@ inline Burst draw_burst(std::uint64_t seed, std::uint64_t number, const Limits& 
   return burst;
 }
 
-/// A rank's delay before an operation: half of the time none, else up to 200 us.
+/// Draws a rank's delay before an operation: half of the time none, else up to 200 us.
 inline double draw_delay_microseconds(Random& random) {
   constexpr double kLongest = 200.0;
   return random.one_in(2) ? 0.0 : kLongest * random.share();

@@ -110,7 +110,7 @@ TEST(AllReduceBursts, TakeOnlyWhatThePathAllows) {
                                             AllReduceMethod::staged_two_shot));
 }
 
-/// Half of the time counters wrap within the burst.
+/// Expects counters to wrap within half of the bursts.
 TEST(AllReduceBursts, LetCountersWrap) {
   int near_end = 0;
   int wrapping = 0;

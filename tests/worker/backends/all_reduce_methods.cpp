@@ -42,8 +42,7 @@ using kernels::AllReducePath;
 
 // How long an all-reduce takes by each of our methods and by NCCL.
 
-/// Those that are near the fastest. Where every rank gets all data and not a share, that is up to a
-/// size.
+/// Leaves out the slow ones: where every rank gets all data and not a share, those above a size.
 std::vector<kernels::AllReduceMethod> methods_for(Bytes size, int ranks,
                                                   kernels::AllReducePath path) {
   constexpr std::int64_t kMostSent = std::int64_t{16} << 20;
@@ -81,7 +80,7 @@ class SizeMeasurement {
     for (void* const data : {memory_.data(), nccl_data_.data()}) fill(static_cast<char*>(data));
   }
 
-  /// Of one operation, of the slowest rank; the median of kSamples.
+  /// Returns the slowest rank's time of one operation: the median of kSamples.
   Seconds time(kernels::AllReduceMethod method, int blocks) {
     gpu::check(cudaMemset(memory_.regions().scratch[session_.rank()], 0,
                           static_cast<std::size_t>(scratch_)));
@@ -127,7 +126,7 @@ class SizeMeasurement {
     return context;
   }
 
-  /// Every slot's input, with such data as linkgain measures with.
+  /// Fills every slot's input with such data as linkgain measures with.
   void fill(char* data) {
     const kernels::Pattern pattern = kernels::make_pattern(
         kernels::ElementType::float32, kernels::ReductionKind::sum, session_.ranks(), kSeed);
@@ -200,7 +199,7 @@ void print_row(const std::string& name, int blocks, Seconds time, Bytes size, in
   std::fflush(stdout);
 }
 
-/// Half, one and two times as many as linkgain takes, of what a device has room for.
+/// Returns half, one and two times as many as linkgain takes, if a device has room for them.
 std::vector<int> numbers_of_blocks(AllReduceMethod method, int ranks, int usual,
                                    int multiprocessors) {
   std::vector<int> numbers;
@@ -239,7 +238,7 @@ void measure(Session& session, ncclComm_t communicator, Bytes size, AllReducePat
   }
 }
 
-/// Collective.
+/// Finds the path between the GPUs, through the host if asked for; collective.
 AllReducePath path_of(Session& session, const Options& options) {
   if (options.through_host) return AllReducePath::host_memory;
   return peer_path(session, session.share(gpu::device_info(session.local_rank()).pci_bus_id));

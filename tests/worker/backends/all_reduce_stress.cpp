@@ -94,7 +94,7 @@ class Stress {
     introduce();
   }
 
-  /// Collective.
+  /// Runs all bursts that the options allow and prints the counts; collective.
   void run() {
     if (options_.first_burst < kFirstHuge) run_usual();
     if (!options_.through_host && !out_of_time_) run_huge();
@@ -106,7 +106,7 @@ class Stress {
   }
 
  private:
-  /// Collective: what must be the same on all ranks.
+  /// Agrees on what must be the same on all ranks; collective.
   void survey() {
     const int device = options_.one_device ? 0 : session_.local_rank();
     std::string reason;
@@ -191,13 +191,13 @@ class Stress {
     session_.barrier();  // nobody frees what another one still works with
   }
 
-  /// Up to 9 GiB, or what memory allows.
+  /// Tries sizes up to 9 GiB, or as large as memory allows.
   void run_huge() {
     if (options_.huge_operations == 0) return;
     Limits huge = limits(0, 0);
     huge.smallest_bytes = std::int64_t{256} << 20;
     const auto needs = [&](std::int64_t bytes) {
-      // Of two_shot: in, out and two sets of shares.
+      // What two_shot needs: in, out and two sets of shares.
       return 2 * bytes + kernels::all_reduce_scratch(kernels::AllReduceMethod::two_shot, bytes,
                                                      session_.ranks());
     };
@@ -266,7 +266,7 @@ class Stress {
     for (std::int64_t i = 0; i < count; ++i) expect_right(burst, i);
   }
 
-  /// Operations each on a slot of its own, with nothing of the host's between them.
+  /// Runs each operation on a slot of its own, with nothing of the host's between them.
   void run_group(const Burst& burst, const PeerMemory& memory, std::int64_t first, std::int64_t end,
                  Random& random) {
     const Slots slots(burst);
@@ -319,7 +319,7 @@ class Stress {
     gpu::check(kernels::warm_up(stream_->get(), microseconds, 1));
   }
 
-  /// Other kernels take room on multiprocessors for a while, so that some blocks of an operation
+  /// Lets other kernels occupy multiprocessors for a while, so that some blocks of an operation
   /// start later than others.
   void delay_blocks(Random& random) {
     constexpr std::int64_t kBlocks = 8;  // fill a multiprocessor
@@ -419,7 +419,7 @@ class Stress {
   double next_report_ = 10.0;
 };
 
-/// Rank 0's, where none was given.
+/// Takes rank 0's seed, drawn if none was given.
 void agree_on_seed(Session& session, Options& options) {
   if (options.seed == 0) options.seed = std::random_device{}();
   session.broadcast(&options.seed, sizeof options.seed);

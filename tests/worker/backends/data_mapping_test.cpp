@@ -157,7 +157,7 @@ TEST(DataMapping, EveryRankTakesPartInWhatHasNoPair) {
   }
 }
 
-/// Of 32 float32 elements on four ranks, so 8 for each.
+/// Returns the parts of 32 float32 elements on four ranks, so 8 for each.
 std::vector<ExpectedPart> parts_of(OperationKind operation, int rank, int root = 0) {
   Case c;
   c.operation = operation;
@@ -242,7 +242,7 @@ TEST(Transfers, APushIsTheSendersAndAPullTheReceivers) {
   EXPECT_EQ(executor("one_to_all/1MiB/np4/root=2"), 0) << "others pull";
 }
 
-/// What arrives is what is checked: every transfer's place holds all of the sender's input.
+/// Checks that every transfer's place holds all of the sender's input: what arrives is checked.
 TEST(Transfers, ArriveWhereTheCheckLooks) {
   for (const char* name : {"copy_push/1MiB/np4", "copy_pull/1MiB/np4/pair=3-1/both",
                            "all_to_one/1MiB/np4/root=2", "one_to_all/1MiB/np4/root=1"}) {

@@ -66,7 +66,7 @@ T reduce(Reduction reduction, T a, T b) {
   throw std::logic_error("no such reduction here");
 }
 
-/// The reduction over the inputs of the first `ranks`, made from these inputs and nothing else.
+/// Reduces the inputs of the first `ranks`, and depends on nothing else.
 template <typename T>
 std::vector<std::byte> reduced_as(const Case& c, int ranks) {
   std::vector<std::byte> result = input_of(c, 0);
@@ -200,7 +200,7 @@ TEST(HostCheck, SaysWhatStandsThereAndWhatShould) {
   EXPECT_EQ(verification.largest_error, 1000.0);
 }
 
-/// Two ranks' inputs one after the other, from their fourth element on.
+/// Joins two ranks' inputs, each from its fourth element on.
 std::vector<std::byte> second_parts(const Case& c) {
   std::vector<std::byte> all;
   for (const int rank : {0, 1}) {
@@ -246,7 +246,7 @@ TEST(HostCheck, FindsWhatWasLeftInPlace) {
     const std::vector<std::byte> own = input_of(c, 1);
     const Verification found = check_parts(own, verification_pattern(c), expected_parts(c, 1));
     EXPECT_EQ(found.checked, 3 * kElements);
-    // Of alltoall a rank's own part stays where it is.
+    // In alltoall a rank's own part stays where it is.
     const std::int64_t others = operation == OperationKind::alltoall ? 2 : 3;
     EXPECT_GT(found.wrong, others * kElements / 2) << name_of(operation);
     EXPECT_LE(found.wrong, others * kElements) << name_of(operation);

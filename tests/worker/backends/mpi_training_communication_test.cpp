@@ -13,7 +13,7 @@
 namespace linkgain::test {
 namespace {
 
-/// Of all tests: to look at MPI's variables takes a quarter of a second.
+/// Serves all tests, as reading MPI's variables takes a quarter of a second.
 Backend& backend() {
   static const auto made = make_mpi_backend(*RankTest::session, Bytes{1 << 20});
   return *made;
@@ -88,7 +88,7 @@ TEST_F(MpiTrainingCommunication, PutsItsCallsOnNoStream) {
   EXPECT_EQ(world_->communication().stream(), nullptr);
 }
 
-/// Of two at once, neither takes the other's messages.
+/// Runs two at once, neither of which takes the other's messages.
 TEST_F(MpiTrainingCommunication, KeepsToItself) {
   const auto other = make_training_world(DataType::float64, 1 << 16);
   world_->write(std::vector<double>(1 << 16, 1.0));

@@ -44,7 +44,7 @@ void leave_a_line(int) {
   ::_exit(0);
 }
 
-/// Rank 1 waits for its operation, rank 0 for rank 1.
+/// Lets rank 1 wait for its operation, and rank 0 for rank 1.
 int be_a_rank(int argc, char** argv) {
   Session session(argc, argv);
   std::signal(SIGTERM, leave_a_line);
@@ -72,7 +72,7 @@ ProgramRequest two_ranks(const std::filesystem::path& record) {
   return request;
 }
 
-/// Of the ranks alone, as mpirun may hang at its own end where a rank left without MPI_Finalize.
+/// Waits for the ranks alone, as mpirun may hang when a rank left without MPI_Finalize.
 TEST(NcclFailure, WhileARankWaitsIsToldAndAbortedBeforeOthersAreEnded) {
   if (!is_on_path("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
   const ScratchFolder folder;

@@ -61,7 +61,7 @@ class GpuWorld : public TrainingWorld {
 
   std::vector<double> read() override { return read(memory_); }
 
-  /// All of a buffer as large as the memory, in the order of the model's work.
+  /// Returns all of a buffer as large as the memory, in the order of the model's work.
   std::vector<double> read(const gpu::DeviceBuffer& buffer) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.size().value));
     gpu::check(cudaMemcpyAsync(bytes.data(), buffer.data(), bytes.size(), cudaMemcpyDeviceToHost,
@@ -70,13 +70,13 @@ class GpuWorld : public TrainingWorld {
     return values_of(type_, bytes);
   }
 
-  /// Enqueued like a kernel of the model.
+  /// Enqueues a copy as the model enqueues its kernels.
   void copy(const gpu::DeviceBuffer& from, const gpu::DeviceBuffer& to) {
     gpu::check(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(to.size().value),
                                cudaMemcpyDeviceToDevice, stream_.get()));
   }
 
-  /// The same: nothing after it starts for so long.
+  /// Keeps the model's stream busy for so long.
   void compute(double microseconds) {
     gpu::check(kernels::warm_up(stream_.get(), microseconds, 1));
   }
@@ -98,7 +98,7 @@ constexpr double kLong = 200e3;              // us
 
 class NcclTrainingOrder : public RankTest {
  protected:
-  /// What NCCL does the first time, and loads, is done then.
+  /// Lets NCCL load and set up beforehand what it does the first time.
   void SetUp() override {
     for (int turn = 0; turn < 2; ++turn) {
       for (const int kind : {0, 1, 2}) communication().wait(start(kind));
@@ -118,7 +118,7 @@ class NcclTrainingOrder : public RankTest {
 
   TrainingCommunication& communication() { return world_.communication(); }
 
-  /// An all-reduce, a reduce-scatter or an all-gather of the whole memory.
+  /// Starts an all-reduce, a reduce-scatter or an all-gather of the whole memory.
   CommunicationTicket start(int kind) {
     const ParameterRange all{0, kCount};
     if (kind == 0) return communication().all_reduce(world_.memory(), all);
@@ -133,7 +133,7 @@ class NcclTrainingOrder : public RankTest {
     gpu::check(cudaDeviceSynchronize());
   }
 
-  /// Of operations on memory in which rank r has r + 1 everywhere.
+  /// Expects what the operation makes of memory in which rank r has r + 1 everywhere.
   void expect_result(int kind, const std::vector<double>& found) {
     const int ranks = session->ranks();
     const double sum = ranks * (ranks + 1) / 2.0;
@@ -197,7 +197,7 @@ TEST_F(NcclTrainingOrder, TheModelComputesMeanwhile) {
   expect_result(0, world_.read());
 }
 
-/// Events go back to the pool with the wait, when the operation has not yet begun.
+/// Returns events to the pool with the wait, before the operation has begun.
 TEST_F(NcclTrainingOrder, HoldsThroughManyOperationsAtOnce) {
   fill(other_, own());
   session->barrier();

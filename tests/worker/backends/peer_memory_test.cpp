@@ -33,7 +33,7 @@ class PeerMemoryTest : public RankTest {
     context_.stream = &stream_;
   }
 
-  /// A test's memory is gone by now, its windows before their communicator.
+  /// Destroys the communicator after the test's memory, as windows go before it.
   void TearDown() override {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
@@ -49,15 +49,15 @@ class PeerMemoryTest : public RankTest {
 
   static inline const std::string kForbidden = "forbidden";
 
-  /// `rank` alone keeps from windows, which must keep all from them.
+  /// Forbids windows to `rank` alone, which must keep all ranks from them.
   static PeerTransport by_ipc(int rank) {
     if (session->rank() != rank) return {};
     return {false, kForbidden};
   }
   static PeerTransport by_windows() { return {false, device_api_problem()}; }
 
-  /// Every rank writes its number into a place of its own in everybody's memory; whether all have
-  /// arrived here. Spoils scratch for kernels.
+  /// Writes every rank's number into a place of its own in everybody's memory, and expects all to
+  /// arrive. Spoils scratch for kernels.
   void expect_reach(const PeerMemory& memory) const {
     const kernels::PeerRegions& regions = memory.regions();
     for (void* const* each : {regions.data, regions.scratch}) {
@@ -73,7 +73,7 @@ class PeerMemoryTest : public RankTest {
     }
   }
 
-  /// One all-reduce of ones, whose sum every rank must have.
+  /// Expects the sum of one all-reduce of ones on every rank.
   void expect_right_sum(const PeerMemory& memory) const {
     constexpr std::int64_t kElements = 1 << 16;
     const std::vector<float> ones(kElements, 1.0f);
@@ -206,7 +206,7 @@ TEST_F(PeerMemoryTest, GivesItsMemoryBack) {
 
 namespace {
 
-/// Collective: why these ranks cannot run the tests; absent where they can.
+/// Says why these ranks cannot run the tests; absent if they can. Collective.
 std::optional<std::string> obstacle(linkgain::Session& session) {
   std::optional<std::string> own;
   const int gpus = linkgain::gpu::device_count();

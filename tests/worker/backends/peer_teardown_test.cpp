@@ -25,7 +25,7 @@ class PeerTeardown : public RankTest {
     return free;
   }
 
-  /// One rank is late to close, another one to free.
+  /// Delays one rank before it closes, another one before it frees.
   static void be_late(int turn) {
     if (turn % session->ranks() != session->rank()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -62,7 +62,7 @@ TEST_F(PeerTeardown, OfAThousandMemoriesLeavesNothingBehind) {
   session->barrier();
 }
 
-/// Why there is no test; else each rank has a device.
+/// Gives each rank a device, or says why there is no test.
 std::optional<std::string> take_devices(Session& session) {
   const int devices = gpu::device_count();
   if (devices == 0) return "no GPU";

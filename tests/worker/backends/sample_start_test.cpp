@@ -16,13 +16,13 @@ namespace {
 
 class SampleStart : public RankTest {
  protected:
-  /// Of a batch, the slowest rank's.
+  /// Returns the slowest rank's time of a batch.
   static double time_of(Operation& operation, std::int64_t operations) {
     session->barrier();
     return session->max(operation.time_batch(operations).value().value);
   }
 
-  /// What a batch takes beyond half of twice as many operations: the median of many pairs.
+  /// Returns what a batch takes beyond half of twice as many operations: the median of many pairs.
   static Seconds time_beside_operations(const Case& c, std::int64_t granules) {
     constexpr int kWarmUps = 5;
     constexpr int kPairs = 61;
@@ -48,7 +48,7 @@ class SampleStart : public RankTest {
   }
 };
 
-/// The host takes some 20 us to enqueue the first one.
+/// Allows 10 us, half of what the host takes to enqueue the first operation.
 TEST_F(SampleStart, TakesNoTimeOfItsOwn) {
   const Seconds by_stream = time_beside_operations(all_reduce(4 << 20, LaunchMode::stream), 10);
   EXPECT_LT(by_stream.value, 10e-6);
@@ -58,7 +58,7 @@ TEST_F(SampleStart, TakesNoTimeOfItsOwn) {
   EXPECT_GT(by_graph.value, -10e-6);
 }
 
-/// Short operations wait for the host, which must not have got ahead when the clock starts.
+/// Uses short operations, which wait for the host: it must not be ahead when the clock starts.
 TEST_F(SampleStart, GivesNoLeadToOperationsThatTheHostBounds) {
   const Seconds beside = time_beside_operations(all_reduce(8, LaunchMode::stream), 50);
   EXPECT_LT(beside.value, 12e-6);

@@ -22,7 +22,7 @@ constexpr std::int64_t kParameters = 20'011;
 enum class Kind { all_reduce, reduce_scatter, all_gather };
 constexpr std::array kKinds{Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather};
 
-/// Whole numbers whose sums are exact in single precision.
+/// Returns whole numbers whose sums are exact in single precision.
 double value_of(int rank, std::int64_t place) {
   return static_cast<double>(1 + place % 97) + 1000.0 * rank;
 }
@@ -60,14 +60,14 @@ class TrainingOperations : public RankTest, public ::testing::WithParamInterface
     throw std::invalid_argument("no such kind");
   }
 
-  /// What such an operation on the first values is to leave.
+  /// Notes what such an operation on the first values is to leave.
   void expect(Kind kind, const ParameterRange& range) {
     for (std::int64_t i = range.offset; i < range.end(); ++i) {
       expected_[static_cast<std::size_t>(i)] = result_of(kind, range, i);
     }
   }
 
-  /// Negative where the operation may leave anything.
+  /// Returns a negative number where the operation may leave anything.
   double result_of(Kind kind, const ParameterRange& range, std::int64_t place) const {
     if (kind != Kind::all_reduce) {
       const auto owner = (place - range.offset) / (range.count / session->ranks());
@@ -122,7 +122,7 @@ TEST_P(TrainingOperations, OnNothingDoNothing) {
   check();
 }
 
-/// Each rank waits in an order of its own.
+/// Lets each rank wait in an order of its own.
 TEST_P(TrainingOperations, MayBeWaitedForInAnyOrder) {
   constexpr std::size_t kOperations = 15;
   const int ranks = session->ranks();

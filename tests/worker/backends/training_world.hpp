@@ -15,13 +15,13 @@ class TrainingWorld {
 
   virtual TrainingCommunication& communication() = 0;
   virtual FlatMemory memory() = 0;
-  /// All of the memory, as a model writes it: after what it has enqueued before.
+  /// Writes all of the memory as a model does: after what it has enqueued before.
   virtual void write(const std::vector<double>& values) = 0;
-  /// All of the memory after what the model has enqueued; waits for it.
+  /// Waits for what the model has enqueued, and returns all of the memory.
   virtual std::vector<double> read() = 0;
 };
 
-/// Collective; each program of tests has its own. `type` is float32 or float64.
+/// Makes what this program of tests needs; collective. `type` is float32 or float64.
 std::unique_ptr<TrainingWorld> make_training_world(DataType type, std::int64_t count);
 
 }  // namespace linkgain::test

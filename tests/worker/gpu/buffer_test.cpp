@@ -88,7 +88,7 @@ TEST_F(MemoryWorkTest, fills_and_copies_in_the_order_of_the_stream) {
   EXPECT_EQ(download(second, stream), expected);
 }
 
-// Other processes may give memory back meanwhile, but hardly twice.
+// Tries twice: other processes may give memory back meanwhile, but hardly both times.
 TEST_F(MemoryWorkTest, sees_what_is_taken_of_memory) {
   const auto seen = [] {
     const std::int64_t before = test::memory_in_use().value;
@@ -142,7 +142,7 @@ constexpr Bytes kSharedSize{1 << 20};
 
 class SharedHostMemoryTest : public GpuTest {
  protected:
-  /// How many files of this process are in /dev/shm.
+  /// Counts this process's files in /dev/shm.
   static int names() {
     const std::string own = "linkgain-" + std::to_string(::getpid()) + "-";
     int count = 0;

@@ -93,7 +93,7 @@ class GraphTest : public GpuTest {
     return status != cudaStreamCaptureStatusNone;
   }
 
-  /// The stream carries out work, and can be captured.
+  /// Expects that the stream carries out work and can be captured.
   static void expect_usable(const Stream& stream) {
     EXPECT_FALSE(capturing(stream));
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);

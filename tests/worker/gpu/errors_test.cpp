@@ -49,7 +49,7 @@ TEST(Check, says_what_to_do) {
 
 using namespace gpu;
 
-/// What opening `names` fails with.
+/// Returns the error of opening `names`.
 MachineError error_of(const std::vector<std::string>& names) {
   try {
     const CublasLibrary library(names);

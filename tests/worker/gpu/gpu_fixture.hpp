@@ -37,7 +37,7 @@ inline void upload(const gpu::DeviceBuffer& buffer, const std::vector<std::uint8
   stream.synchronize();
 }
 
-/// The whole of `buffer` as it is after the work in `stream`.
+/// Returns all of `buffer` as it is after the work in `stream`.
 inline std::vector<std::uint8_t> download(const gpu::DeviceBuffer& buffer,
                                           const gpu::Stream& stream) {
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(buffer.size().value));

@@ -61,7 +61,7 @@ struct Numbers {
   }
 };
 
-/// The error that is allowed, in parts of the square root of `inner` (all factors are about 1).
+/// Returns the error allowed, in parts of the square root of `inner` (all factors are about 1).
 double bound_of(const ProductShape& shape) {
   if (shape.result == DataType::bfloat16) return 0.02;  // of the result: 2^-9 of some 4 deviations
   switch (shape.precision) {
@@ -141,8 +141,8 @@ TEST_F(MatrixProductTest, multiplies_in_every_form_and_precision) {
   }
 }
 
-// As the gradient of the token embedding: rows that are no multiple of anything, out of a matrix
-// that is wider.
+// Takes shapes as the token embedding's gradient has them: rows that are no multiple of anything,
+// from a wider matrix.
 TEST_F(MatrixProductTest, takes_the_first_columns_of_a_wider_matrix) {
   const Stream stream;
   MatrixProducts products;
@@ -175,7 +175,7 @@ TEST_F(MatrixProductTest, adds_to_what_is_there) {
 
 constexpr Bytes kTwoMatrices{2 << 20};
 
-/// Both factors in the first half, the product in the second.
+/// Puts both factors into the first half, the product into the second.
 ProductOperands operands_in(const DeviceBuffer& memory) {
   return {memory.data(), memory.data(), nullptr, static_cast<char*>(memory.data()) + (1 << 20)};
 }

@@ -142,8 +142,8 @@ constexpr auto kSlowHost = std::chrono::microseconds(500);
 
 class StreamGateTest : public GpuTest {
  protected:
-  /// Device time from a start to the end of work of 50 us that a slow host enqueues half a
-  /// millisecond later.
+  /// Returns the device time from a start to the end of work of 50 us that a slow host enqueues
+  /// half a millisecond later.
   static Seconds time_of(const std::function<void(const gpu::Stream&)>& before,
                          const std::function<void()>& after) {
     const gpu::Stream stream;
@@ -188,7 +188,7 @@ TEST_F(StreamGateTest, IsNotShutByTheNextBlock) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(10));
 }
 
-/// Who enqueues may have to wait for the stream.
+/// Bounds the time that whoever enqueues may have to wait for the stream.
 TEST_F(StreamGateTest, DoesNotHoldForLong) {
   gpu::StreamGate gate;
   const gpu::Stream stream;

@@ -22,7 +22,7 @@ const Bytes kScratch{3 << 20};
 const Gpt2Config kGpt2 = gpt2_config(ModelSize::gpt2);
 const Gpt2Config kTiny = gpt2_config(ModelSize::tiny);
 
-/// All spans but the parts of wide_gradient.
+/// Returns all spans but the parts of wide_gradient.
 std::vector<MemorySpan> spans_of(const GpuModelMemory& memory) {
   std::vector<MemorySpan> spans;
   const auto add_norm = [&](const NormSpans& norm) {
@@ -75,9 +75,9 @@ TEST(GpuMemory, GradientsOfQkvAndAttentionShareTheWideOne) {
   EXPECT_EQ(memory.attention_gradient.begin % 16, 0);
 }
 
-// Per block 2 matrices of the stream, 14 of activations, and a bit for each of the probabilities
-// up to the diagonal, in squares of 32; the stream, the final norm's output
-// and the logits once; the gradients of stream, branch and hidden channels once.
+// Adds up, per block, 2 matrices of the stream, 14 of activations, and a bit for each of the
+// probabilities up to the diagonal, in squares of 32; the stream, the final norm's output and the
+// logits once; the gradients of stream, branch and hidden channels once.
 TEST(GpuMemory, IsTheSumOfItsPartsForGpt2) {
   const double matrix = 4096.0 * 768 * 4;
   const double logits = 4096.0 * 50304 * 4;
@@ -135,8 +135,8 @@ TEST(GpuMemory, KeepsABitForEachProbabilityUpToTheDiagonal) {
   EXPECT_EQ(memory.attention_scratch.bytes, 4 * (3 * kTiny.heads * (33 + 2) + 1));
 }
 
-/// What kernels need of scratch: rows of partial sums of biases' and norms' gradients, or those of
-/// tokens that stand in many places.
+/// Returns the scratch that kernels need: for rows of partial sums of biases' and norms' gradients,
+/// or of tokens that stand in many places.
 Bytes kernel_scratch(const Gpt2Config& config, const BatchShape& shape) {
   constexpr std::int64_t kPartialRows = 256;
   const std::int64_t columns = std::int64_t{config.hidden_channels()};
@@ -144,7 +144,7 @@ Bytes kernel_scratch(const Gpt2Config& config, const BatchShape& shape) {
   return {4 * std::max(kPartialRows * columns, partials * config.channels)};
 }
 
-/// Of a training whose rank has this batch.
+/// Makes a training whose ranks have this batch.
 TrainingParameters training_of(ModelSize model, linkgain::TrainingPrecision precision,
                                const BatchShape& shape) {
   TrainingParameters training;
@@ -155,7 +155,7 @@ TrainingParameters training_of(ModelSize model, linkgain::TrainingPrecision prec
   return training;
 }
 
-// What a run is planned by knows nothing of spans: it must not promise memory that is not there.
+// Compares with plans, which know nothing of spans: they must not promise memory that is not there.
 TEST(GpuMemory, IsWithinWhatARunIsPlannedWith) {
   constexpr std::pair<linkgain::TrainingPrecision, TrainingPrecision> kPrecisions[] = {
       {linkgain::TrainingPrecision::fp32, TrainingPrecision::fp32},

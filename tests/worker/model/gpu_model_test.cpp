@@ -22,7 +22,7 @@ GpuModelOptions tiny_options(kernels::TrainingPrecision precision, double dropou
   return {.config = kTiny, .shape = kShape, .precision = precision, .dropout = dropout, .seed = 5};
 }
 
-/// Of models that repeat bit by bit.
+/// Returns options of models that repeat bit by bit.
 GpuModelOptions steady_options(kernels::TrainingPrecision precision, double dropout) {
   GpuModelOptions options = tiny_options(precision, dropout);
   options.measures_products = false;
@@ -36,8 +36,8 @@ TEST_F(GpuModelTest, tells_of_gradients_in_the_tables_order_and_when_they_are_fi
   expect_told_when_final(*model, generated_batch(kTiny, {}, kShape));
 }
 
-// Where a gradient is much smaller than its error AdamW goes a step of full length either way, so
-// the bound is on the whole.
+// Bounds the whole: where a gradient is much smaller than its error AdamW goes a step of full
+// length either way.
 TEST_F(GpuModelTest, updates_as_the_reference_does) {
   for (const double dropout : {0.0, 0.1}) {
     const ModelPair pair = make_pair(tiny_options(kernels::TrainingPrecision::fp32, dropout), 0.1);
@@ -114,8 +114,7 @@ TEST_F(GpuModelTest, updates_in_pieces_as_in_one) {
   }
 }
 
-// A model in bfloat16 computes with a copy of its parameters: another one, to which they are
-// written, has to come to the same loss.
+// Writes the parameters to another model, whose copy in bfloat16 must come to the same loss.
 TEST_F(GpuModelTest, keeps_its_copies_of_parameters) {
   for (const kernels::TrainingPrecision precision : precisions()) {
     const GpuModelOptions options = steady_options(precision, 0.0);
@@ -130,7 +129,7 @@ TEST_F(GpuModelTest, keeps_its_copies_of_parameters) {
   }
 }
 
-// As a gather does it: into the memory, and the model is told.
+// Writes into the memory and tells the model, as a gather does.
 TEST_F(GpuModelTest, learns_of_parameters_that_others_wrote) {
   for (const kernels::TrainingPrecision precision : precisions()) {
     GpuModelOptions options = steady_options(precision, 0.0);
@@ -225,8 +224,8 @@ Bounds bounds_of(kernels::TrainingPrecision precision) {
   return {};
 }
 
-/// Queries, keys and values of the attention's weight each by itself, as their gradients differ in
-/// size. (Of its bias as a whole: that of keys is 0 but for rounding.)
+/// Compares queries, keys and values of the attention's weight each by itself, as their gradients
+/// differ in size. (Its bias is compared as a whole: that of keys is 0 but for rounding.)
 void expect_tensor(const ParameterTensor& tensor, std::span<const double> gradients,
                    std::span<const double> expected, const Bounds& bounds) {
   const bool is_attention = tensor.kind == TensorKind::attention_weight;
@@ -276,7 +275,7 @@ TEST_F(GpuGradientsTest, are_those_of_the_reference) {
   }
 }
 
-// Lengths that fill no tile, positions that the batch does not reach, and the heads of GPT-2.
+// Takes lengths that fill no tile, positions that the batch does not reach, and GPT-2's heads.
 TEST_F(GpuGradientsTest, are_those_of_the_reference_with_shapes_that_do_not_fit_tiles) {
   const Gpt2Config config{
       .vocabulary = 257, .positions = 160, .channels = 128, .layers = 2, .heads = 2};
@@ -297,7 +296,7 @@ TEST_F(GpuGradientsTest, begin_with_the_weights_of_the_reference) {
   EXPECT_EQ(parameters_of(*model), parameters_of(*reference));
 }
 
-// The gradients of parts add up to those of the whole, with the same masks.
+// Adds up the gradients of parts to those of the whole, with the same masks.
 TEST_F(GpuGradientsTest, of_ranks_together_are_those_of_one) {
   const Gpt2Config config = gpt2_config(ModelSize::tiny);
   const auto whole = make_gpu_model({.config = config, .shape = {4, 16}, .seed = 5});

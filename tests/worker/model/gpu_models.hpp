@@ -15,7 +15,7 @@ namespace linkgain::test {
 
 using kernels::TrainingPrecision;
 
-/// Those that the current device has.
+/// Returns those that the current device has.
 inline std::vector<kernels::TrainingPrecision> precisions() {
   std::vector<kernels::TrainingPrecision> all{kernels::TrainingPrecision::fp32,
                                               kernels::TrainingPrecision::tf32};
@@ -39,7 +39,7 @@ inline ModelPair make_pair(const GpuModelOptions& options, double deviation) {
   return pair;
 }
 
-/// Uniformly distributed tokens for a step.
+/// Draws uniformly distributed tokens for a step.
 inline std::vector<std::int32_t> uniform_tokens(const Gpt2Config& config, const BatchShape& shape,
                                                 std::uint32_t place = 0) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(shape.samples * (shape.length + 1)));

@@ -35,7 +35,7 @@ struct Options {
   bool profiles = false;
 };
 
-/// On the stream that the model owns.
+/// Records the event on the stream that the model owns.
 void mark(TrainingModel& model, gpu::Event& event) {
   event.record(static_cast<cudaStream_t>(model.stream()));
 }
@@ -49,7 +49,7 @@ class Profile : public StepObserver {
  public:
   explicit Profile(std::unique_ptr<TrainingModel>& model) : model_(model) {}
 
-  /// From now on; what was enqueued before is left out.
+  /// Begins to count; leaves out what was enqueued before.
   void start() { is_on_ = true; }
 
   void print(int steps) {
@@ -149,14 +149,14 @@ void enqueue_step(TrainingModel& model, const StepInput& input, int steps, Marks
   mark_end_of(&Marks::end);
 }
 
-/// Median over the steps.
+/// Returns the median over the steps.
 double part(const std::vector<Marks>& marks, gpu::Event Marks::*from, gpu::Event Marks::*to) {
   std::vector<double> times;
   for (const Marks& each : marks) times.push_back(milliseconds(each.*from, each.*to));
   return median(times);
 }
 
-/// From the end of a step to that of the next, so that gaps between them count.
+/// Takes a step from the end of the one before, so that gaps between them count.
 double whole_step(const std::vector<Marks>& marks) {
   std::vector<double> times{milliseconds(marks.front().begin, marks.front().end)};
   for (std::size_t i = 1; i < marks.size(); ++i) {
@@ -243,7 +243,7 @@ std::vector<kernels::TrainingPrecision> chosen(const Options& options) {
   return all;
 }
 
-/// The exit status.
+/// Returns the exit status.
 int run(int argc, char** argv) {
   Options options;
   CLI::App app(kDescription, "gpu_step_timing");

@@ -45,7 +45,7 @@ TEST_F(GpuTrainingTest, learns_a_batch_by_heart) {
   }
 }
 
-// 4096 targets: the mean of losses that stray by about sqrt(0.31) each is within 0.01.
+// Allows for 4096 targets: the mean of losses that stray by about sqrt(0.31) each is within 0.01.
 TEST_F(GpuTrainingTest, begins_at_the_loss_of_random_logits) {
   for (const kernels::TrainingPrecision precision : precisions()) {
     const auto model = make_gpu_model(
@@ -75,7 +75,7 @@ TEST_F(GpuTrainingTest, of_gpt2_lowers_the_loss_alike_in_every_precision) {
   }
 }
 
-// What ranks and variants have to keep among themselves, each a process with a search of its own.
+// Compares losses after two searches, as each rank and variant has a search of its own.
 TEST_F(GpuTrainingTest, has_the_same_losses_whatever_algorithms_multiply) {
   constexpr int kSteps = 20;
   const auto losses_of = [](bool measures) {
@@ -96,7 +96,7 @@ TEST_F(GpuTrainingTest, has_the_same_losses_whatever_algorithms_multiply) {
   }
 }
 
-/// What the device has less while this model has made a step, whoever took it.
+/// Returns by how much the device's memory shrinks while this model makes a step, whoever took it.
 std::int64_t memory_taken(const GpuModelOptions& options) {
   const Bytes before = memory_in_use();
   const auto model = make_gpu_model(options);
@@ -105,7 +105,7 @@ std::int64_t memory_taken(const GpuModelOptions& options) {
   return memory_in_use().value - before.value;
 }
 
-// Of two tries: other processes may take memory or give it back meanwhile, but hardly twice.
+// Tries twice: other processes may take memory or give it back meanwhile, but hardly both times.
 TEST_F(GpuTrainingTest, takes_the_memory_that_it_says) {
   // What else a process needs is there before.
   { const auto model = make_gpu_model({.config = kTiny, .shape = kShape}); }
@@ -121,7 +121,7 @@ TEST_F(GpuTrainingTest, takes_the_memory_that_it_says) {
   }
 }
 
-// Of small batches too, where room for partial sums is most of what a batch takes.
+// Covers small batches too, where room for partial sums is most of what a batch takes.
 TEST(GpuModelBytes, are_within_what_a_run_is_planned_with) {
   TrainingParameters training;
   for (const ModelSize model : kValues<ModelSize>) {
@@ -143,7 +143,7 @@ TEST(GpuModelBytes, are_within_what_a_run_is_planned_with) {
   }
 }
 
-/// The losses are on the device only when all was enqueued.
+/// Leaves the losses unread, as they are on the device only when all is enqueued.
 std::uint64_t hash_after_steps(TrainingModel& model, bool waits) {
   OrderListener listener;
   std::vector<std::int32_t> tokens;
@@ -209,7 +209,7 @@ TEST_F(GpuTrainingTest, tells_an_observer_of_all_its_work) {
   const auto tokens = generated_batch(kTiny, {}, kShape);
   run_step(*model, {.tokens = tokens}, fast_step(0));
   EXPECT_FALSE(observer.is_open);
-  // Of each block: 12 products, 3 of the head; of their operations a third is forward's.
+  // Each block has 12 products, the head 3; a third of their operations is forward's.
   double operations = 0.0;
   int products = 0;
   for (const StepWork& work : observer.works) {

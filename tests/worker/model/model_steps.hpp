@@ -54,7 +54,7 @@ inline std::vector<double> parameters_of(TrainingModel& model) {
   return values;
 }
 
-/// Forward and backward; returns the loss.
+/// Runs forward and backward; returns the loss.
 inline double run_gradients(TrainingModel& model, const StepInput& input) {
   OrderListener listener;
   const double loss = run_forward(model, input);
@@ -67,7 +67,7 @@ inline void run_norm(TrainingModel& model) {
   model.add_squared_norm(all_of(model));
 }
 
-/// A whole step; returns the loss before it.
+/// Runs a whole step; returns the loss before it.
 inline double run_step(TrainingModel& model, const StepInput& input, const OptimizerStep& step) {
   const double loss = run_gradients(model, input);
   run_norm(model);

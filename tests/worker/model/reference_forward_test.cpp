@@ -27,7 +27,7 @@ class PlainGpt2 {
   PlainGpt2(TrainingModel& model, std::uint64_t seed, double dropout)
       : table_(model.table()), values_(parameters_of(model)), seed_(seed), dropout_(dropout) {}
 
-  /// The sum of the losses of one row of tokens.
+  /// Sums the losses of one row of tokens.
   double loss(const std::int32_t* tokens, int length, std::int64_t step, std::int64_t sample) {
     step_ = step;
     sample_ = sample;
@@ -98,7 +98,7 @@ class PlainGpt2 {
     return result;
   }
 
-  /// What the head of the token at `t` takes from the ones up to it.
+  /// Returns what the head of the token at `t` takes from the ones up to it.
   Row attended(const Rows& qkv, std::size_t t, std::size_t head, int block) const {
     const std::size_t size = static_cast<std::size_t>(table_.config().head_channels());
     const std::size_t first = head * size;
@@ -161,7 +161,7 @@ class PlainGpt2 {
     return a;
   }
 
-  /// -ln softmax at `target`
+  /// Returns -ln softmax at `target`.
   double surprise(const Row& row, std::int32_t target) const {
     double sum = 0.0;
     double at_target = 0.0;
@@ -204,8 +204,8 @@ TEST(ReferenceForward, IsGpt2) {
   }
 }
 
-/// Elements of a tensor that are to be compared. A key's bias moves all scores of a query alike, so
-/// that its gradient is 0 in exact arithmetic, and what AdamW makes of it is rounding alone.
+/// Leaves out keys' biases: they move all scores of a query alike, so that their gradient is 0 in
+/// exact arithmetic, and what AdamW makes of it is rounding alone.
 bool counts(const ParameterTensor& tensor, std::int64_t element) {
   if (!std::string_view(tensor.name).ends_with("attn.c_attn.bias")) return true;
   return element < tensor.columns / 3 || element >= 2 * tensor.columns / 3;
@@ -220,7 +220,7 @@ double norm(const std::vector<double>& values, const ParameterTensor& tensor, bo
   return std::sqrt(squares);
 }
 
-// The file names the command that had PyTorch compute it, in float64.
+// Compares with PyTorch's answers in float64; the file names the command that computed them.
 TEST(ReferenceAnswers, LossesGradientsAndStepsArePytorchs) {
   std::ifstream file(TEST_DATA "/tiny_gpt2_pytorch.json");
   const nlohmann::json answers = nlohmann::json::parse(file);
@@ -272,7 +272,7 @@ class ReferenceGradients : public ::testing::TestWithParam<double> {
 
   StepInput input() const { return {.tokens = tokens_, .step = 4, .first_sample = 6}; }
 
-  /// The loss with the parameters moved by `distance` along `direction`, which begins at `offset`.
+  /// Returns the loss with parameters moved by `distance` along `direction`, from `offset` on.
   double loss_at(std::int64_t offset, const std::vector<double>& direction, double distance) {
     const ParameterRange range{offset, static_cast<std::int64_t>(direction.size())};
     std::vector<double> moved(direction.size());
@@ -285,7 +285,7 @@ class ReferenceGradients : public ::testing::TestWithParam<double> {
     return loss;
   }
 
-  /// By central differences of fourth order: their error is that of the fifth derivative.
+  /// Takes central differences of fourth order: their error is that of the fifth derivative.
   double slope(std::int64_t offset, const std::vector<double>& direction) {
     const auto difference = [&](double distance) {
       return loss_at(offset, direction, distance) - loss_at(offset, direction, -distance);
@@ -308,7 +308,7 @@ class ReferenceGradients : public ::testing::TestWithParam<double> {
   std::vector<double> gradients_;
 };
 
-/// A step of length 1 in which every element of the tensor has the same share, with random signs.
+/// Returns a step of length 1 to which all elements contribute alike, with random signs.
 std::vector<double> mixed_direction(const ParameterTensor& tensor) {
   std::vector<double> direction(static_cast<std::size_t>(tensor.count()));
   const double share = 1.0 / std::sqrt(static_cast<double>(tensor.count()));

@@ -18,9 +18,9 @@ std::unique_ptr<TrainingModel> tiny_model(double dropout, BatchShape shape = kSh
   return make_reference_model({kTiny, shape, dropout, 5});
 }
 
-// With initial weights the last norm's output has the length sqrt(C), the tied head's rows are
-// N(0, 0.02), so logits are N(0, s) with s = 0.0004 C, nearly independent of the target: the loss
-// is E ln sum exp = ln V + s / 2. GPT-2's 768 channels give 0.3072 / 2, 384 give 0.1536 / 2. (The
+// Expects the loss E ln sum exp = ln V + s / 2: with initial weights the last norm's output has the
+// length sqrt(C), the tied head's rows are N(0, 0.02), so logits are N(0, s) with s = 0.0004 C,
+// nearly independent of the target. GPT-2's 768 channels give 0.3072 / 2, 384 give 0.1536 / 2. (The
 // logit of the input token itself stands out, but by less than e^1.5, one of 1024.) The mean over
 // 512 targets strays by sqrt(s / 512) = 0.017.
 TEST(ReferenceModel, BeginsAtTheLossOfRandomLogits) {

@@ -18,7 +18,7 @@ inline OptimizerStep fast_step(std::int64_t step) {
   return optimizer_step({.learning_rate = 3e-3}, step, 100);
 }
 
-/// Two models with the same options learn the same bits.
+/// Expects two models with the same options to learn the same bits.
 inline void expect_equal_steps(TrainingModel& first, TrainingModel& second) {
   EXPECT_EQ(first.parameter_hash(), second.parameter_hash());
   const std::uint64_t initial = first.parameter_hash();
@@ -31,7 +31,7 @@ inline void expect_equal_steps(TrainingModel& first, TrainingModel& second) {
   EXPECT_NE(first.parameter_hash(), initial);
 }
 
-/// Of two such models one is updated in pieces, from the last to the first.
+/// Updates one of two such models in pieces, from the last to the first.
 inline void expect_equal_in_pieces(TrainingModel& whole, TrainingModel& pieces) {
   for (std::int64_t step = 0; step < 3; ++step) {
     const auto tokens = generated_batch(kTiny, {step, 0, 1}, kShape);
@@ -67,7 +67,7 @@ class FinalListener : public GradientListener {
   TrainingModel& model_;
 };
 
-/// A step's backward tells of gradients in the table's order, and nothing adds to them afterwards.
+/// Expects backward to tell of gradients in the table's order, and to leave them as they are then.
 inline void expect_told_when_final(TrainingModel& model, std::span<const std::int32_t> tokens) {
   FinalListener listener(model);
   run_forward(model, {.tokens = tokens});

@@ -77,7 +77,7 @@ void run_forward(NotingModel& model) {
   for (int segment = 0; segment < kSegments; ++segment) model.forward(segment);
 }
 
-/// Segments whose forward, and whose backward, the model takes now.
+/// Returns the segments whose forward, or whose backward, the model takes now.
 std::vector<int> taken(const std::function<void(int)>& call) {
   std::vector<int> segments;
   for (int segment = -2; segment <= kSegments; ++segment) {
@@ -114,7 +114,7 @@ TEST(TrainingModel, RefusesAllSegmentsOutsideOfAStep) {
   EXPECT_THAT(taken(backward), IsEmpty());
 }
 
-// Asked for one after the other, upwards, only those in order are taken.
+// Asks for segments one after the other, upwards: only those in order are taken.
 TEST(TrainingModel, RefusesSegmentsOutOfOrder) {
   NotingModel model;
   OrderListener listener;
@@ -288,14 +288,14 @@ class TokenFileTest : public ::testing::Test {
     write_token_file(path_, header, tokens);
   }
 
-  /// Tokens 0, 1, 2, …
+  /// Returns tokens 0, 1, 2, …
   static std::vector<std::uint16_t> counting(int count) {
     std::vector<std::uint16_t> tokens(static_cast<std::size_t>(count));
     std::iota(tokens.begin(), tokens.end(), std::uint16_t{0});
     return tokens;
   }
 
-  /// What reading the file is refused with, and the advice.
+  /// Returns what reading the file is refused with, and the advice.
   std::string refusal() const {
     const std::string refusal =
         refusal_of<UsageError>([&] { read_token_file(path_, kVocabulary); });

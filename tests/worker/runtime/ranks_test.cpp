@@ -111,7 +111,7 @@ TEST_F(Ranks, SleepWhileTheyWaitForACommand) {
   EXPECT_LT(used, 0.1 * waited.count());
 }
 
-/// Else the watchdog would end the test program.
+/// Passes if the watchdog does not end the test program.
 TEST_F(Ranks, WaitLongerForACommandOfWhichMoreIsExpected) {
   Watchdog watchdog(*session, Seconds{0.5});
   Watchdog::Command command(watchdog, "work");
@@ -285,7 +285,7 @@ TEST_F(EngineOnRanks, HostCopiesAreThoseOfEveryRankAtOnceAndAlone) {
   }
 }
 
-/// 30 ms each way for each of 3 ranks: at 8 and 6 GB/s a copy takes 6.25 and 8.3 ms.
+/// Allows 30 ms each way for each of 3 ranks: at 8 and 6 GB/s a copy takes 6.25 and 8.3 ms.
 TEST_F(EngineOnRanks, SlowHostCopiesAreFewerAlone) {
   const std::map<double, std::vector<int>> calls_at{{5.0, {4, 4, 3, 2}}, {50.0, {4, 4, 1, 1}}};
   for (const auto& [slowness, calls] : calls_at) {
@@ -335,7 +335,7 @@ TEST_F(EngineOnRanks, VerificationAddsUpOverRanks) {
       Fault{Fault::Kind::corrupt, 1, 1});
 }
 
-/// GPT-2 has 16 shapes at most.
+/// Takes 16 shapes, the most that GPT-2 has.
 TEST_F(EngineOnRanks, ACommandHoldsTheProductsOfATraining) {
   lead([](Engine& engine) {
     protocol::Open open = all_reduce("64B");

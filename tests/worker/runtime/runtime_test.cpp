@@ -40,7 +40,7 @@ class RankBoards : public ::testing::Test {
     own_.open_others({own_.address(), other_.address()}, 0);
   }
 
-  /// What rank 0 says of rank 1 while they are at this.
+  /// Returns what rank 0 says of rank 1 while they are in these states.
   std::string missing(RankState own, RankState other) {
     own_.set(own);
     other_.set(other);
@@ -209,7 +209,7 @@ TEST(DeviceMonitor, ReadsTheCountersOfItsOwnGpu) {
   EXPECT_EQ(why.nvlink + why.pcie, "");
 }
 
-/// The reasons of counters that are absent, alike for NVLink and PCIe.
+/// Returns why counters are absent, alike for NVLink and PCIe.
 std::string absent_counters(const std::optional<GpuInfo>& gpu) {
   AbsentCounters why;
   EXPECT_EQ(DeviceMonitor(gpu).link_counters(why), LinkCounters{});

@@ -70,7 +70,7 @@ class SteadyCopy : public HostCopy {
   double do_to_device(int copies) override { return rate(50.0, copies); }
   double do_from_device(int copies) override { return rate(40.0, copies); }
 
-  /// The same for all processes of the host.
+  /// Reads a clock that all processes of the host share.
   static double now() {
     const auto time = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double>(time).count();
@@ -118,7 +118,7 @@ class SteadyBackend : public Backend {
   std::unique_ptr<TrainingCommunication> do_open_training_communication(void*) override {
     throw MachineError("no training", "train elsewhere");
   }
-  /// The first rank has nothing to copy to.
+  /// Gives none to the first rank, which has nothing to copy to.
   std::unique_ptr<HostCopy> do_open_host_copy() override {
     return session_.is_root() ? nullptr : std::make_unique<SteadyCopy>(copies);
   }

@@ -10,7 +10,7 @@
 namespace linkgain::test {
 namespace {
 
-/// `combine` of every time of several steps, which have as many operations.
+/// Applies `combine` to every time of several steps, which have as many operations.
 template <typename Combine>
 StepTimes combined(std::span<const StepTimes> steps, const Combine& combine) {
   const auto over = [&](const auto& time_of) {
@@ -46,14 +46,14 @@ StepTimes shifted(StepTimes step, double by) {
 double largest(const std::vector<double>& values) { return *std::ranges::max_element(values); }
 double middle(const std::vector<double>& values) { return median(values); }
 
-/// The same step of all ranks.
+/// Collects the same step of all ranks.
 std::vector<StepTimes> step_of(std::span<const RankSteps> ranks, std::size_t step) {
   std::vector<StepTimes> result;
   for (const RankSteps& each : ranks) result.push_back(each.at(step));
   return result;
 }
 
-/// By the clock of the first.
+/// Shifts all ranks to the clock of the first.
 std::vector<StepTimes> aligned(std::span<const StepTimes> ranks) {
   std::vector<StepTimes> result;
   for (const StepTimes& each : ranks) {
@@ -62,7 +62,7 @@ std::vector<StepTimes> aligned(std::span<const StepTimes> ranks) {
   return result;
 }
 
-/// For each operation the median over steps of what `time_of` makes of it on all ranks.
+/// Returns for each operation the median over steps of what `time_of` makes of it on all ranks.
 template <typename TimeOf>
 std::vector<double> medians_of(std::span<const RankSteps> ranks, const TimeOf& time_of) {
   std::vector<std::vector<double>> times(ranks.front().at(0).operations.size());
@@ -166,7 +166,7 @@ namespace {
 constexpr double kShare = 0.15;
 constexpr double kLeast = 0.5e-3;
 
-/// Each rank's own medians, and of these the latest.
+/// Takes each rank's own medians, and of these the latest.
 StepTimes slowest(const std::vector<RankSteps>& ranks) {
   std::vector<StepTimes> medians;
   for (const RankSteps& each : ranks) medians.push_back(median_step(each));
@@ -247,7 +247,7 @@ std::vector<Figure> parts_of(const OverlapSplit& split) {
   };
 }
 
-/// Of steps in which only some operations are performed; nothing is watched in these.
+/// Lists the steps in which only some operations are performed; nothing is watched in these.
 std::vector<Figure> left_out_of(const OverlapFindings& findings) {
   return {
       {"step_without", "no all-reduce", findings.step_without},
@@ -274,7 +274,7 @@ std::string bucket_table(const OverlapFindings& findings, std::span<const Bytes>
   return text;
 }
 
-/// Each rank's own medians of the steps without communication.
+/// Lists each rank's own medians of the steps without communication.
 std::string rank_lines(const OverlapFindings& findings) {
   std::string text;
   for (std::size_t rank = 0; rank < findings.without.size(); ++rank) {

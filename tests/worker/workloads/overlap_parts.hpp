@@ -30,39 +30,39 @@ struct StepTimes {
   double resumed = 0.0;  ///< the model goes on after the last wait
   double finish = 0.0;   ///< the update is done
 
-  /// The last gradients are ready; a step has an operation at least.
+  /// Says when the last gradients are ready; a step has an operation at least.
   double backward_end() const { return operations.back().ready; }
 };
 
-/// Of one rank.
+/// One rank's.
 using RankSteps = std::vector<StepTimes>;
 
-/// As numbers that ranks can send each other, and back; every step has `operations` operations.
+/// Turns steps into numbers that ranks can send each other; every step has `operations` operations.
 std::vector<double> numbers_of(std::span<const StepTimes> steps);
 RankSteps steps_of(std::span<const double> numbers, std::size_t operations);
 
-/// Medians over steps of the times since the begin.
+/// Takes medians over steps of the times since the begin.
 StepTimes median_step(std::span<const StepTimes> steps);
 
-/// The latest of each time.
+/// Takes the latest of each time.
 StepTimes latest(std::span<const StepTimes> ranks);
 
-/// What must be added to the times of `other` to have those of `first`, another rank in the same
-/// step: an all-reduce ends at nearly the same moment on all ranks, so this is the median of the
-/// differences of ends.
+/// Returns what must be added to the times of `other` to have those of `first`, another rank in the
+/// same step: an all-reduce ends at nearly the same moment on all ranks, so this is the median of
+/// the differences of ends.
 double clock_offset(const StepTimes& first, const StepTimes& other);
 
-/// One step over all ranks, by the clock of the first, since it has begun on the last one: an
+/// Merges a step's ranks, by the clock of the first, since it has begun on the last one: an
 /// operation is ready when it is so on the last rank, and starts where the last one has joined it.
 StepTimes joint_step(std::span<const StepTimes> ranks);
 
-/// Medians of the joint steps. All ranks have as many.
+/// Takes medians of the joint steps. All ranks have as many.
 StepTimes joint_median(std::span<const RankSteps> ranks);
 
-/// For each operation the median of how long the first rank in it waits for the last one.
+/// Returns for each operation the median of how long the first rank in it waits for the last one.
 std::vector<double> waits(std::span<const RankSteps> ranks);
 
-/// For each operation the median of its joint duration: from where the last rank has joined it.
+/// Returns for each operation the median of its joint duration, since the last rank has joined it.
 std::vector<double> joint_durations(std::span<const RankSteps> ranks);
 
 struct BucketSchedule {
@@ -71,9 +71,9 @@ struct BucketSchedule {
   Seconds exposed;
 };
 
-/// The model of buckets for operations that are ready as those of `step`: they go one after the
-/// other, in order, none before it is ready: finish_k = max(ready_k, finish_(k-1)) + duration_k.
-/// Computing is taken to be no slower for it.
+/// Schedules operations that are ready as those of `step` by the bucket model: they go one after
+/// the other, in order, none before it is ready: finish_k = max(ready_k, finish_(k-1)) +
+/// duration_k. Computing is taken to be no slower for it.
 BucketSchedule schedule_of(const StepTimes& step, std::span<const double> durations);
 
 /// What was measured of one precision. Times of steps are seconds, those of the slowest rank.
@@ -102,7 +102,7 @@ struct OverlapSplit {
   double unseen = 0.0;     ///< measured, less watched steps with communication and without
 
   double difference() const { return measured - predicted; }
-  /// 15 % of what is predicted, or 0.5 ms where that is more.
+  /// Returns 15 % of what is predicted, or 0.5 ms if that is more.
   double tolerance() const;
   bool is_within() const { return difference() <= tolerance() && -difference() <= tolerance(); }
 };
@@ -122,16 +122,16 @@ struct BucketFinding {
 OverlapSplit split_overlap(const OverlapFindings& findings);
 std::vector<BucketFinding> bucket_findings(const OverlapFindings& findings);
 
-/// Findings of a precision as tables and sentences, times in milliseconds. `sizes` are the
+/// Returns a precision's findings as tables and sentences, times in milliseconds. `sizes` are the
 /// buckets'.
 std::string overlap_text(std::string_view precision, const OverlapFindings& findings,
                          std::span<const Bytes> sizes);
 
-/// The first line of what overlap_csv() goes on with.
+/// Returns the first line, which overlap_csv() goes on from.
 std::string overlap_csv_header();
 
-/// Every figure of the text in a line of its own, in seconds. `bucket` is empty for those of the
-/// whole step.
+/// Puts every figure of the text into a line of its own, in seconds. `bucket` is empty for those of
+/// the whole step.
 std::string overlap_csv(std::string_view precision, const OverlapFindings& findings);
 
 struct OverlapOptions {
@@ -164,7 +164,7 @@ inline std::string overlap_usage() {
          "  NCCL_NTHREADS=N, NCCL_PROTO=LL128, NCCL_BUFFSIZE=N, CUDA_DEVICE_MAX_CONNECTIONS=N\n";
 }
 
-/// Absent where the arguments are not understood.
+/// Returns none if the arguments are not understood.
 inline std::optional<OverlapOptions> parse_overlap_options(
     const std::vector<std::string>& arguments) {
   OverlapOptions options;

@@ -36,7 +36,7 @@ struct Story {
   double hidden_norm = 0;  ///< computed before it ends
   double overhead = 0;     ///< of watching
 
-  /// Unwatched, where a rank is late.
+  /// Returns the exposed time of unwatched steps in which a rank is late.
   double exposed() const {
     return step_with(true, false).finish - overhead - step_without().finish;
   }
@@ -49,7 +49,7 @@ struct Story {
             .finish = backward_end + norm_and_update};
   }
 
-  /// Late on this rank, on the other, or on none.
+  /// Delays this rank, the other, or none.
   StepTimes step_with(bool is_late, bool is_other_late) const {
     StepTimes step = step_without();
     step.operations[0].end = first_ready + alone[0];
@@ -101,7 +101,7 @@ struct Story {
   }
 };
 
-/// All parts are the difference.
+/// Splits the story, and expects all parts to add up to the difference.
 OverlapSplit split_of(const Story& story) {
   const OverlapSplit split = split_overlap(story.findings());
   const double sum = split.compute + split.skew + split.shift + split.reduction + split.link_gaps +
@@ -110,7 +110,7 @@ OverlapSplit split_of(const Story& story) {
   return split;
 }
 
-/// Those that are not named are 0.
+/// Expects parts that are not named to be 0.
 void expect_parts(const OverlapSplit& split, const OverlapSplit& expected) {
   EXPECT_NEAR(split.compute, expected.compute * kMs, kTiny) << "compute";
   EXPECT_NEAR(split.skew, expected.skew * kMs, kTiny) << "skew";
@@ -242,8 +242,8 @@ TEST(OverlapOptions, RefuseWhatIsNoOption) {
   EXPECT_FALSE(parse_overlap_options({"--csv"}));
 }
 
-/// Two operations; the second waits for the first. `late` is how much later the rank computes than
-/// the other one, which it waits for or which waits for it; `clock` is what its clock shows more.
+/// Makes a step of two operations; the second waits for the first. The rank computes `late` later
+/// than the other one, which it waits for or which waits for it; its clock shows `clock` more.
 StepTimes step_of_rank(double clock, double late) {
   return {.begin = clock + 100,
           .operations = {{clock + 103 + late, clock + 103 + late, clock + 106},

@@ -71,7 +71,7 @@ class ThreadExchange {
     return calls;
   }
 
-  /// For a rank that failed: no other one waits for it.
+  /// Ends the exchange for a rank that failed, so that no other one waits for it.
   void give_up() {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -94,7 +94,7 @@ class ThreadCommunication : public TrainingCommunication {
   ThreadCommunication(ThreadExchange& exchange, int rank, EventLog& log)
       : exchange_(exchange), rank_(rank), log_(log) {}
 
-  /// From now on the first element of this rank's sums is off by the least that there is.
+  /// Changes the first element of this rank's sums from now on by the least that there is.
   void spoil_sums() { spoils_sums_ = true; }
 
   double sent_bytes() const { return sent_bytes_; }

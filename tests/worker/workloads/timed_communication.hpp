@@ -26,7 +26,7 @@ class LaneMarks {
   /// Marks the present end of a lane; the mark's number, from 0 on since the last read().
   std::size_t put(Lane lane) { return do_put(lane); }
 
-  /// What is put into the lane of communication from now on starts after the mark.
+  /// Lets what is put into the lane of communication from now on start after the mark.
   void hold_communication(std::size_t mark) { do_hold_communication(mark); }
 
   /// Waits for all marks. When each was passed, in seconds since the first; none are left then.
@@ -56,7 +56,7 @@ class TimedCommunication : public TrainingCommunication {
   TimedCommunication(std::unique_ptr<TrainingCommunication> inner, LaneMarks& marks)
       : inner_(std::move(inner)), marks_(marks) {}
 
-  /// Between steps all operations are passed on and nothing is watched.
+  /// Begins a step; between steps all operations are passed on and nothing is watched.
   void begin_step(const StepMode& mode) {
     require_rest();
     mode_ = mode;

@@ -73,7 +73,7 @@ class LoggedCommunication : public TrainingCommunication {
 
 class TimedCommunicationTest : public ::testing::Test {
  protected:
-  /// Three all-reduces, at 0, 1 and 2, and waits for the second, the first and the third.
+  /// Starts three all-reduces, at 0, 1 and 2, and waits for the second, the first and the third.
   void step(const StepMode& mode) {
     timed.begin_step(mode);
     std::vector<CommunicationTicket> tickets;
@@ -163,7 +163,7 @@ TEST_F(TimedCommunicationTest, RefusesStepsThatLeaveOperationsUnderWay) {
   EXPECT_NO_THROW(timed.end_step());
 }
 
-/// The parameters after some steps of a rank of its own.
+/// Returns the parameters after some steps of a rank of its own.
 std::vector<double> trained(TrainingStrategy strategy, const StepMode& mode) {
   TrainingCase alone;
   alone.ranks = 1;
@@ -191,7 +191,7 @@ std::vector<double> trained(TrainingStrategy strategy, const StepMode& mode) {
   return parameters_of(run.model());
 }
 
-/// So a step of ddp of which nothing is performed stands for one of `none`.
+/// Shows that a step of ddp that performs nothing stands for one of `none`.
 TEST(TimedTraining, TrainsTheSameHoweverItIsTimed) {
   const auto expected = trained(TrainingStrategy::none, {});
   EXPECT_EQ(trained(TrainingStrategy::ddp, {.last = 0}), expected);

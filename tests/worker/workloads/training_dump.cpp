@@ -155,7 +155,7 @@ void write_index(const Options& options, const ParameterTable& table,
   if (!file) throw UsageError(fmt::format("cannot write to {}", options.out.string()));
 }
 
-/// The index is written last: where it is, the other files are complete.
+/// Writes the index last: if it is there, the other files are complete.
 void dump(const Options& options) {
   std::filesystem::create_directories(options.out);
   std::filesystem::remove(options.out / "index.json");
@@ -206,7 +206,7 @@ void add_options(CLI::App& app, Options& options) {
                "cuBLASLt's first algorithm for each product instead of the fastest");
 }
 
-/// The exit status.
+/// Returns the exit status.
 int run(int argc, char** argv) {
   Options options;
   CLI::App app(kDescription, "training_dump");

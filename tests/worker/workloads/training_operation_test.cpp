@@ -123,7 +123,7 @@ class SpoiltBackend : public Backend {
 /// A training of the tiny model, of which one rank's communication can be spoilt.
 class TrainingCheck : public RankTest {
  protected:
-  /// Collective.
+  /// Opens the strategy's step with no faults; collective.
   void open(const std::string& strategy) {
     std::string name = "gpt2_step/fp64/tiny/np" + std::to_string(session->ranks());
     if (!strategy.empty()) name += '/' + strategy;
@@ -141,7 +141,7 @@ class TrainingCheck : public RankTest {
   }
   static bool is_last() { return session->rank() == session->ranks() - 1; }
 
-  /// One rank after the other has its gradients summed before the check's step.
+  /// Counts the passes before the check's step, each of which sums one rank's gradients.
   static std::int64_t passes_before_step() { return session->ranks(); }
 
   SpoiltBackend backend_{make_mpi_backend(*session, Bytes{1 << 20})};
@@ -168,7 +168,7 @@ TEST_F(TrainingCheck, AssumesNoProtocolWhereNothingIsSent) {
   }
 }
 
-// Under zero2 and zero3 a rank's sums decide what all get: their parameters stay alike.
+// Spoils sums that under zero2 and zero3 all ranks get parts of: their parameters stay alike.
 TEST_F(TrainingCheck, FindsSumsThatAreOthers) {
   for (const char* strategy : {"", "zero2", "zero3"}) {
     open(strategy);
@@ -192,7 +192,7 @@ TEST_F(TrainingCheck, FindsParametersThatWentApartInTheStepAlone) {
   EXPECT_THAT(result.first_wrong, HasSubstr("parameters"));
 }
 
-// All ranks get the same wrong parameters, after sums were found to be right.
+// Gives all ranks the same wrong parameters, after sums were found to be right.
 TEST_F(TrainingCheck, FindsALossThatIsNoNumber) {
   open("zero3");
   operation_->run(1);

@@ -82,20 +82,20 @@ TrainingCase training(TrainingStrategy strategy) {
   return result;
 }
 
-/// Its gradients are less than 1 MiB.
+/// Keeps the default limit of buckets, as its gradients are less than 1 MiB.
 TrainingCase with_one_bucket(TrainingCase like) {
   like.settings.buckets = {};
   return like;
 }
 
-/// Where an event stands in a log; its size if nowhere.
+/// Returns where an event stands in a log; its size if nowhere.
 std::size_t place_of(const EventLog& events, const std::string& what, std::int64_t number) {
   const auto found = std::ranges::find_if(
       events, [&](const Event& event) { return event.what == what && event.number == number; });
   return static_cast<std::size_t>(found - events.begin());
 }
 
-/// The reductions of a step's buckets.
+/// Picks the reductions of a step's buckets.
 std::vector<Event> reductions_in(const EventLog& events, TrainingStrategy strategy) {
   const char* const what = strategy == TrainingStrategy::ddp ? "all_reduce" : "reduce_scatter";
   std::vector<Event> result;
@@ -117,7 +117,7 @@ class TrainingOverMpi : public RankTest {
     session->barrier();
   }
 
-  /// This rank's part.
+  /// Trains this rank's part.
   static RankResult train_here(Backend& backend, const TrainingCase& how) {
     EventLog log;
     TrainingRun run = make_run(
@@ -137,7 +137,7 @@ class TrainingOverMpi : public RankTest {
     return result;
   }
 
-  /// Collective: of each step, over ranks; empty but on rank 0.
+  /// Returns each step's mean over ranks; empty but on rank 0. Collective.
   static std::vector<double> mean_losses(TrainingStrategy strategy) {
     return mean_losses(results_[strategy]);
   }
@@ -218,7 +218,7 @@ TEST_F(TrainingOverMpi, LearnsTheSameWhateverItsBuckets) {
   }
 }
 
-/// Each shards out the sums in its own way, and so rounds them in its own way.
+/// Allows for rounding: each shards out the sums, and so rounds them, in its own way.
 TEST_F(TrainingOverMpi, ShardedStrategiesFollowDdp) {
   const std::vector<double> ddp = mean_losses(TrainingStrategy::ddp);
   expect_near(mean_losses(TrainingStrategy::zero2), ddp);

@@ -27,7 +27,7 @@ constexpr std::array kStrategies{TrainingStrategy::ddp, TrainingStrategy::zero2,
 constexpr BatchShape kShape{4, 32};
 constexpr int kSteps = 4;
 
-/// Of the whole way that parameters went, as AdamW goes a step of full length either way where a
+/// Shares of the whole way that parameters went, as AdamW goes a full step either way where a
 /// gradient is nothing but rounding. A rank that trains for itself is further off than the second.
 constexpr double kRounding = 0.01;
 constexpr double kOtherTraining = 0.1;
@@ -73,7 +73,7 @@ Trained train(TrainingParts parts, TrainingStrategy strategy) {
   return result;
 }
 
-/// Collective.
+/// Trains with the other ranks; collective.
 Trained train_together(TrainingStrategy strategy) {
   TrainingParts parts;
   parts.model = make_model(kShape);
@@ -81,7 +81,7 @@ Trained train_together(TrainingStrategy strategy) {
   return train(std::move(parts), strategy);
 }
 
-/// One rank with the samples of all, on this rank's GPU.
+/// Trains one rank with the samples of all, on this rank's GPU.
 Trained train_alone(int ranks) {
   ThreadExchange nobody(1);
   EventLog log;
@@ -103,7 +103,7 @@ class TrainingOverNccl : public RankTest {
     session->barrier();
   }
 
-  /// Collective: of each step, over ranks; empty but on rank 0.
+  /// Returns each step's mean over ranks; empty but on rank 0. Collective.
   static std::vector<double> mean_losses(TrainingStrategy strategy) {
     const std::vector<double>& own = results_[strategy].losses;
     const std::vector<double> all = session->gather(own);
@@ -114,7 +114,7 @@ class TrainingOverNccl : public RankTest {
     return means;
   }
 
-  /// How far parameters are from those of one rank, as a share of how far these went.
+  /// Returns how far parameters are from those of one rank, as a share of how far these went.
   static double distance_of(const std::vector<double>& parameters) {
     double difference = 0.0;
     double way = 0.0;

@@ -75,7 +75,7 @@ std::unique_ptr<TrainingModel> make_model(kernels::TrainingPrecision precision) 
   return make_gpu_model(options);
 }
 
-/// Over which the learning rate hardly falls.
+/// Makes a training so long that the learning rate hardly falls.
 TrainingSettings long_training() {
   TrainingSettings settings;
   settings.steps = 1 << 20;
@@ -148,7 +148,7 @@ class OverlapMeasurement {
   static constexpr std::size_t kWatchedAll = 5;
   static constexpr std::size_t kAlone = 6;
 
-  /// The first step is discarded.
+  /// Runs a block of steps and discards the first one.
   void run_block(Arm& arm) {
     session_.barrier();
     if (arm.is_training) {
@@ -172,9 +172,9 @@ class OverlapMeasurement {
     communication_->end_step();
   }
 
-  /// All operations of a step in their order, so that each finds the caches as others leave them;
-  /// the host has enqueued them when the first one starts. What it leaves of the gradients nobody
-  /// reads.
+  /// Performs all operations of a step in their order, so that each finds the caches as others
+  /// leave them; the host has enqueued them when the first one starts. What it leaves of the
+  /// gradients nobody reads.
   void reduce_alone(const StepMode& mode) {
     gpu::check(kernels::warm_up(stream_, kSettling));
     communication_->begin_step(mode);
@@ -186,7 +186,7 @@ class OverlapMeasurement {
     communication_->end_step();
   }
 
-  /// Of rank 0; elsewhere empty.
+  /// Returns the steps of all ranks on rank 0; none elsewhere.
   std::vector<RankSteps> gathered(const Arm& arm) {
     const std::vector<double> all = session_.gather(arm.marked);
     std::vector<RankSteps> ranks;
@@ -218,7 +218,7 @@ class OverlapMeasurement {
   std::int64_t next_step_ = 0;
 };
 
-/// Rank 0 prints what may matter of the environment.
+/// Prints what may matter of the environment; on rank 0.
 void print_settings(const OverlapOptions& options) {
   fmt::print("NCCL {}, stream of communication with {} priority", nccl_library_version(),
              options.has_usual_priority ? "usual" : "the highest");

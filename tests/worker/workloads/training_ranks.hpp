@@ -30,7 +30,7 @@ class WatchedModel : public TrainingModel {
     learn({0, model_->table().count()});
   }
 
-  /// From now on all parameters outside of `owned` are poisoned when a step begins, and those of a
+  /// Poisons from now on all parameters outside of `owned` when a step begins, and those of a
   /// segment after its forward and its backward. The token embedding, once gathered for the last
   /// segment, stays until backward has ended.
   void keep_only(std::span<const ParameterRange> owned) {
@@ -188,7 +188,7 @@ struct RankResult {
   std::vector<std::uint64_t> sum_hashes;  ///< of this rank's part, where one rank contributes
 };
 
-/// One rank's part, of which `log` is to hear.
+/// Makes one rank's part, of which `log` is to hear.
 inline TrainingRun make_run(const TrainingCase& training,
                             std::unique_ptr<TrainingCommunication> communication, EventLog& log) {
   auto model = std::make_unique<WatchedModel>(
@@ -229,7 +229,7 @@ inline RankResult train_rank(const TrainingCase& training, ThreadExchange& excha
   return result;
 }
 
-/// The same on one rank with the samples of all.
+/// Puts the same on one rank with the samples of all.
 inline TrainingCase one_rank(TrainingCase like) {
   like.shape.samples *= like.ranks;
   like.ranks = 1;
@@ -237,7 +237,7 @@ inline TrainingCase one_rank(TrainingCase like) {
   return like;
 }
 
-/// Every rank's result. Throws what the first rank threw that failed.
+/// Returns every rank's result. Throws what the first rank threw that failed.
 inline std::vector<RankResult> train(const TrainingCase& training) {
   ThreadExchange exchange(training.ranks);
   std::vector<RankResult> results(static_cast<std::size_t>(training.ranks));
@@ -259,14 +259,14 @@ inline std::vector<RankResult> train(const TrainingCase& training) {
   return results;
 }
 
-// Losses are sums over 32 to 128 tokens; AdamW divides gradients by their own size or 1e-8, so that
-// differences of 1e-17 grow to 1e-9 of the learning rate.
+// Allows 1e-10: losses are sums over 32 to 128 tokens; AdamW divides gradients by their own size or
+// 1e-8, so that differences of 1e-17 grow to 1e-9 of the learning rate.
 inline void expect_near(const std::vector<double>& values, const std::vector<double>& expected) {
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], 1e-10) << i;
 }
 
-/// The mean loss of all ranks after each step.
+/// Returns the mean loss of all ranks after each step.
 inline std::vector<double> mean_losses(const std::vector<RankResult>& results) {
   std::vector<double> means(results.front().losses.size(), 0.0);
   for (const RankResult& result : results) {

@@ -33,7 +33,7 @@ TrainingCase training(TrainingStrategy strategy, int ranks) {
   return result;
 }
 
-/// For what every step does alike. The second step begins with what the first one left.
+/// Shows what every step does alike. The second begins with what the first one left.
 TrainingCase two_steps(TrainingStrategy strategy, int ranks) {
   TrainingCase result = training(strategy, ranks);
   result.steps = 2;
@@ -47,7 +47,7 @@ std::vector<Event> only(const EventLog& events, const std::string& what) {
   return result;
 }
 
-/// Where an event stands in the log; its size if nowhere.
+/// Returns where an event stands in the log; its size if nowhere.
 std::size_t place_of(const EventLog& events, const std::string& what, std::int64_t number) {
   const auto found = std::ranges::find_if(
       events, [&](const Event& event) { return event.what == what && event.number == number; });
@@ -105,8 +105,8 @@ TEST(TrainingRun, TakesRanksThatDivideNothingUnderDdp) {
   expect_near(mean_losses(results), train(one_rank(training(kDdp, 3))).front().losses);
 }
 
-/// What a rank of a training in double precision sends by the formulas of training_payload(), and
-/// for the all-reduce of the gradients' norm.
+/// Returns what a rank of a training in double precision sends by the formulas of
+/// training_payload(), and for the all-reduce of the gradients' norm.
 double bytes_of_a_step(TrainingStrategy strategy, int ranks) {
   const ParameterTable table(kSmall);
   constexpr double kNumber = 8.0;
@@ -235,7 +235,7 @@ TEST(TrainingRun, ProgressesAfterEverySegment) {
   }
 }
 
-/// The ranks whose part of the sums is not what the one rank gave that contributed.
+/// Finds the ranks whose part of the sums is not what the one rank gave that contributed.
 std::vector<int> wrong_sums(const std::vector<RankResult>& results) {
   std::vector<int> wrong;
   for (std::size_t rank = 0; rank < results.size(); ++rank) {
