@@ -90,7 +90,7 @@ class Rank {
         cudaMemcpy(data(), numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice));
   }
 
-  /// When all that was enqueued is done.
+  /// Waits for all that was enqueued, and returns the output.
   std::vector<float> read(std::int64_t elements) const {
     stream_.synchronize();
     std::vector<float> numbers(static_cast<std::size_t>(elements));
@@ -156,7 +156,7 @@ class AllReduceKernels : public test::GpuTest {
 
   cudaError_t enqueue(int rank) const { return enqueue(rank, setting_.elements); }
 
-  /// Of the first `elements`.
+  /// Enqueues the operation on the first `elements`.
   cudaError_t enqueue(int rank, std::int64_t elements) const {
     const Rank& own = *ranks_[static_cast<std::size_t>(rank)];
     return all_reduce(setting_.method, regions_of(rank), own.offsets(), setting_.type, elements,
@@ -179,7 +179,7 @@ class AllReduceKernels : public test::GpuTest {
     }
   }
 
-  /// Several operations on the same scratch, the data new each time.
+  /// Runs several operations on the same scratch, the data new each time.
   void run(const Setting& setting) {
     SCOPED_TRACE(describe(setting));
     set_up(setting);
@@ -253,8 +253,8 @@ TEST_F(AllReduceKernels, WorkInPlaceInHalfPrecision) {
   }
 }
 
-/// So much data for so few blocks that each takes several turns: of 16 chunks of 16 KiB of a share
-/// for each of two parts.
+/// Gives so few blocks so much data that each takes several turns: of 16 chunks of 16 KiB of a
+/// share for each of two parts.
 TEST_F(AllReduceKernels, GoRoundTheRingMoreThanOnce) {
   for (int ranks = 2; ranks <= kMostRanks; ++ranks) {
     for (const int blocks : {1, 3}) {
@@ -296,8 +296,8 @@ TEST_F(AllReduceKernels, KeepStepOverManyLaunchesOfAGraph) {
   }
 }
 
-/// Each operation's output is the next one's input, so that one that takes what another has left
-/// in scratch gives a wrong power.
+/// Feeds each operation's output to the next one, so that one that takes what another has left in
+/// scratch gives a wrong power.
 TEST_F(AllReduceKernels, FollowEachOtherWithDataOfTheirOwn) {
   constexpr int kOperations = 8;
   constexpr int kRanks = 4;
@@ -322,8 +322,8 @@ TEST_F(AllReduceKernels, FollowEachOtherWithDataOfTheirOwn) {
   }
 }
 
-/// As the pieces of a large operation, of which the last is smaller. Whole vectors, as the rest of
-/// one is anybody's.
+/// Takes sizes as those of a large operation's pieces, of which the last is smaller: whole vectors,
+/// as the rest of one is anybody's.
 TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
   constexpr int kRanks = 4;
   constexpr std::int64_t kMost = 30'012;
@@ -358,7 +358,7 @@ TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
   }
 }
 
-/// The kernels end without an error, and later ones soon.
+/// Expects the kernels to end without an error, and later ones soon.
 TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
   const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
   auto* const report = static_cast<WaitReport*>(memory.data());
@@ -386,7 +386,7 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
   }
 }
 
-/// The other rank's data come, by a method that has no signal for what these wait for last.
+/// Sends the other rank's data by a method that has no signal for what these wait for last.
 TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotFinish) {
   const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
   auto* const report = static_cast<WaitReport*>(memory.data());
@@ -417,7 +417,7 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotFinish) {
   }
 }
 
-/// In a process of its own, which can do no more with its device then.
+/// Runs in a process of its own, which can do no more with its device then.
 TEST_F(AllReduceKernels, EndWithAnErrorWhereNobodyAsksForAReport) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto wait_in_vain = [&] {
@@ -453,7 +453,7 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::float32, 2, 1, 2, two_shot, 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll, 100), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll16, 100), cudaErrorInvalidValue);
-  // Of four to an item; an item's number and a grid must fit 32 bits.
+  // Four to an item; an item's number and a grid must fit 32 bits.
   constexpr std::int64_t kTooMany = 4 * ((std::int64_t{1} << 32) - kMostBlocks * kAllReduceThreads);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, two_shot, kTooMany), cudaErrorInvalidValue);
   // No device has room for so many at once.

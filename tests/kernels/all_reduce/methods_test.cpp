@@ -15,7 +15,7 @@ std::string blocks_of(bool is_chosen, int bytes) {
   return bytes > 0 ? fmt::format("{} B", bytes) : "fixed";
 }
 
-/// A method's line in README.md's table.
+/// Writes a method's line in README.md's table.
 std::string row_of(const AllReduceTraits& m) {
   return fmt::format("| `{}` | {} | {}, {} | {} | {} | {} | {} | {} |", m.name, m.form, m.algorithm,
                      m.protocol, m.sent, m.waits, blocks_of(m.has(kByP2p), m.p2p_block_bytes),

@@ -27,7 +27,7 @@ int blocks_of(std::int64_t bytes, int ranks, AllReducePath path = p2p_atomics) {
 constexpr std::int64_t kKibibyte = 1 << 10;
 constexpr std::int64_t kMebibyte = 1 << 20;
 
-/// Each pair of sizes is on two sides of a crossover that was measured.
+/// Puts each pair of sizes on two sides of a crossover that was measured.
 TEST(AllReduceChoice, IsTheFastestOfPeersThatWasMeasured) {
   if (!is_built(AllReduceMethod::ll16)) GTEST_SKIP() << "not with this compiler";
   using enum AllReduceMethod;
@@ -49,14 +49,14 @@ TEST(AllReduceChoice, IsTheFastestOfPeersThatWasMeasured) {
   }
 }
 
-/// A partial sum of half precision would be rounded at every rank.
+/// Avoids partial sums of half precision, which would be rounded at every rank.
 TEST(AllReduceChoice, SendsNoPartialSumsOfHalfPrecision) {
   for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
     EXPECT_EQ(choice_of(1024 * kMebibyte, 4, p2p_atomics, type).method, AllReduceMethod::two_shot);
   }
 }
 
-/// 16 bytes need not arrive as one there.
+/// Avoids them as 16 bytes need not arrive as one there.
 TEST(AllReduceChoice, KeepsFromWholeVectorsWherePeersHaveNoAtomics) {
   using enum AllReduceMethod;
   for (int ranks = 2; ranks <= 8; ++ranks) {

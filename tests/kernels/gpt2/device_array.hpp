@@ -20,18 +20,18 @@ namespace linkgain::kernels {
 using Values = std::vector<double>;
 using Bits = std::vector<std::uint8_t>;
 
-/// What an element of the type holds of a value.
+/// Returns what an element of the type holds of a value.
 inline double rounded_to(ElementType type, double value) {
   if (type == ElementType::float32) return static_cast<double>(static_cast<float>(value));
   return static_cast<double>(test::from_bfloat16(test::to_bfloat16(static_cast<float>(value))));
 }
 
-/// Half the distance of neighbouring numbers, relative to them.
+/// Returns half the distance of neighbouring numbers, relative to them.
 inline double rounding_error(ElementType type) {
   return type == ElementType::float32 ? 0x1p-24 : 0x1p-8;
 }
 
-/// Numbers in -scale … scale that the type has, others for each seed.
+/// Draws numbers in -scale … scale that the type has, others for each seed.
 inline Values noise(ElementType type, std::uint64_t seed, std::int64_t count, double scale = 1.0) {
   Values values(static_cast<std::size_t>(count));
   std::uint64_t state = mix(seed + 1);
@@ -75,13 +75,13 @@ class DeviceArray {
     gpu::check(cudaDeviceSynchronize());
   }
 
-  /// After all work of the device: what is no number in any type of floating point.
+  /// Waits for the device, and writes what is no number in any type of floating point.
   void poison() const {
     gpu::check(cudaDeviceSynchronize());
     write_bits(Bits(size_, 0xff));
   }
 
-  /// After all work of the device. Sees to the guards.
+  /// Waits for the device, checks the guards and returns the bits.
   Bits bits() const {
     Bits all(begin_ + size_ + kGuard);
     gpu::check(cudaDeviceSynchronize());
@@ -136,12 +136,12 @@ class DeviceArray {
   gpu::DeviceBuffer memory_;
 };
 
-/// Scratch of `bytes` with other contents than a kernel may rely on.
+/// Makes scratch of `bytes` with other contents than a kernel may rely on.
 inline DeviceArray scratch_of(std::int64_t bytes) {
   return {ElementType::float32, (bytes + 3) / 4};
 }
 
-/// |actual - expected| <= relative * |expected| + absolute, everywhere.
+/// Expects |actual - expected| <= relative * |expected| + absolute everywhere.
 inline void expect_close(const Values& actual, const Values& expected, double relative,
                          double absolute) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -165,7 +165,7 @@ class CheckedSums {
     terms_[place] += 1.0;
   }
 
-  /// Sums of terms that are within `term_error` are within `relative` of the sum of all sizes.
+  /// Allows `term_error` for each term and `relative` of the sum of all sizes.
   void expect(const Values& actual, double relative, double term_error) const {
     ASSERT_EQ(actual.size(), sums_.size());
     for (std::size_t i = 0; i < actual.size(); ++i) {

@@ -17,8 +17,8 @@ struct Case {
   std::int64_t elements() const { return shape.rows * shape.channels; }
 };
 
-/// Samples of lengths up to all positions; numbers of elements beyond 2^34 too, whose blocks of
-/// random words need more than 32 bits.
+/// Lists samples of lengths up to all positions, and numbers of elements beyond 2^34, whose blocks
+/// of random words need more than 32 bits.
 std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const double probability : {0.0, 0.1, 0.5}) {
@@ -33,7 +33,7 @@ std::vector<Case> cases() {
   return cases;
 }
 
-/// Half of them the same, so that its rows are many pieces.
+/// Gives half of them the same token, so that its rows are many pieces.
 std::vector<std::int32_t> tokens_of(const Case& embedding) {
   std::vector<std::int32_t> tokens;
   for (std::int64_t i = 0; i < embedding.shape.rows; ++i) {

@@ -33,7 +33,7 @@ double gelu_slope(double x) {
   return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * slope;
 }
 
-/// Mostly where GELU bends, with some large ones.
+/// Returns values mostly where GELU bends, with some large ones.
 Values gelu_inputs(ElementType type, std::int64_t count) {
   Values values = noise(type, 7, count, 6.0);
   const double extremes[] = {0.0, -0.0, 100.0, -100.0, 1e4, -1e4, 1e-30, -12.0};
@@ -50,8 +50,8 @@ std::string name_of(ElementType type, const Shape& shape) {
 
 class Gelu : public test::GpuTest {};
 
-/// An exponent below 30 has a relative error of 3 * 2^-24 from its polynomial, which its power has
-/// 21 times, and the power 2^-22 of its own; further out GELU is below 1e-8 or x itself.
+/// Allows an exponent below 30 a relative error of 3 * 2^-24 from its polynomial, which its power
+/// has 21 times, and the power 2^-22 of its own; further out GELU is below 1e-8 or x itself.
 TEST_F(Gelu, is_the_tanh_form) {
   const gpu::Stream stream;
   for (const ElementType type : kActivationTypes) {

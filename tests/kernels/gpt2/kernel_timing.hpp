@@ -25,7 +25,7 @@ class BufferSet {
 
   std::int64_t bytes() const { return used_; }
 
-  /// Positive numbers around 1, so that no kernel meets what is no number; float32 or bfloat16.
+  /// Fills in positive numbers around 1, float32 or bfloat16, so that no kernel meets a NaN.
   void* values(ElementType type, std::int64_t count) {
     void* place = take(count * traits_of(type).bytes);
     if (memory_ == nullptr) return place;
@@ -117,7 +117,7 @@ class KernelTimer {
 
   PreparedKernel prepare(const TimedKernel& kernel) const { return {kernel, cache_bytes_}; }
 
-  /// Of one launch in a row of them: the median of some rows.
+  /// Times one launch in a row of them: the median of some rows.
   double microseconds(const PreparedKernel& kernel) const {
     constexpr double kRow = 3e3;  // microseconds
     constexpr std::size_t kFewest = 10;

@@ -6,9 +6,9 @@ namespace {
 /// A sum of columns passes through fewer than 80 roundings of 2^-24 of what was added up: one for
 /// each row of a warp, each of 8 warps, and 32 for up to 256 blocks.
 constexpr double kSumError = 5e-6;
-/// Of normalised values, below 4 each.
+/// For normalised values, below 4 each.
 constexpr double kNormalisedError = 4e-6;
-/// Of the stream's gradient, below 10: twice a normalised value times a correlation, both below 4.
+/// For the stream's gradient, below 10: twice a normalised value times a correlation, both below 4.
 constexpr double kStreamError = 3e-5;
 
 struct BackwardForm {

@@ -18,7 +18,7 @@ struct NormCase {
   double dropout;
 
   std::int64_t elements() const { return shape.rows * shape.channels; }
-  /// In the middle of a batch.
+  /// Begins in the middle of a batch.
   MatrixDropout mask() const { return {dropout_mask(5, 3, 2, dropout), 64 * elements()}; }
 };
 

@@ -186,7 +186,7 @@ TimedKernel timed_squared_norm() {
           }};
 }
 
-/// In bfloat16 with the copy that it writes.
+/// Times bfloat16 with the copy that it writes.
 TimedKernel timed_adam(ElementType type) {
   const bool has_copy = type == ElementType::bfloat16;
   const std::int64_t bytes = kParameters * (7 * kFloatBytes + (has_copy ? bytes_of(type) : 0));

@@ -39,8 +39,8 @@ class TokenList {
   std::vector<std::int32_t> words_;
 };
 
-/// Every row is in exactly one piece, of its token, and in order; pieces are of allowed size; those
-/// of a token with several are merged, with partial sums that nobody else has.
+/// Expects every row in exactly one piece, of its token, and in order; pieces of allowed size;
+/// those of a token with several merged, with partial sums that nobody else has.
 void expect_complete(const std::vector<std::int32_t>& tokens) {
   const TokenList list(tokens);
   const TokenRowsLayout layout{static_cast<std::int64_t>(tokens.size())};

@@ -52,7 +52,7 @@ TEST_F(ParameterMemory, has_the_hosts_hash) {
   }
 }
 
-/// Every bit: models on hosts and devices begin alike.
+/// Compares every bit: models on hosts and devices begin alike.
 TEST_F(ParameterMemory, begins_with_the_hosts_weights) {
   const gpu::Stream stream;
   constexpr std::int64_t kCount = 300'001;

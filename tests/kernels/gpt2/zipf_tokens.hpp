@@ -8,7 +8,7 @@
 
 namespace linkgain::kernels {
 
-/// By Zipf's law, as in texts: token k about in proportion to 1 / (k + 1). The same every time.
+/// Draws the same tokens every time by Zipf's law: token k about in proportion to 1 / (k + 1).
 inline std::vector<std::int32_t> zipf_tokens(std::int64_t count, int vocabulary) {
   std::vector<std::int32_t> tokens;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -19,7 +19,7 @@ constexpr double kSoonMicroseconds = 200e3;
 /// Both sides on one device, as kernels that run at once.
 class ExchangeKernel : public test::GpuTest {
  protected:
-  /// What each saw, where the second one has the fault.
+  /// Returns what each saw, if the second one has the fault.
   static std::array<ExchangeReport, 2> exchange_of(std::int64_t words, std::uint32_t rounds,
                                                    ExchangeFault fault, double limit_microseconds) {
     const Bytes inbox{exchange_inbox_bytes(words)};

@@ -27,7 +27,7 @@ class Hold : public test::GpuTest {
   std::uint32_t* gate() const { return static_cast<std::uint32_t*>(memory_->data()); }
   void set(std::uint32_t value) const { std::atomic_ref<std::uint32_t>(*gate()).store(value); }
 
-  /// Device time of a hold whose gate nobody touches.
+  /// Returns the device time of a hold whose gate nobody touches.
   Seconds time_of(std::uint32_t value, double microseconds) const {
     const gpu::Stream stream;
     gpu::Event start;
@@ -70,7 +70,7 @@ TEST_F(Hold, AnOpenGateDoesNotHold) {
   EXPECT_LE(time_of(6, 50e3).value, 5e-3);
 }
 
-/// Counters wrap: 2 is three past 2^32 - 1.
+/// Lets counters wrap: 2 is three past 2^32 - 1.
 TEST_F(Hold, CountsPastTheLargestNumber) {
   set(2);
   time_of(1, 100.0);
@@ -91,7 +91,7 @@ using gpu::check;
 
 class Busy : public test::GpuTest {
  protected:
-  /// Device time of one launch.
+  /// Returns the device time of one launch.
   static Seconds time_of(double microseconds, int blocks) {
     const gpu::Stream stream;
     gpu::Event start;

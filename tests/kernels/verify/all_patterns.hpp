@@ -56,7 +56,7 @@ std::vector<Value> inputs_at(const Pattern& pattern, std::int64_t index) {
   return inputs;
 }
 
-/// What of the inputs is combined: with mulsum each times its rank's factor.
+/// Returns what of the inputs is combined: with mulsum each times its rank's factor.
 template <typename Value>
 std::vector<Value> operands_at(const Pattern& pattern, std::int64_t index) {
   std::vector<Value> operands = inputs_at<Value>(pattern, index);

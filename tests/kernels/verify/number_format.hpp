@@ -38,7 +38,7 @@ inline FloatFormat format_of(ElementType type) {
   return {24, 8, 127, 0x7fc00000};
 }
 
-/// Rounded to the nearest number of the type, ties to even. Overflow is not modelled.
+/// Rounds to the nearest number of the type, ties to even. Overflow is not modelled.
 inline double round_to(ElementType type, double value) {
   if (value == 0.0 || type == ElementType::float64) return value;
   const FloatFormat format = format_of(type);
@@ -47,7 +47,7 @@ inline double round_to(ElementType type, double value) {
   return std::nearbyint(value / quantum) * quantum;
 }
 
-/// The bits of a number that the floating type represents.
+/// Returns the bits of a number that the floating type represents.
 inline std::uint64_t encode_float(ElementType type, double value) {
   const FloatFormat format = format_of(type);
   const int fraction_bits = format.significand_bits - 1;
@@ -64,7 +64,7 @@ inline std::uint64_t encode_float(ElementType type, double value) {
   return sign << (fraction_bits + format.exponent_bits) | magnitude;
 }
 
-/// The number that the bits stand for. Only float8e4m3's all-ones is NaN, and it has no infinity.
+/// Reads bits as a number. Only float8e4m3's all-ones is NaN, and it has no infinity.
 inline double decode_float(ElementType type, std::uint64_t bits) {
   const FloatFormat format = format_of(type);
   const int fraction_bits = format.significand_bits - 1;
@@ -84,24 +84,24 @@ inline double decode_float(ElementType type, std::uint64_t bits) {
   return sign * std::ldexp(static_cast<double>(hidden + fraction), power);
 }
 
-/// Of a type that has infinity.
+/// Needs a type that has infinity.
 inline std::uint64_t infinity_bits(ElementType type) {
   const FloatFormat format = format_of(type);
   return ((std::uint64_t{1} << format.exponent_bits) - 1) << (format.significand_bits - 1);
 }
 
-/// The lowest bits of a type's width.
+/// Keeps the lowest bits of a type's width.
 inline std::uint64_t truncate(ElementType type, std::uint64_t bits) {
   const int width = 8 * traits_of(type).bytes;
   return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
 }
 
-/// Bits of an integer type, wrapped modulo 2^bits.
+/// Wraps an integer modulo 2^bits of its type.
 inline std::uint64_t encode_integer(ElementType type, std::int64_t value) {
   return truncate(type, static_cast<std::uint64_t>(value));
 }
 
-/// The integer that bits stand for; uint64 above the range of the result comes out negative.
+/// Reads bits as an integer; uint64 above the range of the result comes out negative.
 inline std::int64_t decode_integer(ElementType type, std::uint64_t bits) {
   const int unused = 64 - 8 * traits_of(type).bytes;
   if (!traits_of(type).is_signed) return static_cast<std::int64_t>(truncate(type, bits));
@@ -115,7 +115,7 @@ inline double decode(ElementType type, std::uint64_t bits) {
                                    : static_cast<double>(static_cast<std::uint64_t>(value));
 }
 
-/// An element as it lies in memory (little-endian, as everywhere CUDA runs).
+/// Appends an element as it lies in memory (little-endian, as everywhere CUDA runs).
 inline void append(std::vector<std::uint8_t>& memory, ElementType type, std::uint64_t bits) {
   for (int byte = 0; byte < traits_of(type).bytes; ++byte) {
     memory.push_back(static_cast<std::uint8_t>(bits >> (8 * byte)));

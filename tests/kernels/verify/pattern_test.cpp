@@ -113,7 +113,7 @@ TEST(Pattern, integer_averages_truncate_toward_zero) {
   EXPECT_TRUE(seen);
 }
 
-/// How often two neighbours of some kind put in the same, against how often chance would have it.
+/// Expects two neighbours of some kind to put in the same as often as chance would have it.
 void expect_independent(const Pattern& pattern, int other_rank, std::int64_t index_step,
                         std::uint32_t other_seed) {
   int same = 0;

@@ -37,7 +37,7 @@ inline double combine(ReductionKind reduction, double a, double b) {
   return 0.0;
 }
 
-/// One rank after the other.
+/// Combines one rank after the other.
 template <typename Value, typename Combine>
 Value reduce_in_sequence(const std::vector<Value>& values, Combine combine_two) {
   Value result = values.front();
@@ -45,7 +45,7 @@ Value reduce_in_sequence(const std::vector<Value>& values, Combine combine_two) 
   return result;
 }
 
-/// Neighbours first, then pairs of them.
+/// Combines neighbours first, then pairs of them.
 template <typename Value, typename Combine>
 Value reduce_as_tree(std::vector<Value> values, Combine combine_two) {
   while (values.size() > 1) {
@@ -59,7 +59,7 @@ Value reduce_as_tree(std::vector<Value> values, Combine combine_two) {
   return values.front();
 }
 
-/// The results of the orders that rings (from every start, both ways round) and trees use.
+/// Returns the results of the orders that rings (from every start, both ways round) and trees use.
 template <typename Value, typename Combine>
 std::vector<Value> reduce_in_all_orders(std::vector<Value> values, Combine combine_two) {
   std::vector<Value> results;
@@ -74,7 +74,7 @@ std::vector<Value> reduce_in_all_orders(std::vector<Value> values, Combine combi
   return results;
 }
 
-/// What a floating type's own arithmetic gives, rounding after every step, in every order.
+/// Returns what a floating type's own arithmetic gives, rounding after every step, in every order.
 inline std::vector<double> simulate_floats(ElementType type, ReductionKind reduction,
                                            std::vector<double> inputs, AverageWay way) {
   const auto rounded = [type](double value) { return round_to(type, value); };
@@ -99,7 +99,7 @@ inline std::vector<double> simulate_floats(ElementType type, ReductionKind reduc
   return results;
 }
 
-/// What an integer type's own arithmetic gives, wrapping after every step, in every order.
+/// Returns what an integer type's own arithmetic gives, wrapping after every step, in every order.
 inline std::vector<std::int64_t> simulate_integers(ElementType type, ReductionKind reduction,
                                                    const std::vector<std::int64_t>& inputs) {
   const auto wrapped = [type](std::int64_t value) {

@@ -38,7 +38,7 @@ std::uint64_t encode(ElementType type, double value) {
                                     : encode_float(type, value);
 }
 
-/// What a right library leaves: for averages that round, what adding up rank after rank gives.
+/// Returns a right library's result: for averages that round, that of adding up rank after rank.
 std::uint64_t right_bits(const Pattern& pattern, std::int64_t index) {
   if (!is_floating(pattern)) {
     return encode_integer(pattern.type, expected_integer(pattern, index));
@@ -69,7 +69,7 @@ Memory input_of(const Pattern& pattern, int rank, std::int64_t count, std::int64
   return memory;
 }
 
-/// Something wrong in place of `right`: the lowest bit where results are exact, else far away.
+/// Spoils `right`: in the lowest bit if results are exact, else far away.
 std::uint64_t corrupted(const Pattern& pattern, std::uint64_t right) {
   if (pattern.relative_error == 0.0) return right ^ 1;
   return encode_float(pattern.type, -decode_float(pattern.type, right));
@@ -93,7 +93,7 @@ class Verification : public test::GpuTest {
 
   CheckResult* device_result() const { return static_cast<CheckResult*>(result_->data()); }
 
-  /// What the checks since the last call found.
+  /// Returns what the checks since the last call found.
   CheckResult take_result() {
     CheckResult result;
     const Memory memory = test::download(*result_, *stream_);
@@ -294,7 +294,7 @@ TEST_F(Verification, checks_another_ranks_input) {
     for (const int other : {0, 1, 3}) {
       check(check_input(buffer.data(), kCount, kFirstIndex, pattern, other, device_result(),
                         stream_->get()));
-      // Of uint8's eleven values, the fewest, one in eleven agrees by chance.
+      // One in eleven of uint8's values, the fewest, agrees by chance.
       EXPECT_GT(take_result().wrong, static_cast<unsigned long long>(kCount) * 3 / 4);
     }
     // Shifted by one element: as wrong as another rank's.

@@ -23,7 +23,7 @@ inline kernels::ElementType element_type(TrainingPrecision precision) {
                                               : kernels::ElementType::float32;
 }
 
-/// Standard normal numbers times `deviation`, rounded to what the precision's memory holds.
+/// Draws standard normal numbers times `deviation`, rounded to what the precision's memory holds.
 inline std::vector<double> normal_numbers(TrainingPrecision precision, std::int64_t count,
                                           std::uint32_t place, double deviation) {
   const kernels::RandomSequence sequence{7, 9, place, 0};

@@ -49,7 +49,7 @@ Bounds bounds(TrainingPrecision precision) {
   return {0.0, 0.0};
 }
 
-/// Queries' and keys' gradients of length 1 are 0: they are compared together with the values'.
+/// Compares queries' and keys' gradients together with the values', as those of length 1 are 0.
 void expect_close(const std::vector<double>& found, const std::vector<double>& expected,
                   const Bounds& bound, const char* what) {
   ASSERT_EQ(found.size(), expected.size());
@@ -104,14 +104,14 @@ class AttentionKernels : public test::GpuTest {
     if (!IsSkipped()) stream_.emplace();
   }
 
-  /// Whether the device has what the precision takes; else says so.
+  /// Says whether the device has what the precision takes.
   static bool can(TrainingPrecision precision) {
     int major = 0;
     check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
     return precision != TrainingPrecision::bf16 || major >= 8;
   }
 
-  /// Both passes, twice with the same bits, against the reference.
+  /// Compares both passes, run twice with the same bits, with the reference.
   void expect_reference(TrainingPrecision precision, const AttentionShape& shape,
                         const AttentionDropout& with) const {
     SCOPED_TRACE(test::text_of(precision) + " length " + std::to_string(shape.length) +
@@ -143,7 +143,7 @@ class AttentionKernels : public test::GpuTest {
     stream().synchronize();
   }
 
-  /// Of each sequence's last query, whose sum has the most terms.
+  /// Compares each sequence's last query, whose sum has the most terms.
   void expect_lse(const AttentionBatch& batch, const std::vector<double>& qkv) const {
     const auto found = batch.lse.values();
     const AttentionShape& shape = batch.shape;
@@ -193,7 +193,7 @@ TEST_F(AttentionKernels, GiveWhatTheReferenceGives) {
   }
 }
 
-/// Where a query's first element is a multiple of 4, and where not.
+/// Takes first elements of a query that are multiples of 4, and others.
 TEST_F(AttentionKernels, NumberProbabilitiesFromAnyFirstElement) {
   constexpr std::int64_t kFar = std::int64_t{3} << 33;
   for (const TrainingPrecision precision : kPrecisions) {
@@ -214,7 +214,7 @@ TEST_F(AttentionKernels, TakeTheShapesOfGpt2AndTiny) {
   }
 }
 
-/// exp() of these scores is beyond float, and each query has one key that matters.
+/// Takes scores whose exp() is beyond float; each query has one key that matters.
 TEST_F(AttentionKernels, StayFiniteWithLargeScores) {
   for (const TrainingPrecision precision : kPrecisions) {
     if (!can(precision)) continue;
@@ -260,7 +260,7 @@ TEST_F(AttentionKernels, RefuseOtherShapesAndAddresses) {
             cudaErrorInvalidValue);
 }
 
-/// The kernel that makes all gradients at once is launched alone. Its only block waits until a
+/// Launches nothing but the kernel that makes all gradients at once. Its only block waits until a
 /// counter is 0, which the kernel before it would have seen to.
 TEST_F(AttentionKernels, GiveUpABlockWhoseTurnDoesNotCome) {
   constexpr int kSharedBytes = 97 << 10;
