@@ -17,8 +17,8 @@ namespace linkgain::fuzz {
 inline bool input_was_read = false;
 inline std::string refusal;
 
-/// Whether `read` takes its input. It may refuse it with an Error; any other exception ends the
-/// program, as whatever the sanitizers find does.
+/// Says whether `read` takes its input. It may refuse it with an Error; any other exception ends
+/// the program, as whatever the sanitizers find does.
 template <typename Read>
 bool reads(Read read) {
   try {
@@ -38,7 +38,7 @@ int run(const std::uint8_t* data, std::size_t size, Read read) {
   return 0;
 }
 
-/// An Error of what the reader has taken already is none of the input's.
+/// Blames the program for an Error of what the reader has taken already.
 template <typename Work>
 auto must_work(const char* what, Work work) {
   try {
@@ -55,7 +55,7 @@ inline void require_same(const std::string& written, const std::string& again) {
                          again);
 }
 
-/// What `read` makes of an input must survive: written, read and written again it is the same.
+/// Requires that what `read` makes of an input is the same when written, read and written again.
 template <typename Value, typename Read, typename Write>
 void require_round_trip(const Value& value, Read read, Write write) {
   const std::string written = write(value);
@@ -63,7 +63,7 @@ void require_round_trip(const Value& value, Read read, Write write) {
                must_work("what was written is refused", [&] { return write(read(written)); }));
 }
 
-/// The line that the text begins with, which is taken off it.
+/// Takes the first line off the text.
 inline std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -71,8 +71,8 @@ inline std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// A folder of this process, in memory where /dev/shm is; removed when it ends, but not by its
-/// children, which share it.
+/// Returns a folder of this process, in memory where /dev/shm is; removed when it ends, but not by
+/// its children, which share it.
 const std::filesystem::path& scratch_folder();
 
 /// Gives a file of that folder these bytes.

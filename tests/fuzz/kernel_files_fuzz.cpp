@@ -29,7 +29,7 @@ std::string with_line_breaks(std::string_view text) {
   return lines;
 }
 
-/// Only names that stay below the tree.
+/// Accepts only names that stay below the tree.
 bool is_place(std::string_view path) {
   return !path.empty() && path.size() <= kMostPath && path.find('\0') == std::string_view::npos &&
          !path.starts_with('/') && path.find("..") == std::string_view::npos;

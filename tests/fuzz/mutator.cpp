@@ -150,7 +150,7 @@ void Mutator::change_word(std::string& input) {
   }
 }
 
-/// A line, or what stands between two commas, left out, doubled or put elsewhere.
+/// Drops, doubles or moves a line, or what stands between two commas.
 void Mutator::move_member(std::string& input) {
   const char mark = below(2) == 0 ? ',' : '\n';
   std::vector<std::size_t> marks;

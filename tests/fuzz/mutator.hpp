@@ -39,7 +39,7 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
-/// A text as its words, numbers, blanks and single marks, in their order and with nothing left out.
+/// Splits a text into its words, numbers, blanks and single marks, in order and all of them.
 std::vector<std::string_view> words_of(std::string_view text);
 
 }  // namespace linkgain::fuzz

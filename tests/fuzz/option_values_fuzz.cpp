@@ -19,7 +19,7 @@ void require_round_trip_of_case(std::string_view text) {
   fuzz::require_round_trip(parse(text), parse, [](const Case& c) { return case_name(c); });
 }
 
-/// In quotes again words are the same.
+/// Expects the same words from those in quotes again.
 void require_round_trip_of_words(std::string_view text) {
   const auto parse = [](std::string_view words) { return split_words(words, "--server"); };
   fuzz::require_round_trip(parse(text), parse, [](const std::vector<std::string>& words) {

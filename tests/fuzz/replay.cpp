@@ -67,7 +67,7 @@ double processor_seconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-/// SIGPROF or SIGALRM, which nobody handles, ends an input that takes too long.
+/// Ends an input that takes too long by SIGPROF or SIGALRM, which nobody handles.
 void start_watch() {
   alarm(kMostWait);
   itimerval limit{};
@@ -91,7 +91,7 @@ void run_input(const Target& target, const std::string& bytes, Progress& progres
   if (input_was_read) ++progress.read;
 }
 
-/// The corpus says by an input's name whether its reader takes it.
+/// Expects the reader to take an input or not, as its name in the corpus says.
 void require_as_named(const std::string& name) {
   const bool must_be_read = name.starts_with("good-");
   const bool must_be_refused = name.starts_with("bad-");
@@ -220,7 +220,7 @@ const Target* find_target(std::string_view name) {
   return found == targets().end() ? nullptr : &*found;
 }
 
-/// Absent where the command line is none.
+/// Returns none if the command line is none.
 std::optional<Request> parse(const std::vector<std::string>& words) {
   Request request;
   request.seed = std::random_device{}();

@@ -13,7 +13,7 @@ struct Target {
   int (*run)(const std::uint8_t* data, std::size_t size);
 };
 
-/// All of them; CMakeLists.txt writes the table.
+/// Returns all of them; CMakeLists.txt writes the table.
 std::span<const Target> targets();
 
 }  // namespace linkgain::fuzz

@@ -8,7 +8,7 @@
 namespace linkgain {
 namespace {
 
-/// As --variant has one of the user's own.
+/// Writes one of the user's own as --variant takes it.
 std::string written(const Variant& variant) {
   Environment parts = variant.environment;
   if (!variant.nccl.empty()) parts["nccl"] = variant.nccl;

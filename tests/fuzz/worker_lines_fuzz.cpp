@@ -6,7 +6,7 @@
 namespace linkgain {
 namespace {
 
-/// What a reader has taken is the same when it is written and read again.
+/// Expects what a reader has taken to be the same when it is written and read again.
 template <typename Value>
 bool survives(std::string_view line, Reading<Value> (*read)(std::string_view)) {
   const Reading<Value> taken = read(line);
