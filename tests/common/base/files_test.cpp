@@ -72,7 +72,7 @@ TEST_F(RegularFile, IsWrittenWhereNoLinkStands) {
   EXPECT_EQ(read_regular_file(folder_ / "file").value(), "");
 }
 
-/// Whoever opens a pipe to write waits for its reader, and no signal's handler ends that.
+/// Refuses pipes: who opens one to write waits for its reader, and no signal's handler ends that.
 TEST_F(RegularFile, IsWrittenWhereNoPipeOrDeviceStands) {
   const std::filesystem::path pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -242,7 +242,7 @@ TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
   }
 }
 
-/// As of an hour ago.
+/// Dates it an hour back.
 void make_old(const std::filesystem::path& path) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const timespec then{std::chrono::duration_cast<std::chrono::seconds>(now).count() - 3600, 0};
@@ -250,7 +250,7 @@ void make_old(const std::filesystem::path& path) {
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW), 0);
 }
 
-/// The name of one that this host's next process might make.
+/// Returns the name of one that this host's next process might make.
 std::string another_name() {
   const std::string name = TemporaryFolder().path().filename().string();
   return name.substr(0, name.size() - 6) + "aBc123";
@@ -277,7 +277,7 @@ TEST(TemporaryFolder, StaysWhileItsOwnerLives) {
   EXPECT_TRUE(std::filesystem::exists(folder.path()));
 }
 
-// A file system that hosts share need not share its locks.
+// Keeps it, as a file system that hosts share need not share its locks.
 TEST(TemporaryFolder, OfAnotherHostStays) {
   const ScratchFolder parent;
   std::string name = another_name();

@@ -59,7 +59,7 @@ TEST(ParseJson, RefusesWhatIsNoDocument) {
   }
 }
 
-/// Some parsers take one for the end of the text, and say nothing of what stands behind it.
+/// Guards against parsers that take one for the text's end and ignore what stands behind it.
 TEST(ParseJson, RefusesANulWhereverItStands) {
   for (const std::string_view text :
        {"{}\0"sv, "{}\0junk"sv, "{}\0{}"sv, "\0{}"sv, "[1,\0 2]"sv, "[\"a\0b\"]"sv, "\0"sv}) {

@@ -59,7 +59,7 @@ TEST(HelperProcess, EndsWithItsObject) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
 
-/// The program is killed with its process group. The helper sees its end, for it has no other
+/// Kills the program with its process group. The helper sees its end, for it has no other
 /// descriptors than those that it was given.
 TEST(HelperProcess, GoesOnWhereItsProgramIsKilled) {
   int said[2];

@@ -156,7 +156,7 @@ TEST(Secrets, AreMaskedWhereverTheyStandOnceTheyAreKnown) {
   EXPECT_EQ(KnownSecrets().masked("all"), "all");
 }
 
-// Of two values the one that has the other in it: nothing is left of it.
+// Masks a value that has another one in it, so that nothing is left of it.
 TEST(Secrets, AreMaskedWhole) {
   KnownSecrets secrets;
   secrets.add(Words{"--token", "abcdef", "--key", "abcdef-rest"});

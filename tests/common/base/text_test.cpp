@@ -165,7 +165,7 @@ TEST(HostName, IsOfOneHost) {
   }
 }
 
-/// What Slurm takes for several, for all, or for an option.
+/// Refuses what Slurm takes for several, for all, or for an option.
 TEST(HostName, IsNoExpressionAndNoWordOfSlurm) {
   for (const char* name : {"ALL",     "all",       "All.cluster.example",
                            "DEFAULT", "localhost", "localhost.localdomain",

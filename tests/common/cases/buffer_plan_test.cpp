@@ -73,7 +73,7 @@ TEST(BufferPlan, SlotsAreAlignedAndHoldTheCase) {
   EXPECT_EQ(slot_bytes(of_size(132), 0), (SlotBytes{256, 256}));
 }
 
-/// Where each slot begins, as a share of the pool.
+/// Returns where each slot begins, as a share of the pool.
 std::vector<double> places_of(const Case& c, const BufferPlan& plan) {
   std::vector<double> places;
   const std::int64_t stride = slot_strides(c, plan, 0).first;

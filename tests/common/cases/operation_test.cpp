@@ -26,7 +26,7 @@ TEST(Operations, AreReadBackFromTheirNames) {
   EXPECT_EQ(name_of(OperationKind::send_recv), "send_recv");
 }
 
-/// The names of the operations of which `has` is true.
+/// Names the operations of which `has` is true.
 std::vector<std::string_view> those(bool (*has)(OperationKind)) {
   std::vector<std::string_view> names;
   for (const OperationKind operation : kOperations) {
@@ -214,7 +214,7 @@ TEST(RequireSupported, AsksForAReductionOnlyWhereThereIsOne) {
   EXPECT_THROW(require_supported(BackendKind::mpi, c), UsageError);
 }
 
-// What is expected of each operation is in record's evidence_expected_test.
+// Leaves what is expected of each operation to record's evidence_expected_test.
 TEST(Algorithm, IsThatOfTheNameInNcclsLog) {
   EXPECT_EQ(algorithm_called("RING"), Algorithm::ring);
   EXPECT_EQ(algorithm_called("TREE"), Algorithm::tree);

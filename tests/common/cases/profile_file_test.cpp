@@ -32,7 +32,7 @@ class OptionFile : public testing::Test {
     app_.add_flag_callback("--no-color", [this] { color_ = false; });
   }
 
-  /// The file's own profile, after a command line of `words`, the last first.
+  /// Reads the file's own profile, after a command line of `words`, the last first.
   std::string read(const std::string& text, std::vector<std::string> words = {}) {
     std::ofstream(file_) << text;
     app_.parse(std::move(words));
@@ -115,7 +115,7 @@ TEST_F(OptionFile, GoesAfterTheCommandLine) {
   EXPECT_THAT(only_, ElementsAre("send_recv"));
 }
 
-/// CLI11 would take what stands behind one for a comment.
+/// Guards against CLI11, which would take what stands behind one for a comment.
 TEST_F(OptionFile, RefusesANulByte) {
   using namespace std::string_literals;
   for (const std::string& text : {"sizes = 8\n\0junk"s, "\0"s, "only = \"a\0b\"\n"s}) {

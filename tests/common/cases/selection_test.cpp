@@ -70,7 +70,7 @@ TEST(Profiles, DefaultBeginsWithThePagesTraining) {
   EXPECT_EQ(case_name(on_cpus[0]), "gpt2_step/fp64/tiny/np2");
 }
 
-/// Near in time to the step that they are compared with, and in every launch.
+/// Wants them near in time to the step that they are compared with, and in every launch.
 TEST(Profiles, FullComparesStrategiesWithTheirPrecisionsStepWithoutCommunication) {
   std::vector<std::string> expected;
   for (const std::string precision : {"fp32", "tf32", "bf16"}) {
@@ -293,7 +293,7 @@ TEST(Expand, WherePossibleLeavesOutWhatCannotBe) {
       << "copies and trainings go across 8 GPUs at most";
 }
 
-/// The same operation at 8 B, just below and at 1 MiB, by these choices.
+/// Expands the same operation at 8 B, just below and at 1 MiB, by these choices.
 std::vector<std::string> launched(std::vector<LaunchChoice> choices, BackendKind backend) {
   Selection selection = of(OperationKind::all_reduce, "8,1048572,1M");
   selection.launches = std::move(choices);

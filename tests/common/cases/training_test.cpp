@@ -72,8 +72,8 @@ TEST(TrainingCases, UseTheLinkUnlessEveryRankTrainsForItself) {
   EXPECT_FALSE(uses_link(training_case("gpt2_step/fp32/gpt2/np2/none")));
 }
 
-// 2 S (n - 1) / n a rank for ddp and zero2, 3 S (n - 1) / n for zero3, the least that rings can do
-// (P. Patarasuk, X. Yuan 2009).
+// Expects 2 S (n - 1) / n a rank for ddp and zero2, 3 S (n - 1) / n for zero3, the least that rings
+// can do (P. Patarasuk, X. Yuan 2009).
 TEST(TrainingPayload, IsWhatAllRanksSend) {
   const double size = 497'759'232.0;
   const TransferPlan plan{.algorithm = "", .protocol = std::string(kSimple)};
@@ -291,8 +291,8 @@ TEST(BucketCount, IsWhatAStrategyReduces) {
   EXPECT_EQ(buckets_of("gpt2_step/fp32/gpt2/np2/none"), std::nullopt);
 }
 
-// All of the tiny model's gradients, 884,224 bytes in fp64, are less than the least whole number of
-// MiB. The legacy rule keeps its first limit of 1 MiB whatever was given.
+// Needs fractions, as all of the tiny model's gradients, 884,224 bytes in fp64, are less than the
+// least whole number of MiB. The legacy rule keeps its first limit of 1 MiB whatever was given.
 TEST(BucketCount, OfTheTinyModelIsMoreThanOneForFractionsOnly) {
   EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2"), 1);
   EXPECT_EQ(buckets_of("gpt2_step/fp64/tiny/np2/bucket-mb=1"), 1);
@@ -309,7 +309,7 @@ TEST(BucketSettings, LeaveOutAFractionOfAByteAsPyTorchDoes) {
   EXPECT_EQ(bucket_settings(training).limit, Bytes{314572}) << "of 314572.8";
 }
 
-// 497,759,232 bytes in fp32; the final norm has 6,144.
+// Takes 497,759,232 bytes in fp32, of which the final norm has 6,144.
 TEST(TrainingPayload, IsThatOfTheFormulas) {
   const double size = 497759232.0;
   const auto payload = [](TrainingStrategy strategy, int ranks) {

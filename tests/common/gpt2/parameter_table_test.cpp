@@ -132,7 +132,7 @@ std::vector<std::int64_t> bytes_of(const BucketSettings& settings) {
 
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-/// Every tensor is in one bucket and all elements are covered.
+/// Expects every tensor in one bucket and all elements covered.
 void expect_complete(const std::vector<GradientBucket>& buckets, const ParameterTable& table) {
   std::vector<int> tensors;
   std::int64_t count = 0;

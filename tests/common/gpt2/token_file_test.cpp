@@ -47,7 +47,7 @@ TEST_F(TokenFile, SaysWhereItsLargestTokenIs) {
   EXPECT_EQ(facts_of({0, 0}).largest_at, 0);
 }
 
-// It is read 65,536 tokens at a time.
+// Goes beyond the 65,536 tokens that are read at a time.
 TEST_F(TokenFile, IsReadToItsEnd) {
   std::vector<std::uint16_t> tokens(65536 + 2, 5);
   EXPECT_EQ(facts_of(tokens).largest_at, 0);

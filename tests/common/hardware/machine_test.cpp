@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 PairLink link(std::optional<bool> p2p, std::optional<bool> nvlink) { return {0, 1, p2p, nvlink}; }
 
-/// Ranks with GPUs of these names; empty: a rank without one.
+/// Makes ranks with GPUs of these names; empty: a rank without one.
 Machine with_gpus(const std::vector<std::string>& names) {
   Machine machine;
   for (const std::string& name : names) {
@@ -27,7 +27,7 @@ Machine with_gpus(const std::vector<std::string>& names) {
   return machine;
 }
 
-/// As `topo` and `doctor` draw it.
+/// Keeps what `topo` and `doctor` draw.
 TEST(MachineOfTopology, KeepsWhatIsKnownOfGpusAndPairs) {
   Topology topology;
   topology.host = "node1";
@@ -60,7 +60,7 @@ TEST(CudaVersion, IsReadFromItsInteger) {
   EXPECT_EQ(cuda_version_text(12080), "12.8");
 }
 
-/// A driver starts programs of its own major version of CUDA and of older ones.
+/// Expects a driver to start programs of its own major version of CUDA and of older ones.
 TEST(Driver, IsOfTheBuildsMajorVersionOrNewer) {
   for (const auto& [built, driver] : std::vector<std::pair<std::string, std::string>>{
            {"13.0", "13.0"}, {"13.1", "13.0"}, {"12.4", "13.0"}, {"13.0", ""}, {"", "11.8"}}) {

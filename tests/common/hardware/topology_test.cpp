@@ -49,7 +49,7 @@ NvlinkInfo nvlink(int version, int active, double rate) {
   return info;
 }
 
-/// Two GPUs, the second of which does not answer, and a NIC.
+/// Makes two GPUs, the second of which does not answer, and a NIC.
 Topology small_machine() {
   Topology topology;
   topology.host = "node1";

@@ -229,7 +229,7 @@ TEST(NcclTestsOptions, AreRefusedWithAReason) {
   refusals.expect_golden("refusals.txt");
 }
 
-/// Who calls by nccl-tests' flags reads no others.
+/// Uses nccl-tests' flags, as who calls by them reads no others.
 TEST(NcclTestsOptions, AreNamedInMessagesOfOurOwnOptions) {
   EXPECT_EQ(with_nccl_tests_flags("--sizes 8 goes with --type, --sizes 16 with --buffers"),
             "-e 8 goes with -d, -e 16 with -R");

@@ -33,7 +33,7 @@ RankInfo h200(int rank, int pid, const std::string& pci_id) {
   return info;
 }
 
-/// What was recorded, as linkgain-bench would have measured it.
+/// Reports what was recorded, as linkgain-bench would have measured it.
 NcclTestsReport report_of_recorded() {
   NcclTestsReport report;
   report.program = "all_reduce_perf";
@@ -90,8 +90,8 @@ TEST(NcclTestsOutput, NumbersLoseDecimalsUntilTheyFit) {
             "   100000  1000.0  123457  1.23457e+06  1.2e+07   1e+06    0.00    N/A\n");
 }
 
-/// nccl-tests writes what was not checked one column narrower than a count: two blanks and " N/A"
-/// with one more in front.
+/// Writes what was not checked as nccl-tests does, one column narrower than a count: two blanks and
+/// " N/A" with one more in front.
 TEST(NcclTestsOutput, WhatWasNotCheckedHasTheCellOfNcclTests) {
   NcclTestsRow row{Bytes{64}, 16, "float", "sum", -1};
   row.out_of_place = row.in_place = {Seconds{5.03e-6}, 0.01, 0.01, std::nullopt};

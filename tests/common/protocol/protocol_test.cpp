@@ -194,7 +194,7 @@ using namespace protocol;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-/// As it comes from a job.
+/// Checks the reply as it comes from a job.
 void require_possible_line(const Reply& reply, std::optional<int> ranks) {
   require_possible(decode_reply(encode(reply)), ranks);
 }

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// `nvlink_share` of two ranks' 256 MiB all-reduce, one operation: 512 MiB are expected.
+/// Gives two ranks' 256 MiB all-reduce this `nvlink_share`, in one operation: 512 MiB are expected.
 TrafficEvidence with_share(double share) {
   const auto bytes = static_cast<std::int64_t>(share * static_cast<double>(256 * kMiB));
   return assess(all_reduce(256 * kMiB), kRing, 1, {counters(bytes), counters(bytes)}, false);
@@ -428,8 +428,8 @@ TEST(Assess, JudgesEveryOperationOnceItsPlanIsSure) {
   answers.expect_golden("not_judged_operations.txt");
 }
 
-/// Whether PCIe counters of so many operations of 1 GiB on four ranks are kept. They wrap at
-/// 4 GiB, which with PCIe's own bytes is 2.67 GiB of payload on one GPU.
+/// Says whether PCIe counters of so many operations of 1 GiB on four ranks are kept. They wrap at 4
+/// GiB, which with PCIe's own bytes is 2.67 GiB of payload on one GPU.
 bool kept(OperationKind operation, const TransferPlan& plan, std::int64_t operations) {
   const std::vector<LinkCounters> ranks(4, counters(0, 1));
   const TrafficEvidence found = assess(of(operation, kGiB, 4), plan, operations, ranks, false);

@@ -23,14 +23,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// The state of case 0 after its first launch, which the final one replaces.
+/// Returns the state of case 0 after its first launch, which the final one replaces.
 CaseResult early_state(const Record& record) {
   CaseResult early = record.cases[0];
   early.stopped = StopReason::interrupted;
   return early;
 }
 
-/// Little of everything: the journal is read once for each of its bytes.
+/// Takes little of everything: the journal is read once for each of its bytes.
 Record short_record() {
   Record record = full_record();
   record.machine.ranks = {record.machine.ranks[2]};
@@ -45,7 +45,7 @@ Record short_record() {
   return as_read(record);
 }
 
-/// Text of a journal with two states of case 0, as a run writes it.
+/// Returns the text of a journal with two states of case 0, as a run writes it.
 std::string written_journal(const Record& record) {
   const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
@@ -58,7 +58,7 @@ std::string written_journal(const Record& record) {
   return read_text(folder / "journal.jsonl");
 }
 
-/// What a journal of that many complete lines holds.
+/// Returns what a journal of that many complete lines holds.
 Record expected_after(const Record& record, int lines) {
   Record expected;
   expected.status = RunStatus::incomplete;
@@ -93,12 +93,12 @@ std::string journal_refusal(const std::string& text) {
   return refusal_of([&] { parse_journal(text, "a.jsonl"); });
 }
 
-/// A journal as of the time before digests, made to be changed.
+/// Makes a journal of the time before digests, which may be changed.
 std::string without_line_digests(const std::string& text) {
   return std::regex_replace(text, std::regex(",\"digest\": \"[^\"]*\""), "");
 }
 
-/// A case's samples of three launches, in a line each.
+/// Writes a case's samples of three launches, in a line each.
 std::string extended_journal(const Record& record, const CaseResult& result) {
   const ScratchFolder folder;
   JournalWriter journal(folder / "journal.jsonl");
@@ -130,7 +130,7 @@ TEST(Journal, LinesThatAddSamplesGiveAllOfThem) {
   }
 }
 
-/// A later whole line replaces all: what was marked late stands in it.
+/// Replaces all by a later whole line, in which stands what was marked late.
 TEST(Journal, AWholeLineReplacesThoseThatAdded) {
   Record record = full_record();
   const ScratchFolder folder;
@@ -235,8 +235,7 @@ TEST_F(TimedJournal, WithATimeThatCannotBeIsRefused) {
   }
 }
 
-/// Around the ends of lines at each byte, within them at every 61st.
-/// Within a line, or with the samples of the lines before.
+/// Tries samples that cannot be within a line, or with those of the lines before.
 TEST(Journal, RefusesSamplesThatCannotBeAndNamesTheCase) {
   const Record record = full_record();
   const std::string name = case_name(record.cases[0].definition);
@@ -256,6 +255,7 @@ TEST(Journal, RefusesSamplesThatCannotBeAndNamesTheCase) {
               AllOf(HasSubstr(name), HasSubstr("is there twice")));
 }
 
+/// Cuts around the ends of lines at each byte, within them at every 61st.
 TEST(Journal, CutAnywhereGivesWhatItsCompleteLinesHold) {
   const Record record = short_record();
   const std::string text = written_journal(record);
@@ -351,7 +351,6 @@ TEST(Journal, CannotBeMadeWhereThereIsNoDirectory) {
   EXPECT_THROW(JournalWriter("/no/such/folder/journal.jsonl"), UsageError);
 }
 
-/// Every flipped bit, but for those that make another character of the same meaning.
 TEST(Journal, FindsEveryByteThatChanged) {
   const std::string text = written_journal(short_record());
   std::mt19937 random(1);

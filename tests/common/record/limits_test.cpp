@@ -34,7 +34,7 @@ RankInfo copying(double to_gpu, double from_gpu, std::optional<CopyRates> alone 
   return rank;
 }
 
-/// Four GPUs whose copies share the host's memory: the slower the more of them copy.
+/// Makes four GPUs whose copies share the host's memory: the slower the more of them copy.
 Machine sharing_memory() {
   return machine_of(
       {copying(43.6, 34.8, CopyRates{55.0, 54.0}), copying(44.7, 34.9, CopyRates{53.0, 55.5}),

@@ -13,22 +13,22 @@ namespace linkgain::test {
 
 using Json = nlohmann::ordered_json;
 
-/// What parse_record says against a document; "accepted" when it does not.
+/// Returns what parse_record says against a document; "accepted" if it does not.
 inline std::string refusal(const std::string& text) {
   return refusal_of([&] { parse_record(text, "a.json"); });
 }
 
 inline std::string refusal(const Json& document) { return refusal(document.dump()); }
 
-/// Without its digest: made to be changed.
+/// Drops the digest, so that the document may be changed.
 inline Json without_digest(const std::string& text) {
   Json document = Json::parse(text);
   document.erase("digest");
   return document;
 }
 
-/// As it is read again: what is derived is that of its samples, without what a run's other cases
-/// and its machine add to it.
+/// Returns the record as it is read again: what is derived is that of its samples, without what a
+/// run's other cases and its machine add to it.
 inline Record as_read(Record record) {
   for (CaseResult& result : record.cases) {
     summarise(result);
@@ -44,7 +44,7 @@ inline Record as_read(Record record) {
 
 inline Json full_document() { return without_digest(to_json(full_record())); }
 
-/// A change of one place of a document, named by a JSON pointer.
+/// Changes one place of a document, named by a JSON pointer.
 inline Json with(const char* place, const Json& value) {
   Json document = full_document();
   document.at(Json::json_pointer(place)) = value;

@@ -141,7 +141,7 @@ TEST(RecordJson, KeepsSamplesInColumnsOnALineEach) {
   EXPECT_THAT(text, HasSubstr("\n \"temperature_c_by_rank\": [[40,40,40,40,41,"));
 }
 
-/// What a schema says of a part, whose definition it may only name.
+/// Returns what a schema says of a part, whose definition it may only name.
 const Json& definition_of(const Json& schema, const Json& whole) {
   if (!schema.contains("$ref")) return schema;
   return whole.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1)));
@@ -205,7 +205,7 @@ TEST(RecordSchema, RefusesAnotherTypeOrRangeAndNamesThePlace) {
   EXPECT_THAT(refusal(with("/samples/seconds_by_rank/0", 0)), HasSubstr("[seconds_by_rank][0]"));
 }
 
-/// With the words of the JSON library.
+/// Refuses it with the words of the JSON library.
 TEST(RecordSchema, RefusesWhatIsNoJsonOrOfAnotherType) {
   for (const std::string& text :
        {std::string(), std::string("{\"schema\":"), with("/schema", 1).dump(),
@@ -305,7 +305,7 @@ TEST(RecordSchema, RefusesNumbersThatCannotBe) {
   answers.expect_golden("impossible_numbers.txt");
 }
 
-/// Whatever they say: other programs' tools read them, linkgain derives them from the samples.
+/// Ignores what only other programs' tools read: linkgain derives it from the samples.
 TEST(RecordSchema, LeavesDerivedMembersUnread) {
   const Record record = as_read(full_record());
   for (const auto& [place, value] : std::vector<std::pair<const char*, Json>>{
@@ -373,7 +373,7 @@ void keep_rows(Json& samples, const std::vector<std::size_t>& rows) {
   }
 }
 
-/// All rows but those of a variant.
+/// Returns all rows but those of a variant.
 std::vector<std::size_t> rows_without(const Json& samples, int variant) {
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < samples["variant"].size(); ++row) {
@@ -406,7 +406,7 @@ TEST(RecordJson, ShowsWhatWouldActOnATerminal) {
   EXPECT_EQ(back.warnings[0].text, "first\nsecond\\x07");
 }
 
-/// Each number of a column is asked for, wherever it stands, of each type that it may have.
+/// Asks for each number of a column, wherever it stands, of each type that it may have.
 TEST(RecordSchema, RefusesOneNumberAmongMany) {
   const auto refused = [](const char* column, std::size_t place, const Json& value) {
     Json document = full_document();
@@ -432,7 +432,7 @@ TEST(RecordSchema, RefusesOneNumberAmongMany) {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the first version, without a digest.
+/// Makes one of the first version, without a digest.
 Json older_document() {
   Json document = Json::parse(to_json(full_record()));
   document["schema"] = kOlderSchema;
@@ -440,7 +440,7 @@ Json older_document() {
   return document;
 }
 
-/// A record of the time before evidence and health has none of their members.
+/// Erases the members that a record of the time before evidence and health does not have.
 TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
   Json document = older_document();
   for (Json& result : document["cases"]) {
@@ -471,7 +471,7 @@ TEST(OlderRecords, AreReadWithoutEvidenceAndHealth) {
   EXPECT_FALSE(record.machine.links[0].nvlinks);
 }
 
-/// All links had the rate of one in records that do not tell their sum.
+/// Gives all links the rate of one in records that do not tell their sum.
 TEST(OlderRecords, AreReadWithoutTheSumOfNvlinks) {
   Json document = older_document();
   EXPECT_EQ(document["machine"]["ranks"][0]["gpu"].erase("nvlink_total_gb_per_s"), 1U);
@@ -563,7 +563,7 @@ TEST(RecordSchema, AcceptsWhatIsWritten) {
   EXPECT_FALSE(is_valid(unknown));
 }
 
-/// Records of version 1, as this version writes them.
+/// Reads records of version 1, and writes them as this version does.
 TEST(RecordSchema, AcceptsTheRecordsInResults) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RESULTS_FOLDER)) {
     if (entry.path().filename() != "record.json" || entry.file_size() > (256U << 10)) continue;

@@ -38,7 +38,7 @@ Sample sample(int variant, int launch, int round,
   return result;
 }
 
-/// all_reduce of 1 GiB on two ranks, so that busbw is algbw, with this many variants.
+/// Makes all_reduce of 1 GiB on two ranks, so that busbw is algbw, with this many variants.
 CaseResult unmeasured(int variants) {
   CaseResult result;
   result.definition.size = Bytes{1 << 30};
@@ -160,7 +160,7 @@ TEST(Summarise, KeepsWhatSamplesDoNotTell) {
   EXPECT_FALSE(result.variants[2].time);
 }
 
-/// As of a launch that was cut and is measured again.
+/// Drops samples as a launch does that was cut and is measured again.
 TEST(Summarise, LeavesNoNumbersToAVariantWithoutSamples) {
   CaseResult result = full_record().cases[0];
   std::erase_if(result.samples, [](const Sample& sample) { return sample.variant == 0; });
@@ -185,7 +185,7 @@ TEST(Skip, IsReadByItsWords) {
   EXPECT_EQ(parse_skip("the time budget was used up").reason, SkipReason::out_of_time);
 }
 
-/// From the record alone, without summarise().
+/// Computes from the record alone, without summarise().
 TEST(Summarise, GivesNumbersThatTheRecordsSamplesGiveAgain) {
   Record record = full_record();
   for (CaseResult& result : record.cases) summarise(result);

@@ -46,7 +46,7 @@ TEST(Interval, HoldsItsEnds) {
   EXPECT_EQ(high_of({}), std::nullopt);
 }
 
-// Standard deviation 1, so that the mean's error is 1/sqrt(3); 4.302653 is Student's t of 2.
+// Takes standard deviation 1: the mean's error is 1/sqrt(3); 4.302653 is Student's t of 2.
 TEST(StudentMean, HasAnIntervalFromTwoValuesOn) {
   const Estimate mean = student_mean(Values{1, 2, 3});
   EXPECT_EQ(mean.replicates, 3);
@@ -56,7 +56,7 @@ TEST(StudentMean, HasAnIntervalFromTwoValuesOn) {
   EXPECT_NEAR(mean.interval->high, 2.0 + 4.302653 / std::sqrt(3.0), 1e-6);
   EXPECT_TRUE(mean.may_be(0.0));
   EXPECT_FALSE(mean.may_be(5.0));
-  // Of two values it is the half difference times Student's t of 1, 12.706205.
+  // For two values it is the half difference times Student's t of 1, 12.706205.
   const Estimate of_two = student_mean(Values{1, 3});
   ASSERT_TRUE(of_two.interval.has_value());
   EXPECT_NEAR(of_two.interval->high, 2.0 + 12.706205, 1e-5);
@@ -256,7 +256,7 @@ TEST(BenjaminiHochbergBeyond, FindsOneMoreAtTheNextValue) {
 
 using Launches = std::vector<std::vector<double>>;
 
-/// Of a quiet machine: launches differ by 1 %, samples of one by `noise`.
+/// A quiet machine: launches differ by 1 %, samples of one by `noise`.
 class Simulation {
  public:
   explicit Simulation(double noise) : noise_(noise) {}
@@ -270,10 +270,10 @@ class Simulation {
     return all;
   }
 
-  /// Of Student's t with 5 degrees of freedom instead, whose tails are heavier, of variance 1.
+  /// Draws from Student's t with 5 degrees of freedom, whose tails are heavier, of variance 1.
   void set_heavy_tails() { heavy_ = true; }
 
-  /// How many of `cases` runs have a change of at least `least`.
+  /// Returns how many of `cases` runs have a change of at least `least`.
   int count(int cases, int launches, int rounds, double least) {
     int found = 0;
     for (int i = 0; i < cases; ++i) {
@@ -304,8 +304,7 @@ TEST(LevelChange, IsRareByChance) {
 }
 
 TEST(LevelChange, OfAQuietMachineIsTooSmallToMatter) {
-  // Of large sizes samples of one launch agree to 0.1 %, of small ones to 1 %, and 2 or 10 %
-  // matter.
+  // At large sizes samples of one launch agree to 0.1 %, at small ones to 1 %; 2 or 10 % matter.
   Simulation large(0.001);
   Simulation small(0.01);
   large.set_heavy_tails();
@@ -393,8 +392,8 @@ TEST(LevelChange, BetweenLaunchesIsNone) {
   EXPECT_EQ(find_level_change(launches, 0.02), std::nullopt);
 }
 
-/// Of eight samples, four of 0 and then four of 1, all of them `scatter` off by turns, Student's t
-/// of the change is 1 / (scatter sqrt(8 / 6 (1 / 4 + 1 / 4))) with 6 degrees of freedom. With six
+/// Takes eight samples, four of 0 and then four of 1, all of them `scatter` off by turns: Student's
+/// t of the change is 1 / (scatter sqrt(8 / 6 (1 / 4 + 1 / 4))) with 6 degrees of freedom. With six
 /// places to look at in two directions, 12 times the tail is 0.001 at t = 8.29207.
 TEST(LevelChange, IsFoundUpToTheChanceThatIsAllowed) {
   const auto found = [](double scatter) {
@@ -416,7 +415,7 @@ TEST(LevelChange, NeedsFourSamplesAndSomeDifference) {
               Optional(LevelChange{0, 2, 1.0}));
 }
 
-/// A sample that stands alone on its side counts from twice the least change on.
+/// Counts a sample that stands alone on its side from twice the least change on.
 TEST(LevelChange, IsFoundFromTheLeastThatCountsOn) {
   const std::vector<double> still(4, 0.0);
   for (const double least : {1.0, 0.0625}) {
@@ -431,7 +430,7 @@ TEST(LevelChange, IsFoundFromTheLeastThatCountsOn) {
   }
 }
 
-/// The orders of a record can be repeated from its seed, by any version.
+/// Repeats the orders of a record from its seed, in any version.
 TEST(BalancedOrder, IsTheSameForEver) {
   EXPECT_THAT(BalancedOrder(12, 0).next(), ElementsAre(5, 8, 11, 9, 2, 1, 0, 3, 7, 6, 4, 10));
   EXPECT_THAT(BalancedOrder(12, 4294967295U).next(),
@@ -448,7 +447,7 @@ TEST(BalancedOrder, IsAPermutationAndItsMirrorImageByTurns) {
   }
 }
 
-/// The median of four is that of the second and the third.
+/// Adds the second and the third, whose mean is the median of four.
 TEST(BalancedOrder, GivesAllVariantsTheSameMedianPlaceInFourRounds) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     BalancedOrder order(3, seed);

@@ -26,7 +26,7 @@ const std::vector<TopologyGpu> kThree{gpu("GPU-aa11", "00000000:06:00.0"),
                                       gpu("GPU-ab22", "00000000:07:00.0"),
                                       gpu("GPU-b333", "00000000:41:00.0")};
 
-/// Indexes of three equal GPUs, -1 where hidden, with CUDA_VISIBLE_DEVICES like this.
+/// Returns indexes of three equal GPUs, -1 where hidden, with CUDA_VISIBLE_DEVICES like this.
 std::vector<int> visible(const std::string& list, const std::vector<TopologyGpu>& gpus = kThree) {
   std::vector<int> indexes;
   for (const Reading<int>& index : cuda_indexes(gpus, {list, std::nullopt})) {

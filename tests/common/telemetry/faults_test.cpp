@@ -123,7 +123,7 @@ TEST(KernelLog, ErrorsOfLinksSayThemselvesHowBadTheyAre) {
   }
 }
 
-/// Whether each error of this log came before the driver was last loaded.
+/// Says whether each error of this log came before the driver was last loaded.
 std::vector<bool> past_events(const std::string& records) {
   std::vector<bool> past;
   for (const XidEvent& event : parse_kernel_log(records)) past.push_back(event.is_past);
@@ -182,7 +182,7 @@ class GpuFaults : public testing::Test {
  protected:
   GpuFaults() { log(0.0, "loading NVIDIA UNIX x86_64 Kernel Module"); }
 
-  /// What the kernel logged `seconds` after its start.
+  /// Writes what the kernel logged `seconds` after its start.
   void log(double seconds, const std::string& text) const {
     std::ofstream(log_file(), std::ios::app)
         << "4,1," << static_cast<long>(seconds * 1e6) << ",-;NVRM: " << text << "\n";
@@ -192,7 +192,7 @@ class GpuFaults : public testing::Test {
   static NumberedGpus both(const test::NvmlScenario& scenario) {
     return {{0, scenario.gpu(0)}, {1, scenario.gpu(1)}};
   }
-  /// "0000:0a:00", as the driver writes it.
+  /// Returns "0000:0a:00", as the driver writes it.
   static std::string address(const test::NvmlScenario& scenario, int gpu) {
     const std::string id = scenario.gpu(gpu).pci_bus_id().value();
     return id.substr(4, id.rfind('.') - 4);
@@ -320,7 +320,7 @@ TEST_F(ErrorCounters, OfABridgeNameLinkAndPeer) {
   EXPECT_EQ(value_of(second, {4, ErrorKind::nvlink_replays, 3, 2}), 0);
 }
 
-/// By fields; links to a switch have no peer.
+/// Reads fields; links to a switch have no peer.
 TEST_F(ErrorCounters, OfHopperAreReadLinkByLinkToo) {
   const test::NvmlScenario scenario("link-errors", NVML_DOUBLE);
   ErrorCounterReader reader = reader_of(scenario);

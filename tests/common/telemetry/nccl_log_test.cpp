@@ -205,7 +205,7 @@ TEST(PathOf, MulticastThatNoCallUsesIsNoPath) {
 
 constexpr const char* kBegin = "vm:7:7 [0] NCCL INFO ";
 
-/// One line of rank 0.
+/// Makes one line of rank 0.
 std::string line(const std::string& message) { return kBegin + message + "\n"; }
 
 Case all_reduce(std::int64_t size) {

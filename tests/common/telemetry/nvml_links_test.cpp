@@ -18,7 +18,7 @@ using testing::SizeIs;
 
 // The GPU's own links through the NVML double: NVLink, PCIe, and what they counted.
 
-/// A reason with this code of NVML's.
+/// Matches a reason with this code of NVML's.
 auto says_error(int code) { return HasSubstr("NVML error " + std::to_string(code) + ")"); }
 
 constexpr int kInvalidArgument = 2;
@@ -419,7 +419,7 @@ TEST(NvmlAncestor, IsNamedAsNvidiaSmiDoes) {
   EXPECT_EQ(eight.gpu(3).common_ancestor(eight.gpu(4)), Reading<Ancestor>(Ancestor::sys));
 }
 
-/// The double's machine of 5 GPUs: GPU n is at level n of NVML's list from GPU 0.
+/// Takes a machine on which GPU n is at level n of NVML's list from GPU 0.
 TEST(NvmlAncestor, KnowsEveryLevel) {
   const NvmlScenario levels("every-level", NVML_DOUBLE);
   const std::vector<Ancestor> expected{Ancestor::pix, Ancestor::pix,  Ancestor::pxb,
@@ -446,7 +446,7 @@ TEST(NvmlAncestor, IsMissingWithTheReason) {
               HasSubstr("nvmlDeviceGetTopologyCommonAncestor"));
 }
 
-/// Of the scenario's GPUs with these numbers; -1 stands for one that is not known.
+/// Returns links between the scenario's GPUs of these numbers; -1 is one that is not known.
 std::vector<PairLink> pair_links_of(const char* name, const std::vector<int>& gpus) {
   const NvmlScenario scenario(name, NVML_DOUBLE);
   std::vector<std::optional<Nvml::Device>> devices;

@@ -195,7 +195,7 @@ TEST(NvmlState, PowerIsInWatts) {
   EXPECT_THAT(power.most_limit_w, Optional(700.0));
 }
 
-/// What each model's GPU is allowed, so that a double does not look broken.
+/// Bounds draws by what each model's GPU is allowed, so that a double does not look broken.
 TEST(NvmlState, NoGpuInOrderDrawsMoreThanItMay) {
   for (const char* name :
        {"h200x2", "titan-rtx-nv2", "rtx3090-nv4", "phb", "throttling", "pcie-trained-down"}) {
@@ -282,7 +282,7 @@ TEST(NvmlState, SeesMemoryThatNeedsAReset) {
               HasSubstr("NVML error 3"));
 }
 
-/// Every reading that carries a reason, by the function it needs.
+/// Returns every reading that carries a reason, by the function it needs.
 std::vector<std::pair<std::string, std::string>> reasons_of(const Nvml::Device& gpu) {
   return {{"nvmlDeviceGetPowerUsage", gpu.power().reason()},
           {"nvmlDeviceGetTemperature", gpu.temperature_c().reason()},

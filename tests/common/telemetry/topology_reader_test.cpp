@@ -135,7 +135,7 @@ TEST_F(SurveyTopology, KeepsAGpuThatIsLost) {
   }
 }
 
-/// A lost GPU of a driver that is too old to tell PCI ids is lost nevertheless.
+/// Reports a lost GPU as lost under a driver that is too old to tell PCI ids.
 TEST_F(SurveyTopology, OfAnOldDriverKeepsAGpuThatIsLost) {
   const Topology topology = survey("lost-gpu", NVML_DOUBLE_OLD);
   EXPECT_EQ(topology.gpus[0].no_answer, "");
@@ -241,7 +241,7 @@ std::optional<PciPlace> place_of(const FakeSys& sys, const std::string& id) {
   return pci_place(sys.root(), sys.root() / "bus/pci/devices" / id);
 }
 
-/// Two devices with these places and NUMA nodes.
+/// Returns the ancestor of two devices with these places and NUMA nodes.
 Reading<Ancestor> between(const std::string& a, int node_a, const std::string& b, int node_b,
                           const std::string& nodes = "0-1") {
   const FakeSys sys;
@@ -339,7 +339,7 @@ TEST(CommonAncestor, OfTwoRootComplexesIsTheNodeOrTheSystem) {
 
 namespace fs = std::filesystem;
 
-/// 4096 bytes with a capability before the one of access control.
+/// Makes 4096 bytes with a capability before the one of access control.
 std::string configuration_space(unsigned char control, bool has_acs = true) {
   std::string space(4096, '\0');
   const auto put = [&](std::size_t at, unsigned value) {
