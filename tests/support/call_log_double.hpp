@@ -11,16 +11,16 @@ namespace linkgain::test {
 /// NCCL's.
 class CallLogDouble {
  public:
-  /// From 2.28 on the file is opened at the first line after the switch, before at once.
+  /// Opens the file at the first line after the switch, as from 2.28 on; before, it was at once.
   static void switch_lazily() { state().wanted = true; }
   static void switch_at_once() { open(); }
 
-  /// A line on a call.
+  /// Writes a line on a call.
   static void call(const std::string& line) {
     if (state().wanted) open();
     if (state().calls) write(line);
   }
-  /// A line on something else.
+  /// Writes a line on something else.
   static void tell(const std::string& line) {
     if (state().wanted) open();
     write(line);

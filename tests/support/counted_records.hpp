@@ -8,8 +8,8 @@
 /// The sample records as a run with link counters, host copies and health leaves them.
 namespace linkgain::test {
 
-/// Ring and Simple's traffic on these ranks, of which NVLink carried this share; small messages are
-/// not judged.
+/// Counts ring and Simple's traffic on these ranks, of which NVLink carried this share; small
+/// messages are not judged.
 inline TrafficEvidence counted(const Case& definition, double share) {
   TrafficEvidence evidence;
   const bool reduces = has_reduction(definition.operation);
@@ -27,7 +27,7 @@ inline TrafficEvidence counted(const Case& definition, double share) {
   return evidence;
 }
 
-/// Of a GPU whose driver does not count.
+/// Returns evidence of a GPU whose driver does not count.
 inline TrafficEvidence uncounted(std::string reason) {
   TrafficEvidence evidence;
   evidence.operations = 5;

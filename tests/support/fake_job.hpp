@@ -26,7 +26,7 @@ class FakeClock {
   Seconds now() const { return now_; }
   void advance(Seconds time) { now_.value += time.value; }
 
-  /// Bytes of one operation on every rank, `operations` times.
+  /// Adds the bytes of one operation on every rank, `operations` times.
   void carry(const std::vector<LinkCounters>& one, std::int64_t operations) {
     for (std::size_t rank = 0; rank < one.size(); ++rank) {
       for (std::size_t i = 0; i < kMembers.size(); ++i) {
@@ -34,7 +34,7 @@ class FakeClock {
       }
     }
   }
-  /// As the counters of a job that sees what `seen` has.
+  /// Returns the counters of a job that sees what `seen` has.
   std::vector<LinkCounters> counters(const std::vector<LinkCounters>& seen) {
     std::vector<LinkCounters> ranks = seen;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -86,7 +86,7 @@ struct FakeScript {
   /// What every rank's links carry in one operation; empty: no counters anywhere.
   std::vector<LinkCounters> carried{};
   std::vector<std::optional<HostCopyRates>> host_copy{};
-  /// Of every rank's GPU; empty: 40 °C and a degree more from rank to rank, at 1980 MHz.
+  /// Each rank's GPU's; empty: 40 °C and a degree more from rank to rank, at 1980 MHz.
   std::vector<Health> health{};
   Seconds health_time{};                ///< that reading health takes after every batch
   Seconds counters_time{};              ///< that reading counters takes
@@ -163,7 +163,7 @@ class FakeJob : public Job {
     throw JobLost("the fake was lost", "start another");
   }
 
-  /// The failure that the script has for this command, which is counted.
+  /// Counts the command, and returns the failure that the script has for it.
   std::optional<FakeFailure::Kind> failure_at(const protocol::Command& command) {
     const std::string name{protocol::name_of(command)};
     const std::string in_case = case_of(command);
@@ -285,7 +285,7 @@ class FakeJob : public Job {
     return opened.seconds * std::exp(script_.noise * normal() + script_.drift * clock_.now().value);
   }
 
-  /// Nearly normal, and the same everywhere: the standard's distributions are not.
+  /// Draws nearly normal numbers, the same everywhere: the standard's distributions are not.
   double normal() {
     double sum = -6.0;
     for (int i = 0; i < 12; ++i) sum += static_cast<double>(random_()) / 4294967296.0;

@@ -20,7 +20,7 @@ class FakeSys {
     std::ofstream(root() / file) << text << '\n';
   }
 
-  /// A device at "pci0000:00/0000:00:01.0/0000:01:00.0": root complex, bridges, device.
+  /// Adds a device at "pci0000:00/0000:00:01.0/0000:01:00.0": root complex, bridges, device.
   void add_device(const std::string& place, int numa_node, const std::string& cpus) const {
     const std::filesystem::path folder = std::filesystem::path("devices") / place;
     write(folder / "numa_node", std::to_string(numa_node));
@@ -29,7 +29,7 @@ class FakeSys {
     std::filesystem::create_directory_symlink(root() / folder, root() / "bus/pci/devices" / id);
   }
 
-  /// An RDMA device of the device at `place`, which was added before.
+  /// Adds an RDMA device of the device at `place`, which was added before.
   void add_rdma(const std::string& name, const std::string& place) const {
     const std::filesystem::path folder = root() / "class/infiniband" / name;
     std::filesystem::create_directories(folder);

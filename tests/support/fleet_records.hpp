@@ -16,7 +16,7 @@ namespace linkgain::test {
 class FleetNoise {
  public:
   explicit FleetNoise(std::uint64_t seed) : state_(seed) {}
-  /// About normal: the sum of twelve uniform numbers less six.
+  /// Draws nearly normal numbers: the sum of twelve uniform ones less six.
   double normal() {
     double sum = -6.0;
     for (int i = 0; i < 12; ++i) sum += uniform();
@@ -45,7 +45,7 @@ inline RankInfo fleet_rank(const std::string& host, int rank) {
   return info;
 }
 
-/// A node without cases.
+/// Makes a node without cases.
 inline Record fleet_machine(const std::string& host, int gpus) {
   Record record = finished_run(host, 128, "Open MPI v4.1.6");
   record.wall_seconds = 60.5;
@@ -77,7 +77,7 @@ inline VariantResult fleet_variant(const Case& definition, const std::string& na
   return result;
 }
 
-/// `count` cases: sends of every pair at 256 MiB and 1 MiB, then all_reduce of ever other sizes.
+/// Lists `count` cases: sends of every pair at 256 MiB and 1 MiB, then all_reduce of other sizes.
 inline std::vector<Case> fleet_cases(int gpus, int count) {
   std::vector<Case> cases;
   for (const std::int64_t size : {std::int64_t{256} << 20, std::int64_t{1} << 20}) {
@@ -103,7 +103,7 @@ inline std::vector<Case> fleet_cases(int gpus, int count) {
   return cases;
 }
 
-/// A healthy node: 0.5 % of noise from 1 MiB on, 5 % below.
+/// Makes a healthy node: 0.5 % of noise from 1 MiB on, 5 % below.
 inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus = 4,
                          int count = 20) {
   Record record = fleet_machine(host, gpus);
@@ -127,7 +127,7 @@ inline Record fleet_node(const std::string& host, std::uint64_t seed, int gpus =
   return record;
 }
 
-/// As if each case had been measured in so many.
+/// Pretends that each case was measured in so many.
 inline void set_launches(Record& record, int launches) {
   record.settings.launches = launches;
   for (CaseResult& result : record.cases) {
@@ -135,7 +135,7 @@ inline void set_launches(Record& record, int launches) {
   }
 }
 
-/// Rounds of every case and variant, whose median is about the variant's time.
+/// Adds rounds of every case and variant, whose median is about the variant's time.
 inline void add_fleet_samples(Record& record, int rounds) {
   FleetNoise noise(7);
   for (CaseResult& result : record.cases) {

@@ -57,7 +57,7 @@ inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
 }
-/// The digest is of the file, and no part of what it says; the answer is never read.
+/// Leaves out the digest, which is of the file, and the answer, which is never read.
 inline auto members(const Record& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, answer, digest] = value;
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
@@ -88,7 +88,7 @@ bool same_value(const T& a, const T& b) {
   }
 }
 
-/// Equal in every member, however deep.
+/// Compares every member, however deep.
 template <typename T>
 bool same(const T& a, const T& b) {
   return same_value(a, b);
@@ -141,7 +141,7 @@ inline Machine full_machine() {
   return machine;
 }
 
-/// Samples of both cases in two launches, 8 rounds each; the third variant never ran.
+/// Adds samples of both cases in two launches, 8 rounds each; the third variant never ran.
 inline void add_full_samples(Record& record) {
   int sequence = 0;
   for (int launch = 0; launch < 2; ++launch) {
@@ -166,7 +166,7 @@ inline void add_full_samples(Record& record) {
   }
 }
 
-/// Evidence of which nothing is known but the reason.
+/// Returns evidence of which nothing is known but the reason.
 inline TrafficEvidence missing_evidence() {
   TrafficEvidence evidence;
   evidence.reason = "the driver's \"counters\" are absent";
@@ -223,8 +223,8 @@ inline Software older_software() {
   return software;
 }
 
-/// Times, bandwidths and ratios as its samples give them, which readers ask for; one ratio with an
-/// interval, one without. All else keeps a value of its own.
+/// Takes times, bandwidths and ratios from its samples, as readers ask for them; one ratio has an
+/// interval, one has none. All else keeps a value of its own.
 inline void take_derived(CaseResult& result, bool interval) {
   CaseResult derived = result;
   summarise(derived);

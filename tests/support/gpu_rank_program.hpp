@@ -26,7 +26,7 @@ inline void take_gpu(const Session& session) {
   gpu::check(cudaSetDevice(session.local_rank()));
 }
 
-/// What a program's main returns where its ranks come to do `work`. A rank that fails ends all, as
+/// Returns what a program's main does whose ranks come to do `work`. A rank that fails ends all, as
 /// the others would wait for it.
 inline int run_or_end_all(Session& session, const std::function<void()>& work) {
   try {

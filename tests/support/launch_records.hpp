@@ -28,7 +28,7 @@ struct Measured {
   Path path = Path::nvlink;
 };
 
-/// Samples of one launch, the middle of which took `median`: rank 1 is the slower one, and one
+/// Adds samples of one launch, the middle of which took `median`: rank 1 is the slower one, and one
 /// sample is disturbed.
 inline void add_samples(CaseResult& result, int variant, int launch, double median) {
   for (int round = 0; round < 3; ++round) {
@@ -50,7 +50,7 @@ inline RankInfo gpu_rank(int rank) {
   return {.rank = rank, .host = "node1", .pid = 1, .cpus = "0", .gpu = gpu, .host_copy = {}};
 }
 
-/// A whole run on two GPUs. `started` tells runs apart.
+/// Makes a whole run on two GPUs. `started` tells runs apart.
 inline Record run_of(const std::vector<Measured>& all, const std::string& started = "2026-01-01") {
   Record record;
   record.started = started;
@@ -78,7 +78,7 @@ inline Record run_of(const std::vector<Measured>& all, const std::string& starte
   return record;
 }
 
-/// The launches of one case as launch_medians() gives them.
+/// Makes the launches of one case as launch_medians() gives them.
 inline CaseLaunches launches_of(const Case& definition, const std::vector<double>& times,
                                 const std::string& variant = "p2p") {
   CaseLaunches launches{definition, variant, {}, {Path::nvlink}};
@@ -88,14 +88,13 @@ inline CaseLaunches launches_of(const Case& definition, const std::vector<double
   return launches;
 }
 
-/// The first, changed by `change`.
 template <typename Change>
 Record changed(Record record, Change change) {
   change(record);
   return record;
 }
 
-/// What a call throws as UsageError; "nothing" where it does not.
+/// Returns the message of what a call throws; "nothing" if it does not.
 template <typename Call>
 std::string thrown_by(Call call) {
   try {

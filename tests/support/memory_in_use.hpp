@@ -7,7 +7,7 @@
 
 namespace linkgain::test {
 
-/// What is taken of the current device's memory, by all processes. Throws CudaError.
+/// Returns what all processes have of the current device's memory. Throws CudaError.
 inline Bytes memory_in_use() {
   std::size_t free = 0;
   std::size_t total = 0;

@@ -13,13 +13,13 @@
 /// NCCL's backend for tests on ranks with a GPU each.
 namespace linkgain::test {
 
-/// Made before the first test and gone after the last, as it needs all ranks.
+/// Keeps it from before the first test until after the last, as it needs all ranks.
 inline std::unique_ptr<Backend>& nccl_backend() {
   static std::unique_ptr<Backend> made;
   return made;
 }
 
-/// Collective: makes the backend. Why these ranks cannot run the tests; absent where they can.
+/// Makes the backend; returns why these ranks cannot run the tests, absent if they can. Collective.
 inline std::optional<std::string> prepare_nccl_backend(Session& session) {
   std::optional<std::string> own;
   if (gpu::device_count() < session.ranks()) own = "fewer GPUs than ranks";

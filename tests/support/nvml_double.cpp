@@ -137,7 +137,7 @@ Result answer_text(Handle device, char* out, unsigned int length, const Text& te
   return result == kSuccess ? copy_text(text_of(*gpu), out, length) : result;
 }
 
-/// Once in a process; see nvml_double.hpp.
+/// Starts it once in a process; see nvml_double.hpp.
 void start_own_thread() {
   [[maybe_unused]] static const bool started = [] {
     std::thread([] {
@@ -386,7 +386,7 @@ bool driver_has(unsigned int field) {
   return false;
 }
 
-/// Bytes since nvmlInit_v2; this is a reading.
+/// Returns the bytes since nvmlInit_v2; this is a reading.
 unsigned long long advance(Gpu& gpu, const FieldValue& out, unsigned long long by) {
   return gpu.readings[out.field]++ * by;
 }
@@ -406,7 +406,7 @@ Result answer_pcie(Gpu& gpu, FieldValue& out) {
              kPcieStart + advance(gpu, out, step("LINKGAIN_NVML_PCIE_STEP")));
 }
 
-/// The links' nominal speed, whether they are up or not.
+/// Answers the links' nominal speed, whether they are up or not.
 Result answer_speed(FieldValue& out) {
   const Model& model = machine().scenario->model;
   if (out.scope >= static_cast<unsigned int>(model.links)) {

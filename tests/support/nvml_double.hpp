@@ -167,7 +167,7 @@ struct Scenario {
   std::array<Fault, 2> faults{};
 };
 
-/// Null where there is none of this name.
+/// Returns null if there is none of this name.
 const Scenario* find_scenario(std::string_view name);
 
 using nvml_api::Handle;
@@ -194,17 +194,16 @@ Machine& machine();
 
 /// Finds the GPU of a handle; what NVML answers where it is none of this machine, or lost.
 Result find(Handle device, Gpu*& gpu);
-/// The same, and whether the GPU has this link.
+/// Finds the GPU likewise, and answers whether it has this link.
 Result find_link(Handle device, unsigned int link, Gpu*& gpu);
 
-/// What LINKGAIN_NVML_ERRORS adds to a counter of one link, or of kAllLinks.
+/// Returns what LINKGAIN_NVML_ERRORS adds to a counter of one link, or of kAllLinks.
 unsigned long long added(const Gpu& gpu, unsigned int link, std::string_view counter);
 bool link_active(const Gpu& gpu, unsigned int link);
-/// Bytes that LINKGAIN_NVML_TRAFFIC has of a GPU.
+/// Returns the bytes that LINKGAIN_NVML_TRAFFIC has of a GPU.
 unsigned long long traffic_of(const Gpu& gpu);
-/// Hopper's fields of errors; GPUs before it count per link by a function.
+/// Answers Hopper's fields of errors; GPUs before it count per link by a function.
 Result answer_error_field(const Gpu& gpu, nvml_api::FieldValue& out);
-/// The value of a field.
 Result set(nvml_api::FieldValue& out, nvml_api::ValueType type, unsigned long long value);
 const char* uuid_of(const Gpu& gpu);
 /// Fills in NVML's PCI structure of a GPU.
@@ -222,7 +221,7 @@ Result answer(Handle device, T* out, const Function& function) {
   return result;
 }
 
-/// The same of a link that is up; one that is down tells nothing of its other end.
+/// Answers likewise for a link that is up; one that is down tells nothing of its other end.
 template <typename T, typename Function>
 Result answer_link(Handle device, unsigned int link, T* out, const Function& function) {
   Gpu* gpu = nullptr;

@@ -17,7 +17,7 @@ constexpr std::string_view kRecoveries = "recoveries";
 constexpr std::string_view kCrcErrors = "crc_errors";
 constexpr std::string_view kPcieReplays = "pcie_replays";
 
-/// The first link has all of the scenario's errors: `scale` of each.
+/// Gives the first link all of the scenario's errors: `scale` of each.
 unsigned long long errors_of(const Gpu& gpu, unsigned int link, std::string_view counter,
                              unsigned int scale) {
   const bool has_them = link == kAllLinks || link == 0;
@@ -70,7 +70,7 @@ Result answer_error_field(const Gpu& gpu, FieldValue& out) {
 
 extern "C" {
 
-/// A healthy H200 counted 42 here as data errors, where its field 163 (CRC errors) was 0.
+/// Gives data errors as a healthy H200 did: 42, where its field 163 (CRC errors) was 0.
 Result nvmlDeviceGetNvLinkErrorCounter(Handle device, unsigned int link, NvlinkErrorCounter counter,
                                        unsigned long long* errors) {
   return answer_link(device, link, errors, [&](const Gpu& gpu) -> unsigned long long {

@@ -10,7 +10,7 @@ using linkgain::nvml_api::PciInfo;
 
 namespace {
 
-/// NVSwitches as a guest sees them.
+/// Returns an NVSwitch as a guest sees it.
 PciInfo hidden_pci_info() {
   PciInfo info;
   info.domain = 0xffffffffU;
@@ -44,7 +44,7 @@ Result nvmlDeviceGetPciInfo_v3(Handle device, PciInfo* info) {
   return answer(device, info, pci_info_of);
 }
 
-/// 0 with success is what drivers say of some GPUs that have no such limit.
+/// Succeeds with 0 on some GPUs that have no such limit, as drivers do.
 Result nvmlDeviceGetMaxCustomerBoostClock(Handle device, ClockType type, unsigned int* megahertz) {
   if (type != ClockType::graphics) {
     return kInvalidArgument;

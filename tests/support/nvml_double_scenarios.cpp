@@ -56,7 +56,7 @@ constexpr Model kL4{.name = "NVIDIA L4",
                     .application_clock = 2040,
                     .most_custom_boost_clock = 2040};
 
-/// GPUs that reach each other's memory in no way.
+/// Makes GPUs that cannot reach each other's memory.
 constexpr Scenario no_p2p(std::string_view name, const Model& model, int link_down = kNone) {
   Scenario scenario{.name = name, .model = model, .link_down = link_down};
   scenario.p2p_read = P2pStatus::not_supported;

@@ -20,7 +20,7 @@ class NvmlScenario {
         pcie_step_("LINKGAIN_NVML_PCIE_STEP", pcie_step),
         nvml_(Nvml::open(&reason_)) {}
 
-  /// Null where it did not open; reason() then says why.
+  /// Returns null if it did not open; reason() then says why.
   const std::shared_ptr<Nvml>& nvml() const { return nvml_; }
   const std::string& reason() const { return reason_; }
   /// Throws where there is no such GPU.

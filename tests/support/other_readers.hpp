@@ -13,8 +13,8 @@
 /// What other programs make of files that are written for them.
 namespace linkgain::test {
 
-/// What promtool has to say against metrics in Prometheus' text format; empty where they are fine.
-/// A test skips where has_promtool() is not.
+/// Returns what promtool has to say against metrics in Prometheus' text format; empty if they are
+/// fine. A test skips if has_promtool() is false.
 inline std::string promtool_complaints(const std::string& metrics) {
   const ScratchFolder folder;
   std::ofstream(folder / "metrics.prom", std::ios::binary) << metrics;
@@ -29,7 +29,7 @@ inline std::string promtool_complaints(const std::string& metrics) {
 inline bool has_promtool() { return is_on_path("promtool"); }
 inline constexpr const char* kNoPromtool = "no promtool on PATH (scripts/test --cluster gets it)";
 
-/// Series of metrics in Prometheus' text format that stand in more than one line.
+/// Finds series in Prometheus' text format that stand in more than one line.
 inline std::vector<std::string> series_twice(const std::string& metrics) {
   std::map<std::string, int> seen;
   std::istringstream lines(metrics);
@@ -41,8 +41,8 @@ inline std::vector<std::string> series_twice(const std::string& metrics) {
   return twice;
 }
 
-/// What Python's parser finds in a JUnit document: counts, then name and class of the first test
-/// case. A test skips where there is no python3.
+/// Returns what Python's parser finds in a JUnit document: counts, then name and class of the first
+/// test case. A test skips if there is no python3.
 inline std::string junit_as_parsed(const std::string& document) {
   const ScratchFolder folder;
   std::ofstream(folder / "junit.xml", std::ios::binary) << document;

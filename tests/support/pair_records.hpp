@@ -16,7 +16,7 @@ inline Case message(std::int64_t bytes, int ranks, Pair pair) {
   return definition;
 }
 
-/// What joins two of four GPUs with two bridges: 0-1 and 2-3 by NVLink, 0-2 and 1-3 below one host
+/// Joins two of four GPUs with two bridges: 0-1 and 2-3 by NVLink, 0-2 and 1-3 below one host
 /// bridge, the others between sockets.
 inline PairLink bridged_link(int from, int to) {
   if (from / 2 == to / 2) return {from, to, true, true, Ancestor::node, 4};
@@ -24,7 +24,7 @@ inline PairLink bridged_link(int from, int to) {
   return {from, to, false, false, Ancestor::sys, 0};
 }
 
-/// Four GPUs, no cases yet.
+/// Makes a record of four GPUs with no cases yet.
 inline Record four_gpus() {
   Record record = two_gpus();
   record.machine.ranks = {h200(0), h200(1), h200(2), h200(3)};
@@ -41,7 +41,7 @@ inline Record four_gpus() {
   return record;
 }
 
-/// One pair of them, faster by NVLink and by PCIe below one host bridge than through host memory.
+/// Makes a pair of them faster by NVLink and by PCIe below one host bridge than through the host.
 inline CaseResult bridged_case(const Case& definition) {
   const auto [low, high] = std::minmax(definition.pair->from, definition.pair->to);
   const PairLink link = bridged_link(low, high);
@@ -71,7 +71,7 @@ inline void add_pairs(Record& record, std::int64_t bytes, bool both) {
   }
 }
 
-/// A case of the record; it must be there.
+/// Returns a case of the record; it must be there.
 inline CaseResult& pair_case(Record& record, std::int64_t bytes, Pair pair) {
   return *std::ranges::find_if(record.cases, [&](const CaseResult& result) {
     return result.definition.size.value == bytes && result.definition.pair == pair;
@@ -87,8 +87,8 @@ inline void slow_down(VariantResult& variant, const Case& definition, double tim
 inline constexpr std::int64_t kLargePair = 256 << 20;
 inline constexpr std::int64_t kSmallPair = 64;
 
-/// All pairs of four GPUs one way and both ways at 256 MiB and one way at 64 B. The bridge of GPUs
-/// 2 and 3 gives two thirds of what the other one does.
+/// Measures all pairs of four GPUs one way and both ways at 256 MiB and one way at 64 B. The bridge
+/// of GPUs 2 and 3 gives two thirds of what the other one does.
 inline Record four_gpus_record() {
   Record record = four_gpus();
   add_pairs(record, kLargePair, false);
@@ -101,7 +101,7 @@ inline Record four_gpus_record() {
   return record;
 }
 
-/// The same, one way only, with pairs that gave wrong data, were skipped, not measured or not asked
+/// Measures one way only, with pairs that gave wrong data, were skipped, not measured or not asked
 /// for, and small messages.
 inline Record troubled_pairs_record() {
   Record record = four_gpus();
@@ -123,7 +123,7 @@ inline Record troubled_pairs_record() {
   return record;
 }
 
-/// Two GPUs, each way and both ways at once.
+/// Measures two GPUs, each way and both ways at once.
 inline Record two_gpus_pairs_record() {
   Record record = two_gpus();
   record.machine.links[0].nvlinks = 18;

@@ -14,13 +14,13 @@
 
 namespace linkgain::test {
 
-/// Whether the process exists and still runs; a zombie does not.
+/// Says whether the process exists and still runs; a zombie does not.
 inline bool is_alive(pid_t id) {
   const auto process = read_process(id);
   return process && process->state != 'Z';
 }
 
-/// This process's children, zombies included.
+/// Returns this process's children, zombies included.
 inline std::vector<pid_t> own_children() {
   std::vector<pid_t> children;
   for (const ProcessEntry& process : list_processes()) {
@@ -29,7 +29,7 @@ inline std::vector<pid_t> own_children() {
   return children;
 }
 
-/// Whether the condition came true within the time.
+/// Waits for the condition, and says whether it came true within the time.
 inline bool eventually(const std::function<bool()>& condition, Seconds allowed = Seconds{10}) {
   const Deadline deadline(allowed);
   while (!condition()) {
@@ -45,7 +45,7 @@ inline double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// A shell script as the program under control; `arguments` are its $1, $2, …
+/// Makes a shell script the program under control; `arguments` are its $1, $2, …
 inline ProcessRequest script(const std::string& text, const ScratchFolder& folder,
                              const std::vector<std::string>& arguments = {}) {
   ProcessRequest request{.arguments = {"/bin/sh", "-c", text, "sh"},
@@ -57,7 +57,7 @@ inline ProcessRequest script(const std::string& text, const ScratchFolder& folde
 
 inline constexpr Seconds kPlenty{20};
 
-/// The next line as a number: scripts tell their process ids so. -1 where there is none.
+/// Reads the next line as a number: scripts tell their process ids so. -1 if there is none.
 inline pid_t read_id(Process& process) {
   const ReadResult result = process.read_line(kPlenty);
   return result.outcome == Transfer::done ? std::stoi(result.line) : -1;

@@ -9,7 +9,7 @@
 
 namespace linkgain::test {
 
-/// Seconds of an operation by a made-up link: slower without P2P, by kernel faster where small.
+/// Returns an operation's seconds on a made-up link: slower without P2P, by kernel faster if small.
 inline double made_up_time(const Case& c, bool p2p) {
   if (c.training) return (uses_link(c) ? p2p ? 0.080 : 0.087 : 0.078);
   const double least = (p2p ? 6e-6 : 9e-6) * (c.kernel ? 0.4 : 1.0);
@@ -17,7 +17,7 @@ inline double made_up_time(const Case& c, bool p2p) {
   return least + factor * static_cast<double>(c.size.value) / (p2p ? 340e9 : 25e9);
 }
 
-/// A run of all that a profile measures on one node of so many GPUs, with samples of some launches.
+/// Runs all that a profile measures on one node of so many GPUs, with samples of some launches.
 inline Record profile_record(Profile profile, int gpus, int launches, int rounds) {
   Record record = fleet_machine("node1", gpus);
   record.settings.profile = name_of(profile);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kMark = "LINKGAIN_TEST_PROGRAM";
 
-/// A running process's environment or name; empty for zombies and where it is gone.
+/// Reads a running process's environment or name; empty for zombies and if it is gone.
 std::string read_process(pid_t id, const std::string& file) {
   return read_text(std::filesystem::path("/proc") / std::to_string(id) / file);
 }
@@ -40,7 +40,7 @@ std::vector<pid_t> all_processes() {
   return ids;
 }
 
-/// env(1) makes the environment.
+/// Leaves it to env(1) to make the environment.
 std::vector<std::string> with_environment(const ProgramRequest& request, const std::string& mark) {
   std::vector<std::string> line{"/usr/bin/env"};
   for (const auto& [name, value] : request.environment) {

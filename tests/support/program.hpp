@@ -24,7 +24,7 @@ inline Words joined(Words words, const Words& more) {
   return words;
 }
 
-/// A command line as a golden names it.
+/// Writes a command line as a golden names it.
 inline std::string line_of(std::string program, const Words& words) {
   for (const std::string& word : words) program += " " + word;
   return program;
@@ -65,8 +65,8 @@ class Program {
 
   void send(const std::string& line);
   void close_input();
-  /// The next line of standard output; throws std::runtime_error with the standard error where none
-  /// comes within the time of an idle machine.
+  /// Returns the next line of standard output; throws std::runtime_error with the standard error if
+  /// none comes within the time of an idle machine.
   std::string read_line(double seconds = 60.0);
   void signal(int number) const;
 
@@ -78,9 +78,9 @@ class Program {
   /// an idle machine.
   Outcome finish(double seconds = 120.0);
 
-  /// This program and all that it has started and that still runs; zombies are not among them.
+  /// Lists this program and all that it has started and that still runs, but no zombies.
   std::vector<pid_t> processes() const;
-  /// Those of processes() that run `name`, by id.
+  /// Lists those of processes() that run `name`, by id.
   std::vector<pid_t> processes_named(const std::string& name) const;
 
  private:
@@ -96,15 +96,15 @@ class Program {
 /// Runs a program to its end.
 Outcome run_program(const ProgramRequest& request, double seconds = 120.0);
 
-/// Monotonic seconds, and a pause.
+/// Returns monotonic seconds.
 double now();
 void pause_for(double seconds);
 
-/// How many processes want each processor, now or in the last minute, 1 at least. Limits of time
-/// hold on an idle machine; a machine that others work on takes as many times longer.
+/// Returns how many processes want each processor, now or in the last minute, 1 at least. Limits of
+/// time hold on an idle machine; a machine that others work on takes as many times longer.
 double slowdown();
 
-/// Whether the condition came true within so many seconds of an idle machine.
+/// Says whether the condition came true within so many seconds of an idle machine.
 template <typename Condition>
 bool comes_true(Condition condition, double seconds) {
   const double end = now() + seconds * slowdown();
@@ -115,7 +115,7 @@ bool comes_true(Condition condition, double seconds) {
   return true;
 }
 
-/// Processor time that a process has used so far; 0 where it is gone.
+/// Returns the processor time that a process has used so far; 0 if it is gone.
 double processor_seconds(pid_t id);
 
 bool is_on_path(const std::string& program);

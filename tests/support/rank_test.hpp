@@ -32,8 +32,8 @@ class FailureEndsTheJob : public ::testing::EmptyTestEventListener {
     place_ = std::string(test.test_suite_name()) + '.' + test.name();
   }
 
-  /// What failed is printed by GoogleTest's own listener before. UnitTest cannot be asked anything
-  /// here: it has its lock.
+  /// Ends the job after GoogleTest's own listener has printed what failed. UnitTest cannot be asked
+  /// anything here: it has its lock.
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (!result.fatally_failed()) return;
     std::printf("rank %d ends the job: it failed in %s\n", session_.rank(), place_.c_str());
@@ -45,9 +45,9 @@ class FailureEndsTheJob : public ::testing::EmptyTestEventListener {
   std::string place_ = "what comes before the tests";
 };
 
-/// What such a program's main returns: 1 on every rank where a test failed on any. With `--local N`
-/// it is started as so many ranks by linkgain's own launcher. `prepare` is collective, runs before
-/// the tests and says why these ranks cannot run them.
+/// Returns what such a program's main does: 1 on every rank if a test failed on any. With `--local
+/// N` it is started as so many ranks by linkgain's own launcher. `prepare` is collective, runs
+/// before the tests and says why these ranks cannot run them.
 inline int run_rank_tests(int argc, char** argv,
                           const std::function<std::optional<std::string>(Session&)>& prepare = {}) {
   ::testing::InitGoogleTest(&argc, argv);

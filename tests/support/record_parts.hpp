@@ -16,7 +16,7 @@ inline Case all_reduce(std::int64_t bytes, int ranks = 2) {
   return definition;
 }
 
-/// Without what tells one H200 from another: uuid, bus id.
+/// Leaves out what tells one H200 from another: uuid, bus id.
 inline GpuInfo h200_gpu(int index) {
   GpuInfo gpu;
   gpu.cuda_index = index;
@@ -49,7 +49,7 @@ inline Software h200_software(std::string mpi) {
           .nccl_library = "2.28.3"};
 }
 
-/// NCCL's, in rounds: nothing against what keeps off P2P.
+/// Compares NCCL as it is with NCCL kept off P2P, in rounds.
 inline Settings p2p_against_host(const Environment& host = {{"NCCL_P2P_DISABLE", "1"}}) {
   Settings settings;
   settings.variants = {{"p2p", {}}, {"host", host}};
@@ -57,7 +57,7 @@ inline Settings p2p_against_host(const Environment& host = {{"NCCL_P2P_DISABLE",
   return settings;
 }
 
-/// A complete run on this host, without ranks and cases.
+/// Makes a complete run on this host, without ranks and cases.
 inline Record finished_run(std::string host, int processors, std::string mpi) {
   Record record;
   record.started = "2026-11-20T16:40:00Z";
@@ -71,7 +71,7 @@ inline Record finished_run(std::string host, int processors, std::string mpi) {
   return record;
 }
 
-/// A time and what follows from it.
+/// Fills in a time and what follows from it.
 inline VariantResult timed_variant(const Case& definition, std::string variant, double seconds,
                                    Path path) {
   VariantResult result;
@@ -84,7 +84,7 @@ inline VariantResult timed_variant(const Case& definition, std::string variant, 
   return result;
 }
 
-/// Evidence of what NVLink carried of 24 operations: all, where it is known what the case moves.
+/// Returns evidence of what NVLink carried of 24 operations: all, if the case's bytes are known.
 inline TrafficEvidence known_evidence(const Case& definition) {
   TrafficEvidence evidence;
   evidence.plan = {"RING", "SIMPLE"};
@@ -104,7 +104,7 @@ inline TrafficEvidence known_evidence(const Case& definition) {
   return evidence;
 }
 
-/// Of a GPU that nothing throttled.
+/// Describes a GPU that nothing throttled.
 inline HealthSummary steady_health() {
   return {.lowest_temperature_c = 34,
           .highest_temperature_c = 48,

@@ -53,7 +53,7 @@ inline RankInfo h200(int rank) {
   return rank_with(gpu, rank, "node1");
 }
 
-/// Two GPUs, `p2p` against `host`, no cases yet.
+/// Makes a record of two GPUs, `p2p` against `host`, with no cases yet.
 inline Record two_gpus() {
   Record record = finished_run("node1", 32, "Open MPI 4.1.4");
   record.wall_seconds = 14.25;
@@ -68,7 +68,7 @@ inline Record two_gpus() {
   return record;
 }
 
-/// One case, p2p on NVLink against host memory.
+/// Compares p2p on NVLink with host memory in one case.
 inline CaseResult nvlink_case(const Case& definition, double p2p, double host, double low,
                               double high) {
   return converged(definition,
@@ -77,14 +77,14 @@ inline CaseResult nvlink_case(const Case& definition, double p2p, double host, d
                    {ratio("host", host / p2p, low, high)});
 }
 
-/// A record with one 1 GiB all-reduce.
+/// Makes a record with one 1 GiB all-reduce.
 inline Record one_case(double p2p, double host, double low, double high) {
   Record record = two_gpus();
   record.cases = {nvlink_case(all_reduce(1 << 30), p2p, host, low, high)};
   return record;
 }
 
-/// The main job on two H200.
+/// Records the main job on two H200.
 inline Record h200_record() {
   Record record = two_gpus();
   record.cases = {nvlink_case(all_reduce(8), 6.51e-6, 9.31e-6, 1.40, 1.46),
@@ -104,7 +104,7 @@ inline Record h200_record() {
   return record;
 }
 
-/// Dependent loads of memory of 2 MiB: their time is one load's, so that there is no bandwidth.
+/// Measures dependent loads of memory of 2 MiB: their time is one load's, so there is no bandwidth.
 inline Record load_latency_record() {
   Record record = two_gpus();
   Case definition = all_reduce(2 << 20);
@@ -118,7 +118,7 @@ inline Record load_latency_record() {
   return record;
 }
 
-/// GPUs across a host bridge: NCCL does not use P2P, both variants go through host memory.
+/// Puts GPUs across a host bridge: NCCL does not use P2P, both variants go through host memory.
 inline Record phb_record() {
   Record record = two_gpus();
   const Case definition = all_reduce(1 << 28);
@@ -136,7 +136,7 @@ inline Record phb_record() {
   return record;
 }
 
-/// Three variants, of which one cannot run the largest size.
+/// Measures three variants, of which one cannot run the largest size.
 inline Record three_variants_record() {
   Record record = two_gpus();
   Environment net = without_p2p();
@@ -154,7 +154,7 @@ inline Record three_variants_record() {
   return record;
 }
 
-/// MPI in CPU memory.
+/// Measures MPI in CPU memory.
 inline Record mpi_record() {
   Record record = two_gpus();
   record.settings.argv = {"linkgain", "run", "--backend", "mpi"};
@@ -179,7 +179,7 @@ inline Record mpi_record() {
   return record;
 }
 
-/// The host variant's result is wrong at 1 GiB and, p2p's, at 8 B.
+/// Makes the host variant's result wrong at 1 GiB and p2p's at 8 B.
 inline Record wrong_data_record() {
   Record record = h200_record();
   record.cases.pop_back();

@@ -98,7 +98,7 @@ inline SoftwareSurvey healthy_software() {
   return software;
 }
 
-/// Two H200 joined through a switch, idle, with nothing wrong.
+/// Joins two H200 through a switch, idle, with nothing wrong.
 inline Survey healthy_survey() {
   Survey survey;
   survey.topology.host = "node";
@@ -113,7 +113,7 @@ inline Survey healthy_survey() {
   return survey;
 }
 
-/// The same without NVLink: messages go over PCIe.
+/// Takes NVLink away: messages go over PCIe.
 inline Survey pcie_survey() {
   Survey survey = healthy_survey();
   for (TopologyGpu& gpu : survey.topology.gpus) {
@@ -124,7 +124,7 @@ inline Survey pcie_survey() {
   return survey;
 }
 
-/// No GPU and no driver, the worker built without CUDA.
+/// Describes no GPU and no driver, the worker built without CUDA.
 inline Survey no_gpu_survey() {
   Survey survey;
   survey.topology.host = "laptop";
@@ -144,7 +144,7 @@ inline Survey no_gpu_survey() {
   return survey;
 }
 
-/// What the GPU showed under load where nothing was wrong.
+/// Returns what the GPU showed under load with nothing wrong.
 inline GpuLoad healthy_load() {
   GpuLoad load;
   load.pcie_generation = 5;

@@ -82,7 +82,7 @@ class SchemaVisitor {
     text_ = text;
   }
 
-  /// By its name, where it has one.
+  /// Refers to it by its name, if it has one.
   json::Out take() {
     json::Out schema{{"type", "object"}, {"additionalProperties", false}};
     if (!text_.empty()) schema["description"] = text_;
@@ -106,7 +106,7 @@ class SchemaVisitor {
   json::Out properties_ = json::Out::object();
 };
 
-/// Of a type whose value may also be null. A section says so itself, for all its members.
+/// Lets a value be null, too. A section says so itself, for all its members.
 inline json::Out nullable_schema(json::Out schema, SchemaDefinitions& definitions) {
   if (schema.contains("$ref")) {
     const auto reference = schema["$ref"].get<std::string>();
@@ -118,7 +118,7 @@ inline json::Out nullable_schema(json::Out schema, SchemaDefinitions& definition
   return schema;
 }
 
-/// A bound as somebody would write it: 0, not 0.0.
+/// Writes a bound as somebody would: 0, not 0.0.
 inline json::Out bound(double value) {
   const bool is_whole = std::trunc(value) == value && std::abs(value) < 0x1p63;
   return is_whole ? json::Out(static_cast<std::int64_t>(value)) : json::Out(value);
@@ -171,7 +171,7 @@ json::Out schema_of(const json::Rule& rule, SchemaDefinitions& definitions) {
   }
 }
 
-/// On one line where it is short, else a line a member.
+/// Puts a short schema on one line, else each member on a line of its own.
 inline std::string laid_out_schema(const json::Out& schema, int depth = 0) {
   constexpr std::size_t kWidth = 100;
   const std::string line = json::dump(schema);

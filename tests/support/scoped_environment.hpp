@@ -9,7 +9,7 @@ namespace linkgain::test {
 /// Sets an environment variable and puts the former state back.
 class ScopedEnvironment {
  public:
-  /// Without a value the variable is not set.
+  /// Unsets the variable if there is no value.
   ScopedEnvironment(std::string name, const std::optional<std::string>& value)
       : name_(std::move(name)) {
     if (const char* before = std::getenv(name_.c_str())) {

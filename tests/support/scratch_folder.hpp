@@ -32,7 +32,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// The whole file; empty where there is none.
+/// Returns the whole file; empty if there is none.
 inline std::string read_text(const std::filesystem::path& file) {
   std::ostringstream text;
   text << std::ifstream(file, std::ios::binary).rdbuf();

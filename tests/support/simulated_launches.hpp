@@ -25,7 +25,7 @@ struct Noise {
   int rounds = 20;  ///< samples of a launch: the fewest that a run takes
 };
 
-/// 100 cases: four operations of 25 sizes, 8 B to 128 MiB.
+/// Lists 100 cases: four operations of 25 sizes, 8 B to 128 MiB.
 inline std::vector<Case> simulated_cases() {
   std::vector<Case> cases;
   for (const OperationKind operation : {OperationKind::all_reduce, OperationKind::all_gather,
@@ -47,8 +47,8 @@ class SimulatedMachine {
     for (double& level : bank_) level = median(samples());
   }
 
-  /// Medians of `launches` starts, in which case `slow_case` takes `slowdown` more in the log; all
-  /// cases where it is -1.
+  /// Returns medians of `launches` starts, in which case `slow_case` takes `slowdown` more in the
+  /// log; all cases if it is -1.
   std::vector<CaseLaunches> measure(int launches, int slow_case = 0, double slowdown = 0.0) {
     std::vector<CaseLaunches> all = empty_cases();
     for (int launch = 0; launch < launches; ++launch) {
@@ -64,8 +64,7 @@ class SimulatedMachine {
     return all;
   }
 
-  /// The same with every sample for a launch of its own, as who takes samples for replicates has
-  /// it.
+  /// Takes every sample for a launch of its own, as who takes samples for replicates does.
   std::vector<CaseLaunches> measure_samples(int launches) {
     std::vector<CaseLaunches> all = empty_cases();
     for (CaseLaunches& each : all) {
@@ -80,7 +79,7 @@ class SimulatedMachine {
     return all;
   }
 
-  /// Logs of one launch's samples about its level.
+  /// Draws logs of one launch's samples about its level.
   std::vector<double> samples() {
     std::vector<double> logs;
     double log = normal(noise_.within);

@@ -17,8 +17,8 @@
 /// adds launches.
 namespace linkgain::test {
 
-/// Standard deviation of the log of a launch's level at 8 B, 4 KiB, 64 KiB, 1 MiB, 16 MiB, 256 MiB:
-/// those of A/A ratios of one launch each over the square root of two.
+/// Returns the standard deviation of the log of a launch's level, measured from 8 B to 256 MiB:
+/// that of A/A ratios of one launch each over the square root of two.
 inline double deviation_at(Bytes size) {
   struct Point {
     double bytes;
@@ -103,7 +103,7 @@ class SimulatedRun {
     return all;
   }
 
-  /// `launches` from `first` on: a job of each in every variant, all started in random order.
+  /// Starts `launches` from `first` on: a job of each in every variant, all in random order.
   void start(int first, int launches, const std::vector<int>& cases) {
     std::vector<double> order(2 * static_cast<std::size_t>(launches));
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -175,8 +175,8 @@ inline std::string class_of(const Case& definition) {
   return definition.size.value < 16 << 20 ? "stream below 16 MiB" : "stream from 16 MiB";
 }
 
-/// Between 92 and 98 % in each class, but for two standard errors of the count, and between 93 and
-/// 97 % in all.
+/// Expects 92 to 98 % in each class, but for two standard errors of the count, and 93 to 97 % in
+/// all.
 inline void expect_near_95_percent(const std::map<std::string, Count>& counts) {
   Count all;
   for (const auto& [name, each] : counts) {

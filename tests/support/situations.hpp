@@ -21,8 +21,8 @@ inline std::string with_replaced(std::string text, std::string_view what, std::s
   return text;
 }
 
-/// What an action is refused with: the text of the Refusal that it throws, and the advice on a line
-/// of its own after "->"; "accepted" where it throws none.
+/// Returns what an action is refused with: the text of the Refusal that it throws, and the advice
+/// on a line of its own after "->"; "accepted" if it throws none.
 template <typename Refusal = UsageError, typename Action>
 std::string refusal_of(const Action& action) {
   try {
@@ -52,7 +52,7 @@ class Situations {
     text_ += situation + "\n";
   }
 
-  /// What an action is refused with, which it must be.
+  /// Adds what an action is refused with, which it must be.
   template <typename Action>
   void refuse(const std::string& what, const Action& action) {
     const std::string refusal = refusal_of(action);

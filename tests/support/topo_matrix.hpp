@@ -45,7 +45,7 @@ inline Matrix matrix_of(const std::string& text, const std::regex& separator) {
   return matrix;
 }
 
-/// The columns that both have: devices, CPU and NUMA affinity.
+/// Keeps the columns that both have: devices, CPU and NUMA affinity.
 inline Matrix without_later_columns(Matrix matrix) {
   const std::vector<std::string>& header = matrix.at("");
   const auto last = std::ranges::find(header, "NUMA Affinity");
@@ -56,12 +56,12 @@ inline Matrix without_later_columns(Matrix matrix) {
   return matrix;
 }
 
-/// Of `nvidia-smi topo -m`.
+/// Reads that of `nvidia-smi topo -m`.
 inline Matrix their_matrix(const std::string& text) {
   return without_later_columns(matrix_of(text, std::regex("\t")));
 }
 
-/// Of `linkgain topo`.
+/// Reads that of `linkgain topo`.
 inline Matrix our_matrix(const std::string& text) {
   const std::string unindented = std::regex_replace(text, std::regex("(^|\n)  "), "$1");
   return matrix_of(unindented, std::regex("  +"));
