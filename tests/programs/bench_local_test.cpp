@@ -62,7 +62,7 @@ TEST_F(BenchLocal, EndsWithItsRanksByASignal) {
   }
 }
 
-/// Kills ranks where it must: a stopped process takes no other signal.
+/// Kills: a stopped process takes no other signal.
 TEST_F(BenchLocal, EndsRanksThatAreStopped) {
   Program program(request("stop@1/start"));
   await_ranks(program);

@@ -69,7 +69,7 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
   expect_golden(refusals.text(), "bench_refusals.txt");
 }
 
-/// Expects only the option's name: CLI11's words differ by its version.
+/// Leaves the words to CLI11: they differ by its version.
 TEST_F(BenchRefuses, ValuesOutOfRange) {
   for (const auto& [option, value] : {std::pair{"--sample", "0"}, {"--load", "1e9"}}) {
     const Outcome outcome = run_program(bench(2, {option, value}));

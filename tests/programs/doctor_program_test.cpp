@@ -65,8 +65,7 @@ TEST(DoctorProgram, WritesFilesForOtherPrograms) {
   EXPECT_EQ(run_program(doctor(folder, "h200x2", {"--junit", "no/such/d.xml"})).status, 2);
 }
 
-/// Serves node_exporter, which is another user, reads names in .prom only, and takes no series
-/// twice.
+/// Suits node_exporter, another user who reads .prom only and takes no series twice.
 TEST(DoctorProgram, WritesATextfileThatNodeExporterTakes) {
   const ScratchFolder folder;
   const auto written = [&](const std::string& file) {

@@ -23,7 +23,7 @@ std::string line(const std::string& outcome, const std::string& seen) {
   return "echo '{\"delivery\":{\"outcome\":\"" + outcome + "\",\"seen\":\"" + seen + "\"}}'";
 }
 
-/// Writes a transport as NCCL's log has it.
+/// Imitates NCCL's log.
 std::string log(const std::string& transport) {
   return "echo 'vm:7:7 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] via " + transport +
          "' > \"${NCCL_DEBUG_FILE%%%*}x\"";

@@ -63,7 +63,7 @@ TEST_F(ExecCommand, SeesWhichVariablesItsProcessesHave) {
   }
 }
 
-// Allows for helpers that need no variables: a short one, or one beside the program.
+// Spares helpers that are short, or run beside the program.
 TEST_F(ExecCommand, SeesNoFaultInHelpersWithoutVariables) {
   write_script("work.py",
                "#!/usr/bin/env python3\nimport os, subprocess, time\n"
@@ -91,7 +91,7 @@ TEST_F(ExecCommand, EndsWhatAProgramLeavesBehind) {
   EXPECT_THAT(outcome.output, HasSubstr("2 processes"));
 }
 
-// Refuses what would look three times as fast as a variant that waits for its work.
+// Refuses what would look three times as fast as its work.
 TEST_F(ExecCommand, ComparesNoVariantThatPutsItsWorkIntoTheBackground) {
   const Outcome outcome = with_status(
       6, run({"--rounds", "3", "--variant", "a:IN=fore", "--variant", "b:IN=back"},

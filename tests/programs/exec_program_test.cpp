@@ -192,7 +192,7 @@ TEST_F(ExecProgram, EndsTheWholeTreeOfARunThatIsTooLong) {
   }
 }
 
-// Stops linkgain as Ctrl-Z does: the program has a session of its own and goes on.
+// Acts as Ctrl-Z: the program has a session of its own and goes on.
 TEST_F(ExecProgram, DoesNotCountARunDuringWhichItWasStopped) {
   Program program(request({"--silence", "2", "--variant", "p2p", "--rounds", "1"},
                           {"sh", "-c", "touch begun; sleep 0.5"}));
@@ -212,7 +212,7 @@ TEST_F(ExecProgram, SilenceCountsFromTheLastOutput) {
                      {"sh", "-c", "for i in 1 2 3; do echo .; sleep 0.1; done"}));
 }
 
-/// Distrusts the runs that are left: those that failed may have been the slow ones.
+/// Allows for failed runs that were the slow ones.
 TEST_F(ExecProgram, IsNotCheckedByTheRunsThatAreLeft) {
   const Words options{"--rounds",  "4",     "--ci-width", "50%",
                       "--variant", "a:V=1", "--variant",  "b:V=2"};

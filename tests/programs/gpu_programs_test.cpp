@@ -182,9 +182,8 @@ TEST_P(GpuOperations, AreRightInRegisteredBuffers) {
       kOperationsInPlace * 2);
 }
 
-/// Makes every case's memory as large as the one's before, so that it would lie at the same
-/// addresses: NCCL still knows those from the graph before, with peers' addresses of memory that is
-/// gone.
+/// Makes every case's memory as large as the one's before: at the same addresses NCCL still knows
+/// those from the graph before, with peers' addresses of memory that is gone.
 TEST_P(GpuOperations, AreRightWhereMemoryIsMadeAnewForEveryGraph) {
   expect_right(
       "--only all_reduce,all_gather --buffers registered,allocated --sizes 2M:64M:x2 --launch-mode "
@@ -281,7 +280,7 @@ TEST_F(GpuNcclTests, AllReduceIsRightOnStreamAndAsGraph) {
   }
 }
 
-/// Reads NCCL's log, which says which settings of a communicator are not its own.
+/// Relies on NCCL, which names settings that are not its own.
 TEST_F(GpuNcclTests, TheCommunicatorHasTheSettingsOfNcclTests) {
   const Outcome outcome = with_status(
       0,

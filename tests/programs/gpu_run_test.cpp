@@ -216,8 +216,7 @@ TEST_F(KernelsOnGpus, AreRightAndKeepToTheirPath) {
   EXPECT_EQ(judged, 3 * 2 * 2 * 2) << "three sizes, two types, launch modes and variants";
 }
 
-/// Allows for PCIe, through which 16 bytes are not sure to arrive as one, and for the compiler,
-/// which is CUDA's of the runtime.
+/// Excepts PCIe, where 16 bytes may not arrive as one, and old compilers (CUDA's of the runtime).
 TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
   const Outcome outcome = with_status(
       0, run_linkgain(
@@ -232,8 +231,7 @@ TEST_F(KernelsOnGpus, TakeWholeVectorsWhereNvlinkJoinsThem) {
   EXPECT_EQ(whole, by_nvlink && compiled) << p2p.execution.form;
 }
 
-/// Allows for NCCL before 2.28, which has no device API, and for NCCL without windows, which gives
-/// no LSA pointers.
+/// Needs NCCL 2.28 for its device API, which gives no LSA pointers without windows.
 TEST_F(KernelsOnGpus, TakeLsaPointersWhereTheyAreAndElseCudaIpc) {
   const Outcome outcome = with_status(
       0,

@@ -85,10 +85,10 @@ TEST_F(TrainingOnGpus, VariantsLearnTheSame) {
   EXPECT_THAT(run_shell(report).output, HasSubstr("exposed"));
 }
 
-// Derives the first loss from the learning rate, which falls faster in 20 steps: the sum of that of
-// the first 12 steps is 9.80 times the initial one, where it was 11.44 with 100 steps (first loss
-// 9.2208 in three strategies and two precisions) and 11.71 with 200 (9.2131): on the line through
-// both the loss is 9.27, or somewhat higher, since the first steps lower it most.
+// Derives the loss from the learning rate of 20 steps, whose sum over the first 12 is 9.80 times
+// the initial one, where it was 11.44 with 100 steps (first loss 9.2208 in three strategies and two
+// precisions) and 11.71 with 200 (9.2131): on the line through both it is 9.27, or somewhat higher,
+// since the first steps lower it most.
 TEST_F(TrainingOnGpus, EveryStrategyTrainsInEveryPrecision) {
   const Outcome outcome = with_status(
       0, run_linkgain("--only gpt2_step --steps 20 --launches 1 --strategy ddp,zero2,zero3 "

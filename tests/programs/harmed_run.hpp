@@ -14,8 +14,8 @@ inline Words timeout_of(double seconds, double slower = slowdown()) {
   return {"--timeout", std::to_string(std::lround(seconds * slower))};
 }
 
-/// Asks for four cases of about a second, so that something happens after the first, also on a busy
-/// machine, where each takes longer. A budget, more than enough, has the largest come first.
+/// Takes about a second in each of four cases, so that something happens after the first, also on a
+/// busy machine. A budget, more than enough, has the largest come first.
 inline Words long_run(const Words& more, int launches = 1) {
   return joined({"--only", "all_reduce", "--sizes", "3M,4M,5M,6M", "--budget", "10m", "--launches",
                  std::to_string(launches)},

@@ -155,7 +155,7 @@ inline const Library* library_of(std::string_view path) {
   return nullptr;
 }
 
-/// Returns the library itself, what its row names, and what the rows of these name.
+/// Returns itself, what its row names, and what the rows of these name.
 inline std::set<std::string_view> reach_of(const Library& library) {
   std::set<std::string_view> reach{library.name};
   std::istringstream names{std::string(library.may_include)};

@@ -158,7 +158,7 @@ TEST_F(NcclTestsProgramTest, WrongDataIsCountedAndEndsWithStatus4) {
   EXPECT_THAT(own.foot[0], testing::EndsWith(" values : 4 FAILED"));
 }
 
-/// Matters because all operations have one pair of buffers here.
+/// Uses one pair of buffers for all operations.
 TEST_F(NcclTestsProgramTest, WhatAnEarlierOperationLeftIsWrong) {
   ProgramRequest asked = request(2, {"-b", "64K", "-e", "64K", "-n", "1", "-w", "1"});
   asked.environment["LINKGAIN_TEST_FAULT"] = "stale@1";
@@ -202,7 +202,7 @@ TEST_F(NcclTestsProgramTest, SizesWithoutAnElementAreLeftOutAndThatIsSaid) {
   EXPECT_THAT(own.head, Contains(StartsWith("# Leaving out sizes")));
 }
 
-/// Takes 0, although linkgain's own --timeout begins at 0.5 s.
+/// Accepts 0, below linkgain's own least of 0.5 s.
 TEST_F(NcclTestsProgramTest, TimeoutIsReadAsNcclTestsDoes) {
   with_status(0, run_program(request(2, {"-b", "8", "-e", "8", "--timeout", "0"})));
 }

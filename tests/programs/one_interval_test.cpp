@@ -174,7 +174,7 @@ TEST_F(OneInterval, IsNoneWhereASideHasOneLaunch) {
   }
 }
 
-/// Keeps the time that wrong data take from standing for other cases.
+/// Ignores what wrong data take.
 TEST_F(OneInterval, CountsNoWrongDataAmongLikeCases) {
   const std::vector<double> like{1.006, 0.994, 1.006, 0.994, 1.007, 0.993, 1.006, 0.994};
   const Sides right{sized(1 << 20), kFast, kSlow};
@@ -192,7 +192,7 @@ TEST_F(OneInterval, CountsNoWrongDataAmongLikeCases) {
   }
 }
 
-/// Distrusts the runs that are left: those that failed may have been the slow ones.
+/// Allows for failed runs that were the slow ones.
 TEST_F(OneInterval, IsNoneWhereARunOfAProgramFailed) {
   write("print",
         "#!/bin/sh\necho >> \"$SIDE\"\n"

@@ -108,7 +108,7 @@ TEST(Output, OfTheWorkerThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(outcome.output, not_written("linkgain-bench", EFBIG) + "2\n");
 }
 
-// Prevents SIGSEGV, which would end them in the midst of their work.
+// Prevents SIGSEGV in the midst of their work.
 TEST(Limits, OfAStackThatIsTooSmallIsNamedBeforeAnythingIsMade) {
   const ScratchFolder folder;
   for (const ProgramRequest& request :

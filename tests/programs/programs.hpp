@@ -64,8 +64,7 @@ inline bool comes_to_say(const Program& program, const std::string& text) {
   return comes_true([&] { return program.error().find(text) != std::string::npos; }, 60.0);
 }
 
-/// Requests `linkgain run` on the mpi backend with --out out, of one launch where arguments name no
-/// number.
+/// Requests `linkgain run --backend mpi --out out`, of one launch unless arguments name a number.
 inline ProgramRequest run_request(const ScratchFolder& folder,
                                   const std::vector<std::string>& arguments) {
   Words all{"run", "--backend", "mpi", "--out", "out"};

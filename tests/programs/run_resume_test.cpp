@@ -36,7 +36,7 @@ class RunResume : public HarmedRun {
     return all;
   }
 
-  /// Returns the record as far as it is.
+  /// Reads the unfinished run's record.
   Json record_so_far() {
     const Outcome told = run_linkgain(folder_, {"report", "out", "--json"});
     EXPECT_EQ(told.status, 0) << told.error;
@@ -216,7 +216,7 @@ TEST_F(RunResume, RefusesWhatWouldBeAnotherRun) {
   EXPECT_EQ(resumed, 1) << "what was refused is none of its parts";
 }
 
-/// Distrusts the command line, which anybody may have written: reading it writes nothing.
+/// Writes nothing when it reads what anybody may have written.
 TEST_F(RunResume, RefusesTheCommandLineOfAnythingElse) {
   {
     Program program(run_request(folder_, kFewCases));

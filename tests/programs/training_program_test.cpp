@@ -88,7 +88,7 @@ TEST_F(TrainingProgram, ComparesStrategiesWithEachOther) {
   }
 }
 
-// Asks for less than 1 MiB, which would hold all gradients of the tiny model.
+// Splits gradients that would fit into 1 MiB.
 TEST_F(TrainingProgram, ReducesInAsManyBucketsAsAskedFor) {
   const Outcome outcome =
       with_status(0, train({"--strategy", "ddp,zero2", "--bucket-mb", "0.1", "--np", "2"}, "10"));

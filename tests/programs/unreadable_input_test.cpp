@@ -43,7 +43,7 @@ class UnreadableInput : public testing::Test {
     EXPECT_EQ(outcome.output, "") << line;
   }
 
-  /// Expects a refusal by every command that reads records.
+  /// Tries every command that reads records.
   void expect_refused_record(const std::string& file) const {
     expect_refusal({"report", file});
     expect_refusal({"compare", kRecord, file});
@@ -138,7 +138,7 @@ TEST_F(UnreadableInput, OfAHostfileWithoutEnd) {
   expect_refusal({"run", "--hostfile", "/dev/zero"});
 }
 
-/// Waits neither for a pipe that nobody ever writes into nor for the end of a device without one.
+/// Waits for no pipe without a writer and no device without an end.
 TEST_F(UnreadableInput, OfWhatIsNoRegularFile) {
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   std::filesystem::create_directory(folder_ / "out");

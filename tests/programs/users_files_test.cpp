@@ -113,7 +113,7 @@ TEST_F(UsersFiles, AreAsTheyWereAfterEveryCommand) {
   }
 }
 
-/// Puts one file at a time, so that none is seen because of another.
+/// Puts one at a time: none is seen because of another.
 TEST_F(UsersFiles, AreSeenOneByOne) {
   for (const std::string name : {"record.json", "report.md", "report.html", "run.log",
                                  "journal.jsonl", "runs/mine", "runs/p2p-1.log"}) {

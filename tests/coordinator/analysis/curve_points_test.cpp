@@ -98,7 +98,7 @@ std::vector<std::pair<std::string, std::string>> steps_in(const std::string& fol
   return steps;
 }
 
-/// Requires that a step is larger than the error of a ratio that missed its precision.
+/// Takes steps for larger than what a ratio lacks to a percent.
 TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
   const auto points_with = [](double half, bool converged) {
     Record record = stepping_record();

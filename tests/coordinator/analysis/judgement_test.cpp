@@ -182,8 +182,7 @@ TEST(Judge, GivesNoReasonWhereTheIntervalReachesTheTolerance) {
   }
 }
 
-/// Asks for more launches of a case beyond the tolerance if there are others, but not of one that
-/// seems within it.
+/// Needs more launches among others only for cases beyond the tolerance.
 TEST(Judge, SettlesWhatSeemsWithinTheToleranceByItself) {
   for (const auto& [slower, alike] : {std::pair{0.02, true}, {0.09, false}, {-0.08, false}}) {
     std::vector<Question> questions(20, {.shift = shift_of(slower, 0.06), .tolerance = kCheck});

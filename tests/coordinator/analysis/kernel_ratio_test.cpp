@@ -46,8 +46,8 @@ TEST(LibraryRatio, OfTimesHasNoInterval) {
   EXPECT_FALSE(ratio.interval);
 }
 
-/// Averages logs: those of 2 and 8 have the mean of log 4. The kernel's launches do not scatter, so
-/// that one degree of freedom is left, with a Student's t of 12.7062.
+/// Averages logs: 2 and 8 have the mean 4. The kernel's launches do not scatter, so that one degree
+/// of freedom is left, with a Student's t of 12.7062.
 TEST(LibraryRatio, IsThatOfLaunches) {
   Record record = two_cases();
   record.cases[0].definition.kernel = true;

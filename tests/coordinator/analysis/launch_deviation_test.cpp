@@ -90,8 +90,8 @@ TEST(PooledDeviations, LeaveAnUnsteadyCaseAlone) {
   EXPECT_LT(deviations[0]->deviation, 0.006) << "the others do not pay for it";
 }
 
-/// Covers two launches that move alike, against each other or in one case alone, and launches that
-/// each case has for itself.
+/// Covers two launches that move alike, against each other or in one case alone, and others for
+/// each case.
 TEST(PooledDeviations, HaveTheDegreesOfFreedomOfFewLaunches) {
   const auto degrees = [](const std::vector<double>& values, int first_launch = 0) {
     std::vector<CaseLaunches> cases{logs(sized(16), {0.01, -0.01}), logs(sized(32), values)};
@@ -104,8 +104,8 @@ TEST(PooledDeviations, HaveTheDegreesOfFreedomOfFewLaunches) {
   EXPECT_EQ(degrees({0.01, -0.01}, 2), 2) << "four launches, of which two each tell something";
 }
 
-/// Takes its bounds from Abramowitz and Stegun, table 26.9: cases of three degrees of freedom each
-/// differ by these F with a chance of 1 % over their number.
+/// Takes the F by which cases of three degrees of freedom each differ with a chance of 1 % over
+/// their number (Abramowitz and Stegun, table 26.9).
 TEST(PooledDeviations, LeaveACaseAloneAtOnePercentOverThePool) {
   for (const auto& [count, bound] : {std::pair{2, 47.467}, {10, 7.272}}) {
     const auto alone = [&, count = count](double ratio, std::size_t place) {

@@ -6,8 +6,7 @@
 namespace linkgain::test {
 namespace {
 
-/// Has one case of eight rounds, in which rank `slow` takes `factor` times as long with the first
-/// variant.
+/// Has one case, eight rounds; rank `slow` takes `factor` times as long with the first variant.
 Record record_with(int slow, double factor) {
   Record record = fleet_node("node", 1, 4, 1);
   add_fleet_samples(record, 8);

@@ -36,7 +36,7 @@ inline std::vector<CurvePoint> curve(std::string_view sizes, const Model& model)
   return points;
 }
 
-/// Makes points at powers of two from 256 KiB on, with times in microseconds.
+/// Starts at 256 KiB; times are in microseconds.
 inline std::vector<CurvePoint> doubling(const std::vector<double>& times) {
   std::vector<CurvePoint> points;
   for (std::size_t i = 0; i < times.size(); ++i) {

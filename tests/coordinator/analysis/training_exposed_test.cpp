@@ -78,8 +78,7 @@ Estimate exposed_of(const Record& record) {
   return exposed_communication(record, record.cases[0], 0).value();
 }
 
-// Expects a standard error of 2.517 ms from 1, 2 and 9 ms, and Student's t of two degrees of
-// freedom.
+// Expects Student's t of two degrees of freedom, and 2.517 ms as standard error of 1, 2 and 9 ms.
 TEST(ExposedCommunication, TakesALaunchForOneValue) {
   const Estimate exposed = exposed_of(three_launches());
   ASSERT_TRUE(exposed.interval);

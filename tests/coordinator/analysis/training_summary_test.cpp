@@ -76,8 +76,7 @@ TEST(LossBound, GrowsWhereFewerTokensAreAveraged) {
   EXPECT_DOUBLE_EQ(loss_bound(small, 2), 2e-4) << "a quarter of the tokens";
 }
 
-/// Tells rounding, in which strategies differ, from ranks that learn from less without
-/// communication.
+/// Tells rounding from learning without communication.
 TEST(LossBound, LiesBetweenRoundingAndNoCommunicationAsMeasured) {
   const Record record =
       read_record(std::filesystem::path(RESULTS_FOLDER) / "2xH200-training-strategies");

@@ -17,7 +17,7 @@
 namespace linkgain::test {
 namespace {
 
-/// Returns so many, or as many as the environment asks for.
+/// Returns as many as are wanted, else `usual`.
 int runs(int usual) {
   const char* wanted = std::getenv("LINKGAIN_SIMULATION_RUNS");
   return wanted == nullptr ? usual : std::max(1, std::atoi(wanted));
@@ -45,8 +45,7 @@ struct Situation {
   double slow_state_of_launches = 0.0;
 };
 
-/// Makes metrics of a program, each of which is a pool, or sizes of an all-reduce, which are
-/// pooled.
+/// Makes metrics of a program, each a pool, or sizes of an all-reduce, which are pooled.
 std::vector<Case> cases_of(const Situation& situation) {
   std::vector<Case> cases(static_cast<std::size_t>(situation.cases));
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -177,7 +176,7 @@ TEST(BetweenRuns, UnchangedProgramsSeldomFail) {
   }
 }
 
-/// Allows for a run of few launches, which differs by more than the baseline's runs of eight do.
+/// Knows that few launches scatter more than the baseline's eight.
 TEST(BetweenRuns, UnchangedProgramsSeldomFailOfFewerLaunchesEither) {
   Situation situation{.baseline_runs = 5, .apart = 0.01, .launches = 2};
   EXPECT_LE(simulate(situation, runs(kOfUnchanged)).failed, 0.06);

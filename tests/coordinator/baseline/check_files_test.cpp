@@ -31,7 +31,7 @@ TEST(CheckJunit, IsReadWhateverIsInIt) {
                         "'linkgain.a\"b\\\\c d,e:f%<g>\\ufffd'\n"));
 }
 
-/// Protects GitHub's runners, which obey a line that begins so, whichever file it is printed from.
+/// Protects GitHub's runners, which obey such a line, whichever file it is printed from.
 TEST(CheckJunit, BeginsNoLineWithTextOfOthers) {
   CheckResult result = quiet_check();
   result.sources[0].host = "a\n::error::b";

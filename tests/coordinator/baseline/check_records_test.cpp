@@ -229,8 +229,7 @@ TEST(CheckRecords, WarnsOfGpusThatWereThrottled) {
               AllOf(HasSubstr("6 of 40 samples"), HasSubstr("thermal slowdown (hardware)")));
 }
 
-/// Warns because a disturbed case is as slow as a slower one, and a node that loses an NVLink may
-/// be as fast.
+/// Warns: disturbed cases are slow, and a node that loses an NVLink may be as fast.
 TEST(CheckRecords, WarnsOfOthersWorkAndOfErrors) {
   const auto disturb = [](Record& r) {
     r.neighbours.emplace().seen = {{.gpu = 1, .busy_percent = 97.0}};

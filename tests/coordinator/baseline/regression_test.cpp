@@ -125,8 +125,7 @@ TEST(Check, TakesItsErrorFromTheBaselinesRuns) {
               3.1824 * std::sqrt(4e-4 / 3.0 * (1.0 / 3.0 + 1.0 / 2.0)), 1e-6);
 }
 
-/// Widens the interval for fewer launches than the baseline's runs have; takes more for no
-/// steadier.
+/// Adds what fewer launches than the baseline's scatter by; takes more for no steadier.
 TEST(Check, AddsWhatFewerLaunchesOfARunScatterBy) {
   const auto width = [](int before, int after) {
     const Baseline baseline = baseline_of(std::vector{runs_at({-0.01, 0.0, 0.01}, before)}, {});

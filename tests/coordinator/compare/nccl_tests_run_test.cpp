@@ -140,8 +140,7 @@ TEST(NcclTestsTimes, ThatCannotBeAreRefused) {
   }
 }
 
-/// Counts the cycles of nccl-tests' -N once: as launches they would look more alike than launches
-/// are.
+/// Counts nccl-tests' -N once: several times, launches would look more alike than they are.
 TEST(NcclTestsFiles, OfSeveralCyclesAreOneLaunch) {
   std::string text = replaced(nccl_tests_document(), "\"nwrong\": 3", "\"nwrong\": 0");
   const std::size_t begin = text.find("{\"size\"");
@@ -223,8 +222,7 @@ struct Factor {
   double of_eight;  ///< ranks
 };
 
-/// Follows PERFORMANCE.md of nccl-tests; with the factor of other ranks the file is none that it
-/// wrote.
+/// Follows nccl-tests' PERFORMANCE.md; it wrote no file with the factor of other ranks.
 TEST(NcclTestsBandwidth, IsThatOfTimeSizeAndRanks) {
   const auto refusal = [](const Shape& shape) {
     return thrown_by([&] { parse_run(document_of(shape), "file.json"); });

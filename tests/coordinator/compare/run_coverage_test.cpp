@@ -72,8 +72,7 @@ TEST_P(CompareCoverageOfRuns, IsNear95Percent) {
 INSTANTIATE_TEST_SUITE_P(Machines, CompareCoverageOfRuns,
                          ::testing::ValuesIn(simulated_machines()));
 
-/// Makes `share` of the deviation common to all cases of a launch, and the deviation large beside
-/// what a launch's median differs by itself.
+/// Makes `share` of the deviation, large beside a median's own, common to a launch's cases.
 Noise shared(double share) {
   Noise noise;
   noise.between = 0.05;

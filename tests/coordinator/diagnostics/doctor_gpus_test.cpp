@@ -308,7 +308,7 @@ TEST(DoctorPower, CapUnderLoadTellsTheLoadsDraw) {
                  "reached while host copies ran, 150 W drawn at most");
 }
 
-/// Claims no load where copies leave the SMs idle: only the PCIe link was under load.
+/// Finds the SMs idle: only the PCIe link was under load.
 TEST(DoctorPower, HostCopiesAreNotCalledALoadOfTheGpu) {
   Survey survey = healthy_survey();
   GpuLoad load = healthy_load();

@@ -191,7 +191,7 @@ TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
   EXPECT_TRUE(places_arguments({"${args} {args}"}));
 }
 
-/// Quotes for sh, which runs the command and need not be bash.
+/// Quotes for sh, which need not be bash.
 TEST(FilledIn, QuotesArgumentsForAnyShell) {
   const Placeholders place{.variant = "", .arguments = {"b\nc", "it's", "$x", ""}};
   EXPECT_EQ(filled_in("{args}", place), "'b\nc' 'it'\\''s' '$x' ''");

@@ -57,7 +57,7 @@ void add_gpus(Record& record) {
 
 using Times = std::vector<double>;
 
-/// Runs every variant with its time by metric; rounds differ by 0.1 %.
+/// Gives times by metric and variant; rounds differ by 0.1 %.
 Record record_of(const ExecOptions& options, const std::map<std::string, Times>& times) {
   const auto run = [&](const RunPlace& place) {
     std::map<std::string, MetricValues> values;

@@ -30,7 +30,7 @@ class Exec : public testing::Test {
   ExecOptions options_;
 };
 
-/// Changes a time by `share` of it at most, in every variant alike.
+/// Scatters by `share` of the time, alike in all variants.
 double scattered(double time, int round, double share) {
   return time * (1.0 + share * (round % 3 - 1));
 }
@@ -366,8 +366,7 @@ TEST_F(Exec, HasWhatWasCountedOfErrorsOnLinks) {
   EXPECT_EQ(parse_record(to_json(outcome.record), "it").link_errors, errors);
 }
 
-/// Gives the warning about a run that failed with these last lines, on GPUs that report these
-/// faults.
+/// Returns the warning of a run that failed with these last lines, on GPUs with these faults.
 Warning warning_of_failure(ExecOptions options, const std::vector<std::string>& last_lines,
                            const std::vector<GpuFault>& faults) {
   options.variants = {"p2p"};

@@ -207,7 +207,7 @@ TEST_F(ProgramWatched, WhoComesDuringARunIsAnotherUnlessItIsOfTheTree) {
   EXPECT_GE(evidence.neighbours.looks, 2);
 }
 
-// Covers programs that write their title over their environment.
+// Covers programs that write their title over it.
 TEST_F(ProgramWatched, AProgramWithoutItsEnvironmentIsTheRuns) {
   ProgramWatch watch({cuda_settings()});
   watch.begin(0);

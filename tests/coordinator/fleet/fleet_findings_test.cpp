@@ -13,8 +13,7 @@ namespace {
 
 class FleetFindings : public Fleet {
  protected:
-  /// Adds every finding of a fleet that `change` made of a healthy one, and what the reader must
-  /// know.
+  /// Adds the findings of a healthy fleet after `change`, and what the reader must know.
   void add(const std::string& situation, const std::function<void()>& change,
            const FleetOptions& options = {}) {
     reset();

@@ -32,7 +32,7 @@ TEST_F(Fleet, FindsMoreWithMoreLaunches) {
   EXPECT_THAT(judge(fine).drain, IsEmpty()) << "of eight one was taken";
 }
 
-/// Reads the host from folders as `linkgain run` names them.
+/// Knows how `linkgain run` names its folders.
 TEST_F(Fleet, NamesEachNodeOnceWhateverCannotBeRead) {
   const auto broken = [](const std::string& folder) {
     FleetRecord record;

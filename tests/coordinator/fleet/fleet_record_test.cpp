@@ -42,7 +42,7 @@ std::string problem_of(const std::string& text) {
   return read_as_file(text, names).problem;
 }
 
-/// Leaves out the digest, so that a test can change the document.
+/// Leaves out the digest for tests that change it.
 nlohmann::ordered_json full_document() {
   nlohmann::ordered_json document = nlohmann::ordered_json::parse(to_json(full_record()));
   document.erase("digest");
@@ -188,7 +188,7 @@ TEST(FleetRecord, OfAJournalSaysThatNoOtherIsThere) {
   EXPECT_THAT(read.cause, HasSubstr("journal"));
 }
 
-/// Covers records in the order that `jq -S` leaves: every object's members by name.
+/// Covers `jq -S`, which sorts every object's members.
 TEST(FleetRecord, IsTheSameInAnyOrderOfMembers) {
   const nlohmann::ordered_json document = full_document();
   const nlohmann::json sorted = nlohmann::json::parse(document.dump());

@@ -76,8 +76,7 @@ TEST(FleetReport, LeavesColumnsOutWhereATerminalIsNarrow) {
   }
 }
 
-/// Distrusts records, which say what they like of their host: Slurm takes some of it for every
-/// node.
+/// Distrusts records' hosts, some of which Slurm takes for every node.
 TEST(FleetReport, HasOnlyPlainHostNamesInACommand) {
   FleetReport report = sample_report();
   const auto command = [&](const std::vector<std::string>& hosts) {

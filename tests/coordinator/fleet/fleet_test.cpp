@@ -284,7 +284,7 @@ TEST_F(Fleet, AccusesNobodyByChance) {
   EXPECT_THAT(judge().notes, SizeIs(2)) << "nobody is faster";
 }
 
-/// Covers a fleet most of whose nodes are slow, so that the others look fast.
+/// Names them because they look fast where most nodes are slow.
 TEST_F(Fleet, NamesNodesThatAreFasterThanTheirPeers) {
   for (Record& record : records_) set_launches(record, 8);
   for (int i = 1; i <= 8; ++i)

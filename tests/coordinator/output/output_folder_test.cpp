@@ -234,7 +234,7 @@ TEST_F(OutputFolderTest, DoesNotTakeAFileThatTookTheNameOfItsOwn) {
   EXPECT_FALSE(OutputFolder(folder_.path()).is_own("run.log"));
 }
 
-/// Distrusts a manifest, which may come with a project of others.
+/// Distrusts manifests: others' projects may have one.
 TEST_F(OutputFolderTest, OwnsNothingBelowOrAboveItself) {
   { OutputFolder(folder_ / "out").write("record.json", "{}"); }
   std::ofstream(folder_ / "precious") << "mine";

@@ -207,7 +207,7 @@ TEST(ChooseLauncher, TakesMpirunWhereMpiIsNeededAndWhatIsNamed) {
   }
 }
 
-/// Allows for an older build, which may know no other way.
+/// Allows for older ones, which may know no other way.
 TEST(ChooseLauncher, TakesMpirunForWorkersOfOtherBuilds) {
   RunOptions options;
   options.variants = {"new:worker=/bin/true", "old:worker=/bin/true,NCCL_ALGO=Ring"};

@@ -319,8 +319,7 @@ TEST_F(ProcessEndTest, AnOrphanThatNothingMarksGoesWithTheLastJob) {
   EXPECT_FALSE(is_alive(orphan));
 }
 
-/// Covers children of a shell that becomes this program, and what else started in the same
-/// container.
+/// Covers children of a shell that becomes this program, and others in the same container.
 TEST_F(ProcessEndTest, ChildrenThatNoJobStartedAreLeftAlone) {
   const auto sleeper = [](short flags) {
     posix_spawnattr_t attributes;

@@ -23,7 +23,7 @@ bool is_readable(int descriptor, int milliseconds = 0) {
   return poll(&entry, 1, milliseconds) == 1;
 }
 
-/// Sends a signal, which a thread of the watch takes.
+/// Waits for a thread of the watch to take it.
 std::optional<int> sent(const SignalWatch& watch, int signal_number) {
   kill(getpid(), signal_number);
   is_readable(watch.descriptor(), 10000);

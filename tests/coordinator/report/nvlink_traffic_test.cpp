@@ -164,8 +164,7 @@ TEST(SizeTables, ShowNoShareOfWhatIsNoLimit) {
               AllOf(HasSubstr(" 23.7 |"), Not(HasSubstr("pinned host"))));
 }
 
-/// Allows for a host's memory that carried less, because others used it, when the limit was
-/// measured.
+/// Allows for others, whose use of the host's memory may have lowered the limit.
 TEST(SizeTables, MarkWhatIsMoreThanTheLimit) {
   Record record = complete(h200_record());
   VariantResult& host = record.cases[3].variants[1];

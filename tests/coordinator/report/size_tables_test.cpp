@@ -157,8 +157,8 @@ TEST(SizeTable, SaysWhichVariantWasNotJudged) {
   EXPECT_THAT(to_markdown(size_tables(RunSummary(record))), Not(HasSubstr("NVLink %")));
 }
 
-/// Measures NCCL and our kernel at 8 B, 64 B, 1 KiB and 4 KiB: the kernel is `factor` times as fast
-/// with p2p, and 1.5 times without.
+/// Has NCCL and our kernel at 8 B, 64 B, 1 KiB and 4 KiB, the kernel `factor` times as fast with
+/// p2p, and 1.5 times without.
 Record with_kernels(double factor) {
   Record record = two_gpus();
   for (const bool kernel : {false, true}) {
@@ -182,9 +182,9 @@ TEST(KernelTable, SaysTheHeadroomAtEverySize) {
                         "| 4 KiB | 4.00x | 1.50x |\n"));
 }
 
-/// Expects what follows from these deviations: logs of the library's launches scatter by 0.00816,
-/// the kernel's by 0.00577; their means' difference has a standard error of 0.005 and, by Welch,
-/// five degrees of freedom: Student's t is 2.57.
+/// Works it out: logs of the library's launches scatter by 0.00816, the kernel's by 0.00577; their
+/// means' difference has a standard error of 0.005 and, by Welch, five degrees of freedom:
+/// Student's t is 2.57.
 TEST(KernelTable, HasIntervalsOverLaunches) {
   Record record = with_kernels(4.0);
   const auto add = [&](std::size_t place, int launch, double seconds) {
@@ -364,7 +364,7 @@ TEST(StepLines, AreNotInTheCsv) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 6 * 2);  // header, sizes by variants
 }
 
-/// Covers launches that were added for some cases, and those that others lost to a job that died.
+/// Covers launches added for some cases, and those lost with a job.
 TEST(SizeTables, SayOverHowManyLaunchesWhereTheyDiffer) {
   Record record = h200_record();
   record.cases[0].ratios[0].ratio.replicates = 12;

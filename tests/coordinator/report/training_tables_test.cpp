@@ -139,8 +139,7 @@ TEST(TrainingTables, GiveEachItsLossAndHowFarVariantsAgree) {
   EXPECT_THAT(row_of(text, "fp32 zero2"), EndsWith("|  9.580 | 3.0e-06 |"));
 }
 
-// Marks strategies whose ranks share out computation: without communication each computes all of
-// it.
+// Marks strategies that share work: without communication each rank computes all of it.
 TEST(TrainingTables, MarkWhatIsExposedOfShardedStrategies) {
   Record record = two_trainings();
   const std::string text = to_markdown(training_section(RunSummary(record)));
@@ -354,7 +353,7 @@ std::vector<VariantResult> two_variants() {
   return {on_path("p2p", Path::nvlink), on_path("host", Path::host_memory)};
 }
 
-/// Has trainings of two launches on a file of tokens, one of which did not converge.
+/// Has two launches on a file of tokens, and one training that did not converge.
 Record page_of_two_launches() {
   Record record = two_gpus();
   record.settings.launches = 2;

@@ -229,7 +229,7 @@ TEST(Resumption, OfALostJobMeasuresItsLaunchAgain) {
   EXPECT_FALSE(bench.record.cases[0].variants[1].skipped);
 }
 
-/// Ignores the verification of an earlier launch, which says nothing of this one.
+/// Ignores an earlier launch's verification.
 TEST(Resumption, MeasuresAgainWhatWasNotVerified) {
   for (const Schedule schedule : kValues<Schedule>) {
     for (const FakeFailure::Kind kind :

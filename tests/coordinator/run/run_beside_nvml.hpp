@@ -31,7 +31,7 @@ class RunBesideNvml : public ::testing::Test {
     };
   }
 
-  /// Executes the run, after which --require-healthy holds.
+  /// Sets --require-healthy afterwards.
   void execute() {
     lookout_.emplace(bench_.plan, survey_site(std::nullopt));
     bench_.execute();

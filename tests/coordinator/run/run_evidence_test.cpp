@@ -92,7 +92,7 @@ TEST_F(RunEvidence, OfAJobThatDoesNotTellIsNotJudged) {
   EXPECT_DOUBLE_EQ(bench.record.evidence_cost.value().probes_s, 0.125);
 }
 
-/// Covers versions that cannot be made to log single calls.
+/// Covers NCCL that logs no single calls.
 TEST_F(RunEvidence, OfNcclBefore224SaysSo) {
   FakeScript silent = counting_job(3e-4, kSize);
   silent.plan.reset();
@@ -431,7 +431,7 @@ TEST_F(RunWithLinkErrors, OfALinkWithoutErrorsSaysNothing) {
   EXPECT_EQ(warnings(), "");
 }
 
-/// Matters for a run that is killed, which leaves its journal alone.
+/// Serves readers of a killed run's journal.
 TEST_F(RunWithLinkErrors, TheJournalHasThem) {
   run_with("0 3 crc_errors 12\n");
   const Record journal = read_record(bench_.journal_path());

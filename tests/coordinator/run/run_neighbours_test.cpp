@@ -40,7 +40,7 @@ class RunBesideNeighbours : public ::testing::Test {
     bench_.set_cases({1024, 65536, 1 << 20, 1 << 24});
   }
 
-  /// Runs beside work on GPU 0; `gpu_0` gets the time since the run's begin.
+  /// Passes `gpu_0` the time since the run's begin.
   void run_beside(std::function<GpuUse(double)> gpu_0) {
     bench_.use_of_gpus = [this, gpu_0 = std::move(gpu_0)](double now) {
       listed_.assign(started() && !hidden_ ? 1 : 0, kOwn);
@@ -173,7 +173,7 @@ TEST_F(RunBesideNeighbours, WhoComesHalfwayIsNamedAndSamplesBeforeStayUnmarked) 
   EXPECT_EQ(judged(), ExitCode::unhealthy);
 }
 
-/// Matters for a run that is killed, which leaves its journal alone.
+/// Serves readers of a killed run's journal.
 TEST_F(RunBesideNeighbours, TheJournalHasMarksThatAreSetLate) {
   run_beside([&](double now) {
     const bool there = now > 15.0 && now < 25.0;
@@ -391,8 +391,7 @@ class RunOnAHost : public ::testing::Test {
     bench_.set_cases({1024, 65536});
   }
 
-  /// Runs beside load by rates a second: others' processors, by the time since the run's begin, and
-  /// those below.
+  /// Takes rates a second: others' processors, by the time since the run's begin, and those below.
   void run_beside(const std::function<double(double)>& others) {
     double last = 0.0;
     HostLoad load{0.0, 0.0, 0.0, 0.0, 0};

@@ -78,8 +78,8 @@ TEST_F(RunPaceTest, TimeLeftRunsWhileJobsStartAndACaseIsMeasured) {
   EXPECT_DOUBLE_EQ(p.seconds_left(), 0.0) << "it takes longer than the others";
 }
 
-/// Has larger sizes that take up to four times as long as the smallest one, and a first launch that
-/// takes a sixth longer than the others.
+/// Makes the largest size take four times as long as the smallest, and the first launch a sixth
+/// longer.
 TEST_F(RunPaceTest, TimeLeftIsRightAfterAQuarterOfARun) {
   plan.launches = 6;
   RunPace p = pace();

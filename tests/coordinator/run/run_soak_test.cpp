@@ -242,7 +242,7 @@ TEST_F(Soak, NamesThePairWhoseTimeDrifts) {
   expect_golden(texts.text(), "soak_drift.txt");
 }
 
-/// Covers launches that were measured again after all others, when their pair had become slower.
+/// Covers launches measured again after all others, when their pair was slower.
 TEST_F(Soak, FindsADriftInTheOrderOfTime) {
   slow_down(kLaunches, case_name(bench_.plan.cases[1]), 1e-3);
   run();

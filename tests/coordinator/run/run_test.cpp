@@ -33,8 +33,7 @@ using Kind = FakeFailure::Kind;
 
 constexpr const char* kSecond = "all_reduce/float32/sum/64KiB/np2";
 
-/// Expects the journal on disk to hold what the record holds, except for what only the end of a run
-/// decides.
+/// Expects the journal to hold the record, except for what only the end of a run decides.
 void expect_journal_equals_record(const RunBench& bench) {
   Record journal = read_record(bench.journal_path());
   summarise(journal);
@@ -216,7 +215,7 @@ TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
               std::string::npos);
 }
 
-// Escapes the name: NCCL takes %h and %p for the host and the process, and %% for %.
+// Escapes %h and %p, which NCCL takes for the host and the process.
 TEST_F(RunDirectoryTest, NcclTakesNoPartOfTheFoldersNameForItsOwn) {
   RunDirectory directory = open(folder_ / "50%p2p");
   EXPECT_THAT(directory.nccl_log_pattern("host", 1),

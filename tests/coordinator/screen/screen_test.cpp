@@ -26,7 +26,7 @@ std::string shown(const Record& record, const ScreenStyle& style) {
   return screen(RunSummary(record), "Record: results/a_run/record.json", style);
 }
 
-/// Drops all variants but p2p from the main job's record, or from another run's.
+/// Keeps p2p only, in the main job or another run.
 Record one_variant_record(Record record = h200_record()) {
   record.settings.variants.pop_back();
   record.settings.environment_in_force.pop_back();
@@ -60,7 +60,7 @@ Record without_largest_size(Record record) {
   return record;
 }
 
-/// Expects that a screen's lines fit, and that the last one that is not empty is the answer's.
+/// Expects lines that fit, and the answer's as the last one that is not empty.
 void expect_fits(const std::string& text, std::size_t columns) {
   const std::vector<std::string> lines = split(text, '\n');
   EXPECT_LE(lines.size() - 1, 24U) << text;

@@ -24,7 +24,7 @@ TEST(OneLine, EndsNoLineAndBeginsNoneWithACommand) {
   EXPECT_EQ(one_line("  a"), "  a");
 }
 
-/// Protects GitHub's runners, which obey a line that begins with a command.
+/// Protects GitHub's runners, which obey such a line.
 TEST(ShownLines, ActOnNothing) {
   EXPECT_EQ(shown_line("a\nb\033[31m"), "a b" + visible("\033[31m"));
   EXPECT_EQ(shown_lines("a\n::error::b\nc"), "a\n'::error::b\nc");

@@ -83,7 +83,7 @@ TEST_F(HungProgram, MayBeSeveralTrees) {
   EXPECT_EQ(report.gpus[0].gpu, 1);
 }
 
-// Covers programs that write their title over their environment.
+// Covers programs that write their title over it.
 TEST_F(HungProgram, IsNamedWithoutItsEnvironment) {
   Process process(request({"env", "-i", "sh", "-c", "sleep 61; :"}));
   ASSERT_TRUE(comes_true([&] { return process.remember_tree().size() == 2; }, 60.0));

@@ -138,13 +138,13 @@ TEST(CommandLine, TakesNoOptionForTheValueOfAnother) {
   EXPECT_NE(refusal({"run", "--quiet=", "--dry-run"}), "accepted");
 }
 
-/// Expects only the option's name: CLI11's words differ by its version.
+/// Leaves the words to CLI11: they differ by its version.
 TEST(CommandLine, RefusesAnOptionWithoutItsValueOrGivenTwice) {
   EXPECT_THAT(refusal({"run", "--out"}), HasSubstr("--out"));
   EXPECT_THAT(refusal({"run", "--np", "2", "--np", "3"}), HasSubstr("--np"));
 }
 
-/// Covers variables that a script leaves empty.
+/// Covers what scripts leave empty.
 TEST(TestVariables, AreNoneWhereTheyAreEmpty) {
   const std::string name = "LINKGAIN_TEST_FAULT";
   Variant variant;
