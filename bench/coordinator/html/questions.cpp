@@ -19,6 +19,7 @@
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "run_pictures.hpp"
+#include "which_sizes.hpp"
 
 namespace linkgain {
 namespace {
@@ -80,29 +81,6 @@ struct Fault {
 
 double share_of(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, all));
-}
-
-/// Lists the sizes of the row's curve at which its variants are compared.
-std::vector<AnswerRow> sizes_of(const RunSummary& summary, const AnswerRow& row) {
-  std::vector<AnswerRow> sizes;
-  const Curve* const curve = summary.curve_with(row.of);
-  if (curve == nullptr) return sizes;
-  for (const CaseSummary* each : curve->cases) {
-    const AnswerRow own{each, row.other};
-    if (own.comparison() != nullptr && own.comparison()->has_speed_up()) sizes.push_back(own);
-  }
-  return sizes;
-}
-
-/// Finds what the pictures and the question of sizes are about: the first of what the answer speaks
-/// of, or shows, of which several sizes were compared. No case where there is none.
-AnswerRow row_of_sizes(const RunSummary& summary, const Answer& answer) {
-  for (const auto* rows : {&answer.spoken, &answer.rows}) {
-    for (const AnswerRow& row : *rows) {
-      if (sizes_of(summary, row).size() > 1) return row;
-    }
-  }
-  return {};
 }
 
 /// Says "1 of 54 results changed level within a launch, by 3.3 %". That is doubtful where a row of
@@ -244,60 +222,6 @@ Asked fault_question(const RunSummary& summary, const std::vector<Fault>& faults
   asked.section = "warnings";
   if (faults.size() != 1) asked.more.figure(warnings_html(summary, faults));
   return asked;
-}
-
-bool is_faster(const AnswerRow& row) { return row.comparison()->verdict == Verdict::faster; }
-
-/// Says "1 MiB (4.23x)".
-std::string size_text(const AnswerRow& row) {
-  return fmt::format("{} ({})", readable_bytes(row.of->definition().size),
-                     readable_ratio(*row.comparison()->ratio).estimate);
-}
-
-/// Says "P2P on"; where that does not say against what "v28 than with v29".
-std::string pair_text(const AnswerRow& row) {
-  const std::string first = variant_title(*row.of, 0);
-  if (row.of->contrast != Contrast::variant) return first;
-  return fmt::format("{} than with {}", first, variant_title(*row.of, row.other));
-}
-
-/// Says "From 16 KiB to 512 KiB, most at 64 KiB (1.68x): there send-recv is faster with p2p than
-/// with new." of the sizes around the largest change.
-std::string at_some_sizes(const RunSummary& summary, const AnswerRow& most,
-                          const std::string& what) {
-  const std::vector<SizeRange> ranges = ranges_like(summary, most);
-  const std::string where =
-      ranges.size() == 1 && ranges.front().size() == 1
-          ? fmt::format("At {}", size_text(most))
-          : fmt::format("From {}, most at {}", ranges_text(ranges, "from"), size_text(most));
-  return fmt::format("{}: there {} is faster with {}.", where, what, pair_text(most));
-}
-
-/// Says it of what several sizes were compared of.
-std::string at_which_size(const RunSummary& summary, const AnswerRow& shown) {
-  const std::vector<AnswerRow> sizes = sizes_of(summary, shown);
-  const std::string what = spoken_operation(shown.of->definition());
-  const std::string largest = size_text(sizes.back());
-  std::size_t first = sizes.size();
-  while (first > 0 && is_faster(sizes[first - 1])) --first;
-  if (first == sizes.size()) {
-    const auto most = std::ranges::max_element(sizes, {}, [](const AnswerRow& each) {
-      return is_faster(each) ? each.comparison()->ratio->value : 0.0;
-    });
-    if (is_faster(*most)) return at_some_sizes(summary, *most, what);
-    const Comparison& comparison = *sizes.back().comparison();
-    return fmt::format("Not shown: at the largest size of {}, {}, {}.", what, largest,
-                       comparison.has_interval()
-                           ? variant_title(*shown.of, 0) + " is not clearly faster"
-                           : "one launch cannot show it");
-  }
-  if (first == 0) {
-    return fmt::format(
-        "At every measured size of {}, from {} to {}{}.", what, size_text(sizes.front()), largest,
-        shown.of->contrast == Contrast::variant ? ": faster with " + pair_text(shown) : "");
-  }
-  return fmt::format("From {} on, up to {}: every such {} is faster with {}.",
-                     size_text(sizes[first]), largest, what, pair_text(shown));
 }
 
 /// Says how much of the output was checked.
@@ -541,12 +465,13 @@ Asked path_question(const RunSummary& summary, const Answer& answer) {
 }
 
 Asked size_question(const RunSummary& summary, const Answer& answer) {
-  const AnswerRow row = row_of_sizes(summary, answer);
-  return {"pays",
-          "At which size does it pay?",
-          row.of == nullptr ? Text() : at_which_size(summary, row),
-          {},
-          "sizes"};
+  const WhichSizes which = which_sizes(summary, answer);
+  Asked asked{"pays", "At which size does it pay?", which.verdict, with_items(which.others),
+              "sizes"};
+  if (!which.others.empty()) {
+    asked.more.figure("<p>All sizes are in the <a href=\"#sizes\">tables by size</a>.</p>\n");
+  }
+  return asked;
 }
 
 Asked trust_question(const RunSummary& summary, const Answer& answer, WarningWeight weight) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <ranges>
@@ -50,27 +51,6 @@ std::string interval_text(const RatioText& text, const Estimate& ratio) {
   return text.low && text.high ? fmt::format("95 % CI {} to {} over {} launches", *text.low,
                                              *text.high, ratio.replicates)
                                : "no confidence interval";
-}
-
-/// Leaves out of a case how it was launched and its pair, where no other one differs in these.
-Case spoken_form(const RunSummary& summary, const Case& definition) {
-  Case form = definition;
-  form.launch = LaunchMode::stream;
-  const bool has_other_launch = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
-    Case own = each.definition();
-    if (own.launch == definition.launch) return false;
-    own.launch = definition.launch;
-    return own == definition;
-  });
-  if (has_other_launch) form.launch = definition.launch;
-  const bool has_other_pair = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
-    Case own = each.definition();
-    if (own.pair == definition.pair) return false;
-    own.pair = definition.pair;
-    return own == definition;
-  });
-  if (form.pair && !form.pair->both && form.ranks == 2 && !has_other_pair) form.pair.reset();
-  return form;
 }
 
 /// Says "all-reduce of 1 GiB (bfloat16)", "a message of 8 B", "the GPT-2 step in bf16".
@@ -131,15 +111,6 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   if (!faster.empty()) text = (goes_on ? ", " : "; the GPT-2 step is ") + faster;
   if (!slower.empty()) text += "; the GPT-2 step takes " + slower;
   return text;
-}
-
-/// Tells whether the variant shows this verdict of the case, by a few per cent, which is what
-/// anybody asks about beside a larger change, or as much as what is spoken of.
-bool changes_with(const AnswerRow& row, const Comparison& spoken, Verdict verdict) {
-  const Comparison* const own = row.comparison();
-  if (own == nullptr || own->verdict != verdict) return false;
-  const double least = std::min(std::log1p(kFewPerCent), std::abs(std::log(spoken.ratio->value)));
-  return std::abs(std::log(own->ratio->value)) >= least;
 }
 
 /// Finds the sizes of the row's curve at which the contrary is shown, the largest change first.
@@ -230,6 +201,12 @@ constexpr double kAlike = 0.05;
 std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
   std::vector<std::string> alike;
   std::vector<OperationKind> changed{spoken.of->definition().operation};
+  for (const Curve* curve : curves_beside(summary, spoken.of)) {
+    for (const Verdict verdict : {Verdict::faster, Verdict::slower}) {
+      const CaseSummary* const most = most_changed(*curve, spoken.other, verdict).of;
+      if (most != nullptr) changed.push_back(most->definition().operation);
+    }
+  }
   std::vector<OperationKind> seen;
   for (const CaseSummary& each : summary.cases) {
     const OperationKind operation = each.definition().operation;
@@ -251,27 +228,81 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
   return fmt::format("; {} {} within 5 %", in_words(alike), alike.size() == 1 ? "is" : "are");
 }
 
+/// Says in how many other curves all of these variants changed as they did in the spoken one: "; it
+/// is slower in 6 of 7 other operations and launch modes, too, most in all-gather of 16 KiB:
+/// 1.47x". Empty where in none.
+std::string elsewhere_text(const RunSummary& summary, std::span<const AnswerRow> rows) {
+  const Verdict verdict = rows.front().comparison()->verdict;
+  const auto change = [](const AnswerRow& each) {
+    return std::abs(std::log(each.comparison()->ratio->value));
+  };
+  const std::vector<const Curve*> others = curves_beside(summary, rows.front().of);
+  std::int64_t changed = 0;
+  AnswerRow most;
+  for (const Curve* curve : others) {
+    std::vector<AnswerRow> own;
+    for (const AnswerRow& row : rows) own.push_back(most_changed(*curve, row.other, verdict));
+    if (std::ranges::count(own, nullptr, &AnswerRow::of) > 0) continue;
+    ++changed;
+    const AnswerRow& largest = *std::ranges::max_element(own, {}, change);
+    if (most.of == nullptr || change(largest) > change(most)) most = largest;
+  }
+  if (changed == 0) return {};
+  const std::string who =
+      rows.size() == 1 ? "" : fmt::format("with {} ", names_of(summary, most).first);
+  const std::string what = fmt::format("{}in {}", who, spoken_case(summary, most.of->definition()));
+  const std::string ratio = spoken_ratio(inverse_of(*most.comparison()->ratio)).text.estimate;
+  const std::string is = fmt::format("; {} {}", rows.size() == 1 ? "it is" : "they are",
+                                     verdict == Verdict::slower ? "faster" : "slower");
+  if (changed == 1) return fmt::format("{} {}, too: {}", is, what, ratio);
+  return fmt::format("{} in {} of {} other {}, too, most {}: {}", is, changed, others.size(),
+                     word_for_curves(summary), what, ratio);
+}
+
+/// Says "send-recv of 16 KiB to 512 KiB, at most 1.69x at 64 KiB".
+std::string setting_place(const RunSummary& summary, const AnswerRow& row) {
+  const std::vector<SizeRange> ranges = ranges_like(summary, row);
+  const Case& definition = row.of->definition();
+  const SpokenRatio spoken = spoken_ratio(inverse_of(*row.comparison()->ratio));
+  if (ranges.size() == 1 && ranges.front().size() == 1) {
+    return fmt::format("{}: {}", spoken_case(summary, definition), spoken.words);
+  }
+  return fmt::format("{} of {}, at most {} at {}", spoken_curve_of(summary, definition),
+                     ranges_text(ranges, "of"), spoken.text.estimate,
+                     readable_bytes(definition.size));
+}
+
 /// Says "NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64
 /// KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather is within 5 %."
-std::string change_by_setting(const RunSummary& summary, const AnswerRow& row) {
-  const std::vector<SizeRange> ranges = ranges_like(summary, row);
+/// of variants that say_the_same(); the figures are the first one's. The answer's first sentence
+/// says how many other curves changed.
+std::string change_by_setting(const RunSummary& summary, const Answer& answer,
+                              std::span<const AnswerRow> rows) {
+  const AnswerRow& row = rows.front();
   const Comparison& comparison = *row.comparison();
-  const Case& definition = row.of->definition();
-  const auto [own, first] = names_of(summary, row);
-  const std::string values = values_text(definition, *comparison.other, *comparison.first);
-  const bool is_faster = comparison.verdict == Verdict::slower;
-  const SpokenRatio spoken = spoken_ratio(inverse_of(*comparison.ratio));
-  const std::string where =
-      ranges.size() == 1 && ranges.front().size() == 1
-          ? fmt::format("{}: {}", spoken_case(summary, definition), spoken.words)
-          : fmt::format("{} of {}, at most {} at {}",
-                        spoken_curve(spoken_form(summary, definition),
-                                     word_for_ranks(summary.record.machine)),
-                        ranges_text(ranges, "of"), spoken.text.estimate,
-                        readable_bytes(definition.size));
-  return fmt::format("{} is {} than {} in {} ({}; {}){}{}.", own, is_faster ? "faster" : "slower",
-                     first, where, values, interval_text(spoken.text, *comparison.ratio),
-                     contrary_text(summary, row), unchanged_text(summary, row));
+  std::vector<std::string> names;
+  for (const AnswerRow& each : rows) names.push_back(names_of(summary, each).first);
+  const RatioText text = spoken_ratio(inverse_of(*comparison.ratio)).text;
+  const bool is_first = rows.front() == answer.spoken.front();
+  return fmt::format(
+      "{} {} {} than {} in {} ({}{}; {}){}{}{}.", in_words(names), names.size() == 1 ? "is" : "are",
+      comparison.verdict == Verdict::slower ? "faster" : "slower", names_of(summary, row).second,
+      setting_place(summary, row), names.size() == 1 ? "" : names.front() + ": ",
+      values_text(row.of->definition(), *comparison.other, *comparison.first),
+      interval_text(text, *comparison.ratio), contrary_text(summary, row),
+      is_first ? elsewhere_text(summary, rows) : "", unchanged_text(summary, row));
+}
+
+/// Tells whether one sentence can speak of what two variants of a setting changed.
+bool say_the_same(const RunSummary& summary, const AnswerRow& one, const AnswerRow& other) {
+  const auto is_spoken = [](const AnswerRow& row) {
+    return row.of->contrast == Contrast::variant && row.comparison() != nullptr &&
+           is_change(row.comparison()->verdict);
+  };
+  return is_spoken(one) && is_spoken(other) && one.of == other.of &&
+         one.comparison()->verdict == other.comparison()->verdict &&
+         setting_place(summary, one) == setting_place(summary, other) &&
+         contrary_text(summary, one) == contrary_text(summary, other);
 }
 
 /// Tells whether one launch is why nothing is shown.
@@ -335,8 +366,10 @@ std::string same_sentence(const RunSummary& summary, const AnswerRow& row) {
                      figures(inverse_of(*comparison.ratio), *comparison.other, *comparison.first));
 }
 
-/// Says what one variant came to beside the first.
-std::string sentence_of(const RunSummary& summary, const AnswerRow& row) {
+/// Says what one variant came to beside the first, or several that say_the_same().
+std::string sentence_of(const RunSummary& summary, const Answer& answer,
+                        std::span<const AnswerRow> rows) {
+  const AnswerRow& row = rows.front();
   const Comparison& comparison = *row.comparison();
   switch (comparison.verdict) {
     case Verdict::inconclusive:
@@ -345,7 +378,7 @@ std::string sentence_of(const RunSummary& summary, const AnswerRow& row) {
       return same_sentence(summary, row);
     case Verdict::faster:
     case Verdict::slower:
-      return row.of->contrast == Contrast::variant ? change_by_setting(summary, row)
+      return row.of->contrast == Contrast::variant ? change_by_setting(summary, answer, rows)
                                                    : change_by_path(summary, row);
     case Verdict::same_path:
       return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
@@ -397,62 +430,6 @@ std::string headroom_sentence(const Answer& answer) {
   return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));
 }
 
-const CaseSummary* find_metric(const RunSummary& summary, std::string_view name) {
-  const auto found = std::ranges::find_if(summary.cases, [&](const CaseSummary& each) {
-    return each.definition().metric->name == name;
-  });
-  return found == summary.cases.end() ? nullptr : &*found;
-}
-
-/// Explains why the wall time shows less than half of a change in what the program reports, or
-/// another one: "The time is that of the whole run, start-up included (8.00 s of 50.00 s); tokens
-/// is what the program reports." Empty where it does not.
-std::string hidden_change(const RunSummary& summary, const Answer& answer) {
-  const CaseSummary* const time = find_metric(summary, ProgramMetric::kTime);
-  const auto is_hidden = [time](const AnswerRow& row) {
-    if (row.of == time || !is_change(row.comparison()->verdict)) return false;
-    const Comparison* const whole = AnswerRow{time, row.other}.comparison();
-    return whole != nullptr && whole->has_speed_up() &&
-           (whole->verdict != row.comparison()->verdict ||
-            2.0 * std::abs(std::log(whole->ratio->value)) <
-                std::abs(std::log(row.comparison()->ratio->value)));
-  };
-  const auto row = std::ranges::find_if(answer.spoken, is_hidden);
-  if (row == answer.spoken.end()) return {};
-  const std::string own = fmt::format(
-      "{} is {}", row->of->definition().metric->name,
-      is_timed(*row->of->definition().metric) ? "a part of it" : "what the program reports");
-  if (!summary.record.settings.program->server.empty()) {
-    return fmt::format("The time is that of the client's whole run; {}.", own);
-  }
-  const CaseSummary* const start_up = find_metric(summary, ProgramMetric::kStartUp);
-  std::string share;
-  if (start_up != nullptr && start_up->is_compared) {
-    const auto shown = [](const CaseSummary& each) {
-      return readable_time(*each.variants.front().result->time);
-    };
-    share = fmt::format(" ({} of {})", shown(*start_up), shown(*time));
-  }
-  return fmt::format("The time is that of the whole run, start-up included{}; {}.", share, own);
-}
-
-/// Says what became of each metric, after what kept the variants from being what they set.
-std::vector<std::string> program_sentences(const RunSummary& summary, const Answer& answer) {
-  if (answer.main() == nullptr) return {"No comparison: there is no valid run."};
-  if (answer.comparison() == nullptr) return {"No comparison: one variant ran."};
-  std::vector<std::string> sentences;
-  for (const WarningCode code : {WarningCode::p2p_forbidden, WarningCode::exec_container}) {
-    for (const Warning& warning : summary.record.warnings) {
-      if (is(warning, code)) sentences.push_back(warning.text + ".");
-    }
-  }
-  for (const AnswerRow& each : answer.spoken) {
-    sentences.push_back(outcome_sentence(*each.of, *each.comparison()).plain());
-  }
-  sentences.push_back(hidden_change(summary, answer));
-  return sentences;
-}
-
 /// Says what every variant came to, and the headroom.
 std::vector<std::string> conclusions(const RunSummary& summary, const Answer& answer) {
   if (summary.is_of_program()) return program_sentences(summary, answer);
@@ -460,14 +437,20 @@ std::vector<std::string> conclusions(const RunSummary& summary, const Answer& an
   std::vector<std::string> sentences;
   std::vector<std::size_t> told;
   std::vector<std::string> others;
-  for (const AnswerRow& each : answer.spoken) {
-    if (each.comparison() == nullptr) continue;
-    if (sentences.size() < kMostSentences) {
-      sentences.push_back(sentence_of(summary, each));
-      told.push_back(each.other);
-    } else if (std::ranges::count(told, each.other) == 0) {
-      others.push_back(each.comparison()->other->variant);
-    }
+  std::vector<AnswerRow> rest = answer.spoken;
+  std::erase_if(rest, [](const AnswerRow& each) { return each.comparison() == nullptr; });
+  while (!rest.empty() && sentences.size() < kMostSentences) {
+    const AnswerRow first = rest.front();
+    const auto end = std::stable_partition(rest.begin(), rest.end(), [&](const AnswerRow& each) {
+      return each == first || say_the_same(summary, first, each);
+    });
+    sentences.push_back(sentence_of(summary, answer, {rest.begin(), end}));
+    std::transform(rest.begin(), end, std::back_inserter(told), std::mem_fn(&AnswerRow::other));
+    rest.erase(rest.begin(), end);
+  }
+  for (const AnswerRow& each : rest) {
+    if (std::ranges::count(told, each.other) > 0) continue;
+    others.push_back(each.comparison()->other->variant);
   }
   if (std::ranges::any_of(answer.spoken, [](const AnswerRow& each) {
         return each.comparison() != nullptr && lacks_launches(*each.comparison());
@@ -529,22 +512,6 @@ std::string disturbed_text(const Record& record) {
 }
 
 }  // namespace
-
-std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
-  const auto changes = [&](const CaseSummary* each) {
-    return changes_with({each, row.other}, *row.comparison(), row.comparison()->verdict);
-  };
-  const Curve* const curve = summary.curve_with(row.of);
-  if (curve == nullptr) return {{&row.of, 1}};
-  std::vector<SizeRange> ranges;
-  const auto end = curve->cases.end();
-  for (auto first = std::ranges::find_if(curve->cases, changes); first != end;) {
-    const auto last = std::find_if_not(first, end, changes);
-    ranges.emplace_back(first, last);
-    first = std::find_if(last, end, changes);
-  }
-  return ranges;
-}
 
 std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition) {
   const auto ends = [](const CaseSummary* least, const CaseSummary* most) {

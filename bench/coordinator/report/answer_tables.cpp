@@ -15,10 +15,6 @@
 
 namespace linkgain {
 
-std::string answer_label(const Case& definition) {
-  return definition.training ? "GPT-2 step " + training_label(definition) : case_label(definition);
-}
-
 std::string variant_title(const CaseSummary& each, std::size_t variant) {
   const std::vector<VariantResult>& variants = each.result->variants;
   if (variants.size() == 2 && variants[0].variant == "p2p" && variants[1].variant == "host") {

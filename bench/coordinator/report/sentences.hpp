@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "linkgain/summary/run_summary.hpp"
+#include "linkgain/summary/answer_choice.hpp"
 #include "linkgain/tables/document.hpp"
 
 /// What a report's parts say in common.
@@ -25,6 +26,10 @@ std::string row_name(const CaseSummary& each, std::size_t variant);
 /// the training in fp32 takes 23 % less time (1.29x, 95 % CI 1.28x to 1.30x over 6 launches).", as
 /// the guide has it; "With NVLink, it is 1.29x as fast (95 % CI 1.28x to 1.30x over 6 runs each)."
 Text outcome_sentence(const CaseSummary& each, const Comparison& comparison);
+
+/// Says what became of each metric that the answer of a program speaks of, after what kept the
+/// variants from being what they set.
+std::vector<std::string> program_sentences(const RunSummary& summary, const Answer& answer);
 
 /// Stands in the place of figures: "WRONG DATA".
 Text wrong_data_mark();

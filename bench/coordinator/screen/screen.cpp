@@ -159,8 +159,14 @@ std::string first_plot(const RunSummary& summary, const Answer& answer, const Sc
   return curve == nullptr ? "" : plot_of(*curve, variant_title(*first, 0), style);
 }
 
-std::string screen_of(const RunSummary& summary, const Answer& answer, const std::string& footer,
-                      const ScreenStyle& style, std::size_t told) {
+/// Joins as many sentences; says where the others are.
+std::string first_sentences(std::span<const std::string> all, std::size_t most) {
+  if (most >= all.size()) return fmt::format("{}", fmt::join(all, " "));
+  return fmt::format("{} More is in the report.", fmt::join(all.first(most), " "));
+}
+
+std::string screen_of(const RunSummary& summary, const Answer& answer, const std::string& sentence,
+                      const std::string& footer, const ScreenStyle& style, std::size_t told) {
   const bool is_program = summary.is_of_program();
   std::string text = machine_line(summary, summary.record.machine.host + ", ", style);
   if (is_program) text += cut(command_line(summary.record), style.columns, style) + "\n";
@@ -180,8 +186,7 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
       if (!note.empty()) notes.push_back(in_lines(note, style));
     }
   }
-  const std::string end =
-      "\n" + in_lines(answer_sentence(summary, answer), answer_alarm(summary), style);
+  const std::string end = "\n" + in_lines(sentence, answer_alarm(summary), style);
   const auto lines = [&] {
     return line_count(text + fmt::format("{}", fmt::join(notes, "")) + footer + end) + 1;
   };
@@ -211,11 +216,18 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
                    std::size_t told) {
   ScreenStyle on_terminal = style;
   on_terminal.is_file = false;
-  for (std::size_t rows = kMostScreenLines;; --rows) {
+  const std::vector<std::string> sentences = answer_sentences(summary, answer_of(summary));
+  std::size_t spoken = sentences.size();
+  for (std::size_t rows = kMostScreenLines;;) {
     const Answer answer = answer_of(summary, rows);
-    const std::string text = screen_of(summary, answer, footer, on_terminal, told);
-    if (rows > 1 && line_count(text) > kMostScreenLines) continue;
-    return style.is_file ? screen_of(summary, answer, footer, style, told) : text;
+    const std::string sentence = first_sentences(sentences, spoken);
+    const std::string text = screen_of(summary, answer, sentence, footer, on_terminal, told);
+    if (line_count(text) <= kMostScreenLines || (rows == 1 && spoken == 1)) {
+      if (!style.is_file) return text;
+      return screen_of(summary, answer, first_sentences(sentences, sentences.size()), footer, style,
+                       told);
+    }
+    --(rows > 1 ? rows : spoken);
   }
 }
 

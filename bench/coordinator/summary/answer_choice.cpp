@@ -1,0 +1,460 @@
+#include "linkgain/summary/answer_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/units.hpp"
+#include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/tables/number_format.hpp"
+
+namespace linkgain {
+namespace {
+
+/// In the order of the rows; others follow as they were measured.
+constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_recv,
+                                OperationKind::copy_push, OperationKind::copy_pull,
+                                OperationKind::latency};
+
+/// Measures how far the comparison lies from no difference, on the log scale; {0, 0} where none is
+/// shown.
+Interval change_of(const Comparison* comparison) {
+  if (comparison == nullptr || !is_change(comparison->verdict) || !comparison->has_interval()) {
+    return {};
+  }
+  const Interval& ratio = *comparison->ratio->interval;
+  return comparison->verdict == Verdict::faster
+             ? Interval{std::log(ratio.low), std::log(ratio.high)}
+             : Interval{-std::log(ratio.high), -std::log(ratio.low)};
+}
+
+/// Tells whether the ratio is shown to be within kFewPerCent of 1.
+bool changes_little(const Comparison* comparison) {
+  if (comparison == nullptr || !comparison->has_interval()) return false;
+  return comparison->verdict == Verdict::same ||
+         (is_change(comparison->verdict) &&
+          std::abs(std::log(comparison->ratio->value)) < std::log1p(kFewPerCent));
+}
+
+/// Leaves out steps that only say what another training's communication takes, and our own kernels,
+/// which are no answer to what a path is worth to NCCL or MPI.
+bool may_be_spoken_of(const Case& definition) {
+  return !definition.kernel &&
+         (!is_training(definition.operation) || may_stand_for_run(definition));
+}
+
+/// Tells whether the case has what a row shows: the first variant's time and the other one's.
+bool fills_row(const CaseSummary& each, std::size_t other) {
+  if (other == 0) return each.is_measured;
+  const std::vector<VariantResult>& variants = each.result->variants;
+  return other < variants.size() && variants.front().time && variants[other].time;
+}
+
+/// Chooses of a kernel's curve what shows the headroom: both ends, and between them what leaves
+/// most, or what is nearest to 1 MiB.
+std::vector<const CaseSummary*> headroom_of(const Curve& curve) {
+  std::vector<const CaseSummary*> cases;
+  for (const CaseSummary* each : curve.cases) {
+    const Bytes size = each->definition().size;
+    if (!cases.empty() && cases.back()->definition().size == size) continue;  // another pair's
+    if (!each->variants.empty() && each->variants.front().library_ratio) cases.push_back(each);
+  }
+  constexpr std::size_t kMost = 3;
+  if (cases.size() <= kMost) return cases;
+  auto between = std::ranges::max_element(cases, {}, [](const CaseSummary* each) {
+    return each->variants.front().library_ratio->value;
+  });
+  if (between == cases.begin() || between + 1 == cases.end()) {
+    constexpr double kBetween = 1 << 20;
+    between = std::ranges::min_element(
+        cases.begin() + 1, cases.end() - 1, {}, [](const CaseSummary* each) {
+          return std::abs(std::log(static_cast<double>(each->definition().size.value) / kBetween));
+        });
+  }
+  return {cases.front(), *between, cases.back()};
+}
+
+/// Chooses the rows of a run, and names what has none.
+class RowChoice {
+ public:
+  explicit RowChoice(const RunSummary& summary) : summary_(summary) {
+    std::size_t variants = 0;
+    for (const CaseSummary& each : summary.cases) {
+      variants = std::max(variants, each.variants.size());
+    }
+    for (std::size_t i = 1; i < variants; ++i) others_.push_back(i);
+    if (others_.empty()) others_.push_back(0);
+    for (const OperationKind operation : kQuestions) add_curves_of(operation, Rank::question);
+    for (const CaseGroup& group : summary.groups) {
+      const OperationKind operation = group.all.definition().operation;
+      if (seen_.count(operation) == 0) add_curves_of(operation, Rank::first);
+    }
+    add_trainings();
+  }
+
+  Answer take(std::size_t most_rows) {
+    Answer answer{.spoken_headroom = spoken_headroom_};
+    speak_of_most(answer);
+    std::ranges::stable_sort(candidates_, {}, [&](const Candidate& each) {
+      const Comparison* const comparison = each.row.comparison();
+      return std::tuple(each.rank != Rank::spoken && changes_little(comparison), each.rank,
+                        std::ranges::find(answer.spoken, each.row), -change_of(comparison).low);
+    });
+    const std::size_t chosen = std::min(most_rows, candidates_.size());
+    const auto rest = candidates_.begin() + static_cast<std::ptrdiff_t>(chosen);
+    std::ranges::sort(candidates_.begin(), rest, {}, &Candidate::place);
+    std::ranges::sort(rest, candidates_.end(), {}, &Candidate::place);
+    for (auto each = candidates_.begin(); each != rest; ++each) {
+      if (each->is_headroom) {
+        answer.headroom.push_back(each->row.of);
+      } else {
+        answer.rows.push_back(each->row);
+      }
+    }
+    for (auto each = rest; each != candidates_.end(); ++each) leave_out(*each, answer);
+    if (const auto others = std::ranges::count(summary_.groups, false, &CaseGroup::is_in_answer)) {
+      answer.left_out.push_back(counted(others, "other curve", "other curves"));
+    }
+    return answer;
+  }
+
+ private:
+  /// What room is given to first.
+  enum class Rank {
+    spoken,
+    question,  ///< the first of an operation that everybody asks for, or of the trainings
+    first,     ///< of another operation
+    other,
+    more,  ///< kernels, and sizes beside the largest
+  };
+  struct Candidate {
+    AnswerRow row;
+    Rank rank = Rank::other;
+    std::string name;  ///< where it is left out
+    bool is_headroom = false;
+    std::size_t place = 0;
+  };
+
+  void add(AnswerRow row, Rank rank, std::string name, bool is_headroom = false) {
+    candidates_.push_back({row, rank, std::move(name), is_headroom, candidates_.size()});
+  }
+
+  void add_curves_of(OperationKind operation, Rank of_first) {
+    for (const CaseGroup& group : summary_.groups) {
+      const Case definition = group.all.definition();
+      if (definition.operation != operation || !group.is_in_answer) continue;
+      const bool is_first = seen_.insert(operation).second;
+      add_curve(group.all, definition.kernel ? Rank::more : is_first ? of_first : Rank::other);
+      if (definition.kernel) add_headroom(group.all);
+    }
+  }
+
+  void add_curve(const Curve& curve, Rank rank) {
+    for (const std::size_t other : others_) {
+      const auto fills = [other](const CaseSummary& each) { return fills_row(each, other); };
+      const AnswerRow row{summary_.main_case(curve, fills), other};
+      if (row.of == nullptr) continue;
+      add(row, rank, curve_label(curve.definition()));
+      AnswerRow most = row;
+      for (const CaseSummary* each : curve.cases) {
+        const AnswerRow own{each, fills(*each) ? other : 0};
+        if (change_of(own.comparison()).low > change_of(most.comparison()).low) most = own;
+      }
+      if (change_of(most.comparison()).low <= change_of(row.comparison()).high) continue;
+      add(most, Rank::more, answer_label(most.of->definition()));
+    }
+  }
+
+  void add_headroom(const Curve& curve) {
+    const std::vector<const CaseSummary*> cases = headroom_of(curve);
+    const bool is_first = spoken_headroom_.empty();
+    for (const CaseSummary* each : cases) {
+      add({each}, is_first ? Rank::other : Rank::more,
+          "headroom of " + curve_label(curve.definition()), true);
+    }
+    if (is_first) spoken_headroom_ = cases;
+  }
+
+  void add_trainings() {
+    Rank rank = Rank::question;
+    for (const CaseSummary* training : summary_.trainings) {
+      for (const std::size_t other : others_) {
+        if (!fills_row(*training, other)) continue;
+        add({training, other}, rank, answer_label(training->definition()));
+      }
+      rank = Rank::other;
+    }
+  }
+
+  /// Finds what changed most beside this variant, by this verdict where one is given; no case where
+  /// nothing is shown to have changed.
+  AnswerRow most_changed(std::size_t other, std::optional<Verdict> only = {}) const {
+    std::vector<const CaseSummary*> cases;
+    for (const Candidate& each : candidates_) {
+      if (!each.is_headroom) cases.push_back(each.row.of);
+    }
+    for (const CaseSummary& each : summary_.cases) cases.push_back(&each);
+    std::erase_if(cases, [&](const CaseSummary* each) {
+      return !fills_row(*each, other) || !may_be_spoken_of(each->definition()) ||
+             (only && AnswerRow{each, other}.comparison()->verdict != *only);
+    });
+    double most = 0.0;
+    for (const CaseSummary* each : cases) {
+      most = std::max(most, change_of(AnswerRow{each, other}.comparison()).low);
+    }
+    const auto found = std::ranges::find_if(cases, [&](const CaseSummary* each) {
+      return most > 0.0 && change_of(AnswerRow{each, other}.comparison()).high >= most;
+    });
+    return {found == cases.end() ? nullptr : *found, other};
+  }
+
+  /// Chooses what the sentence is about, and gives it the first rows.
+  void speak_of_most(Answer& answer) {
+    const bool is_wrong = std::ranges::any_of(summary_.cases, &CaseSummary::has_wrong_data);
+    for (const std::size_t other : others_) {
+      AnswerRow row = is_wrong ? AnswerRow{} : most_changed(other);
+      if (row.of != nullptr && row.of->contrast == Contrast::variant) {
+        const AnswerRow changed = row;
+        const auto change = [&](const CaseSummary* each) {
+          return std::abs(std::log(AnswerRow{each, other}.comparison()->ratio->value));
+        };
+        for (const SizeRange range : ranges_like(summary_, changed)) {
+          const CaseSummary* const most = *std::ranges::max_element(range, {}, change);
+          if (change(most) > change(row.of)) row.of = most;
+        }
+      }
+      const auto first = std::ranges::find_if(candidates_, [other](const Candidate& each) {
+        return each.row.other == other && !each.is_headroom;
+      });
+      if (row.of == nullptr && first != candidates_.end()) row = first->row;
+      if (row.of == nullptr) continue;
+      answer.spoken.push_back(row);
+      if (is_wrong) break;
+    }
+    const auto is_other_library = [&](const AnswerRow& row) {
+      const auto& all = summary_.record.settings.variants;
+      return row.other < all.size() && all[row.other].environment.size() == 1 &&
+             all[row.other].environment.contains("LINKGAIN_NCCL");
+    };
+    std::ranges::stable_sort(answer.spoken, std::ranges::greater{}, [&](const AnswerRow& row) {
+      return std::pair(is_other_library(row), change_of(row.comparison()).low);
+    });
+    speak_of_contrary(answer);
+    for (const AnswerRow& row : answer.spoken) {
+      const auto known = std::ranges::find(candidates_, row, &Candidate::row);
+      if (known == candidates_.end()) {
+        add(row, Rank::spoken, {});
+      } else {
+        known->rank = Rank::spoken;
+      }
+    }
+  }
+
+  /// Speaks within kMostSentences of what a setting changed most the other way than what changed
+  /// most of all: a sentence about its curve says it, else one of its own.
+  void speak_of_contrary(Answer& answer) const {
+    const Comparison* const first = answer.comparison();
+    if (first == nullptr || answer.main()->contrast != Contrast::variant) return;
+    AnswerRow most;
+    for (const std::size_t other : others_) {
+      const AnswerRow row = most_changed(
+          other, first->verdict == Verdict::faster ? Verdict::slower : Verdict::faster);
+      if (change_of(row.comparison()).low > change_of(most.comparison()).low) most = row;
+    }
+    if (most.of == nullptr || changes_little(most.comparison())) return;
+    auto place = std::ranges::find_if(answer.spoken, [&](const AnswerRow& row) {
+      const Curve* const curve = summary_.curve_with(row.of);
+      return row.other == most.other && curve != nullptr && curve == summary_.curve_with(most.of);
+    });
+    if (place == answer.spoken.end()) place = answer.spoken.insert(place, most);
+    const auto last = answer.spoken.begin() + kMostSentences - 1;
+    if (place - last > 0) std::rotate(last, place, place + 1);
+  }
+
+  void leave_out(const Candidate& each, Answer& answer) const {
+    const bool has_variant =
+        each.is_headroom || std::ranges::count(answer.rows, each.row.other, &AnswerRow::other) > 0;
+    const std::string& variant = each.row.of->result->variants[each.row.other].variant;
+    const bool has_case = std::ranges::count(answer.rows, each.row.of, &AnswerRow::of) > 0;
+    const std::string name = !has_variant                    ? "variant " + variant
+                             : has_case && !each.is_headroom ? each.name + " against " + variant
+                                                             : each.name;
+    if (std::ranges::count(answer.left_out, name) == 0) answer.left_out.push_back(name);
+  }
+
+  const RunSummary& summary_;
+  std::vector<std::size_t> others_;  ///< places of the later variants; 0 alone where there are none
+  std::vector<Candidate> candidates_;
+  std::vector<const CaseSummary*> spoken_headroom_;
+  std::set<OperationKind> seen_;
+};
+
+/// Lists a program's metrics: what was asked for, then the wall time and the start-up.
+std::vector<const CaseSummary*> metrics_of(const RunSummary& summary) {
+  std::vector<const CaseSummary*> metrics;
+  for (const CaseSummary& each : summary.cases) metrics.push_back(&each);
+  std::ranges::stable_partition(metrics, [](const CaseSummary* each) {
+    return !is_always_measured(*each->definition().metric);
+  });
+  return metrics;
+}
+
+/// Finds the metric that changed most of those that were asked for beside the first one; none where
+/// the first one changed, or nothing did.
+const CaseSummary* changed_beside_first(const std::vector<const CaseSummary*>& metrics,
+                                        std::size_t other) {
+  const auto change = [=](const CaseSummary* each) {
+    return change_of(AnswerRow{each, other}.comparison()).low;
+  };
+  const CaseSummary* most = nullptr;
+  for (const CaseSummary* each : metrics) {
+    const Comparison* const own = AnswerRow{each, other}.comparison();
+    if (own == nullptr || !own->has_speed_up() || is_always_measured(*each->definition().metric)) {
+      continue;
+    }
+    if (!is_change(own->verdict)) continue;
+    if (each == metrics.front()) return nullptr;
+    if (most == nullptr || change(each) > change(most)) most = each;
+  }
+  return most;
+}
+
+/// Shows all variants of the metrics that some run gave. Speaks of the first metric, of another one
+/// where that alone changed, and of what became of the wall time where that is another one; with
+/// more than two variants the table says it.
+Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
+  Answer answer;
+  const std::vector<const CaseSummary*> metrics = metrics_of(summary);
+  for (const CaseSummary* each : metrics) {
+    if (!each->is_measured) continue;
+    if (answer.rows.size() < most_rows) {
+      answer.rows.push_back({each});
+    } else {
+      answer.left_out.push_back(each->definition().metric->name);
+    }
+  }
+  if (answer.rows.empty()) return answer;
+  const CaseSummary* const main = metrics.front();
+  for (std::size_t i = 1; i < main->variants.size(); ++i) {
+    answer.spoken.push_back({main, i});
+    const CaseSummary* const changed = changed_beside_first(metrics, i);
+    if (changed != nullptr) answer.spoken.push_back({changed, i});
+  }
+  if (answer.spoken.empty()) answer.spoken.push_back({main});
+  if (main->variants.size() != 2) return answer;
+  for (const CaseSummary* each : metrics) {
+    const bool is_time = each != main && each->definition().metric->name == ProgramMetric::kTime;
+    if (is_time && each->comparisons.front().has_speed_up()) answer.spoken.push_back({each, 1});
+  }
+  return answer;
+}
+
+}  // namespace
+
+const Comparison* AnswerRow::comparison() const {
+  const bool is_there = of != nullptr && other > 0 && other <= of->comparisons.size();
+  return is_there ? &of->comparisons[other - 1] : nullptr;
+}
+
+Answer answer_of(const RunSummary& summary, std::size_t most_rows) {
+  return summary.is_of_program() ? answer_of_program(summary, most_rows)
+                                 : RowChoice(summary).take(most_rows);
+}
+
+bool changes_with(const AnswerRow& row, const Comparison& spoken, Verdict verdict) {
+  const Comparison* const own = row.comparison();
+  if (own == nullptr || own->verdict != verdict) return false;
+  const double least = std::min(std::log1p(kFewPerCent), std::abs(std::log(spoken.ratio->value)));
+  return std::abs(std::log(own->ratio->value)) >= least;
+}
+
+std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
+  const auto changes = [&](const CaseSummary* each) {
+    return changes_with({each, row.other}, *row.comparison(), row.comparison()->verdict);
+  };
+  const Curve* const curve = summary.curve_with(row.of);
+  if (curve == nullptr) return {{&row.of, 1}};
+  std::vector<SizeRange> ranges;
+  const auto end = curve->cases.end();
+  for (auto first = std::ranges::find_if(curve->cases, changes); first != end;) {
+    const auto last = std::find_if_not(first, end, changes);
+    ranges.emplace_back(first, last);
+    first = std::find_if(last, end, changes);
+  }
+  return ranges;
+}
+
+AnswerRow most_changed(const Curve& curve, std::size_t other, Verdict verdict) {
+  AnswerRow most{nullptr, other};
+  double change = std::log1p(kFewPerCent);
+  for (const CaseSummary* each : curve.cases) {
+    const Comparison* const own = AnswerRow{each, other}.comparison();
+    if (own == nullptr || own->verdict != verdict || !own->has_interval()) continue;
+    const double of_case = std::abs(std::log(own->ratio->value));
+    if (of_case < change) continue;
+    change = of_case;
+    most.of = each;
+  }
+  return most;
+}
+
+std::vector<const Curve*> curves_beside(const RunSummary& summary, const CaseSummary* of) {
+  std::vector<const Curve*> curves;
+  for (const CaseGroup& group : summary.groups) {
+    const bool is_left_out =
+        group.all.definition().kernel && (of == nullptr || !of->definition().kernel);
+    if (!is_left_out && std::ranges::count(group.all.cases, of) == 0) curves.push_back(&group.all);
+  }
+  return curves;
+}
+
+std::string_view word_for_curves(const RunSummary& summary) {
+  std::set<OperationKind> operations;
+  std::set<std::pair<OperationKind, LaunchMode>> modes;
+  const std::vector<const Curve*> curves = curves_beside(summary, nullptr);
+  for (const Curve* each : curves) {
+    const Case definition = each->definition();
+    operations.insert(definition.operation);
+    modes.emplace(definition.operation, definition.launch);
+  }
+  return operations.size() == curves.size() ? "operations"
+         : modes.size() == curves.size()    ? "operations and launch modes"
+                                            : "operations and forms";
+}
+
+std::string answer_label(const Case& definition) {
+  return definition.training ? "GPT-2 step " + training_label(definition) : case_label(definition);
+}
+
+Case spoken_form(const RunSummary& summary, const Case& definition) {
+  Case form = definition;
+  form.launch = LaunchMode::stream;
+  const bool has_other_launch = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
+    Case own = each.definition();
+    if (own.launch == definition.launch) return false;
+    own.launch = definition.launch;
+    return own == definition;
+  });
+  if (has_other_launch) form.launch = definition.launch;
+  const bool has_other_pair = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
+    Case own = each.definition();
+    if (own.pair == definition.pair) return false;
+    own.pair = definition.pair;
+    return own == definition;
+  });
+  if (form.pair && !form.pair->both && form.ranks == 2 && !has_other_pair) form.pair.reset();
+  return form;
+}
+
+std::string spoken_curve_of(const RunSummary& summary, const Case& definition) {
+  return spoken_curve(spoken_form(summary, definition), word_for_ranks(summary.record.machine));
+}
+
+}  // namespace linkgain

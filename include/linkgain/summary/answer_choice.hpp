@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linkgain/summary/run_summary.hpp"
+
+/// What a run says first: of which cases, chosen once for the screen, reports and pages.
+namespace linkgain {
+
+/// A line of the answer: a case, the first variant beside a later one.
+struct AnswerRow {
+  const CaseSummary* of = nullptr;
+  std::size_t other = 0;  ///< place of that variant; 0: there is none, or all are meant
+
+  /// Gives the comparison of the two; null where there is none.
+  const Comparison* comparison() const;
+  bool operator==(const AnswerRow&) const = default;
+};
+
+/// A change of less is worth no word, and no row, beside a larger one.
+inline constexpr double kFewPerCent = 0.03;
+
+/// So many sentences speak of variants; others are named.
+inline constexpr std::size_t kMostSentences = 3;
+
+/// What stands for a run: chosen once, for the screen, reports and pages.
+struct Answer {
+  /// What the sentence is about: for each later variant what is shown to have changed most, of
+  /// those whose intervals do not tell which did the first row, and of a setting the largest change
+  /// of the sizes around that. Where nothing is shown to differ, or data are wrong, the first row.
+  /// What changed most of all comes first, other versions of NCCL before settings, and of settings
+  /// what changed most the other way within kMostSentences. Empty where there is no row.
+  std::vector<AnswerRow> spoken{};
+  /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
+  /// size, of latencies the smallest, and the size whose ratio is shown to be the largest where
+  /// that is another one; the trainings last. As many as there is room for: what is shown to be
+  /// within kFewPerCent of 1x is left out first.
+  std::vector<AnswerRow> rows{};
+  /// Cases of our own kernels that have a library_ratio: of each curve the smallest and the largest
+  /// size, and one between them. As many as there is room for.
+  std::vector<const CaseSummary*> headroom{};
+  /// Those of the first such curve, of which the sentence speaks.
+  std::vector<const CaseSummary*> spoken_headroom{};
+  /// What was measured and has no row, by name.
+  std::vector<std::string> left_out{};
+
+  /// Gives the case that the sentence is about; null where there is none.
+  const CaseSummary* main() const { return spoken.empty() ? nullptr : spoken.front().of; }
+  const Comparison* comparison() const {
+    return spoken.empty() ? nullptr : spoken.front().comparison();
+  }
+};
+
+/// Chooses it of what was measured with the first variant and another one, or with any where there
+/// is only one. What it speaks of does not depend on the room.
+Answer answer_of(const RunSummary& summary,
+                 std::size_t most_rows = std::numeric_limits<std::size_t>::max());
+
+/// Neighbouring sizes of a curve.
+using SizeRange = std::span<const CaseSummary* const>;
+
+/// Finds the sizes of the row's curve that changed as it did, its own among them. The row, which
+/// must outlive them, has a comparison with a ratio.
+std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row);
+
+/// Tells whether the row shows this verdict by a few per cent, which is what anybody asks about
+/// beside a larger change, or as much as what is spoken of.
+bool changes_with(const AnswerRow& row, const Comparison& spoken, Verdict verdict);
+
+/// Finds what of the curve is shown to have changed most beside this variant, by this verdict and a
+/// few per cent; no case where nothing has.
+AnswerRow most_changed(const Curve& curve, std::size_t other, Verdict verdict);
+
+/// Gives the curves beside the one of the case; without those of our own kernels, unless it is one.
+std::vector<const Curve*> curves_beside(const RunSummary& summary, const CaseSummary* of);
+
+/// Says what curves_beside() are: "operations", "operations and launch modes", else
+/// "operations and forms".
+std::string_view word_for_curves(const RunSummary& summary);
+
+/// Says "all_reduce 1 GiB", "GPT-2 step fp32".
+std::string answer_label(const Case& definition);
+
+/// Leaves out of a case how it was launched and its pair, where no other one differs in these.
+Case spoken_form(const RunSummary& summary, const Case& definition);
+
+/// Says "send-recv (graph)" of the case's curve, as sentences do.
+std::string spoken_curve_of(const RunSummary& summary, const Case& definition);
+
+}  // namespace linkgain
