@@ -1,20 +1,17 @@
 """Finds comments on functions that do not begin with a verb, and comments on anything that begin with "Of".
 
-usage: comments.py [--folders LIST] FILE...
+usage: comments.py FILE...
 
 A comment on a function says what it does, what for or why: "Returns the bytes that a rank sends.", "Leaves
 no column out when the output is not a terminal.", "Throws ConfigError if the file is missing." Its first word
 is a verb in the third person. Comments on a function are those of three slashes that a declaration with
-parameters follows, and those of two at the beginning of a line. Only files in the folders of LIST
-(scripts/lib/commented_folders.txt), one a line, are looked at; FILE is relative to the same place. Status 1 if
-a comment is not so.
+parameters follows, and those of two at the beginning of a line. Status 1 if a comment is not so.
 """
 import argparse
 import pathlib
 import re
 import sys
 
-FOLDERS = pathlib.Path(__file__).with_name("commented_folders.txt")
 ON_FUNCTION = re.compile(r"[ \t]*///(?!<)|//(?!/)")
 # Words that end as verbs in the third person do.
 NO_VERBS = frozenset("""
@@ -103,15 +100,11 @@ def complaints(name, source):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--folders", type=pathlib.Path, default=FOLDERS)
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
-    folders = [line for line in arguments.folders.read_text(encoding="utf-8").split("\n")
-               if line and not line.startswith("#")]
     found = []
     for name in arguments.files:
-        if any(name.startswith(f"{folder}/") for folder in folders):
-            found += complaints(name, pathlib.Path(name).read_text(encoding="utf-8"))
+        found += complaints(name, pathlib.Path(name).read_text(encoding="utf-8"))
     for complaint in found:
         print(complaint, file=sys.stderr)
     return 1 if found else 0

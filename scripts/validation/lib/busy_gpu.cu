@@ -13,7 +13,7 @@ namespace {
 constexpr int kTile = 32;
 constexpr int kWidth = 4096;
 
-/// c = a b, of square matrices; a block of kTile * kTile threads for each tile of c.
+/// Computes c = a b of square matrices; a block of kTile * kTile threads for each tile of c.
 __global__ void multiply(const float* a, const float* b, float* c) {
   __shared__ float a_tile[kTile][kTile];
   __shared__ float b_tile[kTile][kTile];
