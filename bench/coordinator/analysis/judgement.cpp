@@ -204,6 +204,11 @@ Judgement judge_variants(const Record& record, const CaseResult& result, std::si
   return judge(std::span(&question, 1), Claim::change).front();
 }
 
+Verdict judge_beside_library(const Estimate& ratio) {
+  const Question question = question_of(ratio);
+  return judge(std::span(&question, 1), Claim::change).front().verdict;
+}
+
 bool has_speed_up(Verdict verdict) {
   return verdict == Verdict::faster || verdict == Verdict::slower || verdict == Verdict::same ||
          verdict == Verdict::inconclusive;

@@ -252,8 +252,7 @@ bool has_headroom(const Family& family) {
 bool leaves_headroom(const Family& family) {
   return std::ranges::any_of(family.members, [](const Family::Member& member) {
     return std::ranges::any_of(member.curve->cases, [](const CaseSummary* each) {
-      const std::optional<Estimate>& ratio = each->variants.front().library_ratio;
-      return ratio && ratio->value > 1.0;
+      return each->variants.front().beside_library == Verdict::faster;
     });
   });
 }

@@ -405,11 +405,11 @@ std::string headroom_sentence(const Answer& answer) {
   std::vector<std::string> parts;
   std::vector<std::string> slower;
   for (const CaseSummary* each : answer.spoken_headroom) {
-    const Estimate& headroom = *each->variants.front().library_ratio;
+    const VariantSummary& first = each->variants.front();
     const std::string size = readable_bytes(each->definition().size);
-    if (headroom.interval && headroom.interval->high < 1.0) slower.push_back(size);
-    if (!headroom.interval || headroom.interval->low <= 1.0) continue;
-    const std::string ratio = readable_ratio(headroom).estimate;
+    if (first.beside_library == Verdict::slower) slower.push_back(size);
+    if (first.beside_library != Verdict::faster) continue;
+    const std::string ratio = readable_ratio(*first.library_ratio).estimate;
     const std::string of_kernel = parts.empty() ? " the time of linkgain's kernel" : "";
     parts.push_back(
         fmt::format("{} times{} at {}", ratio.substr(0, ratio.find('x')), of_kernel, size));
@@ -463,6 +463,9 @@ std::vector<std::string> conclusions(const RunSummary& summary, const Answer& an
   }
   if (const std::string headroom = headroom_sentence(answer); !headroom.empty()) {
     sentences.push_back(headroom);
+  }
+  if (sentences.empty() && summary.lacks_samples()) {
+    return {"No conclusion: the record has no samples, and times without samples are not judged."};
   }
   if (sentences.empty()) return {"No conclusion: nothing was measured with two variants."};
   return sentences;

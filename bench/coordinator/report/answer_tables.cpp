@@ -9,6 +9,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "run_rows.hpp"
 #include "sentences.hpp"
@@ -114,11 +115,7 @@ Table headroom_table(const RunSummary& summary, const Answer& answer) {
       time_column("Kernel", 3),
       {{fmt::format("Against {}", library), kRight},
        [=](const RunRow& row) {
-         const Estimate& ratio = ratio_of(row);
-         const bool is_shown = ratio.interval && !ratio.interval->holds(1.0);
-         return toned(spoken_ratio(ratio).words, !is_shown           ? Tone::doubtful
-                                                 : ratio.value > 1.0 ? Tone::good
-                                                                     : Tone::bad);
+         return toned(spoken_ratio(ratio_of(row)).words, tone_of(row.summary().beside_library));
        }},
       {{"95 % CI", kRight, false, 1}, [=](const RunRow& row) {
          const Estimate& ratio = ratio_of(row);

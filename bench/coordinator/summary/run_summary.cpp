@@ -93,6 +93,7 @@ VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::s
   }
   summary.limit_share = shown_fraction(result.definition, variant);
   summary.library_ratio = library_ratio(record, means, index, variant.variant);
+  if (summary.library_ratio) summary.beside_library = judge_beside_library(*summary.library_ratio);
   if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
   summary.launches = launch_medians(result, place).size();
   if (record.settings.program) {
@@ -250,6 +251,19 @@ RunSummary::RunSummary(const Record& of)
   condense();
   add_trainings();
   add_health();
+}
+
+bool RunSummary::lacks_samples() const {
+  const auto is_left_out = [](const VariantResult& each) { return each.skipped.has_value(); };
+  const auto was_sampled = [&](const CaseResult& result) {
+    using enum StopReason;
+    const bool ended = result.stopped == converged || result.stopped == launches_differ ||
+                       result.stopped == out_of_rounds;
+    return ended && !std::ranges::all_of(result.variants, is_left_out);
+  };
+  const auto has_samples = [](const CaseResult& result) { return !result.samples.empty(); };
+  return std::ranges::none_of(record.cases, has_samples) &&
+         std::ranges::any_of(record.cases, was_sampled);
 }
 
 double RunSummary::distinct() const { return record.settings.precision.value_or(0.01); }

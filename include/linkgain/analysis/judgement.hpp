@@ -141,6 +141,10 @@ std::vector<Judgement> judge(std::span<const Question> questions, Claim claim);
 /// an interval is one launch.
 Judgement judge_variants(const Record& record, const CaseResult& result, std::size_t variant);
 
+/// Judges a kernel of ours beside the library's operation, the reference, which takes `ratio` times
+/// as long, as variants are judged.
+Verdict judge_beside_library(const Estimate& ratio);
+
 /// Tells whether such a ratio means something.
 bool has_speed_up(Verdict verdict);
 

@@ -52,7 +52,8 @@ struct VariantSummary {
   std::optional<double> limit_share{};      ///< shown_fraction()
   std::optional<double> nvlink_share{};     ///< of the bytes expected; absent where not judged
   std::optional<Estimate> library_ratio{};  ///< of our own kernel's cases
-  std::optional<Estimate> exposed{};        ///< in seconds, of trainings that communicate
+  Verdict beside_library = Verdict::missing;
+  std::optional<Estimate> exposed{};  ///< in seconds, of trainings that communicate
   bool losses_parted = false;
   std::size_t launches = 0;  ///< that gave a number
   // A program's.
@@ -159,6 +160,8 @@ class RunSummary {
   double distinct() const;
   /// Tells whether it is of `linkgain exec`: its cases are the metrics of a program.
   bool is_of_program() const { return record.settings.program.has_value(); }
+  /// Tells whether cases were sampled to their end and no sample is there, as of an edited record.
+  bool lacks_samples() const;
 
   const Record& record;
   std::vector<CaseSummary> cases;  ///< in the record's order

@@ -91,6 +91,9 @@ TEST(AnswerDocument, SaysWhatWasFound) {
   record = usual;
   record.status = RunStatus::interrupted;
   add("interrupted", record);
+  Record without_samples = h200_record();
+  for (CaseResult& result : without_samples.cases) summarise(result);
+  add("read without its samples", without_samples);
   record.cases.clear();
   add("interrupted before the first case", record);
   Case definition = all_reduce(1 << 20);
