@@ -177,8 +177,7 @@ struct Column {
   std::vector<double> logs;
   std::vector<double> deviations;  ///< between launches, of those that know it
   std::array<int, kPaths> paths{};
-  int launches = 0;  ///< the fewest of a member
-  int most_launches = 0;
+  std::vector<double> launches;  ///< of each member
 };
 
 std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
@@ -190,9 +189,7 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
       column.logs.push_back(std::log(static_cast<double>(value.seconds)));
       if (value.deviation > 0.0F) column.deviations.push_back(value.deviation);
       ++column.paths.at(static_cast<std::size_t>(value.path));
-      const int launches = value.launches > 0 ? value.launches : member->launches;
-      column.launches = column.launches == 0 ? launches : std::min(column.launches, launches);
-      column.most_launches = std::max(column.most_launches, launches);
+      column.launches.push_back(value.launches > 0 ? value.launches : member->launches);
     }
   }
   return columns;
@@ -241,14 +238,16 @@ PeerFigure figure_of(const Column& column, const FleetNames::Name& name, double 
   PeerFigure figure;
   figure.nodes = static_cast<int>(column.logs.size());
   if (column.logs.size() < kKindSize) return figure;
-  figure.launches = column.launches;
-  figure.most_launches = column.most_launches;
+  const auto [fewest, most] = std::ranges::minmax(column.launches);
+  figure.launches = static_cast<int>(fewest);
+  figure.most_launches = static_cast<int>(most);
+  figure.usual_launches = median(column.launches);
   if (!column.deviations.empty()) {
     figure.between_launches = LaunchDeviation{.deviation = median(column.deviations)};
   }
   figure.path = path_of(column);
   figure.centre = median(column.logs);
-  const double least = least_deviation(name, column.launches);
+  const double least = least_deviation(name, figure.launches);
   figure.deviation = std::max(deviation_around(figure.centre, column.logs), least);
   look_for_groups(column.logs, least, tolerance, figure);
   return figure;
@@ -340,14 +339,15 @@ std::string both_classes(const Reach& steady, const Reach& small) {
                      reach_text(small));
 }
 
-/// Returns "8 launches each", "8 to 16 launches each".
+/// Returns "8 launches each", "8 to 16 launches each"; of one says what nodes are judged by.
 std::string launches_text(const Reach& steady, const Reach& small) {
   const int most = std::max(steady.most_launches, small.most_launches);
   const int fewest = steady.empty()  ? small.launches
                      : small.empty() ? steady.launches
                                      : std::min(steady.launches, small.launches);
   return most > fewest ? fmt::format("{} to {} launches each", fewest, most)
-                       : fmt::format("{} each", counted(fewest, "launch", "launches"));
+         : fewest > 1  ? fmt::format("{} launches each", fewest)
+                       : "1 launch each, which has no interval: judged by the peers alone";
 }
 
 /// Says how many launches find the tolerance in large cases, where these had too few; empty where

@@ -61,6 +61,7 @@ struct PeerFigure {
   double deviation = 0.0;  ///< standard deviation that the median absolute deviation stands for
   int launches = 0;        ///< the fewest of a node
   int most_launches = 0;
+  double usual_launches = 0.0;  ///< the median of the nodes
   /// Between launches of a node, the median; absent where no node knows it.
   std::optional<LaunchDeviation> between_launches{};
   Path path = Path::unknown;  ///< of two thirds of the nodes or more, else unknown

@@ -46,44 +46,48 @@ std::vector<int> ranks_to_blame(const std::set<RankPair>& measured,
   return blamed;
 }
 
-bool covers(const std::vector<int>& ranks, const std::set<RankPair>& pairs) {
-  return std::ranges::all_of(pairs, [&](const RankPair& pair) {
-    return std::ranges::any_of(ranks, [&](int rank) { return has_rank(pair, rank); });
-  });
-}
-
-std::string name_ranks(const Machine& machine, const std::vector<int>& ranks) {
+std::vector<std::string> name_ranks(const Machine& machine, const std::vector<int>& ranks) {
   std::vector<std::string> labels;
   for (const int rank : ranks) labels.push_back(gpu_label(machine, rank));
-  return fmt::format("{}", fmt::join(labels, ", "));
+  return labels;
 }
 
-std::string name_pairs(const Machine& machine, const std::set<RankPair>& pairs) {
-  std::vector<std::string> labels;
+/// Where a finding is.
+struct Places {
+  std::vector<std::string> names{};  ///< of GPUs and pairs of GPUs
+  std::string others{};              ///< "6 pairs", of more than anybody reads
+};
+
+Places places_of(const Machine& machine, const std::vector<int>& ranks,
+                 const std::set<RankPair>& pairs) {
+  Places places{name_ranks(machine, ranks)};
+  if (pairs.size() > kMostNamedPairs) {
+    places.others = fmt::format("{} pairs", pairs.size());
+    return places;
+  }
   for (const auto& [from, to] : pairs) {
-    labels.push_back(fmt::format("{}–{}", gpu_label(machine, from), gpu_label(machine, to)));
+    places.names.push_back(fmt::format("{}–{}", gpu_label(machine, from), gpu_label(machine, to)));
   }
-  return labels.size() > kMostNamedPairs ? fmt::format("{} pairs", labels.size())
-                                         : fmt::format("{}", fmt::join(labels, ", "));
+  return places;
 }
 
-/// Says which GPU or pair of GPUs these pairs, some of those `measured`, point to: a GPU of which
-/// every pair is among them, where such GPUs have part in all of them; else the pairs. Empty where
-/// there is none.
-std::string blame(const Machine& machine, const std::set<RankPair>& measured,
-                  const std::set<RankPair>& pairs) {
-  if (pairs.empty()) return {};
-  const std::vector<int> ranks = ranks_to_blame(measured, pairs);
+/// Says which GPUs and pairs of GPUs these pairs, some of those `measured`, point to: each GPU of
+/// which every pair is among them, and the pairs of other GPUs.
+Places blame(const Machine& machine, const std::set<RankPair>& measured,
+             const std::set<RankPair>& pairs) {
   // Where every pair is among them, no GPU stands out.
-  if (!ranks.empty() && pairs.size() < measured.size() && covers(ranks, pairs)) {
-    return name_ranks(machine, ranks);
-  }
-  return name_pairs(machine, pairs);
+  if (pairs.size() == measured.size()) return places_of(machine, {}, pairs);
+  const std::vector<int> ranks = ranks_to_blame(measured, pairs);
+  std::set<RankPair> others = pairs;
+  std::erase_if(others, [&](const RankPair& pair) {
+    return std::ranges::any_of(ranks, [&](int rank) { return has_rank(pair, rank); });
+  });
+  return places_of(machine, ranks, others);
 }
 
 /// Says to what the slow cases of pairs point. `slow` are numbers of `names`.
-std::string blame_by_pairs(const FleetRecord& record, const std::vector<std::uint32_t>& slow,
-                           const FleetNames& names) {
+Places blame_by_pairs(const FleetRecord& record, const std::vector<std::uint32_t>& slow,
+                      const FleetNames& names) {
   std::set<RankPair> slow_pairs;
   for (const std::uint32_t number : slow) {
     if (const auto pair = pair_of(names, number)) slow_pairs.insert(*pair);
@@ -95,8 +99,8 @@ std::string blame_by_pairs(const FleetRecord& record, const std::vector<std::uin
   return blame(record.machine, measured, slow_pairs);
 }
 
-std::string blame_by_links(const Machine& machine, const PeerDifference& difference) {
-  if (difference.pairs.empty()) return name_ranks(machine, difference.ranks);
+Places blame_by_links(const Machine& machine, const PeerDifference& difference) {
+  if (difference.pairs.empty()) return {name_ranks(machine, difference.ranks)};
   std::set<RankPair> all;
   for (const PairLink& link : machine.links) {
     all.emplace(std::min(link.from, link.to), std::max(link.from, link.to));
@@ -107,7 +111,7 @@ std::string blame_by_links(const Machine& machine, const PeerDifference& differe
 /// A node's findings with their weight and what they point to, until they are put in order.
 class Findings {
  public:
-  void add(NodeState state, std::string text, std::string where = {}) {
+  void add(NodeState state, std::string text, Places where = {}) {
     findings_.push_back({state, std::move(text), std::move(where)});
   }
 
@@ -115,20 +119,35 @@ class Findings {
     return std::ranges::find(findings_, state, &Entry::state) != findings_.end();
   }
 
+  /// Puts the worst first. Where several are reasons to drain the node, it is where each of them
+  /// is; else where the worst is that says so.
   void put_into(FleetNode& node) {
     std::ranges::stable_sort(findings_, {}, &Entry::state);
     if (!findings_.empty()) node.state = findings_.front().state;
+    Places places;
     for (Entry& each : findings_) {
+      const bool is_reason = is_to_drain(each.state);
+      if (is_reason && each.state != node.state &&
+          std::ranges::count(node.other_states, each.state) == 0) {
+        node.other_states.push_back(each.state);
+      }
+      const bool is_first = places.names.empty() && places.others.empty();
+      if (is_first) places.others = each.where.others;
+      for (const std::string& name : each.where.names) {
+        const bool is_named = std::ranges::count(places.names, name) > 0;
+        if (!is_named && (is_first || is_reason)) places.names.push_back(name);
+      }
       node.findings.push_back(std::move(each.text));
-      if (node.blame.empty()) node.blame = std::move(each.where);
     }
+    if (!places.others.empty()) places.names.push_back(places.others);
+    node.blame = fmt::format("{}", fmt::join(places.names, ", "));
   }
 
  private:
   struct Entry {
     NodeState state;
     std::string text;
-    std::string where;
+    Places where;
   };
   std::vector<Entry> findings_;
 };
@@ -171,12 +190,13 @@ void look_at_health(const FleetRecord& record, Findings& findings) {
     health.clock_event_reasons = health.clock_event_reasons.value_or(0) | reasons;
     ranks.push_back(rank);
   }
-  const std::string gpus = name_ranks(record.machine, ranks);
-  findings.add(
-      often ? NodeState::unhealthy : NodeState::ok,
-      fmt::format("throttled in {} of {} samples{}", unhealthy, samples,
-                  gpus.empty() ? "" : fmt::format(" ({}: {})", gpus, throttled_by(health))),
-      gpus);
+  const std::vector<std::string> gpus = name_ranks(record.machine, ranks);
+  findings.add(often ? NodeState::unhealthy : NodeState::ok,
+               fmt::format("throttled in {} of {} samples{}", unhealthy, samples,
+                           gpus.empty() ? ""
+                                        : fmt::format(" ({}: {})", fmt::join(gpus, ", "),
+                                                      throttled_by(health))),
+               {gpus});
 }
 
 /// Looks for what broke during the run. Packets that were sent again are told alone: a link does
@@ -187,8 +207,8 @@ void look_at_errors(const FleetRecord& record, Findings& findings) {
     const bool broke = counter.kind == ErrorKind::xid || counter.kind == ErrorKind::nvlink_outages;
     findings.add(broke ? NodeState::faulty : NodeState::ok,
                  errors_text(counter, each.growth) + " during its run",
-                 counter.peer ? fmt::format("GPU{}–GPU{}", counter.gpu, *counter.peer)
-                              : fmt::format("GPU{}", counter.gpu));
+                 {{counter.peer ? fmt::format("GPU{}–GPU{}", counter.gpu, *counter.peer)
+                                : fmt::format("GPU{}", counter.gpu)}});
   }
 }
 
@@ -210,9 +230,9 @@ void look_at_links(const FleetRecord& record, const Kind& peers, Findings& findi
           .push_back(rank.rank);
     }
     for (const auto& [text, own] : ranks) {
-      const std::string gpus = name_ranks(record.machine, own);
+      const std::vector<std::string> gpus = name_ranks(record.machine, own);
       findings.add(link.is_fault ? NodeState::faulty : NodeState::ok,
-                   fmt::format("{} {}", gpus, text), gpus);
+                   fmt::format("{} {}", fmt::join(gpus, ", "), text), {gpus});
     }
   }
 }
@@ -305,18 +325,28 @@ void add_slow(NodeState state, std::string_view what, const SlowCases& slow,
                blame_by_pairs(record, slow.names, names));
 }
 
+int launches_of(const FleetRecord& record, const FleetValue& value) {
+  return value.launches > 0 ? value.launches : record.launches;
+}
+
+/// Tells whether it is of one launch, which has no interval, and most peers' are of more. Where
+/// these have one each, too, what they differ by is all that there is to judge it by.
+bool lacks_launches(const PeerFigure& figure, const FleetRecord& record, const FleetValue& value) {
+  return launches_of(record, value) < kFewestOfASide && figure.usual_launches >= kFewestOfASide;
+}
+
 /// Measures how far a node lies from its peers, as check does of a run beside a baseline of
-/// several: launches that differ by more than the peers' widen the interval.
+/// several: launches that differ by more than the peers' widen the interval. One launch beside
+/// peers with one each is judged by what the peers differ by alone.
 LaunchShift shift_from(const PeerFigure& figure, const FleetRecord& record,
                        const FleetValue& value) {
-  const int launches = value.launches > 0 ? value.launches : record.launches;
   const LaunchesOfRuns peers{.runs = {.time = Seconds{std::exp(figure.centre)},
                                       .launches = figure.nodes,
                                       .deviation = LaunchDeviation{figure.deviation, std::nullopt}},
                              .launches = figure.nodes * figure.most_launches,
                              .deviation = figure.between_launches};
   LaunchesOfRuns own{.runs = {.time = Seconds{static_cast<double>(value.seconds)}, .launches = 1},
-                     .launches = std::max(kFewestOfASide, launches)};
+                     .launches = std::max(kFewestOfASide, launches_of(record, value))};
   if (value.deviation > 0.0F)
     own.deviation = LaunchDeviation{value.deviation, value.degrees_of_freedom};
   return shift_between_runs(peers, own).value();
@@ -347,16 +377,19 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
   const std::vector<Judgement> judgements = judge(questions, Claim::change);
   SlowCases slow;
   SlowCases close;
+  SlowCases launched_once;
   SlowCases scattered;
   SlowCases disturbed;
   ShiftQuantiles quantiles;
   for (std::size_t i = 0; i < judgements.size(); ++i) {
     if (judgements[i].verdict != Verdict::slower) continue;
     const FleetValue& value = *judged[i];
-    const LaunchShift shift = shift_from(peers.figures.at(value.name), record, value);
+    const PeerFigure& figure = peers.figures.at(value.name);
+    const LaunchShift shift = shift_from(figure, record, value);
     LaunchShift by_peers = shift;
     by_peers.parts.resize(1);
     SlowCases& found = value.disturbed_samples > 0 || value.level_changed  ? disturbed
+                       : lacks_launches(figure, record, value)             ? launched_once
                        : is_beyond(shift, options.tolerance, quantiles)    ? slow
                        : is_beyond(by_peers, options.tolerance, quantiles) ? scattered
                                                                            : close;
@@ -366,6 +399,8 @@ void look_at_times(const FleetRecord& record, const Kind& peers, const FleetName
   add_slow(NodeState::slow, "slow", slow, record, names, node, findings);
   add_slow(NodeState::inconclusive, "may be slow, but disturbed,", disturbed, record, names, node,
            findings);
+  add_slow(NodeState::inconclusive, "may be slow, but has one launch, where its peers have more,",
+           launched_once, record, names, node, findings);
   add_slow(NodeState::inconclusive, "may be slow, but its launches differ by more than its peers',",
            scattered, record, names, node, findings);
   add_slow(NodeState::inconclusive, "may be slow, but too close to the tolerance to tell,", close,

@@ -81,6 +81,13 @@ std::string folded_text(const FleetReport& report, NodeState state) {
                      with_notes > 0 ? fmt::format(" ({} with notes: --verbose)", with_notes) : "");
 }
 
+/// Says "slow, unhealthy": all for which the node is to be drained, or what else it is.
+std::string states_of(const FleetNode& node) {
+  std::string states(name_of(node.state));
+  for (const NodeState each : node.other_states) states += fmt::format(", {}", name_of(each));
+  return states;
+}
+
 Table nodes_of(const FleetReport& report, const std::vector<const FleetNode*>& nodes) {
   const bool kinds = has_kinds(report);
   std::vector<Table::Column> columns{
@@ -89,7 +96,7 @@ Table nodes_of(const FleetReport& report, const std::vector<const FleetNode*>& n
   columns.push_back({.title = "Why", .too_long = Table::TooLong::below});
   Table table(columns);
   for (const FleetNode* node : nodes) {
-    Cells cells{shown_name(*node), toned(std::string(name_of(node->state)), tone_of(node->state)),
+    Cells cells{shown_name(*node), toned(states_of(*node), tone_of(node->state)),
                 node->slowdown ? fmt::format("{:.2f}x", *node->slowdown) : std::string{},
                 node->blame};
     if (kinds) cells.push_back(node->machine);
@@ -297,6 +304,8 @@ using json::Out;
 Out write_node(const FleetNode& node) {
   return {{"host", node.host},
           {"state", name_of(node.state)},
+          {"other_states",
+           json::array_of(node.other_states, [](NodeState state) { return name_of(state); })},
           {"machine", node.machine},
           {"slowdown", nullable(node.slowdown)},
           {"worst_case", node.worst_case},

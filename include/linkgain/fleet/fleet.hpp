@@ -69,7 +69,8 @@ struct FleetNode {
   std::filesystem::path record;  ///< empty where there is none
   std::string started;           ///< UTC; empty where there is no record that can be read
   NodeState state = NodeState::ok;
-  std::string machine;  ///< "8 x NVIDIA H200", "4 ranks on AMD EPYC 9654"
+  std::vector<NodeState> other_states;  ///< less bad ones for which it is to be drained, too
+  std::string machine;                  ///< "8 x NVIDIA H200", "4 ranks on AMD EPYC 9654"
   /// How many times longer than its peers' median its worst case takes, of those that are slow, or
   /// if none is of those that may be; absent where there is none.
   std::optional<double> slowdown;
@@ -85,7 +86,7 @@ struct FleetNode {
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours;
   bool has_errors = false;            ///< of links or GPUs, counted during its run
-  std::string blame;                  ///< "GPU3", "GPU0–GPU1"; empty where none stands out
+  std::string blame;                  ///< "GPU3", "GPU4, GPU2–GPU6"; empty where none stands out
   std::vector<std::string> findings;  ///< in words, the worst first
 };
 
@@ -114,13 +115,15 @@ struct FleetReport {
 /// times their deviation: 1.4826 times the median absolute deviation, or what launches of one
 /// machine are known to differ by if that is more; a note says what this finds. It is slow where
 /// nothing disturbed it and its 95 % interval, wider where its launches differ by more than its
-/// peers', lies beyond the tolerance. No node is slow by a case in which fewer than two thirds of
-/// its peers agree and the others are a second group: a note says which they are; another one names
-/// nodes that are faster by as much as makes one slow. Of several records of a machine the newest
-/// counts, of each program that ran and each number of ranks; one that is not judged is left out
-/// where another one is. A record is stale that is older than the median of those of the same GPUs
-/// by more than a week and by more than kDeviations times their deviation: it is left out where its
-/// host has another one. What cannot be read stands with the node that its path names.
+/// peers', lies beyond the tolerance. One launch has no interval: beside peers with more it may be
+/// slow at most, beside peers with one each their deviation alone judges it, as a note says. No
+/// node is slow by a case in which fewer than two thirds of its peers agree and the others are a
+/// second group: a note says which they are; another one names nodes that are faster by as much as
+/// makes one slow. Of several records of a machine the newest counts, of each program that ran and
+/// each number of ranks; one that is not judged is left out where another one is. A record is stale
+/// that is older than the median of those of the same GPUs by more than a week and by more than
+/// kDeviations times their deviation: it is left out where its host has another one. What cannot be
+/// read stands with the node that its path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 

@@ -58,6 +58,52 @@ TEST_F(Fleet, BlamesNoGpuWhereAllPairsAreSlow) {
   EXPECT_EQ(judge().nodes.front().blame, "");
 }
 
+TEST_F(Fleet, BlamesAGpuAndAPairThatAreSlowAtOnce) {
+  records_.clear();
+  for (int i = 1; i <= 4; ++i) {
+    records_.push_back(
+        fleet_node(fmt::format("node{:02}", i), static_cast<std::uint64_t>(i), 8, 60));
+  }
+  const auto is_of_gpu_4 = [](const Case& c) {
+    return c.pair && (c.pair->from == 4 || c.pair->to == 4);
+  };
+  slow_down(node(3), 1.5,
+            [&](const Case& c) { return is_of_gpu_4(c) || is_pair(c, 2, 6) || is_pair(c, 4, 6); });
+  EXPECT_EQ(judge().nodes.front().blame, "GPU4, GPU2–GPU6");
+  slow_down(node(3), 1.5, [](const Case& c) { return c.pair && c.pair->from == 0; });
+  EXPECT_EQ(judge().nodes.front().blame, "GPU0, GPU4, GPU2–GPU6");
+}
+
+/// Expects of each of two reasons to drain a node its state and its place.
+TEST_F(Fleet, NamesEachReasonToDrainANode) {
+  slow_down(node(3), 1.5, [](const Case& c) { return is_pair(c, 0, 1); });
+  add_fleet_samples(node(3), 3);
+  for (CaseResult& result : node(3).cases) {
+    for (Sample& sample : result.samples) sample.health[3].clock_event_reasons = 0x40;
+    result.variants[0].health.unhealthy_samples = 3;
+  }
+  const FleetReport report = judge();
+  const FleetNode& worst = report.nodes.front();
+  EXPECT_EQ(worst.state, NodeState::slow);
+  EXPECT_THAT(worst.other_states, ElementsAre(NodeState::unhealthy));
+  EXPECT_EQ(worst.blame, "GPU0–GPU1, GPU3");
+  EXPECT_THAT(to_terminal(fleet_report(report)), HasSubstr("slow, unhealthy"));
+}
+
+/// Expects no verdict of one launch beside more, as in other commands; where all nodes have one,
+/// peers are all there is.
+TEST_F(Fleet, AccusesNoNodeOfOneLaunchBesidePeersWithMore) {
+  slow_down(node(5), 1.5, [](const Case& c) { return c.pair.has_value(); });
+  EXPECT_THAT(judge().drain, ElementsAre("node05")) << "all have one";
+  EXPECT_THAT(judge().notes, Contains(HasSubstr("judged by the peers alone")));
+  for (int i = 1; i <= 12; ++i) {
+    if (i != 5) set_launches(node(i), 8);
+  }
+  EXPECT_THAT(judge().drain, IsEmpty());
+  EXPECT_THAT(judge().measure_again, ElementsAre("node05"));
+  EXPECT_THAT(judge().nodes.front().findings, Contains(HasSubstr("has one launch")));
+}
+
 TEST_F(Fleet, CallsNothingSlowWithinTheTolerance) {
   slow_down(node(5), 1.09, [](const Case& c) { return is_pair(c, 1, 3); });
   FleetOptions wide;
