@@ -70,7 +70,8 @@ TEST(TopoProgram, BeginsWithTheAnswerAndDoctorDoesSoToo) {
   texts.expect_golden("link_answers.txt");
 }
 
-/// Lets neither command pass over what the other calls a problem.
+/// Lets neither command pass over what the other calls a problem. Of GPUs that take no bridge topo
+/// has said all.
 TEST(TopoProgram, JudgesLinksAsDoctorDoes) {
   const ScratchFolder folder;
   for (const std::string scenario :
@@ -88,8 +89,22 @@ TEST(TopoProgram, JudgesLinksAsDoctorDoes) {
              std::string::npos;
     };
     EXPECT_EQ(says("problem"), counts.at("problem") > 0) << scenario;
-    EXPECT_EQ(says("warning"), counts.at("problem") == 0 && counts.at("warning") > 0) << scenario;
+    const bool is_told = scenario == "no-nvlink";
+    EXPECT_EQ(says("warning"), !is_told && counts.at("problem") == 0 && counts.at("warning") > 0)
+        << scenario;
   }
+}
+
+TEST(TopoProgram, DrawsGpusBelowItsAnswerInAFile) {
+  const ScratchFolder folder;
+  const Outcome drawn = run_program(topo(folder, "rtx3090-no-bridge", {"--format", "svg"}));
+  EXPECT_EQ(drawn.status, 0);
+  EXPECT_TRUE(drawn.output.starts_with("<svg xmlns=")) << drawn.output;
+  EXPECT_THAT(drawn.output, AllOf(HasSubstr(">0 of 4 links<"), HasSubstr("not connected"),
+                                  HasSubstr("2 x NVIDIA GeForce RTX 3090. ")));
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  EXPECT_EQ(::gethostname(host.data(), host.size()), 0);
+  EXPECT_THAT(drawn.output, Not(HasSubstr(std::string(">") + host.data() + ": ")));
 }
 
 TEST(TopoProgram, DrawsGpusOnItsPageAsDoctorDoes) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "faults.hpp"
 #include "linkgain/base/units.hpp"
 
 namespace linkgain {
@@ -276,8 +277,8 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
       rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "");
 }
 
-/// Does doctor's checks of links and peer access: the worst that they find.
-CheckVerdict judgement_of(const Topology& topology, const Joined& joined) {
+/// Does doctor's checks of links and peer access.
+Findings findings_of(const Topology& topology) {
   Survey survey;
   survey.topology = topology;
   for (const TopologyGpu& gpu : topology.gpus) {
@@ -288,20 +289,27 @@ CheckVerdict judgement_of(const Topology& topology, const Joined& joined) {
   Findings findings;
   check_nvlink(survey, findings);
   check_p2p(survey, findings);
-  const auto has = [&](CheckVerdict verdict) {
-    return std::ranges::find(findings, verdict, &Finding::verdict) != findings.end();
-  };
-  if (has(CheckVerdict::problem)) return CheckVerdict::problem;
-  const bool is_doubtful = has(CheckVerdict::warning) || !joined.unknown.empty();
-  return is_doubtful ? CheckVerdict::warning : CheckVerdict::ok;
+  return findings;
 }
 
 }  // namespace
 
 LinkAnswer link_answer(const Topology& topology) {
   const Joined joined = sorted_pairs(topology);
+  const Findings findings = findings_of(topology);
+  const auto count = [&](CheckVerdict verdict) {
+    return std::ranges::count(findings, verdict, &Finding::verdict);
+  };
+  const auto problems = count(CheckVerdict::problem);
+  const auto warnings = count(CheckVerdict::warning);
+  const auto told =
+      std::ranges::count(findings, fault::p2p_refused_bridgeless.advice, &Finding::advice);
+  const bool is_doubtful = warnings > 0 || !joined.unknown.empty();
   return {verdict_of(topology, joined), bridge_advice(topology, joined),
-          judgement_of(topology, joined)};
+          problems > 0  ? CheckVerdict::problem
+          : is_doubtful ? CheckVerdict::warning
+                        : CheckVerdict::ok,
+          problems + warnings > told || !joined.unknown.empty()};
 }
 
 Document document_of(const LinkAnswer& answer) {

@@ -355,7 +355,7 @@ Document topology_report(const Topology& topology, const std::string& picture) {
                                  : "driver version not known: " + topology.driver.reason();
   const LinkAnswer answer = link_answer(topology);
   Document document = document_of(answer);
-  if (answer.judgement != CheckVerdict::ok) {
+  if (answer.has_more) {
     const Tone tone = answer.judgement == CheckVerdict::problem ? Tone::bad : Tone::doubtful;
     document.paragraph(toned(fmt::format("{}:", name_of(answer.judgement)), tone) +
                        with_code(" `linkgain doctor` says why and what to do"));

@@ -14,6 +14,7 @@
 #include "linkgain/html/page.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "run_pictures.hpp"
 #include "svg.hpp"
 
 namespace linkgain {
@@ -378,10 +379,7 @@ std::string link_matrix(const Machine& machine) {
   return heat_map_table(map);
 }
 
-}  // namespace
-
-std::string machine_figure(const Machine& machine, std::string_view id) {
-  if (machine.ranks.empty()) return {};
+Picture picture_of(const Machine& machine) {
   std::string content;
   const auto hosts = by_host(machine);
   const bool is_one = hosts.size() == 1;
@@ -399,13 +397,25 @@ std::string machine_figure(const Machine& machine, std::string_view id) {
     }
     bottom = host.bottom() + 30.0;
   }
-  return figure({.title = is_one ? title_of(machine, hosts.front().front()->host)
-                                 : "GPUs and what joins them",
-                 .description = description_of(machine),
-                 .height = bottom - 22.0,
-                 .content = content,
-                 .table = link_matrix(machine)},
-                id);
+  return {
+      .title = is_one ? title_of(machine, hosts.front().front()->host) : "GPUs and what joins them",
+      .description = description_of(machine),
+      .height = bottom - 22.0,
+      .content = content,
+      .table = link_matrix(machine)};
+}
+
+}  // namespace
+
+std::string machine_figure(const Machine& machine, std::string_view id) {
+  return machine.ranks.empty() ? "" : figure(picture_of(machine), id);
+}
+
+std::string machine_svg(const Machine& machine, const std::string& sentence) {
+  Picture picture = picture_of(machine);
+  picture.title.clear();
+  return svg_file(sentence, one_line(describe_ranks(machine)) + ". Drawn by linkgain topo.",
+                  {picture});
 }
 
 }  // namespace linkgain

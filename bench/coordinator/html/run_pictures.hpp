@@ -47,6 +47,10 @@ std::vector<Picture> metric_pictures(const CaseSummary& metric);
 /// Shows temperature, power and SM clock of every GPU from the first sample to the last.
 std::string health_pictures(const RunSummary& summary);
 
+/// Makes a file of a sentence, a line on where the pictures are from, and these beside each other.
+std::string svg_file(const std::string& sentence, const std::string& source,
+                     const std::vector<Picture>& pictures);
+
 /// What a reader asks beyond how much faster it is, as HTML: by which path, whether anything is
 /// wrong, at which size it pays, and whether it can be trusted.
 struct QuestionsHtml {

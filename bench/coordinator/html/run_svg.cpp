@@ -32,12 +32,10 @@ void add_line(std::string& content, double& y, const std::string& text, double s
 
 }  // namespace
 
-std::string run_svg(const RunSummary& summary) {
-  const Record& record = summary.record;
-  const std::vector<Picture> pictures = answer_pictures(summary);
+std::string svg_file(const std::string& sentence, const std::string& source,
+                     const std::vector<Picture>& pictures) {
   const auto columns = static_cast<double>(std::max<std::size_t>(pictures.size(), 1));
   const double width = columns * kPictureWidth + (columns - 1.0) * kGap + 2.0 * kMargin;
-  const std::string sentence = one_line(answer_sentence(summary, answer_of(summary)));
   const auto letters =
       static_cast<std::size_t>((width - 2.0 * kMargin) / text_width("m", kSentenceHeight));
   std::string content;
@@ -45,12 +43,10 @@ std::string run_svg(const RunSummary& summary) {
   for (const std::string& line : wrapped(sentence, letters)) {
     add_line(content, y, line, kLine, "sentence");
   }
-  add_line(content, y,
-           fitted(fmt::format("{}, {}. Measured by linkgain.", describe_ranks(record.machine),
-                              record.started.substr(0, record.started.find('T'))),
-                  width - 2.0 * kMargin),
-           kLine, "soft");
-  y += 34.0;
+  add_line(content, y, fitted(source, width - 2.0 * kMargin), kLine, "soft");
+  const bool has_titles =
+      std::ranges::any_of(pictures, [](const Picture& picture) { return !picture.title.empty(); });
+  y += has_titles ? 34.0 : 6.0;
   double height = 0.0;
   double x = kMargin;
   for (const Picture& picture : pictures) {
@@ -67,6 +63,14 @@ std::string run_svg(const RunSummary& summary) {
       "<title id=\"answer\">{2}</title>\n<style>\n{3}{5}</style>\n"
       "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n{4}</svg>\n",
       width, height, xml_escaped(sentence), kPictureStyle, content, kLargeText);
+}
+
+std::string run_svg(const RunSummary& summary) {
+  const Record& record = summary.record;
+  return svg_file(one_line(answer_sentence(summary, answer_of(summary))),
+                  fmt::format("{}, {}. Measured by linkgain.", describe_ranks(record.machine),
+                              record.started.substr(0, record.started.find('T'))),
+                  answer_pictures(summary));
 }
 
 }  // namespace linkgain

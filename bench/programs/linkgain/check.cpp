@@ -49,6 +49,8 @@ std::string output_text(const CheckResult& result, OutputFormat format) {
       return to_json(result);
     case OutputFormat::html:
       return check_page(result);
+    case OutputFormat::svg:
+      break;
   }
   return {};
 }

@@ -92,7 +92,7 @@ class Registration {
 };
 
 /// How `compare`, `check`, `fleet` and `list` print.
-enum class OutputFormat { table, markdown, csv, json, html };
+enum class OutputFormat { table, markdown, csv, json, html, svg };
 
 template <>
 inline constexpr auto kNames<OutputFormat> = names<OutputFormat>("format",
@@ -100,7 +100,8 @@ inline constexpr auto kNames<OutputFormat> = names<OutputFormat>("format",
                                                                   {OutputFormat::markdown, "md"},
                                                                   {OutputFormat::csv, "csv"},
                                                                   {OutputFormat::json, "json"},
-                                                                  {OutputFormat::html, "html"}});
+                                                                  {OutputFormat::html, "html"},
+                                                                  {OutputFormat::svg, "svg"}});
 
 /// Adds --format with its default, and --json; the second takes no csv.
 void add_output_format(CommandLine& line, OutputFormat& format);

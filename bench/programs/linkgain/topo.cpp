@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "linkgain/base/errors.hpp"
 #include "linkgain/diagnostics/link_verdict.hpp"
 #include "linkgain/diagnostics/topology_table.hpp"
+#include "linkgain/html/machine_picture.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "subcommand.hpp"
 
@@ -18,7 +21,10 @@ struct TopoOptions {
   OutputFormat format = OutputFormat::table;
 };
 
-void declare(CommandLine& line, TopoOptions& options) { add_document_format(line, options.format); }
+void declare(CommandLine& line, TopoOptions& options) {
+  using enum OutputFormat;
+  add_format(line, "FORMAT", std::array{table, markdown, json, html, svg}, options.format, {json});
+}
 
 /// Prints the machine's devices and the paths between them. Returns 1 where doctor finds a problem
 /// in the links, else 0.
@@ -28,6 +34,8 @@ int carry_out(const TopoOptions& options) {
   const bool has_gpus = !topology.gpus.empty();
   if (options.format == OutputFormat::json) {
     fmt::print("{}", to_json(topology));
+  } else if (has_gpus && options.format == OutputFormat::svg) {
+    fmt::print("{}", machine_svg(machine_of(topology), link_answer(topology).verdict));
   } else if (has_gpus) {
     fmt::print("{}", in_format(options.format,
                                topology_report(topology, links_picture(topology, options.format)),

@@ -28,6 +28,8 @@ struct LinkAnswer {
   /// The worst that `doctor` finds of links and peer access: a problem, a warning or ok. Pairs of
   /// which nothing is known are a warning.
   CheckVerdict judgement = CheckVerdict::ok;
+  /// Whether doctor knows more of it than these say: not of GPUs without P2P that take no bridge.
+  bool has_more = false;
 };
 LinkAnswer link_answer(const Topology& topology);
 
