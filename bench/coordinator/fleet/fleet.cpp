@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "fleet_kinds.hpp"
 #include "linkgain/base/errors.hpp"
@@ -55,6 +57,13 @@ bool is_left_out(const FleetRecord& record) {
   return record.is_other_document && record.path.filename() != "record.json";
 }
 
+/// Tells whether the first was measured before the other; one that is in the future counts as older
+/// than any that is not.
+bool is_older(const FleetRecord& one, const FleetRecord& other) {
+  return std::pair(!is_in_future(one.started), std::string_view(one.started)) <
+         std::pair(!is_in_future(other.started), std::string_view(other.started));
+}
+
 /// Tells whether another record is of a machine of this one's name and of its program.
 auto is_namesake_of(const FleetRecord& record) {
   return [&record, host = host_of(record)](const FleetRecord* each) {
@@ -69,7 +78,7 @@ void add_unstarted(std::vector<const FleetRecord*>& newest, const FleetRecord& r
   const auto place = std::ranges::find_if(newest, is_namesake);
   if (std::ranges::count_if(newest, is_namesake) != 1) {
     newest.push_back(&record);
-  } else if ((*place)->started < record.started) {
+  } else if (is_older(**place, record)) {
     *place = &record;
   }
 }
@@ -92,7 +101,7 @@ std::vector<const FleetRecord*> newest_of(const std::vector<FleetRecord>& record
     const auto [place, added] = places.try_emplace(comparable_part(record), newest.size());
     if (added) {
       newest.push_back(&record);
-    } else if (newest[place->second]->started < record.started) {
+    } else if (is_older(*newest[place->second], record)) {
       newest[place->second] = &record;
     }
   }
@@ -158,7 +167,7 @@ std::size_t unstarted_after(const FleetRecord& record,
                             const std::vector<const FleetRecord*>& newest) {
   const auto place = std::ranges::find_if(
       newest, [&record, is_namesake = is_namesake_of(record)](const FleetRecord* each) {
-        return each->machine.ranks.empty() && record.started < each->started && is_namesake(each);
+        return each->machine.ranks.empty() && is_older(record, *each) && is_namesake(each);
       });
   return static_cast<std::size_t>(place - newest.begin());
 }
@@ -294,6 +303,25 @@ void add_missing(FleetReport& report, const FleetOptions& options) {
   }
 }
 
+/// Names records in the future that would have hidden newer ones; returns how many.
+std::int64_t add_future(FleetReport& report, const std::vector<FleetRecord>& records,
+                        const std::vector<const FleetRecord*>& newest) {
+  std::set<std::string> known;
+  for (const FleetRecord* record : newest) {
+    if (!is_in_future(record->started)) known.insert(comparable_part(*record));
+  }
+  std::int64_t count = 0;
+  for (const FleetRecord& record : records) {
+    if (!record.problem.empty() || !is_in_future(record.started)) continue;
+    if (!known.contains(comparable_part(record))) continue;
+    ++count;
+    report.notes.push_back(fmt::format("left out, as it begins in the future, {}: {}",
+                                       record.started.substr(0, 10),
+                                       visible(record.path.string())));
+  }
+  return count;
+}
+
 void add_left_out(FleetReport& report, const std::vector<FleetRecord>& records, std::int64_t older,
                   std::int64_t unjudged, std::int64_t others) {
   if (older > 0) {
@@ -406,7 +434,8 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   for (std::string& reach : kinds.reaches(names, options.tolerance)) {
     report.notes.push_back(std::move(reach));
   }
-  add_left_out(report, records, readable - shown, unjudged, others);
+  const std::int64_t future = add_future(report, records, newest);
+  add_left_out(report, records, readable - shown - future, unjudged, others);
   return report;
 }
 

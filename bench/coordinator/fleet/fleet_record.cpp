@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ctime>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/tables/prometheus.hpp"
 
 namespace linkgain {
 namespace {
@@ -296,6 +298,12 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
     }
   }
   return own;
+}
+
+bool is_in_future(const std::string& started) {
+  constexpr double kDay = 86400.0;
+  const std::optional<double> begin = timestamp_of(started);
+  return begin && *begin > static_cast<double>(std::time(nullptr)) + kDay;
 }
 
 FleetRecord read_fleet_record(const std::filesystem::path& path, FleetNames& names) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <system_error>
+#include <tuple>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/errors.hpp"
@@ -115,7 +116,7 @@ ListedRun listed(const std::filesystem::path& file) {
 std::string when(const ListedRun& run) {
   std::string text = run.started.substr(0, std::string_view("2026-11-20T16:40").size());
   std::ranges::replace(text, 'T', ' ');
-  return text;
+  return run.is_in_future ? text + " (future)" : text;
 }
 
 std::string count_of(const ListedRun& run) {
@@ -143,7 +144,13 @@ std::vector<ListedRun> list_runs(const std::filesystem::path& folder) {
     const bool is_run = file.filename() == "record.json" || file.filename() == "journal.jsonl";
     if (is_run || std::filesystem::is_directory(file, error)) runs.push_back(listed(file));
   }
-  std::ranges::stable_sort(runs, std::greater<>(), &ListedRun::started);
+  const bool has_others = std::ranges::any_of(runs, [](const ListedRun& run) {
+    return !run.started.empty() && !is_in_future(run.started);
+  });
+  for (ListedRun& run : runs) run.is_in_future = has_others && is_in_future(run.started);
+  std::ranges::stable_sort(runs, std::greater<>(), [](const ListedRun& run) {
+    return std::tuple(!run.started.empty(), !run.is_in_future, std::string_view(run.started));
+  });
   return runs;
 }
 

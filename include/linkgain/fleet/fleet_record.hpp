@@ -77,6 +77,10 @@ struct FleetRecord {
 /// or a file that cannot be read, by its path.
 std::string host_of(const FleetRecord& record);
 
+/// Tells whether a run began more than a day after now: some host's clock was wrong. Beside runs
+/// that did not it is not the newest.
+bool is_in_future(const std::string& started);
+
 FleetRecord fleet_record_of(const Record& record, FleetNames& names);
 
 /// Reads a record or a journal. Never throws for what is in the file: `problem` says what is wrong

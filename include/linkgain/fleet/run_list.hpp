@@ -27,10 +27,12 @@ struct ListedRun {
   /// "complete", … of a record, "budget" where that ended it early, "failed" where runs of a
   /// program failed, "unfinished" of a journal, "unreadable".
   std::string status;
+  bool is_in_future = false;  ///< where some other run is not
 };
 
-/// Lists every run in `folder` or below it, the newest first, the unreadable last, among them
-/// folders that may not be read. Throws UsageError where there is no such folder.
+/// Lists every run in `folder` or below it, the newest first, then those in the future, the
+/// unreadable last, among them folders that may not be read. Throws UsageError where there is no
+/// such folder.
 std::vector<ListedRun> list_runs(const std::filesystem::path& folder);
 
 /// Returns a status as that of a fleet: a problem where some cannot be read, usage where none can.

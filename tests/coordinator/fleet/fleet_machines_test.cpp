@@ -14,8 +14,22 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
+
+TEST_F(Fleet, LeavesOutARecordInTheFutureAndNamesIt) {
+  for (int i = 1; i <= 12; ++i) node(i).started = "2020-01-02T00:00:00Z";
+  Record future = node(5);
+  future.started = "2999-01-01T00:00:00Z";
+  records_.insert(records_.begin(), future);
+  slow_down(records_[5], 1.5, [](const Case& c) { return c.pair.has_value(); });
+  const FleetReport report = judge();
+  EXPECT_THAT(report.drain, ElementsAre("node05")) << "by what it measured last";
+  EXPECT_EQ(report.nodes.front().started, "2020-01-02T00:00:00Z");
+  EXPECT_THAT(report.notes, Contains(HasSubstr("future, 2999-01-01: node05/record.json")));
+  EXPECT_THAT(report.notes, Not(Contains(HasSubstr("older record"))));
+}
 
 /// Accuses no node by a tolerance finer than one launch can tell.
 TEST_F(Fleet, FindsMoreWithMoreLaunches) {
@@ -75,7 +89,7 @@ TEST_F(Fleet, NamesARecordWithoutAHostByItsFolder) {
 }
 
 TEST_F(Fleet, TakesARunThatNeverStartedForOneOfTheSameMachine) {
-  for (const char* started : {"2999-01-01T00:00:00Z", "1999-01-01T00:00:00Z"}) {
+  for (const char* started : {"2026-11-21T00:00:00Z", "1999-01-01T00:00:00Z"}) {
     reset();
     Record unstarted;
     node(5).started = "2026-11-20T16:40:00Z";

@@ -46,6 +46,25 @@ class RunList : public ::testing::Test {
   ScratchFolder folder_;
 };
 
+TEST_F(RunList, TakesNoRunInTheFutureForTheLatest) {
+  const std::filesystem::path latest = add("b", 20, "");
+  add("a", 19, "");
+  const auto date = [this](const std::string& name, const std::string& started) {
+    Record record = record_of(20, "");
+    record.started = started;
+    std::ofstream(folder_.path() / name / "record.json") << to_json(record);
+  };
+  date("b", "2020-01-02T00:00:00Z");
+  date("a", "2020-01-01T00:00:00Z");
+  add("c", 21, "");
+  date("c", "2999-01-01T00:00:00Z");
+  EXPECT_EQ(latest_run(folder_.path()), latest);
+  const std::vector<ListedRun> runs = list_runs(folder_.path());
+  EXPECT_TRUE(runs.back().is_in_future);
+  EXPECT_NE(run_list_csv(runs).find("2999-01-01"), std::string::npos);
+  EXPECT_NE(to_markdown(run_list(runs, folder_.path())).find("(future)"), std::string::npos);
+}
+
 TEST_F(RunList, KnowsTheLatestRun) {
   const auto refused = [this] { return shown(refusal_of([&] { latest_run(folder_.path()); })); };
   Situations situations;
