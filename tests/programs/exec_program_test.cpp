@@ -318,6 +318,15 @@ TEST_F(ExecProgram, ShowsOutputWhereAskedTo) {
   EXPECT_THAT(run({"--show-output"}, {"printf", "no end"}).error, HasSubstr("no end\n["));
 }
 
+TEST_F(ExecProgram, DryRunWarnsOfVariablesAsTheRunDoes) {
+  const std::vector<std::string> command{"env", "-i", "true"};
+  const std::string warning = "so P2P was not switched";
+  const Outcome planned = with_status(0, run({"--dry-run"}, command));
+  EXPECT_THAT(planned.error, HasSubstr(warning));
+  EXPECT_THAT(planned.output, Not(HasSubstr(warning))) << "it can be pasted";
+  EXPECT_THAT(run({"--rounds", "1"}, command).error, HasSubstr(warning));
+}
+
 TEST_F(ExecProgram, DryRunStartsNothing) {
   const Outcome outcome =
       with_status(0, run({"--dry-run", "--seed", "1", "--prepare", "touch made"},

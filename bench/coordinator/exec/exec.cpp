@@ -20,7 +20,6 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
-#include "linkgain/exec/command_words.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -48,6 +47,7 @@ class Rounds {
         record_(record),
         journal_(journal),
         observer_(observer),
+        received_(all_received(plan)),
         failures_(plan.variants.size()),
         runs_(plan.variants.size()),
         seconds_(plan.variants.size()) {
@@ -58,9 +58,6 @@ class Rounds {
         result.variants.emplace_back().variant = variant.name;
       }
     }
-    for (int variant = 0; variant < variant_count(); ++variant) {
-      received_.push_back(environment_received(plan, variant, {}));
-    }
     steps_ = static_cast<int>(plan.variants.size()) * (plan.warm_up + plan.rounds);
   }
 
@@ -70,7 +67,7 @@ class Rounds {
     read_errors();
     journal_.write_head(record_);
     warn_of_rates({});
-    warn_of_compose();
+    if (const auto compose = compose_warning(plan_)) warn_at_once(*compose);
     warn_of_containers();
     warm_up();
     StopReason stopped = run_rounds(1, plan_.rounds);
@@ -96,9 +93,7 @@ class Rounds {
   bool read_errors();
   void warn_at_once(const Warning& warning);
   void warn_of_rates(const std::map<std::string, MetricValues>& values);
-  std::vector<std::string> words_of(int variant) const;
   const Environment& set_by(int variant) const;
-  void warn_of_compose();
   void warn_of_containers();
   void note_received(const RunReport& report);
   void warm_up();
@@ -244,7 +239,6 @@ void Rounds::keep(const RunReport& report, int position) {
   const auto time = report.values.find(std::string(ProgramMetric::kTime));
   if (time != report.values.end()) seen.seconds = time->second.samples.front();
   note_received(report);
-  journal_.write_program_run(seen);
   for (const std::string& note : report.notes) {
     record_.warnings.push_back(
         {name_of(WarningCode::run_noted), fmt::format("{}: {}", run, note), {}});
@@ -284,6 +278,7 @@ void Rounds::run(const RunPlace& place, int position) {
   seconds_[variant] = elapsed() - before;
   failures_[variant] = report.failure ? failures_[variant] + 1 : 0;
   keep(report, position);
+  journal_.write_program_run(record_.runs.back());  // last: a cut journal has it with its numbers
   observer_.finished(pace(), report);
   if (read_errors()) journal_.write_head(record_);
   if (failures_[variant] == 2) {
@@ -326,62 +321,17 @@ void Rounds::warn_of_rates(const std::map<std::string, MetricValues>& values) {
   }
 }
 
-std::vector<std::string> Rounds::words_of(int variant) const {
-  return plan_.server ? server_of(plan_, {.variant = variant})
-                      : command_of(plan_, {.variant = variant});
-}
-
 const Environment& Rounds::set_by(int variant) const {
   return plan_.variants[static_cast<std::size_t>(variant)].environment;
 }
 
-/// Warns of variables that a file of compose must list.
-void Rounds::warn_of_compose() {
-  std::set<std::string> names;
-  for (int variant = 0; variant < variant_count(); ++variant) {
-    if (!starts_with_compose(words_of(variant))) continue;
-    for (const auto& [name, value] : set_by(variant)) names.insert(name);
-  }
-  if (names.empty()) return;
-  const std::string all = fmt::format("{}", fmt::join(names, ", "));
-  warn_at_once(
-      {name_of(WarningCode::exec_compose),
-       fmt::format("compose passes on only what environment: of its file lists; variants set {}",
-                   all),
-       fmt::format("list them there, without values: environment: [{}]", all)});
-}
-
-/// Warns of variables of variants that do not reach the program, as a container or sudo does not
-/// pass them on or the command sets them itself.
+/// Warns of variables of variants that do not reach the program, once.
 void Rounds::warn_of_containers() {
-  std::set<std::string> names;
-  bool is_set_by_command = false;
-  bool is_in_container = false;
-  for (int variant = 0; variant < variant_count(); ++variant) {
-    const Environment& received = received_[static_cast<std::size_t>(variant)];
-    for (const auto& [name, value] : set_by(variant)) {
-      if (received.at(name) == value) continue;
-      names.insert(name);
-      is_set_by_command = is_set_by_command || !received.at(name).empty();
-      is_in_container = is_in_container || starts_container(words_of(variant));
-    }
-  }
-  const std::string all = fmt::format("{}", fmt::join(names, ", "));
-  const bool is_p2p = std::ranges::any_of(
-      names, [](const std::string& name) { return name.starts_with("NCCL_P2P_"); });
-  Warning warning = warning_of(
-      WarningCode::exec_container,
-      fmt::format("{} of the variants {} not reach the program{}", all,
-                  names.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
-  warning.advice =
-      is_set_by_command ? fmt::format("give the command no values for {}", all)
-      : is_in_container
-          ? fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "))
-          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
-                        fmt::join(names, ","));
-  if (!names.empty() && std::ranges::count(record_.warnings, warning) > 0) return;
-  std::erase_if(record_.warnings, [&](const Warning& each) { return each.code == warning.code; });
-  if (!names.empty()) warn_at_once(warning);
+  const std::optional<Warning> warning = container_warning(plan_, received_);
+  if (warning && std::ranges::count(record_.warnings, *warning) > 0) return;
+  std::erase_if(record_.warnings,
+                [](const Warning& each) { return is(each, WarningCode::exec_container); });
+  if (warning) warn_at_once(*warning);
 }
 
 /// Notes what processes of the run had; what reached the program once is not lost in a later run.

@@ -15,6 +15,7 @@
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/variants.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -468,6 +469,77 @@ std::string shell_line(const std::string& command, const Placeholders& placehold
 }
 
 }  // namespace
+
+namespace {
+
+/// Gives the words that start the variant's program.
+std::vector<std::string> words_of(const ExecPlan& plan, int variant) {
+  const RunPlace place{.variant = variant};
+  return plan.server ? server_of(plan, place) : command_of(plan, place);
+}
+
+}  // namespace
+
+std::optional<Warning> compose_warning(const ExecPlan& plan) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    if (!starts_with_compose(words_of(plan, static_cast<int>(i)))) continue;
+    for (const auto& [name, value] : plan.variants[i].environment) names.insert(name);
+  }
+  if (names.empty()) return std::nullopt;
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  return Warning{
+      name_of(WarningCode::exec_compose),
+      fmt::format("compose passes on only what environment: of its file lists; variants set {}",
+                  all),
+      fmt::format("list them there, without values: environment: [{}]", all)};
+}
+
+std::optional<Warning> container_warning(const ExecPlan& plan,
+                                         const std::vector<Environment>& received) {
+  std::set<std::string> names;
+  bool is_set_by_command = false;
+  bool is_in_container = false;
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    for (const auto& [name, value] : plan.variants[i].environment) {
+      if (received[i].at(name) == value) continue;
+      names.insert(name);
+      is_set_by_command = is_set_by_command || !received[i].at(name).empty();
+      is_in_container = is_in_container || starts_container(words_of(plan, static_cast<int>(i)));
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  const bool is_p2p = std::ranges::any_of(
+      names, [](const std::string& name) { return name.starts_with("NCCL_P2P_"); });
+  Warning warning = warning_of(
+      WarningCode::exec_container,
+      fmt::format("{} of the variants {} not reach the program{}", all,
+                  names.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
+  warning.advice =
+      is_set_by_command ? fmt::format("give the command no values for {}", all)
+      : is_in_container
+          ? fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "))
+          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
+                        fmt::join(names, ","));
+  return warning;
+}
+
+std::vector<Environment> all_received(const ExecPlan& plan) {
+  std::vector<Environment> received;
+  for (int variant = 0; variant < std::ssize(plan.variants); ++variant) {
+    received.push_back(environment_received(plan, variant, {}));
+  }
+  return received;
+}
+
+std::vector<Warning> warnings_of(const ExecPlan& plan) {
+  std::vector<Warning> warnings;
+  for (const auto& warning : {compose_warning(plan), container_warning(plan, all_received(plan))}) {
+    if (warning) warnings.push_back(*warning);
+  }
+  return warnings;
+}
 
 std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
   std::string text;

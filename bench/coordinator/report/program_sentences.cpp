@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/program_metric.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -50,12 +52,35 @@ std::string hidden_change(const RunSummary& summary, const Answer& answer) {
   return fmt::format("The time is that of the whole run, start-up included{}; {}.", share, own);
 }
 
+/// Says "The run was cut short, after 4 runs with host and 3 with p2p." where it was; else empty.
+std::string cut_sentence(const RunSummary& summary) {
+  const Record& record = summary.record;
+  const bool was_cut = record.status != RunStatus::complete &&
+                       std::ranges::all_of(record.cases, [](const CaseResult& each) {
+                         return each.stopped == StopReason::interrupted;
+                       });
+  if (!was_cut) return {};
+  std::vector<std::string> parts;
+  for (const Variant& variant : record.settings.variants) {
+    const auto runs = std::ranges::count_if(record.runs, [&](const ProgramRun& run) {
+      return run.variant == variant.name && !run.warm_up;
+    });
+    parts.push_back(fmt::format("{} with {}",
+                                parts.empty() ? counted(runs, "run", "runs") : fmt::to_string(runs),
+                                variant.name));
+  }
+  return fmt::format("The run was cut short, after {}.", fmt::join(parts, " and "));
+}
+
 }  // namespace
 
 std::vector<std::string> program_sentences(const RunSummary& summary, const Answer& answer) {
-  if (answer.main() == nullptr) return {"No comparison: there is no valid run."};
-  if (answer.comparison() == nullptr) return {"No comparison: one variant ran."};
-  std::vector<std::string> sentences;
+  std::vector<std::string> sentences{cut_sentence(summary)};
+  if (answer.comparison() == nullptr) {
+    sentences.emplace_back(answer.main() == nullptr ? "No comparison: there is no valid run."
+                                                    : "No comparison: one variant ran.");
+    return sentences;
+  }
   for (const WarningCode code : {WarningCode::p2p_forbidden, WarningCode::exec_container}) {
     for (const Warning& warning : summary.record.warnings) {
       if (is(warning, code)) sentences.push_back(warning.text + ".");

@@ -129,8 +129,11 @@ std::string lost_runs_text(const CaseSummary& each, const Comparison& comparison
 std::string no_number_text(const VariantSummary& first, const VariantSummary& other) {
   const std::string& name = first.result->variant;
   const std::string& other_name = other.result->variant;
-  if (first.launches > 0) return other_name + " gave none";
-  if (other.launches > 0) return name + " gave none";
+  const auto alone = [](const VariantSummary& each) {
+    return each.result->variant + (each.ended.all > 0 ? " gave none" : " was not run");
+  };
+  if (first.launches > 0) return alone(other);
+  if (other.launches > 0) return alone(first);
   for (const auto& [each, asked] : {std::pair(&first, &other_name), std::pair(&other, &name)}) {
     if (each->ended.all > 0) continue;
     return fmt::format("{} was not run, since {} gave none", each->result->variant, *asked);

@@ -264,6 +264,10 @@ int carry_out(const ExecOptions& options) {
   if (!options.seed) plan.seed = std::random_device{}();
   if (options.dry_run) {
     fmt::print("{}", dry_run_text(plan, environment));
+    for (const Warning& warning : warnings_of(plan)) {
+      print_message(stderr, fmt::format("linkgain: warning: {}\n          {}\n",
+                                        visible(warning.text), visible(warning.advice)));
+    }
     return 0;
   }
   std::optional<RunDirectory> named;

@@ -120,6 +120,20 @@ Environment environment_of(const Variant& variant, Environment environment);
 /// where a variable of the variant does not reach it.
 Environment environment_received(const ExecPlan& plan, int variant, const Environment& environment);
 
+/// Gives the same of each variant, as far as the command's words tell.
+std::vector<Environment> all_received(const ExecPlan& plan);
+
+/// Warns of variables that a file of compose must list.
+std::optional<Warning> compose_warning(const ExecPlan& plan);
+
+/// Warns of variables of variants that do not reach the program, as a container or sudo does not
+/// pass them on or the command sets them itself. `received` is by variant.
+std::optional<Warning> container_warning(const ExecPlan& plan,
+                                         const std::vector<Environment>& received);
+
+/// Gives both warnings before any run.
+std::vector<Warning> warnings_of(const ExecPlan& plan);
+
 /// Collects the secrets in all that commands get: in this program's environment, of variants and
 /// command lines.
 KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment);

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "exec_records.hpp"
 #include "linkgain/process/signals.hpp"
+#include "linkgain/record/journal.hpp"
+#include "linkgain/report/answer.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -517,8 +521,39 @@ TEST_F(Exec, KeepsWhatWasMeasuredWhenInterrupted) {
   const Record kept = read_record(folder.path() / "journal.jsonl");
   EXPECT_THAT(kept.cases.at(0).samples, SizeIs(5));
   EXPECT_EQ(kept.settings.program, record.settings.program);
+  EXPECT_THAT(kept.runs, SizeIs(5));
   ASSERT_TRUE(kept.link_errors);
   EXPECT_EQ(kept.link_errors->grown, record.link_errors->grown);
+}
+
+/// Cuts a journal behind each of its lines, as a crash does.
+TEST_F(Exec, CountsNoRunWithoutItsNumbersOfAJournalThatIsCut) {
+  const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
+  Record record;
+  record.settings = settings_of(options_, plan, {});
+  const ScratchFolder folder;
+  JournalWriter journal(folder.path() / "journal.jsonl");
+  ExecObserver nobody;
+  ExecDouble world([&](const RunPlace& place) {
+    if (world.order.size() == 4) throw Interrupted(SIGTERM);
+    return of_time(place, scattered(1.0, place.round, 0.01));
+  });
+  EXPECT_THROW(execute(plan, world, record, journal, nobody), Interrupted);
+  std::ifstream file(folder.path() / "journal.jsonl");
+  std::string text;
+  Situations answers;
+  for (std::string line; std::getline(file, line);) {
+    text += line + "\n";
+    Record cut = parse_journal(text, "journal");
+    summarise(cut);
+    const RunSummary summary(cut);
+    for (const CaseSummary& each : summary.cases) {
+      for (const VariantSummary& variant : each.variants) EXPECT_EQ(variant.ended.lost(), 0U);
+    }
+    answers.add(fmt::format("{} lines", std::ranges::count(text, '\n')),
+                answer_sentence(summary, answer_of(summary)));
+  }
+  answers.expect_golden("answers_of_cut_journals.txt");
 }
 
 TEST_F(Exec, SaysThatASwitchSeemsToDoNothingUnlessTimesDiffer) {
