@@ -69,6 +69,12 @@ TEST_F(BenchRefuses, OnceForAllRanks) {
   expect_golden(refusals.text(), "bench_refusals.txt");
 }
 
+/// Advises the flag of nccl-tests to whoever uses these.
+TEST_F(BenchRefuses, OneRankAndNamesTheOptionOfTheCallersWords) {
+  EXPECT_THAT(run_program(bench(1, {"-g", "1", "-b", "8"})).error, HasSubstr("-g 2 "));
+  EXPECT_THAT(run_program(bench(1, {"--only", "all_reduce"})).error, HasSubstr("--np 2 "));
+}
+
 /// Leaves the words to CLI11: they differ by its version.
 TEST_F(BenchRefuses, ValuesOutOfRange) {
   for (const auto& [option, value] : {std::pair{"--sample", "0"}, {"--load", "1e9"}}) {

@@ -113,20 +113,24 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   return text;
 }
 
-/// Finds the sizes of the row's curve at which the contrary is shown, the largest change first.
+/// Finds the sizes of the row's curve at which the contrary is shown, the largest change first;
+/// none where that is less than a few per cent.
 std::vector<const CaseSummary*> contrary_cases(const RunSummary& summary, const AnswerRow& row) {
   const Verdict contrary =
       row.comparison()->verdict == Verdict::faster ? Verdict::slower : Verdict::faster;
   std::vector<const CaseSummary*> found;
   if (const Curve* const curve = summary.curve_with(row.of)) {
     std::ranges::copy_if(curve->cases, std::back_inserter(found), [&](const CaseSummary* each) {
-      return changes_with({each, row.other}, *row.comparison(), contrary);
+      const Comparison* const own = AnswerRow{each, row.other}.comparison();
+      return own != nullptr && own->verdict == contrary;
     });
   }
   std::ranges::stable_sort(found, std::ranges::greater{}, [&](const CaseSummary* each) {
     return std::abs(std::log(AnswerRow{each, row.other}.comparison()->ratio->value));
   });
-  return found;
+  const bool is_much =
+      !found.empty() && changes_with({found.front(), row.other}, *row.comparison(), contrary);
+  return is_much ? found : std::vector<const CaseSummary*>{};
 }
 
 /// Says what the operation comes to where that is the contrary: "; at 8 B it takes 1.12x as long",

@@ -129,11 +129,12 @@ bool is_all_reduce(ProofRung rung) {
 
 }  // namespace
 
-void require_two_ranks(const Session& session) {
+void require_two_ranks(const Session& session, std::string_view option) {
   if (session.ranks() >= 2) return;
   throw UsageError(
       "a link has two ends: start two ranks or more",
-      "linkgain bench ..., linkgain-bench --np 2 ... or mpirun -np 2 linkgain-bench ...");
+      fmt::format("linkgain bench ..., linkgain-bench {} ... or mpirun -np 2 linkgain-bench ...",
+                  option));
 }
 
 BoundBackend make_agreed_backend(Watchdog& watchdog, const WorkerOptions& options) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench_options.hpp"
@@ -52,7 +53,7 @@ auto make_agreed(Session& session, Make make) {
 }
 
 /// Throws UsageError where there is one rank only.
-void require_two_ranks(const Session& session);
+void require_two_ranks(const Session& session, std::string_view option = "--np 2");
 
 /// Makes the backend, collectively: throws AgreedError on every rank where one of them cannot make
 /// the backend.

@@ -299,7 +299,7 @@ ExitCode outcome_of(const NcclTestsReport& report) {
 
 int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options) {
   Session& session = watchdog.session();
-  require_two_ranks(session);
+  require_two_ranks(session, "-g 2");
   const BoundBackend backend = make_agreed_backend(watchdog, options);
   Engine engine(watchdog, *backend, fault_from_environment());
   const protocol::Reply reply = engine.execute(protocol::Hello{});
