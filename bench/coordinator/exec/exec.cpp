@@ -316,7 +316,9 @@ void Rounds::warn_of_rates(const std::map<std::string, MetricValues>& values) {
     if (each.metric.higher_is_better || !looks_like_rate(each, words)) continue;
     const Warning warning = warning_of(
         WarningCode::rate_unmarked,
-        fmt::format("{} looks like a rate, but less of it counts as better", each.metric.name));
+        fmt::format(
+            "{} looks like a rate, but without --higher-is-better less of it counts as better",
+            each.metric.name));
     if (std::ranges::count(record_.warnings, warning) == 0) warn_at_once(warning);
   }
 }

@@ -284,7 +284,7 @@ MetricRequest parse_metric(const std::string& text) {
 bool looks_like_rate(const MetricRequest& request, const std::string& words) {
   static const LinePattern kRate(
       "(?i)/s(ec(ond)?)?(?![a-z])|per[ _.-]+s(?![a-z])|per[ _.-]*sec|"
-      "throughput|^rate$",
+      "throughput|^rate$|(?<![a-z])(pp|tg)[0-9]+",  // the last are llama-bench's tests
       "");
   const std::array texts{request.metric.name, request.metric.unit, request.pattern.text(), words};
   return std::ranges::any_of(texts, [](const std::string& text) { return kRate.matches(text); });

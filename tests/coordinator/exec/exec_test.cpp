@@ -167,21 +167,22 @@ TEST_F(Exec, WarnsOfARateOfWhichLessIsBetter) {
     const auto outcome = outcome_of([&](const RunPlace& place) {
       MetricValues values = one_value(1.0);
       values.words = words;
-      return report_of(place, {{"time", one_value(1.0)}, {"tg128", values}});
+      return report_of(place, {{"time", one_value(1.0)}, {"generated", values}});
     });
     return std::ranges::count(codes(outcome.record), "rate-unmarked") == 1;
   };
   for (const char* metric :
        {"train_samples_per_second.*?([0-9.]+)", "([0-9.]+) tok/s", "rate=([0-9.]+) it/sec",
         "Throughput: ([0-9.]+)", "rate=tg128.*?([0-9.]+) ±", "([0-9.]+) t/s",
-        "bandwidth ([0-9.]+) GB/s$", "tokens per second: ([0-9.]+)"}) {
+        "bandwidth ([0-9.]+) GB/s$", "tokens per second: ([0-9.]+)", "tg128.*?([0-9.]+) ±",
+        "pp512 .*?([0-9.]+)"}) {
     EXPECT_TRUE(warns(metric, "")) << metric;
   }
   EXPECT_TRUE(warns("generated ([0-9.]+)", "tok/s"));
   for (const char* words : {" tokens per second", " t/s ", "it/s", " req/s"}) {
-    EXPECT_TRUE(warns("tg128.*?([0-9.]+)", "", words)) << words;
+    EXPECT_TRUE(warns("generated ([0-9.]+)", "", words)) << words;
   }
-  EXPECT_FALSE(warns("tg128.*?([0-9.]+)", "", " s/it"));
+  EXPECT_FALSE(warns("generated ([0-9.]+)", "", " s/it"));
   for (const char* metric : {"train_runtime.*?([0-9.]+)", "ms/step: ([0-9.]+)", "loss=([0-9.]+)",
                              "learning_rate=([0-9.e-]+)", "seconds per step: ([0-9.]+)"}) {
     EXPECT_FALSE(warns(metric, "")) << metric;
