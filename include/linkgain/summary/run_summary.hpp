@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/analysis/curve_steps.hpp"
 #include "linkgain/analysis/judgement.hpp"
-#include "linkgain/analysis/pair_matrix.hpp"
 #include "linkgain/analysis/soak.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/summary/curve_steps.hpp"
+#include "linkgain/summary/pair_matrix.hpp"
 
 /// What there is to say of a run, found out once: everything in a report is written from it.
 namespace linkgain {

@@ -1,4 +1,4 @@
-#include "linkgain/analysis/pair_matrix.hpp"
+#include "linkgain/summary/pair_matrix.hpp"
 
 #include <algorithm>
 #include <array>

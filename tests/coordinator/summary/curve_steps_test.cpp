@@ -1,4 +1,4 @@
-#include "linkgain/analysis/curve_steps.hpp"
+#include "linkgain/summary/curve_steps.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/analysis/curve_steps.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/cases/selection.hpp"
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/summary/curve_steps.hpp"
 
 /// Curves for tests of their steps.
 namespace linkgain::test {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/analysis/curve_steps.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/record/journal.hpp"
+#include "linkgain/summary/curve_steps.hpp"
 #include "step_curves.hpp"
 
 namespace linkgain::test {
